@@ -20,7 +20,7 @@ pub(crate) enum Action {
 
 /// Number of bits of a packed move's index.
 const MOVE_BITS: u32 = 9;
-/// Number of bits below the kind in a packed action.
+/// Number of bits of a packed action below its kind: they hold its operand.
 const KIND_SHIFT: u32 = 13;
 
 /// Maximum number of nodes that a packed action can distinguish.
@@ -61,12 +61,17 @@ mod tests {
     use super::{Action, MAX_IN_FLIGHT, MAX_MOVES, MAX_NODES};
 
     #[test]
-    fn every_action_survives_packing() {
+    fn unpacking_returns_the_packed_action() {
         let position = MAX_IN_FLIGHT - 1;
         let last_move = Action::Move { node: MAX_NODES - 1, index: MAX_MOVES - 1 };
-        for action in
-            [Action::Deliver(position), last_move, Action::Lose(position), Action::Duplicate(0), Action::Advance]
-        {
+        for action in [
+            Action::Deliver(position),
+            last_move,
+            Action::Lose(position),
+            Action::Duplicate(position),
+            Action::Advance,
+            Action::Remove(MAX_NODES - 1),
+        ] {
             assert_eq!(Action::unpack(action.pack()), action);
         }
     }

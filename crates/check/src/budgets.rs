@@ -23,7 +23,7 @@ pub(crate) const MAX_FAULTS: u8 = (1 << BUDGET_BITS) - 1;
 pub(crate) enum Cost {
     Free,
     Crash,
-    /// A member crashes, so that a view without it is due.
+    /// A member crashes, so a view without it is due.
     MemberCrash,
     Restart,
     EarlyTimer,
@@ -51,12 +51,13 @@ impl Budgets {
     }
 
     /// Whether any fault other than an early timer may still occur.
-    pub(crate) fn any_faults(self) -> bool {
+    pub(crate) fn has_faults(self) -> bool {
         self.losses > 0 || self.duplicates > 0 || self.crashes > 0 || self.restarts > 0 || self.view_changes > 0
     }
 
-    /// Returns what is left after a move of this cost; `None` if there is not enough.
-    pub(crate) fn after(self, cost: Cost) -> Option<Self> {
+    /// Returns the budgets that remain after a move of this cost; `None` if they do not suffice for
+    /// it.
+    pub(crate) fn remaining_after(self, cost: Cost) -> Option<Self> {
         Some(match cost {
             Cost::Free => self,
             Cost::Crash => Self { crashes: self.crashes.checked_sub(1)?, ..self },
@@ -75,7 +76,7 @@ mod tests {
     use super::{Budgets, Cost, MAX_FAULTS};
 
     #[test]
-    fn every_budget_survives_packing() {
+    fn unpacking_returns_the_packed_budgets() {
         let budgets =
             Budgets { losses: 1, duplicates: 2, crashes: 3, restarts: 4, early_timers: 5, view_changes: MAX_FAULTS };
         assert_eq!(Budgets::unpack(budgets.pack()), budgets);
@@ -84,9 +85,9 @@ mod tests {
     #[test]
     fn a_spent_budget_cannot_be_spent_again() {
         let budgets = Budgets { crashes: 2, view_changes: 1, ..Budgets::default() };
-        let after_first = budgets.after(Cost::MemberCrash).unwrap();
+        let after_first = budgets.remaining_after(Cost::MemberCrash).unwrap();
         assert_eq!(after_first, Budgets { crashes: 1, ..Budgets::default() });
-        assert_eq!(after_first.after(Cost::MemberCrash), None);
-        assert_eq!(after_first.after(Cost::Crash), Some(Budgets::default()));
+        assert_eq!(after_first.remaining_after(Cost::MemberCrash), None);
+        assert_eq!(after_first.remaining_after(Cost::Crash), Some(Budgets::default()));
     }
 }

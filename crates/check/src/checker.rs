@@ -1,7 +1,7 @@
 //! Runs the searches that a group's properties need, and collects the verdicts.
 
 use crate::action::MAX_NODES;
-use crate::breadth::{End, Explored, FoundViolation, Progress, SearchOptions, TerminalChecks, explore};
+use crate::breadth::{Explored, FoundViolation, Progress, SearchEnd, SearchOptions, TerminalChecks, explore};
 use crate::budgets::MAX_FAULTS;
 use crate::clients::{Clients, Judged};
 use crate::depth::{DepthResult, search_depth_first};
@@ -12,56 +12,56 @@ use crate::judgement::{Judgement, Undecided};
 use crate::local::Checked;
 use crate::path::{PathGuide, Step};
 use crate::replay::{Counterexample, replay};
-use crate::step_table::{Make, StepTable};
+use crate::step_table::{MakeNode, StepTable};
 use crate::system::{LOCALS, MAX_ORDERED_NODES, PastProperties, System};
 use crate::tables::MoveKind;
 use crate::walk::{Walks, walk};
-use crate::worker_group::Trace;
+use crate::worker_group::FingerprintPath;
 use quorate_journal::moment::Observer;
 use std::time::Instant;
 
-/// Receives the progress of a check; returns `false` to stop it.
-pub type Report<'a> = &'a mut dyn FnMut(Phase, Progress) -> bool;
+/// Called with the progress of a check; returns `false` to stop it.
+pub type ReportProgress<'a> = &'a mut dyn FnMut(Phase, Progress) -> bool;
 
 /// A checker for one group: its nodes, its clients, and the faults it allows.
-pub struct Checker<P: Checked, U: Clients<Command = P::Command, Event = P::Event>> {
-    make: Make<P>,
-    clients: U,
+pub struct Checker<P: Checked, C: Clients<Command = P::Command, Event = P::Event>> {
+    make_node: MakeNode<P>,
+    clients: C,
     setup: Setup,
-    step_table: StepTable<P, U>,
+    step_table: StepTable<P, C>,
     system: System,
-    /// The initial states without memory of the past, each with the nodes' clock rates in parts per
-    /// million.
+    /// The initial states, each with the nodes' clock rates in parts per million. A search for
+    /// properties about the past adds words that remember past events.
     initial: Vec<(Vec<u32>, Vec<i32>)>,
 }
 
-impl<P, U> Checker<P, U>
+impl<P, C> Checker<P, C>
 where
     P: Checked,
-    U: Clients<Command = P::Command, Event = P::Event> + Clone + Sync,
+    C: Clients<Command = P::Command, Event = P::Event> + Clone + Sync,
 {
     /// Creates a checker for a group.
     ///
     /// Fails if the group is empty or exceeds the limits of the state encoding.
-    pub fn new(make: Make<P>, clients: U, setup: Setup) -> Result<Self, CheckError> {
+    pub fn new(make_node: MakeNode<P>, clients: C, setup: Setup) -> Result<Self, CheckError> {
         match setup.nodes {
             0 => return Err(CheckError::NoNodes),
-            nodes if nodes > MAX_NODES => return Err(CheckError::TooManyNodes { most: MAX_NODES }),
+            nodes if nodes > MAX_NODES => return Err(CheckError::TooManyNodes { nodes, max: MAX_NODES }),
             _ => {}
         }
         if setup.views.is_some() && setup.timing.is_some() {
             return Err(CheckError::TimedViews);
         }
-        let changes = setup.views.map_or(0, |views| views.changes);
+        let changes = setup.views.map_or(0, |views| views.max_changes);
         let faults = [setup.losses, setup.duplicates, setup.crashes, setup.restarts, setup.early_timers, changes];
         if faults.iter().any(|budget| *budget > MAX_FAULTS) {
-            return Err(CheckError::TooManyFaults { most: MAX_FAULTS });
+            return Err(CheckError::TooManyFaults { max: MAX_FAULTS });
         }
-        if let Some(most) = clients.max_view_changes().filter(|most| changes > *most) {
-            return Err(CheckError::TooManyChanges { most });
+        if let Some(max) = clients.max_view_changes().filter(|max| changes > *max) {
+            return Err(CheckError::TooManyChanges { max });
         }
-        let (step_table, system, initial) = initial_states(&make, &clients, &setup);
-        Ok(Self { make, clients, setup, step_table, system, initial })
+        let (step_table, system, initial) = initial_states(&make_node, &clients, &setup);
+        Ok(Self { make_node, clients, setup, step_table, system, initial })
     }
 
     /// The names of the properties that this group's clients define.
@@ -71,9 +71,9 @@ where
 
     /// Runs the searches that `effort` asks for and returns the verdicts.
     ///
-    /// `report` is called with the progress every few thousand states; the check stops when it
-    /// returns `false`.
-    pub fn run(&mut self, effort: &Effort, report: Report<'_>) -> Findings {
+    /// `report` is called with the progress every 20 milliseconds or after tens of thousands of
+    /// states, depending on the search; the check stops when it returns `false`.
+    pub fn run(&mut self, effort: &Effort, report: ReportProgress<'_>) -> Findings {
         let properties = self.clients.properties();
         let mut judgement = Judgement::new(properties, effort);
         match effort.search {
@@ -81,11 +81,11 @@ where
             Search::Depth => self.run_depth_first(effort, &mut judgement, report),
             Search::Walks(walks) => self.run_walks(walks, effort, &mut judgement, report),
         }
-        let timers = self.system.tables.moves.iter().any(|offer| offer.kind == MoveKind::Timer);
-        Findings { timers, ..judgement.conclude() }
+        let has_timers = self.system.tables.moves.iter().any(|node_move| node_move.kind == MoveKind::Timer);
+        Findings { has_timers, ..judgement.conclude() }
     }
 
-    /// Replays a counterexample with real nodes in front of `observer`, step by step.
+    /// Replays a counterexample with real nodes, which `observer` observes. Returns the observer.
     ///
     /// Fails if a node does not reach the state that the search recorded.
     pub fn replay<O: Observer<P::Command, P::Event>>(
@@ -96,41 +96,46 @@ where
         replay(&self.step_table, example, observer)
     }
 
-    fn options(effort: &Effort, judgement: &Judgement) -> SearchOptions {
+    fn search_options(effort: &Effort, judgement: &Judgement) -> SearchOptions {
         SearchOptions {
             threads: effort.threads.max(1),
-            memory_limit: effort.memory,
+            memory_limit: effort.memory_limit,
             reduce: effort.reduce,
             stop_at_first: effort.stop_at_first,
-            terminal: TerminalChecks {
-                deadlock: judgement.find_property(|judged| matches!(judged, Judged::ByDeadlock)),
+            terminal_checks: TerminalChecks {
+                deadlock_property: judgement.find_property(|judged| matches!(judged, Judged::ByDeadlock)),
                 // A client that waits when a run ends is starved too.
-                end: judgement.find_property(|judged| matches!(judged, Judged::ByFairRuns)),
+                starvation_property: judgement.find_property(|judged| matches!(judged, Judged::ByFairRuns)),
             },
             max_depth: None,
         }
     }
 
-    fn run_breadth_first(&mut self, effort: &Effort, judgement: &mut Judgement, report: Report<'_>) {
-        let options = Self::options(effort, judgement);
+    fn run_breadth_first(&mut self, effort: &Effort, judgement: &mut Judgement, report: ReportProgress<'_>) {
+        let options = Self::search_options(effort, judgement);
         if judgement.has_property(|judged| !judged.is_about_the_past()) {
             self.judge_states_breadth_first(options, judgement, report);
         }
         if !judgement.should_continue(effort) {
-            judgement.record_end(End::FirstViolation, Judged::is_about_the_past);
+            judgement.record_end(SearchEnd::FirstViolation, Judged::is_about_the_past);
         } else if let Some(past) = self.past_properties(judgement) {
             let started = Instant::now();
-            let options = SearchOptions { terminal: TerminalChecks::default(), ..options };
+            let options = SearchOptions { terminal_checks: TerminalChecks::default(), ..options };
             let explored = self.explore(Some(past), options, Phase::Past, judgement, report);
-            judgement.past = Some(measured_pass(explored.end, explored.progress, explored.kept_bytes, started));
+            judgement.past_pass = Some(measure_pass(explored.end, explored.progress, explored.kept_bytes, started));
             judgement.record_end(explored.end, Judged::is_about_the_past);
         }
     }
 
-    fn judge_states_breadth_first(&mut self, options: SearchOptions, judgement: &mut Judgement, report: Report<'_>) {
+    fn judge_states_breadth_first(
+        &mut self,
+        options: SearchOptions,
+        judgement: &mut Judgement,
+        report: ReportProgress<'_>,
+    ) {
         let started = Instant::now();
         let explored = self.explore(None, options, Phase::States, judgement, report);
-        judgement.states = measured_pass(explored.end, explored.progress, explored.kept_bytes, started);
+        judgement.main_pass = measure_pass(explored.end, explored.progress, explored.kept_bytes, started);
         judgement.record_end(explored.end, Judged::is_judged_state_by_state);
         let Some(liveness) = judgement.find_property(|judged| matches!(judged, Judged::ByFairRuns)) else { return };
         if judgement.is_violated(liveness) {
@@ -138,31 +143,33 @@ where
         }
         if self.setup.timing.is_some() {
             judgement.mark_undecided(liveness, Undecided::BoundedTime);
-        } else if explored.end != End::Complete || explored.layered {
+        } else if explored.end != SearchEnd::Complete || explored.is_layered {
+            // No run of a layered graph is infinite, so the states judged above decide.
             judgement.record_end(explored.end, |judged| matches!(judged, Judged::ByFairRuns));
         } else {
             self.judge_fair_runs(liveness, options, explored, judgement, report);
         }
     }
 
-    /// Judges infinite runs: every fair cycle must serve every waiting client.
+    /// Judges infinite runs: every fair cycle must serve every waiting client and reach the common
+    /// goal.
     fn judge_fair_runs(
         &mut self,
         liveness: u8,
         options: SearchOptions,
         explored: Explored,
         judgement: &mut Judgement,
-        report: Report<'_>,
+        report: ReportProgress<'_>,
     ) {
         let started = Instant::now();
         let mut explored = explored;
         if options.reduce {
             // Fairness is defined over all actions, so the reduced graph is not enough.
-            let options = SearchOptions { reduce: false, terminal: TerminalChecks::default(), ..options };
+            let options = SearchOptions { reduce: false, terminal_checks: TerminalChecks::default(), ..options };
             explored = self.explore(None, options, Phase::Fair, judgement, report);
         }
         let mut result = fair::FairnessResult { lasso: None, end: explored.end, peak_bytes: explored.kept_bytes };
-        if explored.end == End::Complete {
+        if explored.end == SearchEnd::Complete {
             let progress = explored.progress;
             let mut should_continue = |memory| report(Phase::Fair, Progress { memory, queue: 0, ..progress });
             result = fair::search(
@@ -173,7 +180,7 @@ where
                 &mut should_continue,
             );
         }
-        judgement.fair = Some(measured_pass(result.end, explored.progress, result.peak_bytes, started));
+        judgement.fair_pass = Some(measure_pass(result.end, explored.progress, result.peak_bytes, started));
         if let Some(lasso) = result.lasso {
             let cycle_start = Some(lasso.path.len());
             let steps = lasso.path.into_iter().chain(lasso.cycle).collect();
@@ -183,15 +190,16 @@ where
         judgement.record_end(result.end, |judged| matches!(judged, Judged::ByFairRuns));
     }
 
-    /// Runs one breadth-first search and records a shortest counterexample for each broken
-    /// property.
+    /// Runs one breadth-first search and, unless it only prepares the search for fair runs, records
+    /// a counterexample for each violated property. It is a shortest one unless the search was
+    /// reduced and `find_shortest_violations` returned `None`.
     fn explore(
         &mut self,
         past: Option<PastProperties>,
         options: SearchOptions,
         phase: Phase,
         judgement: &mut Judgement,
-        report: Report<'_>,
+        report: ReportProgress<'_>,
     ) -> Explored {
         let initial = self.prepare(past, judgement);
         let count = judgement.properties.len();
@@ -214,14 +222,14 @@ where
     }
 
     /// Searches the levels up to the deepest violation again without reduction, because a reduced
-    /// search may miss the shortest path. Returns `None` if that was not necessary, or if it ended
-    /// before it found every violation again.
+    /// search may miss the shortest path. Returns `None` if there is no violation, if the first
+    /// search was not reduced, or if the second one ended before it found every violation again.
     fn find_shortest_violations(
         &mut self,
         explored: &mut Explored,
         initial: &[Vec<u32>],
         options: SearchOptions,
-        report: Report<'_>,
+        report: ReportProgress<'_>,
     ) -> Option<Explored> {
         let deepest = explored.violations.iter().flatten().map(|violation| violation.depth).max()?;
         if !options.reduce {
@@ -236,8 +244,8 @@ where
         all_found.then_some(full)
     }
 
-    /// Prepares the system for a search, with or without memory of the past, and returns its
-    /// initial states.
+    /// Prepares the system for a search and returns its initial states. The states remember past
+    /// events if there are `past` properties.
     fn prepare(&mut self, past: Option<PastProperties>, judgement: &Judgement) -> Vec<Vec<u32>> {
         self.system.past_properties = past;
         self.system.criteria = if past.is_some() { Vec::new() } else { judgement.criteria() };
@@ -246,6 +254,7 @@ where
         states.map(|state| self.system.with_memory(state)).collect()
     }
 
+    /// Rebuilds the steps that lead to a violation.
     fn retrace(&mut self, explored: &Explored, violation: FoundViolation) -> Counterexample {
         let (root, mut actions) = explored.path(violation.state);
         actions.extend(violation.action);
@@ -257,7 +266,7 @@ where
     }
 
     /// Returns the index of the initial state whose nodes are in the same local states as `root`;
-    /// the index tells the clock rates.
+    /// that index identifies the clock rates, too.
     fn initial_index_of(&self, root: &[u32]) -> usize {
         let locals = LOCALS..LOCALS + self.setup.nodes;
         self.initial.iter().position(|(state, _)| state[locals.clone()] == root[locals.clone()]).unwrap_or(0)
@@ -265,13 +274,12 @@ where
 
     fn counterexample(&self, steps: Vec<Step>, cycle_start: Option<usize>, initial_index: usize) -> Counterexample {
         let rates_ppm = self.initial.get(initial_index).map_or_else(Vec::new, |(_, rates_ppm)| rates_ppm.clone());
-        // Steps that only advance time are visible in the time of the next step.
-        let timed = self.setup.timing.is_some();
-        Counterexample { steps, cycle_start, rates_ppm, timed, has_views: self.setup.views.is_some() }
+        let is_timed = self.setup.timing.is_some();
+        Counterexample { steps, cycle_start, rates_ppm, is_timed, has_views: self.setup.views.is_some() }
     }
 
     /// Returns the properties about the past, for which the state must carry memory; `None` if
-    /// there are none. Marks those undecided that cannot be judged in a group of this size.
+    /// there are none. Marks as undecided those that cannot be judged in a group of this size.
     fn past_properties(&self, judgement: &mut Judgement) -> Option<PastProperties> {
         let fences = judgement.find_property(|judged| matches!(judged, Judged::ByFences));
         let mut order = judgement.find_property(|judged| matches!(judged, Judged::ByOrder));
@@ -285,66 +293,66 @@ where
         (fences.is_some() || order.is_some() || results.is_some()).then_some(PastProperties { order, fences, results })
     }
 
-    fn run_depth_first(&mut self, effort: &Effort, judgement: &mut Judgement, report: Report<'_>) {
-        let options = Self::options(effort, judgement);
+    fn run_depth_first(&mut self, effort: &Effort, judgement: &mut Judgement, report: ReportProgress<'_>) {
+        let options = Self::search_options(effort, judgement);
         let started = Instant::now();
         let initial = self.prepare(None, judgement);
-        let result = self.search_by_depth(None, judgement, options, Phase::States, report);
-        judgement.states = measured_pass(result.end, result.progress, result.kept_bytes, started);
+        let result = self.explore_depth_first(None, judgement, options, Phase::States, report);
+        judgement.main_pass = measure_pass(result.end, result.progress, result.kept_bytes, started);
         self.retrace_all(&initial, &result.violations, judgement);
         judgement.record_end(result.end, Judged::is_judged_state_by_state);
-        if let Some(liveness) = options.terminal.end {
+        if let Some(liveness) = options.terminal_checks.starvation_property {
             if self.setup.timing.is_some() {
                 judgement.mark_undecided(liveness, Undecided::BoundedTime);
-            } else if result.end == End::Complete && !result.layered {
+            } else if result.end == SearchEnd::Complete && !result.is_layered {
                 judgement.mark_undecided(liveness, Undecided::NoGraph);
             } else {
                 judgement.record_end(result.end, |judged| matches!(judged, Judged::ByFairRuns));
             }
         }
         if !judgement.should_continue(effort) {
-            judgement.record_end(End::FirstViolation, Judged::is_about_the_past);
+            judgement.record_end(SearchEnd::FirstViolation, Judged::is_about_the_past);
         } else if let Some(past) = self.past_properties(judgement) {
             let started = Instant::now();
-            let options = SearchOptions { terminal: TerminalChecks::default(), ..options };
+            let options = SearchOptions { terminal_checks: TerminalChecks::default(), ..options };
             let initial = self.prepare(Some(past), judgement);
-            let result = self.search_by_depth(Some(past), judgement, options, Phase::Past, report);
-            judgement.past = Some(measured_pass(result.end, result.progress, result.kept_bytes, started));
+            let result = self.explore_depth_first(Some(past), judgement, options, Phase::Past, report);
+            judgement.past_pass = Some(measure_pass(result.end, result.progress, result.kept_bytes, started));
             self.retrace_all(&initial, &result.violations, judgement);
             judgement.record_end(result.end, Judged::is_about_the_past);
         }
     }
 
-    fn search_by_depth(
+    fn explore_depth_first(
         &self,
         past: Option<PastProperties>,
         judgement: &Judgement,
         options: SearchOptions,
         phase: Phase,
-        report: Report<'_>,
+        report: ReportProgress<'_>,
     ) -> DepthResult {
-        let (make, clients, setup) = (&self.make, &self.clients, &self.setup);
+        let (make, clients, setup) = (&self.make_node, &self.clients, &self.setup);
         let (criteria, judged_bits) = (&self.system.criteria, self.system.judged_bits);
         let make_group = || worker_group(make, clients, setup, past, criteria, judged_bits);
         search_depth_first(&make_group, judgement.properties.len(), options, &mut |progress| report(phase, progress))
     }
 
-    fn run_walks(&mut self, walks: Walks, effort: &Effort, judgement: &mut Judgement, report: Report<'_>) {
-        let options = Self::options(effort, judgement);
+    fn run_walks(&mut self, walks: Walks, effort: &Effort, judgement: &mut Judgement, report: ReportProgress<'_>) {
+        let options = Self::search_options(effort, judgement);
         let started = Instant::now();
         let past = self.past_properties(judgement);
         let initial = self.prepare(past, judgement);
         // Walks judge states and the past in one pass.
         self.system.criteria = judgement.criteria();
         let result = {
-            let (make, clients, setup) = (&self.make, &self.clients, &self.setup);
+            let (make, clients, setup) = (&self.make_node, &self.clients, &self.setup);
             let (criteria, judged_bits) = (&self.system.criteria, self.system.judged_bits);
             let make_group = || worker_group(make, clients, setup, past, criteria, judged_bits);
             walk(&make_group, judgement.properties.len(), walks, options, &mut |progress| {
                 report(Phase::States, progress)
             })
         };
-        judgement.states = Pass {
+        judgement.main_pass = Pass {
             end: result.end,
             states: 0,
             generated: result.progress.generated,
@@ -352,7 +360,7 @@ where
             seconds: started.elapsed().as_secs_f64(),
             bytes_per_state: None,
         };
-        judgement.walks = Some(result.walks);
+        judgement.walk_count = Some(result.walks);
         self.retrace_all(&initial, &result.violations, judgement);
         judgement.record_end(result.end, |_| true);
         for property in (0_u8..).take(judgement.properties.len()) {
@@ -360,16 +368,17 @@ where
         }
     }
 
-    fn retrace_all(&mut self, initial: &[Vec<u32>], violations: &[Option<Trace>], judgement: &mut Judgement) {
-        for (property, trace) in (0_u8..).zip(violations) {
-            let Some(trace) = trace else { continue };
-            let root = trace.fingerprints.first();
+    /// Rebuilds the steps of each path to a violation, and records them as counterexamples.
+    fn retrace_all(&mut self, initial: &[Vec<u32>], violations: &[Option<FingerprintPath>], judgement: &mut Judgement) {
+        for (property, path) in (0_u8..).zip(violations) {
+            let Some(path) = path else { continue };
+            let root = path.fingerprints.first();
             let state = initial.iter().find(|state| Some(&self.system.fingerprint(state)) == root);
             let Some(mut state) = state.cloned() else { continue };
             let initial_index = self.initial_index_of(&state);
             let mut guide = PathGuide::new(&mut self.system, &mut self.step_table, &state);
-            let mut steps = Vec::with_capacity(trace.len());
-            for fingerprint in trace.fingerprints.iter().skip(1) {
+            let mut steps = Vec::with_capacity(path.len());
+            for fingerprint in path.fingerprints.iter().skip(1) {
                 let candidate =
                     guide.candidates(&state).iter().find(|candidate| candidate.fingerprint == *fingerprint).copied();
                 let Some(candidate) = candidate else { break };
@@ -381,7 +390,7 @@ where
     }
 }
 
-fn measured_pass(end: End, progress: Progress, kept_bytes: u64, started: Instant) -> Pass {
+fn measure_pass(end: SearchEnd, progress: Progress, kept_bytes: u64, started: Instant) -> Pass {
     let Progress { states, generated, depth, .. } = progress;
     Pass {
         end,

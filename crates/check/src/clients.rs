@@ -26,7 +26,8 @@ pub trait Clients {
     fn offers(&self, client: &Self::Client) -> Vec<Offer<Self::Command>>;
 
     /// Updates a client when it acts or observes something. If this violates a property, the
-    /// implementation stores the property's number in `record.violation`.
+    /// implementation stores the property's number in `record.violation`. It appends the events
+    /// that properties about the past remember to `record.past`.
     fn observe(
         &self,
         client: &mut Self::Client,
@@ -37,9 +38,9 @@ pub trait Clients {
     /// Whether the client waits for something that must eventually happen.
     fn is_waiting(&self, client: &Self::Client) -> bool;
 
-    /// Returns the part of a client's state that state properties inspect. `acts` is whether its
-    /// node may act, that is, whether its lease is valid.
-    fn facet(&self, client: &Self::Client, acts: bool) -> u64;
+    /// Returns the part of a client's state that state properties inspect. `may_act` is whether its
+    /// node may act, that is, whether the node needs no lease or its lease is valid.
+    fn facet(&self, client: &Self::Client, may_act: bool) -> u64;
 
     /// A condition over all clients' facets that must eventually hold, if there is one. While it
     /// does not hold, the checker treats the group as waiting.
@@ -67,7 +68,7 @@ pub trait Clients {
 pub struct Offer<C> {
     pub command: C,
     /// Whether a fair client eventually gives the command, as a holder eventually releases.
-    pub obliged: bool,
+    pub is_obliged: bool,
 }
 
 /// Something that a client does or observes.
@@ -99,16 +100,16 @@ pub struct StepRecord {
 
 impl StepRecord {
     /// An empty record of a step at this instant.
-    pub(crate) fn at(now: Time) -> Self {
+    pub(crate) fn empty_at(now: Time) -> Self {
         Self { past: Vec::new(), violation: None, now }
     }
 }
 
-/// Whether a condition holds in a state, given the facet of each client in order.
+/// A condition on states: receives the facet of each client in order, and returns whether it holds.
 pub type Judge = fn(&[u64]) -> bool;
 
-/// Whether a condition holds in a state, given the facet of each client in order and a bound that
-/// the check fixes.
+/// A condition on states with a bound: receives the facet of each client in order and the bound of
+/// [`Judged::ByBound`], and returns whether it holds.
 pub type BoundedJudge = fn(&[u64], u64) -> bool;
 
 /// A property of a family, and how it is judged.
@@ -146,7 +147,7 @@ pub enum Judged {
 }
 
 impl Judged {
-    /// Whether only a search with memory of the past can judge it.
+    /// Whether only a search with memory of the past can judge the property.
     pub(crate) fn is_about_the_past(&self) -> bool {
         match self {
             Self::ByFences | Self::ByOrder | Self::ByResults => true,

@@ -9,7 +9,7 @@ struct ContentHasher(u64);
 
 // Arbitrary odd numbers with well-mixed bits. Changing one changes every fingerprint.
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
-const STATE_OFFSET: u64 = 0xd6e8_feb8_6659_fd93;
+const HASH_STATE_OFFSET: u64 = 0xd6e8_feb8_6659_fd93;
 const WORD_MASK: u64 = 0xa076_1d64_78bd_642f;
 
 /// Returns the fingerprint of a value's content.
@@ -20,7 +20,8 @@ pub(crate) fn content_fingerprint<T: Hash + ?Sized>(value: &T) -> u64 {
 }
 
 /// Mixes the bits of a word, as the random generator SplitMix64 does; different words stay
-/// different.
+/// different. The result serves as the fingerprint of a single word, or as a pseudo-random number.
+/// 0 becomes 0, so words whose fingerprints are added up must not be 0.
 pub(crate) fn mix(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -48,7 +49,7 @@ impl Hasher for ContentHasher {
     }
 
     fn write_u64(&mut self, word: u64) {
-        self.0 = fold_product(self.0.wrapping_add(STATE_OFFSET), word ^ WORD_MASK) ^ self.0.rotate_left(23);
+        self.0 = fold_product(self.0.wrapping_add(HASH_STATE_OFFSET), word ^ WORD_MASK) ^ self.0.rotate_left(23);
     }
 
     fn write_u8(&mut self, word: u8) {
@@ -80,12 +81,12 @@ mod tests {
 
     #[test]
     fn small_differences_in_content_give_other_fingerprints() {
-        let mut seen = HashSet::new();
+        let mut fingerprints = HashSet::new();
         for a in 0_u64..64 {
             for b in 0_u8..64 {
-                assert!(seen.insert(content_fingerprint(&(a, b, [b; 3]))));
-                assert!(seen.insert(content_fingerprint(&(a, Some(b)))));
-                assert!(seen.insert(content_fingerprint(&format!("{a}:{b}"))));
+                assert!(fingerprints.insert(content_fingerprint(&(a, b, [b; 3]))));
+                assert!(fingerprints.insert(content_fingerprint(&(a, Some(b)))));
+                assert!(fingerprints.insert(content_fingerprint(&format!("{a}:{b}"))));
             }
         }
     }
@@ -93,10 +94,11 @@ mod tests {
     /// States are distinguished by sums of fingerprints, so sums must not collide either.
     #[test]
     fn sums_of_fingerprints_differ() {
-        let mut seen = HashSet::new();
+        let mut sums = HashSet::new();
         for a in 0..200_u64 {
             for b in a..200 {
-                assert!(seen.insert(mix(a + 1).wrapping_add(mix(b + 1))));
+                // `mix(0)` is 0, which would not change a sum.
+                assert!(sums.insert(mix(a + 1).wrapping_add(mix(b + 1))));
             }
         }
     }

@@ -1,28 +1,31 @@
 //! Depth-first search: little memory for large state spaces, but longer counterexamples.
 //!
-//! The search keeps only the fingerprint and the depth of each state, about sixteen bytes. Threads
-//! search from different states; a thread that runs out of work takes some from another.
+//! Of a visited state, the search keeps only the fingerprint and the depth, about sixteen bytes.
+//! Threads search from different states, and give some of their states to idle threads.
 
 use crate::action::Action;
-use crate::breadth::{End, OnProgress, Progress, SearchOptions};
-use crate::expand::{Candidate, ComputingLookup, Successors, expand};
+use crate::breadth::{OnProgress, Progress, SearchEnd, SearchOptions};
+use crate::expand::{Candidate, ComputingLookup, NO_BATCH, Successors, expand};
 use crate::memory;
 use crate::reduce::{Reducer, ReductionStats};
-use crate::table::Table;
-use crate::worker_group::{MakeWorkerGroup, Trace, WorkerGroup};
+use crate::table::FingerprintTable;
+use crate::worker_group::{FingerprintPath, MakeWorkerGroup, WorkerGroup};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+/// The findings of a depth-first search.
 pub(crate) struct DepthResult {
     pub(crate) progress: Progress,
-    pub(crate) end: End,
-    pub(crate) violations: Vec<Option<Trace>>,
-    /// Whether every path to a state has the same length, so that no run returns to an earlier
+    pub(crate) end: SearchEnd,
+    /// For each property, the shortest path found to a violation.
+    pub(crate) violations: Vec<Option<FingerprintPath>>,
+    /// Whether every path found to a state has the same length, so no run returns to an earlier
     /// state.
-    pub(crate) layered: bool,
+    pub(crate) is_layered: bool,
+    /// Memory use of the visited states at the end, in bytes.
     pub(crate) kept_bytes: u64,
 }
 
@@ -30,25 +33,31 @@ pub(crate) struct DepthResult {
 const SHARDS: usize = 64;
 /// Number of steps after which a thread updates the shared counts.
 const STEPS_BETWEEN_REPORTS: u32 = 1_024;
+/// How often the main thread reports the progress.
+const REPORT_INTERVAL: Duration = Duration::from_millis(20);
 
+/// The data that all threads of a search share.
 struct Shared {
     options: SearchOptions,
     /// The visited states, each with its depth.
-    visited: Vec<Mutex<Table>>,
-    /// Paths to states that no thread has expanded, each as its fingerprints.
+    visited: Vec<Mutex<FingerprintTable>>,
+    /// Paths to states that no thread has expanded, each as the fingerprints of its states.
     tasks: Mutex<VecDeque<Vec<u64>>>,
     /// Wakes idle threads when a task is added or the search ends.
     task_added: Condvar,
     idle_threads: AtomicUsize,
     states: AtomicU64,
+    /// Number of transitions taken, plus the initial states.
     generated: AtomicU64,
+    /// Number of steps of the longest path followed.
     deepest: AtomicU64,
     /// Number of states on the stacks of all threads.
     frames_on_stacks: AtomicU64,
-    not_layered: AtomicBool,
-    stop: AtomicBool,
-    end: Mutex<End>,
-    violations: Mutex<Vec<Option<Trace>>>,
+    /// Whether every path found to a state has the same length.
+    is_layered: AtomicBool,
+    should_stop: AtomicBool,
+    end: Mutex<SearchEnd>,
+    violations: Mutex<Vec<Option<FingerprintPath>>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -60,29 +69,29 @@ impl Shared {
         self.visited.iter().map(|visited| lock(visited).bytes()).sum()
     }
 
-    /// Returns the depth at which a state was seen before; `None` if it is new.
+    /// Adds a visited state. Returns the depth at which it was visited first; `None` if it is new.
     fn add(&self, fingerprint: u64, depth: u32) -> Option<u32> {
         lock(&self.visited[fingerprint as usize % SHARDS]).add(fingerprint, depth)
     }
 
-    /// Stops all threads. The first reason given is the one that counts.
-    fn finish(&self, end: End) {
-        let mut first = lock(&self.end);
-        if *first == End::Complete {
-            *first = end;
+    /// Stops all threads, and records why the search ends. Only the first reason counts.
+    fn finish(&self, end: SearchEnd) {
+        let mut recorded_end = lock(&self.end);
+        if *recorded_end == SearchEnd::Complete {
+            *recorded_end = end;
         }
-        self.stop.store(true, Ordering::SeqCst);
+        self.should_stop.store(true, Ordering::SeqCst);
         self.task_added.notify_all();
     }
 
     fn record_violation(&self, property: u8, fingerprints: Vec<u64>) {
         let mut violations = lock(&self.violations);
-        let known = &mut violations[usize::from(property)];
-        if known.as_ref().is_none_or(|known| fingerprints.len() < known.fingerprints.len()) {
-            *known = Some(Trace { fingerprints });
+        let shortest = &mut violations[usize::from(property)];
+        if shortest.as_ref().is_none_or(|shortest| fingerprints.len() < shortest.fingerprints.len()) {
+            *shortest = Some(FingerprintPath { fingerprints });
         }
         if self.options.stop_at_first {
-            self.finish(End::FirstViolation);
+            self.finish(SearchEnd::FirstViolation);
         }
     }
 
@@ -92,7 +101,7 @@ impl Shared {
         let mut tasks = lock(&self.tasks);
         self.idle_threads.fetch_add(1, Ordering::SeqCst);
         loop {
-            if self.stop.load(Ordering::SeqCst) {
+            if self.should_stop.load(Ordering::SeqCst) {
                 return None;
             }
             if let Some(task) = tasks.pop_front() {
@@ -110,13 +119,13 @@ impl Shared {
 
 pub(crate) fn search_depth_first(
     make_group: MakeWorkerGroup<'_>,
-    properties: usize,
+    property_count: usize,
     options: SearchOptions,
     on_progress: OnProgress<'_>,
 ) -> DepthResult {
     let shared = Shared {
         options,
-        visited: (0..SHARDS).map(|_| Mutex::new(Table::new())).collect(),
+        visited: (0..SHARDS).map(|_| Mutex::new(FingerprintTable::new())).collect(),
         tasks: Mutex::default(),
         task_added: Condvar::new(),
         idle_threads: AtomicUsize::new(0),
@@ -124,10 +133,10 @@ pub(crate) fn search_depth_first(
         generated: AtomicU64::new(0),
         deepest: AtomicU64::new(0),
         frames_on_stacks: AtomicU64::new(0),
-        not_layered: AtomicBool::new(false),
-        stop: AtomicBool::new(false),
-        end: Mutex::new(End::Complete),
-        violations: Mutex::new(vec![None; properties]),
+        is_layered: AtomicBool::new(true),
+        should_stop: AtomicBool::new(false),
+        end: Mutex::new(SearchEnd::Complete),
+        violations: Mutex::new(vec![None; property_count]),
     };
     add_initial_states(&shared, make_group());
     let running = AtomicUsize::new(options.threads);
@@ -142,27 +151,27 @@ pub(crate) fn search_depth_first(
             };
             if thread::Builder::new().spawn_scoped(scope, work).is_err() {
                 running.fetch_sub(1, Ordering::SeqCst);
-                shared.finish(End::Stopped);
+                shared.finish(SearchEnd::Stopped);
             }
         }
         while running.load(Ordering::SeqCst) > 0 {
-            thread::park_timeout(Duration::from_millis(20));
+            thread::park_timeout(REPORT_INTERVAL);
             progress = measure(&shared);
             if !on_progress(progress) {
-                shared.finish(End::Stopped);
+                shared.finish(SearchEnd::Stopped);
             }
             if progress.memory > options.memory_limit {
-                shared.finish(End::Memory);
+                shared.finish(SearchEnd::MemoryLimit);
             }
         }
     });
     progress = measure(&shared);
     on_progress(progress);
     let kept_bytes = shared.bytes();
-    let layered = !shared.not_layered.load(Ordering::SeqCst);
+    let is_layered = shared.is_layered.load(Ordering::SeqCst);
     let end = *lock(&shared.end);
     let violations = std::mem::take(&mut *lock(&shared.violations));
-    DepthResult { progress, end, violations, layered, kept_bytes }
+    DepthResult { progress, end, violations, is_layered, kept_bytes }
 }
 
 fn measure(shared: &Shared) -> Progress {
@@ -185,7 +194,7 @@ fn add_initial_states(shared: &Shared, worker_group: WorkerGroup<'_>) {
         shared.generated.fetch_add(1, Ordering::Relaxed);
         if shared.add(fingerprint, 0).is_none() {
             shared.states.fetch_add(1, Ordering::Relaxed);
-            for property in worker_group.system.broken(state) {
+            for property in worker_group.system.violated_properties(state) {
                 shared.record_violation(property, vec![fingerprint]);
             }
             lock(&shared.tasks).push_back(vec![fingerprint]);
@@ -193,25 +202,30 @@ fn add_initial_states(shared: &Shared, worker_group: WorkerGroup<'_>) {
     }
 }
 
-/// A state on the stack, and the candidates still to be followed from it.
+/// A state on the stack, and the candidates still to be followed from it: the transitions that its
+/// expansion found.
 struct Frame {
+    /// The words that encode the state.
     state: Vec<u32>,
     fingerprint: u64,
     remaining: Vec<Candidate>,
-    /// Whether only one node's actions are followed, and all of them so far led to states that may
-    /// be on the current path.
+    /// Whether only one node's actions are followed, and every state that they have led to so far
+    /// may be on the current path.
     needs_full_expansion: bool,
 }
 
 struct DepthWorker<'a> {
     shared: &'a Shared,
     worker_group: WorkerGroup<'a>,
+    /// Leaves out orders of steps that lead to the same states; `None` if the search must not.
     reducer: Option<Reducer>,
     stats: ReductionStats,
-    found: Successors,
+    /// The successors of the state expanded last.
+    successors: Successors,
     /// The fingerprints of the path that leads to the first state on the stack.
     prefix: Vec<u64>,
     stack: Vec<Frame>,
+    /// Number of steps of the longest path that this thread followed.
     deepest: u64,
     /// States that are not in the shared counts yet.
     unreported_states: u64,
@@ -231,7 +245,7 @@ impl<'a> DepthWorker<'a> {
             worker_group,
             reducer,
             stats: ReductionStats::default(),
-            found: Successors::default(),
+            successors: Successors::default(),
             prefix: Vec::new(),
             stack: Vec::new(),
             deepest: 0,
@@ -243,7 +257,7 @@ impl<'a> DepthWorker<'a> {
 
     fn work(mut self) {
         while let Some(task) = self.shared.next_task(self.shared.options.threads) {
-            if let Some(state) = self.reach(&task) {
+            if let Some(state) = self.follow_path(&task) {
                 let fingerprint = task.last().copied().unwrap_or_default();
                 self.prefix = task;
                 self.prefix.pop();
@@ -254,15 +268,16 @@ impl<'a> DepthWorker<'a> {
         }
     }
 
-    /// Follows a path that another thread found, and returns its last state.
-    fn reach(&mut self, path: &[u64]) -> Option<Vec<u32>> {
+    /// Follows a path from an initial state and returns its last state; `None` if the path is empty
+    /// or cannot be followed.
+    fn follow_path(&mut self, path: &[u64]) -> Option<Vec<u32>> {
         let (root, rest) = path.split_first()?;
         let system = &self.worker_group.system;
         let mut state = self.worker_group.initial.iter().find(|state| system.fingerprint(state) == *root)?.clone();
         let mut current = *root;
         for next in rest {
             self.expand(&state, current);
-            let candidate = *self.found.candidates.iter().find(|candidate| candidate.fingerprint == *next)?;
+            let candidate = *self.successors.candidates.iter().find(|candidate| candidate.fingerprint == *next)?;
             state = self.apply_action(&state, candidate);
             current = *next;
         }
@@ -272,11 +287,17 @@ impl<'a> DepthWorker<'a> {
     fn expand(&mut self, state: &[u32], fingerprint: u64) {
         let WorkerGroup { system, stepper, .. } = &mut self.worker_group;
         // Computing missing outcomes never fails.
-        let _ =
-            expand(&mut ComputingLookup { system, stepper: &mut **stepper }, state, fingerprint, 0, &mut self.found);
+        let _ = expand(
+            &mut ComputingLookup { system, stepper: &mut **stepper },
+            state,
+            fingerprint,
+            NO_BATCH,
+            &mut self.successors,
+        );
     }
 
     fn apply_action(&self, state: &[u32], candidate: Candidate) -> Vec<u32> {
+        // A step usually adds few messages.
         let mut next = Vec::with_capacity(state.len() + 4);
         self.worker_group.system.apply_action(state, Action::unpack(candidate.action), candidate.outcome, &mut next);
         next
@@ -286,31 +307,32 @@ impl<'a> DepthWorker<'a> {
         self.prefix.iter().copied().chain(self.stack.iter().map(|frame| frame.fingerprint)).collect()
     }
 
+    /// Expands a state, pushes it onto the stack, and records the violations found.
     fn push(&mut self, state: Vec<u32>, fingerprint: u64) {
         self.expand(&state, fingerprint);
-        let summary = self.found.summary;
-        let violations = std::mem::take(&mut self.found.violations);
+        let summary = self.successors.summary;
+        let violations = std::mem::take(&mut self.successors.violations);
         let mut needs_full_expansion = false;
         if let Some(reducer) = &mut self.reducer {
             let WorkerGroup { system, stepper, .. } = &mut self.worker_group;
             let lookup = &mut ComputingLookup { system, stepper: &mut **stepper };
             needs_full_expansion =
-                reducer.reduce(lookup, &state, fingerprint, self.stats, &mut self.found).unwrap_or(false);
+                reducer.reduce(lookup, &state, fingerprint, self.stats, &mut self.successors).unwrap_or(false);
             self.stats.add(std::mem::take(&mut reducer.new_stats));
         }
-        self.unreported_transitions += self.found.candidates.len() as u64;
-        let remaining = self.found.candidates.clone();
+        self.unreported_transitions += self.successors.candidates.len() as u64;
+        let remaining = self.successors.candidates.clone();
         self.stack.push(Frame { state, fingerprint, remaining, needs_full_expansion });
         self.deepest = self.deepest.max((self.prefix.len() + self.stack.len()) as u64 - 1);
-        for property in self.shared.options.terminal.broken(summary) {
+        for property in self.shared.options.terminal_checks.violated_properties(summary) {
             self.shared.record_violation(property, self.path());
         }
         self.judge_steps(&violations);
-        let ids_exhausted = self.found.overflow
+        let ids_exhausted = self.successors.has_too_many_messages
             || self.worker_group.system.tables.is_full()
             || self.worker_group.stepper.has_too_many_moves();
         if ids_exhausted {
-            self.shared.finish(End::IdsExhausted);
+            self.shared.finish(SearchEnd::IdsExhausted);
         }
     }
 
@@ -327,17 +349,17 @@ impl<'a> DepthWorker<'a> {
                 let next = self.apply_action(parent, candidate);
                 let is_visible =
                     self.worker_group.system.is_visible(Action::unpack(candidate.action), candidate.outcome);
-                let broken: Vec<u8> =
-                    if is_visible { self.worker_group.system.broken(&next).collect() } else { Vec::new() };
+                let violated: Vec<u8> =
+                    if is_visible { self.worker_group.system.violated_properties(&next).collect() } else { Vec::new() };
                 self.push(next, candidate.fingerprint);
-                for property in broken {
+                for property in violated {
                     self.shared.record_violation(property, self.path());
                 }
             }
             steps += 1;
             if steps.is_multiple_of(STEPS_BETWEEN_REPORTS) {
                 self.report_counts();
-                if self.shared.stop.load(Ordering::Relaxed) {
+                if self.shared.should_stop.load(Ordering::Relaxed) {
                     self.stack.clear();
                 }
             }
@@ -347,7 +369,7 @@ impl<'a> DepthWorker<'a> {
         }
     }
 
-    /// Records a visit, and returns whether the state is new.
+    /// Records a visit to the successor that `candidate` describes, and returns whether it is new.
     fn visit(&mut self, candidate: Candidate, depth: usize) -> bool {
         match self.shared.add(candidate.fingerprint, depth as u32) {
             None => {
@@ -355,19 +377,20 @@ impl<'a> DepthWorker<'a> {
                 self.record_step_off_path();
                 true
             }
-            Some(before) => {
-                if before == depth as u32 {
+            Some(first_depth) => {
+                if first_depth == depth as u32 {
                     // The state is not on the current path, since every state there is less deep.
                     self.record_step_off_path();
                 } else {
-                    self.shared.not_layered.store(true, Ordering::Relaxed);
+                    self.shared.is_layered.store(false, Ordering::Relaxed);
                 }
                 false
             }
         }
     }
 
-    /// Records that an action of the last state leads to a state that is not on the path.
+    /// Records that an action of the last state on the stack leads to a state that is not on the
+    /// current path.
     fn record_step_off_path(&mut self) {
         if let Some(frame) = self.stack.last_mut() {
             frame.needs_full_expansion = false;
@@ -380,17 +403,22 @@ impl<'a> DepthWorker<'a> {
         let Some(frame) = self.stack.pop() else { return };
         if frame.needs_full_expansion {
             self.expand(&frame.state, frame.fingerprint);
-            self.unreported_transitions += self.found.candidates.len() as u64;
-            self.stack.push(Frame { remaining: self.found.candidates.clone(), needs_full_expansion: false, ..frame });
-            let violations = std::mem::take(&mut self.found.violations);
+            self.unreported_transitions += self.successors.candidates.len() as u64;
+            self.stack.push(Frame {
+                remaining: self.successors.candidates.clone(),
+                needs_full_expansion: false,
+                ..frame
+            });
+            let violations = std::mem::take(&mut self.successors.violations);
             self.judge_steps(&violations);
         }
     }
 
-    /// Reports the steps from the last state that violate a property, if they are followed.
+    /// Records the violations by steps from the last state on the stack, as far as the search
+    /// follows those steps.
     fn judge_steps(&self, violations: &[(u8, u16)]) {
         for (property, action) in violations {
-            let followed = self.found.candidates.iter().find(|candidate| candidate.action == *action);
+            let followed = self.successors.candidates.iter().find(|candidate| candidate.action == *action);
             if let Some(candidate) = followed {
                 let mut path = self.path();
                 path.push(candidate.fingerprint);
@@ -399,7 +427,8 @@ impl<'a> DepthWorker<'a> {
         }
     }
 
-    /// Gives away the work that this thread would do last.
+    /// Gives the candidate that this thread would follow last to an idle thread, if its state is
+    /// new.
     fn share_work(&mut self) {
         let Some(frame_index) = self.stack.iter().position(|frame| !frame.remaining.is_empty()) else { return };
         // This thread keeps the last candidate.
@@ -417,24 +446,26 @@ impl<'a> DepthWorker<'a> {
             lock(&self.shared.tasks).push_back(path);
             self.shared.task_added.notify_one();
         } else {
+            // Above this frame, the path continues: the known state may be on it even if its depth
+            // is the same.
             self.stack[frame_index].needs_full_expansion = needs_full_expansion;
         }
     }
 
-    /// Records a visit from a state that is not the last one on the stack.
+    /// Does what `visit` does, for a successor of any state on the stack.
     fn visit_from(&mut self, frame_index: usize, candidate: Candidate, depth: usize) -> bool {
-        let last = self.stack.len() - 1;
-        self.stack.swap(frame_index, last);
-        let new = self.visit(candidate, depth);
-        self.stack.swap(frame_index, last);
-        new
+        let last_index = self.stack.len() - 1;
+        self.stack.swap(frame_index, last_index);
+        let is_new = self.visit(candidate, depth);
+        self.stack.swap(frame_index, last_index);
+        is_new
     }
 
     fn judge_successor(&self, frame_index: usize, candidate: Candidate, path: &[u64]) {
         let action = Action::unpack(candidate.action);
         if self.worker_group.system.is_visible(action, candidate.outcome) {
             let next = self.apply_action(&self.stack[frame_index].state, candidate);
-            for property in self.worker_group.system.broken(&next) {
+            for property in self.worker_group.system.violated_properties(&next) {
                 self.shared.record_violation(property, path.to_vec());
             }
         }
@@ -445,8 +476,8 @@ impl<'a> DepthWorker<'a> {
         let generated = std::mem::take(&mut self.unreported_transitions);
         self.shared.states.fetch_add(states, Ordering::Relaxed);
         self.shared.generated.fetch_add(generated, Ordering::Relaxed);
-        let before = std::mem::replace(&mut self.reported_frames, self.stack.len() as u64);
-        self.shared.frames_on_stacks.fetch_add(self.reported_frames.wrapping_sub(before), Ordering::Relaxed);
+        let reported_before = std::mem::replace(&mut self.reported_frames, self.stack.len() as u64);
+        self.shared.frames_on_stacks.fetch_add(self.reported_frames.wrapping_sub(reported_before), Ordering::Relaxed);
         self.shared.deepest.fetch_max(self.deepest, Ordering::Relaxed);
     }
 }

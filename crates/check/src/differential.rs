@@ -1,8 +1,8 @@
 //! Compares the checker's verdicts with those of observers: on random walks both must agree.
 //!
-//! A family judges a simulated run by observers that remember everything, and a check by a few
-//! words in the state. This module tests one against the other: real nodes replay every walk in
-//! front of the family's observers.
+//! Observers judge a simulated run, and they remember everything; a check remembers only a few
+//! words in each state. This module tests one against the other: the checker judges random walks
+//! through the states, and real nodes replay every walk, which an observer judges.
 
 use crate::clients::{Clients, Judged, Property};
 use crate::content::mix;
@@ -11,7 +11,7 @@ use crate::initial_states::initial_states;
 use crate::local::Checked;
 use crate::path::PathGuide;
 use crate::replay::{Counterexample, replay};
-use crate::step_table::Make;
+use crate::step_table::MakeNode;
 use crate::system::{self, Criterion, PastProperties};
 use quorate_journal::moment::Observer;
 use quorate_journal::property::Verdict;
@@ -20,6 +20,7 @@ use std::collections::BTreeSet;
 /// Largest group in which the order of requests is judged.
 pub const MAX_ORDERED_NODES: usize = system::MAX_ORDERED_NODES;
 
+/// Maximum number of steps of a walk.
 const STEPS_PER_WALK: u64 = 120;
 
 /// Returns the number of the property that is judged this way.
@@ -28,14 +29,16 @@ fn property_number(properties: &[Property], judged: fn(&Judged) -> bool) -> Opti
 }
 
 /// Returns the names of the properties that at least one of `walks` random walks violates.
+/// `observer` creates an observer for a walk, and `verdicts` returns the observer's verdicts. The
+/// group must have no views.
 ///
 /// # Panics
 ///
 /// If the verdicts of a fresh observer of a walk differ from the checker's, or if real nodes cannot
 /// follow a walk.
-pub fn broken_by_walks<P, U, O>(
-    make: &Make<P>,
-    clients: &U,
+pub fn violated_by_walks<P, C, O>(
+    make: &MakeNode<P>,
+    clients: &C,
     setup: &Setup,
     walks: u64,
     observer: impl Fn() -> O,
@@ -43,7 +46,7 @@ pub fn broken_by_walks<P, U, O>(
 ) -> BTreeSet<&'static str>
 where
     P: Checked,
-    U: Clients<Command = P::Command, Event = P::Event> + Clone,
+    C: Clients<Command = P::Command, Event = P::Event> + Clone,
     O: Observer<P::Command, P::Event>,
 {
     let (mut step_table, mut system, initial) = initial_states(make, clients, setup);
@@ -54,24 +57,25 @@ where
         fences: property_number(&properties, |judged| matches!(judged, Judged::ByFences)),
         results: property_number(&properties, |judged| matches!(judged, Judged::ByResults)),
     });
+    // All properties are judged.
     system.judged_bits = u32::MAX;
-    let by_state = properties.iter().zip(0..).filter_map(|(property, number)| match property.judged {
+    let criteria = properties.iter().zip(0..).filter_map(|(property, number)| match property.judged {
         Judged::ByState(judge) => Some((number, Criterion::Facets(judge))),
         Judged::ByBound(judge, bound) => Some((number, Criterion::Bound(judge, bound))),
         Judged::ByEnds(judge) => Some((number, Criterion::AtEnds(judge))),
         Judged::ByExclusiveHolds => Some((number, Criterion::OneHolder)),
         _ => None,
     });
-    system.criteria = by_state.collect();
-    let is_judged_state_by_state = |name: &str| {
+    system.criteria = criteria.collect();
+    let is_judged_by_walks = |name: &str| {
         let property = properties.iter().find(|property| property.name == name);
         property.is_some_and(|property| {
             !matches!(property.judged, Judged::ByEnds(_) | Judged::ByDeadlock | Judged::ByFairRuns)
         })
     };
-    let mut broken_by_any = BTreeSet::new();
+    let mut violated_by_any = BTreeSet::new();
     for walk in 0..walks {
-        let mut broken = BTreeSet::new();
+        let mut found_by_checker = BTreeSet::new();
         // The constant separates this choice from the choices of steps below.
         let (initial_state, rates_ppm) = &initial[mix(walk ^ 0x7365_6564) as usize % initial.len()];
         let mut state = system.with_memory(initial_state);
@@ -82,23 +86,27 @@ where
             let random = mix(mix(walk) ^ step);
             let Some(candidate) = candidates.get(random as usize % candidates.len().max(1)).copied() else { break };
             let names = guide.violations().iter().filter(|(_, action)| *action == candidate.action);
-            broken.extend(names.map(|(number, _)| properties[usize::from(*number)].name));
+            found_by_checker.extend(names.map(|(number, _)| properties[usize::from(*number)].name));
             steps.push(guide.take_transition(&mut state, candidate));
-            broken.extend(guide.lookup.system.broken(&state).map(|number| properties[usize::from(number)].name));
+            let violated = guide.lookup.system.violated_properties(&state);
+            found_by_checker.extend(violated.map(|number| properties[usize::from(number)].name));
         }
-        let timed = setup.timing.is_some();
+        let is_timed = setup.timing.is_some();
         let example =
-            Counterexample { steps, cycle_start: None, rates_ppm: rates_ppm.clone(), timed, has_views: false };
+            Counterexample { steps, cycle_start: None, rates_ppm: rates_ppm.clone(), is_timed, has_views: false };
         let replayed = replay(&step_table, &example, observer());
         assert!(replayed.is_ok(), "real nodes cannot replay walk {walk}");
         let verdicts = replayed.map(&verdicts).unwrap_or_default();
-        let simulated: BTreeSet<_> = verdicts
+        let found_by_observer: BTreeSet<_> = verdicts
             .iter()
-            .filter(|verdict| is_judged_state_by_state(verdict.name) && verdict.is_violated())
+            .filter(|verdict| is_judged_by_walks(verdict.name) && verdict.is_violated())
             .map(|verdict| verdict.name)
             .collect();
-        assert_eq!(broken, simulated, "walk {walk}");
-        broken_by_any.extend(broken);
+        assert_eq!(
+            found_by_checker, found_by_observer,
+            "walk {walk}: checker and observer must find the same violations"
+        );
+        violated_by_any.extend(found_by_checker);
     }
-    broken_by_any
+    violated_by_any
 }

@@ -2,14 +2,15 @@
 
 use crate::clients::{ClientStep, Clients, StepRecord};
 use crate::content::content_fingerprint;
-use crate::local::{ArmedTimer, Checked, Local};
+use crate::local::{ArmedTimer, Checked, LocalState};
 use crate::memory_of_past;
 use crate::step_table::{Content, Envelope, timer_obligation};
 use crate::tables::{StepEvent, TimeWindow};
 use quorate_core::{Effect, Effects, Input, NodeId, Note, Sink, Time};
 
-pub(crate) struct NodeStep<P: Checked, U: Clients<Command = P::Command, Event = P::Event>> {
-    pub(crate) local: Local<P, U::Client>,
+/// A step of a node: its local state, and what the step has sent, set and recorded so far.
+pub(crate) struct NodeStep<P: Checked, C: Clients<Command = P::Command, Event = P::Event>> {
+    pub(crate) local: LocalState<P, C::Client>,
     pub(crate) sends: Vec<Envelope<P::Message>>,
     pub(crate) events: Vec<StepEvent>,
     /// The obligations of the timers that the step sets.
@@ -18,39 +19,42 @@ pub(crate) struct NodeStep<P: Checked, U: Clients<Command = P::Command, Event = 
 }
 
 /// Receives the effects of a step and applies them to the local state.
-pub(crate) struct Executor<'a, P: Checked, U: Clients<Command = P::Command, Event = P::Event>> {
-    pub(crate) clients: &'a U,
+pub(crate) struct Executor<'a, P: Checked, C: Clients<Command = P::Command, Event = P::Event>> {
+    pub(crate) clients: &'a C,
     pub(crate) nodes: usize,
-    pub(crate) timed: bool,
+    /// Whether time is modelled.
+    pub(crate) is_timed: bool,
+    /// The time of the step by the node's clock.
     pub(crate) now: Time,
     /// When the messages that the step sends may and must arrive, if delays are bounded.
     pub(crate) arrival: Option<TimeWindow>,
-    pub(crate) step: NodeStep<P, U>,
+    pub(crate) step: NodeStep<P, C>,
 }
 
-impl<P, U> Sink<P> for Executor<'_, P, U>
+impl<P, C> Sink<P> for Executor<'_, P, C>
 where
     P: Checked,
-    U: Clients<Command = P::Command, Event = P::Event>,
+    C: Clients<Command = P::Command, Event = P::Event>,
 {
     fn effect(&mut self, effect: Effect<P>) {
+        // An effect waits while an earlier save is not durable.
         if let Some(effect) = self.step.local.disk.admit(effect) {
             self.carry_out(effect);
         }
     }
 
     fn note(&mut self, note: Note<'_>) {
-        if let Note::Delivered { from, parcel } = note {
+        if let Note::Delivered { from, payload } = note {
             let to = self.step.local.node;
-            self.step.events.push(StepEvent::ParcelDelivered(memory_of_past::pack_parcel(from, to, parcel)));
+            self.step.events.push(StepEvent::PayloadDelivered(memory_of_past::pack_payload(from, to, payload)));
         }
     }
 }
 
-impl<P, U> Executor<'_, P, U>
+impl<P, C> Executor<'_, P, C>
 where
     P: Checked,
-    U: Clients<Command = P::Command, Event = P::Event>,
+    C: Clients<Command = P::Command, Event = P::Event>,
 {
     /// Gives the node an input. After a sync, it first executes the effects that waited for the
     /// disk.
@@ -86,15 +90,15 @@ where
                     return;
                 }
                 timer_obligations.push(timer_obligation(from.index(), fingerprint));
-                let fire_time = |length| if self.timed { self.now + length } else { Time::ZERO };
+                let fire_time = |length| if self.is_timed { self.now + length } else { Time::ZERO };
                 let (earliest, latest) = (fire_time(span.earliest), fire_time(span.latest));
                 local.timers.push(ArmedTimer { fingerprint, timer, earliest, latest });
             }
             Effect::CancelTimer(timer) => local.timers.retain(|armed| armed.timer != timer),
             Effect::Emit { event, .. } => {
-                let before = record.past.len();
+                let first_new = record.past.len();
                 self.clients.observe(&mut local.client, ClientStep::Emitted(&event), record);
-                events.extend(record.past[before..].iter().copied().map(StepEvent::Past));
+                events.extend(record.past[first_new..].iter().copied().map(StepEvent::Past));
             }
         }
     }

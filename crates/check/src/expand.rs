@@ -1,4 +1,10 @@
 //! Expands a state: finds every transition that can happen next.
+//!
+//! An outcome is the effect of one input on one local state: the next local state, the messages
+//! sent, and the events. A move is a step that a node takes without receiving a message.
+//!
+//! Parameters named `local`, `envelope` (a message or notice with its sender and receiver),
+//! `outcome`, `instant` and `move_number` are numbers of entries in [`Tables`].
 
 use crate::action::{Action, MAX_IN_FLIGHT};
 use crate::budgets::{Budgets, Cost};
@@ -11,60 +17,67 @@ use quorate_core::Time;
 #[derive(Clone, Copy)]
 pub(crate) struct Candidate {
     pub(crate) fingerprint: u64,
-    /// The number of its outcome; `NONE` if no node changes.
+    /// The number of a node's outcome, of the instant to which time advances, or of the view that
+    /// removes a member; `NONE` for all other transitions.
     pub(crate) outcome: u32,
-    /// The index of the source state in its batch.
+    /// The index of the source state in its batch; `NO_BATCH` if there are no batches.
     pub(crate) parent: u16,
     /// The packed action.
     pub(crate) action: u16,
 }
 
+/// The parent of all candidates in a search that does not expand states in batches.
+pub(crate) const NO_BATCH: u16 = 0;
+
 /// Facts about a state that a search needs besides its successors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StateSummary {
-    /// A client waits, or the clients' common goal does not hold.
-    pub(crate) waits: bool,
-    /// Something other than a fault can happen.
-    pub(crate) possible: bool,
-    /// Something must eventually happen.
-    pub(crate) obliged: bool,
-    /// If nothing is obliged to happen: the end-state properties that do not hold, one bit each.
-    pub(crate) unmet_at_end: u32,
+    /// Whether a client waits, or the clients' common goal does not hold.
+    pub(crate) is_waiting: bool,
+    /// Whether anything can happen other than a loss, a duplication, a crash, the end of a lease or
+    /// a premature removal.
+    pub(crate) can_progress: bool,
+    /// Whether something is obliged to happen eventually.
+    pub(crate) must_progress: bool,
+    /// The properties that a run violates if it ends here, one bit each; 0 if something is obliged
+    /// to happen.
+    pub(crate) violated_at_end: u32,
 }
 
 impl StateSummary {
-    /// Nothing can happen although a client waits.
+    /// Whether nothing can happen although a client waits.
     pub(crate) fn is_deadlock(self) -> bool {
-        self.waits && !self.possible
+        self.is_waiting && !self.can_progress
     }
 
-    /// Nothing is obliged to happen although a client waits.
-    pub(crate) fn is_end(self) -> bool {
-        self.waits && !self.obliged
+    /// Whether nothing is obliged to happen although a client waits.
+    pub(crate) fn may_starve(self) -> bool {
+        self.is_waiting && !self.must_progress
     }
 }
 
-/// Computes what inputs do to local states, by stepping the nodes themselves.
+/// Computes what inputs do to local states, by stepping the nodes themselves. `deliver` and
+/// `execute_move` return the number of the outcome.
 pub(crate) trait Stepper {
     fn deliver(&mut self, tables: &mut Tables, local: u32, envelope: u32, time: Time) -> u32;
-    fn node_move(&mut self, tables: &mut Tables, local: u32, number: u32, time: Time) -> u32;
+    fn execute_move(&mut self, tables: &mut Tables, local: u32, move_number: u32, time: Time) -> u32;
     /// Numbers a view and the envelopes that announce it.
-    fn view(&mut self, tables: &mut Tables, packed: PackedView) -> u32;
+    fn number_view(&mut self, tables: &mut Tables, packed: PackedView) -> u32;
     /// Whether a node had more moves than an action can encode.
     fn has_too_many_moves(&self) -> bool;
 }
 
-/// Looks up outcomes. A method returns `None` if the outcome has not been computed and the
-/// implementation does not compute it.
+/// Looks up the numbers of outcomes, instants and views. A method returns `None` if there is no
+/// number yet and the implementation does not compute what is missing.
 pub(crate) trait Lookup {
     fn system(&self) -> &System;
-    fn delivery(&mut self, local: u32, envelope: u32, instant: u32) -> Option<u32>;
-    fn node_move(&mut self, local: u32, number: u32, instant: u32) -> Option<u32>;
-    fn instant(&mut self, time: Time) -> Option<u32>;
-    fn view(&mut self, packed: PackedView) -> Option<u32>;
+    fn delivery_outcome(&mut self, local: u32, envelope: u32, instant: u32) -> Option<u32>;
+    fn move_outcome(&mut self, local: u32, move_number: u32, instant: u32) -> Option<u32>;
+    fn instant_number(&mut self, time: Time) -> Option<u32>;
+    fn view_number(&mut self, packed: PackedView) -> Option<u32>;
 }
 
-/// Looks up outcomes and computes none, so that many threads can share it.
+/// Looks up numbers and computes nothing, so that many threads can share the system.
 pub(crate) struct ReadOnlyLookup<'a>(pub(crate) &'a System);
 
 impl Lookup for ReadOnlyLookup<'_> {
@@ -73,22 +86,22 @@ impl Lookup for ReadOnlyLookup<'_> {
         self.0
     }
     #[inline]
-    fn delivery(&mut self, local: u32, envelope: u32, instant: u32) -> Option<u32> {
-        self.0.tables.delivery(local, envelope, instant)
+    fn delivery_outcome(&mut self, local: u32, envelope: u32, instant: u32) -> Option<u32> {
+        self.0.tables.delivery_outcome(local, envelope, instant)
     }
     #[inline]
-    fn node_move(&mut self, _local: u32, number: u32, instant: u32) -> Option<u32> {
-        self.0.tables.node_move(number, instant)
+    fn move_outcome(&mut self, _local: u32, move_number: u32, instant: u32) -> Option<u32> {
+        self.0.tables.move_outcome(move_number, instant)
     }
-    fn instant(&mut self, time: Time) -> Option<u32> {
-        self.0.tables.instant(time)
+    fn instant_number(&mut self, time: Time) -> Option<u32> {
+        self.0.tables.instant_number(time)
     }
-    fn view(&mut self, packed: PackedView) -> Option<u32> {
-        self.0.tables.view(packed)
+    fn view_number(&mut self, packed: PackedView) -> Option<u32> {
+        self.0.tables.view_number(packed)
     }
 }
 
-/// Looks up outcomes and computes those that are missing.
+/// Looks up numbers, and computes outcomes, instants and views that are missing.
 pub(crate) struct ComputingLookup<'a> {
     pub(crate) system: &'a mut System,
     pub(crate) stepper: &'a mut dyn Stepper,
@@ -98,30 +111,30 @@ impl Lookup for ComputingLookup<'_> {
     fn system(&self) -> &System {
         self.system
     }
-    fn delivery(&mut self, local: u32, envelope: u32, instant: u32) -> Option<u32> {
+    fn delivery_outcome(&mut self, local: u32, envelope: u32, instant: u32) -> Option<u32> {
         let tables = &mut self.system.tables;
-        Some(tables.delivery(local, envelope, instant).unwrap_or_else(|| {
+        Some(tables.delivery_outcome(local, envelope, instant).unwrap_or_else(|| {
             let time = tables.instants[instant as usize];
             let outcome = self.stepper.deliver(tables, local, envelope, time);
             tables.record_delivery(local, envelope, instant, outcome);
             outcome
         }))
     }
-    fn node_move(&mut self, local: u32, number: u32, instant: u32) -> Option<u32> {
+    fn move_outcome(&mut self, local: u32, move_number: u32, instant: u32) -> Option<u32> {
         let tables = &mut self.system.tables;
-        Some(tables.node_move(number, instant).unwrap_or_else(|| {
+        Some(tables.move_outcome(move_number, instant).unwrap_or_else(|| {
             let time = tables.instants[instant as usize];
-            let outcome = self.stepper.node_move(tables, local, number, time);
-            tables.record_move(number, instant, outcome);
+            let outcome = self.stepper.execute_move(tables, local, move_number, time);
+            tables.record_move(move_number, instant, outcome);
             outcome
         }))
     }
-    fn instant(&mut self, time: Time) -> Option<u32> {
+    fn instant_number(&mut self, time: Time) -> Option<u32> {
         Some(self.system.tables.record_instant(time))
     }
-    fn view(&mut self, packed: PackedView) -> Option<u32> {
+    fn view_number(&mut self, packed: PackedView) -> Option<u32> {
         let tables = &mut self.system.tables;
-        Some(tables.view(packed).unwrap_or_else(|| self.stepper.view(tables, packed)))
+        Some(tables.view_number(packed).unwrap_or_else(|| self.stepper.number_view(tables, packed)))
     }
 }
 
@@ -133,14 +146,14 @@ pub(crate) struct Successors {
     pub(crate) violations: Vec<(u8, u16)>,
     pub(crate) summary: StateSummary,
     /// Whether more messages are in flight than an action can encode.
-    pub(crate) overflow: bool,
+    pub(crate) has_too_many_messages: bool,
     /// The words of a successor state, while its fingerprint is computed.
     words: Vec<u32>,
 }
 
-/// A needed outcome has not been computed yet.
+/// An outcome, an instant or a view is needed that has no number yet.
 #[derive(Debug)]
-pub(crate) struct Unknown;
+pub(crate) struct MissingOutcome;
 
 struct Expansion<'a, L> {
     lookup: &'a mut L,
@@ -148,7 +161,7 @@ struct Expansion<'a, L> {
     budgets: Budgets,
     fingerprint: u64,
     parent: u16,
-    found: &'a mut Successors,
+    successors: &'a mut Successors,
 }
 
 /// Finds all transitions of a state. Fails only if `lookup` does not compute missing outcomes.
@@ -157,15 +170,15 @@ pub(crate) fn expand<L: Lookup>(
     state: &[u32],
     fingerprint: u64,
     parent: u16,
-    found: &mut Successors,
-) -> Result<(), Unknown> {
-    found.candidates.clear();
-    found.violations.clear();
-    found.summary = StateSummary::default();
+    successors: &mut Successors,
+) -> Result<(), MissingOutcome> {
+    successors.candidates.clear();
+    successors.violations.clear();
+    successors.summary = StateSummary::default();
     let nodes = lookup.system().nodes;
-    found.summary.waits = lookup.system().is_goal_unmet(state);
+    successors.summary.is_waiting = lookup.system().is_goal_unmet(state);
     let mut expansion =
-        Expansion { lookup, state, budgets: Budgets::unpack(state[BUDGETS]), fingerprint, parent, found };
+        Expansion { lookup, state, budgets: Budgets::unpack(state[BUDGETS]), fingerprint, parent, successors };
     for node in 0..nodes {
         expansion.expand_moves(node)?;
     }
@@ -173,8 +186,8 @@ pub(crate) fn expand<L: Lookup>(
     expansion.expand_faults();
     expansion.expand_removals()?;
     expansion.expand_time()?;
-    if !found.summary.obliged {
-        found.summary.unmet_at_end = lookup.system().broken_at_end(state);
+    if !successors.summary.must_progress {
+        successors.summary.violated_at_end = lookup.system().properties_violated_at_end(state);
     }
     Ok(())
 }
@@ -186,65 +199,69 @@ pub(crate) fn expand_node<L: Lookup>(
     fingerprint: u64,
     parent: u16,
     node: usize,
-    found: &mut Successors,
-) -> Result<(), Unknown> {
-    found.candidates.clear();
-    found.violations.clear();
-    found.summary = StateSummary::default();
+    successors: &mut Successors,
+) -> Result<(), MissingOutcome> {
+    successors.candidates.clear();
+    successors.violations.clear();
+    successors.summary = StateSummary::default();
     let mut expansion =
-        Expansion { lookup, state, budgets: Budgets::unpack(state[BUDGETS]), fingerprint, parent, found };
+        Expansion { lookup, state, budgets: Budgets::unpack(state[BUDGETS]), fingerprint, parent, successors };
     expansion.expand_moves(node)?;
     expansion.expand_deliveries(Some(node))
 }
 
 impl<L: Lookup> Expansion<'_, L> {
-    fn expand_moves(&mut self, node: usize) -> Result<(), Unknown> {
+    fn expand_moves(&mut self, node: usize) -> Result<(), MissingOutcome> {
         let local = self.state[LOCALS + node];
         let instant = self.state[INSTANT];
         let system = self.lookup.system();
         let info = &system.tables.locals[local as usize];
         let budgets = self.budgets;
+        // Crashes come last among the moves; they are skipped once their budget is spent.
         let crashes = if budgets.crashes == 0 { info.crash_moves } else { 0 };
-        let (first, count) = (info.first_move, info.move_count.saturating_sub(crashes));
-        self.found.summary.waits |= info.waits;
-        for index in 0..u32::from(count) {
+        let (first_move, move_count) = (info.first_move, info.move_count.saturating_sub(crashes));
+        self.successors.summary.is_waiting |= info.is_waiting;
+        for index in 0..u32::from(move_count) {
             let system = self.lookup.system();
-            let node_move = system.tables.moves[(first + index) as usize];
-            let ready = node_move.kind != MoveKind::Timer || system.is_ready(first + index, instant);
-            let cost = system.cost(node_move.kind, node, self.state).filter(|_| ready);
-            self.found.summary.obliged |= node_move.obliged;
-            let Some((cost, remaining)) = cost.and_then(|cost| Some((cost, budgets.after(cost)?))) else { continue };
-            self.found.summary.possible |= !matches!(node_move.kind, MoveKind::Crash | MoveKind::LeaseEnds);
-            let outcome = self.lookup.node_move(local, first + index, instant).ok_or(Unknown)?;
+            let node_move = system.tables.moves[(first_move + index) as usize];
+            let is_ready = node_move.kind != MoveKind::Timer || system.is_ready(first_move + index, instant);
+            let cost = system.cost(node_move.kind, node, self.state).filter(|_| is_ready);
+            self.successors.summary.must_progress |= node_move.is_obliged;
+            let Some((cost, remaining)) = cost.and_then(|cost| Some((cost, budgets.remaining_after(cost)?))) else {
+                continue;
+            };
+            self.successors.summary.can_progress |= !matches!(node_move.kind, MoveKind::Crash | MoveKind::LeaseEnds);
+            let outcome = self.lookup.move_outcome(local, first_move + index, instant).ok_or(MissingOutcome)?;
             let action = Action::Move { node, index: index as usize };
             let budgets_after = if cost == Cost::Free { self.state[BUDGETS] } else { remaining.pack() };
-            self.add_node_transition(
-                action,
-                outcome,
-                budgets_after,
-                0,
-                self.lookup.system().is_announced(node_move.kind),
-            );
+            let is_announced = self.lookup.system().is_announced(node_move.kind);
+            // A move removes no message.
+            let removed_fingerprint = 0;
+            self.add_node_transition(action, outcome, budgets_after, removed_fingerprint, is_announced);
         }
         Ok(())
     }
 
     /// Adds the deliveries of messages in flight, all or only those to one node. Of several copies
-    /// of a message, one is delivered; on a FIFO link, the oldest message.
-    fn expand_deliveries(&mut self, receiver: Option<usize>) -> Result<(), Unknown> {
+    /// of a message, only one is tried; of the messages on a FIFO link, only the oldest.
+    fn expand_deliveries(&mut self, receiver: Option<usize>) -> Result<(), MissingOutcome> {
         let in_flight_start = self.lookup.system().in_flight_start(self.state);
         let in_flight = self.state.len() - in_flight_start;
         if in_flight >= MAX_IN_FLIGHT {
-            self.found.overflow = true;
+            self.successors.has_too_many_messages = true;
             return Ok(());
         }
         for position in 0..in_flight {
             let system = self.lookup.system();
             let word = self.state[in_flight_start + position];
             if position > 0 {
-                let before = self.state[in_flight_start + position - 1];
-                let is_covered = if system.fifo { system.link(before) == system.link(word) } else { before == word };
-                if is_covered {
+                let previous_word = self.state[in_flight_start + position - 1];
+                let is_behind_or_copy = if system.has_fifo_links {
+                    system.link(previous_word) == system.link(word)
+                } else {
+                    previous_word == word
+                };
+                if is_behind_or_copy {
                     continue;
                 }
             }
@@ -252,32 +269,29 @@ impl<L: Lookup> Expansion<'_, L> {
             if receiver.is_some_and(|node| node != to) {
                 continue;
             }
-            self.found.summary.obliged = true;
+            self.successors.summary.must_progress = true;
             // Time advances until the message may arrive.
             if !system.may_arrive(word, self.state[INSTANT]) {
                 continue;
             }
-            self.found.summary.possible = true;
+            self.successors.summary.can_progress = true;
             let local = self.state[LOCALS + to];
             let removed_fingerprint = system.word_fingerprint(word);
-            let outcome = if system.tables.locals[local as usize].up {
-                self.lookup.delivery(local, envelope_of(word), self.state[INSTANT]).ok_or(Unknown)?
+            let outcome = if system.tables.locals[local as usize].is_up {
+                self.lookup.delivery_outcome(local, envelope_of(word), self.state[INSTANT]).ok_or(MissingOutcome)?
             } else {
                 NONE
             };
-            self.add_node_transition(
-                Action::Deliver(position),
-                outcome,
-                self.state[BUDGETS],
-                removed_fingerprint,
-                false,
-            );
+            let is_announced = false;
+            let action = Action::Deliver(position);
+            self.add_node_transition(action, outcome, self.state[BUDGETS], removed_fingerprint, is_announced);
         }
         Ok(())
     }
 
-    /// Adds the transition in which a node takes an input with a known outcome. If others are
-    /// notified of it, more than that node changes.
+    /// Adds the transition in which a node takes an input. `budgets` is the packed
+    /// budgets that remain; `removed_fingerprint` is that of the delivered message, 0 for a move.
+    /// If other nodes are notified (`is_announced`), more than that node changes.
     #[inline]
     fn add_node_transition(
         &mut self,
@@ -288,7 +302,7 @@ impl<L: Lookup> Expansion<'_, L> {
         is_announced: bool,
     ) {
         let system = self.lookup.system();
-        let mut broken = 0;
+        let mut violated_bits = 0;
         let fingerprint = if system.is_additive() && !is_announced {
             let mut fingerprint = self.fingerprint.wrapping_sub(removed_fingerprint);
             if outcome != NONE {
@@ -301,19 +315,19 @@ impl<L: Lookup> Expansion<'_, L> {
             }
             fingerprint
         } else {
-            self.found.words.clear();
-            broken = system.apply_action(self.state, action, outcome, &mut self.found.words);
-            system.fingerprint(&self.found.words)
+            self.successors.words.clear();
+            violated_bits = system.apply_action(self.state, action, outcome, &mut self.successors.words);
+            system.fingerprint(&self.successors.words)
         };
         let step_violation = if outcome == NONE { None } else { system.tables.outcomes[outcome as usize].violation() };
         let packed = action.pack();
-        broken |= step_violation.map_or(0, |property| 1 << property);
-        broken &= system.judged_bits;
-        while broken != 0 {
-            self.found.violations.push((broken.trailing_zeros() as u8, packed));
-            broken &= broken - 1;
+        violated_bits |= step_violation.map_or(0, |property| 1 << property);
+        violated_bits &= system.judged_bits;
+        while violated_bits != 0 {
+            self.successors.violations.push((violated_bits.trailing_zeros() as u8, packed));
+            violated_bits &= violated_bits - 1;
         }
-        self.found.candidates.push(Candidate { fingerprint, outcome, parent: self.parent, action: packed });
+        self.successors.candidates.push(Candidate { fingerprint, outcome, parent: self.parent, action: packed });
     }
 
     /// Adds the losses and duplications of messages in flight.
@@ -343,27 +357,27 @@ impl<L: Lookup> Expansion<'_, L> {
     }
 
     /// Whether the message at this index may be lost because its sender crashed while sending. On a
-    /// link that keeps the order, only the last message may be. Of several identical copies, one is
-    /// tried.
+    /// FIFO link, only the last message may be. Of several identical copies, only one is tried. A
+    /// message to a node that is down is not: its delivery loses it anyway.
     fn may_lose_interrupted_send(&self, index: usize, is_copy: bool) -> bool {
         let (system, word) = (self.lookup.system(), self.state[index]);
         let is_last_of_link = || self.state.get(index + 1).is_none_or(|next| system.link(*next) != system.link(word));
         let may_be_lost =
             system.is_interrupted_send(word, self.state) && system.is_up(system.receiver(word), self.state);
-        may_be_lost && if system.fifo { is_last_of_link() } else { !is_copy }
+        may_be_lost && if system.has_fifo_links { is_last_of_link() } else { !is_copy }
     }
 
-    /// Adds the views that lack one more member.
-    fn expand_removals(&mut self) -> Result<(), Unknown> {
+    /// Adds the transitions to views that lack one more member.
+    fn expand_removals(&mut self) -> Result<(), MissingOutcome> {
         if self.lookup.system().views.is_none() {
             return Ok(());
         }
         for node in 0..self.lookup.system().nodes {
             let Some((removal, packed)) = self.lookup.system().removal(node, self.state) else { continue };
             let is_due = removal == Removal::Due;
-            self.found.summary.obliged |= is_due;
-            self.found.summary.possible |= is_due;
-            let view = self.lookup.view(packed).ok_or(Unknown)?;
+            self.successors.summary.must_progress |= is_due;
+            self.successors.summary.can_progress |= is_due;
+            let view = self.lookup.view_number(packed).ok_or(MissingOutcome)?;
             self.add_transition(Action::Remove(node), view);
         }
         Ok(())
@@ -372,24 +386,24 @@ impl<L: Lookup> Expansion<'_, L> {
     /// Adds a transition that no node takes as an input.
     fn add_transition(&mut self, action: Action, outcome: u32) {
         let system = self.lookup.system();
-        self.found.words.clear();
-        system.apply_action(self.state, action, outcome, &mut self.found.words);
-        let fingerprint = system.fingerprint(&self.found.words);
+        self.successors.words.clear();
+        system.apply_action(self.state, action, outcome, &mut self.successors.words);
+        let fingerprint = system.fingerprint(&self.successors.words);
         let action = action.pack();
-        self.found.candidates.push(Candidate { fingerprint, outcome, parent: self.parent, action });
+        self.successors.candidates.push(Candidate { fingerprint, outcome, parent: self.parent, action });
     }
 
-    /// Advances time to the next end of a timer's span or of a message's delivery window, unless a
-    /// timer must fire or a message must arrive first. A message to a node that is down also
-    /// arrives in time, and is lost.
-    fn expand_time(&mut self) -> Result<(), Unknown> {
+    /// Advances time to the next start or end of a timer's window or a message's delivery window,
+    /// or to the last instant of an exclusive hold, unless a timer must fire or a message must
+    /// arrive first. A message to a node that is down also arrives in time, and is lost.
+    fn expand_time(&mut self) -> Result<(), MissingOutcome> {
         let system = self.lookup.system();
         let Some(time_limit) = system.time_limit else { return Ok(()) };
         let now = system.tables.instants[self.state[INSTANT] as usize];
         let mut next = None;
         let locals = self.state[LOCALS..LOCALS + system.nodes].iter();
         let timers = locals.flat_map(|local| &*system.tables.local_details[*local as usize].timer_windows).copied();
-        let in_flight = if system.bounded_delays { &self.state[system.in_flight_start(self.state)..] } else { &[] };
+        let in_flight = if system.has_bounded_delays { &self.state[system.in_flight_start(self.state)..] } else { &[] };
         for window in timers.chain(in_flight.iter().filter_map(|word| system.arrival(*word))) {
             if window.latest <= now {
                 return Ok(());
@@ -400,20 +414,20 @@ impl<L: Lookup> Expansion<'_, L> {
         let last_held_instants =
             system.last_held_instants(self.state).filter(|last| *last > now && *last <= time_limit);
         let Some(next) = last_held_instants.chain(next).min() else { return Ok(()) };
-        // Time also advances beyond the limit, where the search does not follow.
-        self.found.summary.obliged = true;
-        self.found.summary.possible = true;
+        // Time also advances beyond the limit, although the search stops there.
+        self.successors.summary.must_progress = true;
+        self.successors.summary.can_progress = true;
         if next > time_limit {
             return Ok(());
         }
-        let instant = self.lookup.instant(next).ok_or(Unknown)?;
+        let instant = self.lookup.instant_number(next).ok_or(MissingOutcome)?;
         let system = self.lookup.system();
         let fingerprint = self
             .fingerprint
             .wrapping_sub(system.time_fingerprint(self.state[INSTANT]))
             .wrapping_add(system.time_fingerprint(instant));
         let action = Action::Advance.pack();
-        self.found.candidates.push(Candidate { fingerprint, outcome: instant, parent: self.parent, action });
+        self.successors.candidates.push(Candidate { fingerprint, outcome: instant, parent: self.parent, action });
         Ok(())
     }
 }

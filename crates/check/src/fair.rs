@@ -1,12 +1,13 @@
-//! Judges whether every fair run serves every waiting client: builds the graph of states and
-//! searches it for fair cycles.
+//! Judges whether every fair run serves every waiting client and reaches the clients' common goal:
+//! builds the graph of states and searches it for fair cycles.
 //!
-//! The search does not keep the states, so this visits them once more from the beginning, and
-//! stores their edges.
+//! The breadth-first search does not keep the states, so this module visits them once more from the
+//! beginning, and stores their edges. An obligation is a step that a fair run may not postpone
+//! forever, such as a delivery or a timer; it is due as long as that step is pending.
 
 use crate::action::{Action, MAX_NODES};
-use crate::breadth::{End, Explored};
-use crate::expand::{ReadOnlyLookup, Stepper, Successors, expand};
+use crate::breadth::{Explored, SearchEnd};
+use crate::expand::{NO_BATCH, ReadOnlyLookup, Stepper, Successors, expand};
 use crate::liveness::{Fairness, Graph, cyclic_components, fair_cycle};
 use crate::membership::{Removal, removal_obligation};
 use crate::memory;
@@ -16,7 +17,8 @@ use crate::system::{LOCALS, System, envelope_of};
 use crate::tables::NONE;
 use std::cell::RefCell;
 
-/// A path to a state, and a cycle from there back to it on which a client waits forever.
+/// A path to a state, and a cycle from there back to it on which a client waits forever or the
+/// common goal never holds.
 pub(crate) struct Lasso {
     pub(crate) path: Vec<Step>,
     pub(crate) cycle: Vec<Step>,
@@ -26,12 +28,14 @@ pub(crate) struct Lasso {
 pub(crate) struct FairnessResult {
     pub(crate) lasso: Option<Lasso>,
     /// Why the search ended.
-    pub(crate) end: End,
+    pub(crate) end: SearchEnd,
     /// Maximum memory use in bytes, including the visited states.
     pub(crate) peak_bytes: u64,
 }
 
-/// Searches all states that a search found for a fair run on which a client waits forever.
+/// Searches the explored states for a fair run on which a client waits forever, or on which the
+/// common goal never holds.
+///
 /// `should_continue` receives the memory use in bytes, and returns `false` to stop the search.
 pub(crate) fn search(
     system: &mut System,
@@ -40,20 +44,20 @@ pub(crate) fn search(
     memory_limit: u64,
     should_continue: &mut dyn FnMut(u64) -> bool,
 ) -> FairnessResult {
-    let states = match build_graph(system, stepper, explored, memory_limit, should_continue) {
-        Ok(states) => states,
+    let state_graph = match build_graph(system, stepper, explored, memory_limit, should_continue) {
+        Ok(state_graph) => state_graph,
         Err((end, bytes)) => return FairnessResult { lasso: None, end, peak_bytes: bytes },
     };
-    let bytes = states.bytes() + explored.kept_bytes;
+    let bytes = state_graph.bytes() + explored.kept_bytes;
     let mut shortest: Option<(usize, Lasso)> = None;
-    for waiter in 0..=GOAL_UNMET {
-        let waits = |state: u32| states.waiting[state as usize] >> waiter & 1 == 1;
-        for component in cyclic_components(&states.graph, waits) {
+    for waiting_bit in 0..=GOAL_UNMET {
+        let is_waiting = |state: u32| state_graph.waiting_bits[state as usize] >> waiting_bit & 1 == 1;
+        for component in cyclic_components(&state_graph.graph, is_waiting) {
             let start = component[0];
-            let Some(cycle) = fair_cycle(&states.graph, &component, start, &states.fairness(system)) else {
+            let Some(cycle) = fair_cycle(&state_graph.graph, &component, start, &state_graph.fairness(system)) else {
                 continue;
             };
-            let (root, actions) = explored.path(states.ids[start as usize]);
+            let (root, actions) = explored.path(state_graph.ids[start as usize]);
             let length = actions.len() + cycle.len();
             if shortest.as_ref().is_some_and(|(known_length, _)| *known_length <= length) {
                 continue;
@@ -62,29 +66,32 @@ pub(crate) fn search(
             shortest = Some((length, lasso));
         }
     }
-    FairnessResult { lasso: shortest.map(|(_, lasso)| lasso), end: End::Complete, peak_bytes: bytes }
+    FairnessResult { lasso: shortest.map(|(_, lasso)| lasso), end: SearchEnd::Complete, peak_bytes: bytes }
 }
 
 /// Number of states after which the caller receives the memory use and may stop the search.
 const STATES_BETWEEN_REPORTS: u32 = 65_536;
 
-/// The bit of the common goal, beside those of the nodes.
+/// The bit of `waiting_bits` for the common goal; the bits below are those of the nodes.
 const GOAL_UNMET: usize = MAX_NODES;
 
-/// The graph of all states, with details of the states in which a client waits.
+/// The graph of all states, with details of the waiting states: those in which a client waits or
+/// the common goal does not hold.
 struct StateGraph {
     graph: Graph,
     /// The nodes whose clients wait in each state, one bit each, and whether the common goal does
     /// not hold.
-    waiting: Vec<u32>,
-    /// The number of each state in the search.
+    waiting_bits: Vec<u32>,
+    /// The id of each state in the breadth-first search.
     ids: Vec<crate::visited::StateId>,
+    /// The 32-bit words that encode the waiting states; other states have none.
     words: Vec<u32>,
     /// The end of each state's words.
     ends: Vec<u64>,
-    /// The obligations due in each state in which a client waits.
-    due: Vec<u64>,
-    due_ends: Vec<u64>,
+    /// The obligations due in each waiting state.
+    due_obligations: Vec<u64>,
+    /// The end of each state's due obligations.
+    due_obligation_ends: Vec<u64>,
 }
 
 impl StateGraph {
@@ -95,48 +102,50 @@ impl StateGraph {
     fn bytes(&self) -> u64 {
         self.graph.bytes() as u64
             + self.words.capacity() as u64 * 4
-            + self.due.capacity() as u64 * 8
-            + self.waiting.capacity() as u64 * (4 + 4 + 8 + 8)
+            + self.due_obligations.capacity() as u64 * 8
+            // Per state: `waiting_bits`, `ids`, `ends` and `due_obligation_ends`.
+            + self.waiting_bits.capacity() as u64 * (4 + 4 + 8 + 8)
     }
 
     fn fairness<'a>(&'a self, system: &'a System) -> Obligations<'a> {
-        Obligations { states: self, system, cache: RefCell::new((NONE, Successors::default())) }
+        Obligations { state_graph: self, system, cache: RefCell::new((NONE, Successors::default())) }
     }
 
     fn add(&mut self, system: &System, state: &[u32]) {
         let mut waiting = u32::from(system.is_goal_unmet(state)) << GOAL_UNMET;
         for (node, local) in state[LOCALS..LOCALS + system.nodes].iter().enumerate() {
-            waiting |= u32::from(system.tables.locals[*local as usize].waits) << node;
+            waiting |= u32::from(system.tables.locals[*local as usize].is_waiting) << node;
         }
-        self.waiting.push(waiting);
+        self.waiting_bits.push(waiting);
         if waiting != 0 {
             self.words.extend_from_slice(state);
-            let first = self.due.len();
+            let start = self.due_obligations.len();
             for word in &state[system.in_flight_start(state)..] {
-                self.due.push(delivery_obligation(&system.tables.envelopes[envelope_of(*word) as usize]));
+                self.due_obligations.push(delivery_obligation(&system.tables.envelopes[envelope_of(*word) as usize]));
             }
             for local in &state[LOCALS..LOCALS + system.nodes] {
                 let info = &system.tables.locals[*local as usize];
                 let moves = info.first_move as usize..info.first_move as usize + usize::from(info.move_count);
-                self.due.extend(system.tables.move_details[moves].iter().filter_map(|detail| detail.obligation));
+                self.due_obligations
+                    .extend(system.tables.move_details[moves].iter().filter_map(|detail| detail.obligation));
             }
             for node in 0..system.nodes {
                 if system.removal(node, state).is_some_and(|(removal, _)| removal == Removal::Due) {
-                    self.due.push(removal_obligation(node));
+                    self.due_obligations.push(removal_obligation(node));
                 }
             }
-            self.due[first..].sort_unstable();
-            let mut kept = first;
-            for index in first..self.due.len() {
-                if index == first || self.due[index] != self.due[kept - 1] {
-                    self.due[kept] = self.due[index];
-                    kept += 1;
+            self.due_obligations[start..].sort_unstable();
+            let mut unique_len = start;
+            for index in start..self.due_obligations.len() {
+                if index == start || self.due_obligations[index] != self.due_obligations[unique_len - 1] {
+                    self.due_obligations[unique_len] = self.due_obligations[index];
+                    unique_len += 1;
                 }
             }
-            self.due.truncate(kept);
+            self.due_obligations.truncate(unique_len);
         }
         self.ends.push(self.words.len() as u64);
-        self.due_ends.push(self.due.len() as u64);
+        self.due_obligation_ends.push(self.due_obligations.len() as u64);
     }
 }
 
@@ -146,45 +155,45 @@ fn slice<'a, T>(values: &'a [T], ends: &[u64], state: u32) -> &'a [T] {
     &values[start..ends[state as usize] as usize]
 }
 
-/// Visits all states once more, in order of their distance. If it stops early, it returns the
-/// reason and the memory use in bytes.
+/// Visits all explored states once more, in order of their distance from the initial states. Fails
+/// with the reason and the memory use in bytes if it must stop early.
 fn build_graph(
     system: &mut System,
     stepper: &mut dyn Stepper,
     explored: &Explored,
     memory_limit: u64,
     should_continue: &mut dyn FnMut(u64) -> bool,
-) -> Result<StateGraph, (End, u64)> {
-    let mut states = StateGraph {
+) -> Result<StateGraph, (SearchEnd, u64)> {
+    let mut state_graph = StateGraph {
         graph: Graph::new(),
-        waiting: Vec::new(),
+        waiting_bits: Vec::new(),
         ids: Vec::new(),
         words: Vec::new(),
         ends: Vec::new(),
-        due: Vec::new(),
-        due_ends: Vec::new(),
+        due_obligations: Vec::new(),
+        due_obligation_ends: Vec::new(),
     };
     let mut number_of_id = vec![NONE; explored.id_bound()];
-    let Some((_, first)) = explored.roots.first() else { return Ok(states) };
+    let Some((_, first)) = explored.roots.first() else { return Ok(state_graph) };
     let mut guide = PathGuide::new(system, stepper, first);
     let mut level: Vec<Vec<u32>> = Vec::new();
     for (id, state) in &explored.roots {
-        number_of_id[id.0 as usize] = states.ids.len() as u32;
-        states.ids.push(*id);
+        number_of_id[id.0 as usize] = state_graph.ids.len() as u32;
+        state_graph.ids.push(*id);
         level.push(state.clone());
     }
     while !level.is_empty() {
         let mut next = Vec::new();
         for state in level {
-            states.add(guide.lookup.system, &state);
+            state_graph.add(guide.lookup.system, &state);
             let candidates = guide.candidates(&state).to_vec();
             let mut row = Vec::with_capacity(candidates.len());
             for candidate in candidates {
-                let Some(id) = explored.find(candidate.fingerprint) else { continue };
+                let Some(id) = explored.find_state(candidate.fingerprint) else { continue };
                 let number = &mut number_of_id[id.0 as usize];
                 if *number == NONE {
-                    *number = states.ids.len() as u32;
-                    states.ids.push(id);
+                    *number = state_graph.ids.len() as u32;
+                    state_graph.ids.push(id);
                     let mut words = Vec::new();
                     let action = Action::unpack(candidate.action);
                     guide.lookup.system.apply_action(&state, action, candidate.outcome, &mut words);
@@ -192,26 +201,26 @@ fn build_graph(
                 }
                 row.push(*number);
             }
-            states.graph.push_row(row);
-            if states.graph.states().is_multiple_of(STATES_BETWEEN_REPORTS) {
-                let counted = states.bytes() + explored.kept_bytes + number_of_id.len() as u64 * 4;
+            state_graph.graph.push_row(row);
+            if state_graph.graph.states().is_multiple_of(STATES_BETWEEN_REPORTS) {
+                let counted = state_graph.bytes() + explored.kept_bytes + number_of_id.len() as u64 * 4;
                 let bytes = memory::resident().map_or(counted, |resident| resident.max(counted));
                 if bytes > memory_limit {
-                    return Err((End::Memory, bytes));
+                    return Err((SearchEnd::MemoryLimit, bytes));
                 }
                 if !should_continue(bytes) {
-                    return Err((End::Stopped, bytes));
+                    return Err((SearchEnd::Stopped, bytes));
                 }
             }
         }
         level = next;
     }
-    Ok(states)
+    Ok(state_graph)
 }
 
 /// The obligations of fair runs in the states of a graph.
 struct Obligations<'a> {
-    states: &'a StateGraph,
+    state_graph: &'a StateGraph,
     system: &'a System,
     /// The state that `meets` was called for last, and its transitions.
     cache: RefCell<(u32, Successors)>,
@@ -219,17 +228,17 @@ struct Obligations<'a> {
 
 impl Fairness for Obligations<'_> {
     fn due_obligations(&self, state: u32) -> &[u64] {
-        slice(&self.states.due, &self.states.due_ends, state)
+        slice(&self.state_graph.due_obligations, &self.state_graph.due_obligation_ends, state)
     }
 
     fn meets(&self, source: u32, edge: usize, obligation: u64) -> bool {
         let mut cache = self.cache.borrow_mut();
-        let state = self.states.state(source);
+        let state = self.state_graph.state(source);
         if cache.0 != source {
             cache.0 = source;
             let fingerprint = self.system.fingerprint(state);
             // The outcomes of all visited states are known.
-            let _ = expand(&mut ReadOnlyLookup(self.system), state, fingerprint, 0, &mut cache.1);
+            let _ = expand(&mut ReadOnlyLookup(self.system), state, fingerprint, NO_BATCH, &mut cache.1);
         }
         let Some(candidate) = cache.1.candidates.get(edge) else { return false };
         let tables = &self.system.tables;
@@ -240,8 +249,8 @@ impl Fairness for Obligations<'_> {
                 Some(delivery_obligation(&tables.envelopes[envelope as usize]))
             }
             Action::Move { node, index } => {
-                let first = tables.locals[state[LOCALS + node] as usize].first_move as usize;
-                tables.move_details[first + index].obligation
+                let first_move = tables.locals[state[LOCALS + node] as usize].first_move as usize;
+                tables.move_details[first_move + index].obligation
             }
             Action::Remove(node) => Some(removal_obligation(node)),
             Action::Lose(_) | Action::Duplicate(_) | Action::Advance => None,

@@ -1,19 +1,21 @@
 //! The input of a check (group, faults, effort) and its result.
 
-use crate::breadth::End;
+use crate::breadth::SearchEnd;
 use crate::membership::Views;
 use crate::notices::CrashNotices;
 use crate::replay::Counterexample;
 use crate::walk::Walks;
 use quorate_core::{Span, Time};
-use quorate_journal::property::Kind;
+use quorate_journal::property::PropertyKind;
 
 /// The group to check, and the faults that may occur.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
     pub nodes: usize,
-    /// Whether links deliver messages in the order they were sent.
-    pub fifo: bool,
+    /// Whether each link delivers messages in the order they were sent.
+    pub has_fifo_links: bool,
+    /// How many messages the network may lose in a run. The following fields limit other faults in
+    /// the same way.
     pub losses: u8,
     pub duplicates: u8,
     pub crashes: u8,
@@ -27,11 +29,11 @@ pub struct Setup {
     pub views: Option<Views>,
     /// Which parties are notified when a node crashes or restarts.
     pub crash_notices: CrashNotices,
-    /// Whether a save is durable at once. If no node restarts, a slow disk only changes the order
-    /// of events, and orders that make no difference cost states.
-    pub prompt_disks: bool,
+    /// Whether a save is durable at once. Ignored if `restarts` is not 0: without restarts, a slow
+    /// disk only changes the order of events, which the check need not explore.
+    pub has_prompt_disks: bool,
     /// Whether a crash may interrupt a step's sends: each message that the node has in flight when
-    /// it crashes may be lost; on links that keep the order, only the latest ones.
+    /// it crashes may be lost; on FIFO links, only the latest ones.
     pub crash_interrupts_sends: bool,
 }
 
@@ -40,7 +42,7 @@ impl Setup {
     pub fn new(nodes: usize) -> Self {
         Self {
             nodes,
-            fifo: false,
+            has_fifo_links: false,
             losses: 0,
             duplicates: 0,
             crashes: 0,
@@ -49,7 +51,7 @@ impl Setup {
             timing: None,
             views: None,
             crash_notices: CrashNotices::Off,
-            prompt_disks: false,
+            has_prompt_disks: false,
             crash_interrupts_sends: false,
         }
     }
@@ -58,8 +60,8 @@ impl Setup {
 /// A model of time: timers fire at the ends of their spans, on clocks that drift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// How much each clock runs too fast or too slow, in parts per million. The check tries both
-    /// for every node.
+    /// By how much each clock runs too fast or too slow, in parts per million. The check tries both
+    /// directions for every node.
     pub drift_ppm: u32,
     /// The instant at which the check stops advancing time.
     pub until: Time,
@@ -81,7 +83,7 @@ pub struct Effort {
     pub search: Search,
     pub threads: usize,
     /// Memory limit in bytes.
-    pub memory: u64,
+    pub memory_limit: u64,
     /// Whether to skip interleavings that differ only in the order of independent steps.
     pub reduce: bool,
     /// Whether to stop at the first violation.
@@ -104,24 +106,27 @@ pub enum Search {
 /// The result of a check.
 #[derive(Clone, Debug)]
 pub struct Findings {
-    pub end: End,
+    /// Why the first incomplete search ended; `Complete` if no search was incomplete.
+    pub end: SearchEnd,
     /// The main search, over the group's states.
-    pub states: Pass,
+    pub main_pass: Pass,
     /// The search with memory of the past in each state, if a property needs it.
-    pub past: Option<Pass>,
+    pub past_pass: Option<Pass>,
     /// The search for infinite fair runs, if it was needed.
-    pub fair: Option<Pass>,
-    pub walks: Option<u64>,
+    pub fair_pass: Option<Pass>,
+    /// Number of random walks taken; `None` for other searches.
+    pub walk_count: Option<u64>,
     /// Whether the nodes set timers.
-    pub timers: bool,
+    pub has_timers: bool,
     pub verdicts: Vec<Verdict>,
 }
 
 impl Findings {
-    /// Whether the search saw every reachable state and judged every property that it can judge.
+    /// Whether the search visited every reachable state and decided every property that such a
+    /// search can decide.
     pub fn is_complete(&self) -> bool {
-        let settled = |verdict: &Verdict| verdict.holds.is_some() || verdict.out_of_scope;
-        self.end == End::Complete && self.verdicts.iter().all(settled)
+        let is_settled = |verdict: &Verdict| verdict.holds.is_some() || verdict.is_out_of_scope;
+        self.end == SearchEnd::Complete && self.verdicts.iter().all(is_settled)
     }
 
     /// Whether any property is violated.
@@ -129,27 +134,28 @@ impl Findings {
         self.verdicts.iter().any(|verdict| verdict.holds == Some(false))
     }
 
-    /// Upper bound on the probability that two states shared a fingerprint, so that the search
+    /// Upper bound on the probability that two states shared a fingerprint, so the search
     /// skipped one of them.
     pub fn collision_probability(&self) -> f64 {
-        let passes = [Some(&self.states), self.past.as_ref(), self.fair.as_ref()];
-        let odds = passes.into_iter().flatten().map(|pass| {
+        let passes = [Some(&self.main_pass), self.past_pass.as_ref(), self.fair_pass.as_ref()];
+        let probabilities = passes.into_iter().flatten().map(|pass| {
             let states = pass.states as f64;
             states * (states - 1.0).max(0.0) / 2.0 / 2.0_f64.powi(64)
         });
-        odds.sum::<f64>().min(1.0)
+        probabilities.sum::<f64>().min(1.0)
     }
 }
 
-/// The figures of one search.
+/// The measurements of one search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pass {
-    pub end: End,
+    pub end: SearchEnd,
     /// Number of distinct states; zero for random walks, which do not compare states.
     pub states: u64,
     /// Number of transitions taken, plus the initial states.
     pub generated: u64,
-    /// The length of the longest shortest path.
+    /// Number of steps of the longest path followed. Breadth-first, it is the largest distance of a
+    /// state from the initial states.
     pub depth: u64,
     pub seconds: f64,
     /// Bytes kept per state, without the frontier.
@@ -160,13 +166,14 @@ pub struct Pass {
 #[derive(Clone, Debug)]
 pub struct Verdict {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: PropertyKind,
     /// Whether the property holds; `None` if the check could not decide.
     pub holds: Option<bool>,
     /// Why the check could not decide.
-    pub unknown: Option<&'static str>,
-    /// Whether no search of such a group can decide it, as opposed to a search that did not finish.
-    pub out_of_scope: bool,
+    pub undecided_reason: Option<&'static str>,
+    /// Whether no search of such a group can decide the property. `false` if a search that did not
+    /// finish could have decided it, or if the caller asked for the property by name.
+    pub is_out_of_scope: bool,
     pub counterexample: Option<Counterexample>,
 }
 
@@ -187,37 +194,54 @@ pub enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckError {
     NoNodes,
-    TooManyNodes { most: usize },
-    TooManyFaults { most: u8 },
+    TooManyNodes {
+        nodes: usize,
+        max: usize,
+    },
+    TooManyFaults {
+        max: u8,
+    },
+    /// The group has views, and time is modelled.
     TimedViews,
-    TooManyChanges { most: u8 },
-    TooManyMessages { most: usize, of_one: usize },
-    TooManyWaits { sites: usize, resources: usize, rounds: u8 },
+    /// Too many view changes.
+    TooManyChanges {
+        max: u8,
+    },
+    TooManyMessages {
+        max: usize,
+        max_per_sender: usize,
+    },
+    /// More nodes, resources or rounds than a check allows; the fields are the limits.
+    TooManyWaits {
+        sites: usize,
+        resources: usize,
+        rounds: u8,
+    },
 }
 
 impl std::fmt::Display for CheckError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NoNodes => f.write_str("--nodes must be at least 1; got 0 (3 is a good start)."),
-            Self::TooManyNodes { most } => {
-                write!(f, "--nodes must be at most {most} in a check. For larger groups use 'quorate sweep'.")
+            Self::TooManyNodes { nodes, max } => {
+                write!(f, "--nodes must be at most {max} in a check; got {nodes}. For larger groups use 'quorate sweep'.")
             }
             Self::TimedViews => f.write_str(
                 "views are checked without time: a lease may end at any moment, whatever its length. Omit --drift, --delay and --until.",
             ),
-            Self::TooManyChanges { most } => write!(f, "a check of this group allows at most {most} view changes."),
+            Self::TooManyChanges { max } => write!(f, "a check of this group allows at most {max} view changes."),
             Self::TooManyWaits { sites, resources, rounds } => write!(
                 f,
                 "the state space is too large: a check allows at most {sites} nodes with one process each, {resources} resources on \
-                 nodes of their own, and {rounds} rounds; with resources, {rounds} rounds of all nodes together."
+                 nodes of their own, and {rounds} rounds of each node; if there are resources, {rounds} rounds of all nodes together."
             ),
-            Self::TooManyMessages { most, of_one } => write!(
+            Self::TooManyMessages { max, max_per_sender } => write!(
                 f,
-                "the state space is too large: a check allows at most {most} messages in all, and at most {of_one} from one sender.",
+                "the state space is too large: a check allows at most {max} messages in all, and at most {max_per_sender} from one sender.",
             ),
-            Self::TooManyFaults { most } => write!(
+            Self::TooManyFaults { max } => write!(
                 f,
-                "a check allows at most {most} faults of each kind; lower --loss, --duplicate, --crashes, --restarts, --early-timers or \
+                "a check allows at most {max} faults of each kind; lower --loss, --duplicate, --crashes, --restarts, --early-timers or \
                  --changes."
             ),
         }

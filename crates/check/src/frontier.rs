@@ -1,23 +1,23 @@
-//! States that wait to be expanded.
+//! States that wait to be expanded. A shard is a part of the set of visited states.
 
 use crate::visited::StateId;
 
-/// States stored one after the other, each as its words.
+/// States stored one after the other, each as the 32-bit words that encode it.
 #[derive(Default)]
 pub(crate) struct Block {
     pub(crate) words: Vec<u32>,
     /// The end of each state's words.
     pub(crate) ends: Vec<u32>,
     pub(crate) fingerprints: Vec<u64>,
-    /// The shards that the states belong to, with their indices there.
-    pub(crate) runs: Vec<Run>,
+    /// Where the states are in the shards, in the same order.
+    pub(crate) shard_ranges: Vec<ShardRange>,
 }
 
 /// Consecutive states of one shard.
 #[derive(Clone, Copy)]
-pub(crate) struct Run {
+pub(crate) struct ShardRange {
     pub(crate) shard: u8,
-    /// The index of the first one in its shard.
+    /// The index of the first of these states in the shard.
     pub(crate) first: u32,
     pub(crate) count: u32,
 }
@@ -39,7 +39,7 @@ impl Block {
     /// Marks the states as the last ones of a shard with `len` states.
     pub(crate) fn mark_as_end_of_shard(mut self, shard: u8, len: u32) -> Self {
         let count = self.len() as u32;
-        self.runs = vec![Run { shard, first: len - count, count }];
+        self.shard_ranges = vec![ShardRange { shard, first: len - count, count }];
         self
     }
 
@@ -48,18 +48,18 @@ impl Block {
         self.words.extend_from_slice(&other.words);
         self.ends.extend(other.ends.iter().map(|end| end + offset));
         self.fingerprints.extend_from_slice(&other.fingerprints);
-        self.runs.extend_from_slice(&other.runs);
+        self.shard_ranges.extend_from_slice(&other.shard_ranges);
     }
 }
 
-/// Returns the state at this index of a batch with these runs.
-pub(crate) fn id_at(runs: &[Run], index: usize) -> Option<StateId> {
+/// Returns the id of the state at this index of a batch whose states are in these ranges.
+pub(crate) fn state_id_at(ranges: &[ShardRange], index: usize) -> Option<StateId> {
     let mut index = index as u32;
-    for run in runs {
-        if index < run.count {
-            return Some(StateId::new(usize::from(run.shard), run.first + index));
+    for range in ranges {
+        if index < range.count {
+            return Some(StateId::new(usize::from(range.shard), range.first + index));
         }
-        index -= run.count;
+        index -= range.count;
     }
     None
 }

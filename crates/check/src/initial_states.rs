@@ -5,17 +5,18 @@ use crate::clients::Clients;
 use crate::findings::Setup;
 use crate::local::Checked;
 use crate::membership::PackedView;
-use crate::step_table::{Make, StepTable};
+use crate::step_table::{MakeNode, StepTable};
 use crate::system::{Criterion, PastProperties, System};
 use crate::tables::Tables;
 use crate::worker_group::WorkerGroup;
 use std::sync::Arc;
 
-/// Creates a group for one worker thread. The initial states have room for the memory of the past,
-/// if there is any. `judged_bits` are the properties that steps may violate, one bit each.
-pub(crate) fn worker_group<'a, P, U>(
-    make: &Make<P>,
-    clients: &U,
+/// Creates a group for one worker thread. If there are `past_properties`, its initial states
+/// contain words that remember past events, none so far. `judged_bits` are the properties that
+/// steps may violate, one bit each.
+pub(crate) fn worker_group<'a, P, C>(
+    make: &MakeNode<P>,
+    clients: &C,
     setup: &Setup,
     past_properties: Option<PastProperties>,
     criteria: &[(u8, Criterion)],
@@ -23,7 +24,7 @@ pub(crate) fn worker_group<'a, P, U>(
 ) -> WorkerGroup<'a>
 where
     P: Checked + 'a,
-    U: Clients<Command = P::Command, Event = P::Event> + Clone + 'a,
+    C: Clients<Command = P::Command, Event = P::Event> + Clone + 'a,
 {
     let (step_table, mut system, initial) = initial_states(make, clients, setup);
     system.past_properties = past_properties;
@@ -33,22 +34,22 @@ where
     WorkerGroup { system, stepper: Box::new(step_table), initial }
 }
 
-/// The nodes of a group, its network, and each initial state with the clock rates of its nodes in
-/// parts per million.
-pub(crate) type InitialStates<P, U> = (StepTable<P, U>, System, Vec<(Vec<u32>, Vec<i32>)>);
+/// The nodes of a group, its transitions, and each initial state with the clock rates of its nodes
+/// in parts per million.
+pub(crate) type InitialStates<P, C> = (StepTable<P, C>, System, Vec<(Vec<u32>, Vec<i32>)>);
 
 /// Creates the nodes of a group and its initial states, one for each choice of clock rates.
-pub(crate) fn initial_states<P, U>(make: &Make<P>, clients: &U, setup: &Setup) -> InitialStates<P, U>
+pub(crate) fn initial_states<P, C>(make: &MakeNode<P>, clients: &C, setup: &Setup) -> InitialStates<P, C>
 where
     P: Checked,
-    U: Clients<Command = P::Command, Event = P::Event> + Clone,
+    C: Clients<Command = P::Command, Event = P::Event> + Clone,
 {
     let mut step_table = StepTable::new(Arc::clone(make), clients.clone(), setup);
     let mut system = System {
         nodes: setup.nodes,
-        fifo: setup.fifo,
+        has_fifo_links: setup.has_fifo_links,
         time_limit: setup.timing.map(|timing| timing.until),
-        bounded_delays: setup.timing.is_some_and(|timing| timing.delay.is_some()),
+        has_bounded_delays: setup.timing.is_some_and(|timing| timing.delay.is_some()),
         views: setup.views,
         crash_notices: setup.crash_notices,
         crash_interrupts_sends: setup.crash_interrupts_sends,
@@ -64,7 +65,7 @@ where
         crashes: setup.crashes,
         restarts: setup.restarts,
         early_timers: setup.early_timers,
-        view_changes: setup.views.map_or(0, |views| views.changes),
+        view_changes: setup.views.map_or(0, |views| views.max_changes),
     };
     let drift_ppm = setup.timing.map_or(0, |timing| timing.drift_ppm as i32);
     // Bit `node` of a choice is set if that node's clock is slow.
@@ -76,6 +77,7 @@ where
         let rate = |node: usize| if choice >> node & 1 == 0 { drift_ppm } else { -drift_ppm };
         let rates_ppm: Vec<i32> = (0..setup.nodes).map(rate).collect();
         let (locals, in_flight) = step_table.start_nodes(&mut system.tables, &rates_ppm, first_view);
+        // The number of the first instant is 0.
         let mut state = vec![budgets.pack(), 0];
         state.extend(locals);
         state.extend(first_view.map(|PackedView(word)| word));

@@ -7,15 +7,15 @@ use std::hash::Hash;
 pub(crate) struct Interner<T> {
     values: Vec<T>,
     fingerprints: Vec<u64>,
-    /// Numbers of values by fingerprint, at most half full; `EMPTY` in unused slots.
+    /// Numbers of values by fingerprint, at most half full; `EMPTY_SLOT` in unused slots.
     slots: Vec<u32>,
 }
 
-const EMPTY: u32 = u32::MAX;
+const EMPTY_SLOT: u32 = u32::MAX;
 
 impl<T: Hash + Eq> Interner<T> {
     pub(crate) fn new() -> Self {
-        Self { values: Vec::new(), fingerprints: Vec::new(), slots: vec![EMPTY; 64] }
+        Self { values: Vec::new(), fingerprints: Vec::new(), slots: vec![EMPTY_SLOT; 64] }
     }
 
     pub(crate) fn get(&self, number: u32) -> &T {
@@ -26,7 +26,7 @@ impl<T: Hash + Eq> Interner<T> {
     pub(crate) fn intern(&mut self, value: T) -> (u32, u64, bool) {
         let fingerprint = content_fingerprint(&value);
         let mut slot = self.home_slot(fingerprint);
-        while self.slots[slot] != EMPTY {
+        while self.slots[slot] != EMPTY_SLOT {
             let number = self.slots[slot];
             if self.fingerprints[number as usize] == fingerprint && self.values[number as usize] == value {
                 return (number, fingerprint, false);
@@ -48,10 +48,10 @@ impl<T: Hash + Eq> Interner<T> {
     }
 
     fn grow(&mut self) {
-        self.slots = vec![EMPTY; self.slots.len() * 2];
+        self.slots = vec![EMPTY_SLOT; self.slots.len() * 2];
         for number in 0..self.values.len() {
             let mut slot = self.home_slot(self.fingerprints[number]);
-            while self.slots[slot] != EMPTY {
+            while self.slots[slot] != EMPTY_SLOT {
                 slot = (slot + 1) % self.slots.len();
             }
             self.slots[slot] = number as u32;
@@ -59,19 +59,20 @@ impl<T: Hash + Eq> Interner<T> {
     }
 }
 
-/// A map from words to small numbers, for the hottest look-up of the search: a key and its number
-/// are adjacent in memory.
+/// A map from 64-bit words to small numbers, for the most frequent look-up of the search: a key and
+/// its number are adjacent in memory.
 pub(crate) struct WordMap {
+    /// At most about two thirds full.
     slots: Vec<(u64, u32)>,
     len: usize,
 }
 
 /// Marks a free slot; no key has this value.
-const FREE: u64 = u64::MAX;
+const EMPTY_KEY: u64 = u64::MAX;
 
 impl WordMap {
     pub(crate) fn new() -> Self {
-        Self { slots: vec![(FREE, 0); 1024], len: 0 }
+        Self { slots: vec![(EMPTY_KEY, 0); 1024], len: 0 }
     }
 
     #[inline]
@@ -83,7 +84,7 @@ impl WordMap {
             if found == key {
                 return Some(number);
             }
-            if found == FREE {
+            if found == EMPTY_KEY {
                 return None;
             }
             slot = (slot + 1) & mask;
@@ -92,9 +93,9 @@ impl WordMap {
 
     pub(crate) fn insert(&mut self, key: u64, number: u32) {
         if self.len * 3 >= self.slots.len() * 2 {
-            let larger = vec![(FREE, 0); self.slots.len() * 2];
+            let larger = vec![(EMPTY_KEY, 0); self.slots.len() * 2];
             for (key, number) in std::mem::replace(&mut self.slots, larger) {
-                if key != FREE {
+                if key != EMPTY_KEY {
                     self.insert_without_growing(key, number);
                 }
             }
@@ -106,7 +107,7 @@ impl WordMap {
     fn insert_without_growing(&mut self, key: u64, number: u32) {
         let mask = self.slots.len() - 1;
         let mut slot = hash(key) & mask;
-        while self.slots[slot].0 != FREE {
+        while self.slots[slot].0 != EMPTY_KEY {
             slot = (slot + 1) & mask;
         }
         self.slots[slot] = (key, number);
@@ -117,7 +118,7 @@ impl WordMap {
     }
 }
 
-/// Spreads keys over the slots; the upper bits of the product are mixed best.
+/// Returns the hash of a key; the upper bits of the product are mixed best.
 #[inline]
 fn hash(key: u64) -> usize {
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 29) as usize

@@ -1,11 +1,11 @@
 //! The findings about each property during the searches, and the verdicts at the end.
 
-use crate::breadth::End;
+use crate::breadth::SearchEnd;
 use crate::clients::{Judged, Property};
 use crate::findings::{Effort, Findings, Pass, Verdict};
 use crate::replay::Counterexample;
 use crate::system::Criterion;
-use quorate_journal::property::Kind;
+use quorate_journal::property::PropertyKind;
 
 /// Why a property is undecided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,42 +38,42 @@ impl Undecided {
 pub(crate) struct Judgement {
     pub(crate) properties: Vec<Property>,
     /// Whether the caller asked for each property.
-    wanted: Vec<bool>,
+    is_wanted: Vec<bool>,
     undecided: Vec<Option<Undecided>>,
-    examples: Vec<Option<Counterexample>>,
-    pub(crate) states: Pass,
-    pub(crate) past: Option<Pass>,
-    pub(crate) fair: Option<Pass>,
-    pub(crate) walks: Option<u64>,
-    /// How the first search ended that was not complete.
-    first_end: End,
+    counterexamples: Vec<Option<Counterexample>>,
+    pub(crate) main_pass: Pass,
+    pub(crate) past_pass: Option<Pass>,
+    pub(crate) fair_pass: Option<Pass>,
+    pub(crate) walk_count: Option<u64>,
+    /// How the first incomplete search ended; `Complete` if there was none.
+    first_end: SearchEnd,
     /// Whether the caller asked for properties by name.
-    selected_by_name: bool,
+    is_selected_by_name: bool,
 }
 
 impl Judgement {
     pub(crate) fn new(properties: Vec<Property>, effort: &Effort) -> Self {
-        let wanted = |property: &Property| match &effort.properties {
+        let is_wanted = |property: &Property| match &effort.properties {
             None => true,
             Some(names) => names.iter().any(|name| name == property.name),
         };
         Self {
-            wanted: properties.iter().map(wanted).collect(),
+            is_wanted: properties.iter().map(is_wanted).collect(),
             undecided: vec![None; properties.len()],
-            examples: vec![None; properties.len()],
+            counterexamples: vec![None; properties.len()],
             properties,
-            states: Pass::default(),
-            past: None,
-            fair: None,
-            walks: None,
-            first_end: End::Complete,
-            selected_by_name: effort.properties.is_some(),
+            main_pass: Pass::default(),
+            past_pass: None,
+            fair_pass: None,
+            walk_count: None,
+            first_end: SearchEnd::Complete,
+            is_selected_by_name: effort.properties.is_some(),
         }
     }
 
     /// Returns the number of the wanted property that is judged this way.
     pub(crate) fn find_property(&self, judged: impl Fn(&Judged) -> bool) -> Option<u8> {
-        let mut numbered = (0_u8..).zip(self.properties.iter().zip(&self.wanted));
+        let mut numbered = (0_u8..).zip(self.properties.iter().zip(&self.is_wanted));
         numbered.find(|(_, (property, wanted))| **wanted && judged(&property.judged)).map(|(number, _)| number)
     }
 
@@ -82,7 +82,7 @@ impl Judgement {
     }
 
     pub(crate) fn criteria(&self) -> Vec<(u8, Criterion)> {
-        let wanted = (0_u8..).zip(&self.properties).zip(&self.wanted).filter(|(_, wanted)| **wanted);
+        let wanted = (0_u8..).zip(&self.properties).zip(&self.is_wanted).filter(|(_, wanted)| **wanted);
         let judge = |((number, property), _): ((u8, &Property), &bool)| match property.judged {
             Judged::ByState(judge) => Some((number, Criterion::Facets(judge))),
             Judged::ByBound(judge, bound) => Some((number, Criterion::Bound(judge, bound))),
@@ -98,30 +98,30 @@ impl Judgement {
         wanted.filter_map(judge).collect()
     }
 
-    /// The properties that are judged, one bit each.
+    /// The properties that the caller asked for, one bit each.
     pub(crate) fn judged_bits(&self) -> u32 {
-        (0..).zip(&self.wanted).filter(|(_, wanted)| **wanted).fold(0, |bits, (number, _)| bits | 1 << number)
+        (0..).zip(&self.is_wanted).filter(|(_, wanted)| **wanted).fold(0, |bits, (number, _)| bits | 1 << number)
     }
 
     pub(crate) fn is_violated(&self, property: u8) -> bool {
-        self.examples[usize::from(property)].is_some()
+        self.counterexamples[usize::from(property)].is_some()
     }
 
     pub(crate) fn record_counterexample(&mut self, property: u8, example: Counterexample) {
-        self.examples[usize::from(property)] = Some(example);
+        self.counterexamples[usize::from(property)] = Some(example);
     }
 
     pub(crate) fn mark_undecided(&mut self, property: u8, reason: Undecided) {
         self.undecided[usize::from(property)] = Some(reason);
     }
 
-    /// Records how a search ended. Unless it is complete, the properties that it judges stay
-    /// undecided.
-    pub(crate) fn record_end(&mut self, end: End, judged: impl Fn(&Judged) -> bool) {
-        if end == End::Complete {
+    /// Records how a search ended that judges the properties selected by `judged`. Unless the
+    /// search was complete, they stay undecided.
+    pub(crate) fn record_end(&mut self, end: SearchEnd, judged: impl Fn(&Judged) -> bool) {
+        if end == SearchEnd::Complete {
             return;
         }
-        if self.first_end == End::Complete {
+        if self.first_end == SearchEnd::Complete {
             self.first_end = end;
         }
         for (undecided, property) in self.undecided.iter_mut().zip(&self.properties) {
@@ -131,24 +131,25 @@ impl Judgement {
         }
     }
 
-    /// Whether the next search should run.
+    /// Whether the next search should run: the caller has not stopped the check, and need not stop
+    /// at the violations found.
     pub(crate) fn should_continue(&self, effort: &Effort) -> bool {
-        let broken = self.examples.iter().any(Option::is_some);
-        self.first_end != End::Stopped && !(effort.stop_at_first && broken)
+        let has_violation = self.counterexamples.iter().any(Option::is_some);
+        self.first_end != SearchEnd::Stopped && !(effort.stop_at_first && has_violation)
     }
 
     pub(crate) fn conclude(self) -> Findings {
         let mut first_end = self.first_end;
         let mut verdicts = Vec::new();
         for (((property, wanted), undecided), example) in
-            self.properties.iter().zip(self.wanted).zip(self.undecided).zip(self.examples)
+            self.properties.iter().zip(self.is_wanted).zip(self.undecided).zip(self.counterexamples)
         {
             if !wanted {
                 continue;
             }
             let holds = if example.is_some() { Some(false) } else { undecided.is_none().then_some(true) };
             let kind = match property.judged {
-                Judged::ByEnds(_) | Judged::ByFairRuns => Kind::Eventually,
+                Judged::ByEnds(_) | Judged::ByFairRuns => PropertyKind::Eventually,
                 Judged::ByState(_)
                 | Judged::ByBound(..)
                 | Judged::ByStep
@@ -156,24 +157,25 @@ impl Judgement {
                 | Judged::ByOrder
                 | Judged::ByResults
                 | Judged::ByExclusiveHolds
-                | Judged::ByDeadlock => Kind::Always,
+                | Judged::ByDeadlock => PropertyKind::Always,
             };
             let undecided = undecided.filter(|_| holds.is_none());
             verdicts.push(Verdict {
                 name: property.name,
                 kind,
                 holds,
-                unknown: undecided.map(Undecided::reason),
+                undecided_reason: undecided.map(Undecided::reason),
                 // A caller that asks for a property by name gets an answer even if it is out of
                 // scope.
-                out_of_scope: !self.selected_by_name && undecided.is_some_and(Undecided::is_out_of_scope),
+                is_out_of_scope: !self.is_selected_by_name && undecided.is_some_and(Undecided::is_out_of_scope),
                 counterexample: example,
             });
         }
-        if first_end == End::Complete && self.walks.is_some() {
-            first_end = End::Stopped;
+        // Random walks are never a complete search.
+        if first_end == SearchEnd::Complete && self.walk_count.is_some() {
+            first_end = SearchEnd::Stopped;
         }
-        let Self { states, past, fair, walks, .. } = self;
-        Findings { end: first_end, states, past, fair, walks, timers: false, verdicts }
+        let Self { main_pass, past_pass, fair_pass, walk_count, .. } = self;
+        Findings { end: first_end, main_pass, past_pass, fair_pass, walk_count, has_timers: false, verdicts }
     }
 }

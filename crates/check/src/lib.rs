@@ -2,12 +2,12 @@
 //!
 //! A [`Checker`] runs the same nodes as the simulator and the network runtime. It explores all
 //! interleavings of deliveries, commands, timers, losses, crashes, restarts and view changes within
-//! bounds, and judges a family's properties: safety, deadlock, and liveness under fair delivery.
-//! Real nodes replay every counterexample in front of an observer, so a counterexample becomes a
+//! bounds, and judges the properties of a family of algorithms: safety, deadlock, and liveness
+//! under fair delivery. Real nodes replay every counterexample, and an observer can record it as a
 //! journal like that of any run.
 //!
 //! A [`Clients`] implementation defines what the nodes' clients may do and which properties are
-//! judged. This crate contains no family of algorithms.
+//! judged. This crate contains no algorithms.
 
 mod action;
 mod breadth;
@@ -44,15 +44,15 @@ mod visited;
 mod walk;
 mod worker_group;
 
-pub use breadth::{End, Progress};
-pub use checker::{Checker, Report};
+pub use breadth::{Progress, SearchEnd};
+pub use checker::{Checker, ReportProgress};
 pub use clients::{BoundedJudge, ClientStep, Clients, Judge, Judged, Offer, Property, StepRecord};
 pub use findings::{CheckError, Effort, Findings, Pass, Phase, Search, Setup, Timing, Verdict};
 pub use local::Checked;
 pub use membership::Views;
 pub use notices::CrashNotices;
 pub use replay::Counterexample;
-pub use step_table::Make;
+pub use step_table::MakeNode;
 pub use tables::PastEvent;
 pub use walk::Walks;
 

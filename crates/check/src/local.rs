@@ -40,8 +40,9 @@ impl<P> Checked for P where
 {
 }
 
-/// One node with its disk, its timers, its clock rate and its client.
-pub(crate) struct Local<P: Protocol, U> {
+/// The local state of one node: its protocol, disk, timers, clock rate, lease, and the state `C` of
+/// its client.
+pub(crate) struct LocalState<P: Protocol, C> {
     pub(crate) node: NodeId,
     /// `None` while the node is down.
     pub(crate) protocol: Option<P>,
@@ -53,7 +54,7 @@ pub(crate) struct Local<P: Protocol, U> {
     pub(crate) rate_ppm: i32,
     /// Whether the node may act, where the group has views.
     pub(crate) lease: Lease,
-    pub(crate) client: U,
+    pub(crate) client: C,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -62,11 +63,11 @@ pub(crate) struct ArmedTimer<T> {
     pub(crate) timer: T,
     /// Earliest time at which the timer may fire, by the node's own clock, where time is modelled.
     pub(crate) earliest: Time,
-    /// Latest time at which it must have fired.
+    /// Latest time by which the timer must have fired, by the same clock.
     pub(crate) latest: Time,
 }
 
-impl<P: Checked, U: Clone> Clone for Local<P, U> {
+impl<P: Checked, C: Clone> Clone for LocalState<P, C> {
     fn clone(&self) -> Self {
         Self {
             node: self.node,
@@ -81,7 +82,7 @@ impl<P: Checked, U: Clone> Clone for Local<P, U> {
     }
 }
 
-impl<P: Checked, U: Eq> PartialEq for Local<P, U> {
+impl<P: Checked, C: Eq> PartialEq for LocalState<P, C> {
     fn eq(&self, other: &Self) -> bool {
         self.node == other.node
             && self.client == other.client
@@ -94,9 +95,9 @@ impl<P: Checked, U: Eq> PartialEq for Local<P, U> {
     }
 }
 
-impl<P: Checked, U: Eq> Eq for Local<P, U> {}
+impl<P: Checked, C: Eq> Eq for LocalState<P, C> {}
 
-impl<P: Checked, U: Hash> Hash for Local<P, U> {
+impl<P: Checked, C: Hash> Hash for LocalState<P, C> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.node.hash(state);
         self.client.hash(state);
@@ -119,8 +120,9 @@ pub(crate) fn local_time(time: Time, rate_ppm: i32) -> Time {
 
 /// Returns the first true instant at which a clock of this rate shows at least `local_time`.
 pub(crate) fn true_time(local_time: Time, rate_ppm: i32) -> Time {
-    let pace = (MILLION + i128::from(rate_ppm)).max(1);
-    let nanos = (i128::from(local_time.nanos()) * MILLION + pace - 1).div_euclid(pace);
+    let ticks_per_million = (MILLION + i128::from(rate_ppm)).max(1);
+    // Rounded up.
+    let nanos = (i128::from(local_time.nanos()) * MILLION + ticks_per_million - 1).div_euclid(ticks_per_million);
     Time::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
 }
 
@@ -130,14 +132,14 @@ mod tests {
     use quorate_core::Time;
 
     #[test]
-    fn true_time_is_the_first_instant_at_which_the_clock_shows_it() {
+    fn true_time_is_the_first_instant_at_which_the_clock_shows_the_local_time() {
         for rate_ppm in [-1_000, -1, 0, 1, 1_000] {
             for nanos in [0, 1, 999_999, 1_000_000_000, 1_000_000_007] {
-                let shown = Time::from_nanos(nanos);
-                let instant = true_time(shown, rate_ppm);
-                assert!(local_time(instant, rate_ppm) >= shown, "{rate_ppm} {nanos}");
+                let clock_time = Time::from_nanos(nanos);
+                let instant = true_time(clock_time, rate_ppm);
+                assert!(local_time(instant, rate_ppm) >= clock_time, "{rate_ppm} {nanos}");
                 let before = Time::from_nanos(instant.nanos() - 1);
-                assert!(nanos == 0 || local_time(before, rate_ppm) < shown, "{rate_ppm} {nanos}");
+                assert!(nanos == 0 || local_time(before, rate_ppm) < clock_time, "{rate_ppm} {nanos}");
             }
         }
     }

@@ -5,9 +5,9 @@
 //! which the model obeys: a view removes a member only after that member crashed, or after its
 //! lease ended by its own clock. Everything else may happen in any order:
 //!
-//! - a member's lease ends, or the member crashes: either uses up one of the allowed view changes.
-//!   Other leases stay valid;
-//! - a lease that ended is renewed, as long as no view has removed its member;
+//! - a member's lease ends, or a member with a valid lease crashes: either uses up one of the
+//!   allowed view changes. Other leases stay valid;
+//! - a lease that ended is renewed, while its member is in the latest view;
 //! - the service decides the next view, without that member; in a fair run this happens eventually;
 //! - each node, including the removed one, receives the view at any later moment. A node may
 //!   receive an older view after a newer one.
@@ -22,8 +22,8 @@ use quorate_core::{Epoch, Incarnation, NodeId, Stay, View};
 /// How a group's views change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Views {
-    /// Maximum number of members that are removed during a run.
-    pub changes: u8,
+    /// Maximum number of view changes during a run; each removes one member.
+    pub max_changes: u8,
     /// Whether the service removes a member only after its lease has ended. `false` is a seeded
     /// bug.
     pub waits_for_leases: bool,
@@ -31,25 +31,25 @@ pub struct Views {
 
 impl Default for Views {
     fn default() -> Self {
-        Self { changes: 1, waits_for_leases: true }
+        Self { max_changes: 1, waits_for_leases: true }
     }
 }
 
 /// Whether a node may act, as far as that depends on a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Lease {
-    /// The group never changes, so that no node needs a lease.
+    /// The group never changes, so no node needs a lease.
     NotRequired,
     Valid,
     /// The lease has ended, but may be renewed.
     Expired,
-    /// The node is in no view that it knows of.
+    /// The node has crashed, or has received a view without itself. It never gets a lease again.
     NotMember,
 }
 
 impl Lease {
     /// Returns the lease after the node crashed or received a view without itself.
-    pub(crate) fn lost(self) -> Self {
+    pub(crate) fn after_loss(self) -> Self {
         match self {
             Self::NotRequired => Self::NotRequired,
             Self::Valid | Self::Expired | Self::NotMember => Self::NotMember,
@@ -75,7 +75,7 @@ impl PackedView {
         Self((View::FIRST.0 as u32) << EPOCH_SHIFT | members)
     }
 
-    pub(crate) fn has(self, node: usize) -> bool {
+    pub(crate) fn has_member(self, node: usize) -> bool {
         self.0 >> node & 1 == 1
     }
 
@@ -91,7 +91,7 @@ impl PackedView {
     /// Returns the view. Every member joined in the first view, in its first incarnation.
     pub(crate) fn unpack(self) -> View {
         let stay = Stay { incarnation: Incarnation::FIRST, since: View::FIRST };
-        let members = (0..EPOCH_SHIFT as usize).filter(|node| self.has(*node));
+        let members = (0..EPOCH_SHIFT as usize).filter(|node| self.has_member(*node));
         View::new(self.epoch(), members.map(|node| (NodeId::from_index(node), stay)))
     }
 }
@@ -101,7 +101,8 @@ impl PackedView {
 pub(crate) enum Removal {
     /// The member crashed, or its lease has ended.
     Due,
-    /// The membership service did not wait for that (seeded bug).
+    /// The member is up with a valid lease; the membership service removes it anyway (seeded
+    /// bug).
     Premature,
 }
 
@@ -123,7 +124,7 @@ pub(crate) fn removal_obligation(node: usize) -> u64 {
 }
 
 impl System {
-    /// The number of words that the view takes up in a state.
+    /// Number of words that the view takes up in a state.
     #[inline]
     pub(crate) fn view_len(&self) -> usize {
         usize::from(self.views.is_some())
@@ -139,18 +140,18 @@ impl System {
     }
 
     pub(crate) fn is_member(&self, node: usize, state: &[u32]) -> bool {
-        self.packed_view(state).is_some_and(|packed| packed.has(node))
+        self.packed_view(state).is_some_and(|packed| packed.has_member(node))
     }
 
     /// Returns the next view, without this member, if the service may decide it now.
     pub(crate) fn removal(&self, node: usize, state: &[u32]) -> Option<(Removal, PackedView)> {
         let (views, packed) = (self.views?, self.packed_view(state)?);
-        if !packed.has(node) {
+        if !packed.has_member(node) {
             return None;
         }
         let info = &self.tables.locals[state[LOCALS + node] as usize];
-        let removal = if !info.up || !info.leased { Removal::Due } else { Removal::Premature };
-        let is_affordable = Budgets::unpack(state[BUDGETS]).after(removal.cost()).is_some();
+        let removal = if !info.is_up || !info.has_valid_lease { Removal::Due } else { Removal::Premature };
+        let is_affordable = Budgets::unpack(state[BUDGETS]).remaining_after(removal.cost()).is_some();
         (removal == Removal::Due || (!views.waits_for_leases && is_affordable)).then(|| (removal, packed.without(node)))
     }
 
@@ -167,7 +168,7 @@ impl System {
         let may_restart = Budgets::unpack(out[start + BUDGETS]).restarts > 0;
         for envelope in envelopes {
             let to = self.receiver(*envelope);
-            let is_up = self.tables.locals[out[start + LOCALS + to] as usize].up;
+            let is_up = self.tables.locals[out[start + LOCALS + to] as usize].is_up;
             if is_up || may_restart {
                 self.send(*envelope, out, start);
             }
@@ -182,7 +183,7 @@ impl System {
     }
 }
 
-/// Returns the pseudo-sender of a view. Each view has its own link, so that an older view may
+/// Returns the pseudo-sender of a view. Each view has its own link, so an older view may
 /// arrive after a newer one.
 pub(crate) fn view_link(nodes: usize, epoch: Epoch) -> NodeId {
     NodeId::from_index(nodes + epoch.0 as usize)

@@ -3,6 +3,7 @@
 /// Returns the resident set size in bytes; `None` where the system does not report it.
 pub(crate) fn resident() -> Option<u64> {
     let sizes = std::fs::read_to_string("/proc/self/statm").ok()?;
+    // The second number is the resident size.
     let pages: u64 = sizes.split_whitespace().nth(1)?.parse().ok()?;
     pages.checked_mul(rustix::param::page_size() as u64)
 }
@@ -11,7 +12,8 @@ pub(crate) fn resident() -> Option<u64> {
 mod tests {
     use super::resident;
 
-    /// Linux reports the same size in kilobytes elsewhere, so a wrong page size shows as a factor.
+    /// Linux also reports the size in kilobytes. With a wrong page size the two would differ by a
+    /// factor.
     #[test]
     fn resident_memory_matches_the_kernels_status_file() {
         let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return };

@@ -3,17 +3,18 @@
 //! ```text
 //! n words   for each node, the pending requests that it knows, and those that precede its own
 //!           request
-//! 4 words   one more than the largest fence, in halves, and the same for exclusive entries only
+//! 4 words   one more than the largest fence, as its upper and lower half, and the same for
+//!           exclusive entries only
 //! 1 word    the number of pairs
-//! 2 each    a parcel that a link holds or carries, and the pending requests that it knows;
+//! 2 each    a payload that a link holds or carries, and the pending requests that its sender knew;
 //!           or, in elections, an epoch and its leader
 //! ```
 //!
 //! If a request happened before another one, the node of the later one knows the earlier one when
 //! it makes its request. So each node and each message carries one bit per pending request, and a
-//! request that ends is cleared everywhere. A link that holds messages back transfers this
-//! knowledge when it delivers a parcel, not when a frame with the parcel arrives. A parcel is a
-//! message of the algorithm that the link carries in frames of its own.
+//! request that ends is cleared everywhere. A reliable link carries a message of the algorithm as a
+//! payload in frames of its own, and may hold the payload back. So the receiver gains the sender's
+//! knowledge when the link delivers the payload, not when a frame arrives.
 //!
 //! Methods with the parameters `out` and `start` change the state in `out[start..]`.
 
@@ -22,23 +23,23 @@ use crate::tables::{PastEvent, StepEvent};
 use quorate_core::mutex::Access;
 use quorate_core::{NodeId, PayloadId};
 
-/// Packs a parcel between two nodes into one word: 4 bits for each node, 8 for the incarnation and
-/// 16 for the number.
-pub(crate) fn pack_parcel(from: NodeId, to: NodeId, parcel: PayloadId) -> u32 {
+/// Packs the id of a payload between two nodes into one word: 4 bits for each node, 8 for the
+/// incarnation and 16 for the number.
+pub(crate) fn pack_payload(from: NodeId, to: NodeId, payload: PayloadId) -> u32 {
     let ends = (from.index() as u32 & 0xf) << 28 | (to.index() as u32 & 0xf) << 24;
-    ends | (parcel.incarnation.0 as u32 & 0xff) << 16 | (parcel.number as u32 & 0xffff)
+    ends | (payload.incarnation.0 as u32 & 0xff) << 16 | (payload.number as u32 & 0xffff)
 }
 
-/// The bits of the pending requests that a node knows, one per node.
+/// In a node's word, the bits of the pending requests that the node knows, one per node.
 const KNOWN: u32 = 0xff;
-/// Above them are the bits of the requests that precede the node's own, and must be served first.
+/// First bit, in a node's word, of the requests that precede its own and must be served first.
 const PRECEDING_SHIFT: u32 = 8;
 const PRECEDING: u32 = KNOWN << PRECEDING_SHIFT;
 
 /// Number of words that hold the largest fences.
 const FENCE_WORDS: usize = 4;
 
-/// Set if the node's own pending request is for shared access.
+/// In a node's word, the bit that is set if the node's own pending request is for shared access.
 const OWN_IS_SHARED: u32 = 1 << 16;
 
 impl System {
@@ -69,32 +70,37 @@ impl System {
         }
     }
 
-    /// Updates the memory after a node took an input that carried knowledge of the requests
-    /// `known`. Returns the properties that this violates, one bit each.
+    /// Updates the memory after a node took an input that carried knowledge of `known_requests`.
+    /// Returns the properties that this violates, one bit each.
     pub(crate) fn remember(
         &self,
-        judged: PastProperties,
+        properties: PastProperties,
         node: usize,
-        known: u32,
+        known_requests: u32,
         events: &[StepEvent],
         out: &mut Vec<u32>,
         start: usize,
     ) -> u32 {
         let memory_start = start + self.memory_offset();
-        let mut broken = 0;
-        if judged.order.is_some() {
-            out[memory_start + node] |= known;
+        let mut violated_bits = 0;
+        if properties.order.is_some() {
+            out[memory_start + node] |= known_requests;
         }
         for event in events {
             match event {
                 StepEvent::Sent(envelope) => {
-                    let attached = if judged.order.is_some() { out[memory_start + node] & KNOWN } else { 0 };
-                    self.send_knowing(*envelope, attached, out, start);
+                    let attached_requests =
+                        if properties.order.is_some() { out[memory_start + node] & KNOWN } else { 0 };
+                    self.send_with_knowledge(*envelope, attached_requests, out, start);
                 }
-                StepEvent::ParcelDelivered(parcel) => out[memory_start + node] |= self.take_parcel(*parcel, out, start),
-                StepEvent::Past(PastEvent::Requested(access)) if judged.order.is_some() => {
-                    let known = out[memory_start + node] & KNOWN & !(1 << node);
-                    let mut knowledge = known | 1 << node | known << PRECEDING_SHIFT;
+                StepEvent::PayloadDelivered(payload) => {
+                    out[memory_start + node] |= self.take_payload(*payload, out, start);
+                }
+                StepEvent::Past(PastEvent::Requested(access)) if properties.order.is_some() => {
+                    let known_others = out[memory_start + node] & KNOWN & !(1 << node);
+                    // Every request that the node knows precedes its new one.
+                    let mut knowledge = known_others | 1 << node | known_others << PRECEDING_SHIFT;
+                    // A request for shared access need not wait for others of its kind.
                     if *access == Access::Shared {
                         let sharers = (0..self.nodes).filter(|other| out[memory_start + other] & OWN_IS_SHARED != 0);
                         knowledge &= !sharers.fold(0, |bits, other| bits | 1 << (other + PRECEDING_SHIFT as usize));
@@ -104,43 +110,43 @@ impl System {
                 }
                 StepEvent::Past(PastEvent::Requested(_)) => {}
                 StepEvent::Past(PastEvent::Entered(fence, access)) => {
-                    if let Some(property) = judged.order
+                    if let Some(property) = properties.order
                         && out[memory_start + node] & PRECEDING != 0
                     {
-                        broken |= 1 << property;
+                        violated_bits |= 1 << property;
                     }
-                    self.forget(judged, node, out, start);
-                    if let Some(property) = judged.fences
+                    self.clear_request(properties, node, out, start);
+                    if let Some(property) = properties.fences
                         && !record_fence(&mut out[memory_start + self.nodes..], *fence, *access)
                     {
-                        broken |= 1 << property;
+                        violated_bits |= 1 << property;
                     }
                 }
-                StepEvent::Past(PastEvent::Ended) => self.forget(judged, node, out, start),
+                StepEvent::Past(PastEvent::Ended) => self.clear_request(properties, node, out, start),
                 StepEvent::Past(PastEvent::Elected { epoch, leader }) => {
-                    if let Some(property) = judged.results
+                    if let Some(property) = properties.results
                         && !self.record_leader(*epoch, *leader, out, start)
                     {
-                        broken |= 1 << property;
+                        violated_bits |= 1 << property;
                     }
                 }
             }
         }
-        broken
+        violated_bits
     }
 
-    /// Sends a message with its sender's knowledge: attached to the message itself, or to the
-    /// parcel of which it is the first copy.
-    fn send_knowing(&self, envelope: u32, known: u32, out: &mut Vec<u32>, start: usize) {
-        let payloads = self.tables.payloads[envelope as usize];
-        if !payloads.wrapped {
-            return self.send(envelope | known << KNOWN_REQUESTS_SHIFT, out, start);
+    /// Sends a message with its sender's knowledge: attached to the message itself or, if the
+    /// message is the first frame that carries a payload, to that payload.
+    fn send_with_knowledge(&self, envelope: u32, known_requests: u32, out: &mut Vec<u32>, start: usize) {
+        let payload_info = self.tables.payloads[envelope as usize];
+        if !payload_info.is_wrapped {
+            return self.send(envelope | known_requests << KNOWN_REQUESTS_SHIFT, out, start);
         }
-        if let Some(parcel) = payloads.parcel
-            && known != 0
+        if let Some(payload) = payload_info.payload
+            && known_requests != 0
         {
-            let index = self.pair_index(parcel, out, start);
-            self.insert_pair(index, [parcel, known], out, start);
+            let index = self.pair_index(payload, out, start);
+            self.insert_pair(index, [payload, known_requests], out, start);
         }
         self.send(envelope, out, start);
     }
@@ -162,8 +168,8 @@ impl System {
         out[start + self.pair_count_offset()] += 1;
     }
 
-    /// Records the leader that a node reported for an epoch. Returns whether it is the first leader
-    /// that any node reported for that epoch.
+    /// Records the leader that a node reported for an epoch. Returns false if another leader was
+    /// reported for that epoch before.
     fn record_leader(&self, epoch: u32, leader: u32, out: &mut Vec<u32>, start: usize) -> bool {
         let count_index = start + self.pair_count_offset();
         let index = self.pair_index(epoch, out, start);
@@ -174,23 +180,23 @@ impl System {
         true
     }
 
-    /// Removes a delivered parcel, and returns the requests that it knew.
-    fn take_parcel(&self, parcel: u32, out: &mut Vec<u32>, start: usize) -> u32 {
+    /// Removes a delivered payload, and returns the requests that its sender knew.
+    fn take_payload(&self, payload: u32, out: &mut Vec<u32>, start: usize) -> u32 {
         let count_index = start + self.pair_count_offset();
-        let index = self.pair_index(parcel, out, start);
-        if index >= count_index + 1 + 2 * out[count_index] as usize || out[index] != parcel {
+        let index = self.pair_index(payload, out, start);
+        if index >= count_index + 1 + 2 * out[count_index] as usize || out[index] != payload {
             return 0;
         }
-        let known = out[index + 1];
+        let known_requests = out[index + 1];
         out.drain(index..index + 2);
         out[count_index] -= 1;
-        known
+        known_requests
     }
 
     /// Clears a node's request, which has ended, everywhere. There is nothing to clear if no order
     /// is judged.
-    fn forget(&self, judged: PastProperties, node: usize, out: &mut Vec<u32>, start: usize) {
-        if judged.order.is_none() {
+    fn clear_request(&self, properties: PastProperties, node: usize, out: &mut Vec<u32>, start: usize) {
+        if properties.order.is_none() {
             return;
         }
         let memory_start = start + self.memory_offset();
@@ -211,13 +217,13 @@ impl System {
         }
         let in_flight_start = start + self.in_flight_start(&out[start..]);
         let in_flight = &mut out[in_flight_start..];
-        let mut changed = false;
+        let mut has_changed = false;
         for word in &mut *in_flight {
             let bit = 1 << (KNOWN_REQUESTS_SHIFT as usize + node);
-            changed |= *word & bit != 0;
+            has_changed |= *word & bit != 0;
             *word &= !bit;
         }
-        if changed && !self.fifo {
+        if has_changed && !self.has_fifo_links {
             in_flight.sort_unstable();
         }
     }
@@ -239,6 +245,7 @@ fn record_fence(fences: &mut [u32], fence: u64, access: Access) -> bool {
     }
 }
 
+/// Whether a fence is larger than the stored one.
 fn exceeds(halves: &[u32], fence: u64) -> bool {
     fence.saturating_add(1) > (u64::from(halves[0]) << 32 | u64::from(halves[1]))
 }

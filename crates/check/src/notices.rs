@@ -26,21 +26,21 @@ impl CrashNotices {
     }
 }
 
-/// Link numbers of notices begin here, beyond those of messages and views.
-const FIRST_NOTICE_LINK: usize = 128;
+/// Sender numbers of notices begin here, beyond those of messages and views.
+const FIRST_NOTICE_SENDER: usize = 128;
 
-/// The pseudo-sender of notices about a node: a link of its own.
-pub(crate) fn notice_link(subject: NodeId) -> NodeId {
-    NodeId::from_index(FIRST_NOTICE_LINK + subject.index())
+/// Returns the pseudo-sender of the notices about a node. They share no link with other messages.
+pub(crate) fn notice_sender(subject: NodeId) -> NodeId {
+    NodeId::from_index(FIRST_NOTICE_SENDER + subject.index())
 }
 
-/// The node that a notice on this link is about; `None` if the link carries messages or views.
-fn subject_of_link(link: u8) -> Option<usize> {
-    usize::from(link).checked_sub(FIRST_NOTICE_LINK)
+/// Returns the node that notices of this sender are about; `None` if it sends messages or views.
+fn subject_of_sender(sender: u8) -> Option<usize> {
+    usize::from(sender).checked_sub(FIRST_NOTICE_SENDER)
 }
 
 impl System {
-    /// Whether other nodes are notified of a move, so that the state changes in several places.
+    /// Whether other nodes are notified of a move, so the state changes in several places.
     #[inline]
     pub(crate) fn is_announced(&self, kind: MoveKind) -> bool {
         self.crash_notices.are_sent() && matches!(kind, MoveKind::Crash | MoveKind::Restart)
@@ -56,7 +56,7 @@ impl System {
         self.drop_stale_notices(node, is_crash, out, start);
         for other in (0..self.nodes).filter(|other| *other != node) {
             let LifecycleNotices { crashed, restarted } = self.notices(node, other);
-            let is_up = self.tables.locals[out[start + LOCALS + other] as usize].up;
+            let is_up = self.tables.locals[out[start + LOCALS + other] as usize].is_up;
             match (is_crash, is_up) {
                 (true, true) => self.send(crashed, out, start),
                 (false, true) => self.send(restarted, out, start),
@@ -66,24 +66,25 @@ impl System {
         }
     }
 
-    /// Removes the notices that a crash or restart revokes.
+    /// Removes the notices that a node's crash or restart revokes and, if it crashes, the notices
+    /// to it.
     fn drop_stale_notices(&self, node: usize, is_crash: bool, out: &mut Vec<u32>, start: usize) {
         let in_flight_start = start + self.in_flight_start(&out[start..]);
         let is_revoked = |word: u32| {
             let (from, to) = self.link(word);
-            let Some(subject) = subject_of_link(from) else { return false };
+            let Some(subject) = subject_of_sender(from) else { return false };
             let LifecycleNotices { crashed, restarted } = self.notices(subject, to.into());
             let stale = if is_crash { restarted } else { crashed };
             (subject == node && word == stale) || (is_crash && usize::from(to) == node)
         };
-        let mut kept = in_flight_start;
+        let mut kept_len = in_flight_start;
         for index in in_flight_start..out.len() {
             if !is_revoked(out[index]) {
-                out[kept] = out[index];
-                kept += 1;
+                out[kept_len] = out[index];
+                kept_len += 1;
             }
         }
-        out.truncate(kept);
+        out.truncate(kept_len);
     }
 
     fn notices(&self, subject: usize, to: usize) -> LifecycleNotices {

@@ -1,4 +1,4 @@
-//! Runs work on several threads and returns the results in the order of the work.
+//! Processes items on several threads and returns the results in the order of the items.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -19,7 +19,7 @@ pub(crate) fn map_in_order<T: Send, R: Send>(threads: usize, items: Vec<T>, f: i
     };
     thread::scope(|scope| {
         for _ in 1..threads {
-            // If a thread cannot be started, the others do its share.
+            // If a thread cannot be started, the others process its share of the items.
             let _ = thread::Builder::new().spawn_scoped(scope, process_queue);
         }
         process_queue();
@@ -33,7 +33,7 @@ mod tests {
     use super::map_in_order;
 
     #[test]
-    fn results_come_in_the_order_of_the_work() {
+    fn results_come_in_the_order_of_the_items() {
         for threads in [1, 2, 7] {
             let results = map_in_order(threads, (0..1_000_u32).collect(), |number| number * 2);
             assert!(results.iter().enumerate().all(|(index, result)| index as u32 * 2 == *result));

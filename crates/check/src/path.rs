@@ -1,27 +1,29 @@
 //! A path through the states, as steps that do not depend on how states are encoded.
 
 use crate::action::Action;
-use crate::expand::{Candidate, ComputingLookup, Lookup, Stepper, Successors, expand};
+use crate::expand::{Candidate, ComputingLookup, Lookup, NO_BATCH, Stepper, Successors, expand};
 use crate::membership::PackedView;
 use crate::system::{INSTANT, KNOWN_REQUESTS_SHIFT, LOCALS, System, envelope_of};
 use crate::tables::{NONE, PastEvent, StepEvent};
 use quorate_core::Time;
 
+/// One transition of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) kind: StepKind,
     /// The true time of the step, where time is modelled.
     pub(crate) time: Time,
-    /// The number of the node's local state after the step, if a node takes it.
+    /// The number of the node's local state after the step; `NONE` if no node takes it.
     pub(crate) local_after: u32,
 }
 
-/// The event of a step; moves are identified by their numbers.
+/// The event of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StepKind {
     Deliver(MessageRef),
     /// A message reaches a node that is down, and is dropped.
     Drop(MessageRef),
+    /// A node makes the move with this number in the tables.
     Move {
         node: usize,
         number: u32,
@@ -29,6 +31,7 @@ pub(crate) enum StepKind {
     Lose(MessageRef),
     Duplicate(MessageRef),
     Advance,
+    /// The membership service decides this view.
     Decide(PackedView),
 }
 
@@ -37,8 +40,9 @@ pub(crate) enum StepKind {
 pub(crate) struct MessageRef {
     /// The number of the envelope.
     pub(crate) envelope: u32,
-    /// How many older such messages are in flight.
-    pub(crate) older: usize,
+    /// How many older messages with the same sender, receiver and content are in flight; duplicates
+    /// of one message count once.
+    pub(crate) older_count: usize,
 }
 
 /// A message in flight: its identity, and its word in the state.
@@ -55,7 +59,7 @@ struct InFlight {
 /// tracks each message from when it is sent.
 pub(crate) struct PathGuide<'a> {
     pub(crate) lookup: ComputingLookup<'a>,
-    found: Successors,
+    successors: Successors,
     in_flight: Vec<InFlight>,
     last_serial: u64,
 }
@@ -63,7 +67,7 @@ pub(crate) struct PathGuide<'a> {
 impl<'a> PathGuide<'a> {
     pub(crate) fn new(system: &'a mut System, stepper: &'a mut dyn Stepper, state: &[u32]) -> Self {
         let lookup = ComputingLookup { system, stepper };
-        let mut guide = Self { lookup, found: Successors::default(), in_flight: Vec::new(), last_serial: 0 };
+        let mut guide = Self { lookup, successors: Successors::default(), in_flight: Vec::new(), last_serial: 0 };
         guide.track_sent(state);
         guide
     }
@@ -72,14 +76,14 @@ impl<'a> PathGuide<'a> {
     pub(crate) fn candidates(&mut self, state: &[u32]) -> &[Candidate] {
         let fingerprint = self.lookup.system().fingerprint(state);
         // Computing missing outcomes never fails.
-        let _ = expand(&mut self.lookup, state, fingerprint, 0, &mut self.found);
-        &self.found.candidates
+        let _ = expand(&mut self.lookup, state, fingerprint, NO_BATCH, &mut self.successors);
+        &self.successors.candidates
     }
 
     /// The properties that the transitions found last violate, each with the action.
     #[cfg(feature = "testing")]
     pub(crate) fn violations(&self) -> &[(u8, u16)] {
-        &self.found.violations
+        &self.successors.violations
     }
 
     /// Takes a transition: returns the step, and sets `state` to the successor.
@@ -95,8 +99,8 @@ impl<'a> PathGuide<'a> {
                 (kind, Some(system.receiver(word(position))))
             }
             Action::Move { node, index } => {
-                let first = system.tables.locals[state[LOCALS + node] as usize].first_move;
-                (StepKind::Move { node, number: first + index as u32 }, Some(node))
+                let first_move = system.tables.locals[state[LOCALS + node] as usize].first_move;
+                (StepKind::Move { node, number: first_move + index as u32 }, Some(node))
             }
             Action::Lose(position) => (StepKind::Lose(self.message_ref(word(position))), None),
             Action::Duplicate(position) => (StepKind::Duplicate(self.message_ref(word(position))), None),
@@ -125,13 +129,16 @@ impl<'a> PathGuide<'a> {
 
     fn message_ref(&self, word: u32) -> MessageRef {
         let serial = self.oldest_index(word).map_or(0, |index| self.in_flight[index].serial);
-        let undated = |word: u32| self.lookup.system().tables.timings[envelope_of(word) as usize].undated;
-        let envelope = undated(word);
-        let older = self.in_flight.iter().filter(|sent| undated(sent.word) == envelope && sent.serial < serial);
+        // Real messages have no delivery window, so the number of the envelope without one counts.
+        let undated_envelope =
+            |word: u32| self.lookup.system().tables.timings[envelope_of(word) as usize].undated_envelope;
+        let envelope = undated_envelope(word);
+        let older =
+            self.in_flight.iter().filter(|sent| undated_envelope(sent.word) == envelope && sent.serial < serial);
         let mut serials: Vec<u64> = older.map(|sent| sent.serial).collect();
         serials.sort_unstable();
         serials.dedup();
-        MessageRef { envelope, older: serials.len() }
+        MessageRef { envelope, older_count: serials.len() }
     }
 
     fn untrack(&mut self, word: u32) {
@@ -146,13 +153,14 @@ impl<'a> PathGuide<'a> {
         }
     }
 
-    /// Clears requests that a step ended from all messages.
+    /// Clears the acting node's request from all messages in flight if the step ended it.
     fn clear_ended_requests(&mut self, outcome: u32, acting_node: Option<usize>) {
         let system = &*self.lookup.system;
-        let is_order_judged = system.past_properties.is_some_and(|judged| judged.order.is_some());
+        let is_order_judged = system.past_properties.is_some_and(|properties| properties.order.is_some());
         let (Some(node), true) = (acting_node, is_order_judged && outcome != NONE) else { return };
-        let ends = |event: &StepEvent| matches!(event, StepEvent::Past(PastEvent::Entered(..) | PastEvent::Ended));
-        if system.tables.consequences[outcome as usize].events.iter().any(ends) {
+        let ends_request =
+            |event: &StepEvent| matches!(event, StepEvent::Past(PastEvent::Entered(..) | PastEvent::Ended));
+        if system.tables.consequences[outcome as usize].events.iter().any(ends_request) {
             for sent in &mut self.in_flight {
                 sent.word &= !(1 << (KNOWN_REQUESTS_SHIFT as usize + node));
             }
@@ -173,7 +181,8 @@ impl<'a> PathGuide<'a> {
         }
     }
 
-    /// Follows packed actions, and sets `state` to the last state.
+    /// Follows packed actions as far as they are possible. Returns the steps, and sets `state` to
+    /// the last state.
     pub(crate) fn follow(&mut self, state: &mut Vec<u32>, actions: &[u16]) -> Vec<Step> {
         let mut steps = Vec::new();
         for action in actions {

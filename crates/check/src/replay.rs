@@ -19,12 +19,12 @@ pub struct Counterexample {
     pub(crate) cycle_start: Option<usize>,
     /// The clock rates of the nodes, in parts per million.
     pub(crate) rates_ppm: Vec<i32>,
-    pub(crate) timed: bool,
+    pub(crate) is_timed: bool,
     pub(crate) has_views: bool,
 }
 
 impl Counterexample {
-    /// Number of steps, those included that only advance time.
+    /// Number of steps, including those that only advance time.
     pub fn len(&self) -> usize {
         self.steps.len()
     }
@@ -35,7 +35,7 @@ impl Counterexample {
     }
 
     /// Number of steps after which the run repeats forever; `None` if it is finite.
-    pub fn cycle(&self) -> Option<usize> {
+    pub fn cycle_start(&self) -> Option<usize> {
         self.cycle_start
     }
 }
@@ -45,15 +45,15 @@ const TIME_PASSES: &str = "time passes";
 /// Journal text where the repeating part begins.
 const CYCLE_BEGINS: &str = "from here on the run repeats forever";
 
-pub(crate) fn replay<P, U, O>(step_table: &StepTable<P, U>, example: &Counterexample, observer: O) -> Result<O, String>
+pub(crate) fn replay<P, C, O>(step_table: &StepTable<P, C>, example: &Counterexample, observer: O) -> Result<O, String>
 where
     P: Checked,
-    U: Clients<Command = P::Command, Event = P::Event>,
+    C: Clients<Command = P::Command, Event = P::Event>,
     O: Observer<P::Command, P::Event>,
 {
     // Where time is not modelled, the nodes were stepped at time zero. Most do not read the time,
     // and a journal with increasing times reads better.
-    let nodes_read_time = !example.timed && replay_with(step_table, example, Clocks::Running, ()).is_err();
+    let nodes_read_time = !example.is_timed && replay_with(step_table, example, Clocks::Running, ()).is_err();
     let clocks = if nodes_read_time { Clocks::Stopped } else { Clocks::Running };
     replay_with(step_table, example, clocks, observer)
 }
@@ -64,15 +64,15 @@ enum Clocks {
     Stopped,
 }
 
-fn replay_with<P, U, O>(
-    step_table: &StepTable<P, U>,
+fn replay_with<P, C, O>(
+    step_table: &StepTable<P, C>,
     example: &Counterexample,
     clocks: Clocks,
     observer: O,
 ) -> Result<O, String>
 where
     P: Checked,
-    U: Clients<Command = P::Command, Event = P::Event>,
+    C: Clients<Command = P::Command, Event = P::Event>,
     O: Observer<P::Command, P::Event>,
 {
     let nodes = ReplayNodes::new(example.rates_ppm.len(), |node| step_table.make_node(node), observer);
@@ -87,18 +87,20 @@ where
     Ok(replay.nodes.into_observer())
 }
 
-struct Replay<'a, P: Checked, U: Clients<Command = P::Command, Event = P::Event>, M, O> {
-    step_table: &'a StepTable<P, U>,
+/// A replay in progress; `M` creates its nodes.
+struct Replay<'a, P: Checked, C: Clients<Command = P::Command, Event = P::Event>, M, O> {
+    step_table: &'a StepTable<P, C>,
     example: &'a Counterexample,
     clocks: Clocks,
     nodes: ReplayNodes<P, M, O>,
+    /// True time of the current step.
     time: Time,
 }
 
-impl<P, U, M, O> Replay<'_, P, U, M, O>
+impl<P, C, M, O> Replay<'_, P, C, M, O>
 where
     P: Checked,
-    U: Clients<Command = P::Command, Event = P::Event>,
+    C: Clients<Command = P::Command, Event = P::Event>,
     M: Fn(NodeId) -> P,
     O: Observer<P::Command, P::Event>,
 {
@@ -110,7 +112,7 @@ where
             }
         }
         for index in 0..self.example.rates_ppm.len() {
-            self.give_input(index, &ObservedInput::Start { incarnation: Incarnation::FIRST, blank: false })?;
+            self.give_input(index, &ObservedInput::Start { incarnation: Incarnation::FIRST, is_disk_blank: false })?;
             if self.example.has_views {
                 self.give_input(
                     index,
@@ -123,7 +125,7 @@ where
     }
 
     fn step(&mut self, step: &Step) -> Result<(), String> {
-        self.time = if self.example.timed { step.time } else { self.time + Duration::from_millis(1) };
+        self.time = if self.example.is_timed { step.time } else { self.time + Duration::from_millis(1) };
         match step.kind {
             StepKind::Deliver(message) if self.is_notice(message) => self.notify(message, step),
             // A notice to a node that is down has no effect.
@@ -133,17 +135,17 @@ where
                 // The replayed nodes take the kind from the message itself.
                 self.give_input(
                     to.index(),
-                    &ObservedInput::Message { id, kind: "", wrapped: false, incarnation: Incarnation::FIRST },
+                    &ObservedInput::Message { id, kind: "", is_wrapped: false, incarnation: Incarnation::FIRST },
                 )?;
                 self.compare_state(to, step)
             }
             StepKind::Drop(message) => {
                 let (id, to) = self.find_message(message)?;
-                self.apply_event(&WorldEvent::Lost { id, to, why: Loss::Down })
+                self.apply_event(&WorldEvent::Lost { id, to, cause: Loss::Down })
             }
             StepKind::Lose(message) => {
                 let (id, to) = self.find_message(message)?;
-                self.apply_event(&WorldEvent::Lost { id, to, why: Loss::Chance })
+                self.apply_event(&WorldEvent::Lost { id, to, cause: Loss::Chance })
             }
             StepKind::Duplicate(message) => {
                 let (id, _) = self.find_message(message)?;
@@ -175,7 +177,7 @@ where
             }
             Move::Restart => {
                 let incarnation = self.step_table.local(step.local_after).incarnation;
-                self.give_input(node, &ObservedInput::Start { incarnation, blank: false })
+                self.give_input(node, &ObservedInput::Start { incarnation, is_disk_blank: false })
             }
             Move::Lease { until } => self.give_input(node, &ObservedInput::Lease(*until)),
         }
@@ -208,9 +210,11 @@ where
             .in_flight()
             .filter(|(id, to, _)| id.sender == wanted.from && *to == wanted.to)
             .filter(|(_, _, message)| matches!(&wanted.content, Content::Message(wanted) if wanted == *message))
-            .nth(message.older)
+            .nth(message.older_count)
             .map(|(id, to, _)| (id, to))
-            .ok_or_else(|| format!("cannot deliver a message of node {}: no such message is in flight", wanted.from))
+            .ok_or_else(|| {
+                format!("the counterexample refers to a message of node {} that is not in flight", wanted.from)
+            })
     }
 
     fn give_input(&mut self, node: usize, input: &ObservedInput<'_, P::Command>) -> Result<(), String> {
@@ -232,7 +236,8 @@ where
         self.nodes.apply_world_event(self.time, event)
     }
 
-    /// Fails unless the node has reached the state that the search recorded.
+    /// Fails if the protocol of the node is in another state than the search recorded. Nodes that
+    /// are down are not compared.
     fn compare_state(&self, node: NodeId, step: &Step) -> Result<(), String> {
         if step.local_after == NONE {
             return Ok(());

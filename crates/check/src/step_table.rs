@@ -7,10 +7,10 @@ use crate::executor::{Executor, NodeStep};
 use crate::expand::Stepper;
 use crate::findings::Setup;
 use crate::interner::Interner;
-use crate::local::{ArmedTimer, Checked, Local, local_time, true_time};
+use crate::local::{ArmedTimer, Checked, LocalState, local_time, true_time};
 use crate::membership::{Lease, PackedView, view_link};
 use crate::memory_of_past;
-use crate::notices::{CrashNotices, notice_link};
+use crate::notices::{CrashNotices, notice_sender};
 use crate::tables::{
     Consequences, EnvelopeInfo, EnvelopeTiming, LifecycleNotices, LocalDetail, LocalInfo, MoveDetail, MoveKind, NONE,
     Outcome, PayloadInfo, StepEvent, Tables, TimeWindow,
@@ -21,14 +21,15 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Creates a node, at start-up and at every restart.
-pub type Make<P> = Arc<dyn Fn(NodeId) -> P + Send + Sync>;
+pub type MakeNode<P> = Arc<dyn Fn(NodeId) -> P + Send + Sync>;
 
+/// A message or notice with its sender and receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Envelope<M> {
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
     pub(crate) content: Content<M>,
-    /// When it may and must arrive, if delays are bounded.
+    /// When the envelope may and must arrive, if delays are bounded.
     pub(crate) arrival: Option<TimeWindow>,
 }
 
@@ -74,20 +75,20 @@ pub(crate) enum Move<C, T> {
 
 type MoveOf<P> = Move<<P as Protocol>::Command, <P as Protocol>::Timer>;
 
-/// Steps the nodes of a group, and stores each local state once.
-pub(crate) struct StepTable<P: Checked, U: Clients<Command = P::Command, Event = P::Event>> {
-    make: Make<P>,
-    clients: U,
+/// Steps the nodes of a group, and stores each local state, envelope and move under its number.
+pub(crate) struct StepTable<P: Checked, C: Clients<Command = P::Command, Event = P::Event>> {
+    make_node: MakeNode<P>,
+    clients: C,
     nodes: usize,
-    timed: bool,
+    is_timed: bool,
     delay: Option<Span>,
     crash_notices: CrashNotices,
-    prompt_disks: bool,
-    locals: Interner<Local<P, U::Client>>,
+    has_prompt_disks: bool,
+    locals: Interner<LocalState<P, C::Client>>,
     envelopes: Interner<Envelope<P::Message>>,
     moves: Vec<MoveOf<P>>,
     /// Whether a node had more moves than an action can encode.
-    overflow: bool,
+    has_too_many_moves: bool,
 }
 
 /// Separates the obligation to deliver a message from the fingerprint of the message itself.
@@ -108,29 +109,29 @@ const COMMAND_OBLIGATION: u8 = 1;
 const TIMER_OBLIGATION: u8 = 2;
 const SYNC_OBLIGATION: u8 = 3;
 
-impl<P, U> StepTable<P, U>
+impl<P, C> StepTable<P, C>
 where
     P: Checked,
-    U: Clients<Command = P::Command, Event = P::Event>,
+    C: Clients<Command = P::Command, Event = P::Event>,
 {
-    pub(crate) fn new(make: Make<P>, clients: U, setup: &Setup) -> Self {
+    pub(crate) fn new(make_node: MakeNode<P>, clients: C, setup: &Setup) -> Self {
         Self {
-            make,
+            make_node,
             clients,
             nodes: setup.nodes,
-            timed: setup.timing.is_some(),
+            is_timed: setup.timing.is_some(),
             delay: setup.timing.and_then(|timing| timing.delay),
             crash_notices: setup.crash_notices,
-            prompt_disks: setup.prompt_disks && setup.restarts == 0,
+            has_prompt_disks: setup.has_prompt_disks && setup.restarts == 0,
             locals: Interner::new(),
             envelopes: Interner::new(),
             moves: Vec::new(),
-            overflow: false,
+            has_too_many_moves: false,
         }
     }
 
     pub(crate) fn make_node(&self, node: NodeId) -> P {
-        (self.make)(node)
+        (self.make_node)(node)
     }
 
     pub(crate) fn envelope(&self, number: u32) -> &Envelope<P::Message> {
@@ -147,15 +148,15 @@ where
     }
 
     pub(crate) fn has_prompt_disks(&self) -> bool {
-        self.prompt_disks
+        self.has_prompt_disks
     }
 
-    pub(crate) fn local(&self, number: u32) -> &Local<P, U::Client> {
+    pub(crate) fn local(&self, number: u32) -> &LocalState<P, C::Client> {
         self.locals.get(number)
     }
 
-    /// Starts every node, each with its own clock rate. Returns the local states and the
-    /// messages in flight.
+    /// Starts every node, each with its own clock rate and in the `founding` view, if the group has
+    /// views. Returns the numbers of the local states and of the envelopes in flight.
     pub(crate) fn start_nodes(
         &mut self,
         tables: &mut Tables,
@@ -166,7 +167,7 @@ where
         let mut in_flight = Vec::new();
         for (index, rate_ppm) in rates_ppm.iter().enumerate() {
             let node = NodeId::from_index(index);
-            let local = Local {
+            let local = LocalState {
                 node,
                 protocol: Some(self.make_node(node)),
                 incarnation: Incarnation::FIRST,
@@ -180,7 +181,7 @@ where
             let founding = founding.map(|packed| [Input::View(packed.unpack()), Input::Lease(LEASE_VALID)]);
             let mut local = local;
             for input in std::iter::once(start).chain(founding.into_iter().flatten()) {
-                let step = self.step(local, Time::ZERO, Some(input), StepRecord::at(Time::ZERO));
+                let step = self.step(local, Time::ZERO, Some(input), StepRecord::empty_at(Time::ZERO));
                 local = step.local;
                 in_flight.extend(step.sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)));
             }
@@ -189,20 +190,20 @@ where
         (locals, in_flight)
     }
 
-    /// Gives an input to a node that is up, and collects the effects.
+    /// Gives an input to a node, if it is up and there is an input, and collects the effects.
     fn step(
         &self,
-        mut local: Local<P, U::Client>,
+        mut local: LocalState<P, C::Client>,
         time: Time,
         input: Option<Input<P>>,
         record: StepRecord,
-    ) -> NodeStep<P, U> {
+    ) -> NodeStep<P, C> {
         let now = local_time(time, local.rate_ppm);
         let events = record.past.iter().copied().map(StepEvent::Past).collect();
         let mut protocol = local.protocol.take();
         let mut executor = Executor {
             clients: &self.clients,
-            timed: self.timed,
+            is_timed: self.is_timed,
             now,
             arrival: self.delay.map(|span| TimeWindow { earliest: time + span.earliest, latest: time + span.latest }),
             step: NodeStep { local, sends: Vec::new(), events, timer_obligations: Vec::new(), record },
@@ -210,7 +211,7 @@ where
         };
         if let (Some(protocol), Some(input)) = (&mut protocol, input) {
             executor.give_input(protocol, input);
-            while self.prompt_disks
+            while self.has_prompt_disks
                 && let Some(count) = executor.step.local.disk.saves_after_sync()
             {
                 executor.step.local.disk.sync(count);
@@ -223,8 +224,8 @@ where
         step
     }
 
-    fn make_move(&self, mut local: Local<P, U::Client>, time: Time, node_move: &MoveOf<P>) -> NodeStep<P, U> {
-        let mut record = StepRecord::at(time);
+    fn make_move(&self, mut local: LocalState<P, C::Client>, time: Time, node_move: &MoveOf<P>) -> NodeStep<P, C> {
+        let mut record = StepRecord::empty_at(time);
         let input = match node_move {
             Move::Command(command) => {
                 self.clients.observe(&mut local.client, ClientStep::Issued(command), &mut record);
@@ -240,7 +241,7 @@ where
             }),
             Move::Crash { survivors } => {
                 local.protocol = None;
-                local.lease = local.lease.lost();
+                local.lease = local.lease.after_loss();
                 local.timers.clear();
                 local.disk.crash(*survivors);
                 self.clients.observe(&mut local.client, ClientStep::Crashed, &mut record);
@@ -260,24 +261,25 @@ where
         self.step(local, time, input, record)
     }
 
-    /// Numbers the results of a step, and returns the number of its outcome.
-    fn record_outcome(&mut self, tables: &mut Tables, before: u32, step: NodeStep<P, U>) -> u32 {
+    /// Numbers the results of a step from the local state with the number `before`, and returns the
+    /// number of its outcome.
+    fn record_outcome(&mut self, tables: &mut Tables, before: u32, step: NodeStep<P, C>) -> u32 {
         let NodeStep { local, sends, events, timer_obligations, record } = step;
         let next_local = self.number_local(tables, local);
         let sends: Box<[u32]> = sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)).collect();
         let (old, new) = (&tables.local_details[before as usize], &tables.local_details[next_local as usize]);
-        let visible = (old.facet, old.held_until) != (new.facet, new.held_until) || record.violation.is_some();
+        let is_visible = (old.facet, old.held_until) != (new.facet, new.held_until) || record.violation.is_some();
         let sent = sends.iter().map(|number| tables.envelopes[*number as usize].fingerprint);
         let delta = sent.fold(new.fingerprint.wrapping_sub(old.fingerprint), u64::wrapping_add);
         let receivers = sends.iter().fold(0, |nodes, number| nodes | 1 << tables.envelopes[*number as usize].to);
         let events = events.into_iter().map(|event| match event {
-            // Until here, a message is known by its index among those sent.
+            // Until here, a message is identified by its index among those sent.
             StepEvent::Sent(index) => StepEvent::Sent(sends[index as usize]),
-            StepEvent::ParcelDelivered(_) | StepEvent::Past(_) => event,
+            StepEvent::PayloadDelivered(_) | StepEvent::Past(_) => event,
         });
         let events = events.collect();
         let consequences = Consequences { sends, events, timer_obligations: timer_obligations.into() };
-        tables.add_outcome(Outcome::new(delta, next_local, receivers, record.violation, visible), consequences)
+        tables.add_outcome(Outcome::new(delta, next_local, receivers, record.violation, is_visible), consequences)
     }
 
     /// Numbers all notices of crashes and restarts, if any are sent.
@@ -290,7 +292,7 @@ where
                 let mut notice = |content| match subject == to {
                     true => NONE,
                     false => self
-                        .number_envelope(tables, Envelope { from: notice_link(subject), to, content, arrival: None }),
+                        .number_envelope(tables, Envelope { from: notice_sender(subject), to, content, arrival: None }),
                 };
                 let (crashed, restarted) = (notice(Content::Crashed(subject)), notice(Content::Restarted(subject)));
                 tables.notices.push(LifecycleNotices { crashed, restarted });
@@ -305,26 +307,26 @@ where
             Content::Message(message) => Some(message),
             Content::View(_) | Content::Crashed(_) | Content::Restarted(_) => None,
         };
-        let wrapped = message.is_some_and(Describe::is_wrapped);
+        let is_wrapped = message.is_some_and(Describe::is_wrapped);
         let first_copy = message.filter(|message| !message.is_retransmission());
-        let parcel = first_copy.and_then(Describe::payload_id);
-        let parcel = parcel.map(|parcel| memory_of_past::pack_parcel(envelope.from, envelope.to, parcel));
+        let payload = first_copy.and_then(Describe::payload_id);
+        let payload = payload.map(|payload| memory_of_past::pack_payload(envelope.from, envelope.to, payload));
         let arrival = envelope.arrival;
         let undated = arrival.map(|_| Envelope { arrival: None, ..envelope.clone() });
         let undated = undated.map(|undated| self.number_envelope(tables, undated));
-        let (number, fingerprint, new) = self.envelopes.intern(envelope);
-        if new {
+        let (number, fingerprint, is_new) = self.envelopes.intern(envelope);
+        if is_new {
             tables.envelopes.push(EnvelopeInfo { fingerprint, from, to });
-            tables.payloads.push(PayloadInfo { wrapped, parcel });
-            tables.timings.push(EnvelopeTiming { arrival, undated: undated.unwrap_or(number) });
+            tables.payloads.push(PayloadInfo { is_wrapped, payload });
+            tables.timings.push(EnvelopeTiming { arrival, undated_envelope: undated.unwrap_or(number) });
         }
         number
     }
 
     /// Returns the number of a local state. If it is new, adds it and its moves to the tables.
-    fn number_local(&mut self, tables: &mut Tables, local: Local<P, U::Client>) -> u32 {
-        let (number, fingerprint, new) = self.locals.intern(local);
-        if !new {
+    fn number_local(&mut self, tables: &mut Tables, local: LocalState<P, C::Client>) -> u32 {
+        let (number, fingerprint, is_new) = self.locals.intern(local);
+        if !is_new {
             return number;
         }
         let local = self.locals.get(number);
@@ -332,11 +334,12 @@ where
             earliest: true_time(armed.earliest, local.rate_ppm),
             latest: true_time(armed.latest, local.rate_ppm),
         };
-        let timer_windows = if self.timed { local.timers.iter().map(window).collect() } else { Box::default() };
-        // A node that may not act owes nothing, even if its client does not know that yet.
+        let timer_windows = if self.is_timed { local.timers.iter().map(window).collect() } else { Box::default() };
+        // The client of a node that may not act neither holds anything nor waits, even if it does
+        // not know that yet.
         let may_act = local.lease.allows_action();
         let facet = self.clients.facet(&local.client, may_act);
-        let held_until = if may_act && self.timed { self.clients.held_until(&local.client) } else { None };
+        let held_until = if may_act && self.is_timed { self.clients.held_until(&local.client) } else { None };
         let held_until = held_until.map_or(Time::ZERO, |until| true_time(until, local.rate_ppm));
         tables.local_details.push(LocalDetail { fingerprint, facet, held_until, timer_windows });
         let moves = self.moves_of(local);
@@ -345,12 +348,12 @@ where
             first_move: self.moves.len() as u32,
             move_count: moves.len().min(MAX_MOVES) as u16,
             crash_moves: crashes.min(MAX_MOVES) as u16,
-            waits: may_act && self.clients.is_waiting(&local.client),
-            up: local.protocol.is_some(),
-            leased: local.lease == Lease::Valid,
+            is_waiting: may_act && self.clients.is_waiting(&local.client),
+            is_up: local.protocol.is_some(),
+            has_valid_lease: local.lease == Lease::Valid,
         };
         tables.locals.push(info);
-        self.overflow |= moves.len() > MAX_MOVES;
+        self.has_too_many_moves |= moves.len() > MAX_MOVES;
         for (node_move, detail) in moves {
             tables.add_move(node_move.kind(), detail);
             self.moves.push(node_move);
@@ -359,7 +362,7 @@ where
     }
 
     /// The moves that a node can make; crashes come last.
-    fn moves_of(&self, local: &Local<P, U::Client>) -> Vec<(MoveOf<P>, MoveDetail)> {
+    fn moves_of(&self, local: &LocalState<P, C::Client>) -> Vec<(MoveOf<P>, MoveDetail)> {
         let node = local.node.index();
         let mut moves = Vec::new();
         let mut add = |node_move, obligation, earliest| moves.push((node_move, MoveDetail { obligation, earliest }));
@@ -368,19 +371,19 @@ where
             return moves;
         }
         for offer in self.clients.offers(&local.client) {
-            let obligation = offer.obliged.then(|| content_fingerprint(&(node, COMMAND_OBLIGATION)));
+            let obligation = offer.is_obliged.then(|| content_fingerprint(&(node, COMMAND_OBLIGATION)));
             add(Move::Command(offer.command), obligation, Time::ZERO);
         }
         for armed in &local.timers {
-            // By the node's own clock the other timer must have fired before, even if both are due
-            // by now.
-            if self.timed && local.timers.iter().any(|other| other.latest < armed.earliest) {
+            // By the node's own clock, another timer must have fired before this one may, even if
+            // both are due in true time.
+            if self.is_timed && local.timers.iter().any(|other| other.latest < armed.earliest) {
                 continue;
             }
-            let earliest = if self.timed { true_time(armed.earliest, local.rate_ppm) } else { Time::ZERO };
+            let earliest = if self.is_timed { true_time(armed.earliest, local.rate_ppm) } else { Time::ZERO };
             add(Move::Timer(armed.timer.clone()), Some(timer_obligation(node, armed.fingerprint)), earliest);
         }
-        if local.disk.pending() > 0 {
+        if local.disk.pending_writes() > 0 {
             add(Move::Sync, Some(content_fingerprint(&(node, SYNC_OBLIGATION))), Time::ZERO);
         }
         match local.lease {
@@ -388,7 +391,7 @@ where
             Lease::Expired => add(Move::Lease { until: LEASE_VALID }, None, Time::ZERO),
             Lease::NotRequired | Lease::NotMember => {}
         }
-        for survivors in 0..=local.disk.pending() {
+        for survivors in 0..=local.disk.pending_writes() {
             add(Move::Crash { survivors }, None, Time::ZERO);
         }
         moves
@@ -414,21 +417,21 @@ pub(crate) fn timer_obligation(node: usize, fingerprint: u64) -> u64 {
     content_fingerprint(&(node, TIMER_OBLIGATION, fingerprint))
 }
 
-impl<P, U> Stepper for StepTable<P, U>
+impl<P, C> Stepper for StepTable<P, C>
 where
     P: Checked,
-    U: Clients<Command = P::Command, Event = P::Event>,
+    C: Clients<Command = P::Command, Event = P::Event>,
 {
     fn deliver(&mut self, tables: &mut Tables, local: u32, envelope: u32, time: Time) -> u32 {
         let Envelope { from, content, .. } = self.envelopes.get(envelope).clone();
         let mut receiver = self.locals.get(local).clone();
-        let mut record = StepRecord::at(time);
+        let mut record = StepRecord::empty_at(time);
         let notifies_nodes = self.notifies_nodes();
         let input = match content {
             Content::Message(message) => Some(Input::Message { from, message }),
             Content::View(view) => {
                 if view.stay(receiver.node).is_none_or(|stay| stay.incarnation != receiver.incarnation) {
-                    receiver.lease = receiver.lease.lost();
+                    receiver.lease = receiver.lease.after_loss();
                 }
                 Some(Input::View(view))
             }
@@ -445,7 +448,7 @@ where
         self.record_outcome(tables, local, step)
     }
 
-    fn view(&mut self, tables: &mut Tables, packed: PackedView) -> u32 {
+    fn number_view(&mut self, tables: &mut Tables, packed: PackedView) -> u32 {
         let from = view_link(self.nodes, packed.epoch());
         let envelope =
             |to| Envelope { from, to: NodeId::from_index(to), content: Content::View(packed.unpack()), arrival: None };
@@ -453,12 +456,12 @@ where
         tables.record_view(packed, envelopes)
     }
 
-    fn node_move(&mut self, tables: &mut Tables, local: u32, number: u32, time: Time) -> u32 {
-        let step = self.make_move(self.locals.get(local).clone(), time, &self.moves[number as usize]);
+    fn execute_move(&mut self, tables: &mut Tables, local: u32, move_number: u32, time: Time) -> u32 {
+        let step = self.make_move(self.locals.get(local).clone(), time, &self.moves[move_number as usize]);
         self.record_outcome(tables, local, step)
     }
 
     fn has_too_many_moves(&self) -> bool {
-        self.overflow
+        self.has_too_many_moves
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! word 0      the remaining fault budgets
-//! word 1      the instant, where time is modelled
+//! word 1      the number of the instant; 0 where time is not modelled
 //! next n      the local state of each node
 //! 1 more      the latest view, where the group has views
 //! some more   the memory of properties about the past, where they are judged
@@ -10,11 +10,13 @@
 //! ```
 //!
 //! The fingerprint of a state is the sum of the fingerprints of its words, each computed from its
-//! content and its position. So the search finds the fingerprint of a successor by adding the
-//! difference, without building the state. The constants in fingerprints only keep equal words at
-//! different positions apart.
+//! content and, where the order matters, its position. So the search finds the fingerprint of a
+//! successor by adding the difference, without building the state. The constants in fingerprints
+//! only keep equal words of different kinds apart.
 //!
-//! Methods with the parameters `out` and `start` change the state in `out[start..]`.
+//! Parameters named `local`, `envelope` (a message or notice with its sender and receiver),
+//! `outcome`, `instant` and `move_number` are numbers of entries in [`Tables`]. Methods with the
+//! parameters `out` and `start` change the state in `out[start..]`.
 
 use crate::action::{Action, MAX_NODES};
 use crate::budgets::{Budgets, Cost};
@@ -39,14 +41,15 @@ pub(crate) struct PastProperties {
 /// Largest group whose request order is tracked: each message carries one bit per node.
 pub(crate) const MAX_ORDERED_NODES: usize = 8;
 
-/// The condition of a state property.
+/// The condition of a state property. A client's facet is the part of its state that such a
+/// condition inspects, as a number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Criterion {
     /// A condition on the clients' facets.
     Facets(Judge),
-    /// A condition on the clients' facets, within this bound.
+    /// A condition on the clients' facets and this upper bound.
     Bound(BoundedJudge, u64),
-    /// A condition on the clients' facets in states in which nothing is obliged to happen.
+    /// A condition on the clients' facets, only in states in which nothing is obliged to happen.
     AtEnds(Judge),
     /// At most one client holds something exclusive.
     OneHolder,
@@ -55,14 +58,14 @@ pub(crate) enum Criterion {
 /// The group, its network, and the properties that the search judges.
 pub(crate) struct System {
     pub(crate) nodes: usize,
-    pub(crate) fifo: bool,
+    pub(crate) has_fifo_links: bool,
     /// The last instant that the search follows, if time is modelled.
     pub(crate) time_limit: Option<Time>,
     /// Whether message delays are bounded.
-    pub(crate) bounded_delays: bool,
+    pub(crate) has_bounded_delays: bool,
     pub(crate) views: Option<Views>,
     pub(crate) crash_notices: CrashNotices,
-    /// Whether a crash may interrupt a step's sends, so that the node's messages in flight may be
+    /// Whether a crash may interrupt a step's sends, so the node's messages in flight may be
     /// lost.
     pub(crate) crash_interrupts_sends: bool,
     /// The goal that all clients must eventually reach together.
@@ -82,8 +85,8 @@ pub(crate) const BUDGETS: usize = 0;
 pub(crate) const INSTANT: usize = 1;
 /// Index of the first local state in a group's state.
 pub(crate) const LOCALS: usize = 2;
-/// Position of the pending requests that a message's sender knew in the message's word, one bit per
-/// node. The bits below are the number of the envelope.
+/// First bit, in a message's word, of the pending requests that its sender knew: one bit per node.
+/// The bits below are the number of the envelope.
 pub(crate) const KNOWN_REQUESTS_SHIFT: u32 = 24;
 const ENVELOPE_MASK: u32 = (1 << KNOWN_REQUESTS_SHIFT) - 1;
 
@@ -107,7 +110,7 @@ impl System {
     /// Whether a successor's fingerprint is the old one plus the outcome's delta.
     #[inline]
     pub(crate) fn is_additive(&self) -> bool {
-        !self.fifo && self.past_properties.is_none()
+        !self.has_fifo_links && self.past_properties.is_none()
     }
 
     #[inline]
@@ -143,7 +146,7 @@ impl System {
         let mut position = 0;
         for word in &state[in_flight_start..] {
             let fingerprint = self.word_fingerprint(*word);
-            if self.fifo {
+            if self.has_fifo_links {
                 position = if link == Some(self.link(*word)) { position + 1 } else { 0 };
                 link = Some(self.link(*word));
                 sum = sum.wrapping_add(mix(fingerprint ^ position));
@@ -171,28 +174,29 @@ impl System {
         usize::from(self.link(word).1)
     }
 
-    /// The numbers of the state properties that a state violates.
-    pub(crate) fn broken(&self, state: &[u32]) -> impl Iterator<Item = u8> + '_ {
+    /// The numbers of the state properties that a state violates, except those that are judged only
+    /// at ends of runs.
+    pub(crate) fn violated_properties(&self, state: &[u32]) -> impl Iterator<Item = u8> + '_ {
         let facets = self.facets(state);
-        let is_contested = self.judges_exclusive_holds() && self.holders(state) > 1;
+        let has_two_holders = self.judges_exclusive_holds() && self.holder_count(state) > 1;
         let holds = move |criterion: &Criterion| match criterion {
             Criterion::Facets(judge) => judge(&facets[..self.nodes]),
             Criterion::Bound(judge, bound) => judge(&facets[..self.nodes], *bound),
             Criterion::AtEnds(_) => true,
-            Criterion::OneHolder => !is_contested,
+            Criterion::OneHolder => !has_two_holders,
         };
         self.criteria.iter().filter(move |(_, criterion)| !holds(criterion)).map(|(number, _)| *number)
     }
 
     /// The properties that a state violates if nothing is obliged to happen in it, one bit each.
-    pub(crate) fn broken_at_end(&self, state: &[u32]) -> u32 {
+    pub(crate) fn properties_violated_at_end(&self, state: &[u32]) -> u32 {
         let criteria = self.criteria.iter().filter_map(|(number, criterion)| match criterion {
             Criterion::AtEnds(judge) => Some((*number, judge)),
             Criterion::Facets(_) | Criterion::Bound(..) | Criterion::OneHolder => None,
         });
-        criteria.fold(0, |broken, (number, judge)| {
+        criteria.fold(0, |violated_bits, (number, judge)| {
             let holds = judge(&self.facets(state)[..self.nodes]);
-            if holds { broken } else { broken | 1 << number }
+            if holds { violated_bits } else { violated_bits | 1 << number }
         })
     }
 
@@ -208,7 +212,7 @@ impl System {
         self.criteria.iter().any(|(_, criterion)| matches!(criterion, Criterion::OneHolder))
     }
 
-    fn holders(&self, state: &[u32]) -> usize {
+    fn holder_count(&self, state: &[u32]) -> usize {
         let now = self.tables.instants[state[INSTANT] as usize];
         state[LOCALS..LOCALS + self.nodes].iter().filter(|local| self.held_until(**local) > now).count()
     }
@@ -224,16 +228,19 @@ impl System {
         self.goal.is_some_and(|goal| !goal(&self.facets(state)[..self.nodes]))
     }
 
-    /// The last instants of exclusive holds, if a property judges them. A later hold can begin too
-    /// early only at such an instant.
+    /// The last instants of exclusive holds, if a property judges them. Time stops at each: a next
+    /// hold that begins too early may overlap only at that instant.
     pub(crate) fn last_held_instants<'a>(&'a self, state: &'a [u32]) -> impl Iterator<Item = Time> + 'a {
-        let judged = self.judges_exclusive_holds();
-        let locals = state[LOCALS..LOCALS + self.nodes].iter().filter(move |_| judged);
+        let is_judged = self.judges_exclusive_holds();
+        let locals = state[LOCALS..LOCALS + self.nodes].iter().filter(move |_| is_judged);
         locals.map(|local| Time::from_nanos(self.held_until(*local).nanos().saturating_sub(1)))
     }
 
     /// Appends the words of the state that an action leads to. Returns the properties about the
     /// past that this violates, one bit each.
+    ///
+    /// `outcome` is the number of the outcome of a node's input, of the instant to which time
+    /// advances, or of the view that removes a member; `NONE` for all other actions.
     pub(crate) fn apply_action(&self, state: &[u32], action: Action, outcome: u32, out: &mut Vec<u32>) -> u32 {
         let start = out.len();
         let in_flight_start = self.in_flight_start(state);
@@ -256,9 +263,9 @@ impl System {
                 if let Some(cost) = self.cost(kind, node, state) {
                     spend(cost, &mut out[start + BUDGETS]);
                 }
-                let broken = self.apply_outcome(node, 0, outcome, out, start);
+                let violated_bits = self.apply_outcome(node, 0, outcome, out, start);
                 self.send_notices(kind, node, out, start);
-                broken
+                violated_bits
             }
             Action::Lose(position) => {
                 if !self.is_interrupted_send(state[in_flight_start + position], state) {
@@ -288,33 +295,35 @@ impl System {
         }
     }
 
-    /// Whether a message may be lost because its sender crashed while sending it.
+    /// Whether a message may be lost because its sender may have crashed while sending it; `false`
+    /// once the sender has restarted.
     #[inline]
     pub(crate) fn is_interrupted_send(&self, word: u32, state: &[u32]) -> bool {
         self.crash_interrupts_sends && !self.is_notice(word) && !self.is_up(self.sender(word), state)
     }
 
-    /// Whether any message to a node that is up may still be lost that way.
+    /// Whether any message to a node that is up may still be lost because its sender crashed.
     pub(crate) fn has_interrupted_send(&self, state: &[u32]) -> bool {
-        let is_open = |word: &u32| self.is_interrupted_send(*word, state) && self.is_up(self.receiver(*word), state);
-        self.crash_interrupts_sends && state[self.in_flight_start(state)..].iter().any(is_open)
+        let may_be_lost =
+            |word: &u32| self.is_interrupted_send(*word, state) && self.is_up(self.receiver(*word), state);
+        self.crash_interrupts_sends && state[self.in_flight_start(state)..].iter().any(may_be_lost)
     }
 
     #[inline]
     pub(crate) fn is_up(&self, node: usize, state: &[u32]) -> bool {
-        self.tables.locals[state[LOCALS + node] as usize].up
+        self.tables.locals[state[LOCALS + node] as usize].is_up
     }
 
     #[inline]
-    pub(crate) fn is_ready(&self, number: u32, instant: u32) -> bool {
+    pub(crate) fn is_ready(&self, move_number: u32, instant: u32) -> bool {
         self.time_limit.is_none()
-            || self.tables.move_details[number as usize].earliest <= self.tables.instants[instant as usize]
+            || self.tables.move_details[move_number as usize].earliest <= self.tables.instants[instant as usize]
     }
 
     /// When a message may and must arrive, if delays are bounded.
     #[inline]
     pub(crate) fn arrival(&self, word: u32) -> Option<TimeWindow> {
-        if self.bounded_delays { self.tables.timings[envelope_of(word) as usize].arrival } else { None }
+        if self.has_bounded_delays { self.tables.timings[envelope_of(word) as usize].arrival } else { None }
     }
 
     /// Whether a message may arrive at this instant. On a FIFO link this can be asked of the first
@@ -332,7 +341,7 @@ impl System {
 
     /// The budget that a node's move draws on; `None` if the move is impossible in this state.
     pub(crate) fn cost(&self, kind: MoveKind, node: usize, state: &[u32]) -> Option<Cost> {
-        let is_leased = || self.tables.locals[state[LOCALS + node] as usize].leased;
+        let is_leased = || self.tables.locals[state[LOCALS + node] as usize].has_valid_lease;
         Some(match kind {
             MoveKind::Command | MoveKind::Sync => Cost::Free,
             MoveKind::Timer if self.is_early_timer(kind, state) => Cost::EarlyTimer,
@@ -354,8 +363,8 @@ impl System {
         let Outcome { next_local, .. } = self.tables.outcomes[outcome as usize];
         let consequences = &self.tables.consequences[outcome as usize];
         out[start + LOCALS + node] = next_local;
-        if let Some(judged) = self.past_properties {
-            return self.remember(judged, node, known_requests, &consequences.events, out, start);
+        if let Some(properties) = self.past_properties {
+            return self.remember(properties, node, known_requests, &consequences.events, out, start);
         }
         for envelope in &*consequences.sends {
             self.send(*envelope, out, start);
@@ -372,7 +381,7 @@ impl System {
     pub(crate) fn send(&self, word: u32, out: &mut Vec<u32>, start: usize) {
         let in_flight_start = start + self.in_flight_start(&out[start..]);
         let in_flight = &out[in_flight_start..];
-        let position = if self.fifo {
+        let position = if self.has_fifo_links {
             let link = self.link(word);
             in_flight.partition_point(|other| self.link(*other) <= link)
         } else {
@@ -384,8 +393,8 @@ impl System {
 
 /// Spends a budget, if enough of it is left.
 fn spend(cost: Cost, budgets: &mut u32) {
-    if let Some(left) = Budgets::unpack(*budgets).after(cost) {
-        *budgets = left.pack();
+    if let Some(remaining) = Budgets::unpack(*budgets).remaining_after(cost) {
+        *budgets = remaining.pack();
     }
 }
 
@@ -395,7 +404,7 @@ impl System {
     pub(crate) fn is_visible(&self, action: Action, outcome: u32) -> bool {
         match action {
             Action::Deliver(_) | Action::Move { .. } => {
-                outcome != NONE && self.tables.outcomes[outcome as usize].visible
+                outcome != NONE && self.tables.outcomes[outcome as usize].is_visible
             }
             Action::Lose(_) | Action::Duplicate(_) | Action::Advance | Action::Remove(_) => false,
         }

@@ -1,16 +1,17 @@
 //! A hash table from fingerprints to small numbers, for sets that only grow.
 //!
 //! Entries are sorted by fingerprint, each as near to its home slot as the entries before it allow,
-//! with gaps between them. So a look-up ends at the first larger fingerprint, and growing is one
-//! sweep through memory. An entry takes twelve bytes, and the table is 60 to 85 per cent full.
+//! with free slots between them. The home slot of a fingerprint is in proportion to its value. So a
+//! look-up ends at the first larger fingerprint, and growing is one sweep through memory. An entry
+//! takes twelve bytes, and a table that has grown is 60 to 85 per cent full.
 
 /// Fingerprints, each with a number.
-pub(crate) struct Table {
+pub(crate) struct FingerprintTable {
     /// The two halves of a fingerprint and its number; all zero in a free slot.
     entries: Vec<[u32; 3]>,
     /// Number of home slots. Behind the last one, `MARGIN` slots hold entries that were pushed
     /// aside.
-    homes: usize,
+    home_slots: usize,
     len: usize,
 }
 
@@ -28,10 +29,10 @@ fn entry(fingerprint: u64, number: u32) -> [u32; 3] {
     [fingerprint as u32, (fingerprint >> 32) as u32, number]
 }
 
-impl Table {
+impl FingerprintTable {
     pub(crate) fn new() -> Self {
-        const INITIAL_HOMES: usize = 192;
-        Self { entries: vec![[0; 3]; INITIAL_HOMES + MARGIN], homes: INITIAL_HOMES, len: 0 }
+        const INITIAL_HOME_SLOTS: usize = 192;
+        Self { entries: vec![[0; 3]; INITIAL_HOME_SLOTS + MARGIN], home_slots: INITIAL_HOME_SLOTS, len: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -39,21 +40,21 @@ impl Table {
     }
 
     #[inline]
-    fn home(&self, fingerprint: u64) -> usize {
-        ((u128::from(fingerprint) * self.homes as u128) >> 64) as usize
+    fn home_slot(&self, fingerprint: u64) -> usize {
+        ((u128::from(fingerprint) * self.home_slots as u128) >> 64) as usize
     }
 
     /// Reads the slot of a fingerprint, so that it is in the cache for the look-up that follows.
     /// The caller must use the result, or the compiler removes the read.
     #[inline]
     pub(crate) fn prefetch(&self, fingerprint: u64) -> u32 {
-        self.entries[self.home(fingerprint)][0]
+        self.entries[self.home_slot(fingerprint)][0]
     }
 
     /// Returns the slot of a fingerprint and its number, or the slot where it belongs.
     #[inline]
     fn find_slot(&self, fingerprint: u64) -> (usize, Option<u32>) {
-        let start = self.home(fingerprint);
+        let start = self.home_slot(fingerprint);
         for (distance, entry) in self.entries[start..].iter().enumerate() {
             let found = fingerprint_of(*entry);
             if found >= fingerprint {
@@ -87,8 +88,8 @@ impl Table {
             index += 1;
         }
         self.len += 1;
-        // More than 85 per cent.
-        let is_too_full = self.len * 20 > self.homes * 17;
+        // 17/20 is 85 per cent.
+        let is_too_full = self.len * 20 > self.home_slots * 17;
         if fingerprint_of(displaced) != FREE {
             self.grow(Some(displaced));
         } else if is_too_full {
@@ -100,16 +101,16 @@ impl Table {
     /// Enlarges the table by 35 per cent, or more if entries still find no slot. `displaced` is an
     /// entry that found no slot before.
     fn grow(&mut self, displaced: Option<[u32; 3]>) {
-        let mut homes = self.homes;
+        let mut home_slots = self.home_slots;
         let entries = std::mem::take(&mut self.entries);
         'larger: loop {
-            homes = homes * 27 / 20 + 1;
-            self.homes = homes;
-            self.entries = vec![[0; 3]; homes + MARGIN];
+            home_slots = home_slots * 27 / 20 + 1;
+            self.home_slots = home_slots;
+            self.entries = vec![[0; 3]; home_slots + MARGIN];
             let mut next = 0;
             let occupied = entries.iter().filter(|entry| fingerprint_of(**entry) != FREE);
             for entry in occupied.chain(&displaced) {
-                let index = self.home(fingerprint_of(*entry)).max(next);
+                let index = self.home_slot(fingerprint_of(*entry)).max(next);
                 let Some(free) = self.entries.get_mut(index) else { continue 'larger };
                 *free = *entry;
                 next = index + 1;
@@ -125,13 +126,13 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use super::Table;
+    use super::FingerprintTable;
     use crate::content::mix;
     use std::collections::HashMap;
 
     #[test]
     fn a_table_finds_every_stored_fingerprint() {
-        let mut table = Table::new();
+        let mut table = FingerprintTable::new();
         for number in 0..50_000_u32 {
             assert_eq!(table.add(mix(u64::from(number)), number), None);
         }
@@ -148,7 +149,7 @@ mod tests {
     fn skewed_fingerprints_are_stored_too() {
         let bases = [0, 1, u64::MAX, u64::MAX / 2, 1 << 63];
         for base in bases {
-            let mut table = Table::new();
+            let mut table = FingerprintTable::new();
             let mut known = HashMap::new();
             for number in 0..3_000_u32 {
                 let offset = u64::from(number.wrapping_mul(2_654_435_761) % 5_000);
@@ -162,8 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn fingerprint_zero_shares_an_entry_with_one() {
-        let mut table = Table::new();
+    fn fingerprints_zero_and_one_share_an_entry() {
+        let mut table = FingerprintTable::new();
         assert_eq!(table.add(0, 5), None);
         assert_eq!(table.find(0), Some(5));
         assert_eq!(table.add(1, 6), Some(5), "0 and 1 share an entry, like two states with the same fingerprint");
@@ -171,11 +172,12 @@ mod tests {
 
     #[test]
     fn an_entry_takes_at_most_twenty_bytes() {
-        let mut table = Table::new();
+        let mut table = FingerprintTable::new();
         for number in 0..2_000_000_u64 {
             table.add(mix(number), 0);
             if number > 10_000 && number % 1_000 == 0 {
-                assert!(table.bytes() <= 20 * number - number / 2, "{} bytes for {number}", table.bytes());
+                // At 60 per cent full, the twelve bytes of an entry need twenty.
+                assert!(table.bytes() <= 20 * number, "{} bytes for {number} entries", table.bytes());
             }
         }
     }

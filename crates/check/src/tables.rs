@@ -1,9 +1,10 @@
 //! The tables of a search: local states, messages, and the outcome of each input, all by small
 //! numbers.
 //!
-//! A node is pure, so the checker computes once what an input does to a local state, and remembers
-//! it. A search then moves whole groups by looking numbers up, whatever collections an algorithm
-//! keeps its state in.
+//! A step of a node depends only on its local state and the input. So the checker computes once
+//! what an input does to a local state, and remembers it. A search then finds the next state of a
+//! whole group by looking numbers up, without touching the collections that an algorithm keeps its
+//! state in.
 
 use crate::interner::WordMap;
 use crate::membership::PackedView;
@@ -14,27 +15,28 @@ use std::collections::HashMap;
 /// Marks the absence of a number: no outcome, no envelope.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Maximum number of local states, and of messages: 24 bits, with room for those of the last batch.
+/// Maximum number of local states, and of messages. They have 24 bits, and the search notices the
+/// limit only after a batch, so some numbers are reserved.
 const MAX_NUMBERS: usize = (1 << 24) - (1 << 20);
-/// Maximum number of instants: 16 bits, with room for those of the last batch.
+/// Maximum number of instants. They have 16 bits, of which half are reserved in the same way.
 const MAX_INSTANTS: usize = 1 << 15;
 
 /// One local state of one node and its client: the part that every expansion reads.
 #[derive(Clone, Copy)]
 pub(crate) struct LocalInfo {
-    /// The first of its moves; they are consecutive.
+    /// The number of its first move; the numbers of its moves are consecutive.
     pub(crate) first_move: u32,
     pub(crate) move_count: u16,
     /// How many of the moves, counted from the last, are crashes.
     pub(crate) crash_moves: u16,
     /// Whether the client waits for something that must eventually happen.
-    pub(crate) waits: bool,
-    pub(crate) up: bool,
+    pub(crate) is_waiting: bool,
+    pub(crate) is_up: bool,
     /// Whether the node has a lease that has not ended.
-    pub(crate) leased: bool,
+    pub(crate) has_valid_lease: bool,
 }
 
-/// One local state of one node and its client: the part that only new states read.
+/// One local state of one node and its client: the part that most expansions do not read.
 pub(crate) struct LocalDetail {
     pub(crate) fingerprint: u64,
     /// The part of the client's state that properties inspect.
@@ -56,12 +58,14 @@ pub(crate) struct TimeWindow {
 #[derive(Clone, Copy)]
 pub(crate) struct MoveInfo {
     pub(crate) kind: MoveKind,
-    /// Whether a fair run must eventually make it.
-    pub(crate) obliged: bool,
-    /// The number of its outcome, where time is not modelled.
+    /// Whether a fair run must eventually make the move.
+    pub(crate) is_obliged: bool,
+    /// The number of its outcome at time zero, the only instant where time is not modelled; `NONE`
+    /// if not yet computed.
     outcome: u32,
 }
 
+/// A move that a node can make: the part that only searches with time or for fair runs read.
 #[derive(Clone, Copy)]
 pub(crate) struct MoveDetail {
     /// The obligation that the move meets; `None` if a fair run may omit it forever.
@@ -81,6 +85,7 @@ pub(crate) enum MoveKind {
     LeaseRenewed,
 }
 
+/// A message or notice with its sender and receiver.
 #[derive(Clone, Copy)]
 pub(crate) struct EnvelopeInfo {
     pub(crate) fingerprint: u64,
@@ -95,17 +100,17 @@ pub(crate) struct EnvelopeTiming {
     pub(crate) arrival: Option<TimeWindow>,
     /// The number shared by all messages with the same sender, receiver and content, whenever they
     /// were sent.
-    pub(crate) undated: u32,
+    pub(crate) undated_envelope: u32,
 }
 
 /// The part of a message that properties about the past use.
 #[derive(Clone, Copy)]
 pub(crate) struct PayloadInfo {
-    /// Whether its arrival alone tells the algorithm nothing, because a link delivers its parcel
+    /// Whether its arrival alone tells the algorithm nothing, because a link delivers its payload
     /// later.
-    pub(crate) wrapped: bool,
-    /// The parcel, if this message is the first to carry it.
-    pub(crate) parcel: Option<u32>,
+    pub(crate) is_wrapped: bool,
+    /// The packed payload id, if this message is the first to carry the payload.
+    pub(crate) payload: Option<u32>,
 }
 
 /// The outcome of an input in a local state: the part that every transition reads.
@@ -117,26 +122,26 @@ pub(crate) struct Outcome {
     pub(crate) next_local: u32,
     /// The nodes that it sends messages to, one bit each.
     pub(crate) receivers: u16,
-    /// The number of the property that the step itself violates, or `UNBROKEN`.
-    broken: u8,
-    /// Whether a state property can see the difference.
-    pub(crate) visible: bool,
+    /// The number of the property that the step itself violates, or `NO_VIOLATION`.
+    violated_property: u8,
+    /// Whether a state property can see the change, or the step itself violates a property.
+    pub(crate) is_visible: bool,
 }
 
-const UNBROKEN: u8 = u8::MAX;
+const NO_VIOLATION: u8 = u8::MAX;
 
 impl Outcome {
-    pub(crate) fn new(delta: u64, next_local: u32, receivers: u16, violation: Option<u8>, visible: bool) -> Self {
-        Self { delta, next_local, receivers, broken: violation.unwrap_or(UNBROKEN), visible }
+    pub(crate) fn new(delta: u64, next_local: u32, receivers: u16, violation: Option<u8>, is_visible: bool) -> Self {
+        Self { delta, next_local, receivers, violated_property: violation.unwrap_or(NO_VIOLATION), is_visible }
     }
 
     #[inline]
     pub(crate) fn violation(&self) -> Option<u8> {
-        (self.broken != UNBROKEN).then_some(self.broken)
+        (self.violated_property != NO_VIOLATION).then_some(self.violated_property)
     }
 }
 
-/// The outcome of an input in a local state: the part that only new states read.
+/// The outcome of an input in a local state: the part that most transitions do not read.
 pub(crate) struct Consequences {
     /// The numbers of the envelopes that the node sends.
     pub(crate) sends: Box<[u32]>,
@@ -149,10 +154,10 @@ pub(crate) struct Consequences {
 /// One event of a step, as properties about the past see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StepEvent {
-    /// The node sent this message.
+    /// The node sent the envelope with this number.
     Sent(u32),
-    /// A link delivered this parcel to the algorithm.
-    ParcelDelivered(u32),
+    /// A link delivered the payload with this packed id to the algorithm.
+    PayloadDelivered(u32),
     /// The client reported something that these properties remember.
     Past(PastEvent),
 }
@@ -197,8 +202,8 @@ pub(crate) struct Tables {
     pub(crate) instants: Vec<Time>,
     /// Decided views, each with the envelopes that announce it to the nodes.
     pub(crate) views: Vec<(PackedView, Box<[u32]>)>,
-    /// Notices about each node for each node, where notices are sent: subject times the number of
-    /// nodes, plus receiver.
+    /// Notices about each node (the subject) for each node, where notices are sent. The index is
+    /// subject times the number of nodes, plus receiver.
     pub(crate) notices: Vec<LifecycleNotices>,
     numbers_of_instants: HashMap<Time, u32>,
     /// Numbers of outcomes by local state, envelope and instant.
@@ -236,7 +241,7 @@ impl Tables {
     /// Returns the outcome of delivering a message to a local state at an instant; `None` if not
     /// yet computed.
     #[inline]
-    pub(crate) fn delivery(&self, local: u32, envelope: u32, instant: u32) -> Option<u32> {
+    pub(crate) fn delivery_outcome(&self, local: u32, envelope: u32, instant: u32) -> Option<u32> {
         self.deliveries.get(delivery_key(local, envelope, instant))
     }
 
@@ -246,34 +251,34 @@ impl Tables {
 
     /// Returns the outcome of a node's move at an instant; `None` if not yet computed.
     #[inline]
-    pub(crate) fn node_move(&self, number: u32, instant: u32) -> Option<u32> {
+    pub(crate) fn move_outcome(&self, move_number: u32, instant: u32) -> Option<u32> {
         if instant == 0 {
-            let outcome = self.moves[number as usize].outcome;
+            let outcome = self.moves[move_number as usize].outcome;
             return (outcome != NONE).then_some(outcome);
         }
-        self.timed_moves.get(move_key(number, instant))
+        self.timed_moves.get(move_key(move_number, instant))
     }
 
-    pub(crate) fn record_move(&mut self, number: u32, instant: u32, outcome: u32) {
+    pub(crate) fn record_move(&mut self, move_number: u32, instant: u32, outcome: u32) {
         if instant == 0 {
-            self.moves[number as usize].outcome = outcome;
+            self.moves[move_number as usize].outcome = outcome;
         } else {
-            self.timed_moves.insert(move_key(number, instant), outcome);
+            self.timed_moves.insert(move_key(move_number, instant), outcome);
         }
     }
 
     /// Adds a move of the local state that is added next.
     pub(crate) fn add_move(&mut self, kind: MoveKind, detail: MoveDetail) {
-        self.moves.push(MoveInfo { kind, obliged: detail.obligation.is_some(), outcome: NONE });
+        self.moves.push(MoveInfo { kind, is_obliged: detail.obligation.is_some(), outcome: NONE });
         self.move_details.push(detail);
     }
 
-    pub(crate) fn instant(&self, time: Time) -> Option<u32> {
+    pub(crate) fn instant_number(&self, time: Time) -> Option<u32> {
         self.numbers_of_instants.get(&time).copied()
     }
 
     pub(crate) fn record_instant(&mut self, time: Time) -> u32 {
-        self.instant(time).unwrap_or_else(|| {
+        self.instant_number(time).unwrap_or_else(|| {
             let number = self.instants.len() as u32;
             self.instants.push(time);
             self.numbers_of_instants.insert(time, number);
@@ -282,7 +287,7 @@ impl Tables {
     }
 
     /// Returns the number of a view, if it has one. A linear search will do: views are few.
-    pub(crate) fn view(&self, packed: PackedView) -> Option<u32> {
+    pub(crate) fn view_number(&self, packed: PackedView) -> Option<u32> {
         self.views.iter().position(|(known, _)| *known == packed).map(|number| number as u32)
     }
 
@@ -298,7 +303,8 @@ impl Tables {
         self.outcomes.len() as u32 - 1
     }
 
-    /// Estimated memory use in bytes, including the values as far as they are visible from here.
+    /// Estimates the memory use in bytes, including that of the local states, envelopes and
+    /// outcomes.
     pub(crate) fn bytes(&self) -> u64 {
         const LOCAL_BYTES: u64 = 400;
         const ENVELOPE_BYTES: u64 = 200;
@@ -318,6 +324,6 @@ fn delivery_key(local: u32, envelope: u32, instant: u32) -> u64 {
 }
 
 #[inline]
-fn move_key(number: u32, instant: u32) -> u64 {
-    u64::from(number) << 16 | u64::from(instant)
+fn move_key(move_number: u32, instant: u32) -> u64 {
+    u64::from(move_number) << 16 | u64::from(instant)
 }

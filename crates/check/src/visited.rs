@@ -1,10 +1,11 @@
 //! The set of visited states, by fingerprint, with the transition that first reached each.
 //!
-//! A shard holds the states whose fingerprints end in its number, so that threads can fill
-//! different shards at once and the result does not depend on the number of threads. A state takes
-//! about sixteen bytes in the table, and four in the log that leads back to the initial state.
+//! A shard holds the states whose fingerprints end in its number. So threads can fill different
+//! shards at once, and the result does not depend on the number of threads. A state takes about
+//! sixteen bytes in the table, and four in the list of origins that leads back to the initial
+//! state.
 
-use crate::table::Table;
+use crate::table::FingerprintTable;
 
 /// Number of shards, whatever the number of threads.
 pub(crate) const SHARDS: usize = 16;
@@ -27,7 +28,8 @@ impl StateId {
     }
 }
 
-/// Maximum number of states in a shard, with room for those of the last batch.
+/// Maximum number of states in a shard. The search notices the limit only after a batch, so some
+/// numbers are reserved.
 pub(crate) const MAX_ORDINALS: u32 = u32::MAX / SHARDS as u32 - (1 << 20);
 
 #[inline]
@@ -36,11 +38,11 @@ pub(crate) fn shard_of(fingerprint: u64) -> usize {
 }
 
 pub(crate) struct Shard {
-    table: Table,
+    table: FingerprintTable,
     /// For each state, the index of its parent in its batch, and the action that led from there.
-    log: Vec<(u16, u16)>,
+    origins: Vec<(u16, u16)>,
     /// For each batch, the number of states when it began.
-    batches: Vec<u32>,
+    batch_starts: Vec<u32>,
 }
 
 /// Whether a state was new, and its ordinal.
@@ -52,7 +54,7 @@ pub(crate) enum Added {
 
 impl Shard {
     pub(crate) fn new() -> Self {
-        Self { table: Table::new(), log: Vec::new(), batches: Vec::new() }
+        Self { table: FingerprintTable::new(), origins: Vec::new(), batch_starts: Vec::new() }
     }
 
     pub(crate) fn len(&self) -> u32 {
@@ -73,31 +75,31 @@ impl Shard {
     #[inline]
     pub(crate) fn add(&mut self, fingerprint: u64, parent: u16, action: u16) -> Added {
         let ordinal = self.len();
-        if let Some(before) = self.table.add(fingerprint, ordinal) {
-            return Added::Old(before);
+        if let Some(known_ordinal) = self.table.add(fingerprint, ordinal) {
+            return Added::Old(known_ordinal);
         }
-        if self.log.len() == self.log.capacity() {
-            self.log.reserve_exact((self.log.len() / 8).max(64));
+        if self.origins.len() == self.origins.capacity() {
+            self.origins.reserve_exact((self.origins.len() / 8).max(64));
         }
-        self.log.push((parent, action));
+        self.origins.push((parent, action));
         Added::New(ordinal)
     }
 
     /// Records that the next batch of states is about to be expanded.
     pub(crate) fn begin_batch(&mut self) {
-        self.batches.push(self.len());
+        self.batch_starts.push(self.len());
     }
 
     /// Returns how a state was first reached: the batch in which its parent was expanded, the
     /// parent's index in it, and the action. `None` for an initial state.
     pub(crate) fn origin(&self, ordinal: u32) -> Option<(usize, u16, u16)> {
-        let batch = self.batches.partition_point(|start| *start <= ordinal).checked_sub(1)?;
-        let (parent, action) = *self.log.get(ordinal as usize)?;
+        let batch = self.batch_starts.partition_point(|start| *start <= ordinal).checked_sub(1)?;
+        let (parent, action) = *self.origins.get(ordinal as usize)?;
         Some((batch, parent, action))
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        self.table.bytes() + self.log.capacity() as u64 * 4 + self.batches.capacity() as u64 * 4
+        self.table.bytes() + self.origins.capacity() as u64 * 4 + self.batch_starts.capacity() as u64 * 4
     }
 }
 
@@ -107,7 +109,7 @@ mod tests {
     use crate::content::mix;
 
     #[test]
-    fn a_state_is_new_once() {
+    fn a_state_is_new_only_at_its_first_visit() {
         let mut shard = Shard::new();
         assert_eq!(shard.add(mix(1), 1, 2), Added::New(0));
         assert_eq!(shard.add(mix(2), 1, 2), Added::New(1));

@@ -2,11 +2,11 @@
 //! determine the walk.
 
 use crate::action::Action;
-use crate::breadth::{End, OnProgress, Progress, SearchOptions};
+use crate::breadth::{OnProgress, Progress, SearchEnd, SearchOptions};
 use crate::content::mix;
-use crate::expand::{ComputingLookup, Successors, expand};
+use crate::expand::{ComputingLookup, NO_BATCH, Successors, expand};
 use crate::memory;
-use crate::worker_group::{MakeWorkerGroup, Trace, WorkerGroup};
+use crate::worker_group::{FingerprintPath, MakeWorkerGroup, WorkerGroup};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -21,32 +21,41 @@ pub struct Walks {
     pub seed: u64,
 }
 
+/// How often the main thread reports the progress.
+const REPORT_INTERVAL: Duration = Duration::from_millis(20);
+/// Number of steps after which a walk checks whether it must stop.
+const STEPS_BETWEEN_CHECKS: u64 = 4_096;
+
+/// The findings of random walks.
 pub(crate) struct WalkResult {
     pub(crate) progress: Progress,
-    pub(crate) end: End,
+    pub(crate) end: SearchEnd,
     /// The shortest violation of each property; of equally short ones, that of the walk with the
     /// lowest number.
-    pub(crate) violations: Vec<Option<Trace>>,
+    pub(crate) violations: Vec<Option<FingerprintPath>>,
     pub(crate) walks: u64,
 }
 
+/// The data that all threads share.
 struct Shared {
     options: SearchOptions,
     walks: Walks,
-    next: AtomicU64,
-    done: AtomicU64,
-    steps: AtomicU64,
+    next_walk: AtomicU64,
+    finished_walks: AtomicU64,
+    taken_steps: AtomicU64,
+    /// Number of steps of the longest walk.
     deepest: AtomicU64,
-    stop: AtomicBool,
-    /// Walks with a higher number are not needed any more.
+    should_stop: AtomicBool,
+    /// The highest number of a walk that can still change the result.
     highest_needed: AtomicU64,
-    /// For each property the length of the path, the number of the walk, and the path.
-    violations: Mutex<Vec<Option<(usize, u64, Trace)>>>,
+    /// For each property the number of states on the path, the number of the walk, and the path.
+    violations: Mutex<Vec<Option<(usize, u64, FingerprintPath)>>>,
 }
 
+/// Takes random walks on several threads.
 pub(crate) fn walk(
     make_group: MakeWorkerGroup<'_>,
-    properties: usize,
+    property_count: usize,
     walks: Walks,
     options: SearchOptions,
     on_progress: OnProgress<'_>,
@@ -54,21 +63,22 @@ pub(crate) fn walk(
     let shared = Shared {
         options,
         walks,
-        next: AtomicU64::new(0),
-        done: AtomicU64::new(0),
-        steps: AtomicU64::new(0),
+        next_walk: AtomicU64::new(0),
+        finished_walks: AtomicU64::new(0),
+        taken_steps: AtomicU64::new(0),
         deepest: AtomicU64::new(0),
-        stop: AtomicBool::new(false),
+        should_stop: AtomicBool::new(false),
         highest_needed: AtomicU64::new(u64::MAX),
-        violations: Mutex::new(vec![None; properties]),
+        violations: Mutex::new(vec![None; property_count]),
     };
     let running = AtomicUsize::new(options.threads);
     let main_thread = thread::current();
-    let mut over_limit = false;
+    let mut is_over_limit = false;
     thread::scope(|scope| {
         for _ in 0..options.threads {
             let work = || {
-                let mut walker = Walker { shared: &shared, worker_group: make_group(), found: Successors::default() };
+                let mut walker =
+                    Walker { shared: &shared, worker_group: make_group(), successors: Successors::default() };
                 walker.work();
                 running.fetch_sub(1, Ordering::SeqCst);
                 main_thread.unpark();
@@ -78,30 +88,30 @@ pub(crate) fn walk(
             }
         }
         while running.load(Ordering::SeqCst) > 0 {
-            thread::park_timeout(Duration::from_millis(20));
+            thread::park_timeout(REPORT_INTERVAL);
             let progress = measure(&shared);
-            over_limit |= progress.memory > options.memory_limit;
-            if !on_progress(progress) || over_limit {
-                shared.stop.store(true, Ordering::SeqCst);
+            is_over_limit |= progress.memory > options.memory_limit;
+            if !on_progress(progress) || is_over_limit {
+                shared.should_stop.store(true, Ordering::SeqCst);
             }
         }
     });
     let progress = measure(&shared);
     let violations = shared.violations.into_inner().unwrap_or_else(PoisonError::into_inner);
     let is_violated = violations.iter().any(Option::is_some);
-    let end = match (over_limit, options.stop_at_first && is_violated) {
-        (true, _) => End::Memory,
-        (false, true) => End::FirstViolation,
-        (false, false) => End::Stopped,
+    let end = match (is_over_limit, options.stop_at_first && is_violated) {
+        (true, _) => SearchEnd::MemoryLimit,
+        (false, true) => SearchEnd::FirstViolation,
+        (false, false) => SearchEnd::Stopped,
     };
-    let violations = violations.into_iter().map(|violation| violation.map(|(_, _, trace)| trace)).collect();
-    WalkResult { progress, end, violations, walks: shared.done.load(Ordering::SeqCst) }
+    let violations = violations.into_iter().map(|violation| violation.map(|(_, _, path)| path)).collect();
+    WalkResult { progress, end, violations, walks: shared.finished_walks.load(Ordering::SeqCst) }
 }
 
 fn measure(shared: &Shared) -> Progress {
-    let steps = shared.steps.load(Ordering::Relaxed);
+    let steps = shared.taken_steps.load(Ordering::Relaxed);
     let depth = shared.deepest.load(Ordering::Relaxed);
-    let queue = shared.walks.count.saturating_sub(shared.done.load(Ordering::Relaxed));
+    let queue = shared.walks.count.saturating_sub(shared.finished_walks.load(Ordering::Relaxed));
     let memory = memory::resident().unwrap_or(0);
     Progress { states: 0, generated: steps, depth, queue, memory }
 }
@@ -109,19 +119,22 @@ fn measure(shared: &Shared) -> Progress {
 struct Walker<'a> {
     shared: &'a Shared,
     worker_group: WorkerGroup<'a>,
-    found: Successors,
+    successors: Successors,
 }
 
 impl Walker<'_> {
     fn work(&mut self) {
         loop {
-            let number = self.shared.next.fetch_add(1, Ordering::SeqCst);
+            let number = self.shared.next_walk.fetch_add(1, Ordering::SeqCst);
             let highest_needed = self.shared.highest_needed.load(Ordering::SeqCst);
-            if number >= self.shared.walks.count || number > highest_needed || self.shared.stop.load(Ordering::SeqCst) {
+            if number >= self.shared.walks.count
+                || number > highest_needed
+                || self.shared.should_stop.load(Ordering::SeqCst)
+            {
                 return;
             }
             self.walk(number);
-            self.shared.done.fetch_add(1, Ordering::SeqCst);
+            self.shared.finished_walks.fetch_add(1, Ordering::SeqCst);
             let WorkerGroup { system, stepper, .. } = &self.worker_group;
             if system.tables.is_full() || stepper.has_too_many_moves() {
                 return;
@@ -138,56 +151,57 @@ impl Walker<'_> {
         let mut state = self.worker_group.initial[draw_index(self.worker_group.initial.len())].clone();
         let mut path = vec![self.worker_group.system.fingerprint(&state)];
         for step in 0..self.shared.walks.steps {
-            if step.is_multiple_of(4_096) && self.shared.stop.load(Ordering::Relaxed) {
+            if step.is_multiple_of(STEPS_BETWEEN_CHECKS) && self.shared.should_stop.load(Ordering::Relaxed) {
                 break;
             }
             let fingerprint = path.last().copied().unwrap_or_default();
             let WorkerGroup { system, stepper, .. } = &mut self.worker_group;
             let lookup = &mut ComputingLookup { system, stepper: &mut **stepper };
             // Computing missing outcomes never fails.
-            let _ = expand(lookup, &state, fingerprint, 0, &mut self.found);
-            for property in self.shared.options.terminal.broken(self.found.summary) {
+            let _ = expand(lookup, &state, fingerprint, NO_BATCH, &mut self.successors);
+            for property in self.shared.options.terminal_checks.violated_properties(self.successors.summary) {
                 self.record_violation(property, number, &path);
             }
             // Threads number states in different orders, but fingerprints are the same everywhere.
-            self.found.candidates.sort_by_key(|candidate| (candidate.fingerprint, candidate.action));
-            if self.found.candidates.is_empty() {
+            self.successors.candidates.sort_by_key(|candidate| (candidate.fingerprint, candidate.action));
+            if self.successors.candidates.is_empty() {
                 break;
             }
-            let candidate = self.found.candidates[draw_index(self.found.candidates.len())];
+            let candidate = self.successors.candidates[draw_index(self.successors.candidates.len())];
             path.push(candidate.fingerprint);
-            for (property, action) in std::mem::take(&mut self.found.violations) {
+            for (property, action) in std::mem::take(&mut self.successors.violations) {
                 if action == candidate.action {
                     self.record_violation(property, number, &path);
                 }
             }
             let action = Action::unpack(candidate.action);
+            // A step usually adds few messages.
             let mut next = Vec::with_capacity(state.len() + 4);
             self.worker_group.system.apply_action(&state, action, candidate.outcome, &mut next);
             state = next;
             if self.worker_group.system.is_visible(action, candidate.outcome) {
-                let broken: Vec<u8> = self.worker_group.system.broken(&state).collect();
-                for property in broken {
+                let violated: Vec<u8> = self.worker_group.system.violated_properties(&state).collect();
+                for property in violated {
                     self.record_violation(property, number, &path);
                 }
             }
         }
-        self.shared.steps.fetch_add(path.len() as u64 - 1, Ordering::Relaxed);
+        self.shared.taken_steps.fetch_add(path.len() as u64 - 1, Ordering::Relaxed);
         self.shared.deepest.fetch_max(path.len() as u64 - 1, Ordering::Relaxed);
     }
 
     fn record_violation(&self, property: u8, walk: u64, path: &[u64]) {
         let mut violations = self.shared.violations.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = &mut violations[usize::from(property)];
+        let best = &mut violations[usize::from(property)];
         let stop_at_first = self.shared.options.stop_at_first;
         // With `stop_at_first`, the violation of the walk with the lowest number wins, whichever
         // thread took that walk.
-        let rank =
+        let sort_key =
             |length: usize, walk: u64| if stop_at_first { (walk, length) } else { (length as u64, walk as usize) };
         let is_better =
-            known.as_ref().is_none_or(|(length, number, _)| rank(path.len(), walk) < rank(*length, *number));
+            best.as_ref().is_none_or(|(length, number, _)| sort_key(path.len(), walk) < sort_key(*length, *number));
         if is_better {
-            *known = Some((path.len(), walk, Trace { fingerprints: path.to_vec() }));
+            *best = Some((path.len(), walk, FingerprintPath { fingerprints: path.to_vec() }));
         }
         if stop_at_first {
             self.shared.highest_needed.fetch_min(walk, Ordering::SeqCst);

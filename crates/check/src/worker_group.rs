@@ -1,8 +1,8 @@
 //! The group that one worker thread searches. Every thread of a depth-first search or of random
 //! walks has one of its own.
 //!
-//! Threads number states and messages in the order they find them, so they exchange fingerprints,
-//! never numbers.
+//! Each thread numbers states and messages in the order in which it finds them, so threads exchange
+//! fingerprints, never numbers.
 
 use crate::expand::Stepper;
 use crate::system::System;
@@ -11,6 +11,7 @@ use crate::system::System;
 pub(crate) struct WorkerGroup<'a> {
     pub(crate) system: System,
     pub(crate) stepper: Box<dyn Stepper + 'a>,
+    /// Each initial state as the words that encode it.
     pub(crate) initial: Vec<Vec<u32>>,
 }
 
@@ -19,11 +20,12 @@ pub(crate) type MakeWorkerGroup<'a> = &'a (dyn Fn() -> WorkerGroup<'a> + Sync);
 
 /// A path to a violation, as the fingerprints of its states; the initial state comes first.
 #[derive(Clone, Debug)]
-pub(crate) struct Trace {
+pub(crate) struct FingerprintPath {
     pub(crate) fingerprints: Vec<u64>,
 }
 
-impl Trace {
+impl FingerprintPath {
+    /// Number of steps.
     pub(crate) fn len(&self) -> usize {
         self.fingerprints.len().saturating_sub(1)
     }

@@ -39,8 +39,8 @@ pub(crate) use shrink::ShrinkArgs;
 pub(crate) use voting_risk::{MethodArg, SimulateArg, VotingRiskArgs};
 pub(crate) use wait_for::WaitForArgs;
 
-use crate::bench::Contender;
-use crate::report::count;
+use crate::bench::NetContender;
+use crate::report::format_count;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use quorate_lab::LinkChoice;
 use std::path::PathBuf;
@@ -59,11 +59,11 @@ use std::path::PathBuf;
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) verb: Option<Verb>,
+    pub(crate) command: Option<CliCommand>,
 }
 
 #[derive(Subcommand)]
-pub(crate) enum Verb {
+pub(crate) enum CliCommand {
     /// Run three nodes that contend for a lock, and compare the figures with the literature.
     Demo(DemoArgs),
     /// List the algorithms.
@@ -121,7 +121,8 @@ pub(crate) struct DemoArgs {
 #[derive(Args)]
 #[command(after_help = "Examples:\n  quorate list\n  quorate list --fixtures --json")]
 pub(crate) struct ListArgs {
-    /// List the faulty variants instead, which are wrong on purpose.
+    /// List the fixtures instead: faulty variants, which are wrong on purpose, and their correct
+    /// twins.
     #[arg(long)]
     pub(crate) fixtures: bool,
     /// Print JSON.
@@ -201,9 +202,10 @@ pub(crate) struct SimArgs {
     quorate sweep replica --nodes 5 --seeds 100 --chaos\n  \
     quorate sweep --family mutex --seeds 1000\n  \
     quorate sweep --family mutex --views --seeds 100\n\n\
-    A sweep of a family (--family) runs every algorithm of it under the same fault mixes: long-tailed delays, \
-    reordered messages, non-blocking tries and clients that cancel; with --views also crashes, pauses, partitions, \
-    clock drift and loss. Each algorithm runs --seeds seeds in total.",
+    A sweep of a family (--family) runs every algorithm of it under fault mixes of the family. For mutual exclusion \
+    these have long-tailed delays, reordered messages, non-blocking tries and clients that cancel; with --views also \
+    crashes, pauses, partitions, clock drift and loss. Other families have other mixes, with the faults that the \
+    algorithm tolerates. Each algorithm runs --seeds seeds in total.",
     mut_arg("algorithm", |algorithm| algorithm.required(false).required_unless_present("family")))]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
@@ -232,8 +234,8 @@ pub(crate) struct SweepArgs {
     pub(crate) picture: PictureArgs,
 }
 
-/// Options that describe a single run. They conflict with `--family`, which sets its own fault
-/// mixes.
+/// The clap ids of the options that describe a single run. They conflict with `--family`, which
+/// sets its own fault mixes.
 const RUN_OPTIONS: [&str; 22] = [
     "algorithm",
     "nodes",
@@ -310,7 +312,8 @@ pub(crate) struct BenchArgs {
     /// Number of times each contender is measured. The best result of each is printed.
     #[arg(long, alias = "turns", default_value_t = 5, value_parser = parse_whole::<u64>)]
     pub(crate) runs: u64,
-    /// Number of events that each loop handles. Only for 'bench sim' [default: 20000000]
+    /// Number of events that each loop handles in the small ring; a quarter of it in the large one.
+    /// Only for 'bench sim' [default: 20000000]
     #[arg(long, value_parser = parse_whole::<u64>)]
     pub(crate) events: Option<u64>,
     /// Numbers of waiters in the final graphs; one graph of each shape for each number. Only for
@@ -324,13 +327,13 @@ pub(crate) struct BenchArgs {
     /// the system's folder for temporary files]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) folder: Option<PathBuf>,
-    /// Measure the memory of this process alone and print it. 'bench sim' starts itself with this
-    /// option.
+    /// Print the memory in bytes per node that a simulation of this number of nodes takes in this
+    /// process. 'bench sim' starts itself with this option.
     #[arg(long, hide = true, value_name = "NODES")]
     pub(crate) memory_of: Option<usize>,
     /// Run as the second process of a measurement. 'bench net' starts itself with this option.
     #[arg(long, hide = true, requires = "partner_of")]
-    pub(crate) partner: Option<Contender>,
+    pub(crate) partner: Option<NetContender>,
     /// Address on which the first process listens.
     #[arg(long, hide = true, value_name = "ADDRESS")]
     pub(crate) partner_of: Option<String>,
@@ -341,7 +344,7 @@ pub(crate) struct BenchArgs {
     /// this option.
     #[arg(long, hide = true)]
     pub(crate) search: Option<BenchSearch>,
-    /// Number of threads of that search.
+    /// Number of threads of the search. Needs --search.
     #[arg(long, hide = true, requires = "search", default_value_t = 1, value_parser = parse_whole::<usize>)]
     pub(crate) threads: usize,
 }
@@ -388,14 +391,15 @@ impl From<LinksArg> for LinkChoice {
 /// Maximum number of threads.
 const MAX_THREADS: usize = 1_024;
 
-/// Returns the number of threads to use: `given`, or one per core.
-pub(crate) fn threads(given: Option<usize>) -> anyhow::Result<usize> {
+/// Returns the number of threads to use: `requested`, or one per core. Fails if the number is out
+/// of range.
+pub(crate) fn thread_count(requested: Option<usize>) -> anyhow::Result<usize> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = given.unwrap_or(cores);
+    let threads = requested.unwrap_or(cores);
     anyhow::ensure!(
         (1..=MAX_THREADS).contains(&threads),
         "--threads must be between 1 and {MAX_THREADS}; got {threads}. This machine has {}.",
-        count(cores as u64, "core")
+        format_count(cores as u64, "core")
     );
     Ok(threads)
 }

@@ -6,15 +6,17 @@ use std::time::{Duration, Instant};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Signals within this time count as one: `timeout` sends one to the process and one to its group.
-const SAME_REQUEST: Duration = Duration::from_millis(250);
+/// Signals within this time count as one: the program `timeout` sends one to the process and one to
+/// its process group.
+const SAME_REQUEST_WINDOW: Duration = Duration::from_millis(250);
 
 /// Installs the handler. If that fails, the first Ctrl-C ends the program.
 pub(crate) fn install_handler() {
     let mut first_signal_at = None;
     let _ = ctrlc::set_handler(move || {
         INTERRUPTED.store(true, Ordering::SeqCst);
-        if first_signal_at.get_or_insert_with(Instant::now).elapsed() > SAME_REQUEST {
+        if first_signal_at.get_or_insert_with(Instant::now).elapsed() > SAME_REQUEST_WINDOW {
+            // The conventional exit code of a process that SIGINT ends: 128 + 2.
             std::process::exit(130);
         }
     });

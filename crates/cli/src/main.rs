@@ -14,7 +14,7 @@ mod picture;
 mod progress;
 mod report;
 
-use args::{Cli, Verb};
+use args::{Cli, CliCommand};
 use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 use quorate_journal::property;
@@ -24,7 +24,9 @@ use std::process::ExitCode;
 
 /// Result of a command, which determines the exit code.
 pub(crate) enum CommandOutcome {
+    /// The command succeeded, and no property it judged fails.
     Holds,
+    /// A property fails, a figure misses its target, a graph has a deadlock, or a node had to stop.
     Fails,
     /// No property failed, but the command did not finish or could not decide.
     Unfinished,
@@ -47,54 +49,54 @@ impl CommandOutcome {
 }
 
 fn main() -> ExitCode {
-    match parse().and_then(run) {
+    match parse_command_line().and_then(run) {
         Ok(CommandOutcome::Holds) => ExitCode::SUCCESS,
         Ok(CommandOutcome::Fails) => ExitCode::from(1),
         Ok(CommandOutcome::Unfinished) => ExitCode::from(3),
         Err(error) => {
             // Ignore a failed write: there is no other place to report it.
-            let _ = writeln!(io::stderr(), "{} {}", paint::warn("error:"), message(&error));
+            let _ = writeln!(io::stderr(), "{} {}", paint::bad_on_stderr("error:"), format_error(&error));
             ExitCode::from(2)
         }
     }
 }
 
 fn run(cli: Cli) -> anyhow::Result<CommandOutcome> {
-    match cli.verb {
+    match cli.command {
         None => commands::demo::run(&args::DemoArgs::default()),
-        Some(Verb::Demo(args)) => commands::demo::run(&args),
-        Some(Verb::List(args)) => commands::list::run(&args),
-        Some(Verb::Explain(args)) => commands::explain::run(&args),
-        Some(Verb::Sim(args)) => commands::sim::run(&args),
-        Some(Verb::Run(args)) => commands::live::run(&args),
-        Some(Verb::Record(args)) => commands::record::run(&args),
-        Some(Verb::Sweep(args)) => commands::sweep::run(&args),
-        Some(Verb::Check(args)) => commands::check::run(&args),
-        Some(Verb::Shrink(args)) => commands::shrink::run(&args),
-        Some(Verb::Compare(args)) => commands::compare::run(&args),
-        Some(Verb::Bank(args)) => commands::bank::run(&args),
-        Some(Verb::VotingRisk(args)) => commands::voting_risk::run(&args),
-        Some(Verb::WaitFor(args)) => commands::wait_for::run(&args),
-        Some(Verb::Replay(args)) => commands::replay::run(&args),
-        Some(Verb::Trace(args)) => commands::trace::run(&args),
-        Some(Verb::Draw(args)) => commands::draw::run(&args),
-        Some(Verb::Gallery(args)) => commands::gallery::run(&args),
-        Some(Verb::Bench(args)) => bench::run(&args),
-        Some(Verb::Node(args)) => commands::node::run(&args),
-        Some(Verb::Certs(args)) => commands::certs::run(&args),
+        Some(CliCommand::Demo(args)) => commands::demo::run(&args),
+        Some(CliCommand::List(args)) => commands::list::run(&args),
+        Some(CliCommand::Explain(args)) => commands::explain::run(&args),
+        Some(CliCommand::Sim(args)) => commands::sim::run(&args),
+        Some(CliCommand::Run(args)) => commands::live::run(&args),
+        Some(CliCommand::Record(args)) => commands::record::run(&args),
+        Some(CliCommand::Sweep(args)) => commands::sweep::run(&args),
+        Some(CliCommand::Check(args)) => commands::check::run(&args),
+        Some(CliCommand::Shrink(args)) => commands::shrink::run(&args),
+        Some(CliCommand::Compare(args)) => commands::compare::run(&args),
+        Some(CliCommand::Bank(args)) => commands::bank::run(&args),
+        Some(CliCommand::VotingRisk(args)) => commands::voting_risk::run(&args),
+        Some(CliCommand::WaitFor(args)) => commands::wait_for::run(&args),
+        Some(CliCommand::Replay(args)) => commands::replay::run(&args),
+        Some(CliCommand::Trace(args)) => commands::trace::run(&args),
+        Some(CliCommand::Draw(args)) => commands::draw::run(&args),
+        Some(CliCommand::Gallery(args)) => commands::gallery::run(&args),
+        Some(CliCommand::Bench(args)) => bench::run(&args),
+        Some(CliCommand::Node(args)) => commands::node::run(&args),
+        Some(CliCommand::Certs(args)) => commands::certs::run(&args),
     }
 }
 
-/// Parses the command line. Negative numbers are values, not options, so that errors name the
-/// value.
-fn parse() -> anyhow::Result<Cli> {
+/// Parses the command line. A negative number is parsed as a value, not as an option, so an error
+/// names the value.
+fn parse_command_line() -> anyhow::Result<Cli> {
     let accept_negative_numbers = |arg: clap::Arg| {
         let takes_values = arg.get_action().takes_values();
         arg.allow_negative_numbers(takes_values)
     };
-    let command = Cli::command().mut_subcommands(|verb| {
-        let verb = verb.mut_args(accept_negative_numbers);
-        verb.mut_subcommands(|demonstration| demonstration.mut_args(accept_negative_numbers))
+    let command = Cli::command().mut_subcommands(|subcommand| {
+        let subcommand = subcommand.mut_args(accept_negative_numbers);
+        subcommand.mut_subcommands(|demonstration| demonstration.mut_args(accept_negative_numbers))
     });
     let matches = command.try_get_matches().map_err(argument_error)?;
     args::reject_ignored_options(&matches)?;
@@ -115,7 +117,7 @@ fn argument_error(error: clap::Error) -> anyhow::Error {
 
 /// Returns the text of an error. A bare I/O error is always from standard output: errors of files
 /// carry their own text.
-fn message(error: &anyhow::Error) -> String {
+fn format_error(error: &anyhow::Error) -> String {
     match error.downcast_ref::<io::Error>() {
         Some(error) => format!("cannot write the output: {error}."),
         None => format!("{error:#}"),

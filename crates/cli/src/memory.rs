@@ -25,7 +25,7 @@ impl Memory {
 
     /// Caps the amount at half the address space limit of this process. The rest is for stacks and
     /// unused mappings.
-    pub(crate) fn within_limits(self) -> Self {
+    pub(crate) fn capped_by_process_limit(self) -> Self {
         let limits = fs::read_to_string("/proc/self/limits").ok();
         match limits.and_then(|text| address_space_limit(&text)) {
             Some(limit) => Self(self.0.min(limit / 2)),
@@ -58,28 +58,29 @@ impl FromStr for Memory {
 
 impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let thousandths = format!("{:.3}", self.0 as f64 / BYTES_PER_GIGABYTE as f64);
-        write!(f, "{} GB", thousandths.trim_end_matches('0').trim_end_matches('.'))
+        let gigabytes = format!("{:.3}", self.0 as f64 / BYTES_PER_GIGABYTE as f64);
+        write!(f, "{} GB", gigabytes.trim_end_matches('0').trim_end_matches('.'))
     }
 }
 
-/// Returns the default limit of a command: three quarters of the free memory.
+/// Returns the default limit of a command: three quarters of the free memory, or
+/// [`FALLBACK_LIMIT`].
 pub(crate) fn default_limit() -> Memory {
     let read = |path: &str| fs::read_to_string(path).ok();
-    let system = read("/proc/meminfo").and_then(|text| available(&text));
+    let system_bytes = read("/proc/meminfo").and_then(|text| parse_available_bytes(&text));
     let limit = read("/sys/fs/cgroup/memory.max").zip(read("/sys/fs/cgroup/memory.current"));
-    let container = limit.and_then(|(limit, used)| remaining(&limit, &used));
-    let free = system.into_iter().chain(container).min();
+    let container_bytes = limit.and_then(|(limit, used)| parse_remaining_bytes(&limit, &used));
+    let free = system_bytes.into_iter().chain(container_bytes).min();
     free.map_or(FALLBACK_LIMIT, |free| Memory(free / 4 * 3))
 }
 
 /// Returns the memory in bytes that `/proc/meminfo` reports as available to new processes.
-fn available(meminfo: &str) -> Option<u64> {
+fn parse_available_bytes(meminfo: &str) -> Option<u64> {
     field_in_bytes(meminfo, "MemAvailable:")
 }
 
 /// Returns the bytes of memory that a container may still use; `None` if it has no limit.
-fn remaining(limit: &str, used: &str) -> Option<u64> {
+fn parse_remaining_bytes(limit: &str, used: &str) -> Option<u64> {
     let limit: u64 = limit.trim().parse().ok()?;
     Some(limit.saturating_sub(used.trim().parse().ok()?))
 }
@@ -99,14 +100,14 @@ fn field_in_bytes(text: &str, name: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Memory, address_space_limit, available, remaining};
+    use super::{Memory, address_space_limit, parse_available_bytes, parse_remaining_bytes};
 
     #[test]
     fn memory_is_parsed_in_gigabytes() {
         let read = |text: &str| text.parse::<Memory>().map(Memory::bytes);
         assert_eq!(
             ["2", "0.5", ".001", "1.25"].map(read),
-            [2_000, 500, 1, 1_250].map(|thousandths| Ok(thousandths * 1_000_000))
+            [2_000, 500, 1, 1_250].map(|megabytes| Ok(megabytes * 1_000_000))
         );
         for text in ["0", "0.0", "-1", "1e3", "NaN", "inf", "", ".", "2GB", "0.0000000001"] {
             assert!(read(text).is_err(), "{text}");
@@ -129,10 +130,11 @@ mod tests {
 
     #[test]
     fn free_memory_is_parsed() {
-        assert_eq!(available("MemTotal:  9 kB\nMemAvailable:   24 kB\n"), Some(24_576));
-        assert_eq!(available("MemTotal:  9 kB\n"), None);
+        assert_eq!(parse_available_bytes("MemTotal:  9 kB\nMemAvailable:   24 kB\n"), Some(24_576));
+        assert_eq!(parse_available_bytes("MemTotal:  9 kB\n"), None);
         assert_eq!(
-            [("max\n", "7\n"), ("10\n", "7\n"), ("7\n", "10\n")].map(|(limit, used)| remaining(limit, used)),
+            [("max\n", "7\n"), ("10\n", "7\n"), ("7\n", "10\n")]
+                .map(|(limit, used)| parse_remaining_bytes(limit, used)),
             [None, Some(3), Some(0)]
         );
     }

@@ -13,11 +13,11 @@ pub(crate) fn output() -> Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        unless_closed(self.0.write(bytes), bytes.len())
+        ignore_closed_reader(self.0.write(bytes), bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        unless_closed(self.0.flush(), ())
+        ignore_closed_reader(self.0.flush(), ())
     }
 }
 
@@ -26,9 +26,10 @@ pub(crate) fn display_path(path: &Path) -> String {
     path.to_string_lossy().escape_debug().to_string()
 }
 
-fn unless_closed<T>(result: io::Result<T>, if_closed: T) -> io::Result<T> {
+/// Replaces the error of a closed reader by a success with this value.
+fn ignore_closed_reader<T>(result: io::Result<T>, value_if_closed: T) -> io::Result<T> {
     match result {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(if_closed),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(value_if_closed),
         result => result,
     }
 }

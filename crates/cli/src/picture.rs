@@ -12,7 +12,7 @@ pub(crate) use hints::{DEFAULT_PICTURE, print_hints};
 pub(crate) use observer::{PictureObserver, build_scene, draw};
 
 use crate::args::PictureArgs;
-use crate::report::{count, grouped};
+use crate::report::{format_count, format_thousands};
 use anyhow::{bail, ensure};
 use files::Outputs;
 use quorate_core::Time;
@@ -25,6 +25,7 @@ use std::path::Path;
 /// A picture that was written, as `--json` describes it.
 #[derive(Serialize)]
 pub(crate) struct Picture {
+    /// `svg`, `mermaid` or `shiviz`.
     form: &'static str,
     file: String,
     nodes: usize,
@@ -35,16 +36,17 @@ pub(crate) struct Picture {
 
 impl Picture {
     /// Returns the line that reports the picture.
-    pub(crate) fn line(&self) -> String {
+    pub(crate) fn report_line(&self) -> String {
         let Self { form, file, nodes, steps, overview } = self;
         let (product, unit) = if *form == "shiviz" { ("log", "event") } else { ("picture", "step") };
-        let steps = if *steps == 1 { format!("1 {unit}") } else { format!("{} {unit}s", grouped(*steps)) };
+        let steps = if *steps == 1 { format!("1 {unit}") } else { format!("{} {unit}s", format_thousands(*steps)) };
         let manner = if *overview { ", as an overview" } else { "" };
-        format!("{product}: {file} ({}, {steps}{manner})", count(*nodes as u64, "node"))
+        format!("{product}: {file} ({}, {steps}{manner})", format_count(*nodes as u64, "node"))
     }
 }
 
-/// The other inputs and outputs of a command that draws, which its pictures must not collide with.
+/// The other inputs and outputs of a command that draws. Its pictures must not go to the same
+/// files.
 #[derive(Default)]
 pub(crate) struct CommandIo<'a> {
     /// Whether the command draws text to standard output if no file is given.
@@ -75,7 +77,7 @@ impl PictureArgs {
 
     /// Rejects invalid options and files that cannot be written, before anything runs.
     pub(crate) fn validate(&self, io: &CommandIo<'_>) -> anyhow::Result<()> {
-        self.reject_ineffective(io)?;
+        self.reject_options_without_effect(io)?;
         if let (Some(from), Some(to)) = (self.from, self.to) {
             ensure!(from <= to, "--to {to} is before --from {from}, so there is nothing to draw.");
         }
@@ -94,12 +96,14 @@ impl PictureArgs {
         let outputs: Outputs<'_> =
             io.journal.map(|path| ("trace", "journal", path)).into_iter().chain(pictures).collect();
         ensure_distinct(&outputs, io.inputs)?;
+        // The command that writes the journal reports itself if it cannot.
         let pictures = outputs.iter().filter(|(option, _, _)| *option != "trace");
         pictures.into_iter().try_for_each(|(_, product, path)| ensure_writable(product, path))
     }
 
-    /// Rejects options of pictures that have no effect, because no picture is drawn.
-    fn reject_ineffective(&self, io: &CommandIo<'_>) -> anyhow::Result<()> {
+    /// Rejects options of pictures that have no effect, because no picture that they apply to is
+    /// drawn.
+    fn reject_options_without_effect(&self, io: &CommandIo<'_>) -> anyhow::Result<()> {
         let Self { svg, mermaid, shiviz, from, to, only, clocks, notes, theme, width, no_legend, all_steps, overview } =
             self;
         let is_text = io.draws_text && !self.is_wanted();
@@ -136,7 +140,7 @@ impl PictureArgs {
             clocks: self.clocks.map_or(default.clocks, Into::into),
             notes: self.notes.map_or(default.notes, Into::into),
             width: self.width.unwrap_or(default.width),
-            legend: !self.no_legend,
+            has_legend: !self.no_legend,
         }
     }
 
@@ -148,7 +152,7 @@ impl PictureArgs {
             (None, single_node) => single_node.into_iter().collect(),
             (Some(wanted), _) if wanted.highest().is_some_and(|node| node.index() >= header.nodes) => {
                 let node = wanted.highest().map(|node| node.to_string()).unwrap_or_default();
-                bail!("there is no node {node} to draw; the run has {}.", existing_nodes(header.nodes));
+                bail!("there is no node {node} to draw; the run has {}.", describe_existing_nodes(header.nodes));
             }
             (Some(wanted), Some(node)) if !wanted.contains(node) => {
                 bail!("this is the journal of node {node} only, so no other node can be drawn.");
@@ -160,6 +164,6 @@ impl PictureArgs {
 }
 
 /// Describes the nodes of a group of this size.
-fn existing_nodes(nodes: usize) -> String {
+fn describe_existing_nodes(nodes: usize) -> String {
     if nodes == 1 { "only node 1".into() } else { format!("nodes 1 to {nodes}") }
 }

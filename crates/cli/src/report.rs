@@ -1,14 +1,14 @@
 //! Reports of a run: a table of measured and expected figures as text, and JSON.
 
-pub(crate) use quorate_lab::figures::count;
+pub(crate) use quorate_lab::figures::format_count;
 
 use crate::output::output;
 use crate::paint;
 use quorate_journal::metrics::MessageSummary;
-use quorate_journal::property::{Kind, Verdict, Violation};
+use quorate_journal::property::{PropertyKind, Verdict, Violation};
 use quorate_journal::words::TextKind;
 use quorate_journal::workload::Ending;
-use quorate_lab::figures::{Figures, NotJudged, Row};
+use quorate_lab::figures::{FigureRow, NotJudged, RunResults};
 use quorate_lab::registry::Family;
 use quorate_lab::replay::Replayed;
 use quorate_lab::trace::{self, Line, Trace};
@@ -25,28 +25,28 @@ pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
 }
 
 /// Prints the measured figures of a run beside the expected ones of the literature.
-pub(crate) fn print_figures<F: FamilyLab>(figures: &Figures<'_, F>, out: &mut impl Write) -> io::Result<()> {
-    let messages = figures.messages;
+pub(crate) fn print_figures<F: FamilyLab>(results: &RunResults<'_, F>, out: &mut impl Write) -> io::Result<()> {
+    let messages = results.messages;
     writeln!(out, "  {}", paint::bold(&format!("{:<24}{:>12}   expected", "", "measured")))?;
     let kinds: Vec<_> = messages.by_kind.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-    let mut rows = F::figures(figures);
+    let mut rows = F::figure_rows(results);
     rows.extend([
-        Row::measured("busiest node's share", format!("{:.0}%", 100.0 * messages.busiest_share)),
-        Row::new("messages", messages.total, kinds.join(", ")),
-        Row::measured("bytes", messages.bytes),
+        FigureRow::measured("busiest node's share", format!("{:.0}%", 100.0 * messages.busiest_share)),
+        FigureRow::new("messages", messages.total, kinds.join(", ")),
+        FigureRow::measured("bytes", messages.bytes),
     ]);
     if messages.control > 0 {
-        let volume = format!("{} bytes of {}", messages.control_bytes, F::CONTROL);
-        rows.push(Row::new("control messages", messages.control, volume));
+        let volume = format!("{} bytes of {}", messages.control_bytes, F::CONTROL_MESSAGES);
+        rows.push(FigureRow::new("control messages", messages.control, volume));
     }
-    for Row { name, measured, expected } in &rows {
+    for FigureRow { name, measured, expected } in &rows {
         let expected = if expected.is_empty() { String::new() } else { format!("   {}", paint::dim(expected)) };
         writeln!(out, "  {name:<24}{measured:>12}{expected}")?;
     }
     writeln!(out)?;
-    print_verdicts(figures.verdicts, out)?;
-    for NotJudged { kind, name, why } in F::not_judged(figures) {
-        print_property(kind, name, &paint::dim(&why), out)?;
+    print_verdicts(results.verdicts, out)?;
+    for NotJudged { kind, name, reason } in F::not_judged(results) {
+        print_property(kind, name, &paint::dim(&reason), out)?;
     }
     Ok(())
 }
@@ -59,6 +59,7 @@ pub(crate) struct RunReport<'a, F: FamilyLab> {
     pub(crate) family: Family,
     pub(crate) nodes: usize,
     pub(crate) seed: u64,
+    /// `reliable` or `bare` if simulated; `tcp` or `tls` between real processes.
     pub(crate) links: &'static str,
     pub(crate) ending: Ending,
     pub(crate) time_ns: i64,
@@ -72,7 +73,7 @@ pub(crate) struct RunReport<'a, F: FamilyLab> {
 }
 
 /// Formats a number in groups of three digits: `12,345,678`.
-pub(crate) fn grouped(number: u64) -> String {
+pub(crate) fn format_thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -101,7 +102,7 @@ struct Occurrence {
 impl<'a> From<&'a [Verdict]> for JudgedProperties<'a> {
     fn from(verdicts: &'a [Verdict]) -> Self {
         let (sometimes, properties): (Vec<_>, _) =
-            verdicts.iter().partition(|verdict: &&Verdict| verdict.kind == Kind::Sometimes);
+            verdicts.iter().partition(|verdict: &&Verdict| verdict.kind == PropertyKind::Sometimes);
         let occurrence = |verdict: &Verdict| Occurrence { name: verdict.name, happened: verdict.holds == Some(true) };
         Self { properties, sometimes: sometimes.into_iter().map(occurrence).collect() }
     }
@@ -144,12 +145,12 @@ pub(crate) struct JournalReport<'a, F: FamilyLab> {
 
 impl<'a, F: FamilyLab> JournalReport<'a, F> {
     pub(crate) fn new(replayed: &'a Replayed<F>, identical: Option<bool>) -> Self {
-        let Replayed { spec, found_by, recorded, lines, messages, summary, verdicts } = replayed;
+        let Replayed { spec, found_by, is_recorded, lines, messages, summary, verdicts } = replayed;
         let Spec { nodes, seed, .. } = spec;
         let algorithm = spec.algorithm.name();
         let judged = verdicts[..].into();
         let found_by = found_by.as_deref();
-        let (nodes, seed, recorded, lines) = (*nodes, *seed, *recorded, *lines);
+        let (nodes, seed, recorded, lines) = (*nodes, *seed, *is_recorded, *lines);
         let measured = Measured(summary);
         Self { algorithm, nodes, seed, recorded, lines, found_by, identical, messages, judged, measured }
     }
@@ -157,17 +158,17 @@ impl<'a, F: FamilyLab> JournalReport<'a, F> {
 
 /// Prints the report of a journal as text. `remark` follows the number of lines.
 pub(crate) fn print_journal<F: FamilyLab>(replayed: &Replayed<F>, remark: &str) -> anyhow::Result<()> {
-    let Replayed { spec, found_by, recorded, lines, messages, summary, verdicts } = replayed;
+    let Replayed { spec, found_by, is_recorded, lines, messages, summary, verdicts } = replayed;
     spec.validate()?;
     let mut out = output();
-    let (nodes, lines) = (count(spec.nodes as u64, "node"), count(*lines, "line"));
+    let (nodes, lines) = (format_count(spec.nodes as u64, "node"), format_count(*lines, "line"));
     let origin = match found_by {
         Some(command) => format!("found by '{command}'"),
-        None if *recorded => "recorded from real processes".into(),
+        None if *is_recorded => "recorded from real processes".into(),
         None => format!("seed {}", spec.seed),
     };
     writeln!(out, "{} · {nodes} · {origin} · {lines}{remark}\n", paint::bold(spec.algorithm.name()))?;
-    print_figures(&Figures { spec, messages, summary, verdicts }, &mut out)?;
+    print_figures(&RunResults { spec, messages, summary, verdicts }, &mut out)?;
     Ok(())
 }
 
@@ -183,28 +184,28 @@ pub(crate) fn print_broken_assumptions<F: FamilyLab>(spec: &Spec<F>, out: &mut i
 pub(crate) fn print_verdicts(verdicts: &[Verdict], out: &mut impl Write) -> io::Result<()> {
     for verdict in verdicts {
         let word = match (verdict.kind, verdict.holds) {
-            (_, None) => paint::warn("undecided"),
-            (Kind::Always | Kind::Eventually, Some(true)) => paint::good("holds"),
-            (Kind::Always | Kind::Eventually, Some(false)) => paint::bad("FAILS"),
-            (Kind::Sometimes, Some(true)) => paint::good("happened"),
-            (Kind::Sometimes, Some(false)) => paint::dim("did not happen"),
+            (_, None) => paint::bad("undecided"),
+            (PropertyKind::Always | PropertyKind::Eventually, Some(true)) => paint::good("holds"),
+            (PropertyKind::Always | PropertyKind::Eventually, Some(false)) => paint::bad("FAILS"),
+            (PropertyKind::Sometimes, Some(true)) => paint::good("happened"),
+            (PropertyKind::Sometimes, Some(false)) => paint::dim("did not happen"),
         };
-        let why = match (&verdict.violation, &verdict.undecided) {
+        let reason = match (&verdict.violation, &verdict.undecided_reason) {
             (Some(violation), _) => format!(": at {} {}", violation.time, violation.text),
-            (None, Some(why)) => format!(": {why}"),
+            (None, Some(reason)) => format!(": {reason}"),
             (None, None) => String::new(),
         };
-        print_property(verdict.kind, verdict.name, &format!("{word}{why}"), out)?;
+        print_property(verdict.kind, verdict.name, &format!("{word}{reason}"), out)?;
     }
     Ok(())
 }
 
-pub(crate) fn print_property(kind: Kind, name: &str, result: &str, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn print_property(kind: PropertyKind, name: &str, result: &str, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "  {kind:<12}{name:<24}{result}")
 }
 
 /// Maximum number of steps to show before a violation.
-const MAX_STEPS: usize = 40;
+const MAX_SHOWN_STEPS: usize = 40;
 
 /// The steps that lead to a violation: all faults before it, and the last other steps.
 struct StepsToViolation {
@@ -212,56 +213,59 @@ struct StepsToViolation {
     has_reliable_links: bool,
     /// Each line, and whether it is a fault.
     lines: Vec<(String, bool)>,
-    left_out: usize,
-    /// Whether to keep all steps.
-    is_full: bool,
+    /// Number of steps left out, not counting those that are too old to be relevant.
+    left_out_count: usize,
+    /// Whether to keep all steps, even old ones and those of the links.
+    keeps_all_steps: bool,
 }
 
 impl StepsToViolation {
     fn add(&mut self, line: &Line, violation: &Violation) {
         let is_fault = is_fault(line);
-        let is_old = line.time < violation.since && !is_fault && !self.is_full;
+        let is_old = line.time < violation.relevant_from && !is_fault && !self.keeps_all_steps;
         if line.number > violation.line || is_old {
             return;
         }
-        if is_noise(line, self.has_reliable_links) && !self.is_full {
-            self.left_out += 1;
+        if is_link_work(line, self.has_reliable_links) && !self.keeps_all_steps {
+            self.left_out_count += 1;
             return;
         }
-        self.lines.push((trace::render(line, paint::ink), is_fault));
-        if self.lines.len() > MAX_STEPS
-            && !self.is_full
+        self.lines.push((trace::render(line, paint::trace_text), is_fault));
+        if self.lines.len() > MAX_SHOWN_STEPS
+            && !self.keeps_all_steps
             && let Some(oldest) = self.lines.iter().position(|(_, is_fault)| !is_fault)
         {
             self.lines.remove(oldest);
-            self.left_out += 1;
+            self.left_out_count += 1;
         }
     }
 }
 
 /// Whether the line shows a fault, other than a lost or duplicated message.
 fn is_fault(line: &Line) -> bool {
-    line.parts.iter().any(|part| part.sort == TextKind::World && !part.text.starts_with("message "))
+    line.parts.iter().any(|part| part.kind == TextKind::World && !part.text.starts_with("message "))
 }
 
 /// Whether the line shows only work of the links: acknowledgements and retransmissions. The rules
 /// of reliable links have ids that start with `RL-`.
-fn is_noise(line: &Line, has_reliable_links: bool) -> bool {
+fn is_link_work(line: &Line, has_reliable_links: bool) -> bool {
     let mut parts = line.parts.iter();
-    let of_links = parts.next().is_some_and(|part| match part.sort {
+    let is_of_links = parts.next().is_some_and(|part| match part.kind {
         TextKind::World => has_reliable_links && part.text.starts_with("message "),
         _ => part.text.starts_with("ack ") || part.text.starts_with("timer "),
     });
-    of_links && parts.all(|part| part.sort == TextKind::Control || part.text.starts_with("RL-"))
+    is_of_links && parts.all(|part| part.kind == TextKind::Control || part.text.starts_with("RL-"))
 }
 
-/// Repeats the run and prints the steps that lead to the violation.
+/// Repeats the run and prints the steps that lead to the violation: all faults, and the last other
+/// steps.
 pub(crate) fn print_steps_to_violation<F: FamilyLab>(
     spec: &Spec<F>,
     failure: &Verdict,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
-    print_steps_to(spec, failure, false, out)
+    let keeps_all_steps = false;
+    print_steps_to(spec, failure, keeps_all_steps, out)
 }
 
 /// Repeats the run and prints all steps up to the violation.
@@ -270,25 +274,30 @@ pub(crate) fn print_all_steps_to_violation<F: FamilyLab>(
     failure: &Verdict,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
-    print_steps_to(spec, failure, true, out)
+    let keeps_all_steps = true;
+    print_steps_to(spec, failure, keeps_all_steps, out)
 }
 
 fn print_steps_to<F: FamilyLab>(
     spec: &Spec<F>,
     failure: &Verdict,
-    is_full: bool,
+    keeps_all_steps: bool,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
     let Some(violation) = &failure.violation else { return Ok(()) };
-    let mut collected =
-        StepsToViolation { has_reliable_links: spec.is_reliable(), lines: Vec::new(), left_out: 0, is_full };
+    let mut collected = StepsToViolation {
+        has_reliable_links: spec.is_reliable(),
+        lines: Vec::new(),
+        left_out_count: 0,
+        keeps_all_steps,
+    };
     let trace = Trace::<F>::new(spec.nodes, |line| collected.add(line, violation));
     let (_, mut trace) = quorate_lab::experiment::run_with(spec, io::sink(), trace)?;
     trace.finish();
     drop(trace);
-    let StepsToViolation { lines, left_out, .. } = collected;
-    let gap =
-        (left_out > 0).then(|| paint::dim(&format!("{:>10}  {left_out} earlier or unimportant steps left out", "…")));
+    let StepsToViolation { lines, left_out_count, .. } = collected;
+    let gap = (left_out_count > 0)
+        .then(|| paint::dim(&format!("{:>10}  {left_out_count} earlier or unimportant steps left out", "…")));
     let lines = gap.into_iter().chain(lines.into_iter().map(|(line, _)| line));
     print_steps::<F>(&format!("The steps that lead to the violation of '{}':", failure.name), spec.nodes, lines, out)?;
     Ok(())

@@ -341,7 +341,7 @@ impl File {
         self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
     }
 
-    /// The line number and id of each rule in the header's table: `//! RA-2  a request arrives → …`.
+    /// The line number and id of each rule in the header's table: `//! RA-2  a request arrives …`.
     fn header_rules(&self) -> Vec<(usize, String)> {
         let header = self.lines().map_while(|(number, line)| Some((number, line.strip_prefix("//!")?)));
         let rows = header.filter_map(|(number, line)| Some((number, line.strip_prefix(' ')?.split_once("  ")?.0)));

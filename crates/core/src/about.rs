@@ -2,7 +2,7 @@
 //! algorithm's file.
 //!
 //! A header is the file's `//!` comment: a title line, the idea, a table of rules, then paragraphs
-//! that begin with `Cost:`, `Assumes:`, `When it fails:` and, optionally, `Try:`, `Many names:`,
+//! that begin with `Cost:`, `Assumes:`, `When it fails:` and, optionally, others such as `Try:`,
 //! `In views:` or `Departs from the paper:`.
 
 use alloc::string::String;
@@ -13,15 +13,16 @@ use alloc::vec::Vec;
 pub struct Profile {
     /// The name on the command line.
     pub name: &'static str,
+    /// The class of algorithms within the family, such as `token-based`.
     pub class: &'static str,
     pub summary: &'static str,
     /// The text of the algorithm's source file.
     pub source: &'static str,
     /// The seeded bug, if this is a faulty variant.
     pub flaw: Option<&'static str>,
-    /// Whether the checker can explore its states, which requires nodes that can be cloned,
-    /// compared and hashed.
-    pub checkable: bool,
+    /// Whether the checker can explore the algorithm's states, which requires nodes that can be
+    /// cloned, compared and hashed.
+    pub is_checkable: bool,
 }
 
 impl Profile {
@@ -59,7 +60,7 @@ impl About {
             let Some(text) = line.strip_prefix("//!") else { break };
             let text = text.strip_prefix(' ').unwrap_or(text);
             if text.trim().is_empty() {
-                about.add_paragraph(&paragraph.split_off(0));
+                about.add_paragraph(&core::mem::take(&mut paragraph));
             } else {
                 paragraph.push(text);
             }
@@ -111,6 +112,7 @@ fn join_lines(paragraph: &[&str]) -> String {
     text
 }
 
+/// Section names have one to four words, such as `Cost` or `Departs from the paper`.
 fn is_section_name(name: &str) -> bool {
     name.starts_with(char::is_uppercase) && name.split(' ').count() <= 4
 }

@@ -6,9 +6,10 @@ use crate::protocol::{Input, Protocol};
 use crate::time::Time;
 use alloc::vec::Vec;
 
-/// Steps the inner protocol with an input. Its effects go to `out`, with messages wrapped; its
-/// events are returned.
-pub(crate) fn pass<I, O>(
+/// Steps the inner protocol with an input. Passes its effects to `out`, with messages wrapped by
+/// `wrap`, and returns its events. Their [`Order`](crate::Order) is dropped: the adapter decides
+/// how it emits its own.
+pub(crate) fn step_inner<I, O>(
     inner: &mut I,
     now: Time,
     input: Input<I>,
@@ -19,11 +20,12 @@ where
     I: Protocol,
     O: Protocol<Timer = I::Timer, Durable = I::Durable>,
 {
-    pass_with(inner, now, input, (wrap, |timer| timer), out)
+    step_inner_with(inner, now, input, (wrap, |timer| timer), out)
 }
 
-/// Like [`pass`], but `wrap` wraps messages and timers, for adapters around several protocols.
-pub(crate) fn pass_with<I, O>(
+/// Like [`step_inner`], but `wrap` has a function for messages and one for timers: for adapters
+/// around several protocols.
+pub(crate) fn step_inner_with<I, O>(
     inner: &mut I,
     now: Time,
     input: Input<I>,

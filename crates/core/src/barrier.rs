@@ -14,17 +14,17 @@ use core::hash::{Hash, Hasher};
 /// ```
 pub struct Barrier<P: Protocol> {
     /// Number of saves that the node requested since it started.
-    requested: u64,
+    saves_requested: u64,
     /// Number of saves that are durable.
-    durable: u64,
+    saves_durable: u64,
     /// Effects that wait, each with the number of saves that must be durable first. The numbers
     /// never decrease.
-    held: VecDeque<(u64, Effect<P>)>,
+    held_effects: VecDeque<(u64, Effect<P>)>,
 }
 
 impl<P: Protocol> Default for Barrier<P> {
     fn default() -> Self {
-        Self { requested: 0, durable: 0, held: VecDeque::new() }
+        Self { saves_requested: 0, saves_durable: 0, held_effects: VecDeque::new() }
     }
 }
 
@@ -36,7 +36,11 @@ where
     WriteOf<P>: Clone,
 {
     fn clone(&self) -> Self {
-        Self { requested: self.requested, durable: self.durable, held: self.held.clone() }
+        Self {
+            saves_requested: self.saves_requested,
+            saves_durable: self.saves_durable,
+            held_effects: self.held_effects.clone(),
+        }
     }
 }
 
@@ -45,7 +49,8 @@ where
     Effect<P>: PartialEq,
 {
     fn eq(&self, other: &Self) -> bool {
-        (self.requested, self.durable, &self.held) == (other.requested, other.durable, &other.held)
+        (self.saves_requested, self.saves_durable, &self.held_effects)
+            == (other.saves_requested, other.saves_durable, &other.held_effects)
     }
 }
 
@@ -56,7 +61,7 @@ where
     Effect<P>: Hash,
 {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.requested, self.durable, &self.held).hash(state);
+        (self.saves_requested, self.saves_durable, &self.held_effects).hash(state);
     }
 }
 
@@ -66,15 +71,15 @@ impl<P: Protocol> Barrier<P> {
     pub fn admit(&mut self, effect: Effect<P>) -> Option<Effect<P>> {
         let order = match &effect {
             Effect::Save(_) => {
-                self.requested += 1;
+                self.saves_requested += 1;
                 Order::Ahead
             }
             Effect::SetTimer { .. } | Effect::CancelTimer(_) => Order::Ahead,
             Effect::Send { order, .. } | Effect::Multicast { order, .. } | Effect::Emit { order, .. } => *order,
         };
         match order {
-            Order::AfterSaves if self.durable < self.requested => {
-                self.held.push_back((self.requested, effect));
+            Order::AfterSaves if self.saves_durable < self.saves_requested => {
+                self.held_effects.push_back((self.saves_requested, effect));
                 None
             }
             Order::AfterSaves | Order::Ahead => Some(effect),
@@ -83,27 +88,27 @@ impl<P: Protocol> Barrier<P> {
 
     /// Number of saves that the node requested since it started.
     pub fn saves_requested(&self) -> u64 {
-        self.requested
+        self.saves_requested
     }
 
     /// Number of effects that are held back.
-    pub fn held(&self) -> usize {
-        self.held.len()
+    pub fn held_count(&self) -> usize {
+        self.held_effects.len()
     }
 
-    /// Records that the first `count` saves are durable. Call [`release`](Self::release) afterwards
-    /// until it returns `None`.
-    pub fn durable(&mut self, count: u64) {
-        self.durable = self.durable.max(count.min(self.requested));
+    /// Records that the first `count` saves are durable; counts beyond the requested saves are
+    /// ignored. Call [`release`](Self::release) afterwards until it returns `None`.
+    pub fn mark_durable(&mut self, count: u64) {
+        self.saves_durable = self.saves_durable.max(count.min(self.saves_requested));
     }
 
-    /// Returns the next effect whose saves are durable; `None` if there is none.
+    /// Returns the next held effect if the saves before it are durable; otherwise `None`.
     pub fn release(&mut self) -> Option<Effect<P>> {
-        let (saves_needed, _) = self.held.front()?;
-        if *saves_needed > self.durable {
+        let (saves_needed, _) = self.held_effects.front()?;
+        if *saves_needed > self.saves_durable {
             return None;
         }
-        self.held.pop_front().map(|(_, effect)| effect)
+        self.held_effects.pop_front().map(|(_, effect)| effect)
     }
 }
 
@@ -138,7 +143,7 @@ mod tests {
         Effect::Emit { event, order }
     }
 
-    fn released(barrier: &mut Barrier<Writer>) -> Vec<&'static str> {
+    fn release_all(barrier: &mut Barrier<Writer>) -> Vec<&'static str> {
         let mut events = Vec::new();
         while let Some(Effect::Emit { event, .. }) = barrier.release() {
             events.push(event);
@@ -155,18 +160,18 @@ mod tests {
         assert!(barrier.admit(emit("ahead", Order::Ahead)).is_some());
         assert!(barrier.admit(Effect::Save(2)).is_some());
         assert!(barrier.admit(emit("after two", Order::AfterSaves)).is_none());
-        assert_eq!(released(&mut barrier), [""; 0]);
-        barrier.durable(1);
-        assert_eq!(released(&mut barrier), ["after one"]);
-        barrier.durable(2);
-        assert_eq!(released(&mut barrier), ["after two"]);
+        assert_eq!(release_all(&mut barrier), [""; 0]);
+        barrier.mark_durable(1);
+        assert_eq!(release_all(&mut barrier), ["after one"]);
+        barrier.mark_durable(2);
+        assert_eq!(release_all(&mut barrier), ["after two"]);
         assert!(barrier.admit(emit("all is durable", Order::AfterSaves)).is_some());
     }
 
     #[test]
     fn a_disk_cannot_confirm_saves_that_were_never_requested() {
         let mut barrier = Barrier::<Writer>::default();
-        barrier.durable(9);
+        barrier.mark_durable(9);
         assert!(barrier.admit(Effect::Save(1)).is_some());
         assert!(barrier.admit(emit("waits", Order::AfterSaves)).is_none());
     }

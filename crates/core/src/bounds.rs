@@ -2,11 +2,13 @@
 
 use crate::time::Duration;
 
-/// Upper bounds on delays. Timeouts are multiples of these; an algorithm of the asynchronous model
-/// needs none.
+/// Upper bounds on delays. Algorithms compute their timeouts from these; an algorithm of the
+/// asynchronous model needs none for its safety.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Bounds {
+    /// Maximum time that a message is in transit.
     pub message: Duration,
+    /// Maximum time that a node is busy with one input.
     pub processing: Duration,
 }
 

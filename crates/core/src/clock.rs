@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 use core::fmt;
 
-/// Lamport's clock: if one event happened before another, its reading is smaller. The converse does
-/// not hold.
+/// Lamport's clock: if one event happened before another, the reading of the earlier event is
+/// smaller. The converse does not hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Clock(pub u64);
@@ -18,7 +18,7 @@ impl Clock {
         *self
     }
 
-    /// Raises the clock to a reading that arrived with a message.
+    /// Raises the clock to a reading that arrived with a message, if that is larger.
     pub fn witness(&mut self, other: Self) {
         *self = (*self).max(other);
     }
@@ -47,8 +47,8 @@ impl fmt::Display for Stamp {
     }
 }
 
-/// A vector clock: for each node, the number of its events that precede an event. It decides
-/// exactly whether one event happened before another.
+/// A vector clock: for each node, how many of its events happened before an event, which counts
+/// itself too. It decides exactly whether one event happened before another.
 ///
 /// Trailing zeroes are not stored, so the size depends on the highest node with an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -103,8 +103,8 @@ impl VectorClock {
         self.partial_cmp(other) == Some(Ordering::Less)
     }
 
-    /// Whether neither event happened before the other.
-    pub fn concurrent_with(&self, other: &Self) -> bool {
+    /// Whether the events are different and neither happened before the other.
+    pub fn is_concurrent_with(&self, other: &Self) -> bool {
         self.partial_cmp(other).is_none()
     }
 
@@ -183,7 +183,7 @@ mod tests {
         elsewhere.tick(three);
         assert!(sent.happened_before(&received));
         assert!(!received.happened_before(&sent));
-        assert!(elsewhere.concurrent_with(&received));
+        assert!(elsewhere.is_concurrent_with(&received));
         assert!(!sent.happened_before(&sent));
     }
 

@@ -7,8 +7,8 @@ use core::fmt;
 
 /// Encodes a protocol's messages as bytes, and decodes them.
 ///
-/// The input of [`decode`](Self::decode) comes from the network and may be anything. It must not
-/// panic, nor allocate more memory than the length of the input justifies.
+/// The input of [`decode`](Self::decode) comes from the network and may be any bytes. `decode` must
+/// not panic, nor allocate more memory than the length of the input justifies.
 pub trait Codec<P: Protocol> {
     /// Appends the encoding of a message. On failure, the appended bytes are garbage.
     fn encode(&self, message: &P::Message, into: &mut Vec<u8>) -> Result<(), Malformed>;

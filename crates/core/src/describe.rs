@@ -1,16 +1,17 @@
-//! Names and counts of messages, for journals, metrics and diagrams.
+//! How journals, metrics and pictures name and classify messages.
 
 use crate::effects::PayloadId;
 use crate::node::NodeId;
 use crate::protocol::Never;
 use core::fmt;
 
-/// Describes a message for journals, metrics and diagrams.
+/// Describes a message for journals, metrics and pictures.
 pub trait Describe {
     /// The name of the message's kind, in lower case: `request`, `reply`.
     fn kind(&self) -> &'static str;
 
-    /// A label for pictures, where the kind alone does not distinguish messages: `2#1 (0,1,0)`.
+    /// A label for pictures, where the kind alone does not distinguish messages, such as `2#1` for
+    /// message 1 of node 2.
     fn label(&self) -> Option<&dyn fmt::Display> {
         None
     }
@@ -43,7 +44,7 @@ pub trait Describe {
     }
 }
 
-/// The kind of network that carries a message to all nodes.
+/// How the network carries a message with several receivers, and so how many messages it counts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
     /// One message per receiver.
@@ -63,7 +64,8 @@ pub enum Class {
     Algorithm,
     /// The announcement of a result, which elections count separately.
     Announcement,
-    /// Acknowledgements, retransmissions, heartbeats and stability messages.
+    /// Acknowledgements, retransmissions, heartbeats, and messages that say what all members have
+    /// received.
     Control,
 }
 

@@ -29,12 +29,13 @@ pub enum Effect<P: Protocol> {
     Emit { event: P::Event, order: Order },
 }
 
-/// Whether a visible effect waits until all saves before it are durable.
+/// Whether an effect that others can see (a send, a multicast or an event) waits until all saves
+/// before it are durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// It waits. A promise needs this: whatever other nodes see must survive a crash.
+    /// The effect waits. A promise needs this: other nodes rely on it even if this node crashes.
     AfterSaves,
-    /// It does not wait for the disk. The protocol itself must keep its promises, and learns from
+    /// The effect does not wait. The protocol itself must keep its promises, and learns from
     /// `Input::Saved` which saves are durable.
     Ahead,
 }
@@ -51,14 +52,14 @@ pub enum Note<'a> {
     },
     /// A wrapper delivers a payload to the protocol inside it, perhaps long after the network
     /// delivered the message.
-    Delivered { from: NodeId, parcel: PayloadId },
-    /// The membership part of a node informs the rest of the node.
+    Delivered { from: NodeId, payload: PayloadId },
+    /// The membership part of a node passes a new view or lease to the other parts.
     Membership(MembershipNote<'a>),
-    /// A node's hold-back queue has changed: it holds `count` messages with these names.
+    /// A node's hold-back queue has changed: it now holds `count` messages with these names.
     HoldBack { count: usize, names: fmt::Arguments<'a> },
 }
 
-/// News about the membership, from one part of a node to the rest.
+/// A new view or lease, which the membership part of a node passes to the other parts.
 #[derive(Clone, Copy, Debug)]
 pub enum MembershipNote<'a> {
     View(&'a View),
@@ -98,7 +99,7 @@ pub struct Effects<'a, P: Protocol> {
 }
 
 impl<'a, P: Protocol> Effects<'a, P> {
-    /// Creates effects that go into this sink.
+    /// Creates a handle that passes each effect and note to this sink.
     pub fn new(sink: &'a mut dyn Sink<P>) -> Self {
         Self { sink }
     }
@@ -155,10 +156,10 @@ impl<'a, P: Protocol> Effects<'a, P> {
 
     /// Notes that a wrapper delivers a payload to the protocol inside it.
     pub fn note_delivered(&mut self, from: NodeId, payload: PayloadId) {
-        self.sink.note(Note::Delivered { from, parcel: payload });
+        self.sink.note(Note::Delivered { from, payload });
     }
 
-    /// Records what the membership part of a node passes to the rest of it.
+    /// Notes a view or lease that the membership part of a node passes to the other parts.
     pub fn note_membership(&mut self, note: MembershipNote<'_>) {
         self.sink.note(Note::Membership(note));
     }

@@ -11,20 +11,23 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fence {
-    /// The view in which the fence was issued; the first view in a group without views.
+    /// The epoch of the view in which the fence was issued. In a group without views it is 0, or
+    /// the generation of a token that replaced a lost one.
     pub epoch: Epoch,
-    /// The number of entries, as far as the nodes that granted the entry knew.
+    /// Grows with every entry. In most algorithms it is the number of entries so far, as far as the
+    /// nodes that granted this one knew.
     pub counter: u64,
 }
 
 impl Fence {
-    /// The fence of the next entry: larger than every fence known to the nodes that grant it.
+    /// The next larger fence of the same epoch. It is larger than all earlier ones if `self` is the
+    /// largest fence known to the nodes that grant the entry.
     #[must_use]
     pub const fn next(self) -> Self {
         Self { epoch: self.epoch, counter: self.counter.saturating_add(1) }
     }
 
-    /// Raises this fence to another one, if that is larger.
+    /// Replaces this fence by another one, if that is larger.
     pub fn raise(&mut self, other: Self) {
         *self = (*self).max(other);
     }

@@ -1,4 +1,4 @@
-//! The part of a node's state that never changes.
+//! A wrapper for the parts of a node's state that never change.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -8,8 +8,8 @@ use core::ops::Deref;
 /// A value that is set once and shared by all clones, such as a node's id, its peers or its
 /// configuration.
 ///
-/// All values compare equal and hash alike. Two states of the same node always agree on it, so the
-/// checker can ignore it.
+/// All values compare equal and hash alike: two states of the same node always agree on the value,
+/// so the checker can ignore it.
 pub struct Fixed<T>(Arc<T>);
 
 impl<T> Fixed<T> {

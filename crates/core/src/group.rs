@@ -34,7 +34,7 @@ impl Group {
 
     /// Whether this node is a member.
     pub fn contains(&self, node: NodeId) -> bool {
-        self.place_of(node).is_some()
+        self.index_of(node).is_some()
     }
 
     /// The members in order.
@@ -57,16 +57,17 @@ impl Group {
         self.0.last().copied()
     }
 
-    /// The next member on the ring; the node itself in a group of one. `None` if the node is no
-    /// member.
+    /// The next member in order; the first member follows the last, as on a ring. Returns the node
+    /// itself in a group of one, and `None` if the node is no member.
     pub fn successor(&self, node: NodeId) -> Option<NodeId> {
-        let index = self.place_of(node)?;
+        let index = self.index_of(node)?;
         self.0.get((index + 1) % self.0.len()).copied()
     }
 
-    /// The previous member on the ring. `None` if the node is no member.
+    /// The member whose [`successor`](Self::successor) is this node. `None` if the node is no
+    /// member.
     pub fn predecessor(&self, node: NodeId) -> Option<NodeId> {
-        let index = self.place_of(node)?;
+        let index = self.index_of(node)?;
         self.0.get((index + self.0.len() - 1) % self.0.len()).copied()
     }
 
@@ -80,7 +81,7 @@ impl Group {
         &self.0
     }
 
-    pub(crate) fn place_of(&self, node: NodeId) -> Option<usize> {
+    pub(crate) fn index_of(&self, node: NodeId) -> Option<usize> {
         self.0.binary_search(&node).ok()
     }
 }
@@ -128,7 +129,7 @@ impl fmt::Display for Group {
     }
 }
 
-/// The number of a view. It only increases.
+/// The number of a view, of an election, or of the generation of a token. It only increases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Epoch(pub u64);
@@ -151,7 +152,7 @@ mod tests {
     use crate::node::NodeId;
 
     #[test]
-    fn any_two_majorities_share_a_member() {
+    fn a_majority_is_the_smallest_size_of_which_any_two_sets_share_a_member() {
         for size in 1..200 {
             assert!(2 * majority(size) > size);
             assert!(2 * (majority(size) - 1) <= size);
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ring_closes() {
+    fn the_first_member_follows_the_last() {
         let group = Group::of_size(3);
         let [one, two, three] = [0, 1, 2].map(NodeId::from_index);
         assert_eq!(group.successor(three), Some(one));

@@ -1,18 +1,19 @@
 //! Group membership: a small state machine that numbers the views of a group.
 //!
-//! Its host may be anything. In the simulator the host is an oracle; for real processes it is a
-//! replicated log, and its time is the log's time. Members hold leases from it, and it removes
-//! a silent member only after that member's lease has expired.
+//! The code that runs this machine is its host. In the simulator the host is a service that never
+//! fails; for real processes it is a replicated log, whose time is the log's time. The membership
+//! grants leases to members, and removes a silent member only after that member's lease has
+//! expired.
 //!
 //! ```text
-//! MB-1  a node joins             → it belongs to the next view, with a lease; a new incarnation of a
-//!                                  member ends the stay of the old one
-//! MB-2  a member renews          → its lease runs from now; a node that is no member learns that it is
-//!                                  out, and may join again
+//! MB-1  a node joins             → it belongs to the next view, with a lease; a new incarnation of
+//!                                  a member ends the stay of the old one
+//! MB-2  a member renews          → its lease runs from now; a node that is no member learns
+//!                                  that it is out, and may join again
 //! MB-3  a lease has expired      → the next view lacks its member
 //! MB-4  a member leaves          → the next view lacks it
 //! MB-5  a member is suspected    → note by whom and why; if its kernel closed its connection, and
-//!                                  closing counts as death, the next view lacks it
+//!                                  `OnClose::Evict` applies, the next view lacks it
 //! ```
 //!
 //! Assumes: a member trusts a lease for no longer than [`LeaseTerms::trusted_for`], counted on its
@@ -30,7 +31,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LeaseTerms {
     pub lease: Duration,
-    /// The time from one renewal to the next request.
+    /// The time from one renewal to the next request for a renewal.
     pub keepalive: Duration,
     /// Maximum drift of any clock from true time, in parts per million.
     pub drift_ppm: u32,
@@ -43,10 +44,10 @@ pub struct LeaseTerms {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum OnClose {
-    /// Consider the process dead, and remove it at once.
+    /// Consider the member dead, and remove it at once.
     #[default]
     Evict,
-    /// Do nothing: remove it when its lease expires.
+    /// Keep the member until its lease expires.
     Lease,
 }
 
@@ -62,12 +63,12 @@ impl Default for LeaseTerms {
 }
 
 impl LeaseTerms {
-    /// How long a member trusts a lease, on its own clock, from the instant before it requested it.
+    /// How long a member trusts a lease, on its own clock, from just before it requested the lease.
     ///
     /// Let L be the lease and ρ the drift bound. The host of the membership counts L from when it
     /// granted the lease, on a clock that is fast by at most ρ, so the lease does not expire before
-    /// L/(1+ρ) of true time. The member's clock is slow by at most ρ, so L(1−ρ)/(1+ρ) on that clock
-    /// have passed by then.
+    /// L/(1+ρ) of true time. The member's clock is slow by at most ρ, so by then at least
+    /// L(1−ρ)/(1+ρ) have passed on that clock.
     pub fn trusted_for(&self) -> Duration {
         let million = 1_000_000_u128;
         let drift = u128::from(self.drift_ppm).min(million);
@@ -88,7 +89,14 @@ pub enum Request {
     /// End the stay of a member.
     Leave { node: NodeId, stay: Stay },
     /// Record that one member suspects another.
-    Suspect { node: NodeId, stay: Stay, by: NodeId, why: Suspicion },
+    Suspect {
+        node: NodeId,
+        stay: Stay,
+        /// The member that suspects `node`.
+        by: NodeId,
+        #[cfg_attr(feature = "serde", serde(rename = "why"))]
+        suspicion: Suspicion,
+    },
     /// Do nothing but advance time.
     Tick,
 }
@@ -98,9 +106,9 @@ pub enum Request {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Suspicion {
-    /// Its kernel closed or refused a connection.
+    /// The member's kernel closed or refused a connection.
     Closed,
-    /// No sign of life arrived from it.
+    /// No sign of life arrived from the member.
     Silent,
 }
 
@@ -108,28 +116,30 @@ pub enum Suspicion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-pub enum Reason {
+pub enum RemovalReason {
     /// The member asked to leave.
     Left,
     /// The member's lease expired.
     Expired,
     /// A later incarnation of the node joined.
     Restarted,
-    /// The member's kernel closed its connection to this node.
+    /// The member `by` reported that the removed member's kernel closed or refused a connection.
     Closed { by: NodeId },
 }
 
-/// A removal, kept to answer why a node is out.
+/// The removal of a member. The membership keeps the latest ones, to tell a node why it is out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Removal {
-    /// The first view without the member.
+    /// The first view without this stay of the node.
     pub epoch: Epoch,
     pub node: NodeId,
     pub stay: Stay,
-    pub why: Reason,
+    #[cfg_attr(feature = "serde", serde(rename = "why"))]
+    pub reason: RemovalReason,
     /// The last node that suspected the member, and why; `None` if no node did.
-    pub suspected: Option<(NodeId, Suspicion)>,
+    #[cfg_attr(feature = "serde", serde(rename = "suspected"))]
+    pub last_suspicion: Option<(NodeId, Suspicion)>,
 }
 
 /// The status of a node after its request.
@@ -138,13 +148,17 @@ pub struct Removal {
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Answer {
     /// The node is a member, with a lease from now on.
-    In(Stay),
+    #[cfg_attr(feature = "serde", serde(rename = "in"))]
+    Member(Stay),
     /// The node is no member.
-    Out,
+    #[cfg_attr(feature = "serde", serde(rename = "out"))]
+    NotMember,
     /// The request was a suspicion or a tick, which says nothing about its sender.
-    Noted,
+    #[cfg_attr(feature = "serde", serde(rename = "noted"))]
+    Recorded,
 }
 
+/// Maximum number of removals that the membership remembers.
 const MAX_KEPT_REMOVALS: usize = 64;
 
 /// The members of a group, and when the lease of each expires.
@@ -163,7 +177,9 @@ struct Member {
     stay: Stay,
     /// When the lease expires, in the time of the machine's host.
     expires: Duration,
-    suspected: Option<(NodeId, Suspicion)>,
+    /// The last node that suspected the member, and why.
+    #[cfg_attr(feature = "serde", serde(rename = "suspected"))]
+    last_suspicion: Option<(NodeId, Suspicion)>,
 }
 
 impl Membership {
@@ -171,7 +187,7 @@ impl Membership {
     /// with a lease.
     pub fn founding(group: &Group, terms: LeaseTerms) -> Self {
         let view = View::founding(group.clone());
-        let member = |stay| Member { stay, expires: terms.lease, suspected: None };
+        let member = |stay| Member { stay, expires: terms.lease, last_suspicion: None };
         let members = view.stays().map(|(node, stay)| (node, member(stay))).collect();
         Self { terms, epoch: view.epoch(), members, removals: VecDeque::new() }
     }
@@ -209,8 +225,8 @@ impl Membership {
             Request::Join { node, incarnation } => self.join(now, node, incarnation),
             Request::Renew { node, stay } => self.renew(now, node, stay),
             Request::Leave { node, stay } => self.leave(node, stay),
-            Request::Suspect { node, stay, by, why } => self.suspect(node, stay, by, why),
-            Request::Tick => Answer::Noted,
+            Request::Suspect { node, stay, by, suspicion } => self.suspect(node, stay, by, suspicion),
+            Request::Tick => Answer::Recorded,
         }
     }
 
@@ -222,24 +238,25 @@ impl Membership {
             return;
         }
         self.advance_epoch();
-        expired.into_iter().for_each(|node| self.remove(node, Reason::Expired));
+        expired.into_iter().for_each(|node| self.remove(node, RemovalReason::Expired));
     }
 
-    /// MB-1. A member's incarnation proves that older ones are dead, so those may not join.
+    /// MB-1. A member's incarnation proves that older ones of the node are dead, so those may not
+    /// join.
     fn join(&mut self, now: Duration, node: NodeId, incarnation: Incarnation) -> Answer {
         match self.members.get(&node).map(|member| member.stay) {
             Some(stay) if stay.incarnation == incarnation => return self.renew(now, node, stay),
-            Some(stay) if stay.incarnation > incarnation => return Answer::Out,
+            Some(stay) if stay.incarnation > incarnation => return Answer::NotMember,
             Some(_) => {
                 self.advance_epoch();
-                self.remove(node, Reason::Restarted);
+                self.remove(node, RemovalReason::Restarted);
             }
             None => self.advance_epoch(),
         }
         let stay = Stay { incarnation, since: self.epoch };
-        let member = Member { stay, expires: self.expiry_of_grant(now), suspected: None };
+        let member = Member { stay, expires: self.expiry_of_grant(now), last_suspicion: None };
         self.members.insert(node, member);
-        Answer::In(stay)
+        Answer::Member(stay)
     }
 
     /// MB-2.
@@ -248,9 +265,9 @@ impl Membership {
         match self.member_with_stay(node, stay) {
             Some(member) => {
                 member.expires = expires;
-                Answer::In(stay)
+                Answer::Member(stay)
             }
-            None => Answer::Out,
+            None => Answer::NotMember,
         }
     }
 
@@ -258,24 +275,24 @@ impl Membership {
     fn leave(&mut self, node: NodeId, stay: Stay) -> Answer {
         if self.member_with_stay(node, stay).is_some() {
             self.advance_epoch();
-            self.remove(node, Reason::Left);
+            self.remove(node, RemovalReason::Left);
         }
-        Answer::Out
+        Answer::NotMember
     }
 
     /// MB-5.
-    fn suspect(&mut self, node: NodeId, stay: Stay, by: NodeId, why: Suspicion) -> Answer {
+    fn suspect(&mut self, node: NodeId, stay: Stay, by: NodeId, suspicion: Suspicion) -> Answer {
         let on_close = self.terms.on_close;
-        let Some(member) = self.member_with_stay(node, stay) else { return Answer::Noted };
-        member.suspected = Some((by, why));
-        match (why, on_close) {
+        let Some(member) = self.member_with_stay(node, stay) else { return Answer::Recorded };
+        member.last_suspicion = Some((by, suspicion));
+        match (suspicion, on_close) {
             (Suspicion::Closed, OnClose::Evict) => {
                 self.advance_epoch();
-                self.remove(node, Reason::Closed { by });
+                self.remove(node, RemovalReason::Closed { by });
             }
             (Suspicion::Closed, OnClose::Lease) | (Suspicion::Silent, _) => {}
         }
-        Answer::Noted
+        Answer::Recorded
     }
 
     fn member_with_stay(&mut self, node: NodeId, stay: Stay) -> Option<&mut Member> {
@@ -290,31 +307,32 @@ impl Membership {
         self.epoch = Epoch(self.epoch.0.saturating_add(1));
     }
 
-    fn remove(&mut self, node: NodeId, why: Reason) {
-        let Some(Member { stay, suspected, .. }) = self.members.remove(&node) else { return };
+    fn remove(&mut self, node: NodeId, reason: RemovalReason) {
+        let Some(Member { stay, last_suspicion, .. }) = self.members.remove(&node) else { return };
         if self.removals.len() == MAX_KEPT_REMOVALS {
             self.removals.pop_front();
         }
-        self.removals.push_back(Removal { epoch: self.epoch, node, stay, why, suspected });
+        self.removals.push_back(Removal { epoch: self.epoch, node, stay, reason, last_suspicion });
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, LeaseTerms, Membership, OnClose, Reason, Request, Suspicion};
+    use super::{Answer, LeaseTerms, Membership, OnClose, RemovalReason, Request, Suspicion};
     use crate::group::{Epoch, Group};
     use crate::node::{Incarnation, NodeId};
     use crate::time::Duration;
     use crate::view::Stay;
     use std::vec::Vec;
 
-    const LEASE: u64 = 2_000;
+    /// The default lease.
+    const LEASE_MILLIS: u64 = 2_000;
 
     fn at(millis: u64) -> Duration {
         Duration::from_millis(millis)
     }
 
-    fn founded(on_close: OnClose) -> Membership {
+    fn three_members(on_close: OnClose) -> Membership {
         Membership::founding(&Group::of_size(3), LeaseTerms { on_close, ..LeaseTerms::default() })
     }
 
@@ -333,61 +351,63 @@ mod tests {
 
     #[test]
     fn mb_1_a_new_incarnation_replaces_the_old_one_and_an_old_one_is_not_admitted() {
-        let mut group = founded(OnClose::Lease);
+        let mut membership = three_members(OnClose::Lease);
         let join = |incarnation| Request::Join { node: node(2), incarnation: Incarnation(incarnation) };
-        assert_eq!(group.apply(at(1), join(1)), Answer::In(stay(1, 2)));
-        assert_eq!(epoch_and_members(&group), (2, [1, 2, 3].into()));
-        assert_eq!(group.apply(at(2), join(0)), Answer::Out);
-        assert_eq!(group.apply(at(3), join(1)), Answer::In(stay(1, 2)), "a repeated request");
-        assert_eq!(epoch_and_members(&group).0, 2);
-        assert_eq!(group.removals().last().map(|removal| removal.why), Some(Reason::Restarted));
+        assert_eq!(membership.apply(at(1), join(1)), Answer::Member(stay(1, 2)));
+        assert_eq!(epoch_and_members(&membership), (2, [1, 2, 3].into()));
+        assert_eq!(membership.apply(at(2), join(0)), Answer::NotMember);
+        assert_eq!(membership.apply(at(3), join(1)), Answer::Member(stay(1, 2)), "a repeated request");
+        assert_eq!(epoch_and_members(&membership).0, 2);
+        assert_eq!(membership.removals().last().map(|removal| removal.reason), Some(RemovalReason::Restarted));
     }
 
     #[test]
     fn mb_2_a_lease_runs_from_its_renewal_and_a_removed_node_learns_that_it_is_out() {
-        let mut group = founded(OnClose::Lease);
+        let mut membership = three_members(OnClose::Lease);
         for number in 1..=3 {
             let renew = Request::Renew { node: node(number), stay: stay(0, 1) };
-            assert_eq!(group.apply(at(1_000), renew), Answer::In(stay(0, 1)));
+            assert_eq!(membership.apply(at(1_000), renew), Answer::Member(stay(0, 1)));
         }
-        group.apply(at(LEASE + 999), Request::Tick);
-        assert_eq!(epoch_and_members(&group).0, 1);
-        let late = Request::Renew { node: node(1), stay: stay(0, 1) };
-        assert_eq!(group.apply(at(LEASE + 1_000), late), Answer::Out);
-        let again = Request::Join { node: node(1), incarnation: Incarnation(0) };
-        assert_eq!(group.apply(at(LEASE + 1_001), again), Answer::In(stay(0, 3)));
+        membership.apply(at(LEASE_MILLIS + 999), Request::Tick);
+        assert_eq!(epoch_and_members(&membership).0, 1);
+        let late_renewal = Request::Renew { node: node(1), stay: stay(0, 1) };
+        assert_eq!(membership.apply(at(LEASE_MILLIS + 1_000), late_renewal), Answer::NotMember);
+        let rejoin = Request::Join { node: node(1), incarnation: Incarnation(0) };
+        assert_eq!(membership.apply(at(LEASE_MILLIS + 1_001), rejoin), Answer::Member(stay(0, 3)));
     }
 
     #[test]
     fn mb_3_leases_that_expire_together_end_with_one_view() {
-        let mut group = founded(OnClose::Lease);
-        group.apply(at(500), Request::Renew { node: node(3), stay: stay(0, 1) });
-        group.apply(at(LEASE), Request::Tick);
-        assert_eq!(epoch_and_members(&group), (2, [3].into()));
-        assert_eq!(group.next_expiry(), Some(at(LEASE + 500)));
+        let mut membership = three_members(OnClose::Lease);
+        membership.apply(at(500), Request::Renew { node: node(3), stay: stay(0, 1) });
+        membership.apply(at(LEASE_MILLIS), Request::Tick);
+        assert_eq!(epoch_and_members(&membership), (2, [3].into()));
+        assert_eq!(membership.next_expiry(), Some(at(LEASE_MILLIS + 500)));
     }
 
     #[test]
     fn mb_4_a_member_that_leaves_is_out_at_once() {
-        let mut group = founded(OnClose::Lease);
-        assert_eq!(group.apply(at(1), Request::Leave { node: node(1), stay: stay(0, 1) }), Answer::Out);
-        assert_eq!(epoch_and_members(&group), (2, [2, 3].into()));
-        group.apply(at(1), Request::Leave { node: node(1), stay: stay(0, 1) });
-        assert_eq!(epoch_and_members(&group).0, 2, "leaving twice changes nothing");
+        let mut membership = three_members(OnClose::Lease);
+        assert_eq!(membership.apply(at(1), Request::Leave { node: node(1), stay: stay(0, 1) }), Answer::NotMember);
+        assert_eq!(epoch_and_members(&membership), (2, [2, 3].into()));
+        membership.apply(at(1), Request::Leave { node: node(1), stay: stay(0, 1) });
+        assert_eq!(epoch_and_members(&membership).0, 2, "leaving twice changes nothing");
     }
 
     #[test]
     fn mb_5_a_closed_connection_removes_a_member_only_with_on_close_evict() {
-        let closed = Request::Suspect { node: node(1), stay: stay(0, 1), by: node(2), why: Suspicion::Closed };
-        let mut lease_only = founded(OnClose::Lease);
+        let closed = Request::Suspect { node: node(1), stay: stay(0, 1), by: node(2), suspicion: Suspicion::Closed };
+        let mut lease_only = three_members(OnClose::Lease);
         lease_only.apply(at(1), closed);
         assert_eq!(epoch_and_members(&lease_only).0, 1);
-        lease_only.apply(at(LEASE), Request::Tick);
+        lease_only.apply(at(LEASE_MILLIS), Request::Tick);
         let removal = lease_only.removals().next().copied();
-        assert_eq!(removal.and_then(|removal| removal.suspected), Some((node(2), Suspicion::Closed)));
-        let mut evicting = founded(OnClose::Evict);
-        evicting
-            .apply(at(1), Request::Suspect { node: node(1), stay: stay(7, 1), by: node(2), why: Suspicion::Closed });
+        assert_eq!(removal.and_then(|removal| removal.last_suspicion), Some((node(2), Suspicion::Closed)));
+        let mut evicting = three_members(OnClose::Evict);
+        evicting.apply(
+            at(1),
+            Request::Suspect { node: node(1), stay: stay(7, 1), by: node(2), suspicion: Suspicion::Closed },
+        );
         assert_eq!(epoch_and_members(&evicting).0, 1, "the suspicion is about another incarnation");
         evicting.apply(at(1), closed);
         assert_eq!(epoch_and_members(&evicting), (2, [2, 3].into()));
@@ -398,11 +418,11 @@ mod tests {
         for drift_ppm in [0, 1, 500, 10_000, 999_999, 2_000_000] {
             let terms = LeaseTerms { drift_ppm, ..LeaseTerms::default() };
             let (million, drift) = (1_000_000_u128, u128::from(drift_ppm.min(1_000_000)));
-            // Both in true time, scaled by a million: how long the slowest clock trusts the lease,
-            // and how soon the fastest clock expires it.
-            let trusted = u128::from(terms.trusted_for().nanos()) * (million + drift);
-            let granted = u128::from(terms.lease.nanos()) * (million - drift);
-            assert!(trusted <= granted, "{drift_ppm}");
+            // In true time, the slowest clock trusts the lease for trusted/(1−ρ), and the fastest
+            // one expires it after lease/(1+ρ). Both are multiplied by (1−ρ)(1+ρ) and a million.
+            let longest_trust = u128::from(terms.trusted_for().nanos()) * (million + drift);
+            let shortest_lease = u128::from(terms.lease.nanos()) * (million - drift);
+            assert!(longest_trust <= shortest_lease, "with a drift of {drift_ppm} ppm");
         }
     }
 }

@@ -14,7 +14,7 @@ pub enum Links {
 pub enum Model {
     /// Delays are unbounded.
     Asynchronous,
-    /// No delay exceeds the [`Bounds`](crate::Bounds). Otherwise the algorithm's guarantees may not
-    /// hold.
+    /// No delay exceeds the [`Bounds`](crate::Bounds). If one does, the algorithm's guarantees may
+    /// not hold.
     Synchronous,
 }

@@ -5,8 +5,8 @@ use core::num::NonZeroU32;
 
 /// A node's id in its group, numbered from 1 as in the literature.
 ///
-/// The id says where a node is (its position on a ring, its lane in a diagram). An election
-/// compares ranks, which are independent of ids.
+/// The id says where a node is: its position on a ring, its row in a picture. An election compares
+/// ranks, which are independent of ids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NodeId(NonZeroU32);
@@ -58,7 +58,7 @@ impl fmt::Display for NodeId {
 pub struct Incarnation(pub u64);
 
 impl Incarnation {
-    /// The incarnation of a node that starts for the first time.
+    /// The incarnation in which a founding node starts for the first time.
     pub const FIRST: Self = Self(0);
 
     /// The incarnation after this one.

@@ -24,7 +24,7 @@ impl<P: Protocol<Message: Serialize + DeserializeOwned>> Codec<P> for Postcard {
 
 /// Appends the encoding of a value.
 pub fn pack(value: &impl Serialize, into: &mut Vec<u8>) -> Result<(), Malformed> {
-    postcard::serialize_with_flavor(value, Appending(into)).map_err(|error| Malformed(error.to_string()))
+    postcard::serialize_with_flavor(value, BufferAppender(into)).map_err(|error| Malformed(error.to_string()))
 }
 
 /// Decodes a value from all of `bytes`. Fails if bytes are left over.
@@ -37,10 +37,10 @@ pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
     }
 }
 
-/// Writes to the end of a buffer. If encoding fails, the caller discards the appended bytes.
-struct Appending<'a>(&'a mut Vec<u8>);
+/// Makes postcard append to a buffer. If encoding fails, the caller discards the appended bytes.
+struct BufferAppender<'a>(&'a mut Vec<u8>);
 
-impl postcard::ser_flavors::Flavor for Appending<'_> {
+impl postcard::ser_flavors::Flavor for BufferAppender<'_> {
     type Output = ();
 
     fn try_push(&mut self, byte: u8) -> postcard::Result<()> {

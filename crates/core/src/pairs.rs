@@ -1,4 +1,5 @@
-//! Serializes maps as lists of pairs, because some formats allow only strings as keys of maps.
+//! Serializes maps as lists of pairs, because some formats, such as JSON, allow only strings as
+//! keys of maps.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

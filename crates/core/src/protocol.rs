@@ -13,8 +13,9 @@ use core::fmt;
 /// The simulator, the checker and the runtime are three such drivers, so the code that is simulated
 /// and checked is the code that runs.
 ///
-/// If a protocol has no timers, or saves nothing, its type for that is [`Never`], and the match arm
-/// is empty: `Input::Timer(never) => match never {}`.
+/// A protocol without timers has the timer type [`Never`], and its match arm is empty:
+/// `Input::Timer(never) => match never {}`. A protocol that saves nothing has the durable state
+/// `()`.
 pub trait Protocol: Sized {
     /// Commands of the client. A family of algorithms shares one command type.
     type Command;
@@ -58,7 +59,7 @@ impl Durable for () {
 /// The type of a protocol's writes.
 pub type WriteOf<P> = <<P as Protocol>::Durable as Durable>::Write;
 
-/// An event that a node must handle.
+/// The input of one step: something that happens to a node.
 pub enum Input<P: Protocol> {
     /// The node starts or restarts, with the state that was durable when it went down.
     Start {
@@ -70,9 +71,9 @@ pub enum Input<P: Protocol> {
     Command(P::Command),
     /// A message arrives.
     Message { from: NodeId, message: P::Message },
-    /// A timer fires that was set, and neither replaced nor cancelled since.
+    /// A timer fires. It was neither set again nor cancelled since it was set.
     Timer(P::Timer),
-    /// The first n saves since `Start` are durable.
+    /// This many saves since `Start` are durable: the first ones, in order.
     Saved(u64),
     /// The failure detector suspects this node.
     Suspect(NodeId),

@@ -14,16 +14,16 @@
 //! | `1 acquire` | node 1 gets the command `acquire`; [`ScriptCommand`] names a protocol's commands |
 //! | `1 > 2` | the oldest message in flight from 1 to 2 arrives |
 //! | `1 > 2 overtakes 1` | the message behind that many older ones arrives before them |
-//! | `1 > 2 last` | the newest message from 1 to 2 arrives before all others |
+//! | `1 > 2 last` | the newest message from 1 to 2 arrives before the older ones |
 //! | `1 > 2 as 3` | the oldest message from 1 to 2 arrives, but with node 3 as its sender, which may be outside the group |
 //! | `lose 1 > 2` | the oldest message from 1 to 2 is lost |
-//! | `1 fires` | the timer fires that node 1 set first of those still set |
+//! | `1 fires` | of the timers of node 1 that are set, the one set first fires |
 //! | `1 suspects 2` | the failure detector of node 1 reports that node 2 has crashed |
-//! | `1 trusts 2` | it withdraws that report |
+//! | `1 trusts 2` | the failure detector of node 1 withdraws that report |
 //! | `rest` | every message in flight arrives, oldest first, until none is left |
 //!
 //! Nothing else happens: time does not pass, and no message arrives and no timer fires unless the
-//! script says so. Saves are durable at once.
+//! script says so. Nothing waits for saves, and no node gets the input `Saved`.
 //!
 //! # Example
 //!
@@ -162,11 +162,11 @@ pub struct ScriptGroup<P: Protocol> {
     /// Number of messages sent so far.
     sent_count: u64,
     /// The timers that are set, oldest first.
-    timers: Vec<SetTimer<P>>,
+    timers: Vec<PendingTimer<P>>,
 }
 
 struct InFlight<P: Protocol> {
-    /// How many messages were sent before it.
+    /// How many messages were sent before this one.
     number: u64,
     from: NodeId,
     to: NodeId,
@@ -181,10 +181,10 @@ impl<P: Protocol> InFlight<P> {
 
 /// A timer that is set. In the synchronous model it fires once a message and its answer have had
 /// time to arrive.
-struct SetTimer<P: Protocol> {
+struct PendingTimer<P: Protocol> {
     node: NodeId,
     timer: P::Timer,
-    /// How many messages had been sent when it was set.
+    /// How many messages had been sent when the timer was set.
     sent_before: u64,
     /// The answers to the messages from before the setting have numbers below this one. `None`
     /// until all of those messages have arrived.
@@ -223,20 +223,21 @@ where
     pub fn new(nodes: usize, new_node: impl Fn(NodeId, Group) -> P) -> Self {
         let group = Group::of_size(nodes);
         let nodes = group.iter().map(|me| new_node(me, group.clone())).collect();
-        let mut started =
+        let mut script_group =
             Self { nodes, in_flight: Vec::new(), sent_count: 0, timers: Vec::new(), trace: String::new() };
         for node in group.iter() {
             let start = Input::Start { durable: P::Durable::default(), incarnation: Incarnation::FIRST };
-            started.step(node, "", start);
+            script_group.step(node, "", start);
         }
-        started.trace.clear();
-        started
+        script_group.trace.clear();
+        script_group
     }
 
-    /// Restarts a node in its second incarnation: `fresh` replaces it and finds `durable` on its
-    /// disk. Returns the events it emits.
-    pub fn restart(&mut self, node: NodeId, fresh: P, durable: P::Durable) -> Vec<P::Event> {
-        self.nodes[node.index()] = fresh;
+    /// Restarts a node in its second incarnation: `replacement` takes its place and finds `durable`
+    /// on its disk. Messages in flight and pending timers stay. Returns the events that the new
+    /// incarnation emits.
+    pub fn restart(&mut self, node: NodeId, replacement: P, durable: P::Durable) -> Vec<P::Event> {
+        self.nodes[node.index()] = replacement;
         let start = Input::Start { durable, incarnation: Incarnation::FIRST.next() };
         self.step(node, &format!("{node} restarts"), start)
     }
@@ -249,7 +250,7 @@ where
     #[track_caller]
     #[allow(clippy::panic, reason = "an invalid script is an error in a test, and a test fails by panicking")]
     pub fn run(&mut self, script: &str) {
-        for (index, step) in steps(script).enumerate() {
+        for (index, step) in script_steps(script).enumerate() {
             if let Err(problem) = self.run_step(step) {
                 let trace = if self.trace.is_empty() { "nothing\n" } else { &self.trace };
                 panic!("step {} of the script, `{step}`: {problem}\nwhat happened before it:\n{trace}", index + 1);
@@ -258,12 +259,12 @@ where
     }
 
     /// The number of messages in flight.
-    pub fn in_flight(&self) -> usize {
+    pub fn in_flight_count(&self) -> usize {
         self.in_flight.len()
     }
 
     /// The number of timers that are set.
-    pub fn timers(&self) -> usize {
+    pub fn timer_count(&self) -> usize {
         self.timers.len()
     }
 
@@ -290,7 +291,7 @@ where
 
     /// Fires the timer at this index. Returns its node and the events that the node emits.
     pub fn fire(&mut self, index: usize) -> (NodeId, Vec<P::Event>) {
-        let SetTimer { node, timer, .. } = self.timers.remove(index);
+        let PendingTimer { node, timer, .. } = self.timers.remove(index);
         (node, self.step(node, &format!("{node} timer"), Input::Timer(timer)))
     }
 
@@ -301,7 +302,7 @@ where
     }
 
     /// Whether the timer at this index may fire in the synchronous model: all messages sent before
-    /// it was set have arrived, and all answers to them too.
+    /// it was set have arrived or are lost, and so have all answers to them.
     pub fn is_due(&self, index: usize) -> bool {
         self.timers[index].answers_below.is_some_and(|number| self.all_arrived_below(number))
     }
@@ -357,7 +358,7 @@ where
             }
             [node, "fires"] => {
                 let node = self.node_in_group(node)?;
-                let index = self.timers.iter().position(|set| set.node == node);
+                let index = self.timers.iter().position(|pending| pending.node == node);
                 self.fire(index.ok_or_else(|| format!("node {node} has set no timer"))?);
             }
             [node, "suspects", other] => {
@@ -417,14 +418,14 @@ where
                 Effect::Emit { event, .. } => events.push(event),
                 Effect::SetTimer { timer, .. } => {
                     self.cancel(node, &timer);
-                    self.timers.push(SetTimer { node, timer, sent_before: self.sent_count, answers_below: None });
+                    self.timers.push(PendingTimer { node, timer, sent_before: self.sent_count, answers_below: None });
                 }
                 Effect::CancelTimer(timer) => self.cancel(node, &timer),
                 Effect::Save(_) => {}
             }
         }
         for index in 0..self.timers.len() {
-            let SetTimer { sent_before, answers_below, .. } = self.timers[index];
+            let PendingTimer { sent_before, answers_below, .. } = self.timers[index];
             self.timers[index].answers_below =
                 answers_below.or_else(|| self.all_arrived_below(sent_before).then_some(self.sent_count));
         }
@@ -437,7 +438,7 @@ where
     }
 
     fn cancel(&mut self, node: NodeId, timer: &P::Timer) {
-        self.timers.retain(|set| set.node != node || set.timer != *timer);
+        self.timers.retain(|pending| pending.node != node || pending.timer != *timer);
     }
 }
 
@@ -447,7 +448,7 @@ fn parse_node(word: &str) -> Result<NodeId, String> {
 }
 
 /// The steps of a script: one per line, or several in a line separated by `;`.
-pub(crate) fn steps(script: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn script_steps(script: &str) -> impl Iterator<Item = &str> {
     script.split(['\n', ';']).map(str::trim).filter(|step| !step.is_empty())
 }
 

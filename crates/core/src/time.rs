@@ -125,7 +125,7 @@ impl Add for Duration {
 }
 
 /// Prints the duration in the largest unit that is not longer than it, with at most three decimal
-/// places: `1.5ms`, `250µs`, `2s`. Further digits are cut off.
+/// places: `1.5ms`, `250µs`, `2s`. Further digits are cut off. Zero is `0ms`.
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, name) = match self.0 {
@@ -149,8 +149,9 @@ impl fmt::Display for Duration {
 
 /// The range in which a timer fires, as durations from the step that sets it.
 ///
-/// This is the only nondeterminism of the core. The simulator picks a duration with its seeded
-/// random generator, the checker tries both ends, and a real node picks one at random.
+/// Spans are the only nondeterminism of the core. The simulator picks a duration with its seeded
+/// random generator, and a real node picks one at random. The checker explores several durations if
+/// it models time; otherwise it lets the timer fire at any moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Span {

@@ -21,26 +21,26 @@ impl Tree {
 
     /// The parent of a node; `None` for the root and for a node outside the group.
     pub fn parent(&self, node: NodeId) -> Option<NodeId> {
-        let index = self.0.place_of(node)?.checked_sub(1)? / 2;
+        let index = self.0.index_of(node)?.checked_sub(1)? / 2;
         self.0.as_slice().get(index).copied()
     }
 
     /// The children of a node.
     pub fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-        let index = self.0.place_of(node);
+        let index = self.0.index_of(node);
         let indices = index.into_iter().flat_map(|index| [2 * index + 1, 2 * index + 2]);
         indices.filter_map(|index| self.0.as_slice().get(index).copied())
     }
 
     /// Whether the two nodes are parent and child.
-    pub fn joins(&self, one: NodeId, other: NodeId) -> bool {
+    pub fn has_edge(&self, one: NodeId, other: NodeId) -> bool {
         self.parent(one) == Some(other) || self.parent(other) == Some(one)
     }
 
     /// The next node on the path from one member to another; `None` if they are the same or one is
     /// outside the group.
-    pub fn toward(&self, from: NodeId, to: NodeId) -> Option<NodeId> {
-        let (start, mut index) = (self.0.place_of(from)?, self.0.place_of(to)?);
+    pub fn next_hop(&self, from: NodeId, to: NodeId) -> Option<NodeId> {
+        let (start, mut index) = (self.0.index_of(from)?, self.0.index_of(to)?);
         if start == index {
             return None;
         }
@@ -58,7 +58,7 @@ impl Tree {
 
     /// The number of edges between two members; `None` if one is outside the group.
     pub fn distance(&self, one: NodeId, other: NodeId) -> Option<u64> {
-        let (mut one, mut other) = (self.0.place_of(one)?, self.0.place_of(other)?);
+        let (mut one, mut other) = (self.0.index_of(one)?, self.0.index_of(other)?);
         let mut edges = 0;
         // The lower one, which has the larger index, climbs until they meet.
         while one != other {
@@ -72,9 +72,10 @@ impl Tree {
     /// The number of edges between the two members that are furthest apart.
     pub fn diameter(&self) -> u64 {
         let Some(depth) = self.0.len().checked_ilog2() else { return 0 };
-        let lowest_row = 1 << depth;
-        // Whether the lowest row reaches below the root's second child.
-        let reaches_second_subtree = self.0.len() - lowest_row >= lowest_row / 2;
+        let lowest_row_capacity = 1 << depth;
+        // Whether the lowest row reaches below the root's second child. The rows above it contain
+        // `lowest_row_capacity - 1` nodes, and its first half is below the first child.
+        let reaches_second_subtree = self.0.len() - lowest_row_capacity >= lowest_row_capacity / 2;
         match depth {
             0 => 0,
             _ if reaches_second_subtree => 2 * u64::from(depth),
@@ -104,7 +105,7 @@ mod tests {
         assert_eq!(numbers(tree.children(node(2))), [4, 5]);
         assert_eq!(numbers(tree.children(node(3))), [6]);
         assert_eq!(tree.parent(node(6)), Some(node(3)));
-        assert!(tree.joins(node(2), node(5)) && tree.joins(node(5), node(2)) && !tree.joins(node(4), node(5)));
+        assert!(tree.has_edge(node(2), node(5)) && tree.has_edge(node(5), node(2)) && !tree.has_edge(node(4), node(5)));
         assert_eq!(tree.distance(node(4), node(6)), Some(4));
         assert_eq!(tree.distance(node(4), node(5)), Some(2));
         assert_eq!(tree.distance(node(4), node(7)), None);
@@ -125,13 +126,13 @@ mod tests {
             let group = Group::of_size(size);
             let tree = Tree::of(group.clone());
             for (from, to) in group.iter().flat_map(|from| group.iter().map(move |to| (from, to))) {
-                let next = tree.toward(from, to);
+                let next = tree.next_hop(from, to);
                 assert_eq!(next.is_none(), from == to, "from {from} to {to} of {size}");
                 let Some(next) = next else { continue };
-                assert!(tree.joins(from, next), "from {from} to {to} of {size} over {next}");
+                assert!(tree.has_edge(from, next), "from {from} to {to} of {size} over {next}");
                 assert_eq!(tree.distance(next, to).map(|remaining| remaining + 1), tree.distance(from, to));
             }
-            assert_eq!(tree.toward(NodeId::from_index(0), NodeId::from_index(size)), None);
+            assert_eq!(tree.next_hop(NodeId::from_index(0), NodeId::from_index(size)), None);
         }
     }
 

@@ -43,6 +43,7 @@ impl View {
     /// counts.
     pub fn new(epoch: Epoch, members: impl IntoIterator<Item = (NodeId, Stay)>) -> Self {
         let mut listed: Vec<_> = members.into_iter().collect();
+        // `dedup_by_key` keeps the first of several, so the later stay must come first.
         listed.sort_unstable();
         listed.reverse();
         listed.dedup_by_key(|(node, _)| *node);
@@ -63,7 +64,7 @@ impl View {
 
     /// The stay of a node in this view; `None` if it is no member.
     pub fn stay(&self, node: NodeId) -> Option<Stay> {
-        self.stays.get(self.members.place_of(node)?).copied()
+        self.stays.get(self.members.index_of(node)?).copied()
     }
 
     /// The members with their stays, in order.
@@ -89,7 +90,7 @@ impl fmt::Display for View {
     }
 }
 
-/// The serialized form of a view: a list of members with their stays.
+/// The serialized form of a view: its epoch, and a list of members with their stays.
 #[cfg(feature = "serde")]
 #[derive(serde::Serialize, serde::Deserialize)]
 struct SerializedView {

@@ -1,4 +1,4 @@
-//! Pictures: any journal as a space-time diagram, any comparison as a plot.
+//! Pictures: a run as a space-time diagram, a comparison as a plot, a wait-for graph.
 //!
 //! A [`SceneBuilder`] observes a run, live or from its journal, and builds a [`Scene`] of it or of
 //! a [`Window`] of it. A scene is drawn as [`svg`], as text for a [`terminal`] or as a [`mermaid`]

@@ -1,9 +1,10 @@
 //! A scene as a [Mermaid](https://mermaid.js.org) sequence diagram.
 //!
-//! Messages appear in the order of their arrival, because arrows in Mermaid have no slope; a lost
-//! message appears where it was sent. A note over a node describes its step. A node in the critical
-//! section and a leader are drawn as active. A lasting fault is a coloured block, or two notes
-//! where it overlaps another one.
+//! Messages appear in the order of their arrival, because arrows in Mermaid have no slope; a
+//! message that is lost or stays in flight appears where it was sent. A note over a node describes
+//! its step. A node in the critical section and a leader are drawn as active. A lasting fault has a
+//! note at its start and at its end, and is a coloured block unless it outlasts the block around
+//! it.
 //!
 //! All texts from a journal are escaped: every character with a meaning in Mermaid is written as
 //! its code point. By default Mermaid refuses diagrams of more than 50,000 characters. A longer
@@ -22,8 +23,6 @@ pub const MAX_CHARACTERS: usize = 50_000;
 
 /// Returns the scene as the source text of a sequence diagram.
 pub fn draw(scene: &Scene) -> String {
-    match SequenceDiagram::new(scene, Detail::All).write() {
-        (text, 0) => text,
-        _ => SequenceDiagram::new(scene, Detail::WithoutRules).write().0,
-    }
+    let (text, missing_items) = SequenceDiagram::new(scene, Detail::All).write();
+    if missing_items == 0 { text } else { SequenceDiagram::new(scene, Detail::WithoutRules).write().0 }
 }

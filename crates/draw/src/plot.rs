@@ -13,7 +13,7 @@
 //! let plot = Plot::new("Messages an entry")
 //!     .x(Axis::log("nodes").at_points())
 //!     .y(Axis::log("messages"))
-//!     .with(
+//!     .with_series(
 //!         Series::new("ricart-agrawala")
 //!             .points(nodes.map(|n| Point::new(n, 2.0 * (n - 1.0))))
 //!             .formula("2(n−1)", nodes.map(|n| (n, 2.0 * (n - 1.0)))),
@@ -22,9 +22,9 @@
 //! # Ok::<(), quorate_draw::plot::PlotError>(())
 //! ```
 //!
-//! Scales, areas and drawing order come from the plotters crate. It draws on our own SVG canvas,
-//! which writes selectable text, coordinates in tenths of a pixel, tooltips, and the colours of
-//! [`style`](crate::style) for light and dark themes.
+//! Scales, areas and drawing order come from the plotters crate. It draws on an SVG canvas of this
+//! crate, which writes selectable text, coordinates to a tenth of a pixel, tooltips, and the
+//! colours of [`style`](crate::style) for light and dark themes.
 
 mod axis;
 mod canvas;
@@ -57,8 +57,8 @@ pub struct Figure {
     pub plots: Vec<Plot>,
 }
 
-/// Legend texts for the kinds of marks and lines. The legend shows those that occur and whose text
-/// is not empty.
+/// Legend texts for the kinds of marks and lines. The legend shows each kind that occurs and whose
+/// text is not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     pub solid: String,
@@ -98,14 +98,14 @@ pub struct Plot {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     pub name: String,
-    /// Unit; may be empty.
+    /// Unit of the values; may be empty.
     pub unit: String,
     pub scale: Scale,
     pub ticks: Ticks,
     /// Values that the axis includes even if no point has them.
-    pub shown: Vec<f64>,
-    /// Values with names instead of numbers. If there are any, only these have ticks.
-    pub names: Vec<(f64, String)>,
+    pub included_values: Vec<f64>,
+    /// Values with names instead of numbers. If there are any, only these values have ticks.
+    pub value_names: Vec<(f64, String)>,
 }
 
 /// The scale of an axis.
@@ -121,8 +121,9 @@ pub enum Scale {
 /// Where an axis has ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ticks {
+    /// At round numbers.
     Round,
-    /// At all points and values in `shown` if these are few, else at round numbers.
+    /// At all points and `included_values` if these are few, else at round numbers.
     AtPoints,
 }
 
@@ -142,7 +143,7 @@ pub struct Series {
 pub struct Formula {
     /// The formula as text, in the notation of the literature; may be empty.
     pub text: String,
-    /// Its values, from left to right.
+    /// Points of the line, from left to right.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -189,7 +190,7 @@ impl Figure {
     }
 
     #[must_use]
-    pub fn with(mut self, plot: Plot) -> Self {
+    pub fn with_plot(mut self, plot: Plot) -> Self {
         self.plots.push(plot);
         self
     }
@@ -226,7 +227,7 @@ impl Plot {
     }
 
     #[must_use]
-    pub fn with(mut self, series: Series) -> Self {
+    pub fn with_series(mut self, series: Series) -> Self {
         self.series.push(series);
         self
     }
@@ -235,7 +236,7 @@ impl Plot {
     pub fn svg(&self, theme: Theme) -> Result<String, PlotError> {
         let mut plot = self.clone();
         let (title, subtitle) = (std::mem::take(&mut plot.title), std::mem::take(&mut plot.subtitle));
-        Figure::new(title).subtitle(subtitle).with(plot).svg(theme)
+        Figure::new(title).subtitle(subtitle).with_plot(plot).svg(theme)
     }
 }
 
@@ -243,7 +244,14 @@ impl Axis {
     /// Creates an axis with a linear scale.
     pub fn linear(name: impl Into<String>) -> Self {
         let (name, unit) = (name.into(), String::new());
-        Self { name, unit, scale: Scale::Linear, ticks: Ticks::Round, shown: Vec::new(), names: Vec::new() }
+        Self {
+            name,
+            unit,
+            scale: Scale::Linear,
+            ticks: Ticks::Round,
+            included_values: Vec::new(),
+            value_names: Vec::new(),
+        }
     }
 
     /// Creates an axis with a logarithmic scale.
@@ -266,16 +274,16 @@ impl Axis {
 
     /// Makes the axis include this value.
     #[must_use]
-    pub fn showing(mut self, value: f64) -> Self {
-        self.shown.push(value);
+    pub fn including(mut self, value: f64) -> Self {
+        self.included_values.push(value);
         self
     }
 
     /// Shows a name instead of a number at this value.
     #[must_use]
     pub fn naming(mut self, value: f64, name: impl Into<String>) -> Self {
-        self.names.push((value, name.into()));
-        self.showing(value)
+        self.value_names.push((value, name.into()));
+        self.including(value)
     }
 }
 

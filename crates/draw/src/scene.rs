@@ -27,11 +27,14 @@ pub struct Scene {
     pub lanes: Vec<Lane>,
     /// Steps of nodes, in journal order.
     pub steps: Vec<Step>,
-    /// Faults and other changes from outside that affect nodes, in journal order.
+    /// Faults and other changes from outside that affect a node or the whole group, in journal
+    /// order.
     pub marks: Vec<Mark>,
-    /// Messages with at least one end in the picture, in sending order.
+    /// Messages between nodes with lanes that are sent, received or lost in the picture, in the
+    /// order of sending. A message sent before the picture, or a duplicate, has its place in the
+    /// order where it ends.
     pub arrows: Vec<Arrow>,
-    /// Faults of the network, the clocks or the disks that last for some time, by their start.
+    /// Faults of the network or the disks that last for some time, by their start.
     pub bands: Vec<Band>,
     /// Views in which some member acts, in order; empty if the group has no views.
     pub view_spans: Vec<ViewSpan>,
@@ -48,7 +51,7 @@ pub struct Violation {
     pub text: String,
 }
 
-/// What was run, for the title and the legend.
+/// Facts about the run for the title and the legend.
 #[derive(Clone, Debug, Default)]
 pub struct Heading {
     pub algorithm: String,
@@ -56,6 +59,7 @@ pub struct Heading {
     /// More about the run on one line: the seed, the command that found it, or that it was a real
     /// run.
     pub detail: String,
+    /// The family's words for the roles of its nodes.
     pub roles: Vec<(Role, String)>,
     /// The algorithm's rules for the legend: id and text.
     pub rules: Vec<(String, String)>,
@@ -66,24 +70,25 @@ pub struct Heading {
 pub struct Lane {
     pub node: NodeId,
     /// Its roles: consecutive spans without gaps from `Scene::from` to `Scene::to`.
-    pub spans: Vec<Span>,
+    pub spans: Vec<RoleSpan>,
     /// Its leases, if the group has views.
     pub leases: Vec<Lease>,
-    /// When it does not act in its group, if the group has views.
+    /// The time spans in which the node does not act in its group, if the group has views.
     pub inactive_spans: Vec<InactiveSpan>,
-    /// Contents of its hold-back queue whenever that is not empty, by their start.
+    /// Contents of its hold-back queue while that is not empty, in order of time.
     pub queues: Vec<Queue>,
 }
 
 /// A time span in which a node has one role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct RoleSpan {
     pub role: Role,
-    /// Its role without the pause: a paused node may still hold the lock.
-    pub underlying: Role,
-    /// Whether the node still believes that it is chosen although its lease has expired.
-    pub lease_expired: bool,
-    /// Start, with its order, so that events at one instant stay in sequence.
+    /// The role that the node has apart from a pause: a paused node may still hold the lock.
+    pub unpaused_role: Role,
+    /// Whether the node still believes that it is chosen (in the critical section or leader)
+    /// although its lease has expired.
+    pub is_lease_expired: bool,
+    /// Start. Its order keeps events at one instant in sequence.
     pub from: TimePosition,
     pub to: TimePosition,
 }
@@ -110,17 +115,17 @@ pub struct Step {
     /// Rules it applied: id and note.
     pub rules: Vec<(String, String)>,
     pub events: Vec<String>,
-    /// Whether its event reports that the node lost its entry or leadership because the group
-    /// continued without it.
-    pub revoked: bool,
-    /// Descriptions of all effects in order, sends included.
+    /// Whether an event of the step reports that the node lost its entry or leadership because the
+    /// group continued without it.
+    pub is_revoked: bool,
+    /// Descriptions of the effects in order, sends included.
     pub parts: Vec<(TextKind, String)>,
-    pub sends: bool,
+    pub has_sends: bool,
     pub role: Role,
-    /// Its logical clock: one more than the clock of any step that happened before it.
-    pub logical: u64,
+    /// Its Lamport clock: larger than that of every step that happened before it.
+    pub logical_clock: u64,
     /// Its vector clock, one count per node; `None` if the group is too large.
-    pub vector: Option<Vec<u64>>,
+    pub vector_clock: Option<Vec<u64>>,
 }
 
 /// The input that caused a step.
@@ -130,7 +135,7 @@ pub enum Cause {
         is_restart: bool,
     },
     Command,
-    /// A message, with the index of its arrow unless its other end is not shown.
+    /// A message, with the index of its arrow; `None` if its other end is not shown.
     Message(Option<usize>),
     Timer,
     Disk,
@@ -156,7 +161,7 @@ pub enum MarkKind {
     Ended,
     Paused,
     Resumed,
-    /// Any other change, such as one that is not drawn as a band.
+    /// Any other change from outside that is not drawn as a band.
     Changed,
 }
 
@@ -173,8 +178,8 @@ pub struct Arrow {
     pub is_duplicate: bool,
     /// Its body, shortened if it is long.
     pub body: String,
-    /// The view it reports to, if it is a member's report on earlier views.
-    pub report: Option<Epoch>,
+    /// The view for which it is a report, if it is a member's report on earlier views.
+    pub reported_view: Option<Epoch>,
     /// Index of the sender's lane.
     pub from: usize,
     /// Index of the receiver's lane.
@@ -205,13 +210,13 @@ pub enum Head {
     /// Index of the step that receives the message.
     Step(usize),
     Lost {
-        why: Loss,
-        /// When the loss is known: at once if the network lost the message, else when it would have
-        /// arrived.
+        cause: Loss,
+        /// When the loss becomes known: at once if the network loses the message by chance or a cut
+        /// blocks it when it is sent, else when the message would have arrived.
         position: TimePosition,
     },
     /// The message arrives after the window, or never.
-    Open,
+    InFlight,
 }
 
 /// A fault that lasts for some time: a partition, a link fault, a full disk.
@@ -221,20 +226,24 @@ pub struct Band {
     pub is_partition: bool,
     /// Start; before `Scene::from` if the fault began earlier.
     pub from: TimePosition,
+    /// End; `None` if the scene ends earlier.
     pub to: Option<TimePosition>,
 }
 
-/// Counts of what the picture leaves out.
+/// Counts of the items that the picture leaves out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Omitted {
-    pub before: u64,
-    pub after: u64,
+    /// Journal lines before the window.
+    pub lines_before: u64,
+    /// Journal lines after the window.
+    pub lines_after: u64,
     /// Steps in the window without visible effect, such as a tick or a disk confirmation.
-    pub quiet: u64,
-    /// Nodes of a large group to which nothing happens.
-    pub idle: usize,
+    pub quiet_steps: u64,
+    /// Nodes of a large group that do nothing and are hit by no fault.
+    pub idle_nodes: usize,
     /// Lasting faults beyond the limit.
     pub bands: u64,
+    /// Messages to or from nodes that are not shown.
     pub messages: u64,
 }
 
@@ -260,10 +269,10 @@ impl Omitted {
             count => Some(format!("{count} {plural}")),
         };
         let parts = [
-            part(self.before, "earlier journal line", "earlier journal lines"),
-            part(self.after, "later journal line", "later journal lines"),
-            part(self.quiet, "step without visible effect", "steps without visible effect"),
-            part(self.idle as u64, "idle node", "idle nodes"),
+            part(self.lines_before, "earlier journal line", "earlier journal lines"),
+            part(self.lines_after, "later journal line", "later journal lines"),
+            part(self.quiet_steps, "step without visible effect", "steps without visible effect"),
+            part(self.idle_nodes as u64, "idle node", "idle nodes"),
             part(self.messages, "message to or from a hidden node", "messages to or from hidden nodes"),
             part(self.bands, "partition or link fault", "partitions and link faults"),
         ];

@@ -1,10 +1,10 @@
 //! A run as a log for [ShiViz](https://bestchai.bitbucket.io/shiviz), which draws it as an
 //! interactive space-time diagram.
 //!
-//! ShiViz reads the log as it is. The first line is the regular expression with which ShiViz parses
-//! the rest. The second line, an optional expression that separates runs, is empty. To paste a log
-//! instead of opening the file, put its first line into the field for the expression. Every event
-//! takes two lines: the host with its vector clock, then the time and the event.
+//! ShiViz can open the log as a file. The first line is the regular expression with which ShiViz
+//! parses the rest. The second line, an optional expression that separates runs, is empty. To paste
+//! a log instead of opening the file, put its first line into the field for the expression. Every
+//! event takes two lines: the host with its vector clock, then the time and the event.
 //!
 //! ```text
 //! (?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)
@@ -16,16 +16,15 @@
 //! ```
 //!
 //! ShiViz requires that each host numbers its own events 1, 2, 3, and that no clock refers to an
-//! event that is missing. Therefore exactly the events written are counted, whatever else the
-//! journal holds:
+//! event that is missing. Therefore clocks count exactly the events in the log:
 //!
 //! - A step counts unless it has no effect visible outside the node, such as a tick or a disk
 //!   confirmation.
 //! - A crash, a pause, a stop and a resume are events of the node and count like its steps.
 //! - A network event belongs to a host of its own, `world`. A lost message is drawn as an arrow to
 //!   it, as if `world` had received the message.
-//! - In a window, every node counts from the window's start, and earlier events are unknown. What a
-//!   shown node learns through a hidden one still counts.
+//! - In a window, every node counts from the window's start, and earlier events are unknown. If
+//!   a shown node learns of an event through a hidden node, that event still counts.
 //!
 //! The log is written while the run is observed. Memory holds the current step and the clocks of
 //! messages in flight.
@@ -35,11 +34,11 @@ mod pending;
 
 use crate::Window;
 use clocks::VectorClocks;
-use pending::Pending;
+use pending::UnwrittenStep;
 use quorate_core::{NodeId, Time};
 use quorate_journal::moment::{Moment, Observer, WorldEvent};
 use quorate_journal::record::Header;
-use quorate_journal::words::{self, millis};
+use quorate_journal::words::{self, format_millis};
 use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
 
@@ -47,19 +46,20 @@ use std::io::{self, Write};
 pub const PARSER: &str = r"(?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)";
 
 /// A log that is being written.
-pub struct Shiviz<W: Write> {
+pub struct ShivizWriter<W: Write> {
     out: W,
     origin: Time,
     window: Window,
     phase: WindowPhase,
     clocks: VectorClocks,
-    pending: Option<Pending>,
-    events: u64,
+    pending_step: Option<UnwrittenStep>,
+    event_count: u64,
+    /// The text of the current event, or of the log's head, which is not written yet.
     line: String,
     write_error: Option<io::Error>,
 }
 
-/// Position of the run relative to the window, which reaches from its first line to its last.
+/// Position of the current line relative to the window.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WindowPhase {
     Before,
@@ -67,7 +67,7 @@ enum WindowPhase {
     After,
 }
 
-impl<W: Write> Shiviz<W> {
+impl<W: Write> ShivizWriter<W> {
     /// Starts a log of the run with this header, or of a window of it.
     pub fn new(out: W, header: &Header, window: Window) -> Self {
         let mut log = Self {
@@ -76,8 +76,8 @@ impl<W: Write> Shiviz<W> {
             window,
             phase: WindowPhase::Before,
             clocks: VectorClocks::new(header.nodes),
-            pending: None,
-            events: 0,
+            pending_step: None,
+            event_count: 0,
             line: format!("{PARSER}\n\n"),
             write_error: None,
         };
@@ -93,12 +93,12 @@ impl<W: Write> Shiviz<W> {
             Some(error) => Err(error),
             None => {
                 self.out.flush()?;
-                Ok(self.events)
+                Ok(self.event_count)
             }
         }
     }
 
-    /// Writes the current line. After a failure, nothing more is written.
+    /// Writes the text in `line` and clears it. After a failure, nothing more is written.
     fn write_line(&mut self) {
         if self.write_error.is_none()
             && let Err(error) = self.out.write_all(self.line.as_bytes())
@@ -108,11 +108,12 @@ impl<W: Write> Shiviz<W> {
         self.line.clear();
     }
 
+    /// Advances to the next step or event at this time, after completing the current step.
     fn advance(&mut self, time: Time) {
         self.close_step();
         if self.phase == WindowPhase::Before && !self.window.starts_after(time) {
             self.phase = WindowPhase::Within;
-            self.clocks.begin();
+            self.clocks.begin_window();
         }
         if self.phase == WindowPhase::Within && self.window.ends_before(time) {
             self.phase = WindowPhase::After;
@@ -120,13 +121,13 @@ impl<W: Write> Shiviz<W> {
     }
 
     fn close_step(&mut self) {
-        if let Some(step) = self.pending.take().filter(|step| !step.is_quiet()) {
-            self.clocks.step(&step);
+        if let Some(step) = self.pending_step.take().filter(|step| !step.is_quiet()) {
+            self.clocks.count_step(&step);
             self.write_event(Some(step.node), step.time, &step.text);
         }
     }
 
-    /// Whether an event of a node, or of the world if `None`, is written.
+    /// Whether the log shows events of a node now, or of the world if `node` is `None`.
     fn shows(&self, node: Option<NodeId>) -> bool {
         self.phase == WindowPhase::Within && node.is_none_or(|node| self.window.shows_node(node))
     }
@@ -135,49 +136,49 @@ impl<W: Write> Shiviz<W> {
         if !self.shows(node) {
             return;
         }
-        let shown = Time::from_nanos(time.nanos().saturating_sub(self.origin.nanos()));
+        let relative_time = Time::from_nanos(time.nanos().saturating_sub(self.origin.nanos()));
         match node {
             Some(node) => self.clocks.write(node, &self.window, &mut self.line),
             None => self.clocks.write_world(&self.window, &mut self.line),
         }
         // ShiViz trims the end of the log, and must still find an event there.
         let text = if text.trim().is_empty() { "(no text)" } else { text };
-        let _ = writeln!(self.line, "\n{} {text}", millis(shown));
-        self.events += 1;
+        let _ = writeln!(self.line, "\n{} {text}", format_millis(relative_time));
+        self.event_count += 1;
         self.write_line();
     }
 
     fn observe_world_event(&mut self, time: Time, event: &WorldEvent<'_>) {
-        let text = words::world(event);
+        let text = words::describe_world_event(event);
         match event {
             WorldEvent::Crashed { node, .. }
             | WorldEvent::Ended { node }
             | WorldEvent::Paused { node }
             | WorldEvent::Resumed { node } => {
-                if self.clocks.has(*node) {
-                    self.clocks.local_event(*node);
+                if self.clocks.has_node(*node) {
+                    self.clocks.count_local_event(*node);
                     self.write_event(Some(*node), time, &text);
                 }
             }
             WorldEvent::Lost { id, to, .. } => {
-                let seen = self.window.shows_node(id.sender) || self.window.shows_node(*to);
-                if self.phase == WindowPhase::Within && seen {
-                    self.clocks.world_receives(*id);
+                let has_shown_end = self.window.shows_node(id.sender) || self.window.shows_node(*to);
+                if self.phase == WindowPhase::Within && has_shown_end {
+                    self.clocks.count_world_receipt(*id);
                     self.write_event(None, time, &text);
                 } else {
                     self.clocks.drop_message(*id, *to);
                 }
             }
             WorldEvent::Duplicated { id } => {
-                self.clocks.duplicate(*id);
+                self.clocks.duplicate_message(*id);
                 if self.phase == WindowPhase::Within && self.window.shows_node(id.sender) {
-                    self.clocks.world_event();
+                    self.clocks.count_world_event();
                     self.write_event(None, time, &text);
                 }
             }
             WorldEvent::Changed { .. } => {
                 if self.phase == WindowPhase::Within {
-                    self.clocks.world_event();
+                    self.clocks.count_world_event();
                     self.write_event(None, time, &text);
                 }
             }
@@ -185,7 +186,7 @@ impl<W: Write> Shiviz<W> {
     }
 }
 
-impl<W: Write, C: Display, E: Display> Observer<C, E> for Shiviz<W> {
+impl<W: Write, C: Display, E: Display> Observer<C, E> for ShivizWriter<W> {
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         if !matches!(moment, Moment::Effect { .. }) {
             self.advance(moment.time());
@@ -195,12 +196,13 @@ impl<W: Write, C: Display, E: Display> Observer<C, E> for Shiviz<W> {
         }
         match moment {
             Moment::Input { time, node, input, .. } => {
-                let shown = self.shows(Some(*node));
-                self.pending = self.clocks.has(*node).then(|| Pending::new(*time, *node, input, shown));
+                let is_written = self.shows(Some(*node));
+                self.pending_step =
+                    self.clocks.has_node(*node).then(|| UnwrittenStep::new(*time, *node, input, is_written));
             }
             Moment::Effect { effect, .. } => {
-                if let Some(step) = &mut self.pending {
-                    step.add(effect);
+                if let Some(step) = &mut self.pending_step {
+                    step.add_effect(effect);
                 }
             }
             Moment::World { time, event } => self.observe_world_event(*time, event),

@@ -11,7 +11,7 @@ pub enum Theme {
 
 /// Font families of labels.
 pub const SANS: &str = "ui-sans-serif, system-ui, 'Segoe UI', 'Noto Sans', Helvetica, Arial, sans-serif";
-/// Font families of names and figures that are aligned in columns.
+/// Font families of texts that are aligned in columns.
 pub const MONO: &str = "ui-monospace, 'SF Mono', 'Noto Sans Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace";
 
 /// A colour, with one value for light and one for dark backgrounds.
@@ -46,8 +46,8 @@ pub const CHOSEN: Colour = colour("chosen", "#2a9d6a", "#3fb984");
 /// A follower.
 pub const FOLLOW: Colour = colour("follow", "#7aa7d9", "#5682b8");
 
-/// Colours of message kinds and plot series; they can be distinguished with colour-vision
-/// deficiency too.
+/// Colours of message kinds and plot series. They can also be distinguished with a colour-vision
+/// deficiency.
 pub const SERIES: [Colour; 8] = [
     colour("series-1", "#2563b8", "#6ea8fe"),
     colour("series-2", "#c2570c", "#f59e5b"),

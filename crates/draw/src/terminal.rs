@@ -8,8 +8,8 @@
 //!  2.901  ├──────────┼─request─▶●   RA-2 replies to (1, 1) · reply → 1
 //! ```
 //!
-//! No line is wider than the terminal: long texts are cut with `…`. If the nodes do not fit side by
-//! side, the picture becomes a list and says so.
+//! Long texts are cut with `…` at the width of the terminal. If the nodes do not fit side by side,
+//! the picture becomes a list and says so.
 
 mod footer;
 mod layout;
@@ -19,7 +19,7 @@ mod symbols;
 pub(crate) mod text;
 mod words;
 
-use crate::plural::counted;
+use crate::plural::count_with_noun;
 use crate::scene::{Head, Scene};
 use crate::timeline::timeline;
 use layout::Layout;
@@ -27,13 +27,13 @@ use lines::{Line, LineWriter};
 use quorate_journal::role::Role;
 use quorate_journal::words::TextKind;
 use row::TextRow;
-use symbols::label;
-use text::{fit, isolated, width};
+use text::{display_width, fit, isolate_right_to_left};
 
-/// Maximum number of messages in flight at the end that are drawn; more are counted.
-const MAX_OPEN: usize = 12;
-/// A picture with more lines than this repeats the node numbers at its end.
-const LONG_PICTURE_LINES: usize = 36;
+/// Maximum number of messages drawn that are in flight at the end; more are counted.
+const MAX_IN_FLIGHT: usize = 12;
+/// A picture with more items than this, each on a line of its own, repeats the node numbers at its
+/// end.
+const LONG_PICTURE_ITEMS: usize = 36;
 
 /// Layout options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,31 +67,32 @@ pub fn draw(scene: &Scene, options: &Options, paint: Paint<'_>) -> String {
     let items = timeline(scene);
     let layout = Layout::new(scene, &items, options.width);
     let mut page = Page { layout: &layout, paint, text: String::new() };
-    page.heading(scene);
+    page.write_heading(scene);
     let mut lines = LineWriter::new(scene, &layout);
-    if let Some(opening) = lines.opening(items.is_empty()) {
-        page.line(opening);
+    // The faults and views that began before the picture.
+    if let Some(opening_line) = lines.opening_line(items.is_empty()) {
+        page.write_row(opening_line);
     }
     for item in &items {
-        page.line(lines.next(item));
+        page.write_row(lines.item_line(item));
     }
-    let open: Vec<_> = scene.arrows.iter().filter(|arrow| arrow.head == Head::Open).collect();
-    for arrow in open.iter().take(MAX_OPEN) {
-        page.line(lines.in_flight(arrow));
+    let in_flight: Vec<_> = scene.arrows.iter().filter(|arrow| arrow.head == Head::InFlight).collect();
+    for arrow in in_flight.iter().take(MAX_IN_FLIGHT) {
+        page.write_row(lines.in_flight_line(arrow));
     }
-    match open.len().saturating_sub(MAX_OPEN) {
+    match in_flight.len().saturating_sub(MAX_IN_FLIGHT) {
         0 => {}
         1 => page.write_line(TextStyle::Faint, "1 more message is in flight."),
         more => page.write_line(TextStyle::Faint, &format!("{more} more messages are in flight.")),
     }
-    if items.len() > LONG_PICTURE_LINES {
-        page.node_numbers(scene);
+    if items.len() > LONG_PICTURE_ITEMS {
+        page.write_node_numbers(scene);
     }
     footer::write(&mut page, scene);
     page.text
 }
 
-/// Returns the text without colours.
+/// Returns the text without colours: a [`Paint`] for terminals that have none.
 pub fn plain(_style: TextStyle, text: &str) -> String {
     text.to_owned()
 }
@@ -104,19 +105,22 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn heading(&mut self, scene: &Scene) {
+    fn write_heading(&mut self, scene: &Scene) {
         let heading = &scene.heading;
-        let nodes = counted(heading.nodes as u64, "node");
+        let nodes = count_with_noun(heading.nodes as u64, "node");
         let parts = [heading.algorithm.as_str(), &nodes, &heading.detail].into_iter();
         let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
         self.write_line(TextStyle::Heading, &parts.join(" · "));
-        if scene.omitted.before > 0 {
-            self.write_line(TextStyle::Faint, &format!("… {}", counted(scene.omitted.before, "earlier journal line")));
+        if scene.omitted.lines_before > 0 {
+            self.write_line(
+                TextStyle::Faint,
+                &format!("… {}", count_with_noun(scene.omitted.lines_before, "earlier journal line")),
+            );
         }
-        self.node_numbers(scene);
+        self.write_node_numbers(scene);
     }
 
-    fn node_numbers(&mut self, scene: &Scene) {
+    fn write_node_numbers(&mut self, scene: &Scene) {
         let mut row = TextRow::new(self.layout.text_column);
         row.put(self.layout.time_width - "time".len(), TextStyle::Faint, "time");
         // A number that would touch the previous one is left out.
@@ -129,42 +133,43 @@ impl Page<'_> {
                 next_free_column = first + number.len() + 1;
             }
         }
-        self.line(Line { row, texts: Vec::new() });
+        self.write_row(Line { row, texts: Vec::new() });
     }
 
-    fn line(&mut self, line: Line) {
-        let texts = self.fitted_texts(&line.texts);
+    fn write_row(&mut self, line: Line) {
+        let texts = self.join_texts(&line.texts);
         let row = line.row.paint(self.paint, !texts.is_empty());
-        self.end(&(row + &texts));
+        self.end_line(&(row + &texts));
     }
 
-    fn fitted_texts(&self, texts: &[(TextStyle, String)]) -> String {
+    /// Joins the texts of a line, truncated to the width of the page and coloured.
+    fn join_texts(&self, texts: &[(TextStyle, String)]) -> String {
         let mut room = self.layout.text_room();
         let mut line = String::new();
-        for (index, (style, text)) in words::shortened(texts, room).iter().enumerate() {
+        for (index, (style, text)) in words::shorten(texts, room).iter().enumerate() {
             if index > 0 {
-                if room < width(words::SEPARATOR) + 2 {
+                if room < display_width(words::SEPARATOR) + 2 {
                     line.push_str(&(self.paint)(TextStyle::Faint, &fit(" …", room)));
                     break;
                 }
                 line.push_str(&(self.paint)(TextStyle::Faint, words::SEPARATOR));
-                room -= width(words::SEPARATOR);
+                room -= display_width(words::SEPARATOR);
             }
             let text = fit(text, room);
-            line.push_str(&(self.paint)(*style, &isolated(&text)));
-            room -= width(&text);
+            line.push_str(&(self.paint)(*style, &isolate_right_to_left(&text)));
+            room -= display_width(&text);
         }
         line
     }
 
     /// Writes a line of text, truncated to the width of the page.
     fn write_line(&mut self, style: TextStyle, text: &str) {
-        let text = fit(text, self.layout.limit.unwrap_or(usize::MAX));
-        let text = (self.paint)(style, &isolated(&text));
-        self.end(&text);
+        let text = fit(text, self.layout.max_width.unwrap_or(usize::MAX));
+        let text = (self.paint)(style, &isolate_right_to_left(&text));
+        self.end_line(&text);
     }
 
-    fn end(&mut self, line: &str) {
+    fn end_line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
     }

@@ -1,4 +1,4 @@
-//! Text in pictures: an upper bound on its width, which needs no font files, and its escaping for
+//! Text in pictures: an upper bound on its width, computed without font files, and its escaping for
 //! XML.
 
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ pub(crate) fn width_hundredths(text: &str) -> i32 {
 }
 
 /// Widths of the printable ASCII characters, starting at the space, in hundredths of the font size.
-const ASCII: [u8; 95] = [
+const ASCII_WIDTHS: [u8; 95] = [
     32, 41, 46, 84, 64, 96, 78, 28, 40, 40, 50, 84, 32, 37, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 34, 34, 84,
     84, 84, 54, 100, 69, 69, 70, 78, 64, 58, 78, 76, 30, 30, 66, 56, 87, 75, 79, 61, 79, 70, 64, 62, 74, 69, 99, 69,
     62, 69, 40, 34, 40, 84, 50, 50, 62, 64, 55, 64, 62, 36, 64, 64, 28, 28, 58, 28, 98, 64, 62, 64, 64, 42, 53, 40, 64,
@@ -21,7 +21,7 @@ const ASCII: [u8; 95] = [
 /// Returns the width of one character, in hundredths of the font size.
 fn character_width(character: char) -> i32 {
     let index = (character as usize).checked_sub(' ' as usize);
-    match (index.and_then(|index| ASCII.get(index)), character) {
+    match (index.and_then(|index| ASCII_WIDTHS.get(index)), character) {
         (Some(width), _) => i32::from(*width),
         (None, '\u{202f}') => 20,
         (None, '·') => 32,
@@ -59,7 +59,7 @@ impl Display for Escaped<'_> {
 }
 
 /// Returns the first `max_chars` characters of a text, followed by `…` if it is longer.
-pub(crate) fn shortened(text: &str, max_chars: usize) -> Cow<'_, str> {
+pub(crate) fn shorten(text: &str, max_chars: usize) -> Cow<'_, str> {
     match text.char_indices().nth(max_chars) {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
         None => Cow::Borrowed(text),

@@ -1,4 +1,4 @@
-//! The contents of a scene in one total order.
+//! The steps, marks, faults, losses, views and violations of a scene in one total order.
 
 use crate::scene::{Head, Scene, TimePosition, Violation};
 
@@ -22,8 +22,9 @@ pub(crate) struct TimelineItem {
     pub(crate) kind: ItemKind,
 }
 
-/// Returns all items of a scene in order. Steps and marks keep their order numbers; an item without
-/// a number comes before the step or mark whose order it shares.
+/// Returns all items of a scene in order. The order of an item is the number of steps and marks
+/// before it. Steps and marks keep their order; any other item comes before the step or mark with
+/// the same order.
 pub(crate) fn timeline(scene: &Scene) -> Vec<TimelineItem> {
     let steps = (0..)
         .zip(&scene.steps)
@@ -38,7 +39,7 @@ pub(crate) fn timeline(scene: &Scene) -> Vec<TimelineItem> {
         ends.filter_map(|(index, band)| Some(TimelineItem { position: band.to?, kind: ItemKind::BandEnd(index) }));
     let losses = (0..).zip(&scene.arrows).filter_map(|(index, arrow)| match arrow.head {
         Head::Lost { position, .. } => Some(TimelineItem { position, kind: ItemKind::Loss(index) }),
-        Head::Step(_) | Head::Open => None,
+        Head::Step(_) | Head::InFlight => None,
     });
     let view_spans = (0..).zip(&scene.view_spans).filter(|(_, view_span)| view_span.from.time >= scene.from);
     let view_spans =
@@ -51,8 +52,8 @@ pub(crate) fn timeline(scene: &Scene) -> Vec<TimelineItem> {
         violations.chain(view_spans).chain(starts).chain(losses).chain(ends).chain(marks).chain(steps).collect();
     // A stable sort keeps the scene's order between equal keys.
     items.sort_by_key(|item| {
-        let is_numbered = matches!(item.kind, ItemKind::Step(_) | ItemKind::Mark(_));
-        (item.position.order, is_numbered, item.position.time, rank(scene, item.kind))
+        let is_step_or_mark = matches!(item.kind, ItemKind::Step(_) | ItemKind::Mark(_));
+        (item.position.order, is_step_or_mark, item.position.time, order_at_same_position(scene, item.kind))
     });
     items
 }
@@ -63,9 +64,9 @@ fn violation_position(scene: &Scene, violation: &Violation) -> Option<TimePositi
     scene.order_of(violation).map(|order| TimePosition { time: violation.time, order: order + 1 })
 }
 
-/// Returns the rank among items at the same position. A fault that was in force ends before another
-/// begins; one that begins and ends here begins first.
-fn rank(scene: &Scene, kind: ItemKind) -> u8 {
+/// Returns the place of an item among those at the same position. A fault that lasted until here
+/// ends before another begins; one that begins and ends here begins first.
+fn order_at_same_position(scene: &Scene, kind: ItemKind) -> u8 {
     match kind {
         ItemKind::Violation(_) => 0,
         ItemKind::BandEnd(band) if scene.bands.get(band).is_some_and(|band| band.to != Some(band.from)) => 1,

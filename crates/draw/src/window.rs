@@ -1,4 +1,4 @@
-//! The part of a run to show.
+//! The part of a run that a picture shows.
 
 use quorate_core::{NodeId, Time};
 use std::collections::BTreeSet;

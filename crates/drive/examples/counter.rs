@@ -4,9 +4,9 @@
 
 use quorate_core::{Group, NodeId};
 use quorate_drive::Disk;
-use quorate_drive::local::{Address, Mailbox, Running, Start, mailbox, start};
+use quorate_drive::local::{Address, Mailbox, NodeSetup, RunningNode, create_mailbox, start};
 use quorate_replica::{
-    At, Command, Durable, Event, FormatError, Members, Proposal, Replica, Settings, StateMachine, Ticket,
+    Command, Durable, Event, FormatError, LogPosition, Members, Proposal, Replica, Settings, StateMachine, Ticket,
 };
 use quorate_store::{ClusterId, DiskWriter, Owner, RetryDelays, Store, create_founder};
 use std::collections::BTreeMap;
@@ -22,12 +22,12 @@ impl StateMachine for Counter {
     type Query = ();
     type Answer = u64;
 
-    fn apply(&mut self, _at: At, command: &u64) -> u64 {
+    fn apply(&mut self, _at: LogPosition, command: &u64) -> u64 {
         self.0 += command;
         self.0
     }
 
-    fn query(&self, _at: At, _query: &()) -> u64 {
+    fn query(&self, _at: LogPosition, _query: &()) -> u64 {
         self.0
     }
 
@@ -37,7 +37,7 @@ impl StateMachine for Counter {
 
     fn restore(bytes: &[u8]) -> Result<Self, FormatError> {
         let bytes = bytes.try_into();
-        let malformed = |_| FormatError::Malformed { what: "counter", reason: "it is not eight bytes long".into() };
+        let malformed = |_| FormatError::Malformed { name: "counter", reason: "it is not eight bytes long".into() };
         bytes.map(|bytes| Self(u64::from_be_bytes(bytes))).map_err(malformed)
     }
 }
@@ -45,23 +45,26 @@ impl StateMachine for Counter {
 type Node = Replica<Counter>;
 type NodeEvent = (NodeId, Event<Counter>);
 
+/// Maximum number of saves that wait for a node's disk.
+const MAX_QUEUED_SAVES: usize = 1_024;
+
 fn main() -> Result<(), Box<dyn Error>> {
     let group = Group::of_size(3);
     let (sender, receiver) = channel();
-    let mailboxes: BTreeMap<_, _> = group.iter().map(|me| (me, mailbox::<Node>())).collect();
+    let mailboxes: BTreeMap<_, _> = group.iter().map(|me| (me, create_mailbox::<Node>())).collect();
     let addresses: BTreeMap<_, _> = mailboxes.iter().map(|(me, (address, _))| (*me, address.clone())).collect();
     let settings = Settings::new(Members::voters(&group));
     let mut nodes = Vec::new();
     for (me, mailbox) in mailboxes {
-        nodes.push(start_one(me, mailbox, addresses.clone(), settings.clone(), sender.clone())?);
+        nodes.push(start_node(me, mailbox, addresses.clone(), settings.clone(), sender.clone())?);
     }
 
-    let leader = wait(&receiver, |(node, event)| matches!(event, Event::Leads { .. }).then_some(*node))?;
+    let leader = wait_for(&receiver, |(node, event)| matches!(event, Event::Leads { .. }).then_some(*node))?;
     println!("{leader} leads");
     for number in 1..=3 {
         let proposal = Proposal { ticket: Ticket(number), command: 1 };
-        addresses[&leader].command(vec![Command::Propose(vec![proposal])]);
-        let count = wait(&receiver, |(_, event)| match event {
+        addresses[&leader].send_commands(vec![Command::Propose(vec![proposal])]);
+        let count = wait_for(&receiver, |(_, event)| match event {
             Event::Answered { ticket, answer, .. } if ticket.0 == number => Some(*answer),
             _ => None,
         })?;
@@ -74,13 +77,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Opens the node's folder, creating it the first time, and starts the node with its durable state.
-fn start_one(
+fn start_node(
     me: NodeId,
     (address, mailbox): (Address<Node>, Mailbox<Node>),
     peers: BTreeMap<NodeId, Address<Node>>,
     settings: Settings,
     sender: Sender<NodeEvent>,
-) -> Result<Running<Node>, Box<dyn Error>> {
+) -> Result<RunningNode<Node>, Box<dyn Error>> {
     let folder = std::env::temp_dir().join(format!("quorate-counter-{me}"));
     // A real cluster chooses this number once at random and stores it.
     let owner = Owner { cluster: ClusterId(42), node: me };
@@ -88,8 +91,8 @@ fn start_one(
         create_founder::<Durable>(&folder, owner)?;
     }
     let (store, durable, recovery) = Store::<Durable>::open(&folder, owner, quorate_store::Settings::default())?;
-    let disk_writer = DiskWriter::start(store, 1_024, RetryDelays::default(), address.reporter())?;
-    let setup = Start { me, durable, incarnation: recovery.incarnation, disk: Disk::Writer(disk_writer), peers };
+    let disk_writer = DiskWriter::start(store, MAX_QUEUED_SAVES, RetryDelays::default(), address.reporter())?;
+    let setup = NodeSetup { me, durable, incarnation: recovery.incarnation, disk: Disk::Writer(disk_writer), peers };
     let on_events = move |events: Vec<Event<Counter>>| {
         events.into_iter().for_each(|event| {
             // The receiver is gone once the program ends.
@@ -100,7 +103,7 @@ fn start_one(
 }
 
 /// Waits for an event for which `select` returns a value, and returns that value.
-fn wait<T>(receiver: &Receiver<NodeEvent>, select: impl Fn(&NodeEvent) -> Option<T>) -> Result<T, Box<dyn Error>> {
+fn wait_for<T>(receiver: &Receiver<NodeEvent>, select: impl Fn(&NodeEvent) -> Option<T>) -> Result<T, Box<dyn Error>> {
     loop {
         if let Some(value) = select(&receiver.recv_timeout(Duration::from_secs(30))?) {
             return Ok(value);

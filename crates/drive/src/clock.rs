@@ -1,4 +1,4 @@
-//! The clock of a real node: monotonic, and running while the machine is suspended.
+//! The clock of a real node: monotonic, and on Linux running while the machine is suspended.
 
 use quorate_core::Time;
 use rustix::time::{ClockId, clock_gettime};
@@ -6,56 +6,57 @@ use std::fs;
 
 /// A node's clock. Processes of one machine that use the same origin read the same time.
 ///
-/// It counts the time since the machine was booted, including suspension: a lease also expires
-/// while the machine is suspended.
+/// On Linux it also advances while the machine is suspended, so a lease expires during a suspension
+/// too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
-    /// When the clock shows zero, in nanoseconds since the boot.
-    origin: i64,
+    /// When the clock shows zero, in nanoseconds since the machine was booted.
+    origin_nanos: i64,
 }
 
 impl Clock {
-    /// Creates a clock that shows zero this many nanoseconds after the boot.
+    /// Creates a clock that shows zero this many nanoseconds after the boot. Processes share a
+    /// clock by [`origin_nanos`](Self::origin_nanos).
     pub const fn with_origin(nanos: i64) -> Self {
-        Self { origin: nanos }
+        Self { origin_nanos: nanos }
     }
 
     /// Creates a clock that shows zero now.
     pub fn start() -> Self {
-        Self { origin: nanos_since_boot() }
+        Self { origin_nanos: nanos_since_boot() }
     }
 
     /// Returns when this clock shows zero, in nanoseconds since the boot.
-    pub const fn origin(self) -> i64 {
-        self.origin
+    pub const fn origin_nanos(self) -> i64 {
+        self.origin_nanos
     }
 
     /// Returns the current time.
     pub fn now(self) -> Time {
-        Time::from_nanos(nanos_since_boot().saturating_sub(self.origin))
+        Time::from_nanos(nanos_since_boot().saturating_sub(self.origin_nanos))
     }
 
     /// Returns the machine's wall clock minus this clock, in nanoseconds. It relates the clocks of
     /// several machines, as precisely as their wall clocks agree.
-    pub fn offset(self) -> i64 {
+    pub fn wall_clock_offset_nanos(self) -> i64 {
         read_nanos(ClockId::Realtime).saturating_sub(self.now().nanos())
     }
 }
 
-/// Returns an identifier of the machine's current boot: the clocks of processes with the same one
-/// are comparable. Empty if the system has none.
+/// Returns an identifier of the machine's current boot, which is empty if the system has none. The
+/// clocks of processes with the same identifier are comparable.
 pub fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 
 /// The clock that continues during suspension on Linux; the monotonic clock on other systems.
 #[cfg(target_os = "linux")]
-const STEADY: ClockId = ClockId::Boottime;
+const STEADY_CLOCK: ClockId = ClockId::Boottime;
 #[cfg(not(target_os = "linux"))]
-const STEADY: ClockId = ClockId::Monotonic;
+const STEADY_CLOCK: ClockId = ClockId::Monotonic;
 
 fn nanos_since_boot() -> i64 {
-    read_nanos(STEADY)
+    read_nanos(STEADY_CLOCK)
 }
 
 fn read_nanos(clock: ClockId) -> i64 {
@@ -72,7 +73,7 @@ mod tests {
     fn clocks_with_the_same_origin_show_the_same_time() {
         let clock = Clock::start();
         let first = clock.now();
-        let second = Clock::with_origin(clock.origin()).now();
+        let second = Clock::with_origin(clock.origin_nanos()).now();
         let third = clock.now();
         assert!(Time::ZERO <= first && first <= second && second <= third);
     }

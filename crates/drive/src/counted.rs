@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// A node's durable state with the number of writes applied to it.
 ///
-/// A restarted node reads from it how many writes of all its incarnations survived. Merging the
-/// journals of several incarnations needs this number.
+/// When a node restarts, the number tells how many writes of all its incarnations survived. The
+/// merging of the journals of several incarnations needs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Counted<D> {
     count: u64,
@@ -14,8 +14,8 @@ pub struct Counted<D> {
 }
 
 impl<D> Counted<D> {
-    /// Number of writes by all incarnations since the disk was new or lost.
-    pub fn count(&self) -> u64 {
+    /// Returns the number of writes by all incarnations since the disk was new or lost.
+    pub fn write_count(&self) -> u64 {
         self.count
     }
 
@@ -77,12 +77,13 @@ mod tests {
         for write in [5, -5, 0] {
             disk.apply(write);
         }
-        assert_eq!((disk.count(), disk.inner(), Counted::<Sum>::VERSION), (3, &Sum(100), 7));
-        let lost = Counted::<Sum>::wiped();
-        assert_eq!((lost.count(), lost.into_inner()), (0, Sum(-1)));
+        assert_eq!((disk.write_count(), disk.inner(), Counted::<Sum>::VERSION), (3, &Sum(100), 7));
+        let wiped = Counted::<Sum>::wiped();
+        assert_eq!((wiped.write_count(), wiped.into_inner()), (0, Sum(-1)));
     }
 
-    /// The count is correct across restarts, checkpoints and a lost disk.
+    /// The count is correct across restarts, checkpoints and a lost disk. Each restart adds three
+    /// writes, with the sum 6.
     #[test]
     fn the_count_survives_with_the_writes() {
         let temporary = tempfile::tempdir().unwrap();
@@ -92,7 +93,7 @@ mod tests {
         create_founder::<Counted<Sum>>(&temporary.path().join("founder"), owner).unwrap();
         for restart in 0..4 {
             let (mut store, disk, _) = open("founder");
-            assert_eq!((disk.count(), disk.inner()), (3 * restart, &Sum(100 + 6 * restart as i64)));
+            assert_eq!((disk.write_count(), disk.inner()), (3 * restart, &Sum(100 + 6 * restart as i64)));
             store.append(&[1, 2]).unwrap();
             if restart % 2 == 0 {
                 store.checkpoint().unwrap();

@@ -1,7 +1,7 @@
 //! The engine: one node with its clock, timers, disk and journal, but without a network.
 
 use crate::clock::Clock;
-use crate::record::Record;
+use crate::record::Recorder;
 use crate::save_queue::{Disk, SaveQueue};
 use crate::timers::Timers;
 use quorate_core::{
@@ -15,9 +15,10 @@ use serde::Serialize;
 use std::io;
 
 /// Receives a node's messages and events. They must not leave the process before
-/// [`Engine::settle`] has returned.
+/// [`Engine::settle`] has succeeded.
 pub trait Outlet<P: Protocol> {
-    /// Sends a message to one node. `number` counts the transmissions of this incarnation.
+    /// Sends a message to one node. `number` is its number among all transmissions of this
+    /// incarnation.
     fn send(&mut self, to: NodeId, number: u64, message: P::Message);
     /// Sends a message to every member but the node itself. The transmissions have consecutive
     /// numbers, starting with `first`.
@@ -28,7 +29,7 @@ pub trait Outlet<P: Protocol> {
 
 /// Identifies a received message: the sender, its incarnation, and the number of the transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sender {
+pub struct MessageOrigin {
     pub node: NodeId,
     pub incarnation: Incarnation,
     pub number: u64,
@@ -38,7 +39,7 @@ pub struct Sender {
 #[derive(Debug)]
 pub enum Failure {
     /// The disk failed, so the node can no longer keep its promises. `None` if the thread that
-    /// writes has died.
+    /// writes to it has died.
     Disk(Option<StoreError>),
     /// The journal could not be written.
     Journal(io::Error),
@@ -50,28 +51,28 @@ pub struct StartState<D> {
     pub durable: D,
     /// Must be different for every start of the node.
     pub incarnation: Incarnation,
-    /// Whether its disk was lost since the previous incarnation.
-    pub is_blank: bool,
+    /// Whether the node's disk was lost since the previous incarnation.
+    pub is_disk_blank: bool,
 }
 
-/// The parts of an engine.
-pub struct Parts<D: Durable, O> {
+/// The parts from which an engine is made.
+pub struct EngineParts<D: Durable, O> {
     pub me: NodeId,
     pub clock: Clock,
     /// Seed of the random lengths of timers.
     pub seed: u64,
     pub disk: Disk<D>,
-    pub record: O,
+    pub recorder: O,
 }
 
 /// One node with its clock, timers, disk and journal, but without a network. `D` is the state on
-/// its disk, which accepts the node's writes; `O` is the recorder of the run.
+/// its disk, which accepts the node's writes; `O` records the run.
 pub struct Engine<P: Protocol, D: Durable, O> {
     node: P,
     host: Host<P, D, O>,
 }
 
-/// Everything but the node itself, so that a step of the node can use it.
+/// Everything but the node itself, so that it can be borrowed while the node steps.
 struct Host<P: Protocol, D: Durable, O> {
     me: NodeId,
     clock: Clock,
@@ -80,11 +81,11 @@ struct Host<P: Protocol, D: Durable, O> {
     /// Withholds messages and events until the saves before them are durable.
     barrier: Barrier<P>,
     save_queue: SaveQueue<P, D>,
-    /// Number of saves that the node knows to be durable.
+    /// Number of saves of which the node knows that they are durable.
     durable_saves: u64,
     /// Number of transmissions of this incarnation.
     transmissions: u64,
-    record: O,
+    recorder: O,
     failure: Option<Failure>,
 }
 
@@ -93,11 +94,11 @@ where
     P: Recordable,
     WriteOf<P>: Serialize + Send + 'static,
     D: Storable<Write = WriteOf<P>> + Send + 'static,
-    O: Record<P::Command, P::Event>,
+    O: Recorder<P::Command, P::Event>,
 {
     /// Creates the engine of a node that has not started.
-    pub fn new(node: P, parts: Parts<D, O>) -> Self {
-        let Parts { me, clock, seed, disk, record } = parts;
+    pub fn new(node: P, parts: EngineParts<D, O>) -> Self {
+        let EngineParts { me, clock, seed, disk, recorder } = parts;
         let host = Host {
             me,
             clock,
@@ -107,7 +108,7 @@ where
             save_queue: SaveQueue::new(disk),
             durable_saves: 0,
             transmissions: 0,
-            record,
+            recorder,
             failure: None,
         };
         Self { node, host }
@@ -119,56 +120,57 @@ where
     }
 
     /// Returns the recorder of the run.
-    pub fn record_mut(&mut self) -> &mut O {
-        &mut self.host.record
+    pub fn recorder_mut(&mut self) -> &mut O {
+        &mut self.host.recorder
     }
 
-    /// Reads the clock. All inputs until the next call happen at this time.
-    pub fn wake(&mut self) -> Time {
+    /// Reads the clock and returns its time. All inputs until the next call happen at this time.
+    pub fn read_clock(&mut self) -> Time {
         self.host.now = self.host.clock.now();
         self.host.now
     }
 
     /// Starts the node.
     pub fn start(&mut self, state: StartState<P::Durable>, out: &mut impl Outlet<P>) {
-        let StartState { durable, incarnation, is_blank } = state;
-        let observed = ObservedInput::Start { incarnation, blank: is_blank };
+        let StartState { durable, incarnation, is_disk_blank } = state;
+        let observed = ObservedInput::Start { incarnation, is_disk_blank };
         self.record_and_step(observed, Input::Start { durable, incarnation }, out);
     }
 
     /// Gives the node a command of its client.
-    pub fn command(&mut self, command: P::Command, out: &mut impl Outlet<P>) {
+    pub fn handle_command(&mut self, command: P::Command, out: &mut impl Outlet<P>) {
         let moment = Moment::Input {
             time: self.host.now,
             now: self.host.now,
             node: self.host.me,
             input: ObservedInput::Command(&command),
         };
-        self.host.record.observe(&moment);
+        self.host.recorder.observe(&moment);
         self.step(Input::Command(command), out);
     }
 
     /// Gives the node a received message.
-    pub fn message(&mut self, sender: Sender, message: P::Message, out: &mut impl Outlet<P>) {
-        let Sender { node: from, incarnation, number } = sender;
+    pub fn handle_message(&mut self, origin: MessageOrigin, message: P::Message, out: &mut impl Outlet<P>) {
+        let MessageOrigin { node: from, incarnation, number } = origin;
         let id = MessageId { sender: from, number };
-        let observed = ObservedInput::Message { id, kind: message.kind(), wrapped: message.is_wrapped(), incarnation };
+        let observed =
+            ObservedInput::Message { id, kind: message.kind(), is_wrapped: message.is_wrapped(), incarnation };
         self.record_and_step(observed, Input::Message { from, message }, out);
     }
 
     /// Gives the node a new view of its group.
-    pub fn view(&mut self, view: View, out: &mut impl Outlet<P>) {
+    pub fn handle_view(&mut self, view: View, out: &mut impl Outlet<P>) {
         let recorded = view.clone();
         self.record_and_step(ObservedInput::View(&recorded), Input::View(view), out);
     }
 
     /// Gives the node a lease: it may act in its view until its clock shows this time.
-    pub fn lease(&mut self, until: Time, out: &mut impl Outlet<P>) {
+    pub fn handle_lease(&mut self, until: Time, out: &mut impl Outlet<P>) {
         self.record_and_step(ObservedInput::Lease(until), Input::Lease(until), out);
     }
 
-    /// Notifies the node that the failure detector suspects another node, or trusts it again.
-    pub fn suspect(&mut self, node: NodeId, is_suspect: bool, out: &mut impl Outlet<P>) {
+    /// Notifies the node that a failure detector suspects another node, or trusts it again.
+    pub fn handle_suspicion(&mut self, node: NodeId, is_suspect: bool, out: &mut impl Outlet<P>) {
         if is_suspect {
             self.record_and_step(ObservedInput::Suspect(node), Input::Suspect(node), out);
         } else {
@@ -178,9 +180,9 @@ where
 
     /// Gives the node a report of its disk. If the disk failed, the next [`settle`](Self::settle)
     /// returns the failure.
-    pub fn disk(&mut self, report: Report, out: &mut impl Outlet<P>) {
+    pub fn handle_disk_report(&mut self, report: Report, out: &mut impl Outlet<P>) {
         match report {
-            Report::Saved { count, .. } => self.saved(count, out),
+            Report::Saved { count, .. } => self.handle_saved(count, out),
             Report::Full(_) => self.record_and_step(ObservedInput::DiskFull, Input::DiskFull, out),
             Report::Free => self.record_and_step(ObservedInput::DiskFree, Input::DiskFree, out),
             Report::Failed(error) => self.host.failure = Some(Failure::Disk(Some(error))),
@@ -188,56 +190,56 @@ where
     }
 
     /// Fires all expired timers, the earliest first.
-    pub fn fire(&mut self, out: &mut impl Outlet<P>) {
-        while let Some(timer) = self.host.timers.fire(self.host.now) {
+    pub fn fire_timers(&mut self, out: &mut impl Outlet<P>) {
+        while let Some(timer) = self.host.timers.take_expired(self.host.now) {
             let recorded = timer.clone();
             self.record_and_step(ObservedInput::Timer(&recorded), Input::Timer(timer), out);
         }
     }
 
     /// Returns when the next timer fires, if any is set.
-    pub fn next_timer(&self) -> Option<Time> {
-        self.host.timers.next()
+    pub fn next_timer_expiry(&self) -> Option<Time> {
+        self.host.timers.next_expiry()
     }
 
     /// Ends a turn: writes the journal, then submits the saves to the disk. Without a disk, all
-    /// saves count as durable now. If this fails, the node must stop, and no message or event of
-    /// the turn may leave the process.
+    /// saves count as durable now, which the node handles first. If this fails, the node must stop,
+    /// and no message or event of the turn may leave the process.
     pub fn settle(&mut self, out: &mut impl Outlet<P>) -> Result<(), Failure> {
-        // In response to a completed save, the node may request further ones.
+        // In response to completed saves, the node may request further ones.
         while matches!(self.host.save_queue.disk, Disk::None)
             && self.host.durable_saves < self.host.barrier.saves_requested()
         {
-            self.saved(self.host.barrier.saves_requested(), out);
+            self.handle_saved(self.host.barrier.saves_requested(), out);
         }
         if let Some(failure) = self.host.failure.take() {
             return Err(failure);
         }
-        self.host.record.flush().map_err(Failure::Journal)?;
+        self.host.recorder.flush().map_err(Failure::Journal)?;
         self.host.save_queue.submit().map_err(|_| Failure::Disk(None))
     }
 
-    /// Submits the saves that the disk's queue has space for and waits until they are durable, or until the
-    /// disk's thread gives up because the disk is full or failed. Returns the number of saves that
-    /// were not submitted.
+    /// Submits the saves that the disk's queue has space for and waits until they are durable, or
+    /// until the disk's thread gives up because the disk is full or failed. Returns the number of
+    /// saves that were not submitted.
     pub fn close_disk(&mut self) -> usize {
         self.host.save_queue.close()
     }
 
-    /// Records that the node shuts down cleanly. No calls may follow.
-    pub fn end(&mut self) -> Result<(), Failure> {
+    /// Records that the node shuts down cleanly. No other method may be called afterwards.
+    pub fn record_end(&mut self) -> Result<(), Failure> {
         let (time, node) = (self.host.now, self.host.me);
-        self.host.record.observe(&Moment::World { time, event: WorldEvent::Ended { node } });
-        self.host.record.flush().map_err(Failure::Journal)
+        self.host.recorder.observe(&Moment::World { time, event: WorldEvent::Ended { node } });
+        self.host.recorder.flush().map_err(Failure::Journal)
     }
 
-    /// Handles that the first `count` saves are durable: releases the effects that waited for them, and
-    /// steps the node.
-    fn saved(&mut self, count: u64, out: &mut impl Outlet<P>) {
+    /// Handles that the first `count` saves are durable: carries out the effects that waited for
+    /// them, and steps the node.
+    fn handle_saved(&mut self, count: u64, out: &mut impl Outlet<P>) {
         let (time, node) = (self.host.now, self.host.me);
-        self.host.record.observe(&Moment::Input { time, now: time, node, input: ObservedInput::Saved(count) });
+        self.host.recorder.observe(&Moment::Input { time, now: time, node, input: ObservedInput::Saved(count) });
         self.host.durable_saves = count;
-        self.host.barrier.durable(count);
+        self.host.barrier.mark_durable(count);
         while let Some(effect) = self.host.barrier.release() {
             self.host.carry_out(effect, out);
         }
@@ -246,7 +248,7 @@ where
 
     fn record_and_step(&mut self, observed: ObservedInput<'_, P::Command>, input: Input<P>, out: &mut impl Outlet<P>) {
         let (time, node) = (self.host.now, self.host.me);
-        self.host.record.observe(&Moment::Input { time, now: time, node, input: observed });
+        self.host.recorder.observe(&Moment::Input { time, now: time, node, input: observed });
         self.step(input, out);
     }
 
@@ -262,14 +264,14 @@ where
     P: Recordable,
     WriteOf<P>: Serialize + Send + 'static,
     D: Storable<Write = WriteOf<P>> + Send + 'static,
-    O: Record<P::Command, P::Event>,
+    O: Recorder<P::Command, P::Event>,
 {
     fn carry_out(&mut self, effect: Effect<P>, out: &mut impl Outlet<P>) {
         match effect {
             Effect::Send { to, message, order: _ } => {
-                let first = self.reserve_numbers(1);
-                self.observe(ObservedEffect::Send { to, sent: self.describe_sent(first, &message) });
-                out.send(to, first, message);
+                let number = self.reserve_numbers(1);
+                self.observe(ObservedEffect::Send { to, sent: self.describe_sent(number, &message) });
+                out.send(to, number, message);
             }
             Effect::Multicast { to, message, order: _ } => {
                 let others = to.len() - usize::from(to.contains(self.me));
@@ -280,7 +282,7 @@ where
             Effect::Save(write) => {
                 self.observe(ObservedEffect::Save(&write));
                 // The barrier has already counted this save, so its count is the save's number.
-                self.save_queue.save(self.barrier.saves_requested(), write);
+                self.save_queue.enqueue(self.barrier.saves_requested(), write);
             }
             Effect::SetTimer { timer, span } => {
                 self.observe(ObservedEffect::SetTimer { timer: &timer, span });
@@ -306,11 +308,11 @@ where
     }
 
     fn describe_sent<'m>(&self, number: u64, message: &'m P::Message) -> Sent<'m> {
-        Sent::new(MessageId { sender: self.me, number }, message, self.record.reads_sizes())
+        Sent::new(MessageId { sender: self.me, number }, message, self.recorder.reads_sizes())
     }
 
     fn observe(&mut self, effect: ObservedEffect<'_, P::Event>) {
-        self.record.observe(&Moment::Effect { time: self.now, node: self.me, effect });
+        self.recorder.observe(&Moment::Effect { time: self.now, node: self.me, effect });
     }
 }
 
@@ -325,7 +327,7 @@ where
     P: Recordable,
     WriteOf<P>: Serialize + Send + 'static,
     D: Storable<Write = WriteOf<P>> + Send + 'static,
-    O: Record<P::Command, P::Event>,
+    O: Recorder<P::Command, P::Event>,
     U: Outlet<P>,
 {
     fn effect(&mut self, effect: Effect<P>) {
@@ -337,7 +339,7 @@ where
     fn note(&mut self, note: Note<'_>) {
         self.host.observe(match note {
             Note::Rule { rule, text } => ObservedEffect::Rule { rule, text },
-            Note::Delivered { from, parcel } => ObservedEffect::Delivered { from, parcel },
+            Note::Delivered { from, payload } => ObservedEffect::Delivered { from, payload_id: payload },
             Note::Membership(note) => ObservedEffect::Membership(note),
             Note::HoldBack { count, names } => ObservedEffect::HoldBack { count, names },
         });

@@ -1,6 +1,6 @@
 //! The live journal: the record of one incarnation of a node, in the simulator's format.
 
-use crate::record::Record;
+use crate::record::Recorder;
 use quorate_journal::moment::{Moment, Observer, WorldEvent};
 use quorate_journal::record::{Header, Lines};
 use serde::Serialize;
@@ -18,7 +18,7 @@ pub struct LiveJournal {
 }
 
 impl LiveJournal {
-    /// Starts a journal with its header.
+    /// Creates the journal, whose first line is this header.
     pub fn new(file: File, header: &Header) -> Self {
         Self { lines: Lines::new(header), file }
     }
@@ -31,15 +31,15 @@ impl<C: Serialize, E: Serialize> Observer<C, E> for LiveJournal {
 
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         self.lines.observe(moment);
-        // A node that shuts down takes no more steps. The journal of a killed node has no end mark.
+        // Only the journal of a node that shuts down cleanly has an end mark.
         if let Moment::World { event: WorldEvent::Ended { .. }, .. } = moment {
             self.lines.end(None);
         }
     }
 }
 
-impl<C: Serialize, E: Serialize> Record<C, E> for LiveJournal {
+impl<C: Serialize, E: Serialize> Recorder<C, E> for LiveJournal {
     fn flush(&mut self) -> io::Result<()> {
-        self.lines.pour(&mut self.file)
+        self.lines.flush_to(&mut self.file)
     }
 }

@@ -5,9 +5,9 @@
 //! for messages and events of the node: [`local`] passes messages through memory, `net` over TCP.
 //! One turn of a driver is
 //!
-//! 1. [`Engine::wake`], then all inputs that have arrived: commands, messages, reports of the disk,
-//!    timers that are due;
-//! 2. [`Engine::settle`]: writes the journal, then submits the saves to the disk;
+//! 1. [`Engine::read_clock`], then all inputs that have arrived: commands, messages, reports of the
+//!    disk, expired timers;
+//! 2. [`Engine::settle`], which writes the journal and then submits the saves to the disk;
 //! 3. only then may the messages and events of the turn leave the process.
 
 mod clock;
@@ -21,9 +21,9 @@ mod timers;
 
 pub use clock::{Clock, boot_id};
 pub use counted::Counted;
-pub use engine::{Engine, Failure, Outlet, Parts, Sender, StartState};
+pub use engine::{Engine, EngineParts, Failure, MessageOrigin, Outlet, StartState};
 pub use journal::LiveJournal;
-pub use record::Record;
+pub use record::Recorder;
 pub use save_queue::Disk;
 
 #[cfg(doctest)]

@@ -1,17 +1,17 @@
-//! Observers that record a run durably.
+//! Observers whose record of a run survives the end of the process.
 
 use quorate_journal::moment::Observer;
 use std::io;
 
-/// An observer whose record must survive the end of the process before other processes see the
-/// recorded effects.
-pub trait Record<C, E>: Observer<C, E> {
-    /// Writes all observed moments to the operating system.
+/// An observer that records a run. The engine flushes it before other processes can see the
+/// recorded effects, so the record covers them even if the process is killed.
+pub trait Recorder<C, E>: Observer<C, E> {
+    /// Passes the record of all observed moments to the operating system.
     fn flush(&mut self) -> io::Result<()>;
 }
 
 /// Records nothing.
-impl<C, E> Record<C, E> for () {
+impl<C, E> Recorder<C, E> for () {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! A node's disk, and the saves that wait for it.
 
 use quorate_core::{Protocol, WriteOf};
-use quorate_store::{DiskWriter, NotSaved, Storable, Ticket};
+use quorate_store::{DiskWriter, NotSaved, SaveId, Storable};
 use std::collections::VecDeque;
 
 /// The destination of a node's saves.
@@ -16,7 +16,7 @@ pub enum Disk<D: quorate_core::Durable> {
 /// because it must send heartbeats.
 pub(crate) struct SaveQueue<P: Protocol, D: quorate_core::Durable> {
     pub(crate) disk: Disk<D>,
-    waiting: VecDeque<(Ticket, WriteOf<P>)>,
+    waiting: VecDeque<(SaveId, WriteOf<P>)>,
 }
 
 impl<P, D> SaveQueue<P, D>
@@ -29,10 +29,11 @@ where
         Self { disk, waiting: VecDeque::new() }
     }
 
-    /// Queues a save with its number until [`submit`](Self::submit). Does nothing without a disk.
-    pub(crate) fn save(&mut self, number: u64, write: WriteOf<P>) {
+    /// Queues a save until [`submit`](Self::submit). `number` counts the saves of this incarnation
+    /// and becomes the save's id. Does nothing without a disk.
+    pub(crate) fn enqueue(&mut self, number: u64, write: WriteOf<P>) {
         if let Disk::Writer(_) = &self.disk {
-            self.waiting.push_back((Ticket(number), write));
+            self.waiting.push_back((SaveId(number), write));
         }
     }
 
@@ -40,11 +41,11 @@ where
     /// disk's thread has ended.
     pub(crate) fn submit(&mut self) -> Result<(), DiskEnded> {
         let Disk::Writer(disk_writer) = &self.disk else { return Ok(()) };
-        while let Some((ticket, write)) = self.waiting.pop_front() {
-            match disk_writer.try_save(ticket, write) {
+        while let Some((id, write)) = self.waiting.pop_front() {
+            match disk_writer.try_save(id, write) {
                 Ok(()) => {}
                 Err(NotSaved::QueueFull(write)) => {
-                    self.waiting.push_front((ticket, write));
+                    self.waiting.push_front((id, write));
                     break;
                 }
                 Err(NotSaved::Ended(_)) => return Err(DiskEnded),
@@ -59,6 +60,7 @@ where
     pub(crate) fn close(&mut self) -> usize {
         // If the disk's thread has ended, it has already reported why.
         let _ = self.submit();
+        // Dropping the writer waits for its thread.
         self.disk = Disk::None;
         self.waiting.len()
     }

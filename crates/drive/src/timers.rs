@@ -13,10 +13,11 @@ impl<T: Eq> Timers<T> {
         Self { pending: Vec::new(), random_state: seed }
     }
 
-    /// Sets a timer; replaces an equal one that is already set.
+    /// Sets a timer to expire after a random delay in this span; replaces an equal timer that is
+    /// already set.
     pub(crate) fn set(&mut self, now: Time, timer: T, span: Span) {
         self.cancel(&timer);
-        let delay = self.draw(span);
+        let delay = self.draw_delay(span);
         self.pending.push((now + delay, timer));
     }
 
@@ -26,21 +27,20 @@ impl<T: Eq> Timers<T> {
         index.map(|index| self.pending.swap_remove(index)).is_some()
     }
 
-    /// Returns when the next timer fires.
-    pub(crate) fn next(&self) -> Option<Time> {
+    /// Returns when the next timer expires; `None` if no timer is set.
+    pub(crate) fn next_expiry(&self) -> Option<Time> {
         self.pending.iter().map(|(time, _)| *time).min()
     }
 
     /// Removes and returns the earliest timer whose time is not after `now`, if any.
-    pub(crate) fn fire(&mut self, now: Time) -> Option<T> {
+    pub(crate) fn take_expired(&mut self, now: Time) -> Option<T> {
         let expired = self.pending.iter().enumerate().filter(|(_, (time, _))| *time <= now);
         let (index, _) = expired.min_by_key(|(_, (time, _))| *time)?;
         Some(self.pending.swap_remove(index).1)
     }
 
-    /// Returns a random duration in the span, by SplitMix64. Its statistical quality does not
-    /// matter.
-    fn draw(&mut self, span: Span) -> Duration {
+    /// Returns a random duration in the span. The generator is SplitMix64.
+    fn draw_delay(&mut self, span: Span) -> Duration {
         self.random_state = self.random_state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.random_state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -67,11 +67,11 @@ mod tests {
         assert!(timers.cancel(&"never"));
         assert!(!timers.cancel(&"never"));
         timers.set(at(0), "early", exactly(20));
-        assert_eq!(timers.next(), Some(at(20)));
-        assert_eq!(timers.fire(at(19)), None);
-        assert_eq!(timers.fire(at(40)), Some("early"));
-        assert_eq!(timers.fire(at(40)), Some("late"));
-        assert_eq!(timers.fire(at(40)), None);
+        assert_eq!(timers.next_expiry(), Some(at(20)));
+        assert_eq!(timers.take_expired(at(19)), None);
+        assert_eq!(timers.take_expired(at(40)), Some("early"));
+        assert_eq!(timers.take_expired(at(40)), Some("late"));
+        assert_eq!(timers.take_expired(at(40)), None);
     }
 
     #[test]
@@ -79,7 +79,7 @@ mod tests {
         let mut timers = Timers::<()>::new(7);
         let [minimum, maximum] = [3, 9].map(Duration::from_nanos);
         let draws: std::collections::BTreeSet<_> =
-            (0..1_000).map(|_| timers.draw(Span::between(minimum, maximum))).collect();
+            (0..1_000).map(|_| timers.draw_delay(Span::between(minimum, maximum))).collect();
         assert_eq!((draws.first(), draws.last(), draws.len()), (Some(&minimum), Some(&maximum), 7));
     }
 
@@ -87,6 +87,6 @@ mod tests {
     fn draws_reach_the_end_of_a_long_span() {
         let mut timers = Timers::<()>::new(7);
         let span = Span::between(Duration::ZERO, Duration::from_secs(3_600));
-        assert!((0..1_000).any(|_| timers.draw(span) > Duration::from_secs(3_000)));
+        assert!((0..1_000).any(|_| timers.draw_delay(span) > Duration::from_secs(3_000)));
     }
 }

@@ -3,7 +3,7 @@
 mod wrapped;
 
 use crate::disk::{AnyDurable, Unreadable};
-use crate::erased::{ErasableDurable, ErasableWrite, Erased, Parts};
+use crate::erased::{ErasableDurable, ErasableWrite, Erased, HasErasableParts};
 use crate::in_views::ErasableInViews;
 use crate::message::{AnyMessage, AnyReport, ErasablePart};
 use quorate_core::deadlock;
@@ -20,8 +20,9 @@ use wrapped::WrapperCodec;
 
 /// Encodes and decodes the erased messages of one algorithm, and opens its disks.
 ///
-/// It fits the algorithm as the registry creates it. Under a wrapper, messages have other types,
-/// which it refuses; for each wrapper there is a method that returns a codec for it.
+/// It fits the algorithm as the registry of algorithms creates it. Under a wrapper, messages have
+/// other types, which this codec refuses; for each wrapper there is a method that returns a codec
+/// for it.
 #[derive(Clone)]
 pub struct AnyCodec {
     messages: Arc<dyn MessageCodec>,
@@ -31,88 +32,89 @@ pub struct AnyCodec {
 impl AnyCodec {
     pub fn for_protocol<P>() -> Self
     where
-        P: Parts<Message: DeserializeOwned>,
+        P: HasErasableParts<Message: DeserializeOwned>,
         WriteOf<P>: ErasableWrite,
     {
-        Self::new::<P::Durable>(AlgorithmCodec::of::<P::Message>())
+        Self::new::<P::Durable>(AlgorithmCodec::for_messages::<P::Message>())
     }
 
     pub fn for_protocol_in_views<P>() -> Self
     where
         P: ErasableInViews + InViews<Message: DeserializeOwned, Report: DeserializeOwned>,
     {
-        Self::new::<()>(AlgorithmCodec::of::<P::Message>().with_reports::<P::Report>())
+        Self::new::<()>(AlgorithmCodec::for_messages::<P::Message>().with_reports::<P::Report>())
     }
 
     fn new<D>(messages: impl MessageCodec + 'static) -> Self
     where
         D: ErasableDurable + Durable<Write: ErasableWrite>,
     {
-        Self { messages: Arc::new(messages), disk: DiskFormat::of::<D>() }
+        Self { messages: Arc::new(messages), disk: DiskFormat::for_durable::<D>() }
     }
 
     /// Returns the codec for the same algorithm with a failure detector
-    /// ([`Watched`](quorate_core::wrap::Watched)) around its erased nodes ([`Erased::around`]). The
-    /// disk format is the same.
+    /// ([`Watched`](quorate_core::wrap::Watched)) around its erased nodes
+    /// ([`Erased::from_wrapper`]). The disk format is the same.
     #[must_use]
-    pub fn watched(self) -> Self {
-        self.around::<Signal<AnyMessage>>()
+    pub fn with_failure_detector(self) -> Self {
+        self.in_wrapper::<Signal<AnyMessage>>()
     }
 
     /// Returns the codec for the same algorithm in views that the driver provides
     /// ([`Viewed`](quorate_core::wrap::Viewed)).
     #[must_use]
-    pub fn viewed(self) -> Self {
-        self.around::<Envelope<AnyMessage, AnyReport>>()
+    pub fn in_views(self) -> Self {
+        self.in_wrapper::<Envelope<AnyMessage, AnyReport>>()
     }
 
     /// Returns the codec for the same algorithm in several groups
     /// ([`MultiGroup`](quorate_core::multicast::MultiGroup)).
     #[must_use]
-    pub fn several(self) -> Self {
-        self.around::<Addressed<AnyMessage>>()
+    pub fn in_several_groups(self) -> Self {
+        self.in_wrapper::<Addressed<AnyMessage>>()
     }
 
     /// Returns the codec for the same algorithm in several groups, each in views that the driver
     /// provides.
     #[must_use]
-    pub fn several_viewed(self) -> Self {
-        self.around::<Addressed<Envelope<AnyMessage, AnyReport>>>()
+    pub fn in_several_viewed_groups(self) -> Self {
+        self.in_wrapper::<Addressed<Envelope<AnyMessage, AnyReport>>>()
     }
 
     /// Returns the codec for the same algorithm in a group that keeps its own membership
     /// ([`Member`](membership::Member)). Its disk is that of the replicated log.
     #[must_use]
-    pub fn member(self) -> Self {
-        let codec = self.around::<membership::Message<AnyMessage, AnyReport>>();
-        Self { disk: DiskFormat::of::<quorate_replica::Durable>(), ..codec }
+    pub fn with_own_membership(self) -> Self {
+        let codec = self.in_wrapper::<membership::Message<AnyMessage, AnyReport>>();
+        Self { disk: DiskFormat::for_durable::<quorate_replica::Durable>(), ..codec }
     }
 
     /// Returns the codec for the same deadlock detector with processes that send each other
     /// requests ([`Requests`](deadlock::Requests)).
     #[must_use]
     pub fn with_requests(self) -> Self {
-        self.around::<deadlock::requests::Message<AnyMessage>>()
+        self.in_wrapper::<deadlock::requests::Message<AnyMessage>>()
     }
 
     /// Returns the codec for the same deadlock detector with processes that lock resources
     /// ([`Locks`](deadlock::Locks)).
     #[must_use]
     pub fn with_locks(self) -> Self {
-        self.around::<deadlock::locks::Message<AnyMessage>>()
+        self.in_wrapper::<deadlock::locks::Message<AnyMessage>>()
     }
 
-    fn around<W: wrapped::Wrapper>(self) -> Self {
-        Self { messages: Arc::new(WrapperCodec::<W>::around(self.messages)), disk: self.disk }
+    fn in_wrapper<W: wrapped::Wrapper>(self) -> Self {
+        Self { messages: Arc::new(WrapperCodec::<W>::new(self.messages)), disk: self.disk }
     }
 
     /// Returns whether the algorithm saves anything. If so, its nodes must not be restarted without
     /// their disks.
-    pub const fn saves(&self) -> bool {
+    pub const fn has_durable_state(&self) -> bool {
         self.disk.is_used
     }
 
-    /// Returns durable state from a disk as this algorithm's own, or why it is not.
+    /// Returns durable state from a disk as a state of this algorithm, or the reason why it cannot
+    /// be read as one.
     ///
     /// A driver calls this before it starts a node. The node itself would treat state that it
     /// cannot read as lost.
@@ -140,7 +142,7 @@ struct DiskFormat {
 }
 
 impl DiskFormat {
-    fn of<D: ErasableDurable + Durable<Write: ErasableWrite>>() -> Self {
+    fn for_durable<D: ErasableDurable + Durable<Write: ErasableWrite>>() -> Self {
         Self { unseal: AnyDurable::unseal::<D>, is_used: TypeId::of::<D>() != TypeId::of::<()>() }
     }
 }
@@ -162,9 +164,9 @@ struct AlgorithmCodec {
 }
 
 impl AlgorithmCodec {
-    fn of<M: Describe + ErasablePart + DeserializeOwned>() -> Self {
+    fn for_messages<M: Describe + ErasablePart + DeserializeOwned>() -> Self {
         Self {
-            encode: |message, into| pack_known(message.peek::<M>(), into),
+            encode: |message, into| pack_known(message.as_typed::<M>(), into),
             decode: |bytes| unpack::<M>(bytes).map(AnyMessage::new),
             encode_report: |_, _| Err(no_reports()),
             decode_report: |_| Err(no_reports()),
@@ -173,7 +175,7 @@ impl AlgorithmCodec {
 
     fn with_reports<R: ErasablePart + DeserializeOwned>(self) -> Self {
         Self {
-            encode_report: |report, into| pack_known(report.peek::<R>(), into),
+            encode_report: |report, into| pack_known(report.as_typed::<R>(), into),
             decode_report: |bytes| unpack::<R>(bytes).map(AnyReport::new),
             ..self
         }
@@ -198,7 +200,7 @@ impl MessageCodec for AlgorithmCodec {
     }
 }
 
-/// Appends the bytes of a value; fails if it is of another type.
+/// Appends the bytes of a value; fails for `None`, which stands for a value of another type.
 fn pack_known(value: Option<&impl Serialize>, into: &mut Vec<u8>) -> Result<(), Malformed> {
     pack(value.ok_or_else(wrong_algorithm)?, into)
 }

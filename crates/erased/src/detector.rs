@@ -1,4 +1,4 @@
-//! Deadlock detectors of any type, so that their hosts are compiled once.
+//! Deadlock detectors of any type, so that the protocols around them are compiled once.
 
 use crate::diskless;
 use crate::erased::{Erasable, Erased};

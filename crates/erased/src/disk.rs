@@ -1,9 +1,9 @@
 //! Writes and durable state of any algorithm.
 //!
 //! A node's own writes carry their type. A real disk returns bytes that do not name their
-//! algorithm. These stay *sealed*, and later writes are appended unread, until a write or a node of
-//! a known type opens them. So a store can keep the disk of any algorithm, and data that cannot be
-//! read is neither lost nor treated as empty.
+//! algorithm. Such bytes stay *sealed*, and later sealed writes are appended to them, until a typed
+//! write or a node opens them. So a store can keep the disk of any algorithm, and data that cannot
+//! be read is neither lost nor treated as empty.
 
 use crate::erased::{ErasableDurable, ErasableWrite, equal};
 use bytes::Bytes;
@@ -16,8 +16,7 @@ use std::any::Any;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// The reason why an algorithm cannot use the data on a disk. Each one is displayed as a sentence
-/// that says what to do.
+/// The reason why an algorithm cannot use the data on a disk. The text also says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     #[error(
@@ -32,7 +31,7 @@ pub enum Unreadable {
     Foreign(Malformed),
 }
 
-/// Serialized data with its format version.
+/// The bytes of a write or of a durable state, with the version of its format.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Sealed {
     version: u32,
@@ -81,7 +80,7 @@ trait WriteObject: erased_serde::Serialize + Any + Send + Sync {
     fn empty(&self) -> Box<dyn DurableObject>;
     /// Returns the state that the first write after the loss of a disk is applied to.
     fn wiped(&self) -> Box<dyn DurableObject>;
-    /// Returns the state that a write is applied to after the disk was read from bytes.
+    /// Opens sealed writes as the state that this write is applied to.
     fn open(&self, log: &SealedLog) -> Result<Box<dyn DurableObject>, Unreadable>;
     fn seal(&self) -> Result<Sealed, Malformed>;
     fn as_any(&self) -> &dyn Any;
@@ -171,13 +170,13 @@ impl Hash for AnyWrite {
     }
 }
 
-/// The durable state of any algorithm. The first write determines its type.
+/// The durable state of any algorithm. Its first typed write determines its type.
 #[derive(Clone, Default)]
-pub struct AnyDurable(Content);
+pub struct AnyDurable(DurableForm);
 
-/// Until the first write, the algorithm of the disk is unknown.
+/// The forms of a durable state. Until the first typed write, its algorithm is unknown.
 #[derive(Clone, Default)]
-enum Content {
+enum DurableForm {
     #[default]
     Empty,
     /// An earlier disk was lost, with all its writes.
@@ -187,7 +186,7 @@ enum Content {
     Unread(SealedLog),
 }
 
-/// Sealed writes, and the state that they are to be applied to.
+/// A state and the sealed writes that are to be applied to it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct SealedLog {
     base: Base,
@@ -270,29 +269,31 @@ where
 }
 
 impl AnyDurable {
-    /// Returns the state as type `D`. A state that cannot be read counts as lost, since the node
-    /// may have made promises in it.
-    pub(crate) fn typed<D: Durable<Write: ErasableWrite> + ErasableDurable>(self) -> D {
+    /// Returns the state as type `D`. A state that cannot be read counts as lost, and not as empty,
+    /// since the node may have made promises in it.
+    pub(crate) fn into_typed<D: Durable<Write: ErasableWrite> + ErasableDurable>(self) -> D {
         match self.0 {
-            Content::Empty => D::default(),
-            Content::Wiped => D::wiped(),
-            Content::Written(durable) => durable.into_any().downcast().map_or_else(|_| D::wiped(), |durable| *durable),
-            Content::Unread(log) => log.open().unwrap_or_else(|_| D::wiped()),
+            DurableForm::Empty => D::default(),
+            DurableForm::Wiped => D::wiped(),
+            DurableForm::Written(durable) => {
+                durable.into_any().downcast().map_or_else(|_| D::wiped(), |durable| *durable)
+            }
+            DurableForm::Unread(log) => log.open().unwrap_or_else(|_| D::wiped()),
         }
     }
 
-    /// Returns the same state with its type, if it is `D`.
+    /// Returns the same state, opened as type `D`. Fails if it is of another type.
     pub(crate) fn unseal<D: Durable<Write: ErasableWrite> + ErasableDurable>(self) -> Result<Self, Unreadable> {
         match &self.0 {
-            Content::Empty | Content::Wiped => Ok(self),
-            Content::Written(durable) if durable.as_any().is::<D>() => Ok(self),
-            Content::Written(_) => Err(Unreadable::Foreign(Malformed("another algorithm wrote to it".into()))),
-            Content::Unread(log) => Ok(Self(Content::Written(Box::new(TypedDurable(log.open::<D>()?))))),
+            DurableForm::Empty | DurableForm::Wiped => Ok(self),
+            DurableForm::Written(durable) if durable.as_any().is::<D>() => Ok(self),
+            DurableForm::Written(_) => Err(Unreadable::Foreign(Malformed("another algorithm wrote to it".into()))),
+            DurableForm::Unread(log) => Ok(Self(DurableForm::Written(Box::new(TypedDurable(log.open::<D>()?))))),
         }
     }
 }
 
-impl Content {
+impl DurableForm {
     /// Applies a write of a known type. If the state cannot be read as that type, the write is
     /// appended sealed, so that nothing is lost.
     fn with_write(self, write: Arc<dyn WriteObject>) -> Self {
@@ -314,7 +315,7 @@ impl Content {
     }
 
     /// Appends a sealed write without reading it.
-    fn with_sealed(self, write: Sealed) -> Self {
+    fn with_sealed_write(self, write: Sealed) -> Self {
         let mut log = match self {
             Self::Unread(log) => log,
             content => match content.seal() {
@@ -345,19 +346,19 @@ impl Durable for AnyDurable {
         let content = std::mem::take(&mut self.0);
         self.0 = match write {
             WriteForm::Typed(write) => content.with_write(write),
-            WriteForm::Sealed(write) => content.with_sealed(write),
+            WriteForm::Sealed(write) => content.with_sealed_write(write),
         };
     }
 
     fn wiped() -> Self {
-        Self(Content::Wiped)
+        Self(DurableForm::Wiped)
     }
 }
 
 impl Serialize for AnyDurable {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
-            Content::Unread(log) => log.serialize(serializer),
+            DurableForm::Unread(log) => log.serialize(serializer),
             content => content.seal().map_err(S::Error::custom)?.serialize(serializer),
         }
     }
@@ -367,9 +368,9 @@ impl<'de> Deserialize<'de> for AnyDurable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let log = SealedLog::deserialize(deserializer)?;
         Ok(Self(match (&log.base, &log.writes[..]) {
-            (Base::Empty, []) => Content::Empty,
-            (Base::Wiped, []) => Content::Wiped,
-            (Base::Empty | Base::Wiped | Base::Image(_), _) => Content::Unread(log),
+            (Base::Empty, []) => DurableForm::Empty,
+            (Base::Wiped, []) => DurableForm::Wiped,
+            (Base::Empty | Base::Wiped | Base::Image(_), _) => DurableForm::Unread(log),
         }))
     }
 }
@@ -377,10 +378,10 @@ impl<'de> Deserialize<'de> for AnyDurable {
 impl PartialEq for AnyDurable {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            (Content::Written(this), Content::Written(other)) => this.equals(other.as_any()),
-            (Content::Unread(this), Content::Unread(other)) => this == other,
-            (Content::Empty, Content::Empty) | (Content::Wiped, Content::Wiped) => true,
-            (Content::Empty | Content::Wiped | Content::Written(_) | Content::Unread(_), _) => false,
+            (DurableForm::Written(this), DurableForm::Written(other)) => this.equals(other.as_any()),
+            (DurableForm::Unread(this), DurableForm::Unread(other)) => this == other,
+            (DurableForm::Empty, DurableForm::Empty) | (DurableForm::Wiped, DurableForm::Wiped) => true,
+            (DurableForm::Empty | DurableForm::Wiped | DurableForm::Written(_) | DurableForm::Unread(_), _) => false,
         }
     }
 }
@@ -390,13 +391,13 @@ impl Eq for AnyDurable {}
 impl Hash for AnyDurable {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match &self.0 {
-            Content::Empty => 0_u8.hash(state),
-            Content::Written(durable) => {
+            DurableForm::Empty => 0_u8.hash(state),
+            DurableForm::Written(durable) => {
                 1_u8.hash(state);
                 durable.hash_into(state);
             }
-            Content::Wiped => 2_u8.hash(state),
-            Content::Unread(log) => {
+            DurableForm::Wiped => 2_u8.hash(state),
+            DurableForm::Unread(log) => {
                 3_u8.hash(state);
                 log.hash(state);
             }

@@ -1,5 +1,5 @@
-//! Puts erased nodes that save nothing into wrappers that require `Durable = ()`. The durable state
-//! of every erased node is an `AnyDurable`.
+//! Adapts erased nodes that save nothing to wrappers that require `Durable = ()`, since the durable
+//! state of every erased node is an `AnyDurable`.
 
 use crate::disk::AnyDurable;
 use crate::erased::{Erased, Node};
@@ -17,7 +17,7 @@ impl<P> Diskless for P where
 {
 }
 
-/// Steps a node with an input of a driver without a disk.
+/// Steps an erased node that saves nothing with an input of a protocol without durable state.
 pub(crate) fn step_node<P: Diskless>(
     node: &mut dyn Node<P::Command, P::Event>,
     now: Time,

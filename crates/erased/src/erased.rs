@@ -28,10 +28,10 @@ impl<C: 'static, E: 'static> Erased<C, E> {
     /// Erases the type of a wrapper around an erased node, whose messages and timers are then
     /// erased twice.
     ///
-    /// The saves of the inner node are written and read as if there were no wrapper. So its disk is
-    /// the same with and without it, and the algorithm's own [`AnyCodec`](crate::AnyCodec) can read
-    /// it.
-    pub fn around<W>(wrapper: W) -> Self
+    /// The saves of the inner node are written and read as if there were no wrapper. So the disk is
+    /// the same with and without the wrapper, and the algorithm's own
+    /// [`AnyCodec`](crate::AnyCodec) can read it.
+    pub fn from_wrapper<W>(wrapper: W) -> Self
     where
         W: Erasable<Command = C, Event = E, Durable = AnyDurable>,
     {
@@ -41,12 +41,12 @@ impl<C: 'static, E: 'static> Erased<C, E> {
 
 /// A protocol whose messages, timers and durable state can be cloned, compared, hashed and
 /// serialized.
-pub trait Parts:
+pub trait HasErasableParts:
     Protocol<Message: Describe + ErasablePart, Timer: ErasablePart, Durable: ErasableDurable> + Send + Sync + 'static
 {
 }
 
-impl<P> Parts for P where
+impl<P> HasErasableParts for P where
     P: Protocol<Message: Describe + ErasablePart, Timer: ErasablePart, Durable: ErasableDurable>
         + Send
         + Sync
@@ -55,9 +55,9 @@ impl<P> Parts for P where
 }
 
 /// A protocol that can be erased and checked: its nodes can be cloned, compared and hashed too.
-pub trait Erasable: Parts + Clone + Eq + Hash {}
+pub trait Erasable: HasErasableParts + Clone + Eq + Hash {}
 
-impl<P: Parts + Clone + Eq + Hash> Erasable for P {}
+impl<P: HasErasableParts + Clone + Eq + Hash> Erasable for P {}
 
 /// Durable state that can be erased: it can be cloned, compared, hashed and serialized.
 pub trait ErasableDurable: Clone + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static {}
@@ -115,7 +115,7 @@ pub(crate) fn equal<T: Eq + 'static>(value: &T, other: &dyn Any) -> bool {
     other.downcast_ref::<T>().is_some_and(|other| value == other)
 }
 
-/// Converts between the durable state of a node and the erased one.
+/// Converts between the durable state of a node and its erased form.
 pub(crate) trait DurableConversion<P: Protocol>: Send + Sync + 'static {
     fn read(durable: AnyDurable) -> P::Durable;
     fn write(write: WriteOf<P>) -> AnyWrite;
@@ -126,11 +126,11 @@ pub(crate) struct EraseDurable;
 
 impl<P> DurableConversion<P> for EraseDurable
 where
-    P: Parts,
+    P: HasErasableParts,
     WriteOf<P>: ErasableWrite,
 {
     fn read(durable: AnyDurable) -> P::Durable {
-        durable.typed()
+        durable.into_typed()
     }
 
     fn write(write: WriteOf<P>) -> AnyWrite {
@@ -138,7 +138,7 @@ where
     }
 }
 
-/// Passes on the durable state of an inner node, which is erased already.
+/// Passes on the durable state of an inner node, which is already erased.
 struct PassThrough;
 
 impl<P: Protocol<Durable = AnyDurable>> DurableConversion<P> for PassThrough {
@@ -198,17 +198,17 @@ pub(crate) fn step_typed<P, D>(
     input: Input<Erased<P::Command, P::Event>>,
     out: &mut Effects<'_, Erased<P::Command, P::Event>>,
 ) where
-    P: Parts<Command: 'static, Event: 'static>,
+    P: HasErasableParts<Command: 'static, Event: 'static>,
     D: DurableConversion<P>,
 {
     let input = match input {
         Input::Start { durable, incarnation } => Input::Start { durable: D::read(durable), incarnation },
         Input::Command(command) => Input::Command(command),
-        Input::Message { from, message } => match message.typed() {
+        Input::Message { from, message } => match message.into_typed() {
             Some(message) => Input::Message { from, message },
             None => return note_foreign(out, "message"),
         },
-        Input::Timer(timer) => match timer.typed() {
+        Input::Timer(timer) => match timer.into_typed() {
             Some(timer) => Input::Timer(timer),
             None => return note_foreign(out, "timer"),
         },
@@ -223,13 +223,13 @@ pub(crate) fn step_typed<P, D>(
     node.step(now, input, &mut Effects::new(&mut Eraser::<_, _, D>::new(out)));
 }
 
-/// Notes an input of another algorithm. The driver that mixed up two algorithms is at fault, not
-/// the node.
+/// Notes that a node ignores an input of another algorithm, which only a faulty driver can pass to
+/// it.
 pub(crate) fn note_foreign<C: 'static, E: 'static>(out: &mut Effects<'_, Erased<C, E>>, input_kind: &str) {
     out.note("foreign", format_args!("ignores a {input_kind} of another algorithm"));
 }
 
-/// Erases the types of a node's effects and passes them on.
+/// Erases the types of a node's effects and passes them on. `D` erases its writes.
 pub(crate) struct Eraser<'a, 'b, C: 'static, E: 'static, D>(&'a mut Effects<'b, Erased<C, E>>, PhantomData<D>);
 
 impl<'a, 'b, C: 'static, E: 'static, D> Eraser<'a, 'b, C, E, D> {
@@ -240,7 +240,7 @@ impl<'a, 'b, C: 'static, E: 'static, D> Eraser<'a, 'b, C, E, D> {
 
 impl<P, D> Sink<P> for Eraser<'_, '_, P::Command, P::Event, D>
 where
-    P: Parts<Command: 'static, Event: 'static>,
+    P: HasErasableParts<Command: 'static, Event: 'static>,
     D: DurableConversion<P>,
 {
     fn effect(&mut self, effect: Effect<P>) {

@@ -1,7 +1,7 @@
 //! Nodes of any algorithm that can move from one view to the next.
 //!
 //! The wrappers for views are put around a node *after* its type is erased. So each wrapper is
-//! compiled once per family, and only the algorithm itself once per algorithm.
+//! compiled once per family of algorithms, and not once per algorithm.
 
 use crate::diskless::{DisklessSink, step_node};
 use crate::erased::{Erasable, EraseDurable, Erased, Eraser, Node, Typed, note_foreign};
@@ -29,7 +29,7 @@ impl<C: 'static, E: 'static> ErasedInViews<C, E> {
     }
 
     /// Returns the node for a group that never changes.
-    pub fn bare(self) -> Erased<C, E> {
+    pub fn in_fixed_group(self) -> Erased<C, E> {
         Erased { node: self.node }
     }
 }
@@ -40,14 +40,14 @@ where
     E: Leased<C> + 'static,
 {
     /// Returns the node `me` in views and with leases that the driver provides.
-    pub fn viewed(self, me: NodeId) -> Erased<C, E> {
+    pub fn in_views(self, me: NodeId) -> Erased<C, E> {
         Erased::new(Viewed::new(me, self))
     }
 
     /// Returns the node `me` of a group that keeps its own membership in a replicated log, with
-    /// these terms and this seed.
-    pub fn member(self, me: NodeId, founders: &Group, seed: u64, terms: LeaseTerms) -> Erased<C, E> {
-        Erased::opaque(Member::new(me, self, Plan { terms, ..Plan::new(founders, seed) }))
+    /// these terms of leases and this random seed.
+    pub fn with_own_membership(self, me: NodeId, founders: &Group, seed: u64, terms: LeaseTerms) -> Erased<C, E> {
+        Erased::new_opaque(Member::new(me, self, Plan { terms, ..Plan::new(founders, seed) }))
     }
 }
 
@@ -64,25 +64,25 @@ trait NodeInViews<C: 'static, E: 'static>: Node<C, E> {
         out: &mut Effects<'_, Erased<C, E>>,
     );
     fn is_holder(&self) -> bool;
-    fn forget(&mut self, me: NodeId, ends: bool);
-    fn lost(&self) -> E;
+    fn forget(&mut self, me: NodeId, is_released: bool);
+    fn lost_event(&self) -> E;
     fn wants_to_leave(&self) -> bool;
-    fn lease_renewed(&mut self, now: Time, out: &mut Effects<'_, Erased<C, E>>);
+    fn handle_renewal(&mut self, now: Time, out: &mut Effects<'_, Erased<C, E>>);
     fn max_queued_commands(&self) -> usize;
-    fn refused(&mut self, command: &C) -> Option<E>;
+    fn refusal_event(&mut self, command: &C) -> Option<E>;
 }
 
-/// Forwards the methods without erased types to the inner node.
+/// Forwards to the inner node the methods whose signatures need no conversion of types.
 macro_rules! forward_methods {
     ($node:tt, $command:ty, $event:ty) => {
         fn is_holder(&self) -> bool {
             self.$node.is_holder()
         }
-        fn forget(&mut self, me: NodeId, ends: bool) {
-            self.$node.forget(me, ends);
+        fn forget(&mut self, me: NodeId, is_released: bool) {
+            self.$node.forget(me, is_released);
         }
-        fn lost(&self) -> $event {
-            self.$node.lost()
+        fn lost_event(&self) -> $event {
+            self.$node.lost_event()
         }
         fn wants_to_leave(&self) -> bool {
             self.$node.wants_to_leave()
@@ -90,8 +90,8 @@ macro_rules! forward_methods {
         fn max_queued_commands(&self) -> usize {
             self.$node.max_queued_commands()
         }
-        fn refused(&mut self, command: &$command) -> Option<$event> {
-            self.$node.refused(command)
+        fn refusal_event(&mut self, command: &$command) -> Option<$event> {
+            self.$node.refusal_event(command)
         }
     };
 }
@@ -116,7 +116,7 @@ where
         reports: &BTreeMap<NodeId, AnyReport>,
         out: &mut Effects<'_, Erased<P::Command, P::Event>>,
     ) {
-        let to_typed = |(node, report): (&NodeId, &AnyReport)| Some((*node, report.peek::<P::Report>()?.clone()));
+        let to_typed = |(node, report): (&NodeId, &AnyReport)| Some((*node, report.as_typed::<P::Report>()?.clone()));
         let typed_reports: BTreeMap<NodeId, P::Report> = reports.iter().filter_map(to_typed).collect();
         if typed_reports.len() < reports.len() {
             note_foreign(out, "report");
@@ -126,8 +126,8 @@ where
 
     forward_methods!(0, P::Command, P::Event);
 
-    fn lease_renewed(&mut self, now: Time, out: &mut Effects<'_, Erased<P::Command, P::Event>>) {
-        self.0.lease_renewed(now, &mut Effects::new(&mut Eraser::<_, _, EraseDurable>::new(out)));
+    fn handle_renewal(&mut self, now: Time, out: &mut Effects<'_, Erased<P::Command, P::Event>>) {
+        self.0.handle_renewal(now, &mut Effects::new(&mut Eraser::<_, _, EraseDurable>::new(out)));
     }
 }
 
@@ -183,7 +183,7 @@ impl<C: 'static, E: Leased<C> + 'static> InViews for ErasedInViews<C, E> {
 
     forward_methods!(node, C, E);
 
-    fn lease_renewed(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        self.node.lease_renewed(now, &mut Effects::new(&mut DisklessSink(out)));
+    fn handle_renewal(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+        self.node.handle_renewal(now, &mut Effects::new(&mut DisklessSink(out)));
     }
 }

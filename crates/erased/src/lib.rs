@@ -16,6 +16,6 @@ mod opaque;
 pub use codec::AnyCodec;
 pub use detector::AnyDetector;
 pub use disk::{AnyDurable, AnyWrite, Unreadable};
-pub use erased::{Erasable, ErasableDurable, ErasableWrite, Erased, Parts};
+pub use erased::{Erasable, ErasableDurable, ErasableWrite, Erased, HasErasableParts};
 pub use in_views::{ErasableInViews, ErasedInViews};
 pub use message::{AnyMessage, AnyReport, AnyTimer, ErasablePart};

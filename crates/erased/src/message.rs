@@ -33,18 +33,18 @@ trait MessageObject: Describe + Part {}
 
 impl<M: Describe + Part> MessageObject for M {}
 
-/// Returns the shared value if it is of this type.
-fn typed<T: Clone + Send + Sync + 'static>(any: Arc<dyn Any + Send + Sync>) -> Option<T> {
+/// Returns the value if it is of this type; clones it if it is shared.
+fn into_typed<T: Clone + Send + Sync + 'static>(any: Arc<dyn Any + Send + Sync>) -> Option<T> {
     any.downcast().ok().map(Arc::unwrap_or_clone)
 }
 
 /// Returns a reference to the value if it is of this type.
-fn peek<T: 'static>(any: &dyn Any) -> Option<&T> {
+fn as_typed<T: 'static>(any: &dyn Any) -> Option<&T> {
     any.downcast_ref()
 }
 
-/// Implements the traits of the erased type for its erased form.
-macro_rules! erased_part {
+/// Implements for an erased form the traits that its values have.
+macro_rules! impl_erased_traits {
     ($any:ident) => {
         impl PartialEq for $any {
             fn eq(&self, other: &Self) -> bool {
@@ -78,7 +78,7 @@ macro_rules! erased_part {
 #[derive(Clone)]
 pub struct AnyMessage(Arc<dyn MessageObject>);
 
-erased_part!(AnyMessage);
+impl_erased_traits!(AnyMessage);
 
 impl AnyMessage {
     pub(crate) fn new(message: impl Describe + ErasablePart) -> Self {
@@ -86,12 +86,12 @@ impl AnyMessage {
     }
 
     /// Returns the message if it is of this type.
-    pub(crate) fn peek<M: 'static>(&self) -> Option<&M> {
-        peek(&*self.0)
+    pub(crate) fn as_typed<M: 'static>(&self) -> Option<&M> {
+        as_typed(&*self.0)
     }
 
-    pub(crate) fn typed<M: Clone + Send + Sync + 'static>(self) -> Option<M> {
-        typed(self.0)
+    pub(crate) fn into_typed<M: Clone + Send + Sync + 'static>(self) -> Option<M> {
+        into_typed(self.0)
     }
 }
 
@@ -123,15 +123,15 @@ impl Describe for AnyMessage {
 #[derive(Clone)]
 pub struct AnyTimer(Arc<dyn Part>);
 
-erased_part!(AnyTimer);
+impl_erased_traits!(AnyTimer);
 
 impl AnyTimer {
     pub(crate) fn new(timer: impl ErasablePart) -> Self {
         Self(Arc::new(timer))
     }
 
-    pub(crate) fn typed<T: Clone + Send + Sync + 'static>(self) -> Option<T> {
-        typed(self.0)
+    pub(crate) fn into_typed<T: Clone + Send + Sync + 'static>(self) -> Option<T> {
+        into_typed(self.0)
     }
 }
 
@@ -139,7 +139,7 @@ impl AnyTimer {
 #[derive(Clone)]
 pub struct AnyReport(Arc<dyn Part>);
 
-erased_part!(AnyReport);
+impl_erased_traits!(AnyReport);
 
 impl AnyReport {
     pub(crate) fn new(report: impl ErasablePart) -> Self {
@@ -147,7 +147,7 @@ impl AnyReport {
     }
 
     /// Returns the report if it is of this type.
-    pub(crate) fn peek<R: 'static>(&self) -> Option<&R> {
-        peek(&*self.0)
+    pub(crate) fn as_typed<R: 'static>(&self) -> Option<&R> {
+        as_typed(&*self.0)
     }
 }

@@ -1,7 +1,7 @@
 //! Nodes whose state cannot be cloned, such as an external engine: they can be run, but not
 //! checked.
 
-use crate::erased::{ErasableWrite, EraseDurable, Erased, Node, Parts, step_typed};
+use crate::erased::{ErasableWrite, EraseDurable, Erased, HasErasableParts, Node, step_typed};
 use quorate_core::{Effects, Input, Time, WriteOf};
 use std::any::Any;
 use std::hash::Hasher;
@@ -11,10 +11,10 @@ impl<C: 'static, E: 'static> Erased<C, E> {
     ///
     /// The simulator and replay treat such a node like any other. Do not pass it to a checker,
     /// which clones nodes: a clone is a placeholder that ignores every input and emits a note. Set
-    /// `checkable: false` in the algorithm's profile.
-    pub fn opaque<P>(node: P) -> Self
+    /// `is_checkable: false` in the algorithm's profile.
+    pub fn new_opaque<P>(node: P) -> Self
     where
-        P: Parts<Command = C, Event = E>,
+        P: HasErasableParts<Command = C, Event = E>,
         WriteOf<P>: ErasableWrite,
     {
         Self { node: Box::new(Opaque(node)) }
@@ -26,7 +26,7 @@ struct Opaque<P>(P);
 
 impl<P> Node<P::Command, P::Event> for Opaque<P>
 where
-    P: Parts<Command: 'static, Event: 'static>,
+    P: HasErasableParts<Command: 'static, Event: 'static>,
     WriteOf<P>: ErasableWrite,
 {
     fn step(
@@ -46,7 +46,7 @@ where
         &self.0
     }
 
-    /// Two opaque nodes cannot be compared; a node is equal to itself only.
+    /// An opaque node is equal to itself only, since its state cannot be compared.
     fn equals(&self, other: &dyn Any) -> bool {
         std::ptr::addr_eq(&raw const self.0, std::ptr::from_ref(other))
     }

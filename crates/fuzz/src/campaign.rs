@@ -8,29 +8,31 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Maximum number of inputs kept for further mutation.
-const MAX_POOL: usize = 4_096;
+const MAX_POOL_INPUTS: usize = 4_096;
 
 /// An endless sequence of inputs for one target, determined by a seed.
 pub struct Campaign {
     target: Target,
     rng: Rng,
+    /// Inputs to mutate further.
     pool: Vec<Vec<u8>>,
     signatures: BTreeSet<PathSignature>,
-    tried: u64,
+    tried_inputs: u64,
 }
 
-/// An input on which the target panicked, with the panic message.
+/// An input on which the target panics, as short as the campaign could make it. The message is that
+/// of the panic on the input before it was shortened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub input: Vec<u8>,
     pub message: String,
 }
 
-/// The number of inputs tried, and the number of different signatures.
+/// The progress of a campaign so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistics {
-    pub tried: u64,
-    pub paths: usize,
+    pub tried_inputs: u64,
+    pub distinct_signatures: usize,
 }
 
 impl Campaign {
@@ -38,10 +40,10 @@ impl Campaign {
         let pool = corpus.0.iter().map(|example| example.bytes.clone()).chain([Vec::new()]).collect();
         // Derive a separate random stream for each target.
         let stream = target.name.bytes().fold(seed, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
-        Self { target, rng: Rng::new(stream), pool, signatures: BTreeSet::new(), tried: 0 }
+        Self { target, rng: Rng::new(stream), pool, signatures: BTreeSet::new(), tried_inputs: 0 }
     }
 
-    /// Tries all inputs of the corpus unchanged.
+    /// Tries the examples of the corpus unchanged, and the empty input.
     pub fn run_corpus(&mut self) -> Result<(), Failure> {
         for input in self.pool.clone() {
             self.attempt(&input)?;
@@ -55,7 +57,7 @@ impl Campaign {
             let mut input = self.rng.pick(&self.pool).cloned().unwrap_or_default();
             let other = self.rng.pick(&self.pool).cloned().unwrap_or_default();
             mutate(&mut input, &other, &mut self.rng);
-            if self.attempt(&input)? && self.pool.len() < MAX_POOL {
+            if self.attempt(&input)? && self.pool.len() < MAX_POOL_INPUTS {
                 self.pool.push(input);
             }
         }
@@ -63,12 +65,12 @@ impl Campaign {
     }
 
     pub fn statistics(&self) -> Statistics {
-        Statistics { tried: self.tried, paths: self.signatures.len() }
+        Statistics { tried_inputs: self.tried_inputs, distinct_signatures: self.signatures.len() }
     }
 
     /// Tries an input. Returns whether its signature is new.
     fn attempt(&mut self, input: &[u8]) -> Result<bool, Failure> {
-        self.tried += 1;
+        self.tried_inputs += 1;
         match self.target.attempt(input) {
             Ok(signature) => Ok(self.signatures.insert(signature)),
             Err(message) => Err(Failure { input: self.target.minimize(input), message }),
@@ -89,11 +91,11 @@ impl Target {
     /// Removes parts of a failing input as long as it still fails.
     fn minimize(&self, input: &[u8]) -> Vec<u8> {
         let mut input = input.to_vec();
-        let mut piece = input.len().next_power_of_two() / 2;
-        while piece > 0 {
+        let mut removed_bytes = input.len().next_power_of_two() / 2;
+        while removed_bytes > 0 {
             let mut start = 0;
             while start < input.len() {
-                let end = (start + piece).min(input.len());
+                let end = (start + removed_bytes).min(input.len());
                 let shorter = [&input[..start], &input[end..]].concat();
                 if self.attempt(&shorter).is_err() {
                     input = shorter;
@@ -101,7 +103,7 @@ impl Target {
                     start = end;
                 }
             }
-            piece /= 2;
+            removed_bytes /= 2;
         }
         input
     }

@@ -15,7 +15,7 @@ pub struct Example {
 pub struct Corpus(pub Vec<Example>);
 
 /// Returns the folder that contains the corpus of every target.
-pub fn folder() -> PathBuf {
+pub fn corpus_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
 }
 

@@ -1,6 +1,8 @@
 //! `quorate-fuzz`: runs fuzzing campaigns against the parsers of untrusted input.
 
-use quorate_fuzz::{Campaign, Corpus, Example, Failure, Statistics, TARGETS, Target, examples, find, folder};
+use quorate_fuzz::{
+    Campaign, Corpus, Example, Failure, Statistics, TARGETS, Target, corpus_folder, find_target, generate_examples,
+};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -18,15 +20,18 @@ quorate-fuzz remake                                               regenerates th
 const INPUTS_PER_CHECK: u64 = 64;
 
 struct Request {
+    /// A target, or one of `all`, `list` and `remake`.
     name: String,
     seconds: f64,
     seed: u64,
+    /// Folder of examples to mutate instead of the target's own.
     corpus: Option<PathBuf>,
+    /// File to try instead of running a campaign.
     input: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
-    match request(env::args().skip(1)).and_then(|request| execute(&request)) {
+    match parse_request(env::args().skip(1)).and_then(|request| execute(&request)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -36,8 +41,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn request(mut words: impl Iterator<Item = String>) -> Result<Request, String> {
-    let name = words.next().ok_or("A target is missing.")?;
+fn parse_request(mut words: impl Iterator<Item = String>) -> Result<Request, String> {
+    let name = words.next().ok_or("a target is missing.")?;
     let mut request = Request { name, seconds: 10.0, seed: 1, corpus: None, input: None };
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word} needs a value."))?;
@@ -60,27 +65,28 @@ fn execute(request: &Request) -> Result<bool, String> {
     match (request.name.as_str(), &request.input) {
         ("list" | "help" | "--help", None) => {
             println!("{HELP}");
-            TARGETS.iter().for_each(|target| println!("{:10}  {}", target.name, target.what));
+            TARGETS.iter().for_each(|target| println!("{:10}  {}", target.name, target.description));
             Ok(true)
         }
-        ("remake", None) => remake().map(|()| true),
+        ("remake", None) => regenerate_corpus().map(|()| true),
         ("all", None) => {
             let share = request.seconds / TARGETS.len() as f64;
-            let outcomes = TARGETS.map(|target| campaign(target, request, share));
+            let outcomes = TARGETS.map(|target| run_campaign(target, request, share));
             outcomes.into_iter().try_fold(true, |all_passed, outcome| Ok(all_passed & outcome?))
         }
         (name, input) => {
-            let target =
-                find(name).ok_or_else(|| format!("unknown target '{name}'; 'quorate-fuzz list' lists the targets."))?;
+            let target = find_target(name)
+                .ok_or_else(|| format!("unknown target '{name}'; 'quorate-fuzz list' lists the targets."))?;
             match input {
-                Some(file) => single(target, file),
-                None => campaign(target, request, request.seconds),
+                Some(file) => try_input(target, file),
+                None => run_campaign(target, request, request.seconds),
             }
         }
     }
 }
 
-fn single(target: Target, file: &PathBuf) -> Result<bool, String> {
+/// Tries the input in a file. Returns whether it passes.
+fn try_input(target: Target, file: &PathBuf) -> Result<bool, String> {
     let bytes = fs::read(file).map_err(|error| format!("cannot read {}: {error}.", file.display()))?;
     let outcome = target.attempt(&bytes);
     match &outcome {
@@ -90,8 +96,9 @@ fn single(target: Target, file: &PathBuf) -> Result<bool, String> {
     Ok(outcome.is_ok())
 }
 
-fn campaign(target: Target, request: &Request, seconds: f64) -> Result<bool, String> {
-    let folder_path = request.corpus.clone().unwrap_or_else(|| folder().join(target.name));
+/// Tries the corpus, and mutations of it for some seconds. Returns whether all inputs passed.
+fn run_campaign(target: Target, request: &Request, seconds: f64) -> Result<bool, String> {
+    let folder_path = request.corpus.clone().unwrap_or_else(|| corpus_folder().join(target.name));
     let corpus =
         Corpus::read(&folder_path).map_err(|error| format!("cannot read {}: {error}.", folder_path.display()))?;
     let mut campaign = Campaign::new(target, &corpus, request.seed);
@@ -100,9 +107,9 @@ fn campaign(target: Target, request: &Request, seconds: f64) -> Result<bool, Str
     while outcome.is_ok() && start.elapsed() < limit {
         outcome = campaign.run(INPUTS_PER_CHECK);
     }
-    let Statistics { tried, paths } = campaign.statistics();
+    let Statistics { tried_inputs, distinct_signatures } = campaign.statistics();
     println!(
-        "{:10} seed {}: {tried} inputs, {paths} paths, {:.1} s, {} examples",
+        "{:10} seed {}: {tried_inputs} inputs, {distinct_signatures} paths, {:.1} s, {} examples",
         target.name,
         request.seed,
         start.elapsed().as_secs_f64(),
@@ -124,10 +131,10 @@ fn report(target: Target, seed: u64, Failure { input, message }: &Failure) -> Re
     Ok(())
 }
 
-fn remake() -> Result<(), String> {
+fn regenerate_corpus() -> Result<(), String> {
     for target in TARGETS {
-        let Some(corpus) = examples(target.name) else { continue };
-        let folder_path = folder().join(target.name);
+        let Some(corpus) = generate_examples(target.name) else { continue };
+        let folder_path = corpus_folder().join(target.name);
         let names: Vec<&str> = corpus.0.iter().map(|Example { name, .. }| name.as_str()).collect();
         corpus.write(&folder_path).map_err(|error| format!("cannot write {}: {error}.", folder_path.display()))?;
         println!("{:10} {}", target.name, names.join(" "));

@@ -2,8 +2,8 @@
 
 use crate::rng::Rng;
 
-/// Maximum length of a mutated input.
-const MAX_BYTES: usize = 64 << 10;
+/// Maximum length of a mutated input, in bytes.
+const MAX_INPUT_BYTES: usize = 64 << 10;
 /// Boundary values that often break lengths and counts.
 const BOUNDARY_VALUES: [u64; 12] = [
     0,
@@ -26,7 +26,7 @@ pub fn mutate(input: &mut Vec<u8>, other: &[u8], rng: &mut Rng) {
     for _ in 0..mutations {
         apply_mutation(input, other, rng);
     }
-    input.truncate(MAX_BYTES);
+    input.truncate(MAX_INPUT_BYTES);
 }
 
 fn apply_mutation(input: &mut Vec<u8>, other: &[u8], rng: &mut Rng) {
@@ -93,7 +93,7 @@ fn repeat_piece(input: &mut Vec<u8>, rng: &mut Rng) {
     let (start, end) = random_range(input.len(), rng);
     let piece = input[start..end].to_vec();
     let times = 1 + rng.below(8);
-    if piece.len() * times <= MAX_BYTES {
+    if piece.len() * times <= MAX_INPUT_BYTES {
         input.splice(end..end, piece.repeat(times));
     }
 }

@@ -1,7 +1,7 @@
 //! Signatures of the path that an input takes through a parser.
 
-/// A hash of the parser's decisions on an input, not of the input itself. Inputs that are parsed
-/// alike have equal signatures.
+/// A hash (FNV-1a) of the parser's decisions on an input, not of the input itself. Inputs that are
+/// parsed alike have equal signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PathSignature(u64);
 
@@ -13,8 +13,8 @@ impl Default for PathSignature {
 
 impl PathSignature {
     /// Adds a decision to the signature.
-    pub fn record(&mut self, step: u64) {
-        for byte in step.to_le_bytes() {
+    pub fn record(&mut self, decision: u64) {
+        for byte in decision.to_le_bytes() {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
     }
@@ -25,9 +25,9 @@ impl PathSignature {
     }
 
     /// Adds an error message without its digits and quotations, which come from the input.
-    pub fn record_message(&mut self, sentence: impl ToString) {
+    pub fn record_message(&mut self, message: impl ToString) {
         let mut is_quoted = false;
-        for character in sentence.to_string().chars() {
+        for character in message.to_string().chars() {
             is_quoted ^= matches!(character, '\'' | '"' | '`');
             if character.is_ascii_alphabetic() && !is_quoted {
                 self.record(character as u64);

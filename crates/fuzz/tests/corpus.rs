@@ -3,16 +3,18 @@
 
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use quorate_fuzz::{Campaign, Corpus, Example, Failure, PathSignature, Rng, TARGETS, Target, examples, folder, mutate};
+use quorate_fuzz::{
+    Campaign, Corpus, Example, Failure, PathSignature, Rng, TARGETS, Target, corpus_folder, generate_examples, mutate,
+};
 
-fn corpus(target: Target) -> Corpus {
-    Corpus::read(&folder().join(target.name)).unwrap()
+fn read_corpus(target: Target) -> Corpus {
+    Corpus::read(&corpus_folder().join(target.name)).unwrap()
 }
 
 #[test]
 fn every_target_has_examples_and_survives_them() {
     for target in TARGETS {
-        let corpus = corpus(target);
+        let corpus = read_corpus(target);
         assert!(!corpus.0.is_empty(), "{} has no examples", target.name);
         for Example { name, bytes } in &corpus.0 {
             if let Err(message) = target.attempt(bytes) {
@@ -25,11 +27,11 @@ fn every_target_has_examples_and_survives_them() {
 #[test]
 fn the_generated_part_of_the_corpus_is_up_to_date() {
     for target in TARGETS {
-        let Some(made) = examples(target.name) else { continue };
-        let kept = corpus(target);
-        for example in &made.0 {
+        let Some(generated) = generate_examples(target.name) else { continue };
+        let saved = read_corpus(target);
+        for example in &generated.0 {
             assert!(
-                kept.0.contains(example),
+                saved.0.contains(example),
                 "{}/{} is out of date: run cargo run -p quorate-fuzz -- remake, then review the diff",
                 target.name,
                 example.name
@@ -40,19 +42,22 @@ fn the_generated_part_of_the_corpus_is_up_to_date() {
 
 /// An example that is rejected at once does not help a campaign to reach deeper code.
 #[test]
-fn most_examples_are_read_to_their_end() {
-    let refused = TARGETS.into_iter().flat_map(|target| {
-        let alone = target.attempt(&[]).unwrap();
-        corpus(target).0.into_iter().filter(move |example| target.attempt(&example.bytes).unwrap() == alone)
+fn most_examples_are_parsed_unlike_an_empty_input() {
+    let rejected_at_once = TARGETS.into_iter().flat_map(|target| {
+        let signature_of_no_input = target.attempt(&[]).unwrap();
+        read_corpus(target)
+            .0
+            .into_iter()
+            .filter(move |example| target.attempt(&example.bytes).unwrap() == signature_of_no_input)
     });
-    let refused: Vec<String> = refused.map(|example| example.name).collect();
-    assert!(refused.len() <= 2, "these are read like an empty input: {refused:?}");
+    let rejected_at_once: Vec<String> = rejected_at_once.map(|example| example.name).collect();
+    assert!(rejected_at_once.len() <= 2, "these are parsed like an empty input: {rejected_at_once:?}");
 }
 
 /// Tries this many inputs of each target. `./check fuzz` tries as many as its time allows.
-fn check_campaigns(inputs: u64) {
+fn assert_campaigns_find_nothing(inputs: u64) {
     for target in TARGETS {
-        let mut campaign = Campaign::new(target, &corpus(target), 1);
+        let mut campaign = Campaign::new(target, &read_corpus(target), 1);
         let outcome = campaign.run_corpus().and_then(|()| campaign.run(inputs));
         if let Err(Failure { input, message }) = outcome {
             panic!(
@@ -60,33 +65,33 @@ fn check_campaigns(inputs: u64) {
                 target.name, target.name
             );
         }
-        assert!(campaign.statistics().paths > 1, "{}: every input has the same signature", target.name);
+        assert!(campaign.statistics().distinct_signatures > 1, "{}: every input has the same signature", target.name);
     }
 }
 
 #[test]
 fn a_short_campaign_finds_nothing() {
-    check_campaigns(2_000);
+    assert_campaigns_find_nothing(2_000);
 }
 
 #[test]
 #[ignore = "long: ./check long"]
 fn a_longer_campaign_finds_nothing() {
-    check_campaigns(10_000);
+    assert_campaigns_find_nothing(10_000);
 }
 
 /// A parser with a planted bug that only a mutated example reaches, step by step.
-fn flawed(input: &[u8]) -> PathSignature {
+fn parse_with_bug(input: &[u8]) -> PathSignature {
     let mut signature = PathSignature::default();
-    let right = input.iter().zip(b"length").take_while(|(one, other)| one == other).count();
-    signature.record(right as u64);
-    assert!(right < 6 || input.get(6) != Some(&0xFF), "a length of 255 was accepted");
+    let matching_bytes = input.iter().zip(b"length").take_while(|(one, other)| one == other).count();
+    signature.record(matching_bytes as u64);
+    assert!(matching_bytes < 6 || input.get(6) != Some(&0xFF), "a length of 255 was accepted");
     signature
 }
 
 #[test]
 fn a_campaign_finds_a_failure_minimizes_it_and_reproduces_it() {
-    let target = Target { name: "flawed", what: "a reader with a mistake", run: flawed };
+    let target = Target { name: "flawed", description: "a reader with a mistake", run: parse_with_bug };
     let corpus = Corpus(vec![Example { name: "near".into(), bytes: b"lemon juice, half a glass".to_vec() }]);
     let find = |seed: u64| {
         let mut campaign = Campaign::new(target, &corpus, seed);
@@ -109,12 +114,12 @@ fn mutations_depend_on_the_seed_and_change_the_input() {
     let inputs = |seed| {
         let mut rng = Rng::new(seed);
         let mut input = b"some input of some length".to_vec();
-        let mut seen = vec![input.clone()];
+        let mut inputs = vec![input.clone()];
         for _ in 0..500 {
             mutate(&mut input, b"and something to take from", &mut rng);
-            seen.push(input.clone());
+            inputs.push(input.clone());
         }
-        seen
+        inputs
     };
     assert_eq!(inputs(7), inputs(7));
     assert_ne!(inputs(7), inputs(8));

@@ -37,21 +37,22 @@ impl LogicalClock for Clock {
 /// The logical clock of every node, updated by steps and received messages. The default is vector
 /// clocks.
 ///
-/// A wrapper may hold messages back. The inner protocol then receives a message when the wrapper
-/// delivers it, not when the frame that carries it arrives. Acknowledgements carry no causality to
-/// the inner protocol.
+/// A wrapper may hold messages back. The inner protocol then receives a payload when the wrapper
+/// delivers it, not when the message that carries it arrives. Acknowledgements carry no causality
+/// to the inner protocol.
 #[derive(Default)]
 pub struct Causality<K = VectorClock> {
     clocks: Vec<K>,
     /// A copy of each node's clock, shared by all messages that it sends before its next step.
     snapshots: Vec<Option<Rc<K>>>,
-    /// For each message in flight, its sender's clock and the number of copies that may still
-    /// arrive.
+    /// For each message in flight without a wrapper's payload, its sender's clock and the number of
+    /// copies that may still arrive.
     in_flight: HashMap<MessageId, (Rc<K>, u32)>,
-    /// For each parcel not delivered yet, its sender's clock.
-    parcels: HashMap<(NodeId, NodeId, PayloadId), Rc<K>>,
-    /// For each link, the parcel delivered last.
-    delivered: HashMap<(NodeId, NodeId), PayloadId>,
+    /// For each payload that a wrapper has not delivered yet, the clock of its sender: by sender,
+    /// receiver and payload id.
+    payloads: HashMap<(NodeId, NodeId, PayloadId), Rc<K>>,
+    /// For each link (sender and receiver), the payload delivered last.
+    last_delivered: HashMap<(NodeId, NodeId), PayloadId>,
 }
 
 impl Causality {
@@ -68,8 +69,8 @@ impl<K: LogicalClock> Causality<K> {
             clocks: vec![K::default(); nodes],
             snapshots: vec![None; nodes],
             in_flight: HashMap::new(),
-            parcels: HashMap::new(),
-            delivered: HashMap::new(),
+            payloads: HashMap::new(),
+            last_delivered: HashMap::new(),
         }
     }
 
@@ -78,9 +79,9 @@ impl<K: LogicalClock> Causality<K> {
         self.clocks.get(node.index())
     }
 
-    /// Number of messages kept in memory because they may still arrive.
-    pub fn pending(&self) -> usize {
-        self.in_flight.len() + self.parcels.len()
+    /// Number of messages and payloads kept in memory because they may still arrive.
+    pub fn pending_count(&self) -> usize {
+        self.in_flight.len() + self.payloads.len()
     }
 
     fn snapshot(&mut self, node: NodeId) -> Option<Rc<K>> {
@@ -109,18 +110,19 @@ impl<K: LogicalClock> Causality<K> {
 
     /// Records a sent message with its sender's clock.
     ///
-    /// A retransmission keeps the clock of the first copy. Retransmitting a parcel that was already
-    /// delivered adds no causal link: the receiver processed the first copy. If the receiver has
-    /// restarted since, the clock of that copy is no longer stored here.
-    fn record_send(&mut self, to: NodeId, id: MessageId, parcel: Option<PayloadId>) {
+    /// A retransmission keeps the clock of the first copy. Nothing is recorded for a payload that
+    /// the receiver's wrapper has delivered, even if the receiver has restarted since.
+    fn record_send(&mut self, to: NodeId, id: MessageId, payload_id: Option<PayloadId>) {
         let from = id.sender;
-        if parcel.is_some_and(|parcel| self.delivered.get(&(from, to)).is_some_and(|last| parcel <= *last)) {
+        if payload_id
+            .is_some_and(|payload_id| self.last_delivered.get(&(from, to)).is_some_and(|last| payload_id <= *last))
+        {
             return;
         }
         let Some(clock) = self.snapshot(from) else { return };
-        match parcel {
-            Some(parcel) => {
-                self.parcels.entry((from, to, parcel)).or_insert(clock);
+        match payload_id {
+            Some(payload_id) => {
+                self.payloads.entry((from, to, payload_id)).or_insert(clock);
             }
             None => {
                 self.in_flight.insert(id, (clock, 1));
@@ -145,9 +147,9 @@ impl<C, E, K: LogicalClock> Observer<C, E> for Causality<K> {
         match moment {
             Moment::Input { node, input, .. } => {
                 self.tick(*node);
-                if let ObservedInput::Message { id, wrapped, .. } = input
+                if let ObservedInput::Message { id, is_wrapped, .. } = input
                     && let Some(clock) = self.remove_copy(*id)
-                    && !wrapped
+                    && !is_wrapped
                 {
                     self.merge(*node, &clock);
                 }
@@ -160,9 +162,9 @@ impl<C, E, K: LogicalClock> Observer<C, E> for Causality<K> {
                     self.record_send(to, id, sent.payload_id);
                 }
             }
-            Moment::Effect { node, effect: ObservedEffect::Delivered { from, parcel }, .. } => {
-                self.delivered.insert((*from, *node), *parcel);
-                if let Some(clock) = self.parcels.remove(&(*from, *node, *parcel)) {
+            Moment::Effect { node, effect: ObservedEffect::Delivered { from, payload_id }, .. } => {
+                self.last_delivered.insert((*from, *node), *payload_id);
+                if let Some(clock) = self.payloads.remove(&(*from, *node, *payload_id)) {
                     self.merge(*node, &clock);
                 }
             }

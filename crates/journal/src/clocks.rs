@@ -7,8 +7,8 @@ use quorate_core::{NodeId, Time};
 
 /// The clocks of a group, derived from moments.
 ///
-/// A simulated clock shows true time until a fault changes it. A real clock is known from the last
-/// input of its node.
+/// A simulated clock shows true time until a fault changes it. The reading of a real clock follows
+/// from the last input of its node.
 #[derive(Clone, Debug)]
 pub struct Clocks(Vec<NodeClock>);
 
@@ -27,8 +27,8 @@ impl Clocks {
                 }
             }
             Moment::World { time, event: WorldEvent::Changed { text } } => match text.parse() {
-                Ok(Fault::Skew { node, by }) => self.change(node, |clock| clock.skew(*time, by.nanos())),
-                Ok(Fault::Drift { node, by }) => self.change(node, |clock| clock.drift(*time, by.parts())),
+                Ok(Fault::Skew { node, by }) => self.update_clock(node, |clock| clock.skew(*time, by.nanos())),
+                Ok(Fault::Drift { node, by }) => self.update_clock(node, |clock| clock.drift(*time, by.parts())),
                 Ok(_) | Err(_) => {}
             },
             Moment::Effect { .. } | Moment::World { .. } => {}
@@ -40,9 +40,9 @@ impl Clocks {
         self.0.get(node.index()).map_or(time, |clock| clock.at(time))
     }
 
-    fn change(&mut self, node: NodeId, change: impl FnOnce(&mut NodeClock)) {
+    fn update_clock(&mut self, node: NodeId, update: impl FnOnce(&mut NodeClock)) {
         if let Some(clock) = self.0.get_mut(node.index()) {
-            change(clock);
+            update(clock);
         }
     }
 }

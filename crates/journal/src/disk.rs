@@ -7,16 +7,16 @@ use std::hash::{Hash, Hasher};
 
 /// The disk of one node, used by the simulator, the checker and the replay of a journal.
 pub struct Disk<P: Protocol> {
-    /// The fold of all writes that are durable.
+    /// All durable writes, applied in order.
     durable: P::Durable,
     /// Writes that a crash now would lose, oldest first.
     pending: VecDeque<WriteOf<P>>,
     /// Effects that wait for the pending writes.
     barrier: Barrier<P>,
     /// Number of durable saves of this incarnation.
-    synced: u64,
+    durable_saves: u64,
     /// Whether a sync is in progress.
-    pub syncing: bool,
+    pub is_syncing: bool,
 }
 
 impl<P: Protocol> Default for Disk<P> {
@@ -25,8 +25,8 @@ impl<P: Protocol> Default for Disk<P> {
             durable: P::Durable::default(),
             pending: VecDeque::new(),
             barrier: Barrier::default(),
-            synced: 0,
-            syncing: false,
+            durable_saves: 0,
+            is_syncing: false,
         }
     }
 }
@@ -43,8 +43,8 @@ where
             durable: self.durable.clone(),
             pending: self.pending.clone(),
             barrier: self.barrier.clone(),
-            synced: self.synced,
-            syncing: self.syncing,
+            durable_saves: self.durable_saves,
+            is_syncing: self.is_syncing,
         }
     }
 }
@@ -56,8 +56,8 @@ where
     Barrier<P>: PartialEq,
 {
     fn eq(&self, other: &Self) -> bool {
-        (self.synced, self.syncing, &self.durable, &self.pending, &self.barrier)
-            == (other.synced, other.syncing, &other.durable, &other.pending, &other.barrier)
+        (self.durable_saves, self.is_syncing, &self.durable, &self.pending, &self.barrier)
+            == (other.durable_saves, other.is_syncing, &other.durable, &other.pending, &other.barrier)
     }
 }
 
@@ -76,7 +76,7 @@ where
     Barrier<P>: Hash,
 {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.synced, self.syncing, &self.durable, &self.pending, &self.barrier).hash(state);
+        (self.durable_saves, self.is_syncing, &self.durable, &self.pending, &self.barrier).hash(state);
     }
 }
 
@@ -92,27 +92,27 @@ impl<P: Protocol> Disk<P> {
         self.pending.push_back(write);
     }
 
-    /// Number of saves of this incarnation that are durable after a sync of all pending writes.
-    /// `None` if no write is pending.
+    /// Returns how many saves of this incarnation will be durable after a sync of all pending
+    /// writes, or `None` if no write is pending.
     pub fn saves_after_sync(&self) -> Option<u64> {
-        (!self.pending.is_empty()).then(|| self.synced + self.pending.len() as u64)
+        (!self.pending.is_empty()).then(|| self.durable_saves + self.pending.len() as u64)
     }
 
     /// Makes the first `count` saves of this incarnation durable.
     pub fn sync(&mut self, count: u64) {
-        while self.synced < count
+        while self.durable_saves < count
             && let Some(write) = self.pending.pop_front()
         {
             self.durable.apply(write);
-            self.synced += 1;
+            self.durable_saves += 1;
         }
-        self.barrier.durable(self.synced);
+        self.barrier.mark_durable(self.durable_saves);
     }
 
     /// Returns whether the disk can confirm the first `count` saves of this incarnation: the node
     /// made them all, and at least one is not durable yet.
     pub fn can_confirm(&self, count: u64) -> bool {
-        (self.synced + 1..=self.synced + self.pending()).contains(&count)
+        (self.durable_saves + 1..=self.durable_saves + self.pending_writes()).contains(&count)
     }
 
     /// Returns the next effect whose writes are durable.
@@ -121,19 +121,19 @@ impl<P: Protocol> Disk<P> {
     }
 
     /// Number of writes that are not durable.
-    pub fn pending(&self) -> u64 {
+    pub fn pending_writes(&self) -> u64 {
         self.pending.len() as u64
     }
 
     /// Crashes the node: the first `survivors` pending writes still reach the disk, the others are
     /// lost. Returns the number of lost writes.
     pub fn crash(&mut self, survivors: u64) -> u64 {
-        self.sync(self.synced.saturating_add(survivors));
-        let lost = self.pending();
+        self.sync(self.durable_saves.saturating_add(survivors));
+        let lost = self.pending_writes();
         self.pending.clear();
         self.barrier = Barrier::default();
-        self.synced = 0;
-        self.syncing = false;
+        self.durable_saves = 0;
+        self.is_syncing = false;
         lost
     }
 

@@ -1,4 +1,4 @@
-//! Message counts, by the conventions of the textbook's tables.
+//! Message counts, by the conventions of the literature on these algorithms.
 //!
 //! A message is a send from one node to another node. A send to a node that is down counts; a send
 //! to the node itself does not. Acknowledgements, retransmissions and heartbeats are counted
@@ -10,27 +10,29 @@ use serde::Serialize;
 
 /// Counts the messages of a run.
 #[derive(Clone, Debug)]
-pub struct Messages {
+pub struct MessageCounts {
     medium: Medium,
+    /// Number of messages without control messages.
     total: u64,
+    /// Number of control messages.
     control: u64,
     bytes: u64,
     control_bytes: u64,
     by_kind: Vec<(String, u64)>,
     /// For each node, the number of messages that it sent or received.
-    handled: Vec<u64>,
+    handled_by_node: Vec<u64>,
     /// For each node, the number of messages that served its requests.
-    caused: Vec<u64>,
+    caused_by_node: Vec<u64>,
 }
 
-impl Messages {
+impl MessageCounts {
     /// Creates counts for a group of this size on a unicast network.
     pub fn new(nodes: usize) -> Self {
-        Self::on(Medium::Unicast, nodes)
+        Self::with_medium(Medium::Unicast, nodes)
     }
 
     /// Creates counts for a group of this size whose multicasts this medium carries.
-    pub fn on(medium: Medium, nodes: usize) -> Self {
+    pub fn with_medium(medium: Medium, nodes: usize) -> Self {
         Self {
             medium,
             total: 0,
@@ -38,25 +40,25 @@ impl Messages {
             bytes: 0,
             control_bytes: 0,
             by_kind: Vec::new(),
-            handled: vec![0; nodes],
-            caused: vec![0; nodes],
+            handled_by_node: vec![0; nodes],
+            caused_by_node: vec![0; nodes],
         }
     }
 
-    /// Number of messages, without control messages, as the textbook's formulas count them.
+    /// Number of messages, without control messages, as formulas in the literature count them.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Number of messages that served this node's requests.
+    /// Number of messages that served this node's requests, without control messages.
     pub fn caused_by(&self, node: NodeId) -> u64 {
-        self.caused.get(node.index()).copied().unwrap_or(0)
+        self.caused_by_node.get(node.index()).copied().unwrap_or(0)
     }
 
     /// The share of all messages that the busiest node sent or received: 1 if every message passes
     /// through one node.
     pub fn busiest_share(&self) -> f64 {
-        let busiest = self.handled.iter().copied().max().unwrap_or(0);
+        let busiest = self.handled_by_node.iter().copied().max().unwrap_or(0);
         if self.total == 0 { 0.0 } else { busiest as f64 / self.total as f64 }
     }
 
@@ -74,22 +76,23 @@ impl Messages {
         }
     }
 
+    /// Counts one transmission to each receiver but the sender; on a broadcast medium, one for all.
     #[inline]
-    fn count(&mut self, from: NodeId, receivers: impl Iterator<Item = NodeId>, sent: &Sent<'_>) {
+    fn count_copies(&mut self, from: NodeId, receivers: impl Iterator<Item = NodeId>, sent: &Sent<'_>) {
         let mut copies = 0;
-        let counted = sent.class != Class::Control;
+        let is_control = sent.class == Class::Control;
         for to in receivers.filter(|to| *to != from) {
             copies += 1;
-            if counted && let Some(handled) = self.handled.get_mut(to.index()) {
+            if !is_control && let Some(handled) = self.handled_by_node.get_mut(to.index()) {
                 *handled += 1;
             }
         }
         if self.medium != Medium::Unicast {
             copies = copies.min(1);
         }
-        // A journal may contain any size.
+        // A journal may contain any size, so sums saturate.
         let bytes = (sent.bytes as u64).saturating_mul(copies);
-        if !counted {
+        if is_control {
             self.control += copies;
             self.control_bytes = self.control_bytes.saturating_add(bytes);
             return;
@@ -99,11 +102,11 @@ impl Messages {
         }
         self.total += copies;
         self.bytes = self.bytes.saturating_add(bytes);
-        if let Some(handled) = self.handled.get_mut(from.index()) {
+        if let Some(handled) = self.handled_by_node.get_mut(from.index()) {
             *handled += copies;
         }
         if let Some(node) = sent.on_behalf_of
-            && let Some(caused) = self.caused.get_mut(node.index())
+            && let Some(caused) = self.caused_by_node.get_mut(node.index())
         {
             *caused += copies;
         }
@@ -114,14 +117,15 @@ impl Messages {
     }
 }
 
-impl<C, E> Observer<C, E> for Messages {
+impl<C, E> Observer<C, E> for MessageCounts {
     fn reads_sizes(&self) -> bool {
         true
     }
 
     #[inline]
     fn prefetch(&self, node: NodeId) {
-        if let Some(handled) = self.handled.get(node.index()) {
+        if let Some(handled) = self.handled_by_node.get(node.index()) {
+            // Reading the counter brings it into the processor's cache.
             std::hint::black_box(*handled);
         }
     }
@@ -130,8 +134,8 @@ impl<C, E> Observer<C, E> for Messages {
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         let Moment::Effect { node, effect, .. } = moment else { return };
         match effect {
-            ObservedEffect::Send { to, sent } => self.count(*node, std::iter::once(*to), sent),
-            ObservedEffect::Multicast { to, sent } => self.count(*node, to.iter(), sent),
+            ObservedEffect::Send { to, sent } => self.count_copies(*node, std::iter::once(*to), sent),
+            ObservedEffect::Multicast { to, sent } => self.count_copies(*node, to.iter(), sent),
             ObservedEffect::Save(_)
             | ObservedEffect::SetTimer { .. }
             | ObservedEffect::CancelTimer(_)
@@ -157,19 +161,19 @@ pub struct MessageSummary {
     pub bytes: u64,
     /// Encoded size of all messages in `control`.
     pub control_bytes: u64,
-    /// The share of messages that the busiest node sent or received.
+    /// The share of the messages in `total` that the busiest node sent or received.
     pub busiest_share: f64,
 }
 
 /// Samples of a delay, reduced to their count, mean and maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Samples {
+pub struct DelaySamples {
     count: u64,
     sum: u128,
     max: u64,
 }
 
-impl Samples {
+impl DelaySamples {
     /// Adds one sample.
     pub fn add(&mut self, length: quorate_core::Duration) {
         self.count += 1;
@@ -182,8 +186,8 @@ impl Samples {
         self.count
     }
 
-    /// Returns the mean and the maximum as multiples of `unit`, or `None` if there is no sample.
-    pub fn in_unit(&self, unit: quorate_core::Duration) -> Option<Delay> {
+    /// Returns the mean and the maximum as multiples of `unit`, or `None` without samples.
+    pub fn in_units_of(&self, unit: quorate_core::Duration) -> Option<Delay> {
         let unit = unit.nanos().max(1) as f64;
         (self.count > 0).then(|| Delay {
             mean: self.sum as f64 / self.count as f64 / unit,
@@ -193,10 +197,11 @@ impl Samples {
     }
 }
 
-/// A delay as `--json` prints it.
+/// The mean and the maximum of a delay as `--json` prints them, in a unit that the caller chose.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Delay {
     pub mean: f64,
     pub max: f64,
+    /// Number of samples.
     pub samples: u64,
 }

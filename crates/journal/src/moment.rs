@@ -52,7 +52,7 @@ impl TryFrom<String> for MessageId {
     }
 }
 
-/// One event of a run.
+/// One event of a run. `C` are the commands and `E` the events of the protocol.
 pub enum Moment<'a, C, E> {
     /// A node takes an input. The effects that follow, until the next input, belong to this step.
     Input {
@@ -63,16 +63,10 @@ pub enum Moment<'a, C, E> {
         node: NodeId,
         input: ObservedInput<'a, C>,
     },
-    Effect {
-        time: Time,
-        node: NodeId,
-        effect: ObservedEffect<'a, E>,
-    },
+    /// A driver carries out an effect of a node, or a node remarks on its step.
+    Effect { time: Time, node: NodeId, effect: ObservedEffect<'a, E> },
     /// Something happens to a node or to a message in flight, such as a crash or a loss.
-    World {
-        time: Time,
-        event: WorldEvent<'a>,
-    },
+    World { time: Time, event: WorldEvent<'a> },
 }
 
 impl<C, E> Moment<'_, C, E> {
@@ -88,8 +82,8 @@ impl<C, E> Moment<'_, C, E> {
 pub enum ObservedInput<'a, C> {
     Start {
         incarnation: Incarnation,
-        /// Whether its disk was empty although the node had saved before.
-        blank: bool,
+        /// Whether the node's disk is empty although the node had saved before.
+        is_disk_blank: bool,
     },
     Command(&'a C),
     /// A message arrives. Its body was part of the moment in which it was sent.
@@ -98,14 +92,14 @@ pub enum ObservedInput<'a, C> {
         kind: &'a str,
         /// Whether a wrapper around the protocol consumes the message. The protocol inside receives
         /// its content with [`ObservedEffect::Delivered`].
-        wrapped: bool,
-        /// The incarnation of the sender in which the id's number is counted. Only live drivers
-        /// count within one incarnation; all others count over all incarnations and set this to the
-        /// first.
+        is_wrapped: bool,
+        /// The incarnation of the sender within which the number of the id counts. Only drivers of
+        /// real processes count within one incarnation. All others count over all incarnations and
+        /// set this to the first.
         incarnation: Incarnation,
     },
     Timer(Body<'a>),
-    /// The first saves of this incarnation, as many as given, are durable.
+    /// This many saves of the current incarnation are durable, the oldest first.
     Saved(u64),
     Suspect(NodeId),
     Trust(NodeId),
@@ -147,14 +141,15 @@ pub enum ObservedEffect<'a, E> {
     CancelTimer(Body<'a>),
     /// The node emits an event for its client.
     Emit(&'a E),
+    /// The node applies the rule with this id; the text explains how.
     Rule {
         rule: &'a str,
         text: fmt::Arguments<'a>,
     },
-    /// A wrapper delivers a parcel to the protocol inside it.
+    /// A wrapper delivers the payload of a message to the protocol inside it.
     Delivered {
         from: NodeId,
-        parcel: PayloadId,
+        payload_id: PayloadId,
     },
     /// A node that runs the membership protocol itself passes a view or a lease to the protocol
     /// inside it.
@@ -171,14 +166,14 @@ pub enum ObservedEffect<'a, E> {
 pub struct Sent<'a> {
     pub id: MessageId,
     pub kind: &'a str,
-    /// Its label in pictures, if its kind is not enough.
+    /// The message's label in pictures, if its kind does not identify it.
     pub label: Option<&'a dyn fmt::Display>,
     pub class: Class,
-    /// The node whose request it serves.
+    /// The node whose request the message serves.
     pub on_behalf_of: Option<NodeId>,
-    /// Its encoded size, or 0 if no observer reads sizes.
+    /// The message's encoded size, or 0 if no observer reads sizes.
     pub bytes: usize,
-    /// The payload it carries a copy of.
+    /// The payload of which the message carries a copy, if a wrapper sends it.
     pub payload_id: Option<PayloadId>,
     /// Whether this is a retransmission.
     pub is_retransmission: bool,
@@ -186,16 +181,16 @@ pub struct Sent<'a> {
 }
 
 impl<'a> Sent<'a> {
-    /// Describes a message about to be sent. Computes its size only if `sized` is set.
+    /// Describes a message that a node sends. Computes its size only if `needs_size` is set.
     #[inline]
-    pub fn new<M: Describe + Serialize>(id: MessageId, message: &'a M, sized: bool) -> Self {
+    pub fn new<M: Describe + Serialize>(id: MessageId, message: &'a M, needs_size: bool) -> Self {
         Self {
             id,
             kind: message.kind(),
             label: message.label(),
             class: message.class(),
             on_behalf_of: message.on_behalf_of(),
-            bytes: if sized { postcard::experimental::serialized_size(message).unwrap_or(0) } else { 0 },
+            bytes: if needs_size { postcard::experimental::serialized_size(message).unwrap_or(0) } else { 0 },
             payload_id: message.payload_id(),
             is_retransmission: message.is_retransmission(),
             body: message,
@@ -207,23 +202,24 @@ impl<'a> Sent<'a> {
 #[derive(Clone, Copy, Debug)]
 pub enum WorldEvent<'a> {
     /// A message will never arrive.
-    Lost { id: MessageId, to: NodeId, why: Loss },
+    Lost { id: MessageId, to: NodeId, cause: Loss },
     /// A second copy of a message is in flight.
     Duplicated { id: MessageId },
     Crashed {
         node: NodeId,
-        /// Number of its writes that did not become durable.
+        /// Number of the node's writes that did not become durable.
         lost_writes: u64,
     },
-    /// A node shut down cleanly: it takes no more inputs, and its journal is complete. Only live
-    /// drivers report this.
+    /// A node shut down cleanly: it takes no more inputs, and its journal is complete. Only drivers
+    /// of real processes report this.
     Ended { node: NodeId },
     /// A node is paused: it takes no inputs until it resumes.
     Paused { node: NodeId },
     /// A paused node resumes.
     Resumed { node: NodeId },
-    /// Any other change, in the syntax of [`Fault`](crate::settings::Fault): `cut 1 | 2,3`, `heal`,
-    /// `skew 2 by 3ms`.
+    /// Any other change: a fault in the syntax of [`Fault`](crate::settings::Fault), such as
+    /// `cut 1 | 2,3` or `skew 2 by 3ms`, its end, such as `end of cut 1 | 2,3`, or a remark of the
+    /// checker about the run.
     Changed { text: &'a str },
 }
 
@@ -231,7 +227,7 @@ pub enum WorldEvent<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Loss {
-    /// The network dropped it at random.
+    /// The network dropped it, at random or because a script says so.
     Chance,
     /// A cut separated sender and receiver.
     Cut,
@@ -249,10 +245,10 @@ impl fmt::Display for Loss {
     }
 }
 
-/// Receives every moment of a run.
+/// Receives every moment of a run of a protocol with the commands `C` and the events `E`.
 pub trait Observer<C, E> {
-    /// Returns whether it reads the sizes of messages. Drivers compute sizes only if an observer
-    /// reads them.
+    /// Returns whether the observer reads the sizes of messages. Drivers compute sizes only if an
+    /// observer reads them.
     #[inline]
     fn reads_sizes(&self) -> bool {
         false
@@ -322,7 +318,8 @@ impl<C, E, O: Observer<C, E> + ?Sized> Observer<C, E> for &mut O {
     }
 }
 
-/// Returns the transmissions of a multicast: each receiver with its message id.
+/// Returns the transmissions of a multicast: each receiver with its message id. `first` is the id
+/// of the first transmission.
 pub fn receivers(to: &Group, first: MessageId) -> impl Iterator<Item = (NodeId, MessageId)> + '_ {
     (0..).zip(to.others(first.sender)).map(move |(index, node)| {
         (node, MessageId { sender: first.sender, number: first.number.saturating_add(index) })

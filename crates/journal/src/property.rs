@@ -4,10 +4,10 @@
 use quorate_core::Time;
 use serde::Serialize;
 
-/// When a property is judged.
+/// When a property must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum PropertyKind {
     /// Safety: the property must hold at every instant.
     Always,
     /// Liveness: the property must hold at the end of the run, after the faults have ended.
@@ -16,7 +16,7 @@ pub enum Kind {
     Sometimes,
 }
 
-impl std::fmt::Display for Kind {
+impl std::fmt::Display for PropertyKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
             Self::Always => "always",
@@ -30,13 +30,13 @@ impl std::fmt::Display for Kind {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
     pub name: &'static str,
-    pub kind: Kind,
-    /// Whether it holds, or `None` if this run cannot decide. For `sometimes`: whether the case
-    /// occurred.
+    pub kind: PropertyKind,
+    /// Whether the property holds, or `None` if this run cannot decide. For `sometimes`: whether
+    /// the case occurred.
     pub holds: Option<bool>,
     /// Why this run cannot decide.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub undecided: Option<String>,
+    #[serde(rename = "undecided", skip_serializing_if = "Option::is_none")]
+    pub undecided_reason: Option<String>,
     /// The first violation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub violation: Option<Violation>,
@@ -44,35 +44,35 @@ pub struct Verdict {
 
 impl Verdict {
     /// Returns the verdict of a property that holds if there is no violation.
-    pub fn judged(name: &'static str, kind: Kind, violation: Option<Violation>) -> Self {
-        Self { name, kind, holds: Some(violation.is_none()), undecided: None, violation }
+    pub fn from_violation(name: &'static str, kind: PropertyKind, violation: Option<Violation>) -> Self {
+        Self { name, kind, holds: Some(violation.is_none()), undecided_reason: None, violation }
     }
 
     /// Returns the verdict of a case that should occur sometimes.
-    pub fn sometimes(name: &'static str, happened: bool) -> Self {
-        Self { name, kind: Kind::Sometimes, holds: Some(happened), undecided: None, violation: None }
+    pub fn sometimes(name: &'static str, has_occurred: bool) -> Self {
+        Self { name, kind: PropertyKind::Sometimes, holds: Some(has_occurred), undecided_reason: None, violation: None }
     }
 
     /// Returns the verdict of a property that this run cannot decide.
-    pub fn undecided(name: &'static str, kind: Kind, why: String) -> Self {
-        Self { name, kind, holds: None, undecided: Some(why), violation: None }
+    pub fn undecided(name: &'static str, kind: PropertyKind, reason: String) -> Self {
+        Self { name, kind, holds: None, undecided_reason: Some(reason), violation: None }
     }
 
     /// Returns whether the run violates the property. A case that should occur sometimes never
     /// counts as a violation.
     pub fn is_violated(&self) -> bool {
-        self.holds == Some(false) && self.kind != Kind::Sometimes
+        self.holds == Some(false) && self.kind != PropertyKind::Sometimes
     }
 
     /// Converts the verdict for a run that was stopped early: such a run cannot decide liveness
-    /// properties.
+    /// properties. `reason` says why the run was stopped.
     #[must_use]
-    pub fn of_stopped_run(self, why: &str) -> Self {
-        if self.kind != Kind::Eventually || self.holds.is_none() {
+    pub fn of_stopped_run(self, reason: &str) -> Self {
+        if self.kind != PropertyKind::Eventually || self.holds.is_none() {
             return self;
         }
         let so_far = self.violation.map_or_else(|| "no violation".into(), |violation| violation.text);
-        Self::undecided(self.name, self.kind, format!("{why}; until then: {so_far}"))
+        Self::undecided(self.name, self.kind, format!("{reason}; until then: {so_far}"))
     }
 }
 
@@ -81,12 +81,12 @@ impl Verdict {
 pub struct Violation {
     #[serde(serialize_with = "nanos", rename = "time_ns")]
     pub time: Time,
-    /// Its line in the trace of the run, counting steps and world events from 1.
+    /// The line of the violation in the trace of the run, counting steps and world events from 1.
     #[serde(skip)]
     pub line: u64,
-    /// The time from which on the run is relevant to the violation.
+    /// The start of the part of the run that explains the violation.
     #[serde(skip)]
-    pub since: Time,
+    pub relevant_from: Time,
     pub text: String,
 }
 

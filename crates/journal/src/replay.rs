@@ -22,9 +22,9 @@ pub enum ReplayError {
         "line {line} does not replay: the nodes produce different effects, because the algorithm has changed or the \
          journal was altered.\n  recorded: {recorded}\n  replayed: {replayed}"
     )]
-    Differs { line: u64, recorded: String, replayed: String },
+    DifferentEffects { line: u64, recorded: String, replayed: String },
     #[error("line {line} cannot be replayed: {reason}.")]
-    Impossible { line: u64, reason: String },
+    ImpossibleLine { line: u64, reason: String },
 }
 
 /// Replays every line and shows each one to `observer`. Returns the number of lines.
@@ -34,7 +34,7 @@ pub enum ReplayError {
 /// still replays after a text was reworded; the rule ids are compared.
 pub fn replay<P, R, O>(
     journal: &mut Journal<R>,
-    make: impl Fn(NodeId) -> P,
+    make_node: impl Fn(NodeId) -> P,
     observer: &mut O,
 ) -> Result<u64, ReplayError>
 where
@@ -44,15 +44,15 @@ where
     O: Observer<P::Command, P::Event>,
 {
     let writer = Writer::new(Vec::new(), journal.header());
-    let nodes = ReplayNodes::new(journal.header().nodes, make, writer);
-    let mut replayer = Replayer { nodes, impossible: None };
+    let nodes = ReplayNodes::new(journal.header().nodes, make_node, writer);
+    let mut replayer = Replayer { nodes, rejection: None };
     loop {
         replayer.nodes.observer_mut().out_mut().clear();
         if !journal.show(&mut Both { first: &mut replayer, second: observer })? {
             return Ok(journal.line());
         }
-        if let Some(reason) = replayer.impossible.take() {
-            return Err(ReplayError::Impossible { line: journal.line(), reason });
+        if let Some(reason) = replayer.rejection.take() {
+            return Err(ReplayError::ImpossibleLine { line: journal.line(), reason });
         }
         let writer = replayer.nodes.observer_mut();
         writer.close();
@@ -61,7 +61,7 @@ where
             replayed == journal.text() || without_rule_texts(replayed) == without_rule_texts(journal.text())
         };
         if !str::from_utf8(replayed).is_ok_and(is_equal) {
-            return Err(ReplayError::Differs {
+            return Err(ReplayError::DifferentEffects {
                 line: journal.line(),
                 recorded: journal.text().to_owned(),
                 replayed: String::from_utf8_lossy(replayed).into_owned(),
@@ -70,6 +70,7 @@ where
     }
 }
 
+/// Passes each moment to two borrowed observers, the first one first.
 struct Both<'a, A, B> {
     first: &'a mut A,
     second: &'a mut B,
@@ -103,9 +104,11 @@ fn without_rule_texts(line: &str) -> String {
     result + rest
 }
 
+/// Gives the recorded inputs and world events to the nodes.
 struct Replayer<P: Recordable, M> {
     nodes: ReplayNodes<P, M, Writer<Vec<u8>>>,
-    impossible: Option<String>,
+    /// Why the nodes could not take an input or a world event of the current line.
+    rejection: Option<String>,
 }
 
 impl<P, M> Observer<P::Command, P::Event> for Replayer<P, M>
@@ -115,14 +118,14 @@ where
     M: Fn(NodeId) -> P,
 {
     fn observe(&mut self, moment: &Moment<'_, P::Command, P::Event>) {
-        let done = match moment {
+        let result = match moment {
             Moment::Input { time, now, node, input } => self.nodes.give_input(*time, *now, *node, input),
             // `replay` compares the recorded effects with the replayed ones, line by line.
             Moment::Effect { .. } => Ok(()),
             Moment::World { time, event } => self.nodes.apply_world_event(*time, event),
         };
-        if let Err(reason) = done {
-            self.impossible.get_or_insert(reason);
+        if let Err(reason) = result {
+            self.rejection.get_or_insert(reason);
         }
     }
 }
@@ -132,7 +135,7 @@ mod tests {
     use super::without_rule_texts;
 
     #[test]
-    fn only_the_texts_of_rules_are_left_out() {
+    fn only_the_texts_of_rules_are_removed() {
         let step = |id: &str, text: &str, to: &str| {
             format!(r#"{{"effects":[{{"rule":{{"id":"{id}","text":"{text}"}}}},{{"send":{{"to":{to}}}}}]}}"#)
         };

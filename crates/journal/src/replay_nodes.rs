@@ -1,9 +1,9 @@
 //! Nodes for replays: they take exactly the inputs they are given, without a network, a clock or
 //! random numbers.
 //!
-//! Inputs name messages by their ids and timers by their values; the disk follows from the given
-//! writes and crashes. A replay takes the inputs from a journal, a counterexample takes them from
-//! the checker.
+//! Inputs name messages by their ids and timers by their values. The content of a disk follows from
+//! the writes of the node and the given crashes. A replay takes the inputs from a journal; a
+//! counterexample takes them from the checker.
 
 use crate::Recordable;
 use crate::disk::Disk;
@@ -17,7 +17,7 @@ use std::collections::btree_map::Entry;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     Up,
-    /// Inputs that arrive wait until the node resumes.
+    /// The node takes no inputs until it resumes.
     Paused,
     Down,
 }
@@ -39,7 +39,7 @@ struct Host<P: Recordable> {
     /// The latest incarnation, or `None` before the first start.
     incarnation: Option<Incarnation>,
     /// Number of transmissions in all incarnations.
-    sent: u64,
+    sent_count: u64,
     /// The timers that are set.
     timers: Vec<P::Timer>,
     disk: Disk<P>,
@@ -58,7 +58,7 @@ where
             node: make_node(id),
             condition: Condition::Down,
             incarnation: None,
-            sent: 0,
+            sent_count: 0,
             timers: Vec::new(),
             disk: Disk::default(),
         };
@@ -83,11 +83,11 @@ where
 
     /// Number of a node's writes that are not durable.
     pub fn pending_writes(&self, node: NodeId) -> u64 {
-        self.hosts.get(node.index()).map_or(0, |host| host.disk.pending())
+        self.hosts.get(node.index()).map_or(0, |host| host.disk.pending_writes())
     }
 
-    /// Number of saves of a node's current incarnation that are durable after a sync of all pending
-    /// writes. `None` if no write is pending.
+    /// Returns how many saves of a node's current incarnation will be durable after a sync of all
+    /// pending writes, or `None` if no write is pending.
     pub fn saves_after_sync(&self, node: NodeId) -> Option<u64> {
         self.hosts.get(node.index()).and_then(|host| host.disk.saves_after_sync())
     }
@@ -109,13 +109,13 @@ where
             (Condition::Down, _) => return Err(format!("node {node} is down")),
         }
         Ok(match input {
-            ObservedInput::Start { incarnation, blank } => {
+            ObservedInput::Start { incarnation, is_disk_blank } => {
                 if host.incarnation.is_some_and(|latest| latest >= *incarnation) {
                     return Err(format!("incarnation {incarnation} of node {node} has already started"));
                 }
                 host.incarnation = Some(*incarnation);
                 host.condition = Condition::Up;
-                if *blank {
+                if *is_disk_blank {
                     host.disk.wipe();
                 }
                 host.timers.clear();
@@ -177,10 +177,17 @@ where
         let protocol_input = self.apply_input(node, input)?;
         self.observe_input(time, now, node, input, &protocol_input);
         let Some(host) = self.hosts.get_mut(node.index()) else { return Ok(()) };
-        let Host { node: protocol, sent, timers, disk, .. } = host;
+        let Host { node: protocol, sent_count, timers, disk, .. } = host;
         let confirms_saves = matches!(protocol_input, Input::Saved(_));
-        let mut sink =
-            ReplaySink { time, node, sent, timers, disk, in_flight: &mut self.in_flight, observer: &mut self.observer };
+        let mut sink = ReplaySink {
+            time,
+            node,
+            sent_count,
+            timers,
+            disk,
+            in_flight: &mut self.in_flight,
+            observer: &mut self.observer,
+        };
         if confirms_saves {
             while let Some(effect) = sink.disk.release() {
                 sink.carry_out(effect);
@@ -205,7 +212,7 @@ where
                 ObservedInput::Message {
                     id: *id,
                     kind: message.kind(),
-                    wrapped: message.is_wrapped(),
+                    is_wrapped: message.is_wrapped(),
                     incarnation: *incarnation,
                 }
             }
@@ -221,6 +228,7 @@ where
         Ok(())
     }
 
+    /// Applies a world event without showing it to the observer.
     fn apply_unobserved(&mut self, event: &WorldEvent<'_>) -> Result<(), String> {
         match event {
             WorldEvent::Lost { id, to, .. } => self.remove_copy(*id, *to).map(|_| ()),
@@ -233,14 +241,17 @@ where
             WorldEvent::Crashed { node, lost_writes } => {
                 let host = self.hosts.get_mut(node.index()).ok_or("the group has no such node")?;
                 host.condition = Condition::Down;
-                let survivors = host.disk.pending().checked_sub(*lost_writes).ok_or_else(|| {
-                    format!("node {node} cannot lose {lost_writes} writes: it has {} pending", host.disk.pending())
+                let survivors = host.disk.pending_writes().checked_sub(*lost_writes).ok_or_else(|| {
+                    format!(
+                        "node {node} cannot lose {lost_writes} writes: it has {} pending",
+                        host.disk.pending_writes()
+                    )
                 })?;
                 host.disk.crash(survivors);
                 Ok(())
             }
             WorldEvent::Ended { node } => {
-                self.hosts.get_mut(node.index()).ok_or("there is no such node")?.condition = Condition::Down;
+                self.hosts.get_mut(node.index()).ok_or("the group has no such node")?.condition = Condition::Down;
                 Ok(())
             }
             WorldEvent::Paused { node } => self.change_condition(*node, Condition::Up, Condition::Paused),
@@ -252,7 +263,7 @@ where
     /// Changes a node from one condition to another. Does nothing if it is in a third one.
     fn change_condition(&mut self, node: NodeId, from: Condition, to: Condition) -> Result<(), String> {
         let host = self.hosts.get_mut(node.index()).ok_or("the group has no such node")?;
-        // A node that is paused before it starts is not up; it stays down.
+        // A node that is paused before it starts stays down.
         if host.condition == from {
             host.condition = to;
         }
@@ -265,7 +276,7 @@ where
 struct ReplaySink<'a, P: Recordable, O> {
     time: Time,
     node: NodeId,
-    sent: &'a mut u64,
+    sent_count: &'a mut u64,
     timers: &'a mut Vec<P::Timer>,
     disk: &'a mut Disk<P>,
     in_flight: &'a mut InFlight<P>,
@@ -287,7 +298,7 @@ where
     fn note(&mut self, note: Note<'_>) {
         self.observe(match note {
             Note::Rule { rule, text } => ObservedEffect::Rule { rule, text },
-            Note::Delivered { from, parcel } => ObservedEffect::Delivered { from, parcel },
+            Note::Delivered { from, payload } => ObservedEffect::Delivered { from, payload_id: payload },
             Note::Membership(note) => ObservedEffect::Membership(note),
             Note::HoldBack { count, names } => ObservedEffect::HoldBack { count, names },
         });
@@ -300,6 +311,7 @@ where
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {
+    /// Carries out an effect that need not wait for writes any more.
     fn carry_out(&mut self, effect: Effect<P>) {
         match effect {
             Effect::Send { to, message, .. } => {
@@ -333,8 +345,8 @@ where
 
     /// Reserves ids for this many transmissions and returns the first.
     fn reserve_ids(&mut self, transmissions: u64) -> MessageId {
-        let id = MessageId { sender: self.node, number: *self.sent + 1 };
-        *self.sent += transmissions;
+        let id = MessageId { sender: self.node, number: *self.sent_count + 1 };
+        *self.sent_count += transmissions;
         id
     }
 

@@ -14,13 +14,15 @@ pub enum Stream {
     Network = 1,
     /// When each timer fires within its span.
     Timers = 2,
-    /// Processing times, and how much of a torn save survives.
+    /// Processing times, sync times, the delays of reports that a process has ended, and how many
+    /// of a node's unconfirmed saves survive a crash that tears them.
     Nodes = 3,
     /// Which client sends which request, and when.
     Workload = 4,
     /// The faults of a run, if the seed chooses them.
     Faults = 5,
-    /// Delays to and from the membership service, and the drift of its clock.
+    /// Delays and losses of messages to and from the membership service, and the drift of its
+    /// clock.
     Membership = 6,
     /// The order of the nodes on a ring.
     RingOrder = 7,
@@ -45,19 +47,20 @@ impl SeededRng {
     /// Returns a uniformly distributed number below `bound`, or 0 if `bound` is 0.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
-        // The high half of the product. Its bias is below bound / 2^64, too small to show in any
+        // The high half of the product. Its bias is below bound / 2^64, too small to matter in any
         // run.
         ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Returns a uniformly distributed duration from `least` to `most`, both included.
+    /// Returns a uniformly distributed duration from `min` to `max`, both included, or `min` if
+    /// `max` is not greater.
     #[inline]
-    pub fn between(&mut self, least: Duration, most: Duration) -> Duration {
-        let width = most.nanos().saturating_sub(least.nanos());
+    pub fn between(&mut self, min: Duration, max: Duration) -> Duration {
+        let width = max.nanos().saturating_sub(min.nanos());
         if width == 0 {
-            return least;
+            return min;
         }
-        Duration::from_nanos(least.nanos() + self.below(width.saturating_add(1)))
+        Duration::from_nanos(min.nanos() + self.below(width.saturating_add(1)))
     }
 
     /// Returns true with the probability `chance`. A probability of zero draws no random number.
@@ -68,29 +71,30 @@ impl SeededRng {
 
     /// Returns a duration drawn from this latency distribution.
     #[inline]
-    pub fn length(&mut self, model: Latency) -> Duration {
-        match model {
+    pub fn draw_latency(&mut self, distribution: Latency) -> Duration {
+        match distribution {
             Latency::Fixed(length) => length,
             Latency::Uniform { min, max } => self.between(min, max),
-            Latency::LongTail { median } => self.long_tail(median),
+            Latency::LongTail { median } => self.draw_long_tail(median),
         }
     }
 
-    /// Draws from a distribution without upper bound. Half of all values are at most the median;
-    /// beyond it, each doubling is four times less likely.
+    /// Draws from a distribution without upper bound. Half of all values lie between a quarter of
+    /// the median and the median. A value above the median exceeds twice the median with
+    /// probability 1/4, four times the median with probability 1/16, and so on.
     ///
     /// Uses integers only: floating-point logarithms and powers differ in the last bit between
     /// machines.
-    fn long_tail(&mut self, median: Duration) -> Duration {
+    fn draw_long_tail(&mut self, median: Duration) -> Duration {
         let nanos = median.nanos();
         if self.below(2) == 0 {
             return Duration::from_nanos(nanos / 4 + self.below(nanos - nanos / 4 + 1));
         }
-        let mut least = nanos;
-        while self.below(4) == 0 && least < u64::MAX / 16 {
-            least *= 2;
+        let mut min_nanos = nanos;
+        while self.below(4) == 0 && min_nanos < u64::MAX / 16 {
+            min_nanos *= 2;
         }
-        Duration::from_nanos(least) + Duration::from_nanos(self.below(least.max(1)))
+        Duration::from_nanos(min_nanos) + Duration::from_nanos(self.below(min_nanos.max(1)))
     }
 }
 
@@ -104,8 +108,8 @@ mod tests {
     fn a_seed_always_gives_the_same_numbers() {
         let mut rng = SeededRng::new(7, Stream::Network);
         let drawn: Vec<_> = (0..4).map(|_| rng.below(1_000_000)).collect();
-        // A change here would make every seed that was ever printed useless.
-        assert_eq!(drawn, GOLDEN);
+        // With other numbers, seeds that older versions printed would not repeat their runs.
+        assert_eq!(drawn, NUMBERS_OF_SEED_7);
         assert_ne!(
             SeededRng::new(8, Stream::Network).below(1 << 60),
             SeededRng::new(7, Stream::Network).below(1 << 60)
@@ -113,24 +117,23 @@ mod tests {
         assert_ne!(SeededRng::new(7, Stream::Timers).below(1 << 60), SeededRng::new(7, Stream::Network).below(1 << 60));
     }
 
-    const GOLDEN: [u64; 4] = [992_108, 9_051, 721_611, 528_105];
+    const NUMBERS_OF_SEED_7: [u64; 4] = [992_108, 9_051, 721_611, 528_105];
 
     #[test]
     fn uniform_durations_include_both_ends() {
-        let (least, most) = (Duration::from_nanos(10), Duration::from_nanos(13));
+        let (min, max) = (Duration::from_nanos(10), Duration::from_nanos(13));
         let mut rng = SeededRng::new(1, Stream::Network);
-        let mut seen: Vec<_> =
-            (0..200).map(|_| rng.length(Latency::Uniform { min: least, max: most }).nanos()).collect();
-        seen.sort_unstable();
-        seen.dedup();
-        assert_eq!(seen, [10, 11, 12, 13]);
+        let mut drawn: Vec<_> = (0..200).map(|_| rng.draw_latency(Latency::Uniform { min, max }).nanos()).collect();
+        drawn.sort_unstable();
+        drawn.dedup();
+        assert_eq!(drawn, [10, 11, 12, 13]);
     }
 
     #[test]
     fn the_long_tail_has_its_median_and_a_tail() {
         let median = Duration::from_millis(2);
         let mut rng = SeededRng::new(3, Stream::Network);
-        let drawn: Vec<_> = (0..100_000).map(|_| rng.length(Latency::LongTail { median })).collect();
+        let drawn: Vec<_> = (0..100_000).map(|_| rng.draw_latency(Latency::LongTail { median })).collect();
         let beyond = |factor| drawn.iter().filter(|length| **length > median.times(factor)).count();
         assert!((49_000..51_000).contains(&beyond(1)), "{} beyond the median", beyond(1));
         assert!((11_500..13_500).contains(&beyond(2)), "{} beyond twice the median", beyond(2));

@@ -12,7 +12,7 @@ pub enum Role {
     Idle,
     /// The node has a request and waits for it.
     Waiting,
-    /// The node follows another node that was chosen.
+    /// The node follows a [`Chosen`](Self::Chosen) node.
     Follows,
     /// The node holds the lock or is the leader.
     Chosen,
@@ -22,8 +22,8 @@ pub enum Role {
 }
 
 impl Role {
-    /// Returns its symbol in a trace.
-    pub const fn sign(self) -> char {
+    /// Returns the symbol of the role in a trace.
+    pub const fn symbol(self) -> char {
         match self {
             Self::Idle => '·',
             Self::Waiting => '?',
@@ -35,8 +35,8 @@ impl Role {
     }
 }
 
-/// Returns the node whose role a moment may change, with its new role. The second argument is the
-/// role of each node before the moment; it is empty for groups that are too large to show.
+/// Returns the node whose role a moment changes or confirms, with that role. The second argument is
+/// the role of each node before the moment; it is empty for groups that are too large to show.
 pub type RoleUpdate<C, E> = fn(&Moment<'_, C, E>, &[Role]) -> Option<(NodeId, Role)>;
 
 /// Tracks the role of every node.
@@ -75,7 +75,7 @@ impl<C, E> Roles<C, E> {
     }
 }
 
-fn set(flags: &mut [bool], node: NodeId, value: bool) {
+fn set_flag(flags: &mut [bool], node: NodeId, value: bool) {
     if let Some(flag) = flags.get_mut(node.index()) {
         *flag = value;
     }
@@ -89,15 +89,15 @@ impl<C, E> Observer<C, E> for Roles<C, E> {
             *family_role = role;
         }
         match moment {
-            Moment::World { event: WorldEvent::Paused { node }, .. } => set(&mut self.paused, *node, true),
-            Moment::World { event: WorldEvent::Resumed { node }, .. } => set(&mut self.paused, *node, false),
+            Moment::World { event: WorldEvent::Paused { node }, .. } => set_flag(&mut self.paused, *node, true),
+            Moment::World { event: WorldEvent::Resumed { node }, .. } => set_flag(&mut self.paused, *node, false),
             Moment::Input { node, input: ObservedInput::Start { .. }, .. } => {
-                set(&mut self.paused, *node, false);
-                set(&mut self.down, *node, false);
+                set_flag(&mut self.paused, *node, false);
+                set_flag(&mut self.down, *node, false);
             }
             Moment::World { event: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
-                set(&mut self.paused, *node, false);
-                set(&mut self.down, *node, true);
+                set_flag(&mut self.paused, *node, false);
+                set_flag(&mut self.down, *node, true);
             }
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }

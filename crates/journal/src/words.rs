@@ -15,23 +15,25 @@ pub enum TextKind {
     Input,
     Rule,
     Send,
-    /// An acknowledgement, a retransmission, a timer or a save: not part of the algorithm itself.
+    /// An acknowledgement, a retransmission, a heartbeat, a timer or a save: not part of the
+    /// algorithm itself.
     Control,
+    /// The content of a hold-back queue.
     Queue,
     Event,
     World,
 }
 
 /// Describes an input.
-pub fn input(input: &ObservedInput<'_, impl Display>) -> String {
+pub fn describe_input(input: &ObservedInput<'_, impl Display>) -> String {
     match input {
-        ObservedInput::Start { incarnation, blank: false } if incarnation.0 == 0 => "starts".into(),
-        ObservedInput::Start { incarnation, blank } => {
-            format!("restarts (incarnation {incarnation}{})", if *blank { ", empty disk" } else { "" })
+        ObservedInput::Start { incarnation, is_disk_blank: false } if incarnation.0 == 0 => "starts".into(),
+        ObservedInput::Start { incarnation, is_disk_blank } => {
+            format!("restarts (incarnation {incarnation}{})", if *is_disk_blank { ", empty disk" } else { "" })
         }
         ObservedInput::Command(command) => escape_controls(&command.to_string()).into_owned(),
         ObservedInput::Message { id, kind, .. } => format!("{} from {}", escape_controls(kind), id.sender),
-        ObservedInput::Timer(timer) => format!("timer {}", json(timer)),
+        ObservedInput::Timer(timer) => format!("timer {}", format_body(timer)),
         ObservedInput::Saved(count) => format!("save {count} is durable"),
         ObservedInput::Suspect(node) => format!("suspects {node}"),
         ObservedInput::Trust(node) => format!("trusts {node}"),
@@ -39,34 +41,36 @@ pub fn input(input: &ObservedInput<'_, impl Display>) -> String {
         ObservedInput::DiskFree => "disk free".into(),
         ObservedInput::View(view) => view.to_string(),
         ObservedInput::Lease(Time::NEVER) => "lease without expiry".into(),
-        ObservedInput::Lease(until) => format!("lease until {}", millis(*until)),
+        ObservedInput::Lease(until) => format!("lease until {}", format_millis(*until)),
     }
 }
 
 /// A timer set for longer than this (100 years) is shown as one that never fires.
-const LONGEST_TIMER: Duration = Duration::from_secs(100 * 365 * 86_400);
+const MAX_SHOWN_TIMER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 /// Describes an effect. Returns `None` for effects that a rule note already describes.
-pub fn effect(effect: &ObservedEffect<'_, impl Display>) -> Option<(TextKind, String)> {
+pub fn describe_effect(effect: &ObservedEffect<'_, impl Display>) -> Option<(TextKind, String)> {
     Some(match effect {
-        ObservedEffect::Send { to, sent } => transmission(sent, &to.to_string()),
+        ObservedEffect::Send { to, sent } => describe_transmission(sent, &to.to_string()),
         ObservedEffect::Multicast { to, sent } => {
             let others: Group = to.others(sent.id.sender).collect();
-            transmission(sent, &others.to_string())
+            describe_transmission(sent, &others.to_string())
         }
-        ObservedEffect::Save(write) => (TextKind::Control, format!("saves {}", json(write))),
+        ObservedEffect::Save(write) => (TextKind::Control, format!("saves {}", format_body(write))),
         // A timer for the end of a lease without expiry is set but never fires.
-        ObservedEffect::SetTimer { timer, span } if span.earliest > LONGEST_TIMER => {
-            (TextKind::Control, format!("sets timer {} (never fires)", json(timer)))
+        ObservedEffect::SetTimer { timer, span } if span.earliest > MAX_SHOWN_TIMER => {
+            (TextKind::Control, format!("sets timer {} (never fires)", format_body(timer)))
         }
-        ObservedEffect::SetTimer { timer, span } => (TextKind::Control, format!("sets timer {} ({span})", json(timer))),
-        ObservedEffect::CancelTimer(timer) => (TextKind::Control, format!("cancels timer {}", json(timer))),
+        ObservedEffect::SetTimer { timer, span } => {
+            (TextKind::Control, format!("sets timer {} ({span})", format_body(timer)))
+        }
+        ObservedEffect::CancelTimer(timer) => (TextKind::Control, format!("cancels timer {}", format_body(timer))),
         ObservedEffect::Emit(event) => (TextKind::Event, escape_controls(&event.to_string()).into_owned()),
         ObservedEffect::Rule { rule, text } => {
             (TextKind::Rule, format!("{} {}", escape_controls(rule), escape_controls(&text.to_string())))
         }
-        ObservedEffect::HoldBack { count, names } => (TextKind::Queue, queue(*count, &names.to_string())),
-        // A rule note describes these.
+        ObservedEffect::HoldBack { count, names } => (TextKind::Queue, describe_queue(*count, &names.to_string())),
+        // A rule note describes these effects.
         ObservedEffect::Delivered { .. } | ObservedEffect::Membership(_) => return None,
     })
 }
@@ -74,7 +78,7 @@ pub fn effect(effect: &ObservedEffect<'_, impl Display>) -> Option<(TextKind, St
 /// Maximum number of characters shown of the names in a hold-back queue.
 const MAX_QUEUE_CHARS: usize = 120;
 
-fn queue(count: usize, names: &str) -> String {
+fn describe_queue(count: usize, names: &str) -> String {
     match names.char_indices().nth(MAX_QUEUE_CHARS) {
         _ if count == 0 => "holds back no messages".into(),
         Some((end, _)) => format!("holds back {count} messages: {}…", escape_controls(&names[..end])),
@@ -82,7 +86,7 @@ fn queue(count: usize, names: &str) -> String {
     }
 }
 
-fn transmission(sent: &Sent<'_>, to: &str) -> (TextKind, String) {
+fn describe_transmission(sent: &Sent<'_>, to: &str) -> (TextKind, String) {
     let kind = match sent.label {
         Some(label) => Cow::Owned(format!("{} {}", escape_controls(sent.kind), escape_controls(&label.to_string()))),
         None => escape_controls(sent.kind),
@@ -95,9 +99,9 @@ fn transmission(sent: &Sent<'_>, to: &str) -> (TextKind, String) {
 }
 
 /// Describes a world event.
-pub fn world(event: &WorldEvent<'_>) -> String {
+pub fn describe_world_event(event: &WorldEvent<'_>) -> String {
     match event {
-        WorldEvent::Lost { id, to, why } => format!("message {id} to {to}: {why}"),
+        WorldEvent::Lost { id, to, cause } => format!("message {id} to {to}: {cause}"),
         WorldEvent::Duplicated { id } => format!("message {id} is duplicated"),
         WorldEvent::Crashed { node, lost_writes: 0 } => format!("node {node} crashes"),
         WorldEvent::Crashed { node, lost_writes: 1 } => format!("node {node} crashes and loses 1 write"),
@@ -109,8 +113,8 @@ pub fn world(event: &WorldEvent<'_>) -> String {
     }
 }
 
-/// Formats a body as JSON without its quotation marks.
-pub fn json(body: &Body<'_>) -> String {
+/// Formats a body as JSON without the quotation marks around names and texts.
+pub fn format_body(body: &Body<'_>) -> String {
     let json = serde_json::to_string(body).unwrap_or_default();
     let mut text = String::with_capacity(json.len());
     let mut characters = json.chars();
@@ -131,7 +135,7 @@ pub fn json(body: &Body<'_>) -> String {
 }
 
 /// Formats a time in milliseconds with three decimal places.
-pub fn millis(time: Time) -> String {
+pub fn format_millis(time: Time) -> String {
     let micros = time.nanos() / 1_000;
     let sign = if micros < 0 { "-" } else { "" };
     format!("{sign}{}.{:03}", micros.abs() / 1_000, micros.abs() % 1_000)
@@ -142,15 +146,15 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
     if !text.chars().any(needs_escape) {
         return Cow::Borrowed(text);
     }
-    let mut shown = String::with_capacity(text.len() + 8);
+    let mut escaped = String::with_capacity(text.len() + 8);
     for character in text.chars() {
         if needs_escape(character) {
-            let _ = write!(shown, "{}", character.escape_unicode());
+            let _ = write!(escaped, "{}", character.escape_unicode());
         } else {
-            shown.push(character);
+            escaped.push(character);
         }
     }
-    Cow::Owned(shown)
+    Cow::Owned(escaped)
 }
 
 /// Returns whether a character is a control character, a Unicode line separator, a directional or
@@ -164,25 +168,25 @@ fn needs_escape(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{TextKind, effect, escape_controls};
+    use super::{TextKind, describe_effect, escape_controls};
     use crate::moment::ObservedEffect;
 
-    fn describe(done: &ObservedEffect<'_, String>) -> Option<(TextKind, String)> {
-        effect(done)
+    fn describe(effect: &ObservedEffect<'_, String>) -> Option<(TextKind, String)> {
+        describe_effect(effect)
     }
 
-    fn queue(count: usize, names: &str) -> String {
+    fn describe_hold_back(count: usize, names: &str) -> String {
         match describe(&ObservedEffect::HoldBack { count, names: format_args!("{names}") }) {
             Some((TextKind::Queue, text)) => text,
-            other => panic!("expected a queue, got {other:?}"),
+            other => panic!("expected a hold-back queue, got {other:?}"),
         }
     }
 
     #[test]
     fn a_long_hold_back_queue_is_truncated() {
-        assert_eq!(queue(2, "2#1, 3#2"), "holds back 2#1, 3#2");
-        assert_eq!(queue(0, ""), "holds back no messages");
-        let text = queue(900, &"2#1, ".repeat(900));
+        assert_eq!(describe_hold_back(2, "2#1, 3#2"), "holds back 2#1, 3#2");
+        assert_eq!(describe_hold_back(0, ""), "holds back no messages");
+        let text = describe_hold_back(900, &"2#1, ".repeat(900));
         assert!(
             text.starts_with("holds back 900 messages: 2#1, ") && text.ends_with('…') && text.len() < 160,
             "{text}"
@@ -190,9 +194,9 @@ mod tests {
     }
 
     #[test]
-    fn json_drops_only_its_own_quotation_marks() {
+    fn a_body_loses_only_the_quotation_marks_of_json() {
         let body = serde_json::json!({ "name": "a \"b\" \\ c\n" });
-        assert_eq!(super::json(&(&body as _)), r#"{name:a "b" \ c\n}"#);
+        assert_eq!(super::format_body(&(&body as _)), r#"{name:a "b" \ c\n}"#);
     }
 
     #[test]

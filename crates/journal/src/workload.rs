@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub trait Workload<C, E> {
     /// Plans the first commands.
     fn begin(&mut self, plan: &mut Plan<C>);
-    /// Notifies the client of `node`, which may plan further actions.
+    /// Notifies the client of `node` of an event. The client may plan further actions.
     fn on_event(&mut self, now: Time, node: NodeId, notification: &ClientEvent<E>, plan: &mut Plan<C>);
     /// Returns whether all requests were made and answered.
     fn is_done(&self) -> bool;
@@ -21,10 +21,10 @@ pub struct Plan<C>(Vec<Planned<C>>);
 pub struct Planned<C> {
     pub at: Time,
     pub node: NodeId,
-    pub what: PlannedAction<C>,
+    pub action: PlannedAction<C>,
 }
 
-/// The action itself.
+/// An action of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlannedAction<C> {
     /// Give the node this command, unless the node has crashed since the action was planned.
@@ -33,8 +33,8 @@ pub enum PlannedAction<C> {
     CommandAnyIncarnation(C),
     /// Notify the client with [`ClientEvent::Alarm`], whether the node is up or down.
     Alarm,
-    /// Remove the node from its group until it restarts. Drivers ignore this for nodes that run the
-    /// membership protocol themselves.
+    /// Remove the node from its group until it restarts, as soon as the driver drains the plan.
+    /// Drivers ignore this for nodes that run the membership protocol themselves.
     Depart,
 }
 
@@ -57,34 +57,35 @@ impl<C> Plan<C> {
 
     /// Plans a command at the time `at`, unless the node crashes before.
     pub fn command(&mut self, at: Time, node: NodeId, command: C) {
-        self.0.push(Planned { at, node, what: PlannedAction::CommandThisIncarnation(command) });
+        self.0.push(Planned { at, node, action: PlannedAction::CommandThisIncarnation(command) });
     }
 
     /// Plans a command at the time `at`, in any incarnation of the node.
     pub fn command_any_incarnation(&mut self, at: Time, node: NodeId, command: C) {
-        self.0.push(Planned { at, node, what: PlannedAction::CommandAnyIncarnation(command) });
+        self.0.push(Planned { at, node, action: PlannedAction::CommandAnyIncarnation(command) });
     }
 
-    /// Plans the removal of a node from its group at the time `at`.
+    /// Plans the removal of a node from its group. `at` must be the present: the driver does not
+    /// wait.
     pub fn depart(&mut self, at: Time, node: NodeId) {
-        self.0.push(Planned { at, node, what: PlannedAction::Depart });
+        self.0.push(Planned { at, node, action: PlannedAction::Depart });
     }
 
     /// Plans a [`ClientEvent::Alarm`] for a node's client at the time `at`, whether the node is up
     /// or down.
     pub fn set_alarm(&mut self, at: Time, node: NodeId) {
-        self.0.push(Planned { at, node, what: PlannedAction::Alarm });
+        self.0.push(Planned { at, node, action: PlannedAction::Alarm });
     }
 }
 
-/// A notification of a node's client.
+/// A notification that a driver gives to a node's client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientEvent<E> {
     /// The node emitted an event.
     Emitted(E),
     /// The node crashed; all its requests are lost.
     Crashed,
-    /// The node restarted, without any of the earlier requests.
+    /// The node restarted and knows none of the earlier requests.
     Restarted,
     /// The client's alarm fired, whether the node is up or down.
     Alarm,

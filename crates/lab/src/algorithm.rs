@@ -3,7 +3,7 @@
 use crate::error::LabError;
 use crate::family::FamilyTypes;
 use crate::registry::{Family, all, fixtures};
-use crate::spec::entry;
+use crate::spec::find_entry;
 use quorate_journal::settings::nearest;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
@@ -17,7 +17,7 @@ impl<F: FamilyTypes> Algorithm<F> {
     /// Returns the algorithm or fixture with this name. Fails if there is none, or if it belongs to
     /// another family.
     pub fn named(name: &str) -> Result<Self, LabError> {
-        let entry = entry(name)?;
+        let entry = find_entry(name)?;
         let other_family = || {
             LabError::Algorithm(AlgorithmError::OtherFamily {
                 name: name.to_owned(),
@@ -103,7 +103,7 @@ pub enum AlgorithmError {
     OtherFamily { name: String, family: Family, expected: Family },
 }
 
-/// Suggests the closest name, or lists all names.
+/// Suggests the closest name, or lists the algorithms if no name is close.
 fn suggestion(name: &str) -> String {
     let known = || all().iter().chain(fixtures()).map(|entry| entry.name());
     match nearest(name, known()) {

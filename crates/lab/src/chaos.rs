@@ -2,7 +2,9 @@
 
 use quorate_core::{Duration, NodeId};
 use quorate_journal::rng::{SeededRng, Stream};
-use quorate_journal::settings::{Chance, Cut, DiskTrouble, Fault, Offset, Ppm, Side, TimedFault, Unsynced, nearest};
+use quorate_journal::settings::{
+    Chance, Cut, DiskTrouble, Fault, Offset, Ppm, Side, TimedFault, UnsyncedSaves, nearest,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -12,21 +14,25 @@ use std::str::FromStr;
 #[serde(try_from = "String", into = "String")]
 pub struct FaultMix(Vec<(RandomFault, u32)>);
 
-/// A kind of fault that the seed can choose. Each begins at a random time; those that can end do.
+/// A kind of fault that the seed can choose. Each fault begins at a random time, and ends after a
+/// random time if its kind can end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RandomFault {
     /// A node crashes and restarts.
     Crash,
     Pause,
+    /// A partition separates the nodes into two sides for some time.
     Cut,
     /// One node receives no messages from another for some time.
     Deaf,
+    /// A clock jumps.
     Skew,
     /// A clock runs too fast or too slow from then on.
     Drift,
-    Full,
+    /// A disk is full for some time.
+    DiskFull,
     /// A disk fails, and its node is down for some time.
-    Disk,
+    DiskFailure,
 }
 
 const RANDOM_FAULTS: [(RandomFault, &str); 8] = [
@@ -36,13 +42,13 @@ const RANDOM_FAULTS: [(RandomFault, &str); 8] = [
     (RandomFault::Deaf, "deaf"),
     (RandomFault::Skew, "skew"),
     (RandomFault::Drift, "drift"),
-    (RandomFault::Full, "full"),
-    (RandomFault::Disk, "disk"),
+    (RandomFault::DiskFull, "full"),
+    (RandomFault::DiskFailure, "disk"),
 ];
 
 /// Converts a percentage to a probability.
-pub(crate) fn percent(share: u32) -> Chance {
-    Chance::from_parts_per_billion(share * 10_000_000).unwrap_or_default()
+pub(crate) fn percent_to_chance(percent: u32) -> Chance {
+    Chance::from_parts_per_billion(percent * 10_000_000).unwrap_or_default()
 }
 
 impl RandomFault {
@@ -63,28 +69,28 @@ impl FaultMix {
         self.0.is_empty()
     }
 
-    /// Whether a fault of the mix can lose messages.
+    /// Whether a fault of the mix can lose messages between nodes that are up.
     pub fn can_lose_messages(&self) -> bool {
         self.0.iter().any(|(kind, _)| matches!(kind, RandomFault::Cut | RandomFault::Deaf))
     }
 
     /// Whether a fault of the mix stops nodes.
     pub(crate) fn can_stop_nodes(&self) -> bool {
-        self.0.iter().any(|(kind, _)| matches!(kind, RandomFault::Crash | RandomFault::Disk))
+        self.0.iter().any(|(kind, _)| matches!(kind, RandomFault::Crash | RandomFault::DiskFailure))
     }
 
     /// Draws the faults of this seed. They begin within `window`; those that end last at most a
-    /// quarter of it.
+    /// quarter of `window`.
     pub(crate) fn draw(&self, seed: u64, nodes: usize, window: Duration) -> Vec<TimedFault> {
         let mut rng = SeededRng::new(seed, Stream::Faults);
         let mut faults = Vec::new();
         for (kind, count) in &self.0 {
             for _ in 0..*count {
                 let at = rng.between(Duration::from_nanos(1), window);
-                let lasts = rng.between(Duration::from_nanos(1), Duration::from_nanos(window.nanos() / 4));
+                let duration = rng.between(Duration::from_nanos(1), Duration::from_nanos(window.nanos() / 4));
                 if let Some(fault) = draw_one(*kind, nodes, &mut rng) {
-                    let lasts = fault.kind().can_last().then_some(lasts);
-                    faults.push(TimedFault { at, fault, lasts });
+                    let duration = fault.kind().can_last().then_some(duration);
+                    faults.push(TimedFault { at, fault, duration });
                 }
             }
         }
@@ -96,7 +102,7 @@ impl FaultMix {
 fn draw_one(kind: RandomFault, nodes: usize, rng: &mut SeededRng) -> Option<Fault> {
     let node = NodeId::from_index(rng.below(nodes as u64) as usize);
     match kind {
-        RandomFault::Crash => Some(Fault::Crash { node, unsynced: Unsynced::Torn }),
+        RandomFault::Crash => Some(Fault::Crash { node, unsynced: UnsyncedSaves::Torn }),
         RandomFault::Pause => Some(Fault::Pause { node }),
         RandomFault::Cut => {
             let side: Vec<_> = (0..nodes).map(NodeId::from_index).filter(|_| rng.below(2) == 0).collect();
@@ -120,8 +126,8 @@ fn draw_one(kind: RandomFault, nodes: usize, rng: &mut SeededRng) -> Option<Faul
             let parts_per_million = i32::try_from(rng.below(400_000)).ok()?;
             Some(Fault::Drift { node, by: Ppm::new(parts_per_million - 200_000)? })
         }
-        RandomFault::Full => Some(Fault::Disk { node, trouble: DiskTrouble::Full }),
-        RandomFault::Disk => Some(Fault::Disk { node, trouble: DiskTrouble::Fails }),
+        RandomFault::DiskFull => Some(Fault::Disk { node, trouble: DiskTrouble::Full }),
+        RandomFault::DiskFailure => Some(Fault::Disk { node, trouble: DiskTrouble::Fails }),
     }
 }
 
@@ -142,7 +148,7 @@ impl FromStr for FaultMix {
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (name, count) = part.split_once('=').map_or((part, "1"), |(name, count)| (name.trim(), count.trim()));
             let known = RANDOM_FAULTS.iter().find(|(_, known)| known.eq_ignore_ascii_case(name));
-            let Some((kind, _)) = known else { return Err(unknown(name)) };
+            let Some((kind, _)) = known else { return Err(unknown_fault_error(name)) };
             let Ok(count @ 1..=1_000) = count.parse() else {
                 return Err(format!(
                     "the number of faults must be between 1 and 1000; got '{}'. Write it like pause=2.",
@@ -155,11 +161,10 @@ impl FromStr for FaultMix {
     }
 }
 
-/// Returns the error for an unknown kind of fault.
-fn unknown(name: &str) -> String {
+fn unknown_fault_error(name: &str) -> String {
     let names = RANDOM_FAULTS.map(|(_, name)| name);
-    let close = nearest(name, names).map_or_else(|| ".".into(), |close| format!("; did you mean '{close}'?"));
-    format!("unknown random fault '{}'{close} The faults are {}.", name.escape_debug(), names.join(", "))
+    let suggestion = nearest(name, names).map_or_else(|| ".".into(), |close| format!("; did you mean '{close}'?"));
+    format!("unknown random fault '{}'{suggestion} The faults are {}.", name.escape_debug(), names.join(", "))
 }
 
 /// Implements the conversions that serde's `try_from` and `into` need, so that a journal stores a
@@ -191,7 +196,7 @@ mod tests {
     use quorate_core::Duration;
     use quorate_journal::settings::TimedFault;
 
-    fn drawn(mix: &str, seed: u64) -> Vec<TimedFault> {
+    fn draw(mix: &str, seed: u64) -> Vec<TimedFault> {
         mix.parse::<FaultMix>().unwrap().draw(seed, 3, Duration::from_secs(1))
     }
 
@@ -209,11 +214,11 @@ mod tests {
     fn disk_faults_hit_every_node_and_end() {
         let mut texts = std::collections::BTreeSet::new();
         for seed in 0..50 {
-            let faults = drawn("full=2,disk=1", seed);
+            let faults = draw("full=2,disk=1", seed);
             assert_eq!(faults.len(), 3);
             for timed in faults {
                 timed.validate(3).unwrap();
-                assert!(timed.lasts.is_some_and(|lasts| lasts <= Duration::from_millis(250)), "{timed}");
+                assert!(timed.duration.is_some_and(|duration| duration <= Duration::from_millis(250)), "{timed}");
                 assert!(timed.at > Duration::ZERO && timed.at <= Duration::from_secs(1), "{timed}");
                 texts.insert(timed.fault.to_string());
             }
@@ -226,8 +231,8 @@ mod tests {
     #[test]
     fn disk_faults_leave_earlier_faults_unchanged() {
         for seed in 0..50 {
-            let before = drawn("pause=2,cut=1,skew=1", seed);
-            assert_eq!(drawn("pause=2,cut=1,skew=1,full=1,disk=2", seed)[..before.len()], before[..], "seed {seed}");
+            let before = draw("pause=2,cut=1,skew=1", seed);
+            assert_eq!(draw("pause=2,cut=1,skew=1,full=1,disk=2", seed)[..before.len()], before[..], "seed {seed}");
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A family that can be compared implements [`ComparedFamily`] in its folder. Its options become a
 //! [`Comparison`], which measures, judges, and returns its results as data: a [`Page`] of tables, a
-//! [`Chart`], a report for programs. The program that runs it is its [`Host`]; it prints and draws
-//! that data without knowing the family.
+//! [`Chart`], a report for programs. The program that runs a comparison is its [`Host`], which
+//! prints and draws that data without knowing the family.
 
 mod chart;
 mod error;
@@ -11,11 +11,14 @@ mod options;
 mod page;
 mod sizes;
 
-pub use chart::{Across, Axis, Chart, Dot, ExpectedCurve, Legend, Plot, Series};
+pub use chart::{Chart, Dot, ExpectedCurve, HorizontalAxis, Legend, Plot, Series, VerticalAxis};
 pub use error::CompareError;
 pub use options::CompareOptions;
 pub(crate) use options::reject_duplicates;
-pub use page::{BAD, Column, GOOD, Group, Heading, List, Page, SAME, Section, Table, UNKNOWN};
+pub use page::{
+    Column, ColumnGroup, GroupedTable, Heading, List, MARK_CORRECT, MARK_EQUAL, MARK_NOT_JUDGED, MARK_WRONG, Page,
+    Table,
+};
 
 use crate::algorithm::Algorithm;
 use crate::family::FamilyLab;
@@ -88,16 +91,16 @@ pub trait Comparison {
     /// Measures everything, or stops early if the host is interrupted.
     fn measure(&mut self, host: &mut dyn Host<Self::Family>) -> Result<(), CompareError>;
 
-    /// The number of finished and of all parts, with the name of one part: `run`.
+    /// Returns how many parts of the results are finished, such as runs.
     fn parts(&self) -> Parts;
 
     /// Whether every part is finished.
     fn is_complete(&self) -> bool {
-        let Parts { done, all, .. } = self.parts();
-        done == all
+        let Parts { finished, total, .. } = self.parts();
+        finished == total
     }
 
-    /// Whether every property holds, and every binding figure is as expected.
+    /// Whether every property holds, and every figure that must match the literature matches it.
     fn is_correct(&self) -> bool;
 
     /// Returns the results for people.
@@ -110,12 +113,12 @@ pub trait Comparison {
     fn report(&self) -> impl Serialize;
 }
 
-/// Progress of a comparison.
+/// The parts of a comparison's results.
 #[derive(Clone, Copy)]
 pub struct Parts {
-    pub done: usize,
-    pub all: usize,
-    /// The name of one part.
+    pub finished: usize,
+    pub total: usize,
+    /// The name of one part: `run`.
     pub name: &'static str,
 }
 
@@ -140,7 +143,7 @@ pub trait Host<F: FamilyLab> {
 /// The result of a run with real processes.
 pub struct RealRun<F: FamilyLab> {
     pub ending: Ending,
-    pub read: Replayed<F>,
+    pub replayed: Replayed<F>,
     /// Path of the journal, if a property was violated.
     pub journal: Option<String>,
 }

@@ -35,7 +35,7 @@ pub enum LabError {
     #[error(transparent)]
     CheckSpec(#[from] CheckSpecError),
     #[error(transparent)]
-    ReplicaError(#[from] crate::replica::ReplicaError),
+    Replica(#[from] crate::replica::ReplicaError),
     #[error(transparent)]
     Setting(#[from] SettingError),
     #[error(transparent)]
@@ -43,10 +43,10 @@ pub enum LabError {
     #[error(transparent)]
     Replay(#[from] ReplayError),
     #[error(
-        "this is the journal of {whose} only; the run of the whole group needs the journals of all nodes. Merge them with \
+        "this is the journal of {owner} only; the run of the whole group needs the journals of all nodes. Merge them with \
          'quorate record FILE… --out run.journal'; 'quorate trace' shows a single one."
     )]
-    SingleJournal { whose: String },
+    SingleJournal { owner: String },
     #[error("cannot read the journal's header as a run of this program: {0}.")]
     Header(String),
     #[error("cannot write the journal: {0}. The run itself completed.")]

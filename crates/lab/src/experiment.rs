@@ -4,9 +4,9 @@ use crate::error::LabError;
 use crate::family::{FamilyLab, Judge, JudgingLevel};
 use crate::spec::Spec;
 use quorate_core::{NodeId, Time};
-use quorate_journal::metrics::{MessageSummary, Messages};
+use quorate_journal::metrics::{MessageCounts, MessageSummary};
 use quorate_journal::moment::{Moment, ObservedInput, Observer, WorldEvent};
-use quorate_journal::property::{Kind, Verdict};
+use quorate_journal::property::{PropertyKind, Verdict};
 use quorate_journal::record::{FORMAT, Header, Writer};
 use quorate_journal::workload::Ending;
 use quorate_sim::World;
@@ -17,30 +17,31 @@ use std::io::{self, Write};
 #[derive(Clone, Debug)]
 pub struct Outcome<F: FamilyLab> {
     pub ending: Ending,
+    /// Simulated time at the end.
     pub time: Time,
     /// Number of inputs that nodes consumed.
-    pub events: u64,
+    pub inputs: u64,
     /// Fingerprint of the journal's bytes.
-    pub trace_hash: String,
-    pub lines: u64,
+    pub journal_hash: String,
+    pub journal_lines: u64,
     pub messages: MessageSummary,
     pub summary: F::Summary,
     pub verdicts: Vec<Verdict>,
 }
 
 impl<F: FamilyLab> Outcome<F> {
-    /// Whether no property that a single run can judge is violated.
+    /// Whether the run violated no property that a single run can judge.
     pub fn holds(&self) -> bool {
-        self.violated().next().is_none()
+        self.violated_verdicts().next().is_none()
     }
 
     /// Whether the run was stopped before it could decide every liveness property.
     pub fn is_cut_short(&self) -> bool {
-        self.verdicts.iter().any(|verdict| verdict.kind == Kind::Eventually && verdict.holds.is_none())
+        self.verdicts.iter().any(|verdict| verdict.kind == PropertyKind::Eventually && verdict.holds.is_none())
     }
 
     /// The violated properties, among those that a single run can judge.
-    pub fn violated(&self) -> impl Iterator<Item = &Verdict> {
+    pub fn violated_verdicts(&self) -> impl Iterator<Item = &Verdict> {
         self.verdicts.iter().filter(|verdict| verdict.is_violated())
     }
 }
@@ -69,18 +70,18 @@ fn run_dyn<F: FamilyLab>(
     spec.validate()?;
     let header = header(spec)?;
     let mut observers = ((Writer::new(journal, &header), observer), Judges::new(spec));
-    let (ending, events) = simulate_dyn(spec, &mut observers);
+    let (ending, inputs) = simulate_dyn(spec, &mut observers);
     let ((writer, _), judges) = observers;
-    let (fingerprint, lines) = writer.finish_with(Some(ending)).map_err(LabError::Write)?;
+    let (fingerprint, journal_lines) = writer.finish_with(Some(ending)).map_err(LabError::Write)?;
     Ok(Outcome {
         ending,
         time: judges.end,
-        events,
-        trace_hash: fingerprint.to_string(),
-        lines,
+        inputs,
+        journal_hash: fingerprint.to_string(),
+        journal_lines,
         summary: judges.summary(),
         messages: judges.messages.summary(),
-        verdicts: judges.verdicts(spec.why_cut_short(ending, events)),
+        verdicts: judges.verdicts(spec.cut_short_reason(ending, inputs)),
     })
 }
 
@@ -88,13 +89,13 @@ fn run_dyn<F: FamilyLab>(
 /// inputs.
 pub(crate) fn judge<F: FamilyLab>(spec: &Spec<F>) -> (Vec<Verdict>, u64) {
     let run = simulate(spec, F::properties(spec, JudgingLevel::Verdicts));
-    (mark_undecided(run.observer.verdicts(), spec.why_cut_short(run.ending, run.events)), run.events)
+    (mark_undecided(run.observer.verdicts(), spec.cut_short_reason(run.ending, run.inputs)), run.inputs)
 }
 
 /// Marks liveness verdicts as undecided if the run was cut short.
-pub(crate) fn mark_undecided(verdicts: Vec<Verdict>, cut_short: Option<String>) -> Vec<Verdict> {
-    match cut_short {
-        Some(why) => verdicts.into_iter().map(|verdict| verdict.of_stopped_run(&why)).collect(),
+pub(crate) fn mark_undecided(verdicts: Vec<Verdict>, cut_short_reason: Option<String>) -> Vec<Verdict> {
+    match cut_short_reason {
+        Some(reason) => verdicts.into_iter().map(|verdict| verdict.of_stopped_run(&reason)).collect(),
         None => verdicts,
     }
 }
@@ -102,7 +103,7 @@ pub(crate) fn mark_undecided(verdicts: Vec<Verdict>, cut_short: Option<String>) 
 /// The result of [`simulate`].
 pub struct FinishedRun<O> {
     pub ending: Ending,
-    pub events: u64,
+    pub inputs: u64,
     pub observer: O,
 }
 
@@ -112,17 +113,17 @@ where
     F: FamilyLab,
     O: Observer<F::Command, F::Event>,
 {
-    let (ending, events) = simulate_dyn(spec, &mut observer);
-    FinishedRun { ending, events, observer }
+    let (ending, inputs) = simulate_dyn(spec, &mut observer);
+    FinishedRun { ending, inputs, observer }
 }
 
 /// Like [`simulate`] with dynamic dispatch, so that the simulator is compiled once per family.
 /// Returns the ending and the number of inputs.
 fn simulate_dyn<F: FamilyLab>(spec: &Spec<F>, observer: &mut dyn Observer<F::Command, F::Event>) -> (Ending, u64) {
-    let mut world = World::new(&spec.setup(), F::maker(spec), observer);
-    spec.every_fault().into_iter().for_each(|fault| world.schedule(fault));
+    let mut world = World::new(&spec.setup(), F::node_factory(spec), observer);
+    spec.every_fault().into_iter().for_each(|fault| world.schedule_fault(fault));
     world.set_directions(spec.directions());
-    if let Some(views) = F::views(spec) {
+    if let Some(views) = F::simulated_views(spec) {
         world.add_membership_service(&views, spec.seed);
     }
     if F::needs_crash_notices(spec) {
@@ -131,17 +132,17 @@ fn simulate_dyn<F: FamilyLab>(spec: &Spec<F>, observer: &mut dyn Observer<F::Com
     let mut clients = F::clients(spec);
     world.start();
     let ending = run::run(&mut world, &mut clients, F::limits(spec));
-    (ending, world.events())
+    (ending, world.taken_inputs())
 }
 
 /// The observers that count, measure and judge a run, whether it is simulated or read from a
 /// journal.
 pub(crate) struct Judges<F: FamilyLab> {
     spec: Spec<F>,
-    pub(crate) messages: Messages,
+    pub(crate) messages: MessageCounts,
     measures: F::Measures,
     properties: F::Properties,
-    events: u64,
+    inputs: u64,
     end: Time,
     /// The results before the first orderly stop of a node, if no node has started since.
     results_before_stop: Option<ResultsBeforeStop<F>>,
@@ -157,10 +158,10 @@ impl<F: FamilyLab> Judges<F> {
     pub(crate) fn new(spec: &Spec<F>) -> Self {
         Self {
             spec: spec.clone(),
-            messages: Messages::on(F::medium(spec), spec.nodes),
+            messages: MessageCounts::with_medium(F::medium(spec), spec.nodes),
             measures: F::measures(spec),
             properties: F::properties(spec, JudgingLevel::Figures),
-            events: 0,
+            inputs: 0,
             end: Time::ZERO,
             results_before_stop: None,
         }
@@ -170,23 +171,23 @@ impl<F: FamilyLab> Judges<F> {
         self.results_before_stop.as_ref().map_or_else(|| self.current_summary(), |results| results.summary.clone())
     }
 
-    /// Returns the verdicts at the end of the run. `cut_short` is the reason if the run was stopped
-    /// early. An `eventually` property must hold before the group shuts down; an `always` property
-    /// must hold until the last node has stopped.
-    pub(crate) fn verdicts(&self, cut_short: Option<String>) -> Vec<Verdict> {
+    /// Returns the verdicts at the end of the run. `cut_short_reason` tells why the run cannot
+    /// decide liveness properties, if it cannot. An `eventually` property must hold before the
+    /// group shuts down; an `always` property must hold until the last node has stopped.
+    pub(crate) fn verdicts(&self, cut_short_reason: Option<String>) -> Vec<Verdict> {
         let mut verdicts = self.properties.verdicts();
         for before in self.results_before_stop.iter().flat_map(|results| &results.verdicts) {
-            if before.kind == Kind::Eventually
+            if before.kind == PropertyKind::Eventually
                 && let Some(verdict) = verdicts.iter_mut().find(|verdict| verdict.name == before.name)
             {
                 *verdict = before.clone();
             }
         }
-        mark_undecided(verdicts, cut_short)
+        mark_undecided(verdicts, cut_short_reason)
     }
 
-    pub(crate) fn events(&self) -> u64 {
-        self.events
+    pub(crate) fn inputs(&self) -> u64 {
+        self.inputs
     }
 
     fn current_summary(&self) -> F::Summary {
@@ -220,14 +221,14 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Judges<F> {
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         self.record_stop(moment);
         self.end = moment.time();
-        self.events += u64::from(matches!(moment, Moment::Input { .. }));
+        self.inputs += u64::from(matches!(moment, Moment::Input { .. }));
         Observer::<F::Command, F::Event>::observe(&mut self.messages, moment);
         self.measures.observe(moment);
         self.properties.observe(moment);
     }
 }
 
-/// Returns the first line of the journal of such a run.
+/// Returns the first line of the journal of a run of this experiment.
 pub fn header<F: FamilyLab>(spec: &Spec<F>) -> Result<Header, LabError> {
     Ok(Header {
         journal: FORMAT,

@@ -32,9 +32,9 @@
 use crate::algorithm::Algorithm;
 use crate::check::CheckTask;
 use crate::error::LabError;
-use crate::figures::{Figures, NotJudged, Price, Row};
+use crate::figures::{FigureRow, ListedCost, NotJudged, RunResults};
 use crate::flag::Flags;
-use crate::options::{Basics, Options};
+use crate::options::{CommonOptions, Options};
 use crate::registry::{Entry, Family, FamilyArgs};
 use crate::spec::Spec;
 use crate::views::ViewSettings;
@@ -42,13 +42,13 @@ use quorate_core::about::{About, Profile};
 use quorate_core::mutex::Choice;
 use quorate_core::{Duration, Medium, NodeId};
 use quorate_erased::{AnyCodec, Erased};
-use quorate_journal::metrics::Messages;
+use quorate_journal::metrics::MessageCounts;
 use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::property::Verdict;
 use quorate_journal::role::Role;
 use quorate_journal::settings::{Latency, TimedFault};
 use quorate_journal::workload::Workload;
-use quorate_sim::Views;
+use quorate_sim::MembershipSettings;
 use quorate_sim::run::Limits;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -108,14 +108,16 @@ pub trait RunFamily: FamilyTypes {
 
     /// Whether the algorithm tolerates links that lose and duplicate messages. If it does not, the
     /// lab adds reliable links unless the experiment asks for bare ones. Textbook algorithms assume
-    /// links without loss; a replica tolerates loss, and its wrappers use reliable links.
-    fn copes_with_loss(spec: &Spec<Self>) -> bool {
-        Self::in_views(&spec.settings).is_some_and(|views| views.is_replicated())
+    /// links without loss. A node that also runs a replica of the membership service tolerates
+    /// loss: the replica does so itself, and the rest of the node gets reliable links from its
+    /// wrappers.
+    fn tolerates_loss(spec: &Spec<Self>) -> bool {
+        Self::view_settings(&spec.settings).is_some_and(|views| views.is_replicated())
     }
 
-    /// Whether nodes want a notice when a peer's process has ended.
+    /// Whether the simulator notifies nodes when a peer's process has ended.
     fn needs_crash_notices(spec: &Spec<Self>) -> bool {
-        Self::in_views(&spec.settings).is_some_and(|views| views.is_replicated())
+        Self::view_settings(&spec.settings).is_some_and(|views| views.is_replicated())
     }
 
     /// Whether the algorithm needs FIFO links. If so, the simulator provides them.
@@ -137,7 +139,7 @@ pub trait RunFamily: FamilyTypes {
     fn validate(spec: &Spec<Self>) -> Result<(), LabError>;
 
     /// Returns a factory for nodes, called at boot and again at every restart.
-    fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> NodeOf<Self> + Send + Sync + 'static + use<Self>;
+    fn node_factory(spec: &Spec<Self>) -> impl Fn(NodeId) -> NodeOf<Self> + Send + Sync + 'static + use<Self>;
 
     /// Returns the settings of the same run without the faults that the family draws from the seed.
     fn without_random_faults(settings: &Self::Settings) -> Self::Settings {
@@ -151,29 +153,29 @@ pub trait RunFamily: FamilyTypes {
     fn fault_window(spec: &Spec<Self>) -> Duration;
 
     /// Faults that the family draws from the seed, if its settings ask for them.
-    fn own_faults(_spec: &Spec<Self>) -> Vec<TimedFault> {
+    fn family_faults(_spec: &Spec<Self>) -> Vec<TimedFault> {
         Vec::new()
     }
 
-    /// Whether the run loses permanently no more than the family's algorithms promise to tolerate.
-    /// A failure beyond that is not a bug.
+    /// Whether the run loses no more permanently, such as disks, than the family's algorithms
+    /// promise to tolerate. A failure beyond that is not a bug.
     fn is_within_fault_tolerance(_spec: &Spec<Self>) -> bool {
         true
     }
 
     /// The default duration of a disk sync.
-    fn default_disk() -> Latency {
+    fn default_disk_latency() -> Latency {
         Latency::Fixed(Duration::ZERO)
     }
 
     /// Returns the settings of views if the algorithm runs in views.
-    fn in_views(_settings: &Self::Settings) -> Option<ViewSettings> {
+    fn view_settings(_settings: &Self::Settings) -> Option<ViewSettings> {
         None
     }
 
-    /// Returns how the simulator manages views, if it does.
-    fn views(spec: &Spec<Self>) -> Option<Views> {
-        Self::in_views(&spec.settings).and_then(|views| views.simulated())
+    /// Returns how the simulator manages views, if it manages them.
+    fn simulated_views(spec: &Spec<Self>) -> Option<MembershipSettings> {
+        Self::view_settings(&spec.settings).and_then(|views| views.simulator_views())
     }
 
     /// Returns experiments that together cover the faults which this algorithm must tolerate. One
@@ -211,7 +213,7 @@ pub trait ScriptFamily: FamilyTypes {
     const CANDIDACY_COMMAND: Option<&'static str> = None;
 
     /// Parses the words that a person typed at a node. An error is a sentence that lists valid
-    /// commands. See [`command`](Self::command).
+    /// commands. See [`parse_command`](Self::parse_command).
     fn parse_words(words: &[&str], node: NodeId, number: u64) -> Result<Self::Command, String>;
 
     /// Parses the line that a person typed at a node: a few words, or the command in JSON as
@@ -220,7 +222,7 @@ pub trait ScriptFamily: FamilyTypes {
     /// `number` distinguishes requests with equal content. It must grow with every request to a
     /// node, across all incarnations of that node: a replicated log treats an old number as a
     /// duplicate. The incarnation in the upper bits and a counter in the lower twenty satisfy this.
-    fn command(line: &str, node: NodeId, number: u64) -> Result<Self::Command, String> {
+    fn parse_command(line: &str, node: NodeId, number: u64) -> Result<Self::Command, String> {
         let line = line.trim();
         if line.starts_with(['{', '"']) {
             return serde_json::from_str(line).map_err(|error| format!("cannot parse the command as JSON: {error}."));
@@ -233,16 +235,16 @@ pub trait ScriptFamily: FamilyTypes {
     fn script_command(command: &Self::Command) -> Option<Cow<'static, str>>;
 
     /// Returns the settings of a run whose clients act only as the script says.
-    fn scripted(settings: &Self::Settings) -> Self::Settings;
+    fn scripted_settings(settings: &Self::Settings) -> Self::Settings;
 
-    /// Whether clients request nothing unless a script says so.
-    fn is_silent(_settings: &Self::Settings) -> bool {
+    /// Whether clients request nothing unless a script says otherwise.
+    fn has_idle_clients(_settings: &Self::Settings) -> bool {
         false
     }
 
     /// Returns variants of the settings that request less of something, the smallest first. Some
     /// may equal these settings.
-    fn smaller(settings: &Self::Settings) -> Vec<Self::Settings>;
+    fn smaller_settings(settings: &Self::Settings) -> Vec<Self::Settings>;
 
     /// Returns the command-line options that produce these settings. Options with default values
     /// can be omitted.
@@ -268,7 +270,7 @@ pub trait JudgeFamily: FamilyTypes {
 
     fn summary(
         spec: &Spec<Self>,
-        messages: &Messages,
+        messages: &MessageCounts,
         measures: &Self::Measures,
         properties: &Self::Properties,
     ) -> Self::Summary;
@@ -280,10 +282,14 @@ pub trait OptionsFamily: FamilyTypes {
     type Args: clap::Args + Options;
 
     /// Returns `defaults` with the changes that the family's options request.
-    fn with_options(defaults: Self::Settings, args: &FamilyArgs, basics: Basics) -> Result<Self::Settings, LabError>;
+    fn with_options(
+        defaults: Self::Settings,
+        args: &FamilyArgs,
+        basics: CommonOptions,
+    ) -> Result<Self::Settings, LabError>;
 
     /// Returns the settings that the family's options describe.
-    fn settings(args: &FamilyArgs, basics: Basics) -> Result<Self::Settings, LabError> {
+    fn settings(args: &FamilyArgs, basics: CommonOptions) -> Result<Self::Settings, LabError> {
         Self::with_options(Self::Settings::default(), args, basics)
     }
 
@@ -294,26 +300,27 @@ pub trait OptionsFamily: FamilyTypes {
     }
 
     /// Changes settings for nodes that people control by hand: no workload sends requests.
-    fn for_manual_use(_settings: &mut Self::Settings) {}
+    fn adapt_to_manual_use(_settings: &mut Self::Settings) {}
 
     /// Changes settings for real processes, which have no simulator to provide a membership.
-    fn for_real_processes(_settings: &mut Self::Settings) {}
+    fn adapt_to_real_processes(_settings: &mut Self::Settings) {}
 }
 
 /// How a family is shown to people.
 pub trait PresentFamily: JudgeFamily {
     /// The meaning of each role in this family. Roles that are missing do not occur.
     const ROLES: &'static [(Role, &'static str)];
-    /// Whether other nodes wait while one node is chosen, so that no node may stay chosen forever.
+    /// Whether other nodes wait while a node has [`Role::Chosen`], so no node may keep that role
+    /// forever.
     const CHOSEN_NODE_BLOCKS_OTHERS: bool;
     /// Caption of the example that `quorate explain` shows.
-    const EXAMPLE: &'static str;
+    const EXAMPLE_CAPTION: &'static str;
     /// Description of the family's control messages.
-    const CONTROL: &'static str;
+    const CONTROL_MESSAGES: &'static str;
     /// Advice for a `sometimes` property that never held.
-    const ADVICE: &'static str;
-    /// The unit that a progress bar counts.
-    const PROGRESS: &'static str;
+    const ADVICE_IF_NEVER_HELD: &'static str;
+    /// The unit that a progress bar counts, such as "entries".
+    const PROGRESS_UNIT: &'static str;
 
     /// Returns the role of a node after this moment, if it may have changed. `before` holds the
     /// role of each node before the moment; it is empty for groups that are too large to show.
@@ -326,7 +333,7 @@ pub trait PresentFamily: JudgeFamily {
     }
 
     /// Returns the algorithm's cost for lists.
-    fn price(_entry: &'static Self::Entry) -> Option<Price> {
+    fn listed_cost(_entry: &'static Self::Entry) -> Option<ListedCost> {
         None
     }
 
@@ -334,19 +341,21 @@ pub trait PresentFamily: JudgeFamily {
     fn example(algorithm: Algorithm<Self>) -> Spec<Self>;
 
     /// Returns the family's figures with the expected ones.
-    fn figures(figures: &Figures<'_, Self>) -> Vec<Row>;
+    fn figure_rows(results: &RunResults<'_, Self>) -> Vec<FigureRow>;
 
-    /// Returns the properties that could not be judged, with reasons.
-    fn not_judged(_figures: &Figures<'_, Self>) -> Vec<NotJudged> {
+    /// Returns the properties without a verdict in the report: those that could not be judged, and
+    /// those that the algorithm does not promise.
+    fn not_judged(_results: &RunResults<'_, Self>) -> Vec<NotJudged> {
         Vec::new()
     }
 
     /// Describes how far an unfinished run got. The text follows a semicolon.
-    fn progress(spec: &Spec<Self>, summary: &Self::Summary) -> String;
+    fn describe_progress(spec: &Spec<Self>, summary: &Self::Summary) -> String;
 
     /// The number of progress steps of a complete run.
-    fn goal(spec: &Spec<Self>) -> u64;
+    fn progress_goal(spec: &Spec<Self>) -> u64;
 
+    /// Whether a moment is a progress step.
     fn is_progress(moment: &Moment<'_, Self::Command, Self::Event>) -> bool;
 }
 

@@ -3,12 +3,12 @@
 use crate::family::JudgeFamily;
 use crate::spec::Spec;
 use quorate_journal::metrics::MessageSummary;
-use quorate_journal::property::{Kind, Verdict};
+use quorate_journal::property::{PropertyKind, Verdict};
 use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// The results from which a family computes its rows of figures.
-pub struct Figures<'a, F: JudgeFamily> {
+pub struct RunResults<'a, F: JudgeFamily> {
     pub spec: &'a Spec<F>,
     pub messages: &'a MessageSummary,
     pub summary: &'a F::Summary,
@@ -17,14 +17,14 @@ pub struct Figures<'a, F: JudgeFamily> {
 
 /// A measured figure, with the expected figure or a remark beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct FigureRow {
     pub name: &'static str,
     pub measured: String,
     /// Empty if there is no expected figure and no remark.
     pub expected: String,
 }
 
-impl Row {
+impl FigureRow {
     pub fn new(name: &'static str, measured: impl fmt::Display, expected: impl Into<String>) -> Self {
         Self { name, measured: measured.to_string(), expected: expected.into() }
     }
@@ -34,30 +34,31 @@ impl Row {
     }
 }
 
-/// A property that could not be judged.
+/// A property without a verdict in the report: it could not be judged, or is not promised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotJudged {
-    pub kind: Kind,
+    pub kind: PropertyKind,
     pub name: &'static str,
-    pub why: String,
+    /// Why it has no verdict; also how an unpromised property turned out.
+    pub reason: String,
 }
 
-/// The cost of an algorithm, in the terms of its family.
-pub struct Price {
+/// The cost of an algorithm as lists show it, in the terms of its family.
+pub struct ListedCost {
     /// The unit of the first figure, such as "an entry".
-    pub of: &'static str,
-    pub figures: Vec<(&'static str, PriceFigure)>,
+    pub unit: &'static str,
+    pub figures: Vec<(&'static str, CostFigure)>,
 }
 
 /// A formula, or a number that does not depend on the group's size.
 #[derive(Clone, Copy, Serialize)]
 #[serde(untagged)]
-pub enum PriceFigure {
+pub enum CostFigure {
     Formula(&'static str),
     Number(u64),
 }
 
-impl fmt::Display for PriceFigure {
+impl fmt::Display for CostFigure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Formula(formula) => f.write_str(formula),
@@ -66,23 +67,23 @@ impl fmt::Display for PriceFigure {
     }
 }
 
-impl fmt::Display for Price {
+impl fmt::Display for ListedCost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.figures.first() {
-            Some((_, figure)) => write!(f, "{}: {figure}", self.of),
+            Some((_, figure)) => write!(f, "{}: {figure}", self.unit),
             None => f.write_str("–"),
         }
     }
 }
 
-impl Serialize for Price {
+impl Serialize for ListedCost {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.figures.iter().copied())
     }
 }
 
 /// Formats a figure with at most two decimals; a dash if it is missing.
-pub fn number(value: Option<f64>) -> String {
+pub fn format_figure(value: Option<f64>) -> String {
     match value {
         None => "–".into(),
         Some(value) if value.fract() == 0.0 => format!("{value:.0}"),
@@ -91,11 +92,11 @@ pub fn number(value: Option<f64>) -> String {
 }
 
 /// Formats a figure with its unit; a dash if it is missing.
-pub(crate) fn in_unit(value: Option<f64>, unit: &str) -> String {
-    value.map_or_else(|| "–".into(), |value| format!("{} {unit}", number(Some(value))))
+pub(crate) fn format_in_unit(value: Option<f64>, unit: &str) -> String {
+    value.map_or_else(|| "–".into(), |value| format!("{} {unit}", format_figure(Some(value))))
 }
 
 /// Formats a count of things: `1 node`, `3 nodes`.
-pub fn count(number: u64, thing: &str) -> String {
+pub fn format_count(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }

@@ -1,6 +1,6 @@
-//! Command-line options as data: a name and a value. Quotes are added only when printing.
+//! Command-line options as data: a name and a value. Only the printed form quotes values.
 
-use crate::spec::shell_word;
+use crate::spec::quote_for_shell;
 use std::fmt::{self, Display};
 
 /// An option with its value, such as `--entries 10`.
@@ -26,7 +26,7 @@ pub enum FlagPosition {
 
 impl Flag {
     /// Returns the option as one argument of a process.
-    pub fn argument(&self) -> String {
+    pub fn to_argument(&self) -> String {
         match &self.value {
             Some(value) => format!("--{}={value}", self.name),
             None => format!("--{}", self.name),
@@ -37,7 +37,7 @@ impl Flag {
 impl Display for Flag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "--{}", self.name)?;
-        self.value.iter().try_for_each(|value| write!(f, " {}", shell_word(value)))
+        self.value.iter().try_for_each(|value| write!(f, " {}", quote_for_shell(value)))
     }
 }
 
@@ -46,24 +46,30 @@ impl Display for Flag {
 pub struct Flags(Vec<Flag>);
 
 impl Flags {
-    pub fn value(&mut self, position: FlagPosition, name: &'static str, value: impl Display) {
+    pub fn add_value(&mut self, position: FlagPosition, name: &'static str, value: impl Display) {
         self.0.push(Flag { position, name, value: Some(value.to_string()) });
     }
 
     /// Adds an option unless its value is the default.
-    pub fn unless(&mut self, is_default: bool, position: FlagPosition, name: &'static str, value: impl Display) {
+    pub fn add_unless_default(
+        &mut self,
+        is_default: bool,
+        position: FlagPosition,
+        name: &'static str,
+        value: impl Display,
+    ) {
         if !is_default {
-            self.value(position, name, value);
+            self.add_value(position, name, value);
         }
     }
 
     /// Adds an option if it has a value.
-    pub fn given(&mut self, position: FlagPosition, name: &'static str, value: Option<impl Display>) {
-        value.into_iter().for_each(|value| self.value(position, name, value));
+    pub fn add_if_given(&mut self, position: FlagPosition, name: &'static str, value: Option<impl Display>) {
+        value.into_iter().for_each(|value| self.add_value(position, name, value));
     }
 
     /// Adds a switch if it is on.
-    pub fn switch(&mut self, is_on: bool, position: FlagPosition, name: &'static str) {
+    pub fn add_switch(&mut self, is_on: bool, position: FlagPosition, name: &'static str) {
         if is_on {
             self.0.push(Flag { position, name, value: None });
         }
@@ -86,11 +92,11 @@ mod tests {
     #[test]
     fn a_value_with_blanks_is_one_argument_and_quoted_in_print() {
         let mut flags = Flags::default();
-        flags.value(FlagPosition::Front, "groups", "1-3 2-4");
-        flags.switch(true, FlagPosition::Front, "uniform");
+        flags.add_value(FlagPosition::Front, "groups", "1-3 2-4");
+        flags.add_switch(true, FlagPosition::Front, "uniform");
         let flags: Vec<_> = flags.into_iter().collect();
-        assert_eq!(flags[0].argument(), "--groups=1-3 2-4");
+        assert_eq!(flags[0].to_argument(), "--groups=1-3 2-4");
         assert_eq!(flags[0].to_string(), "--groups '1-3 2-4'");
-        assert_eq!(flags[1].argument(), flags[1].to_string());
+        assert_eq!(flags[1].to_argument(), flags[1].to_string());
     }
 }

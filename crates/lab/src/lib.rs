@@ -56,5 +56,5 @@ pub use flag::{Flag, FlagPosition, Flags};
 pub use multicast::Multicast;
 pub use mutex::Mutex;
 pub use replica::Replica;
-pub use spec::{LinkChoice, Spec, SpecError, entry};
+pub use spec::{LinkChoice, Spec, SpecError, find_entry};
 pub use views::ViewError;

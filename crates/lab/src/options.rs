@@ -19,7 +19,7 @@ pub enum OptionsError {
         "--views does not apply to '{algorithm}' of the {family} family; it is an option of the {} families.",
         families_with_views()
     )]
-    NoViews { algorithm: String, family: Family },
+    ViewsNotApplicable { algorithm: String, family: Family },
     #[error("--{option} has no effect {condition}; omit --{name}.", name = option.split(' ').next().unwrap_or_default())]
     NoEffect { option: String, condition: String },
 }
@@ -38,10 +38,10 @@ impl OptionsError {
 
 /// Common options on which a family's settings depend.
 #[derive(Clone, Copy)]
-pub struct Basics {
+pub struct CommonOptions {
     pub nodes: usize,
     /// Whether the simulator injects all faults that the family must tolerate.
-    pub chaos: bool,
+    pub has_chaos: bool,
 }
 
 impl FamilyArgs {
@@ -49,45 +49,45 @@ impl FamilyArgs {
         self.views.settings().is_some()
     }
 
-    /// Rejects options that do not apply to this algorithm of the family `own`.
-    pub fn reject_other_families(&self, own: Family, algorithm: &str) -> Result<(), OptionsError> {
-        for (family, options) in self.groups().into_iter().filter(|(family, _)| *family != own) {
-            if let Some(option) = options.given() {
-                return Err(OptionsError::not_applicable(option, family, algorithm, own));
+    /// Rejects options that do not apply to this algorithm of the family `own_family`.
+    pub fn reject_other_families(&self, own_family: Family, algorithm: &str) -> Result<(), OptionsError> {
+        for (family, options) in self.options_by_family().into_iter().filter(|(family, _)| *family != own_family) {
+            if let Some(option) = options.first_given() {
+                return Err(OptionsError::not_applicable(option, family, algorithm, own_family));
             }
         }
-        refuse_views(self.wants_views(), own, algorithm)
+        reject_views(self.wants_views(), own_family, algorithm)
     }
 
     /// The first given option that belongs to another family, with that family.
-    pub fn foreign(&self, family: Family) -> Option<(&'static str, Family)> {
-        let mut others = self.groups().into_iter().filter(|(group, _)| *group != family);
-        others.find_map(|(family, options)| Some((options.given()?, family)))
+    pub fn first_foreign_option(&self, family: Family) -> Option<(&'static str, Family)> {
+        let mut others = self.options_by_family().into_iter().filter(|(other, _)| *other != family);
+        others.find_map(|(family, options)| Some((options.first_given()?, family)))
     }
 
     /// The first given option that changes the settings of this family, including those of views.
-    pub fn own(&self, family: Family) -> Option<&'static str> {
-        let own = self.groups().into_iter().find(|(group, _)| *group == family);
-        own.and_then(|(_, options)| options.given()).or_else(|| self.views.given())
+    pub fn first_own_option(&self, family: Family) -> Option<&'static str> {
+        let own_options = self.options_by_family().into_iter().find(|(other, _)| *other == family);
+        own_options.and_then(|(_, options)| options.first_given()).or_else(|| self.views.first_given())
     }
 
     /// The first given option that describes what clients of this family do.
-    pub fn workload(&self, family: Family) -> Option<&'static str> {
-        let own = self.groups().into_iter().find(|(group, _)| *group == family);
-        own.and_then(|(_, options)| options.workload())
+    pub fn first_workload_option(&self, family: Family) -> Option<&'static str> {
+        let own_options = self.options_by_family().into_iter().find(|(other, _)| *other == family);
+        own_options.and_then(|(_, options)| options.first_workload_option())
     }
 
     /// Rejects a simulated membership, because real processes keep their membership in a replicated
     /// log.
-    pub fn reject_oracles(&self) -> Result<(), OptionsError> {
-        self.views.refuse_oracles()
+    pub fn reject_simulated_membership(&self) -> Result<(), OptionsError> {
+        self.views.reject_simulated_membership()
     }
 }
 
 /// Rejects `--views` for a family without views.
-pub(crate) fn refuse_views(wants_views: bool, family: Family, algorithm: &str) -> Result<(), OptionsError> {
+pub(crate) fn reject_views(wants_views: bool, family: Family, algorithm: &str) -> Result<(), OptionsError> {
     if wants_views && !family.has_views() {
-        return Err(OptionsError::NoViews { algorithm: algorithm.to_owned(), family });
+        return Err(OptionsError::ViewsNotApplicable { algorithm: algorithm.to_owned(), family });
     }
     Ok(())
 }
@@ -100,10 +100,10 @@ fn families_with_views() -> String {
 /// Command-line options that only one family accepts.
 pub trait Options {
     /// The first given option, without its dashes.
-    fn given(&self) -> Option<&'static str>;
+    fn first_given(&self) -> Option<&'static str>;
 
     /// The first given option that describes what clients do. A script can replace such options.
-    fn workload(&self) -> Option<&'static str> {
+    fn first_workload_option(&self) -> Option<&'static str> {
         None
     }
 }
@@ -146,7 +146,7 @@ macro_rules! first_given {
 pub(crate) use first_given;
 
 /// Parses one of these choices by its name.
-pub(crate) fn one_of<T, const N: usize>(choices: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
+pub(crate) fn parse_one_of<T, const N: usize>(choices: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
 where
     T: Copy + Send + Sync + 'static,
 {

@@ -2,7 +2,7 @@
 //! select; each variant has its own name and its own [`Entry`].
 //!
 //! Every driver and tool reaches an algorithm through its [`Entry`]. Each family has its own
-//! folder; the list at the end of this file is the only place that names all families.
+//! folder; the list at the end of this file declares the families.
 
 use crate::family::{FamilyLab, FamilyTypes, OptionsFamily};
 use crate::options::Options;
@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 /// Creates a node with the given settings.
-pub type Maker<S, N> = Arc<dyn Fn(NodeId, &S) -> N + Send + Sync>;
+pub type NodeFactory<S, N> = Arc<dyn Fn(NodeId, &S) -> N + Send + Sync>;
 
 /// The environment in which an algorithm runs.
 #[derive(Clone, Debug)]
@@ -139,7 +139,7 @@ macro_rules! families {
 
         impl FamilyArgs {
             /// The options of each family.
-            pub(crate) fn groups(&self) -> [(Family, &dyn Options); Family::ALL.len()] {
+            pub(crate) fn options_by_family(&self) -> [(Family, &dyn Options); Family::ALL.len()] {
                 [$((Family::$Family, &self.$folder as &dyn Options)),*]
             }
         }

@@ -5,10 +5,10 @@ use crate::error::LabError;
 use crate::experiment::Judges;
 use crate::family::{FamilyLab, FamilyTypes};
 use crate::registry::Entry;
-use crate::spec::{Spec, entry};
+use crate::spec::{Spec, find_entry};
 use quorate_journal::metrics::MessageSummary;
 use quorate_journal::moment::Observer;
-use quorate_journal::property::{Kind, Verdict};
+use quorate_journal::property::{PropertyKind, Verdict};
 use quorate_journal::record::Journal;
 use quorate_journal::workload::Ending;
 use std::io::BufRead;
@@ -20,8 +20,8 @@ pub struct Replayed<F: FamilyLab> {
     /// The check command that found the run, if it is a counterexample.
     pub found_by: Option<String>,
     /// Whether real processes recorded the run.
-    pub recorded: bool,
-    /// Number of replayed lines, all of which matched the record.
+    pub is_recorded: bool,
+    /// Number of lines that were read. In a replay, all of them matched the record.
     pub lines: u64,
     pub messages: MessageSummary,
     pub summary: F::Summary,
@@ -36,17 +36,16 @@ impl<F: FamilyLab> Replayed<F> {
 
     /// Whether the run was stopped before it could decide every liveness property.
     pub fn is_cut_short(&self) -> bool {
-        self.verdicts.iter().any(|verdict| verdict.kind == Kind::Eventually && verdict.holds.is_none())
+        self.verdicts.iter().any(|verdict| verdict.kind == PropertyKind::Eventually && verdict.holds.is_none())
     }
 }
 
-/// Returns the algorithm that a journal's header names. It determines the family of all that
-/// follows.
+/// Returns the algorithm that a journal's header names.
 pub fn entry_of<R: BufRead>(journal: &Journal<R>) -> Result<&'static Entry, LabError> {
     let header = journal.header();
     // The header names the algorithm twice; the name in the run's settings decides.
     let name = header.run.get("algorithm").and_then(|name| name.as_str()).unwrap_or(&header.algorithm);
-    entry(name)
+    find_entry(name)
 }
 
 /// Reads the experiment from a journal's header, and checks that the header is consistent.
@@ -64,13 +63,13 @@ pub fn spec_of<F: FamilyLab, R: BufRead>(journal: &Journal<R>) -> Result<Spec<F>
 }
 
 /// Rejects the journal of a single node, because the messages it received are recorded elsewhere.
-fn check_whole<R: BufRead>(journal: &Journal<R>) -> Result<(), LabError> {
+fn reject_single_node_journal<R: BufRead>(journal: &Journal<R>) -> Result<(), LabError> {
     let Some(live) = &journal.header().live else { return Ok(()) };
-    let whose = match live.node {
+    let owner = match live.node {
         Some(node) => format!("incarnation {} of node {node}", live.incarnation),
         None => "the injected faults".into(),
     };
-    Err(LabError::SingleJournal { whose })
+    Err(LabError::SingleJournal { owner })
 }
 
 /// Replays a journal and passes every moment to `observer`.
@@ -81,14 +80,14 @@ where
     O: Observer<F::Command, F::Event>,
 {
     let replayed = read_dyn(journal, &mut observer, |journal, spec, observers| {
-        Ok(quorate_journal::replay::replay(journal, F::maker(spec), observers)?)
+        Ok(quorate_journal::replay::replay(journal, F::node_factory(spec), observers)?)
     })?;
     Ok((replayed, observer))
 }
 
 /// Reads the figures and verdicts of a journal, without replaying its nodes.
 pub fn summarise<F: FamilyLab, R: BufRead>(journal: &mut Journal<R>) -> Result<Replayed<F>, LabError> {
-    summarise_with(journal, ()).map(|(read, ())| read)
+    summarise_with(journal, ()).map(|(replayed, ())| replayed)
 }
 
 /// Like [`summarise`], but passes every moment to `observer`.
@@ -98,11 +97,11 @@ where
     R: BufRead,
     O: Observer<F::Command, F::Event>,
 {
-    let read = read_dyn(journal, &mut observer, |journal, _, observers| {
+    let replayed = read_dyn(journal, &mut observer, |journal, _, observers| {
         journal.show_all(observers)?;
         Ok(journal.line())
     })?;
-    Ok((read, observer))
+    Ok((replayed, observer))
 }
 
 /// An observer behind dynamic dispatch, so that reading is compiled once per family, and the
@@ -110,35 +109,35 @@ where
 type Observers<'a, F> = (&'a mut dyn Observer<<F as FamilyTypes>::Command, <F as FamilyTypes>::Event>, Judges<F>);
 
 /// Passes a journal to observers, and returns its number of lines.
-type Read<F, R> = fn(&mut Journal<R>, &Spec<F>, &mut Observers<'_, F>) -> Result<u64, LabError>;
+type ReadJournal<F, R> = fn(&mut Journal<R>, &Spec<F>, &mut Observers<'_, F>) -> Result<u64, LabError>;
 
 fn read_dyn<F: FamilyLab, R: BufRead>(
     journal: &mut Journal<R>,
     observer: &mut dyn Observer<F::Command, F::Event>,
-    read: Read<F, R>,
+    read: ReadJournal<F, R>,
 ) -> Result<Replayed<F>, LabError> {
-    check_whole(journal)?;
+    reject_single_node_journal(journal)?;
     let spec = spec_of::<F, R>(journal)?;
     let mut observers = (observer, Judges::new(&spec));
     let lines = read(journal, &spec, &mut observers)?;
     let judges = &observers.1;
     Ok(Replayed {
         found_by: journal.header().found_by.clone(),
-        recorded: journal.header().recorded,
+        is_recorded: journal.header().recorded,
         lines,
         messages: judges.messages.summary(),
         summary: judges.summary(),
-        verdicts: judges.verdicts(cut_short(&spec, journal, judges.events())),
+        verdicts: judges.verdicts(cut_short_reason(&spec, journal, judges.inputs())),
         spec,
     })
 }
 
 /// The reason why the run of a journal that was read to its end cannot decide liveness properties;
 /// `None` if it can.
-pub fn cut_short<F: FamilyLab, R: BufRead>(spec: &Spec<F>, journal: &Journal<R>, events: u64) -> Option<String> {
+pub fn cut_short_reason<F: FamilyLab, R: BufRead>(spec: &Spec<F>, journal: &Journal<R>, inputs: u64) -> Option<String> {
     let ending = journal.ending()?;
     let stopped = || "the run was stopped before everything was done".to_owned();
     // The header of a recorded run has no limits: its clients stop the processes.
     let was_stopped_by_clients = journal.header().recorded && ending == Ending::Stopped;
-    spec.why_cut_short(ending, events).or_else(|| was_stopped_by_clients.then(stopped))
+    spec.cut_short_reason(ending, inputs).or_else(|| was_stopped_by_clients.then(stopped))
 }

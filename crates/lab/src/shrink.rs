@@ -9,13 +9,13 @@
 //! compared by, in this order: nodes; events up to the violation plus lines of the script; lines;
 //! the length of the command that repeats the run; the sum of all times and durations of the script
 //! in milliseconds, where a fraction of a millisecond counts as twenty; the length of the script;
-//! the time until the violation.
+//! the time until the violation; the seed.
 //!
 //! A candidate must not lose permanently more than its algorithm promises to tolerate, unless the
 //! first run did, because such a failure is not a bug. A liveness property must not fail for a new
-//! reason. So a candidate is rejected if anything in it takes longer than in the first run, or if
-//! at its end a node is down, paused, partitioned or never releases, or the time ran out, unless
-//! the same was true of the first run.
+//! reason. So a candidate is rejected if anything in it takes longer than in the first run and than
+//! 10 ms, or if at its end a node is down, paused, partitioned or never releases, a bad link or a
+//! full disk persists, or the time ran out, unless the same was true of the first run.
 
 mod disks;
 mod leaders;
@@ -41,42 +41,46 @@ use crate::family::{FamilyLab, Judge, JudgingLevel};
 use crate::replay::{spec_of, summarise_with};
 use crate::spec::{LinkChoice, Spec};
 use quorate_core::Duration;
-use quorate_journal::property::{Kind, Violation};
+use quorate_journal::property::{PropertyKind, Violation};
 use quorate_journal::record::Journal;
 use quorate_journal::settings::{Chance, Latency, Length, Script};
 use recorder::{ChoiceRecorder, RecordedChoices};
 use search::Search;
 use std::io::BufRead;
 use thiserror::Error;
-use trial::{Failure, Tally};
+use trial::{Failure, FailureRecorder};
 
 /// The default maximum number of tried runs.
-pub const TRIES: u64 = 20_000;
+pub const DEFAULT_MAX_RUNS: u64 = 20_000;
 
-/// How much longer than the first run its script may take: times are rounded if clocks drift.
+/// How much longer than the first run its script may take, because times are rounded if clocks
+/// drift.
 const SLACK: Duration = Duration::from_micros(10);
 
-/// Number of other seeds of a journal's experiment to try, and how many failing ones to shrink.
+/// Number of other seeds of a journal's experiment to try.
 const OTHER_SEEDS: u64 = 100;
+/// Number of failing ones among these to shrink.
 const MAX_FAILING_SEEDS: usize = 4;
 
 /// A run to shrink.
 #[derive(Clone, Debug)]
-pub struct Request<F: FamilyLab> {
+pub struct ShrinkRequest<F: FamilyLab> {
     pub spec: Spec<F>,
     /// The property to violate; `None` for the first that fails.
     pub property: Option<String>,
-    pub tries: u64,
+    /// Maximum number of candidates to run.
+    pub max_runs: u64,
 }
 
 /// The size of a run, for reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Figures {
+pub struct RunFigures {
     pub nodes: usize,
     /// Number of commands of clients up to the violation.
     pub commands: u64,
     /// Number of faults, including those that the seed drew.
     pub faults: u64,
+    /// Number of script lines that each fix one choice, such as the delay of one message.
     pub directions: u64,
     /// Number of inputs up to the violation, without first starts.
     pub events: u64,
@@ -85,17 +89,18 @@ pub struct Figures {
 /// The state of the search after one more tried run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    pub tries: u64,
-    pub best: Figures,
+    pub tried_runs: u64,
+    pub best: RunFigures,
 }
 
 /// Why the search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum End {
+pub enum SearchEnd {
     /// Nothing more can be removed.
     Smallest,
-    OutOfTries,
+    #[serde(rename = "out-of-tries")]
+    OutOfRuns,
     Interrupted,
 }
 
@@ -104,23 +109,23 @@ pub enum End {
 pub struct Shrunk<F: FamilyLab> {
     pub spec: Spec<F>,
     pub property: &'static str,
-    pub kind: Kind,
+    pub kind: PropertyKind,
     pub violation: Violation,
-    pub before: Figures,
-    pub after: Figures,
-    pub tries: u64,
-    pub end: End,
+    pub before: RunFigures,
+    pub after: RunFigures,
+    pub tried_runs: u64,
+    pub end: SearchEnd,
 }
 
 /// Why a run cannot be shrunk.
 #[derive(Debug, Error)]
 pub enum ShrinkError {
     #[error("{finding} in this run, so there is nothing to shrink. Use '{sweep}' to search for a failing seed.")]
-    Holds { finding: String, sweep: String },
+    NothingFails { finding: String, sweep: String },
     #[error("--property must name a property of this algorithm; got '{}'. The properties are {known}.", name.escape_debug())]
     UnknownProperty { name: String, known: String },
     #[error("{finding} in this journal, so there is nothing to shrink.")]
-    JournalHolds { finding: String },
+    NothingFailsInJournal { finding: String },
     #[error(
         "cannot shrink a run that repeats forever, because no script can: it violates a liveness property. It was found by \
          '{found_by}', and has the fewest possible steps if that was a breadth-first search. Use 'quorate replay' to see \
@@ -128,15 +133,15 @@ pub enum ShrinkError {
     )]
     Endless { found_by: String },
     #[error(
-        "cannot shrink this journal: the simulator does not deliver its suspicions or views, so that no script can repeat it. \
+        "cannot shrink this journal: the simulator does not deliver its suspicions or views, so no script can repeat it. \
          Use 'quorate replay'."
     )]
-    Foreign,
+    ExternalInputs,
     #[error(
         "cannot repeat this journal in the simulator: '{property}' holds there with the same commands, faults, delays and \
          losses. The journal is intact; use 'quorate replay' to see it{hint}."
     )]
-    NotRepeated { property: String, hint: String },
+    NotRepeatable { property: String, hint: String },
     #[error(transparent)]
     Lab(#[from] LabError),
 }
@@ -144,21 +149,21 @@ pub enum ShrinkError {
 /// Shrinks a failing run. `progress` is called for every tried run, and returns whether to
 /// continue.
 pub fn run<F: FamilyLab>(
-    request: &Request<F>,
+    request: &ShrinkRequest<F>,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Shrunk<F>, ShrinkError> {
-    let Request { spec, property, tries } = request;
+    let ShrinkRequest { spec, property, max_runs } = request;
     spec.validate()?;
     check_property(spec, property.as_deref())?;
     let Some(failure) = trial::find_failure(spec, property.as_deref()) else {
-        let finding = nothing_fails(property.as_deref());
+        let finding = describe_no_failure(property.as_deref());
         let sweep = format!("{} --seeds 1000", Spec { seed: 1, ..spec.clone() }.command("sweep"));
-        return Err(ShrinkError::Holds { finding, sweep });
+        return Err(ShrinkError::NothingFails { finding, sweep });
     };
-    let mut search = Search::new(spec.clone(), failure, *tries, progress);
+    let mut search = Search::new(spec.clone(), failure, *max_runs, progress);
     search.reduce_random_run();
-    search.make_scripted();
-    search.make_explicit();
+    search.script_and_reduce();
+    search.fix_random_choices();
     search.script_faults_only();
     search.refine();
     Ok(search.finish())
@@ -166,7 +171,7 @@ pub fn run<F: FamilyLab>(
 
 /// Returns the first failing seed of `seeds` seeds, starting with that of the experiment.
 /// `progress` is called for every seed that does not fail, and returns whether to continue.
-pub fn first_failing<F: FamilyLab>(
+pub fn find_failing_seed<F: FamilyLab>(
     spec: &Spec<F>,
     seeds: u64,
     property: Option<&str>,
@@ -185,11 +190,11 @@ pub fn first_failing<F: FamilyLab>(
         .filter(|seed| trial::find_failure(&Spec { seed: *seed, ..spec.clone() }, property).is_some()))
 }
 
-/// Shrinks the run of any journal. Opens the journal twice.
-pub fn run_journal<F, R>(
+/// Shrinks the run of any journal. Opens the journal up to two times.
+pub fn shrink_journal<F, R>(
     mut open: impl FnMut() -> Result<Journal<R>, LabError>,
     property: Option<&str>,
-    tries: u64,
+    max_runs: u64,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Shrunk<F>, ShrinkError>
 where
@@ -200,36 +205,42 @@ where
     let spec = spec_of::<F, R>(&journal)?;
     check_property(&spec, property)?;
     let header = journal.header().clone();
-    let (read, tally) = summarise_with::<F, R, _>(&mut journal, Tally::<F>::new(spec.nodes))?;
-    let Some(recorded) = trial::first_failure(tally, &read.verdicts, property, false) else {
-        return Err(ShrinkError::JournalHolds { finding: nothing_fails(property) });
+    let is_out_of_time = false;
+    let (replayed, recorder) = summarise_with::<F, R, _>(&mut journal, FailureRecorder::<F>::new(spec.nodes))?;
+    let Some(recorded_failure) = trial::first_failure(recorder, &replayed.verdicts, property, is_out_of_time) else {
+        return Err(ShrinkError::NothingFailsInJournal { finding: describe_no_failure(property) });
     };
-    if header.found_by.is_none() && !header.recorded && trial::find_failure(&spec, Some(recorded.name)).is_some() {
+    if header.found_by.is_none()
+        && !header.recorded
+        && trial::find_failure(&spec, Some(recorded_failure.property)).is_some()
+    {
         // A simulated run can be repeated by its seed, which allows more candidates.
-        return run(&Request { spec, property: Some(recorded.name.into()), tries }, progress);
+        return run(&ShrinkRequest { spec, property: Some(recorded_failure.property.into()), max_runs }, progress);
     }
-    let mut recorder = ChoiceRecorder::<F>::up_to(recorded.violation.line);
+    let mut recorder = ChoiceRecorder::<F>::up_to(recorded_failure.violation.line);
     open()?.show_all(&mut recorder).map_err(LabError::from)?;
     let choices = recorder.finish();
     match choices.obstacle {
         Some(Obstacle::Endless) => {
             return Err(ShrinkError::Endless { found_by: header.found_by.unwrap_or_else(|| "quorate check".into()) });
         }
-        Some(Obstacle::Foreign) => return Err(ShrinkError::Foreign),
+        Some(Obstacle::ExternalInputs) => return Err(ShrinkError::ExternalInputs),
         None => {}
     }
-    let journal_figures = Figures {
+    let journal_figures = RunFigures {
         nodes: spec.nodes,
-        commands: recorded.commands,
+        commands: recorded_failure.commands,
         faults: choices.script.faults.len() as u64,
         directions: 0,
-        events: recorded.events,
+        events: recorded_failure.events,
     };
-    let scripts = with_fast_messages(explicit(&spec, choices, &recorded));
-    let failing = |script: Spec<F>| trial::find_failure(&script, Some(recorded.name)).map(|failure| (script, failure));
-    let Some((script, failure)) = scripts.into_iter().find_map(failing) else {
-        return Err(ShrinkError::NotRepeated {
-            property: recorded.name.into(),
+    let scripts = with_fast_messages(fix_choices(&spec, choices, &recorded_failure));
+    let find_failing = |script: Spec<F>| {
+        trial::find_failure(&script, Some(recorded_failure.property)).map(|failure| (script, failure))
+    };
+    let Some((script, failure)) = scripts.into_iter().find_map(find_failing) else {
+        return Err(ShrinkError::NotRepeatable {
+            property: recorded_failure.property.into(),
             hint: if header.recorded {
                 "; a script cannot express real clocks and delays".into()
             } else {
@@ -237,7 +248,7 @@ where
             },
         });
     };
-    let mut search = Search::new(script, failure, tries, progress);
+    let mut search = Search::new(script, failure, max_runs, progress);
     search.set_first_figures(journal_figures);
     search.refine();
     // Other seeds of the same experiment may fail in a simpler way.
@@ -249,9 +260,9 @@ where
     Ok(search.finish())
 }
 
-/// The text does not claim that the property holds, because a run that was stopped early may leave
-/// it undecided.
-fn nothing_fails(property: Option<&str>) -> String {
+/// Describes that nothing failed. The text does not claim that the property holds, because a run
+/// that was stopped early may leave it undecided.
+fn describe_no_failure(property: Option<&str>) -> String {
     property.map_or_else(|| "no property fails".into(), |name| format!("'{name}' does not fail"))
 }
 
@@ -259,7 +270,7 @@ fn nothing_fails(property: Option<&str>) -> String {
 fn check_property<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> Result<(), ShrinkError> {
     let verdicts = F::properties(spec, JudgingLevel::Verdicts).verdicts();
     let known: Vec<_> =
-        verdicts.iter().filter(|verdict| verdict.kind != Kind::Sometimes).map(|verdict| verdict.name).collect();
+        verdicts.iter().filter(|verdict| verdict.kind != PropertyKind::Sometimes).map(|verdict| verdict.name).collect();
     match property {
         Some(name) if !known.contains(&name) => {
             Err(ShrinkError::UnknownProperty { name: name.into(), known: known.join(", ") })
@@ -269,8 +280,8 @@ fn check_property<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> Resul
 }
 
 /// The experiment with a script for the clients and the faults; the remaining choices stay random.
-/// `with_implied_faults` includes pauses and bad links.
-fn scripted<F: FamilyLab>(spec: &Spec<F>, choices: RecordedChoices, with_implied_faults: bool) -> Spec<F> {
+/// With `with_implied_faults`, the script includes pauses and bad links.
+fn with_script<F: FamilyLab>(spec: &Spec<F>, choices: RecordedChoices, with_implied_faults: bool) -> Spec<F> {
     let mut script = Script { directions: Vec::new(), ..choices.script };
     if with_implied_faults {
         script.faults.extend(choices.implied_faults);
@@ -281,22 +292,22 @@ fn scripted<F: FamilyLab>(spec: &Spec<F>, choices: RecordedChoices, with_implied
         script: Some(script),
         script_path: None,
         random_faults: crate::chaos::FaultMix::default(),
-        settings: F::scripted(&spec.settings),
+        settings: F::scripted_settings(&spec.settings),
         ..spec.clone()
     }
 }
 
 /// The experiment whose script fixes all recorded choices.
-fn explicit<F: FamilyLab>(spec: &Spec<F>, mut choices: RecordedChoices, failure: &Failure) -> Spec<F> {
-    if failure.kind == Kind::Eventually {
+fn fix_choices<F: FamilyLab>(spec: &Spec<F>, mut choices: RecordedChoices, failure: &Failure) -> Spec<F> {
+    if failure.kind == PropertyKind::Eventually {
         // Messages that were in flight at the end may arrive, so that nothing waits only for them.
         choices.script.directions.retain(|direction| choices.pace.allows(direction));
     }
     let links = if spec.is_reliable() { LinkChoice::Reliable } else { LinkChoice::Bare };
-    let mut explicit = Spec {
-        latency: Latency::Fixed(spec.typical()),
+    let mut fixed = Spec {
+        latency: Latency::Fixed(spec.message_time()),
         // An algorithm that relies on a bound must not fail because nodes know a shorter one.
-        bound: if spec.needs_bounds() { Some(Length(spec.bound())) } else { spec.bound },
+        delay_bound: if spec.needs_bounds() { Some(Length(spec.assumed_delay_bound())) } else { spec.delay_bound },
         processing: Latency::Fixed(Duration::ZERO),
         disk: Latency::Fixed(Duration::ZERO),
         loss: Chance::NEVER,
@@ -307,18 +318,18 @@ fn explicit<F: FamilyLab>(spec: &Spec<F>, mut choices: RecordedChoices, failure:
         script: Some(choices.script),
         script_path: None,
         random_faults: crate::chaos::FaultMix::default(),
-        until: if failure.kind == Kind::Always { Some(Length(choices.end + SLACK)) } else { spec.until },
-        settings: F::scripted(&spec.settings),
+        until: if failure.kind == PropertyKind::Always { Some(Length(choices.end + SLACK)) } else { spec.until },
+        settings: F::scripted_settings(&spec.settings),
         ..spec.clone()
     };
-    if (Spec { links: LinkChoice::Auto, ..explicit.clone() }).is_reliable() == explicit.is_reliable() {
-        explicit.links = LinkChoice::Auto;
+    if (Spec { links: LinkChoice::Auto, ..fixed.clone() }).is_reliable() == fixed.is_reliable() {
+        fixed.links = LinkChoice::Auto;
     }
-    explicit
+    fixed
 }
 
-/// Two variants of an experiment without random choices: with fast messages by default, and as it
-/// is. With fast messages, slow ones stand out.
+/// Two variants of an experiment without random choices: with messages of 1 ms by default, and as
+/// it is. The first variant is easier to read, because only slow messages need directions.
 fn with_fast_messages<F: FamilyLab>(spec: Spec<F>) -> [Spec<F>; 2] {
     [Spec { latency: Latency::Fixed(Duration::from_millis(1)), ..spec.clone() }, spec]
 }
@@ -329,7 +340,7 @@ fn record_choices<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> RecordedCh
     crate::experiment::simulate(spec, recorder).observer.finish()
 }
 
-/// Smaller numbers, the smallest first: up to three, half, one less.
+/// Returns smaller numbers, the smallest first: 1 to 3, half of `count`, and one less.
 pub(crate) fn smaller_counts(count: u64) -> impl Iterator<Item = u64> {
     let mut counts: Vec<u64> =
         (1..=3).chain([count / 2, count.saturating_sub(1)]).filter(|smaller| *smaller < count).collect();
@@ -340,25 +351,25 @@ pub(crate) fn smaller_counts(count: u64) -> impl Iterator<Item = u64> {
 
 /// The same experiment with smaller settings of the family, the smallest first.
 fn with_smaller_settings<F: FamilyLab>(spec: &Spec<F>) -> Vec<Spec<F>> {
-    let others = F::smaller(&spec.settings).into_iter().filter(|settings| *settings != spec.settings);
+    let others = F::smaller_settings(&spec.settings).into_iter().filter(|settings| *settings != spec.settings);
     others.map(|settings| Spec { settings, ..spec.clone() }).collect()
 }
 
-/// How much later one time is than the other; zero if it is not.
+/// How much later one time is than the other; zero if it is not later.
 fn saturating_difference(later: Duration, earlier: Duration) -> Duration {
     Duration::from_nanos(later.nanos().saturating_sub(earlier.nanos()))
 }
 
-/// Whether no random choices are left, except those that directions could fix.
-fn is_explicit<F: FamilyLab>(spec: &Spec<F>) -> bool {
-    let fixed = |latency| matches!(latency, Latency::Fixed(_));
-    let is_scripted = spec.is_scripted() || F::is_silent(&spec.settings);
+/// Whether a script fixes all choices, except those that more directions could fix.
+fn has_fixed_choices<F: FamilyLab>(spec: &Spec<F>) -> bool {
+    let is_fixed = |latency| matches!(latency, Latency::Fixed(_));
+    let is_scripted = spec.is_scripted() || F::has_idle_clients(&spec.settings);
     is_scripted
         && spec.script.is_some()
         && spec.faults.is_empty()
-        && fixed(spec.latency)
-        && fixed(spec.processing)
-        && fixed(spec.disk)
+        && is_fixed(spec.latency)
+        && is_fixed(spec.processing)
+        && is_fixed(spec.disk)
         && spec.loss.is_zero()
         && spec.duplicate.is_zero()
         && spec.random_faults.is_empty()

@@ -7,13 +7,13 @@ use crate::family::{FamilyLab, FamilyTypes, RunFamily};
 use crate::flag::FlagPosition;
 use crate::mutex::Mutex;
 use crate::registry::{Entry, Environment, find};
-use quorate_core::wrap::{Reliable, Retransmission};
+use quorate_core::wrap::{Reliable, RetransmissionTimeouts};
 use quorate_core::{Bounds, Duration, Group, NodeId, Span, Time};
 use quorate_erased::Erased;
 use quorate_journal::settings::{Chance, Direction, Fault, Latency, Length, LinkChange, Script, TimedFault};
 use quorate_journal::workload::Ending;
 use quorate_sim::run::Limits;
-use quorate_sim::{Setup, Wire};
+use quorate_sim::{LinkDefaults, Setup};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -28,13 +28,15 @@ pub struct Spec<F: FamilyTypes = Mutex> {
     pub latency: Latency,
     /// The bound on message delays that nodes assume, if it differs from the real one. Journals of
     /// earlier versions lack this field.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bound: Option<Length>,
+    #[serde(rename = "bound", default, skip_serializing_if = "Option::is_none")]
+    pub delay_bound: Option<Length>,
     /// Processing time of each input.
     pub processing: Latency,
     /// Duration of a disk sync.
     pub disk: Latency,
+    /// Probability that a message is lost.
     pub loss: Chance,
+    /// Probability that a message is duplicated.
     pub duplicate: Chance,
     /// Whether links are FIFO.
     pub fifo: bool,
@@ -59,7 +61,8 @@ pub struct Spec<F: FamilyTypes = Mutex> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkChoice {
-    /// Reliable if messages can be lost or duplicated, else bare.
+    /// Reliable if messages can be lost or duplicated and the algorithm does not tolerate that,
+    /// else bare.
     #[default]
     Auto,
     Bare,
@@ -67,10 +70,11 @@ pub enum LinkChoice {
     Reliable,
 }
 
-/// The size of the largest simulated group. A node id has 32 bits, and a journal's header names all
-/// nodes.
+/// The size of the largest simulated group. Node ids with their 32 bits allow more, but larger
+/// groups need too much memory.
 const MAX_NODES: usize = 10_000_000;
-const MAX_EVENTS: u64 = 1_000_000_000;
+/// The number of inputs after which a run is stopped.
+const MAX_INPUTS: u64 = 1_000_000_000;
 
 impl<F: RunFamily> Spec<F> {
     /// Returns an experiment with three nodes of this algorithm and default settings.
@@ -81,9 +85,9 @@ impl<F: RunFamily> Spec<F> {
             nodes: 3,
             seed: 1,
             latency: Latency::Uniform { min: millis(1), max: millis(5) },
-            bound: None,
+            delay_bound: None,
             processing: Latency::Fixed(Duration::ZERO),
-            disk: F::default_disk(),
+            disk: F::default_disk_latency(),
             loss: Chance::default(),
             duplicate: Chance::default(),
             fifo: false,
@@ -102,21 +106,22 @@ impl<F: RunFamily> Spec<F> {
         Algorithm::named(algorithm).map(Self::new)
     }
 
-    /// The typical duration of one message; exact if the latency is fixed.
-    pub fn typical(&self) -> Duration {
-        self.latency.typical()
+    /// The time scale of the run: the duration of one message if it is fixed, else the maximum of a
+    /// uniform latency or the median of a long-tailed one.
+    pub fn message_time(&self) -> Duration {
+        self.latency.typical_delay()
     }
 
-    /// The default limits at which the simulator stops a run that could continue. The patience
-    /// limit suits families in which a client that has waited that long will wait forever.
+    /// The default limits at which the simulator stops a run that could continue. `max_silence`
+    /// suits families in which a client that has waited for that long will wait forever.
     pub fn default_limits(&self) -> Limits {
         Limits {
-            until: self.until.map(|Length(length)| Time::ZERO + length),
-            events: MAX_EVENTS,
-            settle: self.typical().times(1_000),
-            // Hundreds of the longest retransmission timeouts, so that even very lossy links
+            max_time: self.until.map(|Length(length)| Time::ZERO + length),
+            max_events: MAX_INPUTS,
+            max_settling: self.message_time().times(1_000),
+            // Hundreds of times the longest retransmission timeout, so that even very lossy links
             // deliver.
-            patience: self.typical().times(100_000),
+            max_silence: self.message_time().times(100_000),
         }
     }
 }
@@ -124,19 +129,19 @@ impl<F: RunFamily> Spec<F> {
 impl<F: FamilyLab> Spec<F> {
     pub fn validate(&self) -> Result<(), LabError> {
         match self.nodes {
-            0 => return Err(SpecError::NoNodes.into()),
+            0 => return Err(SpecError::ZeroNodes.into()),
             nodes if nodes > MAX_NODES => {
                 return Err(SpecError::TooManyNodes { nodes, maximum: MAX_NODES }.into());
             }
             _ => {}
         }
-        if self.typical() == Duration::ZERO {
-            return Err(SpecError::NoLatency.into());
+        if self.message_time() == Duration::ZERO {
+            return Err(SpecError::ZeroLatency.into());
         }
         F::validate(self)?;
         self.faults.iter().try_for_each(|fault| fault.validate(self.nodes))?;
-        if self.explicit_faults().any(|timed| is_instant_link(&timed.fault)) {
-            return Err(SpecError::NoLatency.into());
+        if self.explicit_faults().any(|timed| sets_zero_latency(&timed.fault)) {
+            return Err(SpecError::ZeroLatency.into());
         }
         if let Some(script) = &self.script {
             Script::parse(&script.to_string(), F::COMMANDS)?.validate(self.nodes)?;
@@ -175,7 +180,7 @@ impl<F: FamilyLab> Spec<F> {
         match self.links {
             LinkChoice::Bare => false,
             LinkChoice::Reliable => true,
-            LinkChoice::Auto => self.can_lose_messages() && !F::copes_with_loss(self),
+            LinkChoice::Auto => self.can_lose_messages() && !F::tolerates_loss(self),
         }
     }
 
@@ -190,24 +195,24 @@ impl<F: FamilyLab> Spec<F> {
     }
 
     pub fn environment(&self) -> Environment {
-        let bounds = Bounds { message: self.bound(), processing: assumed_bound(self.processing) };
+        let bounds = Bounds { message: self.assumed_delay_bound(), processing: assumed_bound(self.processing) };
         Environment { group: self.group(), seed: self.seed, bounds }
     }
 
     /// The message delay bound that nodes assume.
-    pub(crate) fn bound(&self) -> Duration {
-        self.bound.map_or_else(|| assumed_bound(self.latency), |Length(bound)| bound)
+    pub(crate) fn assumed_delay_bound(&self) -> Duration {
+        self.delay_bound.map_or_else(|| assumed_bound(self.latency), |Length(bound)| bound)
     }
 
-    /// The longest duration of a request and its reply; `None` if a latency has no bound. Includes
-    /// the time in which a node is busy with other inputs: four of each node.
+    /// The longest duration of a request and its reply, if each node causes at most four inputs
+    /// that are processed meanwhile; `None` if a latency has no bound.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
-        let bounded = |latency| match latency {
+        let bound_of = |latency| match latency {
             Latency::Fixed(_) | Latency::Uniform { .. } => Some(assumed_bound(latency)),
             Latency::LongTail { .. } => None,
         };
-        let busy_time = bounded(self.processing)?.times(4 * self.nodes as u64);
-        Some(bounded(self.latency)?.times(2) + busy_time)
+        let busy_time = bound_of(self.processing)?.times(4 * self.nodes as u64);
+        Some(bound_of(self.latency)?.times(2) + busy_time)
     }
 
     /// Whether messages can be lost or duplicated.
@@ -221,7 +226,7 @@ impl<F: FamilyLab> Spec<F> {
 
     /// Whether messages can be lost or duplicated, by the experiment or by these `faults`, and no
     /// reliable links repair it.
-    pub(crate) fn loses_unrepaired(&self, faults: &[TimedFault]) -> bool {
+    pub(crate) fn loses_messages_unrepaired(&self, faults: &[TimedFault]) -> bool {
         !self.is_reliable() && (self.can_lose_messages() || faults.iter().any(|timed| loses_messages(&timed.fault)))
     }
 
@@ -230,17 +235,18 @@ impl<F: FamilyLab> Spec<F> {
         F::broken_assumptions(self)
     }
 
-    /// Whether a node may crash, or be paused or partitioned forever.
+    /// Whether a node may crash, have a full or failing disk, or be paused or partitioned forever,
+    /// without regard to faults that the family draws from the seed.
     pub(crate) fn can_stop_nodes(&self) -> bool {
         let leaves_nodes_up = |timed: &TimedFault| match timed.fault {
             Fault::Crash { .. } | Fault::Disk { .. } => false,
-            Fault::Pause { .. } | Fault::Cut(_) => timed.lasts.is_some(),
+            Fault::Pause { .. } | Fault::Cut(_) => timed.duration.is_some(),
             _ => true,
         };
         self.random_faults.can_stop_nodes() || !self.explicit_faults().all(leaves_nodes_up)
     }
 
-    /// Whether there are no faults.
+    /// Whether there are no faults, except possibly those that the family draws from the seed.
     pub(crate) fn is_fault_free(&self) -> bool {
         !self.can_lose_messages() && self.random_faults.is_empty() && self.explicit_faults().next().is_none()
     }
@@ -253,7 +259,7 @@ impl<F: FamilyLab> Spec<F> {
     /// All faults of the run: from the command line, the script, the seed and the family.
     pub(crate) fn every_fault(&self) -> Vec<TimedFault> {
         let random = self.random_faults.draw(self.seed, self.nodes, F::fault_window(self));
-        self.explicit_faults().cloned().chain(random).chain(F::own_faults(self)).collect()
+        self.explicit_faults().cloned().chain(random).chain(F::family_faults(self)).collect()
     }
 
     /// The script's directions, each of which fixes a choice that would otherwise be random.
@@ -274,7 +280,12 @@ impl<F: FamilyLab> Spec<F> {
         Setup {
             nodes: self.nodes,
             seed: self.seed,
-            wire: Wire { latency: self.latency, loss: self.loss, duplicate: self.duplicate, fifo: self.is_fifo() },
+            link_defaults: LinkDefaults {
+                latency: self.latency,
+                loss: self.loss,
+                duplicate: self.duplicate,
+                is_fifo: self.is_fifo(),
+            },
             processing: self.processing,
             sync: self.disk,
         }
@@ -288,43 +299,44 @@ impl<F: FamilyLab> Spec<F> {
     where
         M: Fn(NodeId) -> Erased<C, E> + Send + Sync + 'static,
     {
-        let retransmission = self.is_reliable().then(|| self.retransmission());
+        let retransmission = self.is_reliable().then(|| self.retransmission_timeouts());
         move |me| match retransmission {
             Some(retransmission) => Erased::new(Reliable::new(me, make_node(me), retransmission)),
             None => make_node(me),
         }
     }
 
-    /// Returns retransmission timeouts that exceed the round-trip time under any bounded latency.
-    pub(crate) fn retransmission(&self) -> Retransmission {
-        let wait = self.typical() + self.processing.typical();
-        Retransmission { first: Span::between(wait.times(3), wait.times(4)), longest: wait.times(64) }
+    /// Returns retransmission timeouts that exceed the round trip between two nodes that are not
+    /// busy with other inputs, if the latency is bounded.
+    pub(crate) fn retransmission_timeouts(&self) -> RetransmissionTimeouts {
+        let wait = self.message_time() + self.processing.typical_delay();
+        RetransmissionTimeouts { first: Span::between(wait.times(3), wait.times(4)), max: wait.times(64) }
     }
 
     /// The end of the last fault, including random faults.
     pub fn faults_end(&self) -> Option<Time> {
-        let end_of = |timed: &TimedFault| Time::ZERO + timed.at + timed.lasts.unwrap_or(Duration::ZERO);
+        let end_of = |timed: &TimedFault| Time::ZERO + timed.at + timed.duration.unwrap_or(Duration::ZERO);
         self.every_fault().iter().map(end_of).max()
     }
 
     /// The reason why a run with this ending cannot decide liveness properties; `None` if it can.
     ///
-    /// The family's own time limit is no such reason: it is so long that anything that would happen
-    /// eventually has happened by then.
-    pub fn why_cut_short(&self, ending: Ending, events: u64) -> Option<String> {
+    /// The family's own time limit is no such reason: it is so long that everything that ever
+    /// happens has happened by then.
+    pub fn cut_short_reason(&self, ending: Ending, inputs: u64) -> Option<String> {
         match (ending, self.until) {
             (Ending::Done | Ending::Stuck, _) => None,
-            (Ending::Stopped, _) if events >= MAX_EVENTS => Some(format!("the run was stopped after {events} events")),
+            (Ending::Stopped, _) if inputs >= MAX_INPUTS => Some(format!("the run was stopped after {inputs} events")),
             (Ending::Stopped, until) => until.map(|until| format!("the run was stopped at {until} (--until)")),
         }
     }
 
     /// Describes the limit at which a run was stopped.
-    pub fn limit_reached(&self, events: u64) -> String {
-        match (self.until, F::limits(self).until) {
-            (Some(until), _) if events < MAX_EVENTS => format!("at {until}, its limit"),
-            (None, Some(limit)) if events < MAX_EVENTS => format!("at {limit}, its limit"),
-            (_, _) => format!("after {events} events, its limit"),
+    pub fn describe_limit(&self, inputs: u64) -> String {
+        match (self.until, F::limits(self).max_time) {
+            (Some(until), _) if inputs < MAX_INPUTS => format!("at {until}, its limit"),
+            (None, Some(limit)) if inputs < MAX_INPUTS => format!("at {limit}, its limit"),
+            (_, _) => format!("after {inputs} events, its limit"),
         }
     }
 
@@ -340,7 +352,7 @@ impl<F: FamilyLab> Spec<F> {
         let mut words = vec![format!("quorate {verb} {} --nodes {} --seed {}", self.algorithm, self.nodes, self.seed)];
         words.extend(flags_at(FlagPosition::Front));
         words.extend(unless(self.latency == defaults.latency, format!("--latency {}", self.latency)));
-        words.extend(self.bound.map(|bound| format!("--delay-bound {bound}")));
+        words.extend(self.delay_bound.map(|bound| format!("--delay-bound {bound}")));
         words.extend(unless(self.processing == defaults.processing, format!("--processing {}", self.processing)));
         words.extend(unless(self.disk == defaults.disk, format!("--disk {}", self.disk)));
         words.extend(flags_at(FlagPosition::Times));
@@ -350,7 +362,7 @@ impl<F: FamilyLab> Spec<F> {
         words.extend(unless(self.links == defaults.links, format!("--links {}", option_value(&self.links))));
         words.extend(flags_at(FlagPosition::Links));
         words.extend(self.faults.iter().map(|fault| format!("--fault \"{fault}\"")));
-        words.extend(self.script_path.as_ref().map(|path| format!("--script {}", shell_word(path))));
+        words.extend(self.script_path.as_ref().map(|path| format!("--script {}", quote_for_shell(path))));
         let random = &self.random_faults;
         words.extend(unless(random.is_empty(), format!("--random-faults {random}")));
         words.extend(self.until.map(|until| format!("--until {until}")));
@@ -359,7 +371,7 @@ impl<F: FamilyLab> Spec<F> {
 }
 
 /// Returns the algorithm or fixture with this name.
-pub fn entry(name: &str) -> Result<&'static Entry, LabError> {
+pub fn find_entry(name: &str) -> Result<&'static Entry, LabError> {
     find(name).ok_or_else(|| LabError::Algorithm(AlgorithmError::UnknownAlgorithm { name: name.to_owned() }))
 }
 
@@ -370,14 +382,19 @@ fn loses_messages(fault: &Fault) -> bool {
 }
 
 /// Whether a fault sets the latency of a link to zero.
-fn is_instant_link(fault: &Fault) -> bool {
-    matches!(fault, Fault::Link { change: LinkChange::Latency(latency), .. } if latency.typical() == Duration::ZERO)
+fn sets_zero_latency(fault: &Fault) -> bool {
+    let is_zero = |latency: &Latency| latency.typical_delay() == Duration::ZERO;
+    matches!(fault, Fault::Link { change: LinkChange::Latency(latency), .. } if is_zero(latency))
 }
 
 /// Quotes the text as one word of a shell.
-pub(crate) fn shell_word(text: &str) -> String {
-    let plain = |character: char| character.is_alphanumeric() || "-_./,:=+@%".contains(character);
-    if !text.is_empty() && text.chars().all(plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+pub(crate) fn quote_for_shell(text: &str) -> String {
+    let is_plain = |character: char| character.is_alphanumeric() || "-_./,:=+@%".contains(character);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.into()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
 }
 
 /// Returns the value of an option as the command line spells it.
@@ -399,9 +416,9 @@ fn assumed_bound(latency: Latency) -> Duration {
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
     #[error("--nodes must be at least 1; got 0. Use for example --nodes 3.")]
-    NoNodes,
+    ZeroNodes,
     #[error("--nodes must be at most {maximum}; got {nodes}.")]
     TooManyNodes { nodes: usize, maximum: usize },
     #[error("--latency must be greater than zero; got 0. Use for example --latency fixed:1ms.")]
-    NoLatency,
+    ZeroLatency,
 }

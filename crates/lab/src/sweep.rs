@@ -1,10 +1,10 @@
-//! Many seeds of one experiment, on all cores, until one fails.
+//! Many seeds of one experiment, on several threads, until one fails.
 
 use crate::error::LabError;
 use crate::experiment::judge;
 use crate::family::FamilyLab;
 use crate::spec::Spec;
-use quorate_journal::property::{Kind, Verdict};
+use quorate_journal::property::{PropertyKind, Verdict};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
@@ -27,59 +27,62 @@ pub struct Sweep<F: FamilyLab> {
 
 /// The results of all seeds so far.
 #[derive(Clone, Debug, Default)]
-pub struct Summary {
+pub struct SweepSummary {
     /// Number of seeds counted: all of them, or those up to the first failure.
     pub seeds: u64,
-    /// Number of events in all runs.
-    pub events: u64,
+    /// Number of inputs in all runs.
+    pub inputs: u64,
     /// Number of seeds that violated a property.
-    pub failed: u64,
-    /// The lowest failing seed, with the violated property.
+    pub failed_seeds: u64,
+    /// The first failing seed in the order of the sweep, with the violated property.
     pub first_failure: Option<(u64, Verdict)>,
     /// Number of seeds that did not fail but left a property undecided.
-    pub undecided: u64,
+    pub undecided_seeds: u64,
     pub first_undecided: Option<(u64, Verdict)>,
-    pub properties: Vec<Tally>,
+    pub properties: Vec<PropertyTally>,
 }
 
 /// The results of one property over all seeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tally {
+pub struct PropertyTally {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: PropertyKind,
     /// Number of seeds in which it held (for `sometimes`: happened).
-    pub held: u64,
+    pub held_seeds: u64,
     /// Number of seeds that left it undecided.
-    pub undecided: u64,
+    pub undecided_seeds: u64,
 }
 
-impl Tally {
+impl PropertyTally {
     /// The tally of a single seed.
     fn from_verdict(verdict: &Verdict) -> Self {
         let Verdict { name, kind, holds, .. } = *verdict;
-        Self { name, kind, held: u64::from(holds == Some(true)), undecided: u64::from(holds.is_none()) }
+        Self { name, kind, held_seeds: u64::from(holds == Some(true)), undecided_seeds: u64::from(holds.is_none()) }
     }
 
     /// Whether the property held in all `seeds` runs (for `sometimes`: happened in one). `None` if
     /// undecided seeds could change the answer.
     pub fn holds(&self, seeds: u64) -> Option<bool> {
         match self.kind {
-            Kind::Sometimes => Some(self.held > 0),
-            Kind::Always | Kind::Eventually if self.held + self.undecided < seeds => Some(false),
-            Kind::Always | Kind::Eventually => (self.undecided == 0).then_some(true),
+            PropertyKind::Sometimes => Some(self.held_seeds > 0),
+            PropertyKind::Always | PropertyKind::Eventually if self.held_seeds + self.undecided_seeds < seeds => {
+                Some(false)
+            }
+            PropertyKind::Always | PropertyKind::Eventually => (self.undecided_seeds == 0).then_some(true),
         }
     }
 }
 
-impl Summary {
+impl SweepSummary {
     /// Whether no decided property failed and every `sometimes` property happened.
     pub fn holds(&self) -> bool {
-        self.failed == 0 && self.never_happened().next().is_none()
+        self.failed_seeds == 0 && self.never_happened().next().is_none()
     }
 
     /// The `sometimes` properties that never happened.
     pub fn never_happened(&self) -> impl Iterator<Item = &'static str> {
-        let has_never_happened = |tally: &&Tally| tally.kind == Kind::Sometimes && tally.held == 0;
+        let has_never_happened =
+            |tally: &&PropertyTally| tally.kind == PropertyKind::Sometimes && tally.held_seeds == 0;
         self.properties.iter().filter(has_never_happened).map(|tally| tally.name)
     }
 
@@ -87,20 +90,20 @@ impl Summary {
     /// undecided seed.
     pub fn add(&mut self, other: Self) {
         self.seeds += other.seeds;
-        self.events += other.events;
-        self.failed += other.failed;
+        self.inputs += other.inputs;
+        self.failed_seeds += other.failed_seeds;
         self.first_failure = self.first_failure.take().or(other.first_failure);
-        self.undecided += other.undecided;
+        self.undecided_seeds += other.undecided_seeds;
         self.first_undecided = self.first_undecided.take().or(other.first_undecided);
         other.properties.into_iter().for_each(|tally| self.add_tally(tally));
     }
 
     /// Adds the results of one property to its totals.
-    fn add_tally(&mut self, tally: Tally) {
+    fn add_tally(&mut self, tally: PropertyTally) {
         match self.properties.iter_mut().find(|total| total.name == tally.name) {
             Some(total) => {
-                total.held += tally.held;
-                total.undecided += tally.undecided;
+                total.held_seeds += tally.held_seeds;
+                total.undecided_seeds += tally.undecided_seeds;
             }
             None => self.properties.push(tally),
         }
@@ -112,7 +115,10 @@ impl Summary {
 ///
 /// The summary does not depend on thread scheduling: results are added in the order of seeds, up to
 /// and including the first failure unless the sweep keeps going.
-pub fn run<F: FamilyLab>(sweep: &Sweep<F>, progress: impl FnMut(&Summary) -> bool) -> Result<Summary, LabError> {
+pub fn run<F: FamilyLab>(
+    sweep: &Sweep<F>,
+    progress: impl FnMut(&SweepSummary) -> bool,
+) -> Result<SweepSummary, LabError> {
     sweep.spec.validate()?;
     let next_index = AtomicU64::new(0);
     // Seeds from this index on need not run, because an earlier one failed. All seeds before it
@@ -141,19 +147,19 @@ pub fn run<F: FamilyLab>(sweep: &Sweep<F>, progress: impl FnMut(&Summary) -> boo
             }
         }
         drop(sender);
-        Ok(add_up(receiver, sweep.keep_going, &end_index, progress))
+        Ok(add_batches(receiver, sweep.keep_going, &end_index, progress))
     })
 }
 
 /// Adds batches in the order of seeds. They arrive in any order, each with the index of its first
 /// seed.
-fn add_up(
-    batches: impl IntoIterator<Item = (u64, Summary)>,
+fn add_batches(
+    batches: impl IntoIterator<Item = (u64, SweepSummary)>,
     keep_going: bool,
     end_index: &AtomicU64,
-    mut progress: impl FnMut(&Summary) -> bool,
-) -> Summary {
-    let mut summary = Summary::default();
+    mut progress: impl FnMut(&SweepSummary) -> bool,
+) -> SweepSummary {
+    let mut summary = SweepSummary::default();
     let mut out_of_order = BTreeMap::new();
     let mut next_first_index = 0;
     let mut should_continue = true;
@@ -161,7 +167,7 @@ fn add_up(
         out_of_order.insert(first_index, batch);
         while let Some(batch) = out_of_order.remove(&next_first_index) {
             next_first_index += BATCH_SEEDS;
-            if should_continue && (keep_going || summary.failed == 0) {
+            if should_continue && (keep_going || summary.failed_seeds == 0) {
                 summary.add(batch);
                 should_continue = progress(&summary);
                 if !should_continue {
@@ -175,28 +181,28 @@ fn add_up(
 
 /// Runs one batch of seeds. Without `keep_going`, the first failure lowers `end_index`, so that no
 /// worker runs later seeds.
-fn run_batch<F: FamilyLab>(sweep: &Sweep<F>, first_index: u64, end_index: &AtomicU64) -> Summary {
-    let mut summary = Summary::default();
+fn run_batch<F: FamilyLab>(sweep: &Sweep<F>, first_index: u64, end_index: &AtomicU64) -> SweepSummary {
+    let mut summary = SweepSummary::default();
     let mut spec = sweep.spec.clone();
     for index in first_index..first_index + BATCH_SEEDS {
         if index >= end_index.load(Ordering::Relaxed) {
             break;
         }
         spec.seed = sweep.spec.seed.wrapping_add(index);
-        let (verdicts, events) = judge(&spec);
+        let (verdicts, inputs) = judge(&spec);
         summary.seeds += 1;
-        summary.events += events;
+        summary.inputs += inputs;
         for verdict in &verdicts {
-            summary.add_tally(Tally::from_verdict(verdict));
+            summary.add_tally(PropertyTally::from_verdict(verdict));
         }
         let undecided = verdicts.iter().find(|verdict| verdict.holds.is_none()).cloned();
         let violation = verdicts.into_iter().find(Verdict::is_violated);
         if let (None, Some(undecided)) = (&violation, undecided) {
-            summary.undecided += 1;
+            summary.undecided_seeds += 1;
             summary.first_undecided.get_or_insert((spec.seed, undecided));
         }
         if let Some(violation) = violation {
-            summary.failed += 1;
+            summary.failed_seeds += 1;
             summary.first_failure.get_or_insert((spec.seed, violation));
             if !sweep.keep_going {
                 end_index.fetch_min(index + 1, Ordering::Relaxed);

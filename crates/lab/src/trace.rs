@@ -5,13 +5,16 @@
 //!     0.000  [?] ·  ·   acquire · RA-1 asks everyone with (1, 1) · request → 2,3
 //!     2.417   ? [·] ·   request from 1 · RA-2 lets (1, 1) pass · reply → 1
 //! ```
+//!
+//! A column shows the role of its node, here `?` for waiting and `·` for idle, in brackets if the
+//! node acts. `RA-1` is the id of the algorithm's rule that the step applied.
 
 use crate::family::FamilyLab;
 use quorate_core::{Incarnation, NodeId, Time};
 use quorate_journal::moment::{Moment, ObservedInput, Observer};
 use quorate_journal::record::Header;
 use quorate_journal::role::{Role, Roles};
-use quorate_journal::words::{self, TextKind, millis};
+use quorate_journal::words::{self, TextKind, format_millis};
 use serde::Serialize;
 use std::fmt::Write;
 use std::marker::PhantomData;
@@ -29,7 +32,7 @@ pub struct Line {
     pub origin: Time,
     /// The acting node, if the line is a step.
     pub node: Option<NodeId>,
-    /// The role of each node afterwards.
+    /// The role of each node afterwards; empty in a group that is too large for columns.
     pub columns: Vec<Role>,
     /// The input, and its effects.
     pub parts: Vec<Part>,
@@ -38,7 +41,8 @@ pub struct Line {
 /// One part of a line, such as the input, a rule or a sent message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Part {
-    pub sort: TextKind,
+    #[serde(rename = "sort")]
+    pub kind: TextKind,
     pub text: String,
 }
 
@@ -51,16 +55,16 @@ pub struct Trace<'a, F: FamilyLab> {
     shows_clocks: bool,
     roles: Roles<F::Command, F::Event>,
     /// The line of the current step, until the next one begins.
-    current: Option<Line>,
-    lines: u64,
+    current_line: Option<Line>,
+    line_count: u64,
     suppression: Suppression,
 }
 
-/// The kind of uneventful line to suppress.
+/// Why the current line may be suppressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Suppression {
     #[default]
-    No,
+    None,
     /// The first start of a node, unless it has an effect.
     Boot,
     /// The renewal of a lease, unless a rule or a message follows. Renewals are frequent.
@@ -68,20 +72,20 @@ enum Suppression {
 }
 
 impl Suppression {
-    /// Whether the line of an input may be suppressed.
+    /// Returns why the line of an input may be suppressed, if it may.
     fn for_input<C>(input: &ObservedInput<'_, C>) -> Self {
         match input {
-            ObservedInput::Start { incarnation: Incarnation::FIRST, blank: false } => Self::Boot,
+            ObservedInput::Start { incarnation: Incarnation::FIRST, is_disk_blank: false } => Self::Boot,
             ObservedInput::Lease(_) => Self::Renewal,
-            _ => Self::No,
+            _ => Self::None,
         }
     }
 
-    fn shows(self, line: &Line) -> bool {
+    fn should_show(self, line: &Line) -> bool {
         match self {
-            Self::No => true,
+            Self::None => true,
             Self::Boot => line.parts.len() > 1,
-            Self::Renewal => line.parts.iter().any(|part| matches!(part.sort, TextKind::Rule | TextKind::Send)),
+            Self::Renewal => line.parts.iter().any(|part| matches!(part.kind, TextKind::Rule | TextKind::Send)),
         }
     }
 }
@@ -95,15 +99,15 @@ impl<'a, F: FamilyLab> Trace<'a, F> {
             origin: Time::ZERO,
             shows_clocks: true,
             roles: Roles::new(columns, F::role_after),
-            current: None,
-            lines: 0,
-            suppression: Suppression::No,
+            current_line: None,
+            line_count: 0,
+            suppression: Suppression::None,
         }
     }
 
     /// A trace of a journal. Times are relative to the origin in the header. Clocks of real nodes
     /// always differ, so the trace does not show them.
-    pub fn of(header: &Header, sink: impl FnMut(&Line) + 'a) -> Self {
+    pub fn for_journal(header: &Header, sink: impl FnMut(&Line) + 'a) -> Self {
         let is_real = header.recorded || header.live.is_some();
         Self { origin: Time::from_nanos(header.origin), shows_clocks: !is_real, ..Self::new(header.nodes, sink) }
     }
@@ -111,23 +115,23 @@ impl<'a, F: FamilyLab> Trace<'a, F> {
     /// Emits the last line.
     pub fn finish(&mut self) {
         let suppression = std::mem::take(&mut self.suppression);
-        if let Some(mut line) = self.current.take().filter(|line| suppression.shows(line)) {
+        if let Some(mut line) = self.current_line.take().filter(|line| suppression.should_show(line)) {
             line.columns = self.roles.all().collect();
             (self.sink)(&line);
         }
     }
 
     /// Emits the previous line and begins the next.
-    fn begin(&mut self, time: Time, node: Option<NodeId>, sort: TextKind, text: String) {
+    fn begin_line(&mut self, time: Time, node: Option<NodeId>, kind: TextKind, text: String) {
         self.finish();
-        self.lines += 1;
-        let (number, origin, parts) = (self.lines, self.origin, vec![Part { sort, text }]);
-        self.current = Some(Line { number, time, origin, node, columns: Vec::new(), parts });
+        self.line_count += 1;
+        let (number, origin, parts) = (self.line_count, self.origin, vec![Part { kind, text }]);
+        self.current_line = Some(Line { number, time, origin, node, columns: Vec::new(), parts });
     }
 
-    fn add(&mut self, sort: TextKind, text: String) {
-        if let Some(line) = &mut self.current {
-            line.parts.push(Part { sort, text });
+    fn add_part(&mut self, kind: TextKind, text: String) {
+        if let Some(line) = &mut self.current_line {
+            line.parts.push(Part { kind, text });
         }
     }
 }
@@ -136,19 +140,21 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Trace<'_, F> {
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         match moment {
             Moment::Input { time, now, node, input } => {
-                let mut text = words::input(input);
+                let mut text = words::describe_input(input);
                 if self.shows_clocks && now != time {
-                    let _ = write!(text, " (its clock: {})", millis(*now));
+                    let _ = write!(text, " (its clock: {})", format_millis(*now));
                 }
-                self.begin(*time, Some(*node), TextKind::Input, text);
+                self.begin_line(*time, Some(*node), TextKind::Input, text);
                 self.suppression = Suppression::for_input(input);
             }
             Moment::Effect { effect, .. } => {
-                if let Some((sort, text)) = words::effect(effect) {
-                    self.add(sort, text);
+                if let Some((kind, text)) = words::describe_effect(effect) {
+                    self.add_part(kind, text);
                 }
             }
-            Moment::World { time, event } => self.begin(*time, None, TextKind::World, words::world(event)),
+            Moment::World { time, event } => {
+                self.begin_line(*time, None, TextKind::World, words::describe_world_event(event));
+            }
         }
         self.roles.observe(moment);
     }
@@ -168,40 +174,40 @@ pub fn heading(nodes: usize) -> String {
 /// Explains the signs of a trace, given the roles of a family.
 pub fn legend(roles: &[(Role, &str)]) -> String {
     let common = [(Role::Paused, "paused"), (Role::Down, "down")];
-    let signs = roles.iter().chain(&common).map(|(role, words)| format!("{} {words}", role.sign()));
+    let signs = roles.iter().chain(&common).map(|(role, words)| format!("{} {words}", role.symbol()));
     let others = ["[ ] acting node", "times in milliseconds"].map(String::from);
     signs.chain(others).collect::<Vec<_>>().join("   ")
 }
 
-/// The kind of a piece of text, for colouring.
+/// A piece of a rendered line, by which a caller chooses its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ink {
+pub enum TextPiece {
     Column(Role),
     Part(TextKind),
 }
 
-/// Renders a line as text. `paint` may colour each part; `plain` leaves it unchanged.
-pub fn render(line: &Line, paint: impl Fn(Ink, &str) -> String) -> String {
+/// Renders a line as text. `paint` may colour each piece; [`unpainted`] leaves it unchanged.
+pub fn render(line: &Line, paint: impl Fn(TextPiece, &str) -> String) -> String {
     let relative = Time::from_nanos(line.time.nanos().saturating_sub(line.origin.nanos()));
-    let mut text = format!("{:>10}  ", millis(relative));
+    let mut text = format!("{:>10}  ", format_millis(relative));
     for (index, column) in line.columns.iter().enumerate() {
         let is_acting = line.node.is_some_and(|node| node.index() == index);
         let (before, after) = if is_acting { ('[', ']') } else { (' ', ' ') };
-        let sign = column.sign().to_string();
-        let _ = write!(text, "{before}{}{after}", paint(Ink::Column(*column), &sign));
+        let sign = column.symbol().to_string();
+        let _ = write!(text, "{before}{}{after}", paint(TextPiece::Column(*column), &sign));
     }
     if line.columns.is_empty()
         && let Some(node) = line.node
     {
         let _ = write!(text, "node {node}:");
     }
-    let parts: Vec<_> = line.parts.iter().map(|part| paint(Ink::Part(part.sort), &part.text)).collect();
+    let parts: Vec<_> = line.parts.iter().map(|part| paint(TextPiece::Part(part.kind), &part.text)).collect();
     let _ = write!(text, "  {}", parts.join(" · "));
     text
 }
 
 /// Leaves the text unchanged.
-pub fn plain(_ink: Ink, text: &str) -> String {
+pub fn unpainted(_piece: TextPiece, text: &str) -> String {
     text.to_owned()
 }
 
@@ -215,8 +221,8 @@ mod tests {
 
     #[test]
     fn lease_renewals_are_shown_only_if_a_rule_follows() {
-        let mut shown = Vec::new();
-        let mut trace = Trace::<Mutex>::new(1, |line| shown.push((line.number, line.parts.len())));
+        let mut shown_lines = Vec::new();
+        let mut trace = Trace::<Mutex>::new(1, |line| shown_lines.push((line.number, line.parts.len())));
         let (time, node) = (Time::ZERO, NodeId::from_index(0));
         for rule in [None, Some("VW-6")] {
             trace.observe(&Moment::Input { time, now: time, node, input: ObservedInput::Lease(Time::NEVER) });
@@ -229,6 +235,6 @@ mod tests {
         }
         trace.finish();
         drop(trace);
-        assert_eq!(shown, [(2, 3)], "the first renewal is numbered but not shown");
+        assert_eq!(shown_lines, [(2, 3)], "the first renewal is numbered but not shown");
     }
 }

@@ -11,18 +11,18 @@ pub(crate) fn unknown_command(words: &[&str], known: &[&str], forms: &str) -> St
     let problem = match words {
         [] => "the command is empty.".to_owned(),
         [word, ..] if known.iter().any(|name| name.eq_ignore_ascii_case(word)) => {
-            format!("'{}' has wrong arguments.", quoted(&words.join(" ")))
+            format!("'{}' has wrong arguments.", quote(&words.join(" ")))
         }
         [word, ..] => match nearest(word, known.iter().copied()) {
-            Some(name) => format!("unknown command '{}'; did you mean '{name}'?", quoted(word)),
-            None => format!("unknown command '{}'.", quoted(word)),
+            Some(name) => format!("unknown command '{}'; did you mean '{name}'?", quote(word)),
+            None => format!("unknown command '{}'.", quote(word)),
         },
     };
     format!("{problem} Type {forms}, or the command as JSON.")
 }
 
 /// Escapes control characters and shortens long text.
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     let short: String = text.chars().take(MAX_QUOTED).collect();
     let more = if short.len() < text.len() { "…" } else { "" };
     format!("{}{more}", short.escape_debug())
@@ -41,14 +41,14 @@ mod tests {
         for command in COMMANDS {
             let json = serde_json::to_string(&command).unwrap();
             for line in [command.name(), &format!("  {} ", command.name().to_uppercase()), &json] {
-                assert_eq!(Mutex::command(line, ME, 1), Ok(command), "{line}");
+                assert_eq!(Mutex::parse_command(line, ME, 1), Ok(command), "{line}");
             }
         }
     }
 
     #[test]
     fn unknown_commands_are_answered_with_the_known_ones() {
-        let error = |line: &str| Mutex::command(line, ME, 1).unwrap_err();
+        let error = |line: &str| Mutex::parse_command(line, ME, 1).unwrap_err();
         let forms = "Type acquire, try, share, cancel or release, or the command as JSON.";
         assert_eq!(error("aquire"), format!("unknown command 'aquire'; did you mean 'acquire'? {forms}"));
         assert_eq!(error("banana split"), format!("unknown command 'banana'. {forms}"));
@@ -61,15 +61,18 @@ mod tests {
     #[test]
     fn bad_json_has_its_own_error() {
         for line in ["\"aquire\"", "{\"acquire\":", "{}", "\"acquire\" now"] {
-            let error = Mutex::command(line, ME, 1).unwrap_err();
+            let error = Mutex::parse_command(line, ME, 1).unwrap_err();
             assert!(error.starts_with("cannot parse the command as JSON: ") && error.ends_with('.'), "{error}");
         }
     }
 
     #[test]
     fn a_campaign_can_be_typed() {
-        assert!(Election::command("campaign", ME, 1).is_ok() && Election::command("\"campaign\"", ME, 1).is_ok());
-        let error = Election::command("elect me", ME, 1).unwrap_err();
+        assert!(
+            Election::parse_command("campaign", ME, 1).is_ok()
+                && Election::parse_command("\"campaign\"", ME, 1).is_ok()
+        );
+        let error = Election::parse_command("elect me", ME, 1).unwrap_err();
         assert_eq!(error, "unknown command 'elect'. Type campaign or resign, or the command as JSON.");
     }
 }

@@ -11,7 +11,7 @@ use crate::spec::{Spec, option_value};
 use quorate_core::Duration;
 use quorate_core::membership::{LeaseTerms, OnClose};
 use quorate_journal::settings::{Length, Ppm};
-use quorate_sim::Views;
+use quorate_sim::MembershipSettings;
 use serde::{Deserialize, Serialize};
 
 /// Shorter intervals make a run take too long.
@@ -34,6 +34,7 @@ pub struct ViewSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MembershipService {
+    /// A service of the simulator that never fails.
     #[default]
     Oracle,
     /// A faulty oracle that does not wait for leases to expire.
@@ -57,8 +58,8 @@ impl Default for ViewSettings {
 }
 
 impl ViewSettings {
-    /// Settings with leases that are shorter than faults but long compared with messages of a few
-    /// milliseconds. The drift bound covers all drift that a seed can choose.
+    /// Settings with leases that are shorter than many faults but long compared with messages of a
+    /// few milliseconds. The drift bound covers all drift that a seed can choose.
     pub(crate) fn with_short_leases(on_close: OnClose) -> Self {
         Self {
             membership: MembershipService::default(),
@@ -74,33 +75,33 @@ impl ViewSettings {
         self.membership == MembershipService::Replica
     }
 
-    pub fn terms(&self) -> LeaseTerms {
+    pub fn lease_terms(&self) -> LeaseTerms {
         let Self { lease: Length(lease), keepalive: Length(keepalive), drift_bound, on_close, .. } = *self;
         LeaseTerms { lease, keepalive, drift_ppm: drift_bound.parts().unsigned_abs(), on_close }
     }
 
     /// The views that the simulator provides; `None` if the members keep them in a replicated log.
-    pub(crate) fn simulated(&self) -> Option<Views> {
-        let views = |waits| Some(Views { terms: self.terms(), waits_for_leases: waits });
-        match self.membership {
-            MembershipService::Oracle => views(true),
-            MembershipService::Impatient => views(false),
-            MembershipService::Replica => None,
-        }
+    pub(crate) fn simulator_views(&self) -> Option<MembershipSettings> {
+        let waits_for_leases = match self.membership {
+            MembershipService::Oracle => true,
+            MembershipService::Impatient => false,
+            MembershipService::Replica => return None,
+        };
+        Some(MembershipSettings { terms: self.lease_terms(), waits_for_leases })
     }
 
     /// Whether members may act throughout the run: there are no faults, and every lease is renewed
     /// in time. `false` if the members found their group themselves, because clients send requests
     /// before it exists.
     pub(crate) fn is_steady<F: FamilyLab>(&self, spec: &Spec<F>) -> bool {
-        let terms = self.terms();
+        let terms = self.lease_terms();
         let is_renewed_in_time =
             spec.round_trip().is_some_and(|round_trip| terms.keepalive + round_trip < terms.trusted_for());
         is_renewed_in_time && spec.is_fault_free() && !self.is_replicated()
     }
 
     pub(crate) fn validate(&self) -> Result<(), LabError> {
-        let (terms, keepalive) = (self.terms(), self.keepalive);
+        let (terms, keepalive) = (self.lease_terms(), self.keepalive);
         let (minimum, trusted) = (Length(MIN_KEEPALIVE), Length(terms.trusted_for()));
         Ok(first_error([
             (self.drift_bound.parts() < 0, ViewError::NegativeDriftBound { bound: self.drift_bound }),
@@ -109,19 +110,34 @@ impl ViewSettings {
         ])?)
     }
 
-    pub(crate) fn flags(&self, flags: &mut Flags) {
+    pub(crate) fn add_flags(&self, flags: &mut Flags) {
         let defaults = Self::default();
-        flags.switch(true, FlagPosition::Front, "views");
-        flags.unless(
+        flags.add_switch(true, FlagPosition::Front, "views");
+        flags.add_unless_default(
             self.membership == defaults.membership,
             FlagPosition::Front,
             "membership",
             option_value(&self.membership),
         );
-        flags.unless(self.lease == defaults.lease, FlagPosition::Front, "lease", self.lease);
-        flags.unless(self.keepalive == defaults.keepalive, FlagPosition::Front, "keepalive", self.keepalive);
-        flags.unless(self.drift_bound == defaults.drift_bound, FlagPosition::Front, "drift-bound", self.drift_bound);
-        flags.unless(self.on_close == defaults.on_close, FlagPosition::Front, "on-close", option_value(&self.on_close));
+        flags.add_unless_default(self.lease == defaults.lease, FlagPosition::Front, "lease", self.lease);
+        flags.add_unless_default(
+            self.keepalive == defaults.keepalive,
+            FlagPosition::Front,
+            "keepalive",
+            self.keepalive,
+        );
+        flags.add_unless_default(
+            self.drift_bound == defaults.drift_bound,
+            FlagPosition::Front,
+            "drift-bound",
+            self.drift_bound,
+        );
+        flags.add_unless_default(
+            self.on_close == defaults.on_close,
+            FlagPosition::Front,
+            "on-close",
+            option_value(&self.on_close),
+        );
     }
 }
 
@@ -132,7 +148,7 @@ pub enum ViewError {
         "'{name}' cannot run in views: it interprets silence as an answer, has no fences, or is a faulty variant; see 'quorate \
          explain {name}'. Omit --views to run the textbook form."
     )]
-    NoViews { name: String },
+    ViewsNotSupported { name: String },
     #[error(
         "--keepalive must be shorter than {trusted}, the time for which members trust a lease; got {keepalive}. Use a shorter \
          --keepalive or a longer --lease."
@@ -140,10 +156,10 @@ pub enum ViewError {
     KeepaliveTooLong { keepalive: Length, trusted: Length },
     #[error("--keepalive must be at least {minimum}; got {keepalive}.")]
     KeepaliveTooShort { keepalive: Length, minimum: Length },
-    #[error("--drift-bound must not be negative, because it bounds drift in both directions; got {bound}. Use {}.", unsigned(*bound))]
+    #[error("--drift-bound must not be negative, because it bounds drift in both directions; got {bound}. Use {}.", unsigned_ppm(*bound))]
     NegativeDriftBound { bound: Ppm },
 }
 
-fn unsigned(bound: Ppm) -> String {
+fn unsigned_ppm(bound: Ppm) -> String {
     format!("{}ppm", bound.parts().unsigned_abs())
 }

@@ -23,7 +23,7 @@ pub fn write_atomically<T, E>(
     convert_error: impl Fn(io::Error) -> E,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<T, E>,
 ) -> Result<T, E> {
-    match Target::of(path).map_err(&convert_error)? {
+    match Target::resolve(path).map_err(&convert_error)? {
         Target::InPlace(path) => {
             let file = File::options().write(true).truncate(true).open(path).map_err(&convert_error)?;
             write_buffered(file, &convert_error, write)
@@ -33,7 +33,7 @@ pub fn write_atomically<T, E>(
             let written = write_buffered(file, &convert_error, write)
                 .and_then(|value| fs::rename(&partial, &target).map(|()| value).map_err(&convert_error));
             if written.is_err() {
-                // The partial file is worthless, and harmless if it cannot be removed.
+                // A partial file is useless, but does no harm if it cannot be removed.
                 let _ = fs::remove_file(&partial);
             }
             written
@@ -53,15 +53,15 @@ fn write_buffered<T, E>(
 }
 
 impl Target {
-    fn of(path: &Path) -> io::Result<Self> {
+    fn resolve(path: &Path) -> io::Result<Self> {
         match fs::metadata(path) {
-            Ok(found) if !found.is_file() => return Ok(Self::InPlace(path.to_owned())),
+            Ok(metadata) if !metadata.is_file() => return Ok(Self::InPlace(path.to_owned())),
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             Ok(_) | Err(_) => {}
         }
         // `metadata` has already followed the links, so they do not form a cycle.
         let mut target = path.to_owned();
-        while fs::symlink_metadata(&target).is_ok_and(|found| found.is_symlink()) {
+        while fs::symlink_metadata(&target).is_ok_and(|metadata| metadata.is_symlink()) {
             // A link in `/proc` stands for an open file of a process, such as its standard output.
             if target.starts_with("/proc") {
                 return Ok(Self::InPlace(path.to_owned()));
@@ -73,7 +73,7 @@ impl Target {
     }
 }
 
-/// Bounds the search for an unused name.
+/// Bounds the search for an unused name of a partial file.
 const MAX_PARTIAL_FILES: u32 = 1_000;
 
 /// Creates `target.part`, or `target.part1` and so on if that exists. Existing partial files stay,
@@ -111,9 +111,9 @@ mod tests {
 
     fn file_names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
-        let mut file_names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        file_names.sort();
-        file_names
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(file_names(folder.path()), ["journal", "journal.part"]);
     }
 
-    /// First the target of the links does not exist, then it does.
+    /// The first write creates the target of the links, and the second one replaces it.
     #[test]
     fn a_symbolic_link_is_kept_and_its_target_written() {
         let folder = tempfile::tempdir().unwrap();
@@ -163,7 +163,7 @@ mod tests {
         assert!(write_and_fail(&path_of("first")).is_err());
         assert_eq!(
             (fs::read_to_string(path_of("journal")).unwrap(), file_names(folder.path()).len()),
-            ("two".into(), 3)
+            ("two".into(), ["first", "inner", "journal"].len())
         );
         symlink("circle", path_of("circle")).unwrap();
         assert!(write_text(&path_of("circle"), "x").is_err() && path_of("circle").is_symlink());

@@ -31,11 +31,11 @@ pub(crate) enum Output {
     Closed,
 }
 
-/// A process that is killed when this is dropped.
+/// A process that is killed when its `Child` is dropped.
 pub(crate) struct Child {
     pub(crate) serial: Serial,
     process: std::process::Child,
-    lines: Sender<String>,
+    input_lines: Sender<String>,
     log: PathBuf,
 }
 
@@ -53,21 +53,21 @@ impl Child {
         // journal is complete.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         let mut process = command.spawn()?;
-        let (lines, to_write) = mpsc::channel();
+        let (input_lines, queued_lines) = mpsc::channel();
         if let Some(stdin) = process.stdin.take() {
-            thread::Builder::new().name(format!("to {node}")).spawn(move || write_lines(stdin, &to_write))?;
+            thread::Builder::new().name(format!("to {node}")).spawn(move || write_lines(stdin, &queued_lines))?;
         }
         if let Some(stdout) = process.stdout.take() {
             let reports = reports.clone();
             let report = move |output| reports.send(Report { node, serial, output }).is_ok();
             thread::Builder::new().name(format!("from {node}")).spawn(move || read_lines(stdout, report))?;
         }
-        Ok(Self { serial, process, lines, log })
+        Ok(Self { serial, process, input_lines, log })
     }
 
     /// Sends the process a line without waiting. The line is lost if the process has ended.
     pub(crate) fn send_line(&self, line: String) {
-        let _ = self.lines.send(line);
+        let _ = self.input_lines.send(line);
     }
 
     /// Kills the process. Output that it wrote before is still reported.
@@ -103,8 +103,8 @@ impl Child {
         Ok(kill_process(pid, signal)?)
     }
 
-    pub(crate) fn log(&self) -> LogTail {
-        LogTail(tail(&self.log).unwrap_or_default())
+    pub(crate) fn log_tail(&self) -> LogTail {
+        LogTail(read_tail(&self.log).unwrap_or_default())
     }
 }
 
@@ -141,6 +141,8 @@ fn read_lines(stdout: ChildStdout, report: impl Fn(Output) -> bool) {
     report(Output::Closed);
 }
 
+/// Whether no thread of the process runs: each is stopped or has ended. Fails if the process is
+/// gone.
 fn is_paused(pid: u32) -> io::Result<bool> {
     for task in fs::read_dir(format!("/proc/{pid}/task"))? {
         let stat = match fs::read_to_string(task?.path().join("stat")) {
@@ -156,8 +158,8 @@ fn is_paused(pid: u32) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The state in the `stat` file of a thread in `/proc`. It follows the name, which is in parentheses
-/// and may contain parentheses.
+/// The state in the `stat` file of a thread in `/proc`. It follows the name, which is in
+/// parentheses and may contain parentheses.
 fn state_letter(stat: &str) -> Option<char> {
     stat.rsplit_once(") ")?.1.chars().next()
 }
@@ -165,7 +167,7 @@ fn state_letter(stat: &str) -> Option<char> {
 /// Maximum length of the end of a log that an error includes.
 const MAX_TAIL_BYTES: u64 = 2_000;
 
-fn tail(path: &Path) -> io::Result<String> {
+fn read_tail(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(MAX_TAIL_BYTES)))?;
@@ -209,7 +211,7 @@ mod tests {
         assert_eq!(next_line(&reports).as_deref(), Some("<hello>"));
         assert_eq!(next_line(&reports), None);
         assert!(child.wait().unwrap().success());
-        assert_eq!(child.log().to_string(), " It logged:\n  oops");
+        assert_eq!(child.log_tail().to_string(), " It logged:\n  oops");
     }
 
     #[test]
@@ -229,12 +231,12 @@ mod tests {
         child.pause().unwrap();
         let pid = child.process.id();
         assert!(is_paused(pid).unwrap());
-        // More than a pipe holds: sending must not block.
-        let long = "x".repeat(1 << 17);
-        child.send_line(long.clone());
+        // More than the 64 KiB that a pipe holds: sending must not block.
+        let long_line = "x".repeat(1 << 17);
+        child.send_line(long_line.clone());
         assert!(is_paused(pid).unwrap() && reports.try_recv().is_err());
         child.resume().unwrap();
-        assert_eq!(next_line(&reports), Some(long));
+        assert_eq!(next_line(&reports), Some(long_line));
     }
 
     #[test]
@@ -244,7 +246,7 @@ mod tests {
         child.pause().unwrap();
         let pid = child.process.id();
         drop(child);
-        assert!(is_paused(pid).is_err(), "it is still there");
+        assert!(is_paused(pid).is_err(), "the process still exists");
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub enum LiveError {
     #[error("a live run can have at most {max} nodes on one machine; got {nodes}. No process was started.")]
     TooManyNodes { nodes: usize, max: usize },
     #[error(
-        "cannot write {}: {reason}. The run was aborted, all processes were stopped, and no data of the run is kept.",
+        "cannot write {}: {reason}. The run was aborted, all processes were stopped, and the run has no result.",
         .path.display()
     )]
     File { path: PathBuf, reason: io::Error },
@@ -39,7 +39,7 @@ pub enum LiveError {
         "the run was aborted and all processes were stopped, because the process of node {node} ended unexpectedly \
          ({status}).{log}"
     )]
-    Died { node: NodeId, status: ExitStatus, log: LogTail },
+    EndedUnexpectedly { node: NodeId, status: ExitStatus, log: LogTail },
     #[error(
         "node {node} wrote a line that this program cannot parse: {line}. The run was aborted and all processes were \
          stopped. This is a bug in Quorate."

@@ -6,16 +6,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A folder that is removed with its contents, unless it is to be kept.
+/// A folder that is either temporary, and removed with its contents when its `Folder` is dropped,
+/// or kept.
 pub(crate) enum Folder {
     Temporary(TempDir),
     Kept(PathBuf),
 }
 
 impl Folder {
-    /// The folder to keep, which must be new or empty, or a temporary one.
-    pub(crate) fn new(keep: Option<&Path>) -> Result<Self, LiveError> {
-        let Some(path) = keep else {
+    /// Creates the folder to keep, unless it exists and is empty; with `None`, a temporary folder.
+    pub(crate) fn new(kept_folder: Option<&Path>) -> Result<Self, LiveError> {
+        let Some(path) = kept_folder else {
             let failed = |reason| LiveError::File { path: std::env::temp_dir(), reason };
             return tempfile::Builder::new().prefix("quorate-run-").tempdir().map(Self::Temporary).map_err(failed);
         };
@@ -35,7 +36,7 @@ impl Folder {
         }
     }
 
-    /// Keeps the folder, and returns its path.
+    /// Keeps the folder even if it is temporary, and returns its path.
     pub(crate) fn keep(self) -> PathBuf {
         match self {
             Self::Temporary(folder) => folder.keep(),

@@ -3,8 +3,8 @@
 
 use crate::atomic_write::write_atomically;
 use quorate_journal::moment::{Moment, Observer};
-use quorate_journal::property::{Kind, Verdict, Violation};
-use quorate_journal::record::gather::{BrokenGuarantee, GatherError, Gathered, gather};
+use quorate_journal::property::{PropertyKind, Verdict, Violation};
+use quorate_journal::record::gather::{BrokenGuarantee, GatherError, GatherReport, gather};
 use quorate_journal::record::{Fingerprint, Journal};
 use quorate_lab::replay::{Replayed, summarise_with};
 use quorate_lab::{FamilyLab, LabError};
@@ -13,11 +13,12 @@ use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 pub(crate) struct Judgement<F: FamilyLab> {
-    pub(crate) gathered: Gathered,
+    pub(crate) gathered: GatherReport,
     pub(crate) replayed: Replayed<F>,
-    pub(crate) trace_hash: String,
+    /// The fingerprint of the merged journal.
+    pub(crate) journal_hash: String,
     /// Number of inputs of all nodes.
-    pub(crate) events: u64,
+    pub(crate) inputs: u64,
 }
 
 /// Why a completed run has no verdicts.
@@ -33,18 +34,18 @@ pub(crate) enum JudgeError {
 
 /// Merges `parts`, the journals of all processes, into a new file `journal`, and judges it.
 pub(crate) fn judge<F: FamilyLab>(parts: &[PathBuf], journal: &Path) -> Result<Judgement<F>, JudgeError> {
-    let (gathered, trace_hash) = write_atomically(journal, write_error(journal), |out| {
+    let (gathered, journal_hash) = write_atomically(journal, write_error(journal), |out| {
         let mut writer = FingerprintWriter { out, fingerprint: Fingerprint::default() };
         let gathered = gather(parts, &mut writer)?;
         Ok((gathered, writer.fingerprint.to_string()))
     })?;
     let input = BufReader::new(File::open(journal).map_err(write_error(journal))?);
     let mut journal = Journal::open(input).map_err(LabError::from)?;
-    let (mut replayed, InputCount(events)) = summarise_with::<F, _, _>(&mut journal, InputCount(0))?;
+    let (mut replayed, InputCount(inputs)) = summarise_with::<F, _, _>(&mut journal, InputCount(0))?;
     replayed.spec.validate()?;
-    let saves = F::codec(&replayed.spec).saves();
+    let saves = F::codec(&replayed.spec).has_durable_state();
     replayed.verdicts.extend(link_and_disk_verdicts(&gathered, saves));
-    Ok(Judgement { gathered, replayed, trace_hash, events })
+    Ok(Judgement { gathered, replayed, journal_hash, inputs })
 }
 
 pub(crate) fn copy(journal: &Path, to: &Path) -> Result<(), JudgeError> {
@@ -56,20 +57,21 @@ fn write_error(path: &Path) -> impl Fn(io::Error) -> JudgeError {
     |reason| JudgeError::Write { path: path.to_owned(), reason }
 }
 
-/// Verdicts on the guarantees of links and disks. They fail on any lost message or write, even if the
-/// algorithm tolerates it: in a live run no link overflows and no disk is lost.
-fn link_and_disk_verdicts(gathered: &Gathered, has_disks: bool) -> impl Iterator<Item = Verdict> {
+/// Verdicts on the guarantees of links and disks. They fail if a link skips a message or a disk
+/// forgets a confirmed write, even if the algorithm tolerates it: in a live run no link overflows
+/// and no disk is lost. Messages to a node that is down may be lost.
+fn link_and_disk_verdicts(gathered: &GatherReport, has_disks: bool) -> impl Iterator<Item = Verdict> {
     let verdict = |name, broken_guarantee: &Option<BrokenGuarantee>, count: u64, count_label: &str| {
         let violation = broken_guarantee.as_ref().map(|BrokenGuarantee { time, text }| Violation {
             time: *time,
             line: gathered.lines,
-            since: *time,
+            relevant_from: *time,
             text: format!("{text} ({count_label}: {count})"),
         });
-        Verdict::judged(name, Kind::Always, violation)
+        Verdict::from_violation(name, PropertyKind::Always, violation)
     };
-    let links = verdict("links", &gathered.first_skipped, gathered.skipped, "messages skipped in all");
-    let disks = verdict("disks", &gathered.first_forgotten, gathered.forgotten, "writes forgotten in all");
+    let links = verdict("links", &gathered.first_skipped_message, gathered.skipped_messages, "messages skipped in all");
+    let disks = verdict("disks", &gathered.first_forgotten_write, gathered.forgotten_writes, "writes forgotten in all");
     [Some(links), has_disks.then_some(disks)].into_iter().flatten()
 }
 
@@ -104,8 +106,8 @@ mod tests {
     use super::{judge, link_and_disk_verdicts};
     use quorate_core::{Incarnation, NodeId, Time};
     use quorate_journal::property::Verdict;
-    use quorate_journal::record::gather::{BrokenGuarantee, Gathered};
-    use quorate_journal::record::{Header, Live};
+    use quorate_journal::record::gather::{BrokenGuarantee, GatherReport};
+    use quorate_journal::record::{Header, LiveHeader};
     use quorate_lab::{Algorithm, Mutex, experiment, mutex};
     use std::fs;
     use std::path::{Path, PathBuf};
@@ -116,44 +118,58 @@ mod tests {
 
     #[test]
     fn links_and_disks_without_loss_hold() {
-        let verdicts: Vec<_> = link_and_disk_verdicts(&Gathered::default(), true).collect();
+        let verdicts: Vec<_> = link_and_disk_verdicts(&GatherReport::default(), true).collect();
         assert_eq!(verdicts.iter().map(|verdict| verdict.name).collect::<Vec<_>>(), ["links", "disks"]);
         assert!(!verdicts.iter().any(Verdict::is_violated));
         assert_eq!(
-            link_and_disk_verdicts(&Gathered::default(), false).count(),
-            1,
+            link_and_disk_verdicts(&GatherReport::default(), false).count(),
+            ["links"].len(),
             "an algorithm without saves has no verdict on disks"
         );
     }
 
-    /// A violation counts whatever the algorithm did about it, and even in a run that was stopped.
+    /// The verdict fails even if the algorithm tolerates the loss, and even in a run that was
+    /// stopped.
     #[test]
     fn a_loss_on_a_link_or_disk_fails_the_run() {
-        let link =
-            Gathered { skipped: 3, first_skipped: broken_guarantee("message 1.2 never came"), ..Gathered::default() };
-        let disk =
-            Gathered { forgotten: 2, first_forgotten: broken_guarantee("1 write is gone"), ..Gathered::default() };
+        let link = GatherReport {
+            skipped_messages: 3,
+            first_skipped_message: broken_guarantee("message 1.2 never came"),
+            ..GatherReport::default()
+        };
+        let disk = GatherReport {
+            forgotten_writes: 2,
+            first_forgotten_write: broken_guarantee("1 write is gone"),
+            ..GatherReport::default()
+        };
         for (gathered, name, text) in [
             (link, "links", "message 1.2 never came (messages skipped in all: 3)"),
             (disk, "disks", "1 write is gone (writes forgotten in all: 2)"),
         ] {
             let verdicts: Vec<_> = link_and_disk_verdicts(&gathered, true).collect();
-            let of_stopped_run = |verdict: &Verdict| verdict.clone().of_stopped_run("stopped").is_violated();
-            assert!(verdicts.iter().any(of_stopped_run), "{name}");
-            let broken: Vec<_> = verdicts.iter().filter(|verdict| verdict.is_violated()).collect();
-            assert_eq!((broken.len(), broken[0].name), (1, name));
-            assert_eq!(broken[0].violation.as_ref().map(|violation| violation.text.as_str()), Some(text));
+            let fails_in_stopped_run = |verdict: &Verdict| verdict.clone().of_stopped_run("stopped").is_violated();
+            assert!(verdicts.iter().any(fails_in_stopped_run), "{name}");
+            let violated: Vec<_> = verdicts.iter().filter(|verdict| verdict.is_violated()).collect();
+            assert_eq!((violated.len(), violated[0].name), (1, name));
+            assert_eq!(violated[0].violation.as_ref().map(|violation| violation.text.as_str()), Some(text));
         }
     }
 
-    /// Writes the journal of one incarnation of a node. A step is the JSON of its input, followed by
-    /// ` then ` and the JSON of its effects if it has some.
+    /// Writes the journal of one incarnation of a node. A step is the JSON of its input, followed
+    /// by ` then ` and the JSON of its effects if it has some.
     fn incarnation_journal(folder: &Path, node: usize, steps: &[String]) -> PathBuf {
         let spec = crate::spec::<Mutex>(Algorithm::named("central").unwrap(), 2, 1, mutex::Settings::default());
         let id = NodeId::from_index(node);
         let incarnation = Incarnation::FIRST;
-        let live =
-            Live { node: Some(id), incarnation, group: String::new(), boot: "b".into(), zero: 0, offset: 0, writes: 0 };
+        let live = LiveHeader {
+            node: Some(id),
+            incarnation,
+            group: String::new(),
+            boot: "b".into(),
+            nanos_since_boot: 0,
+            wall_clock_offset: 0,
+            found_writes: 0,
+        };
         let header = Header { live: Some(live), ..experiment::header(&spec).unwrap() };
         let mut text = serde_json::to_string(&header).unwrap();
         let start = r#"{"start":{"incarnation":0}}"#.to_owned();
@@ -167,7 +183,8 @@ mod tests {
         path
     }
 
-    /// The verdict on links is right for any subset of three messages that the receiver got.
+    /// The verdict on links fails if the receiver got a message but not an earlier one of the
+    /// sender.
     #[test]
     fn a_skipped_message_shows_in_the_verdicts() {
         let folder = tempfile::tempdir().unwrap();
@@ -177,13 +194,13 @@ mod tests {
         };
         let receives = |number: &u64| format!(r#"{{"message":{{"id":"1.{number}","kind":"k"}}}}"#);
         let sender = incarnation_journal(folder.path(), 0, &[1, 2, 3].map(sends));
-        for (numbers, holds) in [(&[1, 2, 3][..], true), (&[1, 2], true), (&[], true), (&[1, 3], false), (&[2], false)]
+        for (received, holds) in [(&[1, 2, 3][..], true), (&[1, 2], true), (&[], true), (&[1, 3], false), (&[2], false)]
         {
-            let receiver = incarnation_journal(folder.path(), 1, &numbers.iter().map(receives).collect::<Vec<_>>());
+            let receiver = incarnation_journal(folder.path(), 1, &received.iter().map(receives).collect::<Vec<_>>());
             let judged = judge::<Mutex>(&[sender.clone(), receiver], &folder.path().join("run.journal")).unwrap();
             let links = judged.replayed.verdicts.iter().find(|verdict| verdict.name == "links").unwrap();
-            assert_eq!(links.holds, Some(holds), "{numbers:?}");
-            assert_eq!(judged.gathered.warnings.is_empty(), holds, "{numbers:?}");
+            assert_eq!(links.holds, Some(holds), "{received:?}");
+            assert_eq!(judged.gathered.warnings.is_empty(), holds, "{received:?}");
         }
         let receiver = incarnation_journal(folder.path(), 1, &[2, 1].map(|number| receives(&number)));
         let reordered = judge::<Mutex>(&[sender, receiver], &folder.path().join("run.journal"));

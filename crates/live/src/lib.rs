@@ -2,7 +2,7 @@
 //!
 //! [`run`] implements `quorate run`. It starts one process per node (`quorate node`), drives them
 //! with the simulator's clients, kills, pauses and partitions processes as the experiment says, and
-//! stops all of them in order. Then it gathers the journals of all incarnations into one, and
+//! stops all of them properly. Then it gathers the journals of all incarnations into one, and
 //! measures and checks it as the simulator would.
 //!
 //! ```no_run
@@ -11,8 +11,8 @@
 //!
 //! let settings = mutex::Settings { entries: 20, ..Default::default() };
 //! let spec = spec::<Mutex>(Algorithm::named("ricart-agrawala")?, 5, 1, settings);
-//! let recorded = run(&spec, &Options::new("quorate"), &mut |_, _, _| {})?;
-//! assert_eq!(recorded.read.summary.messages_per_entry, Some(8.0)); // 2(n−1), over TCP
+//! let outcome = run(&spec, &Options::new("quorate"), &mut |_, _, _| {})?;
+//! assert_eq!(outcome.replayed.summary.messages_per_entry, Some(8.0)); // 2(n−1), over TCP
 //! # Ok::<(), quorate_live::LiveError>(())
 //! ```
 //!
@@ -24,6 +24,7 @@ mod atomic_write;
 pub mod chaos;
 mod child;
 mod error;
+mod fault_journal;
 mod folder;
 mod group;
 mod judge;
@@ -37,13 +38,12 @@ pub mod schedule;
 #[cfg(test)]
 mod tests;
 mod timed_queue;
-mod world;
 
 pub use atomic_write::write_atomically;
 pub use error::{LiveError, LogTail};
 pub use group::Counts;
 pub use options::Options;
-pub use run::{Recorded, run};
+pub use run::{LiveOutcome, run};
 
 use quorate_core::Duration;
 use quorate_journal::settings::{Latency, Length};
@@ -54,11 +54,12 @@ use quorate_lab::{Algorithm, FamilyLab, LinkChoice, Spec};
 /// delay this long is rare even on a busy machine.
 const DELAY_BOUND: Duration = Duration::from_millis(250);
 
-/// The experiment for real processes of this algorithm, which `quorate node` and `quorate run`
-/// share.
+/// The experiment that `quorate run` and its `quorate node` processes both derive from the same
+/// arguments.
 ///
 /// TCP already retransmits and orders messages, so no link layer is added. The latency is only an
-/// estimate: clients derive their pace from it, and elections their timeouts.
+/// estimate: clients derive their pace from it. Elections also derive their timeouts from it, so
+/// theirs is longer.
 pub fn spec<F: FamilyLab>(algorithm: Algorithm<F>, nodes: usize, seed: u64, settings: F::Settings) -> Spec<F> {
     let (min_micros, max_micros) = match F::FAMILY {
         Family::Mutex | Family::Multicast | Family::Deadlock | Family::Replica => (100, 900),
@@ -66,5 +67,5 @@ pub fn spec<F: FamilyLab>(algorithm: Algorithm<F>, nodes: usize, seed: u64, sett
     };
     let latency = Latency::Uniform { min: Duration::from_micros(min_micros), max: Duration::from_micros(max_micros) };
     let without_bound = Spec { nodes, seed, latency, links: LinkChoice::Bare, settings, ..Spec::new(algorithm) };
-    Spec { bound: without_bound.needs_bounds().then_some(Length(DELAY_BOUND)), ..without_bound }
+    Spec { delay_bound: without_bound.needs_bounds().then_some(Length(DELAY_BOUND)), ..without_bound }
 }

@@ -1,4 +1,5 @@
-//! A network namespace for every node, joined by one bridge, between which packets can be dropped.
+//! A network namespace for every node. One bridge joins them, and packets between them can be
+//! dropped.
 //!
 //! Every namespace has static neighbour entries for all other nodes. To cut one node off from
 //! another, the entry gets a hardware address that does not exist: packets are sent and lost
@@ -15,9 +16,9 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The namespaces of one run. They are removed when this is dropped.
+/// The namespaces of one run. Dropping the value removes them.
 pub(crate) struct Namespaces {
-    /// The common start of their names.
+    /// The common start of the namespaces' names.
     prefix: String,
     nodes: usize,
     cuts: Vec<Cut>,
@@ -38,18 +39,18 @@ const UNUSED_ADDRESS: &str = "02:51:ff:ff:ff:ff";
 impl Namespaces {
     /// Sets up namespaces for `nodes` nodes, unless the run is interrupted. Removes the leftovers
     /// of killed runs first.
-    pub(crate) fn set_up(nodes: usize, interrupted: &dyn Fn() -> bool) -> Result<Self, LiveError> {
+    pub(crate) fn set_up(nodes: usize, is_interrupted: &dyn Fn() -> bool) -> Result<Self, LiveError> {
         remove_leftovers()?;
         let prefix = format!("{NAME_PREFIX}{}-", std::process::id());
-        // From here on, dropping this removes everything, whatever happens.
+        // From here on, any return before the end drops `namespaces`, which removes them again.
         let namespaces = Self { prefix, nodes, cuts: Vec::new(), severed: BTreeSet::new() };
         namespaces.create_bridge()?;
         for node in namespaces.node_ids() {
-            fail_if_interrupted(interrupted)?;
+            fail_if_interrupted(is_interrupted)?;
             namespaces.create_node(node)?;
         }
         for node in namespaces.node_ids() {
-            fail_if_interrupted(interrupted)?;
+            fail_if_interrupted(is_interrupted)?;
             namespaces.add_neighbours(node)?;
         }
         Ok(namespaces)
@@ -68,32 +69,34 @@ impl Namespaces {
     }
 
     fn create_bridge(&self) -> Result<(), LiveError> {
-        let hub = self.bridge_namespace();
-        let begin = format!("netns add {hub}\nlink add {BRIDGE} netns {hub} type bridge\n");
-        run_ip(&[], &begin, "the bridge")?;
-        run_ip(&["-n", &hub], &format!("link set {BRIDGE} up\n"), "the bridge")
+        let namespace = self.bridge_namespace();
+        let creation = format!("netns add {namespace}\nlink add {BRIDGE} netns {namespace} type bridge\n");
+        run_ip(&[], &creation, "the bridge")?;
+        run_ip(&["-n", &namespace], &format!("link set {BRIDGE} up\n"), "the bridge")
     }
 
     fn create_node(&self, node: NodeId) -> Result<(), LiveError> {
-        let (hub, name, part) = (self.bridge_namespace(), self.namespace(node), format!("node {node}"));
+        let (bridge_namespace, namespace) = (self.bridge_namespace(), self.namespace(node));
+        let part = format!("node {node}");
         let mac = hardware_address(node);
-        let begin = format!(
-            "netns add {name}\nlink add {DEVICE} netns {name} address {mac} type veth peer name v{node} netns {hub}\n"
+        let creation = format!(
+            "netns add {namespace}\nlink add {DEVICE} netns {namespace} address {mac} type veth peer name v{node} \
+             netns {bridge_namespace}\n"
         );
-        run_ip(&[], &begin, &part)?;
-        run_ip(&["-n", &hub], &format!("link set v{node} master {BRIDGE} up\n"), &part)?;
+        run_ip(&[], &creation, &part)?;
+        run_ip(&["-n", &bridge_namespace], &format!("link set v{node} master {BRIDGE} up\n"), &part)?;
         let inside = format!("addr add {}/16 dev {DEVICE}\nlink set lo up\nlink set {DEVICE} up\n", ip_address(node));
-        run_ip(&["-n", &name], &inside, &part)
+        run_ip(&["-n", &namespace], &inside, &part)
     }
 
     fn add_neighbours(&self, node: NodeId) -> Result<(), LiveError> {
         let others = self.node_ids().filter(|other| *other != node);
-        let lines: String = others.map(|other| neighbour(other, &hardware_address(other))).collect();
+        let lines: String = others.map(|other| neighbour_line(other, &hardware_address(other))).collect();
         run_ip(&["-n", &self.namespace(node)], &lines, &format!("node {node}"))
     }
 
     /// A command that runs its arguments in a node's namespace.
-    pub(crate) fn enter(&self, node: NodeId) -> Command {
+    pub(crate) fn command_in(&self, node: NodeId) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.namespace(node)]);
         command
@@ -117,16 +120,16 @@ impl Namespaces {
         self.apply_cuts()
     }
 
-    /// Makes every node reach exactly the nodes that no cut separates from it.
+    /// Makes every node reach exactly the nodes to which no cut severs its link.
     fn apply_cuts(&mut self) -> Result<(), LiveError> {
         for from in self.node_ids() {
             let mut changes = String::new();
             for to in self.node_ids().filter(|to| *to != from) {
                 let is_severed = self.cuts.iter().any(|cut| cut.severs(from, to));
                 if is_severed && self.severed.insert((from, to)) {
-                    changes.push_str(&neighbour(to, UNUSED_ADDRESS));
+                    changes.push_str(&neighbour_line(to, UNUSED_ADDRESS));
                 } else if !is_severed && self.severed.remove(&(from, to)) {
-                    changes.push_str(&neighbour(to, &hardware_address(to)));
+                    changes.push_str(&neighbour_line(to, &hardware_address(to)));
                 }
             }
             if !changes.is_empty() {
@@ -139,12 +142,12 @@ impl Namespaces {
 
 impl Drop for Namespaces {
     fn drop(&mut self) {
-        let names: String = std::iter::once(self.bridge_namespace())
+        let lines: String = std::iter::once(self.bridge_namespace())
             .chain(self.node_ids().map(|node| self.namespace(node)))
             .map(|name| format!("netns del {name}\n"))
             .collect();
-        // Ignore errors: some may not exist yet, and the next run removes what is left.
-        let _ = run_ip_batch(&["-force"], &names);
+        // Ignore errors: some namespaces may not exist yet, and the next run removes the leftovers.
+        let _ = run_ip_batch(&["-force"], &lines);
     }
 }
 
@@ -165,18 +168,18 @@ fn hardware_address(node: NodeId) -> String {
     text
 }
 
-/// The line for `ip` that makes packets to a node go to a hardware address.
-fn neighbour(node: NodeId, hardware_address: &str) -> String {
+/// The line for `ip -batch` that makes packets to a node go to a hardware address.
+fn neighbour_line(node: NodeId, hardware_address: &str) -> String {
     format!("neigh replace {} lladdr {hardware_address} dev {DEVICE} nud permanent\n", ip_address(node))
 }
 
-fn fail_if_interrupted(interrupted: &dyn Fn() -> bool) -> Result<(), LiveError> {
-    if interrupted() { Err(LiveError::Interrupted) } else { Ok(()) }
+fn fail_if_interrupted(is_interrupted: &dyn Fn() -> bool) -> Result<(), LiveError> {
+    if is_interrupted() { Err(LiveError::Interrupted) } else { Ok(()) }
 }
 
 /// The program `ip` in a process group of its own; otherwise Ctrl-C in a terminal would interrupt
 /// the clean-up.
-fn ip() -> Command {
+fn ip_command() -> Command {
     let mut command = Command::new("ip");
     command.process_group(0);
     command
@@ -191,14 +194,15 @@ fn run_ip(options: &[&str], lines: &str, part: &str) -> Result<(), LiveError> {
     }
 }
 
-/// Runs `ip -batch` on these lines. Returns its first error message, or an empty text if it succeeds.
+/// Runs `ip -batch` on these lines. Returns its first error message, or an empty text if it
+/// succeeds.
 fn run_ip_batch(options: &[&str], lines: &str) -> std::io::Result<String> {
-    let mut command = ip();
+    let mut command = ip_command();
     command.args(options).args(["-batch", "-"]);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // If it ended early, its standard error says why.
+        // If `ip` ended early, its standard error says why.
         let _ = stdin.write_all(lines.as_bytes());
     }
     let output = child.wait_with_output()?;
@@ -210,9 +214,9 @@ fn run_ip_batch(options: &[&str], lines: &str) -> std::io::Result<String> {
 
 /// Removes the namespaces of runs whose process has ended.
 fn remove_leftovers() -> Result<(), LiveError> {
-    let error = |reason: String| LiveError::Network { part: "all nodes".into(), reason };
-    let listed = ip().args(["netns", "list"]).output();
-    let listed = listed.map_err(|failure| error(format!("ip did not run: {failure}")))?;
+    let network_error = |reason: String| LiveError::Network { part: "all nodes".into(), reason };
+    let listed = ip_command().args(["netns", "list"]).output();
+    let listed = listed.map_err(|error| network_error(format!("ip did not run: {error}")))?;
     let text = String::from_utf8_lossy(&listed.stdout);
     let is_gone = |pid: &u32| !Path::new(&format!("/proc/{pid}")).exists();
     let leftovers = text
@@ -221,7 +225,7 @@ fn remove_leftovers() -> Result<(), LiveError> {
         .filter(|name| owner_pid(name).is_some_and(|pid| is_gone(&pid)));
     let lines: String = leftovers.map(|name| format!("netns del {name}\n")).collect();
     if !lines.is_empty() {
-        // Another run may remove them at the same time.
+        // Ignore errors: another run may remove the same leftovers at the same time.
         let _ = run_ip_batch(&["-force"], &lines);
     }
     Ok(())

@@ -11,10 +11,11 @@ pub(crate) struct LiveNode {
     /// Number of incarnations started so far.
     pub(crate) incarnations: u64,
     pub(crate) state: State,
-    /// Where the first incarnation listened, and all later ones must; `None` until it reports it.
+    /// Where every incarnation listens: at the address that the first one chose; `None` until that
+    /// one has reported it.
     pub(crate) address: Option<String>,
-    /// Pending fault actions, each carried out as soon as the state allows.
-    pub(crate) actions: VecDeque<Action>,
+    /// Fault actions to carry out in this order, each as soon as the state allows.
+    pub(crate) pending_actions: VecDeque<Action>,
 }
 
 /// The state of a node's process.
@@ -41,13 +42,13 @@ pub(crate) enum State {
 pub(crate) enum Readiness {
     NotListening,
     Listening,
-    /// It has received the addresses of its peers.
+    /// The process has received the addresses of its peers.
     HasPeers,
 }
 
 impl LiveNode {
     pub(crate) fn new(node: NodeId) -> Self {
-        Self { node, incarnations: 0, state: State::Down, address: None, actions: VecDeque::new() }
+        Self { node, incarnations: 0, state: State::Down, address: None, pending_actions: VecDeque::new() }
     }
 
     /// The current or last incarnation, from 0.
@@ -64,6 +65,7 @@ impl LiveNode {
         }
     }
 
+    /// Whether this is the serial number of the node's current process.
     pub(crate) fn is_current(&mut self, serial: Serial) -> bool {
         self.child().is_some_and(|child| child.serial == serial)
     }
@@ -78,7 +80,7 @@ impl LiveNode {
 
     /// Removes and returns the next pending action, if the state allows it now.
     pub(crate) fn next_action(&mut self) -> Option<Action> {
-        let is_possible = match (self.actions.front()?, &self.state) {
+        let is_possible = match (self.pending_actions.front()?, &self.state) {
             (Action::Kill(_) | Action::Pause(_), State::Up(_)) => true,
             (Action::Start(_), State::Down) => true,
             (Action::Resume(_), State::Paused(_)) => true,
@@ -86,10 +88,10 @@ impl LiveNode {
             (Action::Sever(_) | Action::Mend(_), _) => true,
             (Action::Kill(_) | Action::Pause(_) | Action::Start(_) | Action::Resume(_), _) => false,
         };
-        if is_possible { self.actions.pop_front() } else { None }
+        if is_possible { self.pending_actions.pop_front() } else { None }
     }
 
-    /// A description of the state, unless the node is up.
+    /// A phrase such as `node 2 is down`; `None` if the node is up.
     pub(crate) fn problem(&self) -> Option<String> {
         let description = match &self.state {
             State::Up(_) => return None,

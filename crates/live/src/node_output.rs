@@ -4,6 +4,7 @@ use quorate_core::Incarnation;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
+/// One output line, parsed.
 #[derive(Debug, PartialEq)]
 pub(crate) enum NodeLine<E> {
     /// The node listens at this address and waits for the addresses of its peers.
@@ -13,7 +14,7 @@ pub(crate) enum NodeLine<E> {
     /// The node refused a command, for this reason.
     Refused(String),
     Stopped,
-    /// A line that this program does not need.
+    /// A valid line that a live run does not use.
     Other,
 }
 
@@ -32,7 +33,8 @@ struct Started {
     incarnation: Incarnation,
 }
 
-/// Parses a line. `None` if it is not a JSON object, or has an event of another family.
+/// Parses a line. `None` if it is not a JSON object, or a known field has an invalid value, such as
+/// an event of another family.
 pub(crate) fn parse<E: DeserializeOwned>(line: &str) -> Option<NodeLine<E>> {
     let line: Line<E> = serde_json::from_str(line).ok()?;
     Some(match line {

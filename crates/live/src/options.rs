@@ -3,22 +3,24 @@
 use quorate_core::Duration;
 use std::path::PathBuf;
 
+/// How to run the processes, and which files to keep.
 pub struct Options<'a> {
     pub program: PathBuf,
     /// Whether nodes use mutual TLS, with certificates made for this run.
-    pub tls: bool,
+    pub has_tls: bool,
     /// Whether each node has a network namespace of its own, so that nodes can be partitioned.
-    pub namespaces: bool,
+    pub has_namespaces: bool,
     /// The folder in which all files of the run are kept; `None` uses a temporary one that is
     /// removed.
-    pub keep: Option<PathBuf>,
-    /// Where to write the run's journal.
-    pub journal: Option<PathBuf>,
+    pub kept_folder: Option<PathBuf>,
+    /// Where to write the run's journal, if requested.
+    pub journal_path: Option<PathBuf>,
     /// Maximum length of the run; `None` uses a limit that depends on the family.
-    pub until: Option<Duration>,
+    pub time_limit: Option<Duration>,
     /// Time without any event, while nothing is pending, after which the run counts as stuck.
     pub patience: Duration,
-    pub interrupted: &'a dyn Fn() -> bool,
+    /// Whether the user wants to end the run; the run calls it several times a second.
+    pub is_interrupted: &'a dyn Fn() -> bool,
 }
 
 impl Options<'_> {
@@ -29,13 +31,13 @@ impl Options<'_> {
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
-            tls: false,
-            namespaces: false,
-            keep: None,
-            journal: None,
-            until: None,
+            has_tls: false,
+            has_namespaces: false,
+            kept_folder: None,
+            journal_path: None,
+            time_limit: None,
             patience: Self::PATIENCE,
-            interrupted: &|| false,
+            is_interrupted: &|| false,
         }
     }
 }

@@ -1,18 +1,18 @@
 //! One live run, from the first process to the verdicts.
 
 use crate::error::LiveError;
+use crate::fault_journal::FaultJournal;
 use crate::folder::Folder;
 use crate::group::{Counts, LiveGroup, startup_time};
 use crate::judge::{JudgeError, Judgement, copy, judge};
-use crate::launch::{Environment, Launch};
+use crate::launch::{Environment, Launcher};
 use crate::namespaces::Namespaces;
 use crate::options::Options;
 use crate::schedule::{self, Action, Networks};
 use crate::timed_queue::TimedQueue;
-use crate::world::WorldJournal;
 use quorate_core::{Duration, NodeId, Time};
 use quorate_drive::Clock;
-use quorate_journal::record::gather::Gathered;
+use quorate_journal::record::gather::GatherReport;
 use quorate_journal::workload::ClientEvent;
 use quorate_journal::workload::{Ending, Plan, Planned, PlannedAction, Workload};
 use quorate_lab::registry::Family;
@@ -24,34 +24,36 @@ use std::path::{Path, PathBuf};
 
 /// The result of a live run.
 #[derive(Debug)]
-pub struct Recorded<F: FamilyLab> {
+pub struct LiveOutcome<F: FamilyLab> {
     pub ending: Ending,
     pub is_interrupted: bool,
-    /// The time from the first command of a client to the end of the workload.
-    pub time: Duration,
-    /// The time from the start of the first process to the end of the last.
-    pub wall: Duration,
+    /// The time from the start of the workload to its end.
+    pub workload_time: Duration,
+    /// The time from the start of the run, before its networks and certificates are set up, to the
+    /// end of its last process.
+    pub wall_time: Duration,
     pub counts: Counts,
-    /// Number of planned fault actions that had not happened when the workload was done.
+    /// Number of starts and ends of faults that were still to come when the workload ended.
     pub unapplied_faults: usize,
     /// The nodes that were not up at the end, each in a phrase such as `node 2 is down`.
     pub node_problems: Vec<String>,
-    /// The path of the run's journal, if it was requested or a property fails.
+    /// The path of the run's journal, if the journal or the folder was requested, or a property
+    /// fails.
     pub journal: Option<PathBuf>,
-    pub gathered: Gathered,
+    pub gathered: GatherReport,
     /// The measures and verdicts of the whole journal, including those on links and disks.
-    pub read: Replayed<F>,
+    pub replayed: Replayed<F>,
     /// Number of inputs of all nodes.
-    pub events: u64,
+    pub inputs: u64,
     /// The fingerprint of the run's journal.
-    pub trace_hash: String,
+    pub journal_hash: String,
 }
 
-impl<F: FamilyLab> Recorded<F> {
+impl<F: FamilyLab> LiveOutcome<F> {
     /// Whether a property of the algorithm, the links or the disks fails. In a run that was
     /// stopped, liveness properties are undecided.
     pub fn fails(&self) -> bool {
-        !self.read.holds()
+        !self.replayed.holds()
     }
 }
 
@@ -62,63 +64,64 @@ const MAX_NODES: usize = 250;
 ///
 /// The experiment comes from [`spec`](crate::spec). Its faults apply to the processes: `crash`
 /// kills one, `pause` pauses one, and `cut` (with network namespaces) partitions the group, each
-/// for the given time. `watch` receives every event of a node. All processes have ended when this
-/// returns, whatever it returns.
+/// for the given time. `on_event` receives every event of a node. All processes have ended when
+/// this returns, even if it returns an error.
 pub fn run<F: FamilyLab>(
     spec: &Spec<F>,
     options: &Options<'_>,
-    watch: &mut dyn FnMut(Time, NodeId, &F::Event),
-) -> Result<Recorded<F>, LiveError> {
+    on_event: &mut dyn FnMut(Time, NodeId, &F::Event),
+) -> Result<LiveOutcome<F>, LiveError> {
     spec.validate()?;
     if spec.nodes > MAX_NODES {
         return Err(LiveError::TooManyNodes { nodes: spec.nodes, max: MAX_NODES });
     }
-    let networks = if options.namespaces { Networks::Own } else { Networks::Shared };
-    let actions = schedule::actions(&spec.faults, spec.nodes, networks)?;
+    let networks = if options.has_namespaces { Networks::Own } else { Networks::Shared };
+    let actions = schedule::schedule_actions(&spec.faults, spec.nodes, networks)?;
+    // Time zero of the run lies in the future, when all processes should be ready; the stopwatch
+    // starts now.
     let stopwatch = Clock::start();
     let startup_nanos = i64::try_from(startup_time(spec.nodes).nanos()).unwrap_or(0);
-    let clock = Clock::with_origin(stopwatch.origin().saturating_add(startup_nanos));
-    let folder = Folder::new(options.keep.as_deref())?;
+    let clock = Clock::with_origin(stopwatch.origin_nanos().saturating_add(startup_nanos));
+    let folder = Folder::new(options.kept_folder.as_deref())?;
     let mut group = match start_group::<F>(spec, options, folder.path(), clock) {
-        // After an interrupt, errors of the processes do not matter.
-        _ if (options.interrupted)() => return Err(LiveError::Interrupted),
+        // An interrupt takes precedence over errors of the processes.
+        _ if (options.is_interrupted)() => return Err(LiveError::Interrupted),
         group => group?,
     };
     group.wait_for_connections()?;
-    group.begin_workload(|start, name| WorldJournal::begin(spec, (folder.path(), name), clock, start))?;
-    let mut driver = Driver::new(spec, options, actions, watch);
+    group.begin_workload(|start, name| FaultJournal::begin(spec, (folder.path(), name), clock, start))?;
+    let mut driver = Driver::new(spec, options, actions, on_event);
     let ending = driver.run_workload(&mut group)?;
-    let (unapplied_faults, is_interrupted) = (driver.faults.len(), (options.interrupted)());
-    let (time, node_problems) = (group.now().since(Time::ZERO), group.node_problems());
+    let (unapplied_faults, is_interrupted) = (driver.faults.len(), (options.is_interrupted)());
+    let (workload_time, node_problems) = (group.now().since(Time::ZERO), group.node_problems());
     let journals = group.stop_all(ending)?;
     let counts = group.counts;
-    // Remove processes and networks before reading the journals.
+    // Dropping the group removes its processes and namespaces, before the journals are read.
     drop(group);
-    let wall = stopwatch.now().since(Time::ZERO);
+    let wall_time = stopwatch.now().since(Time::ZERO);
     let (judgement, journal) = match conclude::<F>(&journals, folder.path(), options) {
         Ok(concluded) => concluded,
         Err(error) => return Err(LiveError::JudgingFailed { problem: error.to_string(), folder: folder.keep() }),
     };
-    let Judgement { gathered, replayed, trace_hash, events } = judgement;
-    let recorded = Recorded {
+    let Judgement { gathered, replayed, journal_hash, inputs } = judgement;
+    Ok(LiveOutcome {
         ending,
         is_interrupted,
-        time,
-        wall,
+        workload_time,
+        wall_time,
         counts,
         unapplied_faults,
         node_problems,
         journal,
         gathered,
-        read: replayed,
-        events,
-        trace_hash,
-    };
-    Ok(recorded)
+        replayed,
+        inputs,
+        journal_hash,
+    })
 }
 
-/// Gathers and checks the journals in the folder, and writes the gathered journal where it was
-/// requested. Returns its path if it outlives the run.
+/// Gathers the journals into one and checks it, and copies it to the requested path. Returns its
+/// path unless it is removed with the folder.
 fn conclude<F: FamilyLab>(
     journals: &[PathBuf],
     folder: &Path,
@@ -126,12 +129,12 @@ fn conclude<F: FamilyLab>(
 ) -> Result<(Judgement<F>, Option<PathBuf>), JudgeError> {
     let path = folder.join("run.journal");
     let judgement = judge::<F>(journals, &path)?;
-    let journal = match &options.journal {
+    let journal = match &options.journal_path {
         Some(requested) => {
             copy(&path, requested)?;
             Some(requested.clone())
         }
-        None if options.keep.is_some() => Some(path),
+        None if options.kept_folder.is_some() => Some(path),
         None => (!judgement.replayed.holds()).then(|| keep_journal(&path)).transpose()?,
     };
     Ok((judgement, journal))
@@ -152,28 +155,29 @@ fn start_group<F: FamilyLab>(
     folder: &Path,
     clock: Clock,
 ) -> Result<LiveGroup<F>, LiveError> {
-    let mut group = set_up::<F>(spec, options, folder, clock)?;
-    group.start_all(options.interrupted)?;
+    let mut group = create_group::<F>(spec, options, folder, clock)?;
+    group.start_all(options.is_interrupted)?;
     Ok(group)
 }
 
-fn set_up<F: FamilyLab>(
+fn create_group<F: FamilyLab>(
     spec: &Spec<F>,
     options: &Options<'_>,
     folder: &Path,
     clock: Clock,
 ) -> Result<LiveGroup<F>, LiveError> {
-    let group = format!("run-{}-{}", std::process::id(), spec.seed);
-    let certificates = options.tls.then(|| make_certificates(folder, &group, spec.nodes)).transpose()?;
-    let networks = options.namespaces.then(|| Namespaces::set_up(spec.nodes, options.interrupted)).transpose()?;
-    let environment = Environment { program: &options.program, folder, group, certificates, networks };
-    Ok(LiveGroup::new(spec.nodes, Launch::new(spec, environment, clock.origin())?, clock))
+    let group_name = format!("run-{}-{}", std::process::id(), spec.seed);
+    let certificates = options.has_tls.then(|| make_certificates(folder, &group_name, spec.nodes)).transpose()?;
+    let namespaces =
+        options.has_namespaces.then(|| Namespaces::set_up(spec.nodes, options.is_interrupted)).transpose()?;
+    let environment = Environment { program: &options.program, folder, group_name, certificates, namespaces };
+    Ok(LiveGroup::new(spec.nodes, Launcher::new(spec, environment, clock.origin_nanos())?, clock))
 }
 
-/// Makes certificates for this run only.
-fn make_certificates(folder: &Path, group: &str, nodes: usize) -> Result<PathBuf, LiveError> {
+/// Makes certificates for this run, valid for one day.
+fn make_certificates(folder: &Path, group_name: &str, nodes: usize) -> Result<PathBuf, LiveError> {
     let failed = |error: &dyn std::error::Error| LiveError::Certificates(error.to_string());
-    let group: GroupName = group.parse().map_err(|error| failed(&error))?;
+    let group: GroupName = group_name.parse().map_err(|error| failed(&error))?;
     let days = Days::new(1).unwrap_or_default();
     let nodes: Vec<_> = (0..nodes).map(NodeId::from_index).collect();
     let path = folder.join("certs");
@@ -191,11 +195,11 @@ pub(crate) struct Driver<'a, F: FamilyLab> {
     time_limit: Option<Time>,
     settle_time: Duration,
     patience: Duration,
-    interrupted: &'a dyn Fn() -> bool,
-    watch: &'a mut dyn FnMut(Time, NodeId, &F::Event),
+    is_interrupted: &'a dyn Fn() -> bool,
+    on_event: &'a mut dyn FnMut(Time, NodeId, &F::Event),
 }
 
-/// What a client does at a planned time.
+/// An action that a client planned for a certain time.
 enum ClientAction<C> {
     Command {
         node: NodeId,
@@ -210,13 +214,13 @@ enum ClientAction<C> {
 /// Maximum time between two checks for an interrupt.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long to observe a group after its clients are done. A real network does not show when it is
-/// quiescent: the nodes may still deliver their last messages or catch up.
+/// How long to observe a group after its clients are done, because the nodes may still deliver
+/// their last messages or catch up: a real network does not show when it is quiescent.
 fn settle_time<F: FamilyLab>(spec: &Spec<F>) -> Duration {
     match F::FAMILY {
         Family::Mutex | Family::Deadlock => Duration::from_millis(200),
         Family::Election | Family::Multicast | Family::Replica => {
-            F::limits(spec).settle.clamp(Duration::from_millis(50), Duration::from_secs(2))
+            F::limits(spec).max_settling.clamp(Duration::from_millis(50), Duration::from_secs(2))
         }
     }
 }
@@ -226,7 +230,7 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
         spec: &Spec<F>,
         options: &Options<'a>,
         actions: Vec<(Duration, Action)>,
-        watch: &'a mut dyn FnMut(Time, NodeId, &F::Event),
+        on_event: &'a mut dyn FnMut(Time, NodeId, &F::Event),
     ) -> Self {
         let limits = F::limits(spec);
         let mut faults = TimedQueue::new();
@@ -238,14 +242,16 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
             plan: Plan::new(),
             planned: TimedQueue::new(),
             faults,
-            time_limit: options.until.map(|length| Time::ZERO + length).or(limits.until),
+            time_limit: options.time_limit.map(|length| Time::ZERO + length).or(limits.max_time),
             settle_time: settle_time(spec),
             patience: options.patience,
-            interrupted: options.interrupted,
-            watch,
+            is_interrupted: options.is_interrupted,
+            on_event,
         }
     }
 
+    /// Runs until the clients are done, no longer progress, reach the time limit or are
+    /// interrupted.
     pub(crate) fn run_workload(&mut self, group: &mut LiveGroup<F>) -> Result<Ending, LiveError> {
         self.clients.begin(&mut self.plan);
         self.queue_plans(group);
@@ -268,10 +274,10 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
             if done_at.is_some_and(|done_at| now.since(done_at) > self.settle_time) {
                 return Ok(Ending::Done);
             }
-            if (self.interrupted)() || self.time_limit.is_some_and(|limit| now > limit) {
+            if (self.is_interrupted)() || self.time_limit.is_some_and(|limit| now > limit) {
                 return Ok(Ending::Stopped);
             }
-            // A pending command or fault may be what the clients wait for.
+            // The clients may be waiting for the pending command or fault.
             if !self.planned.is_empty() || !self.faults.is_empty() || !group.is_settled() {
                 last_activity = now;
             }
@@ -292,7 +298,7 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
     fn handle_client_event(&mut self, node: NodeId, event: &ClientEvent<F::Event>, group: &LiveGroup<F>) {
         let now = group.now();
         if let ClientEvent::Emitted(emitted) = event {
-            (self.watch)(now, node, emitted);
+            (self.on_event)(now, node, emitted);
         }
         self.clients.on_event(now, node, event, &mut self.plan);
         self.queue_plans(group);
@@ -301,8 +307,8 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
     /// Queues what the clients planned. A command is meant for the node's incarnation at the time
     /// of planning.
     fn queue_plans(&mut self, group: &LiveGroup<F>) {
-        for Planned { at, node, what } in self.plan.drain() {
-            let action = match what {
+        for Planned { at, node, action: planned_action } in self.plan.drain() {
+            let action = match planned_action {
                 PlannedAction::CommandThisIncarnation(command) => {
                     ClientAction::Command { node, incarnation: Some(group.incarnation(node)), command }
                 }
@@ -321,7 +327,7 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
         match action {
             ClientAction::Command { node, incarnation, command } => {
                 if incarnation.is_none_or(|incarnation| incarnation == group.incarnation(node)) {
-                    group.command(node, &command)?;
+                    group.send_command(node, &command)?;
                 }
             }
             ClientAction::Alarm(node) => self.handle_client_event(node, &ClientEvent::Alarm, group),

@@ -5,17 +5,17 @@
 //! alike.
 
 use quorate_core::{Duration, NodeId};
-use quorate_journal::settings::{Cut, Fault, Length, SettingError, TimedFault, Unsynced};
+use quorate_journal::settings::{Cut, Fault, Length, SettingError, TimedFault, UnsyncedSaves};
 use std::fmt;
 use std::str::FromStr;
 
 /// The value of `--kill`, a process to kill and perhaps restart: `2@1s` or `2@1s..3s`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kill(pub TimedFault);
+pub struct KillFault(pub TimedFault);
 
 /// The value of `--stop`, a process to pause and perhaps resume: `3@2s` or `3@2s..4s`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stop(pub TimedFault);
+pub struct PauseFault(pub TimedFault);
 
 /// The value of `--cut`, a partition of the network, perhaps for some time: `1 | 2,3 @ 2s..4s`, or
 /// in one direction `1 > 2 @ 2s`.
@@ -33,8 +33,8 @@ pub enum ScheduleError {
     Backwards { text: String, example: &'static str },
     #[error(transparent)]
     Setting(#[from] SettingError),
-    #[error("two faults of node {node} overlap: '{one}' and '{other}'. Let one end before the other begins.")]
-    Overlap { node: NodeId, one: String, other: String },
+    #[error("two faults of node {node} overlap: '{earlier}' and '{later}'. Let one end before the other begins.")]
+    Overlap { node: NodeId, earlier: String, later: String },
     #[error(
         "'{0}' is not possible with real processes: they can be killed, paused and, with --namespaces, partitioned."
     )]
@@ -49,22 +49,22 @@ pub enum ScheduleError {
 struct TimeRange {
     at: Duration,
     /// `None` if the fault does not end.
-    lasts: Option<Duration>,
+    duration: Option<Duration>,
 }
 
-/// Splits `SUBJECT@TIME` or `SUBJECT@TIME..TIME`.
-fn split<'a>(text: &'a str, example: &'static str) -> Result<(&'a str, TimeRange), ScheduleError> {
+/// Splits `SUBJECT@TIME` or `SUBJECT@TIME..TIME`. Errors suggest the example.
+fn split_times<'a>(text: &'a str, example: &'static str) -> Result<(&'a str, TimeRange), ScheduleError> {
     let no_time = || ScheduleError::NoTime { text: text.into(), example };
     let (subject, times) = text.rsplit_once('@').ok_or_else(no_time)?;
-    let length = |text: &str| text.trim().parse::<Length>().map(|Length(length)| length);
+    let parse_length = |text: &str| text.trim().parse::<Length>().map(|Length(length)| length);
     let range = match times.split_once("..") {
-        None => TimeRange { at: length(times)?, lasts: None },
+        None => TimeRange { at: parse_length(times)?, duration: None },
         Some((from, to)) => {
-            let (from, to) = (length(from)?, length(to)?);
+            let (from, to) = (parse_length(from)?, parse_length(to)?);
             if to <= from {
                 return Err(ScheduleError::Backwards { text: text.into(), example });
             }
-            TimeRange { at: from, lasts: Some(Duration::from_nanos(to.nanos() - from.nanos())) }
+            TimeRange { at: from, duration: Some(Duration::from_nanos(to.nanos() - from.nanos())) }
         }
     };
     Ok((subject.trim(), range))
@@ -76,37 +76,37 @@ fn parse_node(text: &str, example: &'static str) -> Result<NodeId, ScheduleError
 }
 
 const KILL_EXAMPLE: &str = "2@1s, or 2@1s..3s to start it again";
-const STOP_EXAMPLE: &str = "3@2s..4s";
+const PAUSE_EXAMPLE: &str = "3@2s..4s";
 const CUT_EXAMPLE: &str = "'1 | 2,3 @ 2s..4s'";
 
-impl FromStr for Kill {
+impl FromStr for KillFault {
     type Err = ScheduleError;
     fn from_str(text: &str) -> Result<Self, ScheduleError> {
-        let (subject, TimeRange { at, lasts }) = split(text, KILL_EXAMPLE)?;
-        let fault = Fault::Crash { node: parse_node(subject, KILL_EXAMPLE)?, unsynced: Unsynced::Lost };
-        Ok(Self(TimedFault { at, fault, lasts }))
+        let (subject, TimeRange { at, duration }) = split_times(text, KILL_EXAMPLE)?;
+        let fault = Fault::Crash { node: parse_node(subject, KILL_EXAMPLE)?, unsynced: UnsyncedSaves::Lost };
+        Ok(Self(TimedFault { at, fault, duration }))
     }
 }
 
-impl FromStr for Stop {
+impl FromStr for PauseFault {
     type Err = ScheduleError;
     fn from_str(text: &str) -> Result<Self, ScheduleError> {
-        let (subject, TimeRange { at, lasts }) = split(text, STOP_EXAMPLE)?;
-        Ok(Self(TimedFault { at, fault: Fault::Pause { node: parse_node(subject, STOP_EXAMPLE)? }, lasts }))
+        let (subject, TimeRange { at, duration }) = split_times(text, PAUSE_EXAMPLE)?;
+        Ok(Self(TimedFault { at, fault: Fault::Pause { node: parse_node(subject, PAUSE_EXAMPLE)? }, duration }))
     }
 }
 
 impl FromStr for CutFault {
     type Err = ScheduleError;
     fn from_str(text: &str) -> Result<Self, ScheduleError> {
-        let (subject, TimeRange { at, lasts }) = split(text, CUT_EXAMPLE)?;
-        Ok(Self(TimedFault { at, fault: Fault::Cut(subject.parse()?), lasts }))
+        let (subject, TimeRange { at, duration }) = split_times(text, CUT_EXAMPLE)?;
+        Ok(Self(TimedFault { at, fault: Fault::Cut(subject.parse()?), duration }))
     }
 }
 
-/// The command-line option for a fault; `None` if it is not possible with real processes.
-pub fn option(timed: &TimedFault) -> Option<String> {
-    let times = TimesOf(timed);
+/// Formats a fault as a command-line option; `None` if it is not possible with real processes.
+pub fn format_option(timed: &TimedFault) -> Option<String> {
+    let times = Times(timed);
     match &timed.fault {
         Fault::Crash { node, .. } => Some(format!("--kill {node}@{times}")),
         Fault::Pause { node } => Some(format!("--stop {node}@{times}")),
@@ -115,17 +115,18 @@ pub fn option(timed: &TimedFault) -> Option<String> {
     }
 }
 
-struct TimesOf<'a>(&'a TimedFault);
+/// Formats the times of a fault, as `1s` or `1s..3s`.
+struct Times<'a>(&'a TimedFault);
 
-impl fmt::Display for TimesOf<'_> {
+impl fmt::Display for Times<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let TimedFault { at, lasts, .. } = self.0;
+        let TimedFault { at, duration, .. } = self.0;
         Length(*at).fmt(f)?;
-        lasts.map_or(Ok(()), |lasts| write!(f, "..{}", Length(*at + lasts)))
+        duration.map_or(Ok(()), |duration| write!(f, "..{}", Length(*at + duration)))
     }
 }
 
-/// What the group does at the start or end of a fault.
+/// The start or the end of a fault, as an action of the group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Kill(NodeId),
@@ -138,6 +139,7 @@ pub(crate) enum Action {
     Mend(Cut),
 }
 
+/// The networks on which the nodes of a run communicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Networks {
     /// All nodes use the loopback network, which cannot be partitioned.
@@ -146,9 +148,9 @@ pub(crate) enum Networks {
     Own,
 }
 
-/// The actions of all faults with their times, sorted by time. Actions of the same time keep the order of the
-/// faults.
-pub(crate) fn actions(
+/// The actions of all faults with their times, sorted by time; those of the same time keep the
+/// order of the faults. Fails if a fault is not possible or overlaps another one of the same node.
+pub(crate) fn schedule_actions(
     faults: &[TimedFault],
     nodes: usize,
     networks: Networks,
@@ -156,16 +158,16 @@ pub(crate) fn actions(
     let mut actions = Vec::new();
     for timed in faults {
         timed.validate(nodes)?;
-        let [begin, end] = begin_and_end(timed, networks)?;
+        let [begin, end] = begin_and_end_actions(timed, networks)?;
         actions.push((timed.at, begin));
-        actions.extend(timed.lasts.map(|lasts| (timed.at + lasts, end)));
+        actions.extend(timed.duration.map(|duration| (timed.at + duration, end)));
     }
     refuse_overlaps(faults)?;
     actions.sort_by_key(|(at, _)| *at);
     Ok(actions)
 }
 
-fn begin_and_end(timed: &TimedFault, networks: Networks) -> Result<[Action; 2], ScheduleError> {
+fn begin_and_end_actions(timed: &TimedFault, networks: Networks) -> Result<[Action; 2], ScheduleError> {
     match &timed.fault {
         Fault::Crash { node, .. } => Ok([Action::Kill(*node), Action::Start(*node)]),
         Fault::Pause { node } => Ok([Action::Pause(*node), Action::Resume(*node)]),
@@ -193,9 +195,9 @@ fn refuse_overlaps(faults: &[TimedFault]) -> Result<(), ScheduleError> {
     node_faults.sort_by_key(|(node, timed)| (*node, timed.at));
     for pair in node_faults.windows(2) {
         let [(node, earlier), (later_node, later)] = pair else { continue };
-        let is_over = earlier.lasts.is_some_and(|lasts| earlier.at + lasts < later.at);
+        let is_over = earlier.duration.is_some_and(|duration| earlier.at + duration < later.at);
         if node == later_node && !is_over {
-            return Err(ScheduleError::Overlap { node: *node, one: earlier.to_string(), other: later.to_string() });
+            return Err(ScheduleError::Overlap { node: *node, earlier: earlier.to_string(), later: later.to_string() });
         }
     }
     Ok(())
@@ -203,16 +205,16 @@ fn refuse_overlaps(faults: &[TimedFault]) -> Result<(), ScheduleError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Action, CutFault, Kill, Networks, ScheduleError, Stop, actions, option};
+    use super::{Action, CutFault, KillFault, Networks, PauseFault, ScheduleError, format_option, schedule_actions};
     use quorate_core::{Duration, NodeId};
     use quorate_journal::settings::TimedFault;
 
     fn kill(text: &str) -> TimedFault {
-        text.parse::<Kill>().unwrap().0
+        text.parse::<KillFault>().unwrap().0
     }
 
-    fn stop(text: &str) -> TimedFault {
-        text.parse::<Stop>().unwrap().0
+    fn pause(text: &str) -> TimedFault {
+        text.parse::<PauseFault>().unwrap().0
     }
 
     fn cut(text: &str) -> TimedFault {
@@ -222,19 +224,19 @@ mod tests {
     #[test]
     fn options_round_trip() {
         for text in ["2@1s", "2@1s..3s", "12@250ms..0.4s"] {
-            let written = option(&kill(text)).unwrap();
+            let written = format_option(&kill(text)).unwrap();
             assert_eq!(kill(written.strip_prefix("--kill ").unwrap()), kill(text), "{text}");
         }
-        assert_eq!(option(&stop("3@2s..4s")).unwrap(), "--stop 3@2s..4s");
-        assert_eq!(option(&cut("1|2,3@2s..4s")).unwrap(), "--cut \"1 | 2,3 @ 2s..4s\"");
-        assert_eq!(option(&cut("1 > rest @ 2s")).unwrap(), "--cut \"1 > rest @ 2s\"");
+        assert_eq!(format_option(&pause("3@2s..4s")).unwrap(), "--stop 3@2s..4s");
+        assert_eq!(format_option(&cut("1|2,3@2s..4s")).unwrap(), "--cut \"1 | 2,3 @ 2s..4s\"");
+        assert_eq!(format_option(&cut("1 > rest @ 2s")).unwrap(), "--cut \"1 > rest @ 2s\"");
     }
 
     #[test]
     fn invalid_texts_are_reported_in_a_sentence() {
-        let mistakes = ["2", "x@1s", "0@1s", "2@", "2@1s..", "2@3s..1s", "2@1s..1s", "2@soon", "@1s", ""];
-        for text in mistakes {
-            let error = text.parse::<Kill>().unwrap_err().to_string();
+        let invalid = ["2", "x@1s", "0@1s", "2@", "2@1s..", "2@3s..1s", "2@1s..1s", "2@soon", "@1s", ""];
+        for text in invalid {
+            let error = text.parse::<KillFault>().unwrap_err().to_string();
             assert!(error.ends_with('.') && error.len() > 20, "{text}: {error}");
         }
         assert!("1 @ 2s".parse::<CutFault>().is_err());
@@ -243,8 +245,8 @@ mod tests {
 
     #[test]
     fn actions_are_sorted_by_time() {
-        let faults = [kill("2@1s..3s"), stop("3@2s..4s"), kill("1@1.5s")];
-        let actions = actions(&faults, 3, Networks::Shared).unwrap();
+        let faults = [kill("2@1s..3s"), pause("3@2s..4s"), kill("1@1.5s")];
+        let actions = schedule_actions(&faults, 3, Networks::Shared).unwrap();
         let [one, two, three] = [0, 1, 2].map(NodeId::from_index);
         let expected = [
             (1_000, Action::Kill(two)),
@@ -258,22 +260,29 @@ mod tests {
 
     #[test]
     fn overlapping_faults_of_a_node_are_refused() {
-        let clashes =
-            [[kill("2@1s"), kill("2@5s")], [stop("2@1s..3s"), kill("2@2s..4s")], [kill("2@2s..4s"), stop("2@1s..2s")]];
-        for faults in clashes {
-            assert!(matches!(actions(&faults, 3, Networks::Shared), Err(ScheduleError::Overlap { .. })), "{faults:?}");
+        let overlaps = [
+            [kill("2@1s"), kill("2@5s")],
+            [pause("2@1s..3s"), kill("2@2s..4s")],
+            [kill("2@2s..4s"), pause("2@1s..2s")],
+        ];
+        for faults in overlaps {
+            assert!(
+                matches!(schedule_actions(&faults, 3, Networks::Shared), Err(ScheduleError::Overlap { .. })),
+                "{faults:?}"
+            );
         }
-        let fine = [kill("2@1s..2s"), stop("2@2.001s..3s"), kill("1@1s")];
-        assert_eq!(actions(&fine, 3, Networks::Shared).unwrap().len(), 5);
+        let disjoint = [kill("2@1s..2s"), pause("2@2.001s..3s"), kill("1@1s")];
+        assert_eq!(schedule_actions(&disjoint, 3, Networks::Shared).unwrap().len(), 5);
     }
 
     #[test]
     fn impossible_faults_are_refused() {
-        let refused = |fault: &str, nodes| actions(&[fault.parse().unwrap()], nodes, Networks::Own).unwrap_err();
-        assert!(matches!(refused("skew 2 by 3ms", 3), ScheduleError::NotPossible(_)));
-        assert!(matches!(refused("crash 4 at 1s", 3), ScheduleError::Setting(_)));
+        let refusal =
+            |fault: &str, nodes| schedule_actions(&[fault.parse().unwrap()], nodes, Networks::Own).unwrap_err();
+        assert!(matches!(refusal("skew 2 by 3ms", 3), ScheduleError::NotPossible(_)));
+        assert!(matches!(refusal("crash 4 at 1s", 3), ScheduleError::Setting(_)));
         let cut = [cut("1 | 2 @ 1s")];
-        assert!(matches!(actions(&cut, 3, Networks::Shared), Err(ScheduleError::NoNetworks(_))));
-        assert_eq!(actions(&cut, 3, Networks::Own).unwrap().len(), 1);
+        assert!(matches!(schedule_actions(&cut, 3, Networks::Shared), Err(ScheduleError::NoNetworks(_))));
+        assert_eq!(schedule_actions(&cut, 3, Networks::Own).unwrap().len(), 1);
     }
 }

@@ -1,11 +1,11 @@
 //! Complete runs with the fake node processes of `tests/fake_node.sh`, which grant every entry at
 //! once and misbehave as the seed says.
 
+use crate::fault_journal::FaultJournal;
 use crate::group::LiveGroup;
-use crate::launch::{Environment, Launch};
+use crate::launch::{Environment, Launcher};
 use crate::run::{Driver, run};
-use crate::schedule::{Kill, Networks, Stop, actions};
-use crate::world::WorldJournal;
+use crate::schedule::{KillFault, Networks, PauseFault, schedule_actions};
 use crate::{LiveError, Options, spec};
 use quorate_core::Duration;
 use quorate_drive::Clock;
@@ -51,17 +51,17 @@ fn run_workload(spec: &Spec<Mutex>, options: &Options<'_>) -> Result<Outcome, Li
     let environment = Environment {
         program: &options.program,
         folder: folder.path(),
-        group: "fake".into(),
+        group_name: "fake".into(),
         certificates: None,
-        networks: None,
+        namespaces: None,
     };
-    let mut group = LiveGroup::<Mutex>::new(spec.nodes, Launch::new(spec, environment, clock.origin())?, clock);
-    group.start_all(options.interrupted)?;
-    group.begin_workload(|start, name| WorldJournal::begin(spec, (folder.path(), name), clock, start))?;
+    let mut group = LiveGroup::<Mutex>::new(spec.nodes, Launcher::new(spec, environment, clock.origin_nanos())?, clock);
+    group.start_all(options.is_interrupted)?;
+    group.begin_workload(|start, name| FaultJournal::begin(spec, (folder.path(), name), clock, start))?;
     let mut events = 0;
-    let mut watch = |_, _, _: &_| events += 1;
-    let actions = actions(&spec.faults, spec.nodes, Networks::Shared)?;
-    let ending = Driver::new(spec, options, actions, &mut watch).run_workload(&mut group)?;
+    let mut count_event = |_, _, _: &_| events += 1;
+    let actions = schedule_actions(&spec.faults, spec.nodes, Networks::Shared)?;
+    let ending = Driver::new(spec, options, actions, &mut count_event).run_workload(&mut group)?;
     let journals = group.stop_all(ending)?;
     Ok(Outcome { ending, events, group, folder, journals })
 }
@@ -71,7 +71,7 @@ impl Outcome {
         std::fs::read_to_string(self.folder.path().join(name)).unwrap()
     }
 
-    /// The JSON of each event of the parent's journal, without its closing braces.
+    /// The JSON of each event of the journal of faults, without its closing braces.
     fn world_events(&self) -> Vec<String> {
         let event = |line: &str| Some(line.split_once("\"world\":")?.1.trim_end_matches('}').to_owned());
         self.file("world.journal").lines().skip(1).filter_map(event).collect()
@@ -79,16 +79,17 @@ impl Outcome {
 }
 
 fn kill(text: &str) -> TimedFault {
-    text.parse::<Kill>().unwrap().0
+    text.parse::<KillFault>().unwrap().0
 }
 
-fn stop(text: &str) -> TimedFault {
-    text.parse::<Stop>().unwrap().0
+fn pause(text: &str) -> TimedFault {
+    text.parse::<PauseFault>().unwrap().0
 }
 
 #[test]
 fn clients_get_entry_and_all_processes_are_stopped_in_the_end() {
     let outcome = run_workload(&experiment(GRANT, 10, Vec::new()), &options()).unwrap();
+    // Each of the 10 entries has two events: entered and left.
     assert_eq!((outcome.ending, outcome.events), (Ending::Done, 20));
     assert_eq!(outcome.file("peers-1"), "1=127.0.1.1:7001,2=127.0.1.2:7002\n");
     assert_eq!(outcome.file("peers-1"), outcome.file("peers-2"));
@@ -100,7 +101,8 @@ fn clients_get_entry_and_all_processes_are_stopped_in_the_end() {
     assert_eq!(outcome.group.counts.processes, 2);
 }
 
-/// A client plans its release when it enters, but the incarnation that should get it crashes first.
+/// A client plans its release when it enters, but the incarnation that it entered with crashes
+/// first.
 #[test]
 fn a_command_does_not_reach_a_later_incarnation() {
     let mut spec = experiment(GRANT, 6, vec![kill("2@50ms..100ms")]);
@@ -108,10 +110,12 @@ fn a_command_does_not_reach_a_later_incarnation() {
     let outcome = run_workload(&spec, &options()).unwrap();
     assert_eq!(outcome.ending, Ending::Done);
     let received = outcome.file("received-2");
+    // The fake node puts the number of its incarnation, from 0, before each line that it receives.
     let by_second_incarnation: Vec<_> = received.lines().filter_map(|line| line.strip_prefix("1 ")).collect();
     assert_eq!(by_second_incarnation.first(), Some(&"\"acquire\""), "{received}");
     assert_eq!(outcome.world_events(), [r#"{"crashed":{"node":2,"lost_writes":0"#]);
     assert_eq!((outcome.group.counts.kills, outcome.group.counts.processes), (1, 3));
+    // Node 1, the two incarnations of node 2, and the journal of faults.
     assert_eq!(outcome.journals.len(), 4);
 }
 
@@ -127,7 +131,7 @@ fn an_incarnation_without_a_journal_is_left_out() {
 
 #[test]
 fn a_process_that_is_still_paused_at_the_end_is_resumed_and_stopped() {
-    let mut spec = experiment(GRANT, 4, vec![stop("1@30ms..60ms"), stop("2@40ms")]);
+    let mut spec = experiment(GRANT, 4, vec![pause("1@30ms..60ms"), pause("2@40ms")]);
     spec.settings.hold = Some(Latency::Fixed(Duration::from_millis(100)));
     let outcome = run_workload(&spec, &options()).unwrap();
     assert_eq!(outcome.ending, Ending::Stuck);
@@ -143,34 +147,36 @@ fn a_run_without_answers_is_stuck_and_one_with_pending_commands_is_not() {
         run_workload(&experiment(NODE_2_NEVER_GRANTS, 4, Vec::new()), &options()).unwrap().ending,
         Ending::Stuck
     );
-    let mut slow = experiment(GRANT, 4, Vec::new());
-    slow.settings.hold = Some(Latency::Fixed(Duration::from_millis(400)));
-    assert_eq!(run_workload(&slow, &options()).unwrap().ending, Ending::Done);
+    let mut with_long_holds = experiment(GRANT, 4, Vec::new());
+    with_long_holds.settings.hold = Some(Latency::Fixed(Duration::from_millis(400)));
+    assert_eq!(run_workload(&with_long_holds, &options()).unwrap().ending, Ending::Done);
 }
 
 #[test]
 fn an_address_that_is_still_in_use_is_retried() {
+    // The fake node fails to listen twice.
     let mut spec = experiment(ADDRESS_IN_USE_AFTER_RESTART, 6, vec![kill("1@20ms..40ms")]);
     spec.settings.hold = Some(Latency::Fixed(Duration::from_millis(100)));
     let outcome = run_workload(&spec, &options()).unwrap();
-    assert_eq!((outcome.ending, outcome.file("tries-1-1").lines().count()), (Ending::Done, 3));
+    assert_eq!((outcome.ending, outcome.file("attempts-1-1").lines().count()), (Ending::Done, 3));
     assert!(outcome.file("received-1").contains("1 \"acquire\""));
 }
 
 #[test]
 fn a_time_limit_and_an_interrupt_stop_a_run() {
-    let until = Options { until: Some(Duration::from_millis(100)), ..options() };
-    let outcome = run_workload(&experiment(NODE_2_NEVER_GRANTS, 4, Vec::new()), &until).unwrap();
+    let with_time_limit = Options { time_limit: Some(Duration::from_millis(100)), ..options() };
+    let outcome = run_workload(&experiment(NODE_2_NEVER_GRANTS, 4, Vec::new()), &with_time_limit).unwrap();
     assert_eq!(outcome.ending, Ending::Stopped);
     let checks = Cell::new(0);
     let interrupted = || {
         checks.set(checks.get() + 1);
+        // Enough checks for both processes to start and for the clients to request entry.
         checks.get() > 40
     };
-    let interrupted = Options { interrupted: &interrupted, ..options() };
+    let interrupted = Options { is_interrupted: &interrupted, ..options() };
     let outcome = run_workload(&experiment(GRANT, 1_000_000, Vec::new()), &interrupted).unwrap();
     assert_eq!(outcome.ending, Ending::Stopped);
-    assert!(outcome.file("received-1").ends_with("0 stop\n"), "it was not stopped in order");
+    assert!(outcome.file("received-1").ends_with("0 stop\n"), "the process ended without the command to stop");
 }
 
 /// The interrupt comes when no process, one process or all processes have started.
@@ -183,16 +189,16 @@ fn an_early_interrupt_is_reported_as_such() {
             checks.get() > checks_before_interrupt
         };
         let folder = tempfile::tempdir().unwrap();
-        let keep = Some(folder.path().join("kept"));
+        let kept_folder = Some(folder.path().join("kept"));
         // The interrupt takes precedence over the error of the process that cannot start.
-        let options = Options { interrupted: &interrupted, keep: keep.clone(), ..options() };
+        let options = Options { is_interrupted: &interrupted, kept_folder: kept_folder.clone(), ..options() };
         let ended = run(&experiment(NODE_2_CANNOT_START, 4, Vec::new()), &options, &mut |_, _, _| {});
         assert!(
             matches!(ended, Err(LiveError::Interrupted)),
             "after {checks_before_interrupt} checks: {:?}",
             ended.err()
         );
-        let started = |node| keep.as_ref().unwrap().join(format!("node-{node}-life-0.log")).exists();
+        let started = |node| kept_folder.as_ref().unwrap().join(format!("node-{node}-life-0.log")).exists();
         assert_eq!(
             (started(1), started(2)),
             (checks_before_interrupt > 0, checks_before_interrupt > 1),
@@ -205,14 +211,14 @@ fn an_early_interrupt_is_reported_as_such() {
 #[test]
 fn journals_that_cannot_be_gathered_are_kept() {
     let outer = tempfile::tempdir().unwrap();
-    for keep in [None, Some(outer.path().join("kept"))] {
+    for kept_folder in [None, Some(outer.path().join("kept"))] {
         let journal = outer.path().join("run.journal");
-        let options = Options { keep: keep.clone(), journal: Some(journal.clone()), ..options() };
+        let options = Options { kept_folder: kept_folder.clone(), journal_path: Some(journal.clone()), ..options() };
         let ended = run(&experiment(GRANT, 4, Vec::new()), &options, &mut |_, _, _| {});
         let Err(error @ LiveError::JudgingFailed { .. }) = ended else { panic!("{:?}", ended.err()) };
         let text = error.to_string();
         let LiveError::JudgingFailed { folder, .. } = error else { unreachable!() };
-        assert!(text.starts_with("Cannot gather the journals of the processes: "), "{text}");
+        assert!(text.starts_with("cannot gather the journals of the processes: "), "{text}");
         assert!(text.ends_with(&format!("are kept in {}.", folder.display())), "{text}");
         for (name, is_there) in [("node-1-life-0.journal", true), ("world.journal", true), ("run.journal", false)] {
             assert_eq!(folder.join(name).exists(), is_there, "{name}");
@@ -240,5 +246,5 @@ fn a_failing_process_ends_the_run_with_the_end_of_its_log() {
 fn a_missing_program_is_reported() {
     let missing = Options::new("/nowhere/quorate");
     let text = run_workload(&experiment(GRANT, 1, Vec::new()), &missing).err().unwrap().to_string();
-    assert!(text.starts_with("Cannot start the process of node 1: "), "{text}");
+    assert!(text.starts_with("cannot start the process of node 1: "), "{text}");
 }

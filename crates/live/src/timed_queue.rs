@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 /// Items ordered by time; items of the same time in the order of their insertion.
 pub(crate) struct TimedQueue<T> {
     items: BTreeMap<(Time, u64), T>,
+    /// Number of insertions so far; orders items of the same time.
     insertions: u64,
 }
 

@@ -7,14 +7,15 @@ for word in "$@"; do
         --seed=*) seed=${word#--seed=} ;;
         --life=*) life=${word#--life=} ;;
         --listen=*) listen=${word#--listen=} ;;
+        # The value of --trace: the path of the journal.
         */node-*) trace=$word folder=${word%/*} ;;
     esac
 done
-tries="$folder/tries-$id-$life"
-echo try >>"$tries"
-# The first two tries after a restart fail, as if the address were still in use.
-if [ "$seed" = 5 ] && [ "$life" = 1 ] && [ "$(wc -l <"$tries")" -lt 3 ]; then exit 2; fi
-# Node 2 cannot start.
+attempts="$folder/attempts-$id-$life"
+echo attempt >>"$attempts"
+# With seed 5, the first two attempts after a restart fail, as if the address were still in use.
+if [ "$seed" = 5 ] && [ "$life" = 1 ] && [ "$(wc -l <"$attempts")" -lt 3 ]; then exit 2; fi
+# With seed 6, node 2 cannot start.
 if [ "$seed" = 6 ] && [ "$id" = 2 ]; then
     echo "no disk today" >&2
     exit 1
@@ -23,7 +24,7 @@ case $listen in *:0) listen="${listen%:0}:700$id" ;; esac
 echo "{\"listening\":\"$listen\"}"
 read -r peers || exit 0
 echo "$peers" >>"$folder/peers-$id"
-# It begins its journal, or leaves it empty as if it were killed before its first write.
+# Begin the journal. With seed 8, leave it empty, as if the node were killed before its first write.
 if [ "$seed" = 8 ]; then : >"$trace"; else echo "the header" >"$trace"; fi
 echo "{\"started\":{\"incarnation\":$life}}"
 while read -r line; do
@@ -31,11 +32,15 @@ while read -r line; do
     case $line in
         stop) break ;;
         '"acquire"')
-            # The seed and the node: 22 is node 2 with seed 2.
+            # A seed and a node: 22 is node 2 with seed 2.
             case $seed$id in
+                # It dies.
                 22) echo "out of paper" >&2; exit 7 ;;
+                # It writes garbage.
                 32) echo 'hello?' ;;
+                # It never grants.
                 42) continue ;;
+                # It refuses commands.
                 72) echo '{"refused":"not today"}' ;;
             esac
             echo '{"event":{"entered":{"fence":{"epoch":0,"counter":1}}},"time":1}'

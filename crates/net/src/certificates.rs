@@ -9,8 +9,8 @@ mod folder;
 mod tests;
 mod validity;
 
-pub use authority::{Authority, Signed, SigningError};
-pub use folder::{AuthorityFrom, Folder, FolderError, MAX_CERTIFICATES, MadeCertificates};
+pub use authority::{Authority, SignedCertificate, SigningError};
+pub use folder::{AuthorityOrigin, Folder, FolderError, MAX_CERTIFICATES, MadeCertificates};
 pub(crate) use folder::{escape_path, read_short};
 pub use validity::{Date, Days, InvalidDays, Validity};
 

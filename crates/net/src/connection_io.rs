@@ -17,11 +17,11 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 /// Size of a read buffer, and so the maximum number of bytes of one read.
 const READ_BYTES: usize = 128 << 10;
-/// Allocate a new buffer if less space than this is left. Most reads fit into the rest of the last
-/// buffer.
+/// Minimum free space of a read buffer; with less, the reader allocates a new one. Most reads fit
+/// into this space.
 const MIN_FREE_BYTES: usize = 16 << 10;
 
-/// Why a connection ended. Unacknowledged messages go over the next one.
+/// Why a connection ended. Unacknowledged messages are sent again on the next connection.
 #[derive(Debug, Error)]
 pub(crate) enum CloseReason {
     #[error("the peer closed it")]
@@ -53,7 +53,8 @@ pub(crate) struct FrameReader {
 }
 
 impl FrameReader {
-    /// Reads until the connection ends. Stops reading while the inbox is full.
+    /// Reads until the connection ends. `received` contains bytes that arrived with the handshake.
+    /// Stops reading while the inbox is full.
     pub(crate) async fn read(&self, mut stream: ReadHalf<Stream>, mut received: BytesMut) -> CloseReason {
         loop {
             loop {
@@ -96,14 +97,14 @@ impl FrameReader {
 
 /// Writes the link's frames until the connection ends, sends keepalives, and ends the connection if
 /// the peer sends nothing for too long.
-pub(crate) async fn write(link: &LinkHandle, mut stream: WriteHalf<Stream>, limits: &Limits) -> CloseReason {
+pub(crate) async fn write_frames(link: &LinkHandle, mut stream: WriteHalf<Stream>, limits: &Limits) -> CloseReason {
     let mut last_written = Instant::now();
     link.restart_idle_timer();
     // Resetting the alarm costs more than writing a small frame, so it is reset rarely and checked
     // when it fires.
     let mut alarm = pin!(sleep_until(last_written + limits.keepalive_interval));
     loop {
-        let owes_acknowledgement = match link.next_write() {
+        let should_acknowledge = match link.next_write() {
             WriteTask::Frame(frame) => {
                 if let Err(reason) = write_frame(&mut stream, &frame, limits).await {
                     return reason;
@@ -119,7 +120,7 @@ pub(crate) async fn write(link: &LinkHandle, mut stream: WriteHalf<Stream>, limi
             WriteTask::AcknowledgeSoon => true,
             WriteTask::Idle => false,
         };
-        if owes_acknowledgement {
+        if should_acknowledge {
             let acknowledge_at = Instant::now() + limits.ack_delay;
             if acknowledge_at < alarm.deadline() {
                 alarm.as_mut().reset(acknowledge_at);
@@ -133,7 +134,7 @@ pub(crate) async fn write(link: &LinkHandle, mut stream: WriteHalf<Stream>, limi
         if link.idle_time() >= limits.idle_timeout {
             return CloseReason::PeerIdle(limits.idle_timeout);
         }
-        if owes_acknowledgement || last_written.elapsed() >= limits.keepalive_interval {
+        if should_acknowledge || last_written.elapsed() >= limits.keepalive_interval {
             if let Err(reason) = write_frame(&mut stream, &link.keepalive(), limits).await {
                 return reason;
             }

@@ -23,7 +23,7 @@ pub struct GroupNumber(pub u64);
 )]
 pub struct InvalidGroupName(String);
 
-/// Maximum length of a DNS label.
+/// Maximum length of a DNS label in bytes.
 const MAX_LENGTH: usize = 63;
 
 impl GroupName {
@@ -54,9 +54,9 @@ impl GroupName {
 impl FromStr for GroupName {
     type Err = InvalidGroupName;
     fn from_str(text: &str) -> Result<Self, InvalidGroupName> {
-        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        let fits = (1..=MAX_LENGTH).contains(&text.len()) && text.bytes().all(is_plain);
-        if fits && !text.starts_with('-') && !text.ends_with('-') {
+        let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let is_label = (1..=MAX_LENGTH).contains(&text.len()) && text.bytes().all(is_allowed);
+        if is_label && !text.starts_with('-') && !text.ends_with('-') {
             Ok(Self(text.to_owned()))
         } else {
             Err(InvalidGroupName(text.to_owned()))

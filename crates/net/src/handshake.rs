@@ -16,14 +16,16 @@ use tokio_rustls::TlsStream;
 /// An accepted connection whose peer has sent a valid Hello and waits for the reply.
 pub(crate) struct PendingConnection {
     pub(crate) stream: Stream,
+    /// Bytes that arrived after the Hello.
     pub(crate) received: BytesMut,
     pub(crate) header: Header,
     pub(crate) hello: Hello,
 }
 
 /// A connection that this node dialled and the peer has answered with a Welcome.
-pub(crate) struct DialedConnection {
+pub(crate) struct DialledConnection {
     pub(crate) stream: Stream,
+    /// Bytes that arrived after the Welcome.
     pub(crate) received: BytesMut,
     pub(crate) header: Header,
     pub(crate) welcome: Welcome,
@@ -52,7 +54,7 @@ pub(crate) enum HandshakeError {
 }
 
 impl HandshakeError {
-    /// Whether the peer's kernel reported that no process listens at the address.
+    /// Whether the kernel of the peer's machine reported that no process listens at the address.
     pub(crate) fn is_connection_refused(&self) -> bool {
         matches!(self, Self::Unreachable(error) if error.kind() == io::ErrorKind::ConnectionRefused)
     }
@@ -67,7 +69,7 @@ pub(crate) async fn connect(context: &Context, peer: NodeId, address: &str) -> R
         Security::Tls(identity) => {
             let name = identity.server_name(peer)?;
             let stream = identity.connector().connect(name, stream).await;
-            let stream = stream.map_err(|error| HandshakeError::Tls(tls::reason(&error)))?;
+            let stream = stream.map_err(|error| HandshakeError::Tls(tls::explain_tls_error(&error)))?;
             // rustls would also accept a wildcard certificate for the peer's name.
             identity.verify_peer(stream.get_ref().1.peer_certificates(), peer)?;
             Ok(Stream::Tls(Box::new(TlsStream::Client(stream))))
@@ -75,24 +77,24 @@ pub(crate) async fn connect(context: &Context, peer: NodeId, address: &str) -> R
     }
 }
 
-/// Sends a Hello on a connection that we dialled, and waits for the reply.
+/// Sends a Hello on a connection that this node dialled, and waits for the reply.
 pub(crate) async fn send_hello(
     mut stream: Stream,
     header: Header,
     hello: Hello,
-) -> Result<DialedConnection, HandshakeError> {
+) -> Result<DialledConnection, HandshakeError> {
     write_frame(&mut stream, &encode(&header, &Body::Hello(hello))).await.map_err(HandshakeError::Broken)?;
     let mut received = BytesMut::new();
     let Frame { header, body } = read_first_frame(&mut stream, &mut received).await?;
     match body {
-        Body::Welcome(welcome) => Ok(DialedConnection { stream, received, header, welcome }),
+        Body::Welcome(welcome) => Ok(DialledConnection { stream, received, header, welcome }),
         Body::Refuse(refusal) => Err(HandshakeError::Refused(refusal)),
         Body::Hello(_) | Body::Batch(_) | Body::Ack | Body::Ping | Body::Bye(_) => Err(HandshakeError::UnexpectedFrame),
     }
 }
 
-/// Receives the Hello on a connection that we accepted. Refuses a peer whose Hello does not fit
-/// this node.
+/// Receives the Hello on a connection that this node accepted. Refuses a peer that does not belong
+/// to the group or is configured differently.
 pub(crate) async fn receive_hello(context: &Context, stream: TcpStream) -> Result<PendingConnection, HandshakeError> {
     stream.set_nodelay(true).map_err(HandshakeError::Broken)?;
     let mut stream = match &context.security {
@@ -102,7 +104,7 @@ pub(crate) async fn receive_hello(context: &Context, stream: TcpStream) -> Resul
             let stream = stream.map_err(|error| match error.kind() {
                 // The peer closed before it sent anything, as happens when its dial crosses ours.
                 io::ErrorKind::UnexpectedEof => HandshakeError::ClosedSilently,
-                _ => HandshakeError::Tls(tls::reason(&error)),
+                _ => HandshakeError::Tls(tls::explain_tls_error(&error)),
             })?;
             Stream::Tls(Box::new(TlsStream::Server(stream)))
         }
@@ -162,7 +164,7 @@ async fn read_first_frame(stream: &mut Stream, received: &mut BytesMut) -> Resul
     }
 }
 
-/// The log line about an incoming connection that this node refused or closed.
+/// Describes an incoming connection that this node refused or closed, for the log.
 pub(crate) fn describe_rejection(from: SocketAddr, error: &HandshakeError) -> String {
     match error {
         HandshakeError::Refused(refusal) => {

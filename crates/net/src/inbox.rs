@@ -7,11 +7,14 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 /// An input that comes from the node's own process, not from a peer.
-pub(crate) enum InboundControl {
+pub(crate) enum ControlInput {
     Stop,
     View(View),
-    /// The failure detector suspects the peer (`true`), or trusts it again (`false`).
-    Suspect(NodeId, bool),
+    /// A failure detector suspects the peer, or trusts it again.
+    Suspicion {
+        peer: NodeId,
+        is_suspected: bool,
+    },
 }
 
 /// A batch of messages from one incarnation of a peer.
@@ -33,10 +36,10 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// Creates an inbox for at most this many batches and bytes, and its receiving side.
-    pub(crate) fn new(batches: usize, bytes: usize) -> (Self, mpsc::Receiver<InboundBatch>) {
-        let (batches, receiver) = mpsc::channel(batches.max(1));
-        let capacity_bytes = u32::try_from(bytes).unwrap_or(u32::MAX).max(1);
+    /// Creates an inbox and its receiving side.
+    pub(crate) fn new(max_batches: usize, max_bytes: usize) -> (Self, mpsc::Receiver<InboundBatch>) {
+        let (batches, receiver) = mpsc::channel(max_batches.max(1));
+        let capacity_bytes = u32::try_from(max_bytes).unwrap_or(u32::MAX).max(1);
         let free_bytes = Arc::new(Semaphore::new(capacity_bytes as usize));
         (Self { batches, free_bytes, capacity_bytes }, receiver)
     }
@@ -50,7 +53,7 @@ impl Inbox {
         incarnation: Incarnation,
         body: Bytes,
     ) -> bool {
-        // A batch larger than the inbox reserves the whole inbox.
+        // A batch larger than the inbox waits until the inbox is empty.
         let bytes = u32::try_from(body.len()).unwrap_or(u32::MAX).min(self.capacity_bytes);
         let Some(reserved) = self.reserve_bytes(link, bytes).await else { return false };
         let permit = match self.batches.try_reserve() {

@@ -39,7 +39,7 @@ pub use group::GroupName;
 pub use link_handle::LinkStats;
 pub use quorate_core::packed::Postcard;
 pub use runtime::{CommandRejected, DiskReports, Ending, Handle, Runtime, disk_reports};
-pub use settings::{Limits, Overflow, Settings};
+pub use settings::{Limits, OverflowPolicy, Settings};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -13,12 +13,13 @@ use tokio::sync::Notify;
 /// A [`Link`] behind a lock, with notifications between the node and its connection.
 pub(crate) struct LinkHandle {
     state: Mutex<State>,
-    /// Notified when there is something to write.
-    wake: Notify,
-    /// Notified when the node ends.
-    closed: Notify,
-    /// Notified when a crowded link has room again.
+    /// Notified when the connection may have something to write.
+    work_available: Notify,
+    /// Notified when [`close`](Self::close) is called.
+    closing_began: Notify,
+    /// Notified when a crowded link has room again. All links of a node share it.
     drained: Arc<Notify>,
+    /// The epoch of the group's view, which frames carry.
     epoch: Arc<AtomicU64>,
 }
 
@@ -29,8 +30,8 @@ struct State {
     /// When the last bytes arrived from the peer; `None` while this node does not read from it.
     last_read: Option<Instant>,
     /// Whether clients wait for the link to become less crowded.
-    was_crowded: bool,
-    /// Whether the log already reports that messages are dropped.
+    are_clients_waiting: bool,
+    /// Whether the log reports that messages were dropped since the link last had room.
     has_reported_loss: bool,
 }
 
@@ -38,20 +39,24 @@ struct State {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkStats {
     pub is_connected: bool,
+    /// Number of connections since the node started.
     pub connections: u64,
     pub held_bytes: usize,
+    /// Number of messages dropped because the link was full.
     pub dropped_at_overflow: u64,
     /// Number of messages dropped because the peer restarted as another incarnation.
     pub dropped_at_restart: u64,
     /// Number of duplicate messages that were discarded.
-    pub repeated: u64,
+    pub duplicates: u64,
 }
 
-/// The next thing for the writer of a connection to do.
+/// The next task of the writer of a connection.
 pub(crate) enum WriteTask {
+    /// Send this frame.
     Frame(Bytes),
     /// Nothing to send yet, but an acknowledgement must follow soon.
     AcknowledgeSoon,
+    /// Wait until there is work.
     Idle,
     /// Send this last frame and close the connection.
     Close(Bytes),
@@ -70,10 +75,10 @@ impl LinkHandle {
             stats: LinkStats::default(),
             is_closing: false,
             last_read: None,
-            was_crowded: false,
+            are_clients_waiting: false,
             has_reported_loss: false,
         };
-        Self { state: Mutex::new(state), wake: Notify::new(), closed: Notify::new(), drained, epoch }
+        Self { state: Mutex::new(state), work_available: Notify::new(), closing_began: Notify::new(), drained, epoch }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -88,30 +93,32 @@ impl LinkHandle {
 
     // Called by the node.
 
-    /// Pushes messages to the link. `bytes` holds them one after another, and `ends` the number and
-    /// end offset of each. Returns how many the link did not accept.
-    pub(crate) fn push_all(&self, bytes: &[u8], ends: &[(u64, usize)]) -> usize {
+    /// Pushes messages to the link. `bytes` holds them one after another, and `message_ends` the
+    /// number and the end offset of each. Returns the number of messages that the link did not
+    /// accept.
+    pub(crate) fn push_all(&self, bytes: &[u8], message_ends: &[(u64, usize)]) -> usize {
         let mut state = self.state();
         let mut start = 0;
-        let mut refused = 0;
-        for (number, end) in ends {
+        let mut refused_count = 0;
+        for (number, end) in message_ends {
             let message = bytes.get(start..*end).unwrap_or_default();
-            refused += usize::from(state.link.push(*number, message).is_err());
+            refused_count += usize::from(state.link.push(*number, message).is_err());
             start = *end;
         }
         drop(state);
-        self.wake.notify_one();
-        refused
+        self.work_available.notify_one();
+        refused_count
     }
 
-    /// Whether clients should wait. If so, `drained` is notified when they may continue.
+    /// Whether clients should wait. If so, notifies `drained` once they may continue.
     pub(crate) fn is_crowded(&self) -> bool {
         let mut state = self.state();
-        state.was_crowded = state.link.is_crowded();
-        state.was_crowded
+        state.are_clients_waiting = state.link.is_crowded();
+        state.are_clients_waiting
     }
 
-    /// Counts dropped messages, and logs the first loss since the link last had room.
+    /// Counts dropped messages, and logs `sentence` for the first loss since the link last had
+    /// room.
     pub(crate) fn report_loss(&self, messages: usize, sentence: &str) {
         let mut state = self.state();
         state.stats.dropped_at_overflow += messages as u64;
@@ -123,26 +130,26 @@ impl LinkHandle {
     /// Records that the node consumed a batch of `bytes`, so that the link acknowledges it.
     pub(crate) fn record_consumed(&self, incarnation: Incarnation, duplicate_filter: &DuplicateFilter, bytes: usize) {
         let mut state = self.state();
-        let was_owed = state.link.has_unacknowledged();
+        let was_pending = state.link.has_unacknowledged();
         state.link.record_consumed(incarnation, duplicate_filter.last_number(), bytes);
-        state.stats.repeated = duplicate_filter.duplicates();
-        let should_wake = !was_owed || state.link.owes_acknowledgement();
+        state.stats.duplicates = duplicate_filter.duplicates();
+        let should_wake = !was_pending || state.link.must_acknowledge_now();
         drop(state);
         if should_wake {
-            self.wake.notify_one();
+            self.work_available.notify_one();
         }
     }
 
     /// Starts closing, because the node ends: the connection writes what is queued and then closes.
     pub(crate) fn close(&self) {
         self.state().is_closing = true;
-        self.wake.notify_one();
-        self.closed.notify_waiters();
+        self.work_available.notify_one();
+        self.closing_began.notify_waiters();
     }
 
     /// Waits until [`close`](Self::close) is called.
     pub(crate) async fn wait_for_close(&self) {
-        let closed = self.closed.notified();
+        let closed = self.closing_began.notified();
         if !self.is_closing() {
             closed.await;
         }
@@ -164,7 +171,7 @@ impl LinkHandle {
     }
 
     /// The header of a Hello to this incarnation of the peer. It acknowledges nothing if the link
-    /// has received its messages from another one.
+    /// was last connected to another incarnation.
     pub(crate) fn hello_header(&self, incarnation: Option<Incarnation>) -> Header {
         let state = self.state();
         let header = state.link.header(self.epoch());
@@ -172,15 +179,19 @@ impl LinkHandle {
     }
 
     /// Starts using a new connection; see [`Link::begin_connection`].
-    pub(crate) fn begin_connection(&self, header: &Header, knows: Option<Incarnation>) -> Result<LinkStart, LinkError> {
+    pub(crate) fn begin_connection(
+        &self,
+        header: &Header,
+        acknowledged_incarnation: Option<Incarnation>,
+    ) -> Result<LinkStart, LinkError> {
         let mut state = self.state();
-        let start = state.link.begin_connection(header, knows)?;
+        let start = state.link.begin_connection(header, acknowledged_incarnation)?;
         state.stats.is_connected = true;
         state.stats.connections += 1;
         if let LinkStart::Restarted { dropped } = start {
             state.stats.dropped_at_restart += dropped;
         }
-        self.wake_clients(&mut state);
+        self.wake_clients_if_drained(&mut state);
         Ok(start)
     }
 
@@ -192,18 +203,19 @@ impl LinkHandle {
     pub(crate) fn receive_header(&self, header: &Header) -> Result<(), LinkError> {
         let mut state = self.state();
         state.link.receive_header(header)?;
-        self.wake_clients(&mut state);
+        self.wake_clients_if_drained(&mut state);
         if state.is_closing {
-            self.wake.notify_one();
+            // The writer closes the connection after the last acknowledgement.
+            self.work_available.notify_one();
         }
         Ok(())
     }
 
-    /// Lets clients continue if the link has room again.
-    fn wake_clients(&self, state: &mut State) {
+    /// Lets waiting clients continue if the link has room again.
+    fn wake_clients_if_drained(&self, state: &mut State) {
         if !state.link.is_crowded() {
             state.has_reported_loss = false;
-            if std::mem::take(&mut state.was_crowded) {
+            if std::mem::take(&mut state.are_clients_waiting) {
                 self.drained.notify_one();
             }
         }
@@ -224,10 +236,11 @@ impl LinkHandle {
         self.state().last_read.map_or(Duration::ZERO, |last_read| last_read.elapsed())
     }
 
+    /// The next task of the connection's writer.
     pub(crate) fn next_write(&self) -> WriteTask {
         let epoch = self.epoch();
         let mut state = self.state();
-        if let Some(frame) = state.link.take(epoch) {
+        if let Some(frame) = state.link.take_frame(epoch) {
             return WriteTask::Frame(frame);
         }
         if state.is_closing {
@@ -238,14 +251,14 @@ impl LinkHandle {
             }
             return WriteTask::Close(state.link.frame(epoch, &Body::Bye("it was stopped".into())));
         }
-        if state.link.owes_acknowledgement() {
+        if state.link.must_acknowledge_now() {
             return WriteTask::Frame(state.link.frame(epoch, &Body::Ack));
         }
         if state.link.has_unacknowledged() { WriteTask::AcknowledgeSoon } else { WriteTask::Idle }
     }
 
-    /// A frame without messages, which shows that this node is alive and acknowledges what has
-    /// arrived.
+    /// A frame without messages, which shows that this node is alive and acknowledges all consumed
+    /// messages.
     pub(crate) fn keepalive(&self) -> Bytes {
         let epoch = self.epoch();
         let mut state = self.state();
@@ -255,6 +268,6 @@ impl LinkHandle {
 
     /// Waits until there may be something to write.
     pub(crate) async fn wait_for_work(&self) {
-        self.wake.notified().await;
+        self.work_available.notified().await;
     }
 }

@@ -16,8 +16,8 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 /// Queues of connections that have sent a valid Hello, by the peer that sent it.
 pub(crate) type PeerQueues = BTreeMap<NodeId, mpsc::Sender<PendingConnection>>;
 
-/// Delay before the next accept after the system failed one, for example for want of file
-/// descriptors.
+/// Delay before the next accept after an accept failed, for example because the process has no file
+/// descriptors left.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Accepts connections and runs the first part of their handshake.
@@ -29,13 +29,13 @@ pub(crate) struct Listener {
 
 impl Listener {
     /// Accepts connections until the future is dropped. The number of concurrent handshakes is
-    /// bounded: a new connection displaces the oldest one, because an honest peer finishes its
+    /// bounded: a further connection ends the oldest handshake, because an honest peer finishes its
     /// handshake quickly.
     pub(crate) async fn run(self) {
         let Self { context, socket, peer_queues } = self;
         let peer_queues = Arc::new(peer_queues);
         let mut handshakes = JoinSet::new();
-        let mut order: VecDeque<AbortHandle> = VecDeque::new();
+        let mut oldest_first: VecDeque<AbortHandle> = VecDeque::new();
         let mut report_suppressed = interval(WINDOW);
         report_suppressed.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -57,9 +57,9 @@ impl Listener {
                     continue;
                 }
             };
-            order.retain(|handshake| !handshake.is_finished());
-            if order.len() >= context.limits.pending_connections
-                && let Some(oldest) = order.pop_front()
+            oldest_first.retain(|handshake| !handshake.is_finished());
+            if oldest_first.len() >= context.limits.max_pending_connections
+                && let Some(oldest) = oldest_first.pop_front()
             {
                 oldest.abort();
                 context.log.warn(format_args!(
@@ -68,8 +68,8 @@ impl Listener {
                 ));
             }
             let (context, peer_queues) = (Arc::clone(&context), Arc::clone(&peer_queues));
-            order.push_back(handshakes.spawn(async move {
-                match admit(&context, &peer_queues, stream).await {
+            oldest_first.push_back(handshakes.spawn(async move {
+                match receive_hello_and_queue(&context, &peer_queues, stream).await {
                     Ok(()) => {}
                     // A port scan, or a peer whose dial crossed ours.
                     Err(HandshakeError::ClosedSilently) => context.log.info(format_args!(
@@ -83,7 +83,11 @@ impl Listener {
 }
 
 /// Receives the Hello of a connection and queues the connection for that peer's task.
-async fn admit(context: &Context, peer_queues: &PeerQueues, stream: TcpStream) -> Result<(), HandshakeError> {
+async fn receive_hello_and_queue(
+    context: &Context,
+    peer_queues: &PeerQueues,
+    stream: TcpStream,
+) -> Result<(), HandshakeError> {
     let pending = timeout(context.limits.handshake_timeout, receive_hello(context, stream)).await;
     let pending = pending.map_err(|_| HandshakeError::TimedOut)??;
     // `receive_hello` has checked that the sender belongs to the group.
@@ -91,8 +95,8 @@ async fn admit(context: &Context, peer_queues: &PeerQueues, stream: TcpStream) -
     match queue.try_send(pending) {
         Ok(()) => Ok(()),
         Err(mpsc::error::TrySendError::Full(pending)) => {
-            send_refusal(pending.stream, context, Refusal::Crowded).await;
-            Err(HandshakeError::Refused(Refusal::Crowded))
+            send_refusal(pending.stream, context, Refusal::TooManyPending).await;
+            Err(HandshakeError::Refused(Refusal::TooManyPending))
         }
         Err(mpsc::error::TrySendError::Closed(pending)) => {
             send_refusal(pending.stream, context, Refusal::Stopping).await;

@@ -1,15 +1,15 @@
-//! The task that runs the node: it steps the protocol with inputs, records and saves each turn, and
-//! then sends.
+//! The task that runs the node. In each turn it steps the protocol with a few inputs, records and
+//! saves their effects, and then sends messages.
 
 use crate::context::Context;
 use crate::frame::BatchReader;
-use crate::inbox::{InboundBatch, InboundControl};
+use crate::inbox::{ControlInput, InboundBatch};
 use crate::link::{DuplicateFilter, Receipt};
 use crate::outbox::{Outbox, SendFailure};
 use crate::rate_limited_log::Severity;
-use crate::settings::Overflow;
+use crate::settings::OverflowPolicy;
 use quorate_core::{Codec, Incarnation, NodeId, Protocol, Time, WriteOf};
-use quorate_drive::{Engine, Failure, Record, Sender, StartState};
+use quorate_drive::{Engine, Failure, MessageOrigin, Recorder, StartState};
 use quorate_journal::Recordable;
 use quorate_store::{Report, Storable};
 use serde::Serialize;
@@ -21,20 +21,21 @@ use std::task::Poll;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Maximum number of inputs in one turn, before its messages go out.
+/// Maximum number of inputs in one turn, whose messages are sent at its end.
 const MAX_INPUTS_PER_TURN: usize = 64;
-/// Number of commands that every turn handles in addition, so that a flood of messages cannot
-/// starve clients.
+/// Maximum number of commands that every turn handles in addition, so that a flood of messages
+/// cannot starve clients.
 const MAX_COMMANDS_PER_TURN: usize = 16;
-/// Maximum time between two looks at the timers. The clock that wakes us stops while the machine is
-/// suspended, and the node's clock does not.
-const MAX_SLEEP: std::time::Duration = std::time::Duration::from_secs(1);
+/// Maximum time until the task checks the node's timers again. The clock that wakes the task stops
+/// while the machine is suspended, and the node's clock does not.
+const MAX_TIMER_SLEEP: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// The node with its input queues and its outbox.
+/// The node with its input queues and its outbox. `D` is the durable state on the disk, `O` the
+/// recorder, `C` the codec of messages and `H` the callback for events.
 pub(crate) struct NodeTask<P: Protocol, D: quorate_core::Durable, O, C, H> {
     pub(crate) engine: Engine<P, D, O>,
     pub(crate) outbox: Outbox<P, C>,
-    pub(crate) control: mpsc::UnboundedReceiver<InboundControl>,
+    pub(crate) control: mpsc::UnboundedReceiver<ControlInput>,
     pub(crate) batches: mpsc::Receiver<InboundBatch>,
     pub(crate) commands: mpsc::Receiver<P::Command>,
     pub(crate) reports: mpsc::UnboundedReceiver<Report>,
@@ -51,20 +52,22 @@ pub(crate) struct NodeTask<P: Protocol, D: quorate_core::Durable, O, C, H> {
 
 /// How the node task ended.
 #[derive(Debug)]
-pub(crate) enum End {
+pub(crate) enum NodeTaskEnd {
     Stopped,
     Failed(Failure),
+    /// A message was lost, in a protocol that assumes reliable links.
     Overflow(String),
 }
 
 /// The next input of the node, or a reason to look for one.
 enum NextInput<P: Protocol> {
-    Control(InboundControl),
+    Control(ControlInput),
     Batch(InboundBatch),
     Command(P::Command),
     Loopback(u64, P::Message),
     Report(Report),
     Timer,
+    /// A crowded link has room again.
     Drained,
 }
 
@@ -73,52 +76,53 @@ where
     P: Recordable,
     WriteOf<P>: Serialize + Send + 'static,
     D: Storable<Write = WriteOf<P>> + Send + 'static,
-    O: Record<P::Command, P::Event>,
+    O: Recorder<P::Command, P::Event>,
     C: Codec<P>,
     H: FnMut(Vec<P::Event>),
 {
     /// Starts the node and runs it until it is stopped or fails.
-    pub(crate) async fn run(&mut self, state: StartState<P::Durable>) -> End {
-        self.engine.wake();
+    pub(crate) async fn run(&mut self, state: StartState<P::Durable>) -> NodeTaskEnd {
+        self.engine.read_clock();
         self.engine.start(state, &mut self.outbox);
         let mut alarm = Alarm::new();
         loop {
             if let Err(end) = self.finish_turn() {
                 return end;
             }
-            alarm.set(self.engine.next_timer(), || self.engine.wake());
-            let Some(first) = self.next_input(&mut alarm).await else { return End::Stopped };
-            self.engine.wake();
+            alarm.set(self.engine.next_timer_expiry(), || self.engine.read_clock());
+            let Some(first) = self.next_input(&mut alarm).await else { return NodeTaskEnd::Stopped };
+            self.engine.read_clock();
             let mut next = Some(first);
             let mut remaining = MAX_INPUTS_PER_TURN;
             while let Some(input) = next {
-                if !self.handle(input) {
+                if !self.handle_input(input) {
                     // Commands that were queued before the stop are still carried out.
                     self.handle_commands(usize::MAX);
-                    return self.finish_turn().err().unwrap_or(End::Stopped);
+                    return self.finish_turn().err().unwrap_or(NodeTaskEnd::Stopped);
                 }
                 remaining -= 1;
                 next = if remaining > 0 { self.try_next_input() } else { None };
             }
-            self.engine.fire(&mut self.outbox);
+            self.engine.fire_timers(&mut self.outbox);
             self.handle_commands(MAX_COMMANDS_PER_TURN);
         }
     }
 
-    /// Ends a turn: records it, then saves it, and only then lets messages and events out.
-    fn finish_turn(&mut self) -> Result<(), End> {
+    /// Ends a turn: records it, then saves it, and only then sends its messages and emits its
+    /// events.
+    fn finish_turn(&mut self) -> Result<(), NodeTaskEnd> {
         if let Err(failure) = self.engine.settle(&mut self.outbox) {
-            return Err(End::Failed(self.with_disk_error(failure)));
+            return Err(NodeTaskEnd::Failed(self.with_disk_error(failure)));
         }
         self.loopback.extend(self.outbox.loopback.drain(..));
         let flushed = self.outbox.flush();
         if !self.outbox.events.is_empty() {
             (self.on_events)(std::mem::take(&mut self.outbox.events));
         }
-        flushed.map_err(|SendFailure(reason)| End::Overflow(reason))
+        flushed.map_err(|SendFailure(reason)| NodeTaskEnd::Overflow(reason))
     }
 
-    /// Adds the reason to a disk failure that has none: the disk reported it before it ended.
+    /// Adds the reason to a disk failure that has none. The disk has reported the reason before.
     fn with_disk_error(&mut self, failure: Failure) -> Failure {
         let Failure::Disk(None) = failure else { return failure };
         while let Ok(report) = self.reports.try_recv() {
@@ -129,20 +133,21 @@ where
         failure
     }
 
-    /// Handles queued commands, unless a crowded link makes clients wait.
-    fn handle_commands(&mut self, max: usize) {
-        for _ in 0..max {
+    /// Handles up to this many queued commands. Stops early at a crowded link, because clients
+    /// then have to wait.
+    fn handle_commands(&mut self, max_commands: usize) {
+        for _ in 0..max_commands {
             if self.outbox.is_crowded() {
                 return;
             }
             let Ok(command) = self.commands.try_recv() else { return };
-            self.engine.command(command, &mut self.outbox);
+            self.engine.handle_command(command, &mut self.outbox);
         }
     }
 
     /// Shuts the node down in order: flushes its saves to disk and completes the journal.
-    pub(crate) fn end(&mut self) -> Result<(), Failure> {
-        let unsaved = self.engine.close_disk();
+    pub(crate) fn shut_down(&mut self) -> Result<(), Failure> {
+        let unsaved_writes = self.engine.close_disk();
         while let Ok(report) = self.reports.try_recv() {
             match report {
                 Report::Failed(error) => return Err(Failure::Disk(Some(error))),
@@ -150,15 +155,16 @@ where
                 Report::Saved { .. } | Report::Free => {}
             }
         }
-        if unsaved > 0 {
+        if unsaved_writes > 0 {
             tracing::warn!(
-                "The disk is full and {unsaved} writes were not saved. The node sent nothing that depends on them."
+                "The disk is full and {unsaved_writes} writes were not saved. The node sent nothing that depends on them."
             );
         }
-        self.engine.end()
+        self.engine.record_end()
     }
 
-    /// Waits for the next input. Returns `None` if no handle remains that could stop the node.
+    /// Waits for the next input. Returns `None` if the node has no [`Handle`](crate::Handle) any
+    /// more.
     async fn next_input(&mut self, alarm: &mut Alarm) -> Option<NextInput<P>> {
         if !self.loopback.is_empty() {
             // Other tasks get to run even if the node keeps sending to itself.
@@ -198,32 +204,32 @@ where
     }
 
     /// Handles one input. Returns `false` if it stops the node.
-    fn handle(&mut self, next: NextInput<P>) -> bool {
+    fn handle_input(&mut self, next: NextInput<P>) -> bool {
         match next {
-            NextInput::Control(InboundControl::Stop) => return false,
-            NextInput::Control(InboundControl::View(view)) => self.engine.view(view, &mut self.outbox),
-            NextInput::Control(InboundControl::Suspect(node, is_suspect)) => {
-                self.engine.suspect(node, is_suspect, &mut self.outbox);
+            NextInput::Control(ControlInput::Stop) => return false,
+            NextInput::Control(ControlInput::View(view)) => self.engine.handle_view(view, &mut self.outbox),
+            NextInput::Control(ControlInput::Suspicion { peer, is_suspected }) => {
+                self.engine.handle_suspicion(peer, is_suspected, &mut self.outbox);
             }
             NextInput::Batch(batch) => return self.handle_control_then_batch(&batch),
-            NextInput::Command(command) => self.engine.command(command, &mut self.outbox),
+            NextInput::Command(command) => self.engine.handle_command(command, &mut self.outbox),
             NextInput::Loopback(number, message) => {
-                let sender = Sender { node: self.outbox.me, incarnation: self.incarnation, number };
-                self.engine.message(sender, message, &mut self.outbox);
+                let sender = MessageOrigin { node: self.outbox.me, incarnation: self.incarnation, number };
+                self.engine.handle_message(sender, message, &mut self.outbox);
             }
-            NextInput::Report(report) => self.engine.disk(report, &mut self.outbox),
+            NextInput::Report(report) => self.engine.handle_disk_report(report, &mut self.outbox),
             NextInput::Timer | NextInput::Drained => {}
         }
         true
     }
 
-    /// Handles control inputs that arrived before this batch, then the batch. A suspicion of a peer
-    /// is sent before any batch of its next incarnation, and must be handled first: otherwise it
-    /// would apply to that incarnation. It may have arrived after `try_next_input` looked at the
-    /// control queue. Returns `false` if an input stops the node.
+    /// Handles the queued control inputs, then the batch. A suspicion of a peer is queued before
+    /// any batch of the peer's next incarnation, and must be handled first: otherwise it would
+    /// apply to that incarnation. The suspicion may have been queued after `try_next_input` looked
+    /// at the control queue. Returns `false` if an input stops the node.
     fn handle_control_then_batch(&mut self, batch: &InboundBatch) -> bool {
         while let Ok(control) = self.control.try_recv() {
-            if !self.handle(NextInput::Control(control)) {
+            if !self.handle_input(NextInput::Control(control)) {
                 return false;
             }
         }
@@ -253,16 +259,16 @@ where
             }
             match self.outbox.codec.decode(bytes) {
                 Ok(message) => {
-                    let sender = Sender { node: *from, incarnation: *incarnation, number };
-                    self.engine.message(sender, message, &mut self.outbox);
+                    let sender = MessageOrigin { node: *from, incarnation: *incarnation, number };
+                    self.engine.handle_message(sender, message, &mut self.outbox);
                 }
                 Err(malformed) => {
                     let sentence = format!(
                         "Cannot decode message {number} from node {from}: {malformed}. Run the same release on both nodes."
                     );
                     match self.outbox.overflow {
-                        Overflow::End => self.outbox.failure = Some(SendFailure(sentence)),
-                        Overflow::Drop => {
+                        OverflowPolicy::End => self.outbox.failure = Some(SendFailure(sentence)),
+                        OverflowPolicy::Drop => {
                             let line = format_args!("{sentence} The node skipped the message.");
                             self.context.log.write(Severity::Error, line);
                         }
@@ -276,6 +282,7 @@ where
 
 /// A tokio timer for the node's next timer.
 struct Alarm {
+    /// When the node's next timer expires, by the node's clock; `None` without a timer.
     timer_time: Option<Time>,
     sleep: Pin<Box<Sleep>>,
 }
@@ -290,19 +297,19 @@ impl Alarm {
     fn set(&mut self, timer_time: Option<Time>, now: impl FnOnce() -> Time) {
         if let Some(timer_time) = timer_time.filter(|timer_time| self.timer_time != Some(*timer_time)) {
             let wait = std::time::Duration::from_nanos(timer_time.since(now()).nanos());
-            self.sleep.as_mut().reset(Instant::now() + wait.min(MAX_SLEEP));
+            self.sleep.as_mut().reset(Instant::now() + wait.min(MAX_TIMER_SLEEP));
         }
         self.timer_time = timer_time;
     }
 
-    /// Waits until the alarm fires; forever if it is not set.
+    /// Waits until the alarm fires, then unsets it. Waits forever if it is not set.
     async fn wait(&mut self) {
         poll_fn(|context| match self.timer_time {
             None => Poll::Pending,
             Some(_) => self.sleep.as_mut().poll(context),
         })
         .await;
-        // The caller fires the expired timers and sets the alarm again.
+        // The caller fires the expired timers, if any, and sets the alarm again.
         self.timer_time = None;
     }
 }

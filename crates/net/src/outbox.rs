@@ -1,23 +1,29 @@
 //! Outgoing messages of a node: encoded once, staged until the turn ends, then pushed to the links.
+//!
+//! A turn is one round of the node's task: it handles a few inputs, and then records, saves and
+//! sends their effects.
 
 use crate::link_handle::LinkHandle;
-use crate::settings::Overflow;
+use crate::settings::OverflowPolicy;
 use quorate_core::{Codec, Group, NodeId, Protocol};
 use quorate_drive::Outlet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Collects the messages and events of a turn.
+/// Collects the messages and events of a turn. `C` is the codec of messages.
 pub(crate) struct Outbox<P: Protocol, C> {
     pub(crate) me: NodeId,
     pub(crate) codec: C,
-    pub(crate) overflow: Overflow,
-    pub(crate) message_bytes: usize,
+    pub(crate) overflow: OverflowPolicy,
+    /// Maximum length of an encoded message.
+    pub(crate) max_message_bytes: usize,
     pub(crate) staged: BTreeMap<NodeId, StagedMessages>,
     pub(crate) events: Vec<P::Event>,
+    /// The message that was encoded last.
     scratch: Vec<u8>,
     /// Messages that the node sent to itself, with their numbers.
     pub(crate) loopback: Vec<(u64, P::Message)>,
+    /// Why the node must end, if a message of this turn was lost.
     pub(crate) failure: Option<SendFailure>,
 }
 
@@ -26,21 +32,27 @@ pub(crate) struct StagedMessages {
     link: Arc<LinkHandle>,
     bytes: Vec<u8>,
     /// The number and the end offset in `bytes` of each message.
-    ends: Vec<(u64, usize)>,
+    message_ends: Vec<(u64, usize)>,
 }
 
-/// Why a message was lost, in a protocol that assumes reliable links.
+/// Why a message to or from a peer was lost, in a protocol that assumes reliable links.
 #[derive(Clone, Debug)]
 pub(crate) struct SendFailure(pub(crate) String);
 
 impl<P: Protocol, C: Codec<P>> Outbox<P, C> {
-    pub(crate) fn new(me: NodeId, codec: C, overflow: Overflow, message_bytes: usize, links: LinkHandles) -> Self {
-        let staged = |(node, link)| (node, StagedMessages { link, bytes: Vec::new(), ends: Vec::new() });
+    pub(crate) fn new(
+        me: NodeId,
+        codec: C,
+        overflow: OverflowPolicy,
+        max_message_bytes: usize,
+        links: LinkHandles,
+    ) -> Self {
+        let staged = |(node, link)| (node, StagedMessages { link, bytes: Vec::new(), message_ends: Vec::new() });
         Self {
             me,
             codec,
             overflow,
-            message_bytes,
+            max_message_bytes,
             staged: links.into_iter().map(staged).collect(),
             events: Vec::new(),
             scratch: Vec::new(),
@@ -49,17 +61,18 @@ impl<P: Protocol, C: Codec<P>> Outbox<P, C> {
         }
     }
 
-    /// Pushes all staged messages to their links. The caller has recorded the turn.
+    /// Pushes all staged messages to their links, after the caller has recorded the turn. Fails if
+    /// a message of the turn was lost and the protocol assumes reliable links.
     pub(crate) fn flush(&mut self) -> Result<(), SendFailure> {
         for (node, staged) in &mut self.staged {
-            let Some(refused) = staged.flush() else { continue };
+            let Some(refused_count) = staged.flush() else { continue };
             let sentence = format!(
-                "The link to node {node} is full and did not accept {refused} messages: the peer has not \
-                 acknowledged what waits for it."
+                "The link to node {node} is full and did not accept {refused_count} messages: the peer has not \
+                 acknowledged those before them."
             );
             match self.overflow {
-                Overflow::End => self.failure = Some(SendFailure(sentence)),
-                Overflow::Drop => staged.link.report_loss(refused, &sentence),
+                OverflowPolicy::End => self.failure = Some(SendFailure(sentence)),
+                OverflowPolicy::Drop => staged.link.report_loss(refused_count, &sentence),
             }
         }
         self.failure.take().map_or(Ok(()), Err)
@@ -67,33 +80,33 @@ impl<P: Protocol, C: Codec<P>> Outbox<P, C> {
 
     /// Whether clients should wait because a link holds too much.
     pub(crate) fn is_crowded(&self) -> bool {
-        self.overflow == Overflow::End && self.staged.values().any(|staged| staged.link.is_crowded())
+        self.overflow == OverflowPolicy::End && self.staged.values().any(|staged| staged.link.is_crowded())
     }
 
     /// Encodes a message into `scratch`. Returns `false`, and reports why, if it cannot be sent.
     fn encode(&mut self, message: &P::Message) -> bool {
         self.scratch.clear();
         let reason = match self.codec.encode(message, &mut self.scratch) {
-            Ok(()) if self.scratch.len() <= self.message_bytes => return true,
+            Ok(()) if self.scratch.len() <= self.max_message_bytes => return true,
             Ok(()) => {
-                format!("it has {} bytes, and the maximum is {}", self.scratch.len(), self.message_bytes)
+                format!("it has {} bytes, and the maximum is {}", self.scratch.len(), self.max_message_bytes)
             }
             Err(malformed) => malformed.to_string(),
         };
         let sentence = format!("Cannot send a message: {reason}.");
         match self.overflow {
-            Overflow::End => self.failure = Some(SendFailure(sentence)),
-            Overflow::Drop => tracing::error!("{sentence} The node dropped it."),
+            OverflowPolicy::End => self.failure = Some(SendFailure(sentence)),
+            OverflowPolicy::Drop => tracing::error!("{sentence} The node dropped it."),
         }
         false
     }
 
-    /// Adds the encoded message to those that wait for the end of the turn.
+    /// Adds the encoded message to those for a node that wait for the end of the turn.
     fn stage(&mut self, to: NodeId, number: u64) {
         // A destination outside the group is treated like a node that never answers.
         let Some(staged) = self.staged.get_mut(&to) else { return };
         staged.bytes.extend_from_slice(&self.scratch);
-        staged.ends.push((number, staged.bytes.len()));
+        staged.message_ends.push((number, staged.bytes.len()));
     }
 }
 
@@ -124,12 +137,12 @@ impl StagedMessages {
     /// Pushes everything to the link. Returns the number of messages that the link did not accept,
     /// if any.
     fn flush(&mut self) -> Option<usize> {
-        if self.ends.is_empty() {
+        if self.message_ends.is_empty() {
             return None;
         }
-        let refused = self.link.push_all(&self.bytes, &self.ends);
+        let refused_count = self.link.push_all(&self.bytes, &self.message_ends);
         self.bytes.clear();
-        self.ends.clear();
-        (refused > 0).then_some(refused)
+        self.message_ends.clear();
+        (refused_count > 0).then_some(refused_count)
     }
 }

@@ -8,9 +8,9 @@ use crate::connection_io::{self, CloseReason, FrameReader};
 use crate::context::Context;
 use crate::frame::{Dial, Header, Hello, Refusal, Welcome};
 use crate::handshake::{
-    self, DialedConnection, HandshakeError, PendingConnection, connect, send_hello, with_full_stop,
+    self, DialledConnection, HandshakeError, PendingConnection, connect, send_hello, with_full_stop,
 };
-use crate::inbox::{InboundControl, Inbox};
+use crate::inbox::{ControlInput, Inbox};
 use crate::link::LinkStart;
 use crate::link_handle::LinkHandle;
 use crate::stream::Stream;
@@ -34,8 +34,8 @@ pub(crate) struct Peer {
     pub(crate) inbox: Inbox,
     /// The error of the last failed dial, so that the log reports each error once.
     pub(crate) last_error: String,
-    /// Where to report that this peer's process crashed or restarted, if the node wants to know.
-    pub(crate) suspicions: Option<mpsc::UnboundedSender<InboundControl>>,
+    /// The queue for reports that this peer's process crashed or restarted, if the node wants them.
+    pub(crate) suspicions: Option<mpsc::UnboundedSender<ControlInput>>,
     pub(crate) reachability: PeerReachability,
 }
 
@@ -45,27 +45,29 @@ pub(crate) enum PeerReachability {
     /// No connection was established yet.
     Unknown,
     Reachable,
-    /// The peer's kernel refused a connection: the process has ended.
+    /// The kernel of the peer's machine refused a connection: the process has ended.
     Down,
 }
 
 /// A connection that both sides have accepted.
-struct Established {
+struct EstablishedConnection {
     connection: Connection,
+    /// The peer's incarnation.
     incarnation: Incarnation,
     stream: Stream,
+    /// Bytes that arrived after the handshake.
     received: BytesMut,
 }
 
 /// An incoming connection that the election accepted and that still needs a Welcome.
-struct Accepted {
+struct AcceptedConnection {
     connection: Connection,
     pending: PendingConnection,
 }
 
-/// Result of a wait that an incoming connection can interrupt.
-enum Waited<T> {
-    Interrupted(Box<Accepted>),
+/// The outcome of a wait that an incoming connection can interrupt.
+enum WaitOutcome<T> {
+    Interrupted(Box<AcceptedConnection>),
     Done(T),
 }
 
@@ -73,7 +75,7 @@ impl Peer {
     /// Connects to the peer and reconnects until the node ends.
     pub(crate) async fn run(mut self) {
         let mut backoff = Duration::ZERO;
-        let mut replacement: Option<Box<Accepted>> = None;
+        let mut replacement: Option<Box<AcceptedConnection>> = None;
         while !self.link.is_closing() {
             let established = match replacement.take() {
                 Some(accepted) => self.send_welcome(*accepted).await,
@@ -84,8 +86,8 @@ impl Peer {
                         () = link.wait_for_close() => return,
                     };
                     match dialled {
-                        Waited::Interrupted(accepted) => self.send_welcome(*accepted).await,
-                        Waited::Done(established) => established,
+                        WaitOutcome::Interrupted(accepted) => self.send_welcome(*accepted).await,
+                        WaitOutcome::Done(established) => established,
                     }
                 }
             };
@@ -103,8 +105,9 @@ impl Peer {
         }
     }
 
-    /// Doubles the backoff within its bounds, and adds up to a quarter that differs between nodes,
-    /// so that two nodes do not keep dialling each other at the same time.
+    /// Doubles the backoff within its bounds, and adds up to a quarter of it. The addition differs
+    /// between the two nodes of most pairs, so that they do not keep dialling each other at the
+    /// same time. The factors 7 and 3 are arbitrary; they only have to differ.
     fn next_backoff(&self, backoff: Duration) -> Duration {
         let limits = &self.context.limits;
         let next = backoff.saturating_mul(2).clamp(limits.min_backoff, limits.max_backoff);
@@ -113,79 +116,85 @@ impl Peer {
     }
 
     /// Dials after the backoff. An incoming connection interrupts it.
-    async fn dial_after(&mut self, backoff: Duration) -> Waited<Option<Established>> {
-        if let Waited::Interrupted(accepted) = self.unless_interrupted(sleep(backoff)).await {
-            return Waited::Interrupted(accepted);
+    async fn dial_after(&mut self, backoff: Duration) -> WaitOutcome<Option<EstablishedConnection>> {
+        if let WaitOutcome::Interrupted(accepted) = self.wait_unless_interrupted(sleep(backoff)).await {
+            return WaitOutcome::Interrupted(accepted);
         }
-        let Some(dial) = self.election.dial() else { return Waited::Done(None) };
+        let Some(dial) = self.election.start_dial() else { return WaitOutcome::Done(None) };
         let (context, address, node) = (Arc::clone(&self.context), self.address.clone(), self.node);
         let connecting = async move {
             timeout(context.limits.handshake_timeout, connect(&context, node, &address))
                 .await
                 .map_err(|_| HandshakeError::TimedOut)?
         };
-        let stream = match self.unless_interrupted(connecting).await {
-            Waited::Interrupted(accepted) => return Waited::Interrupted(accepted),
-            Waited::Done(Ok(stream)) => stream,
-            Waited::Done(Err(error)) => return self.handle_failed_dial(dial, &error),
+        let stream = match self.wait_unless_interrupted(connecting).await {
+            WaitOutcome::Interrupted(accepted) => return WaitOutcome::Interrupted(accepted),
+            WaitOutcome::Done(Ok(stream)) => stream,
+            WaitOutcome::Done(Err(error)) => return self.handle_failed_dial(dial, &error),
         };
-        let Some(outgoing) = self.election.connected(dial) else { return Waited::Done(None) };
+        let Some(outgoing) = self.election.handle_open_connection(dial) else { return WaitOutcome::Done(None) };
         let terms = &self.context.terms;
         let hello = Hello {
             group: terms.group.as_str().to_owned(),
             algorithm: terms.algorithm.clone(),
-            format: terms.format,
+            message_format: terms.message_format,
             to: self.node,
-            members: terms.members,
+            group_size: terms.group_size,
             dial,
-            welcomed: outgoing.welcomed,
-            knows: outgoing.knows,
+            last_welcomed_dial: outgoing.last_welcomed_dial,
+            known_incarnation: outgoing.known_incarnation,
             process_nonce: self.context.process_nonce,
         };
         let limit = self.context.limits.handshake_timeout;
-        let header = self.link.hello_header(outgoing.knows);
+        let header = self.link.hello_header(outgoing.known_incarnation);
         let handshake = async move {
             timeout(limit, send_hello(stream, header, hello)).await.map_err(|_| HandshakeError::TimedOut)?
         };
-        match self.unless_interrupted(handshake).await {
-            Waited::Interrupted(accepted) => Waited::Interrupted(accepted),
-            Waited::Done(Ok(dialled)) => Waited::Done(self.handle_welcome(dial, dialled)),
-            Waited::Done(Err(error)) => self.handle_failed_dial(dial, &error),
+        match self.wait_unless_interrupted(handshake).await {
+            WaitOutcome::Interrupted(accepted) => WaitOutcome::Interrupted(accepted),
+            WaitOutcome::Done(Ok(dialled)) => WaitOutcome::Done(self.handle_welcome(dial, dialled)),
+            WaitOutcome::Done(Err(error)) => self.handle_failed_dial(dial, &error),
         }
     }
 
-    fn handle_failed_dial<T>(&mut self, dial: Dial, error: &HandshakeError) -> Waited<Option<T>> {
-        self.election.failed(dial);
+    fn handle_failed_dial<T>(&mut self, dial: Dial, error: &HandshakeError) -> WaitOutcome<Option<T>> {
+        self.election.handle_failed_dial(dial);
         if error.is_connection_refused() {
             self.mark_down();
         }
         self.log_failed_dial(error);
-        Waited::Done(None)
+        WaitOutcome::Done(None)
     }
 
-    /// Reports a crash: the kernel refuses connections at an address where the peer listened
-    /// before. A timeout would not prove that.
+    /// Reports a crash, because the peer's kernel refuses connections at an address where the peer
+    /// listened before. A timeout would not prove a crash.
     fn mark_down(&mut self) {
         if self.reachability == PeerReachability::Reachable {
             self.reachability = PeerReachability::Down;
-            self.notify_node(true);
+            let is_suspected = true;
+            self.report_suspicion(is_suspected);
         }
     }
 
+    /// Records that the peer is connected, and reports it if the peer was down.
     fn mark_reachable(&mut self) {
         if self.reachability == PeerReachability::Down {
-            self.notify_node(false);
+            let is_suspected = false;
+            self.report_suspicion(is_suspected);
         }
         self.reachability = PeerReachability::Reachable;
     }
 
-    fn notify_node(&self, is_down: bool) {
+    /// Reports to the node, if it wants to know, that it should suspect or trust this peer.
+    fn report_suspicion(&self, is_suspected: bool) {
         if let Some(suspicions) = &self.suspicions {
             // Sending fails only if the node has ended.
-            let _ = suspicions.send(InboundControl::Suspect(self.node, is_down));
+            let _ = suspicions.send(ControlInput::Suspicion { peer: self.node, is_suspected });
         }
     }
 
+    /// Logs why a dial failed, unless the last dial failed for the same reason or the reason is
+    /// transient.
     fn log_failed_dial(&mut self, error: &HandshakeError) {
         if let HandshakeError::Refused(refusal) = error
             && refusal.is_transient()
@@ -206,15 +215,15 @@ impl Peer {
         }
     }
 
-    /// Handles the Welcome to our dial.
-    fn handle_welcome(&mut self, dial: Dial, dialled: DialedConnection) -> Option<Established> {
-        let DialedConnection { stream, received, header, welcome } = dialled;
+    /// Handles the Welcome with which the peer answered our dial.
+    fn handle_welcome(&mut self, dial: Dial, dialled: DialledConnection) -> Option<EstablishedConnection> {
+        let DialledConnection { stream, received, header, welcome } = dialled;
         if header.sender != self.node || welcome.dial != dial {
-            self.election.failed(dial);
+            self.election.handle_failed_dial(dial);
             self.log_failed_dial(&HandshakeError::UnexpectedFrame);
             return None;
         }
-        let connection = match self.election.welcomed(dial, ProcessIdentity::from_welcome(&header, &welcome)) {
+        let connection = match self.election.handle_welcome(dial, ProcessIdentity::from_welcome(&header, &welcome)) {
             WelcomeOutcome::Established(connection) => connection,
             WelcomeOutcome::Abandoned => return None,
             WelcomeOutcome::Refuse(refusal) => {
@@ -222,47 +231,55 @@ impl Peer {
                 return None;
             }
         };
-        self.begin_connection(connection, &header, Some(welcome.knows))?;
-        Some(Established { connection, incarnation: header.incarnation, stream, received })
+        self.begin_connection(connection, &header, Some(welcome.receiver_incarnation))?;
+        Some(EstablishedConnection { connection, incarnation: header.incarnation, stream, received })
     }
 
     /// Sends the Welcome on an accepted connection.
-    async fn send_welcome(&mut self, accepted: Accepted) -> Option<Established> {
-        let Accepted { connection, mut pending } = accepted;
+    async fn send_welcome(&mut self, accepted: AcceptedConnection) -> Option<EstablishedConnection> {
+        let AcceptedConnection { connection, mut pending } = accepted;
         let (dial, incarnation) = (pending.hello.dial, pending.header.incarnation);
         // The link must know the peer's incarnation before the Welcome acknowledges that
         // incarnation's messages.
-        self.begin_connection(connection, &pending.header, pending.hello.knows)?;
-        let welcome = Welcome { dial, knows: incarnation, birth: self.context.process_nonce };
+        self.begin_connection(connection, &pending.header, pending.hello.known_incarnation)?;
+        let welcome = Welcome { dial, receiver_incarnation: incarnation, process_nonce: self.context.process_nonce };
         let header = self.link.header();
         let sending = handshake::send_welcome(&mut pending, header, welcome);
         if !matches!(timeout(self.context.limits.handshake_timeout, sending).await, Ok(Ok(()))) {
             self.link.end_connection();
-            self.election.lost(connection);
+            self.election.handle_lost_connection(connection);
             return None;
         }
         let PendingConnection { stream, received, .. } = pending;
-        Some(Established { connection, incarnation, stream, received })
+        Some(EstablishedConnection { connection, incarnation, stream, received })
     }
 
-    /// Continues the link over a connection that both sides have accepted.
-    fn begin_connection(&mut self, connection: Connection, header: &Header, knows: Option<Incarnation>) -> Option<()> {
+    /// Continues the link over a connection that both sides have accepted. The acknowledgement in
+    /// the peer's header refers to our incarnation `acknowledged_incarnation`.
+    fn begin_connection(
+        &mut self,
+        connection: Connection,
+        header: &Header,
+        acknowledged_incarnation: Option<Incarnation>,
+    ) -> Option<()> {
         let node = self.node;
-        match self.link.begin_connection(header, knows) {
+        match self.link.begin_connection(header, acknowledged_incarnation) {
             Ok(LinkStart::First | LinkStart::Resumed) => {}
             Ok(LinkStart::Restarted { dropped }) => {
                 tracing::info!(
                     "Node {node} restarted as incarnation {}; dropped {dropped} messages to its previous incarnation.",
                     header.incarnation
                 );
-                // It restarted so quickly that no dial was refused in between.
+                // The peer restarted so quickly that no dial was refused in between. Trust without
+                // a suspicion tells the protocol of the restart.
                 if self.reachability == PeerReachability::Reachable {
-                    self.notify_node(false);
+                    let is_suspected = false;
+                    self.report_suspicion(is_suspected);
                 }
             }
             Err(error) => {
-                tracing::warn!("{error}");
-                self.election.lost(connection);
+                tracing::warn!("Closed a connection to node {node}: {error}");
+                self.election.handle_lost_connection(connection);
                 return None;
             }
         }
@@ -272,9 +289,10 @@ impl Peer {
         Some(())
     }
 
-    /// Reads and writes until the connection ends or another one replaces it, which this returns.
-    async fn run_connection(&mut self, established: Established) -> Option<Box<Accepted>> {
-        let Established { connection, incarnation, stream, received } = established;
+    /// Reads and writes until the connection ends or another one replaces it. Returns the
+    /// replacement.
+    async fn run_connection(&mut self, established: EstablishedConnection) -> Option<Box<AcceptedConnection>> {
+        let EstablishedConnection { connection, incarnation, stream, received } = established;
         let (reading, writing) = tokio::io::split(stream);
         let (link, limits) = (Arc::clone(&self.link), self.context.limits);
         let reader = FrameReader { peer: self.node, incarnation, link: Arc::clone(&link), inbox: self.inbox.clone() };
@@ -282,7 +300,7 @@ impl Peer {
             let mut reading = pin!(reader.read(reading, received));
             let reason = tokio::select! {
                 reason = &mut reading => return reason,
-                reason = connection_io::write(&link, writing, &limits) => reason,
+                reason = connection_io::write_frames(&link, writing, &limits) => reason,
             };
             if !matches!(reason, CloseReason::Broken(_)) {
                 return reason;
@@ -290,19 +308,19 @@ impl Peer {
             // Frames that the peer wrote before it closed may still arrive.
             timeout(limits.idle_timeout, reading).await.unwrap_or(reason)
         };
-        let waited = self.unless_interrupted(transfer).await;
+        let waited = self.wait_unless_interrupted(transfer).await;
         self.link.end_connection();
         match waited {
-            Waited::Interrupted(accepted) => Some(accepted),
-            Waited::Done(reason) => {
-                self.election.lost(connection);
-                self.log_end(&reason);
+            WaitOutcome::Interrupted(accepted) => Some(accepted),
+            WaitOutcome::Done(reason) => {
+                self.election.handle_lost_connection(connection);
+                self.log_connection_end(&reason);
                 None
             }
         }
     }
 
-    fn log_end(&self, reason: &CloseReason) {
+    fn log_connection_end(&self, reason: &CloseReason) {
         let node = self.node;
         match reason {
             CloseReason::Stopping => {}
@@ -322,19 +340,19 @@ impl Peer {
         }
     }
 
-    /// Waits for a future, unless the election accepts an incoming connection first. Refuses the
-    /// connections that the election does not accept.
-    async fn unless_interrupted<T>(&mut self, waiting: impl Future<Output = T>) -> Waited<T> {
+    /// Waits for a future, unless the election accepts an incoming connection first. Meanwhile
+    /// refuses the connections that the election does not accept.
+    async fn wait_unless_interrupted<T>(&mut self, waiting: impl Future<Output = T>) -> WaitOutcome<T> {
         let mut waiting = pin!(waiting);
         loop {
             let pending = tokio::select! {
                 biased;
-                done = &mut waiting => return Waited::Done(done),
+                done = &mut waiting => return WaitOutcome::Done(done),
                 Some(pending) = self.incoming.recv() => pending,
             };
-            match self.election.accept(&IncomingHello::new(&pending.header, &pending.hello)) {
+            match self.election.handle_hello(&IncomingHello::new(&pending.header, &pending.hello)) {
                 HelloReply::Welcome { connection, replaced: _ } => {
-                    return Waited::Interrupted(Box::new(Accepted { connection, pending }));
+                    return WaitOutcome::Interrupted(Box::new(AcceptedConnection { connection, pending }));
                 }
                 HelloReply::Refuse(refusal) => self.refuse(pending, refusal),
             }
@@ -343,9 +361,9 @@ impl Peer {
 
     /// Refuses an incoming connection in a task of its own.
     fn refuse(&self, pending: PendingConnection, refusal: Refusal) {
-        // An honest peer hardly ever repeats a dial number, so a stale one may be a replay attack:
-        // log it.
-        if !refusal.is_transient() || refusal == Refusal::Stale {
+        // An honest peer hardly ever repeats a dial number, so an old one may be a replay attack.
+        // Log it, although the refusal is transient.
+        if !refusal.is_transient() || refusal == Refusal::OldDial {
             self.context.log.warn(format_args!(
                 "Refused a process that claims to be node {} with the answer \"{refusal}\" Other connections are not \
                  affected.",

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of lines of one severity in one window.
 const MAX_LINES: u64 = 10;
-/// Length of the interval in which lines are counted.
+/// Length of a window.
 pub(crate) const WINDOW: Duration = Duration::from_secs(1);
 
 /// The severity of a line. Each severity has its own window, so that a flood of informational lines
@@ -29,7 +29,9 @@ pub(crate) struct RateLimitedLog([Mutex<Window>; 3]);
 #[derive(Debug)]
 struct Window {
     started_at: Instant,
+    /// Number of lines written.
     lines: u64,
+    /// Number of lines suppressed.
     suppressed: u64,
 }
 
@@ -87,6 +89,7 @@ impl Window {
     }
 }
 
+/// Writes a line to the log.
 fn emit(severity: Severity, line: impl fmt::Display) {
     match severity {
         Severity::Info => tracing::info!("{line}"),

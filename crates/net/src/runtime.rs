@@ -3,17 +3,17 @@
 use crate::connection_election::ConnectionElection;
 use crate::context::Context;
 use crate::frame::{HandshakeTerms, ProcessNonce};
-use crate::inbox::{InboundControl, Inbox};
+use crate::inbox::{ControlInput, Inbox};
 use crate::link::{LinkLimits, Origin};
 use crate::link_handle::{LinkHandle, LinkStats};
 use crate::listener::{Listener, PeerQueues};
-use crate::node::{End, NodeTask};
+use crate::node::{NodeTask, NodeTaskEnd};
 use crate::outbox::{LinkHandles, Outbox};
 use crate::peer::{Peer, PeerReachability};
 use crate::rate_limited_log::RateLimitedLog;
 use crate::settings::Settings;
 use quorate_core::{Codec, Durable, Incarnation, NodeId, View, WriteOf};
-use quorate_drive::{Engine, Failure, Parts, Record, StartState};
+use quorate_drive::{Engine, EngineParts, Failure, Recorder, StartState};
 use quorate_journal::Recordable;
 use quorate_store::{Report, Storable};
 use serde::Serialize;
@@ -29,10 +29,11 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-/// Maximum time that a stopping node waits for its last messages to be acknowledged.
+/// Maximum time for which a stopping node waits until its peers have acknowledged its last
+/// messages.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Maximum number of incoming connections from one peer that wait for a decision.
+/// Maximum number of incoming connections of one peer that wait for the decision of the election.
 const MAX_PENDING_PER_PEER: usize = 8;
 
 /// How a node ended.
@@ -41,20 +42,24 @@ pub enum Ending {
     Stopped,
     /// The disk or the journal failed, so the node could not guarantee what it had saved.
     Failed(Failure),
-    /// A link overflowed, in a protocol that assumes reliable links. The text is for the operator.
+    /// A link overflowed, or a message could not be encoded or decoded, in a protocol that assumes
+    /// reliable links. The text is for the operator.
     Overflowed(String),
-    /// One of the node's tasks panicked and left a message on standard error, so the node had lost
-    /// a connection.
+    /// One of the node's tasks panicked and printed a message on standard error. The node ended,
+    /// because without that task it could no longer accept connections or connect to a peer.
     TaskPanicked,
 }
 
-/// A configured node that does not run yet.
+/// A configured node that does not run yet. `D` is the durable state on the disk, `O` the recorder
+/// and `C` the codec of messages.
 pub struct Runtime<P: Recordable, D: Durable, O, C> {
     pub settings: Settings,
     pub listener: std::net::TcpListener,
     pub node: P,
-    pub found: StartState<P::Durable>,
-    pub parts: Parts<D, O>,
+    /// The durable state and the incarnation with which the node starts.
+    pub start_state: StartState<P::Durable>,
+    /// The clock, seed, disk and recorder of the node.
+    pub parts: EngineParts<D, O>,
     /// The disk's reports, from [`disk_reports`]. The sending end belongs to the
     /// [`DiskWriter`](quorate_store::DiskWriter).
     pub reports: DiskReports,
@@ -74,19 +79,22 @@ pub fn disk_reports() -> (impl FnMut(Report) + Send + 'static, DiskReports) {
     (report, DiskReports(receiver))
 }
 
-/// Why a node did not accept a command, which this returns to the caller.
+/// Why a node did not accept a command, with the command, whose type is `C`.
 #[derive(Debug)]
 pub enum CommandRejected<C> {
     /// The command queue is full, perhaps because a peer is slow.
     QueueFull(C),
+    /// The node has ended.
     Ended(C),
 }
 
-/// The client's access to a running node. Clones refer to the same node.
+/// The client's access to a running node, whose commands have the type `C`. Clones refer to the
+/// same node.
 pub struct Handle<C> {
     commands: mpsc::Sender<C>,
-    control: mpsc::UnboundedSender<InboundControl>,
+    control: mpsc::UnboundedSender<ControlInput>,
     links: Arc<LinkHandles>,
+    /// The epoch of the group's view, which frames carry.
     epoch: Arc<AtomicU64>,
     address: SocketAddr,
 }
@@ -120,21 +128,22 @@ impl<C> Handle<C> {
         })
     }
 
-    /// Installs the group's new view. Frames carry its epoch from now on.
-    pub fn view(&self, view: View) {
+    /// Gives the node the group's new view. Frames carry its epoch from now on.
+    pub fn install_view(&self, view: View) {
         self.epoch.store(view.epoch().0, Ordering::Relaxed);
-        let _ = self.control.send(InboundControl::View(view));
+        let _ = self.control.send(ControlInput::View(view));
     }
 
-    /// Reports to the node that another node is suspected to have crashed, or is trusted again.
-    pub fn suspect(&self, node: NodeId, is_suspect: bool) {
-        let _ = self.control.send(InboundControl::Suspect(node, is_suspect));
+    /// Reports to the node that a failure detector suspects that a peer has crashed, or trusts it
+    /// again.
+    pub fn report_suspicion(&self, peer: NodeId, is_suspected: bool) {
+        let _ = self.control.send(ControlInput::Suspicion { peer, is_suspected });
     }
 
     /// Stops the node. It still carries out queued commands and sends its last messages.
     pub fn stop(&self) {
         // Sending fails only if the node has ended.
-        let _ = self.control.send(InboundControl::Stop);
+        let _ = self.control.send(ControlInput::Stop);
     }
 
     /// The address of the node's listener.
@@ -158,7 +167,7 @@ where
     P::Durable: Send,
     WriteOf<P>: Serialize + Send + 'static,
     D: Storable<Write = WriteOf<P>> + Send + 'static,
-    O: Record<P::Command, P::Event> + Send + 'static,
+    O: Recorder<P::Command, P::Event> + Send + 'static,
     C: Codec<P> + Send + 'static,
 {
     /// Returns the node's handle and the future that runs it, which is best spawned as a task.
@@ -171,24 +180,24 @@ where
     where
         H: FnMut(Vec<P::Event>) + Send + 'static,
     {
-        let Self { settings, listener, node, found, parts, reports, codec } = self;
+        let Self { settings, listener, node, start_state, parts, reports, codec } = self;
         settings.limits.check().map_err(|sentence| io::Error::new(io::ErrorKind::InvalidInput, sentence))?;
         listener.set_nonblocking(true)?;
         let socket = TcpListener::from_std(listener)?;
         let address = socket.local_addr()?;
-        let (command_sender, commands) = mpsc::channel(settings.limits.commands.max(1));
+        let (command_sender, commands) = mpsc::channel(settings.limits.max_queued_commands.max(1));
         let (control_sender, control) = mpsc::unbounded_channel();
         let (inbox, batches) = Inbox::new(settings.limits.inbox_batches, settings.limits.inbox_bytes);
         let (drained, epoch) = (Arc::new(Notify::new()), Arc::new(AtomicU64::new(0)));
-        let context = Arc::new(context(&settings, found.incarnation));
-        let links = Arc::new(links(&settings, found.incarnation, &drained, &epoch));
+        let context = Arc::new(create_context(&settings, start_state.incarnation));
+        let links = Arc::new(create_links(&settings, start_state.incarnation, &drained, &epoch));
         let suspicions = settings.reports_crashes.then(|| control_sender.clone());
-        let (peers, peer_queues) = peers(&settings, &context, &links, &inbox, suspicions.as_ref());
+        let (peers, peer_queues) = create_peers(&settings, &context, &links, &inbox, suspicions.as_ref());
         let outbox = Outbox::new(
             settings.me,
             codec,
             settings.overflow,
-            settings.limits.message_bytes,
+            settings.limits.max_message_bytes,
             LinkHandles::clone(&links),
         );
         let mut node = NodeTask {
@@ -202,7 +211,7 @@ where
             on_events,
             loopback: VecDeque::new(),
             duplicate_filters: BTreeMap::new(),
-            incarnation: found.incarnation,
+            incarnation: start_state.incarnation,
             context: Arc::clone(&context),
         };
         let handle =
@@ -214,7 +223,7 @@ where
                 tasks.spawn(peer.run());
             }
             let end = tokio::select! {
-                end = node.run(found) => end,
+                end = node.run(start_state) => end,
                 () = wait_for_panic(&mut tasks) => return Ending::TaskPanicked,
             };
             listener.abort();
@@ -231,12 +240,12 @@ where
             };
             let _ = timeout(DRAIN_TIMEOUT, drain).await;
             match end {
-                End::Stopped => match node.end() {
+                NodeTaskEnd::Stopped => match node.shut_down() {
                     Ok(()) => Ending::Stopped,
                     Err(failure) => Ending::Failed(failure),
                 },
-                End::Failed(failure) => Ending::Failed(failure),
-                End::Overflow(reason) => Ending::Overflowed(reason),
+                NodeTaskEnd::Failed(failure) => Ending::Failed(failure),
+                NodeTaskEnd::Overflow(reason) => Ending::Overflowed(reason),
             }
         };
         Ok((handle, running))
@@ -254,42 +263,47 @@ async fn wait_for_panic(tasks: &mut JoinSet<()>) {
     }
 }
 
-fn context(settings: &Settings, incarnation: Incarnation) -> Context {
+fn create_context(settings: &Settings, incarnation: Incarnation) -> Context {
     Context {
         terms: HandshakeTerms {
             group: settings.group.clone(),
             algorithm: settings.algorithm.clone(),
-            format: settings.format,
+            message_format: settings.message_format,
             me: settings.me,
-            members: u32::try_from(settings.peers.len() + 1).unwrap_or(u32::MAX),
+            group_size: u32::try_from(settings.peers.len() + 1).unwrap_or(u32::MAX),
         },
         incarnation,
         // The keys of a `RandomState` come from the system's random source.
-        process_nonce: ProcessNonce(RandomState::new().hash_one("birth")),
+        process_nonce: ProcessNonce(RandomState::new().hash_one("process nonce")),
         security: settings.security.clone(),
         limits: settings.limits,
         log: RateLimitedLog::new(),
     }
 }
 
-fn links(settings: &Settings, incarnation: Incarnation, drained: &Arc<Notify>, epoch: &Arc<AtomicU64>) -> LinkHandles {
+fn create_links(
+    settings: &Settings,
+    incarnation: Incarnation,
+    drained: &Arc<Notify>,
+    epoch: &Arc<AtomicU64>,
+) -> LinkHandles {
     let limits = settings.limits;
     let origin = Origin { group: settings.group.number(), node: settings.me, incarnation };
     let link_limits = LinkLimits {
         crowded_bytes: limits.crowded_bytes,
-        held_bytes: limits.held_bytes,
-        message_bytes: limits.message_bytes,
+        max_held_bytes: limits.max_held_bytes,
+        max_message_bytes: limits.max_message_bytes,
     };
-    let link = |peer: NodeId| LinkHandle::new(origin, peer, link_limits, Arc::clone(drained), Arc::clone(epoch));
-    settings.peers.keys().map(|peer| (*peer, Arc::new(link(*peer)))).collect()
+    let create_link = |peer: NodeId| LinkHandle::new(origin, peer, link_limits, Arc::clone(drained), Arc::clone(epoch));
+    settings.peers.keys().map(|peer| (*peer, Arc::new(create_link(*peer)))).collect()
 }
 
-fn peers(
+fn create_peers(
     settings: &Settings,
     context: &Arc<Context>,
     links: &LinkHandles,
     inbox: &Inbox,
-    suspicions: Option<&mpsc::UnboundedSender<InboundControl>>,
+    suspicions: Option<&mpsc::UnboundedSender<ControlInput>>,
 ) -> (Vec<Peer>, PeerQueues) {
     let mut peer_queues = PeerQueues::new();
     let mut peers = Vec::new();

@@ -7,15 +7,15 @@
 //! and early data, so that no connection relies on an older check.
 
 mod checks;
+mod explanation;
 mod identity;
-mod reason;
 #[cfg(test)]
 mod tests;
 
+pub use explanation::explain_tls_error;
 pub use identity::{Identity, IdentityError};
-pub use reason::reason;
 
-pub(crate) use checks::end_of;
+pub(crate) use checks::end_of_validity;
 
 use quorate_core::NodeId;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ use thiserror::Error;
 /// How connections between nodes are protected.
 #[derive(Clone, Debug)]
 pub enum Security {
-    /// Not at all: for nodes on one machine, or on a network that is already protected.
+    /// Plain TCP, for nodes on one machine or on a network that is already protected.
     Plain,
     Tls(Identity),
 }
@@ -39,10 +39,10 @@ pub enum PeerError {
     #[error("a peer claims to be node {claimed}, but its certificate cannot be parsed. The connection was refused.")]
     NotACertificate { claimed: NodeId },
     #[error(
-        "a peer claims to be node {claimed}, but its certificate names {found} and not {wanted}. The connection was \
+        "a peer claims to be node {claimed}, but its certificate names {found_names} and not {required_name}. The connection was \
          refused; give the peer its own certificate with --certs, or check its --id."
     )]
-    WrongNode { claimed: NodeId, wanted: String, found: String },
+    WrongNode { claimed: NodeId, required_name: String, found_names: String },
 }
 
 /// Plain TCP is not allowed at this address.
@@ -51,12 +51,12 @@ pub enum PeerError {
     "plain TCP is allowed only on loopback addresses, because it is not encrypted; got {0}. Give each node its \
      certificate with --certs FOLDER ('quorate certs' makes them), or use --insecure-plain-tcp."
 )]
-pub struct PlainRefused(pub SocketAddr);
+pub struct PlainNotAllowed(pub SocketAddr);
 
 /// Checks that connections from or to this address may be plain: it is a loopback address, or the
-/// operator `insisted`.
-pub fn allow_plain(address: SocketAddr, insisted: bool) -> Result<(), PlainRefused> {
+/// operator allows plain TCP at every address.
+pub fn check_plain_tcp(address: SocketAddr, is_allowed_everywhere: bool) -> Result<(), PlainNotAllowed> {
     // An IPv4-mapped IPv6 address counts as the IPv4 address.
     let is_loopback = address.ip().to_canonical().is_loopback();
-    if is_loopback || insisted { Ok(()) } else { Err(PlainRefused(address)) }
+    if is_loopback || is_allowed_everywhere { Ok(()) } else { Err(PlainNotAllowed(address)) }
 }

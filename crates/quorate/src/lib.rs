@@ -87,7 +87,7 @@
 //!
 //! ```
 //! use quorate::journal::moment::WorldEvent;
-//! use quorate::sim::{Setup, Wire};
+//! use quorate::sim::{LinkDefaults, Setup};
 //! use quorate::{Describe, Moment, Observer, World};
 //! # use quorate::{Effects, Group, Input, Never, NodeId, Protocol, Time};
 //! #
@@ -132,26 +132,31 @@
 //!     }
 //! }
 //!
-//! fn lost(seed: u64) -> Result<usize, Box<dyn std::error::Error>> {
+//! fn count_lost(seed: u64) -> Result<usize, Box<dyn std::error::Error>> {
 //!     let setup = Setup {
 //!         nodes: 5,
 //!         seed,
-//!         wire: Wire { latency: "uniform:1ms..5ms".parse()?, loss: "0.2".parse()?, duplicate: "0".parse()?, fifo: false },
+//!         link_defaults: LinkDefaults {
+//!             latency: "uniform:1ms..5ms".parse()?,
+//!             loss: "0.2".parse()?,
+//!             duplicate: "0".parse()?,
+//!             is_fifo: false,
+//!         },
 //!         processing: "fixed:0ms".parse()?,
 //!         sync: "fixed:0ms".parse()?,
 //!     };
 //!     let group = Group::of_size(setup.nodes);
-//!     let make = move |_| Gossip { group: group.clone(), knows: false };
-//!     let mut world = World::<Gossip, _>::new(&setup, make, LostMessages::default());
-//!     world.schedule("cut 1 | 2,3 at 0.5ms for 20ms".parse()?);
+//!     let make_node = move |_| Gossip { group: group.clone(), knows: false };
+//!     let mut world = World::<Gossip, _>::new(&setup, make_node, LostMessages::default());
+//!     world.schedule_fault("cut 1 | 2,3 at 0.5ms for 20ms".parse()?);
 //!     world.start();
-//!     world.command(Time::ZERO, NodeId::from_index(0), ());
+//!     world.schedule_command(Time::ZERO, NodeId::from_index(0), ());
 //!     while world.advance() {}
 //!     Ok(world.into_observer().0)
 //! }
 //!
-//! assert!(lost(7)? > 0);
-//! assert_eq!(lost(7)?, lost(7)?);
+//! assert!(count_lost(7)? > 0);
+//! assert_eq!(count_lost(7)?, count_lost(7)?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -167,33 +172,36 @@
 #![cfg_attr(feature = "drive", doc = "```")]
 #![cfg_attr(not(feature = "drive"), doc = "```ignore")]
 //! use quorate::drive::Disk;
-//! use quorate::drive::local::{Address, Start, mailbox, start};
+//! use quorate::drive::local::{Address, NodeSetup, create_mailbox, start};
 //! use quorate::mutex::{Command, Event, RicartAgrawala};
 //! use quorate::{Group, Incarnation, NodeId};
 //! use std::collections::BTreeMap;
 //! use std::sync::mpsc::channel;
 //! use std::time::Duration;
 //!
-//! let group = Group::of_size(3); let (sender, events) = channel(); let mailboxes: Vec<_> =
-//! group.iter().map(|me| (me, mailbox::<RicartAgrawala>())).collect(); let peers: BTreeMap<NodeId,
-//! Address<_>> = mailboxes.iter().map(|(me, (address, _))| (*me, address.clone())).collect();
+//! let group = Group::of_size(3);
+//! let (sender, events) = channel();
+//! let mailboxes: Vec<_> =
+//!     group.iter().map(|me| (me, create_mailbox::<RicartAgrawala>())).collect();
+//! let peers: BTreeMap<NodeId, Address<_>> =
+//!     mailboxes.iter().map(|(me, (address, _))| (*me, address.clone())).collect();
 //!
 //! let mut nodes = Vec::new();
 //! for (me, mailbox) in mailboxes {
 //!     let (group, sender) = (group.clone(), sender.clone());
-//!     let setup =
-//!         Start { me, durable: (), incarnation: Incarnation::FIRST, disk: Disk::None, peers:
-//!         peers.clone() };
-//!     let on_events = move |emitted: Vec<Event>| emitted.into_iter().for_each(|event|
-//!     drop(sender.send((me, event)))); nodes.push(start(setup, mailbox, move ||
-//!     RicartAgrawala::new(me, group), on_events)?);
+//!     let (incarnation, peers) = (Incarnation::FIRST, peers.clone());
+//!     let setup = NodeSetup { me, durable: (), incarnation, disk: Disk::None, peers };
+//!     let on_events = move |emitted: Vec<Event>| {
+//!         emitted.into_iter().for_each(|event| drop(sender.send((me, event))))
+//!     };
+//!     nodes.push(start(setup, mailbox, move || RicartAgrawala::new(me, group), on_events)?);
 //! }
 //!
-//! nodes[1].address().command(vec![Command::Acquire]);
+//! nodes[1].address().send_commands(vec![Command::Acquire]);
 //! let (node, event) = events.recv_timeout(Duration::from_secs(10))?;
 //! assert!(node.number() == 2 && matches!(event, Event::Entered { .. }));
 //!
-//! nodes[1].address().command(vec![Command::Release]);
+//! nodes[1].address().send_commands(vec![Command::Release]);
 //! let (_, event) = events.recv_timeout(Duration::from_secs(10))?;
 //! assert_eq!(event, Event::Left);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

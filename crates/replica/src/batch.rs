@@ -8,22 +8,22 @@ use quorate_core::{Incarnation, NodeId};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-const BATCH: Format = Format { what: "log entry", version: 1 };
-const CHANGE: Format = Format { what: "change of members", version: 1 };
-const IMAGE: Format = Format { what: "snapshot", version: 1 };
+const BATCH: Format = Format { name: "log entry", version: 1 };
+const CHANGE: Format = Format { name: "change of members", version: 1 };
+const IMAGE: Format = Format { name: "snapshot", version: 1 };
 
 /// The commands of one log entry, and the entry's log time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch<C> {
     pub time: LogTime,
-    /// Learners that this entry admits, each with the incarnation that asked for it.
+    /// Learners that this entry admits, each with the incarnation that asked for its admission.
     pub admitted: Vec<(NodeId, Incarnation)>,
     pub commands: Vec<C>,
 }
 
 impl<C: serde::de::DeserializeOwned> Batch<C> {
-    /// Encodes an entry. Fails if the commands cannot be decoded again, because such an entry would
-    /// halt every replica.
+    /// Encodes an entry. Fails if the commands cannot be encoded, or decoded again to equal ones,
+    /// because such an entry would halt every replica or let replicas diverge.
     pub fn write<'a>(
         time: LogTime,
         admitted: &[(NodeId, Incarnation)],
@@ -37,7 +37,7 @@ impl<C: serde::de::DeserializeOwned> Batch<C> {
         let decoded = Self::read(&bytes)?;
         if decoded.commands.iter().ne(commands) {
             return Err(FormatError::Malformed {
-                what: BATCH.what,
+                name: BATCH.name,
                 reason: "its commands are not equal after decoding".into(),
             });
         }
@@ -58,28 +58,28 @@ pub(crate) fn read_change(bytes: &[u8]) -> Result<(LogTime, Change), FormatError
     CHANGE.read(bytes)
 }
 
-/// The log time of an encoded batch or change, which follows the version byte. The rest is not
-/// decoded.
-pub(crate) fn log_time_of(bytes: &[u8]) -> Option<LogTime> {
-    let (_, body) = bytes.split_first()?;
+/// The log time of an encoded batch or change, without decoding the rest. `None` if the bytes are
+/// malformed.
+pub(crate) fn read_log_time(bytes: &[u8]) -> Option<LogTime> {
+    let (_version, body) = bytes.split_first()?;
     postcard::take_from_bytes(body).ok().map(|(time, _)| time)
 }
 
 /// The admitted learners, each with the incarnation that was admitted.
-pub type Admitted = BTreeMap<NodeId, Incarnation>;
+pub type AdmittedLearners = BTreeMap<NodeId, Incarnation>;
 
 /// The contents of a snapshot: a state machine and its log time.
 #[derive(Clone, Debug, Default)]
 pub struct Image<S> {
     pub time: LogTime,
     /// Members that were admitted as learners, each with the incarnation that was admitted.
-    pub admitted: Admitted,
+    pub admitted: AdmittedLearners,
     pub machine: S,
 }
 
 impl<S: StateMachine> Image<S> {
     /// Encodes a snapshot.
-    pub fn write(time: LogTime, admitted: &Admitted, machine: &S) -> Bytes {
+    pub fn write(time: LogTime, admitted: &AdmittedLearners, machine: &S) -> Bytes {
         IMAGE.write(&(time, admitted, machine.snapshot())).into()
     }
 
@@ -104,6 +104,7 @@ mod tests {
         Text(String),
     }
 
+    /// A type that postcard cannot decode, because flattened fields need their names.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     struct Outer {
         #[serde(flatten)]
@@ -115,6 +116,7 @@ mod tests {
         number: u64,
     }
 
+    /// Rule RP-1, at the head of `replica.rs`.
     #[test]
     fn rp_1_commands_that_cannot_be_decoded_are_not_encoded() {
         let time = LogTime::ZERO;

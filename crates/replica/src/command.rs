@@ -31,7 +31,7 @@ impl Ticket {
     }
 }
 
-/// A mask of this many low bits.
+/// Returns a mask of this many low bits.
 const fn low_mask(bits: u32) -> u64 {
     (1 << bits) - 1
 }
@@ -40,17 +40,18 @@ const fn low_mask(bits: u32) -> u64 {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", bound = "")]
 pub enum Command<S: StateMachine> {
-    /// Append these commands to the log, in this order, as one entry. Only a leader does; others
-    /// refuse and name the leader.
+    /// Append these commands to the log, in this order, as one entry. Only a leader does this;
+    /// other replicas refuse, and name the leader if they know it.
     Propose(Vec<Proposal<S::Command>>),
-    /// Answer this query from a state that contains everything committed before now. Any replica
-    /// does, with the leader's help.
+    /// Answer this query from a state that contains everything committed before now. Any member
+    /// does this, with the leader's help.
     Query { ticket: Ticket, query: S::Query },
-    /// Change the members to these. Only a leader does.
+    /// Change the members to these. Only a leader does this; other replicas refuse.
     Change { ticket: Ticket, members: Members },
-    /// Transfer the leadership to this member. Only a leader does.
+    /// Offer the leadership to this member, if it is another voter. Replicas that do not lead
+    /// ignore this.
     Transfer(NodeId),
-    /// Become a candidate now.
+    /// Become a candidate now. Replicas that may not campaign ignore this.
     Campaign,
 }
 
@@ -65,11 +66,16 @@ pub struct Proposal<C> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", bound = "")]
 pub enum Event<S: StateMachine> {
-    /// The command was applied, or the query was answered.
+    /// The command was applied, or the query was answered, in the state after entry `index`.
     Answered { ticket: Ticket, index: u64, answer: S::Answer },
     /// The request was not executed and never will be.
-    Refused { ticket: Ticket, why: Refusal },
-    /// The request may or may not be executed, because the leadership moved. A client of an
+    Refused {
+        ticket: Ticket,
+        #[serde(rename = "why")]
+        refusal: Refusal,
+    },
+    /// The request may or may not be executed: this replica lost the leadership, stopped, or took
+    /// over a snapshot that covers the entry. A client of an
     /// [`ExactlyOnce`](crate::exactly_once::ExactlyOnce) machine can repeat it with the same
     /// number.
     Unknown { ticket: Ticket },
@@ -84,7 +90,8 @@ pub enum Event<S: StateMachine> {
     /// The state was restored from a checkpoint, at the start or from a leader's snapshot. Emitted
     /// only if the settings ask for an audit.
     Restored(Restoration),
-    /// This replica has stopped, because it cannot decode an entry or a snapshot.
+    /// This replica has stopped, because it cannot decode an entry or a snapshot, or the log on its
+    /// disk is inconsistent.
     Halted { reason: String },
 }
 
@@ -94,8 +101,10 @@ pub struct Audit {
     pub index: u64,
     pub term: u64,
     pub time: LogTime,
-    pub entry: u64,
-    pub state: u64,
+    #[serde(rename = "entry")]
+    pub entry_fingerprint: u64,
+    #[serde(rename = "state")]
+    pub state_fingerprint: u64,
 }
 
 /// The fingerprint of a state restored from a checkpoint, so that it can be compared with other
@@ -104,7 +113,8 @@ pub struct Audit {
 pub struct Restoration {
     pub index: u64,
     pub time: LogTime,
-    pub state: u64,
+    #[serde(rename = "state")]
+    pub state_fingerprint: u64,
 }
 
 /// Why a request was refused.
@@ -114,23 +124,32 @@ pub enum Refusal {
     NotLeader {
         leader: Option<NodeId>,
     },
-    /// Too many requests are pending.
+    /// Too many requests are pending, or too many bytes of the log are not committed yet.
     Busy,
-    /// The disk is full. Queries are still answered.
+    /// The disk is full. Queries are still answered, except those that depend on entries that are
+    /// not on this disk.
     DiskFull,
     /// The leader is transferring its leadership.
-    HandingOver,
-    ChangeUnderWay,
+    #[serde(rename = "handing-over")]
+    TransferInProgress,
+    /// Another change of the members is in progress.
+    #[serde(rename = "change-under-way")]
+    ChangeInProgress,
     /// The new members are not valid: there must be a voter, and no node may be both voter and
     /// learner.
-    NoSuchMembers,
-    /// A new voter must have been a learner before, so that it has the log.
-    LearnerFirst(NodeId),
+    #[serde(rename = "no-such-members")]
+    InvalidMembers,
+    /// A new voter must have been a learner before, so that it has the log. This node was not, or
+    /// does not have the log yet.
+    #[serde(rename = "learner-first")]
+    NotYetLearner(NodeId),
     /// Another leader's entry replaced the entry of this request.
-    Overtaken,
+    #[serde(rename = "overtaken")]
+    EntryReplaced,
     /// A command cannot be encoded for the log and decoded again: its type uses features that
     /// postcard lacks, such as flattened fields or untagged enums.
-    Unwritable,
+    #[serde(rename = "unwritable")]
+    NotEncodable,
     /// This replica is not a member, or waits for its admission.
     NotMember,
     /// This replica has stopped.
@@ -143,15 +162,17 @@ impl fmt::Display for Refusal {
             Self::NotLeader { leader: Some(leader) } => write!(f, "this replica is not the leader; node {leader} is"),
             Self::NotLeader { leader: None } => f.write_str("this replica is not the leader and knows none; try again"),
             Self::Busy => f.write_str("too many requests are pending; try again later"),
-            Self::DiskFull => f.write_str("the disk is full; no data was lost, and queries are answered"),
-            Self::HandingOver => f.write_str("the leadership is being transferred; try again"),
-            Self::ChangeUnderWay => f.write_str("another change of the members is in progress; try again"),
-            Self::NoSuchMembers => {
+            Self::DiskFull => {
+                f.write_str("the disk is full; no data was lost, and queries that need only saved entries are answered")
+            }
+            Self::TransferInProgress => f.write_str("the leadership is being transferred; try again"),
+            Self::ChangeInProgress => f.write_str("another change of the members is in progress; try again"),
+            Self::InvalidMembers => {
                 f.write_str("the members must include a voter, and no node may be both voter and learner")
             }
-            Self::LearnerFirst(node) => write!(f, "node {node} must be a learner first, so that it has the log"),
-            Self::Overtaken => f.write_str("another leader's entry replaced it; it was not executed"),
-            Self::Unwritable => {
+            Self::NotYetLearner(node) => write!(f, "node {node} must be a learner first, so that it has the log"),
+            Self::EntryReplaced => f.write_str("another leader's entry replaced it; it was not executed"),
+            Self::NotEncodable => {
                 f.write_str("a command cannot be encoded for the log and decoded again; nothing was proposed")
             }
             Self::NotMember => f.write_str("this replica is not a member of the group, or not yet; ask another one"),

@@ -14,22 +14,26 @@ pub struct Durable {
     pub checkpoint: Option<Checkpoint>,
     /// The kept entries, without a gap. Some may precede the checkpoint, for peers that lag behind.
     pub entries: Vec<Entry>,
-    /// The index and term just before the first kept entry, once the log was truncated.
-    pub cut: Option<Cut>,
+    /// The index and term just before the first kept entry; `None` until a checkpoint is saved.
+    #[serde(rename = "cut")]
+    pub log_start: Option<LogStart>,
     /// Whether the disk was lost. Such a replica has forgotten its votes and must be admitted
     /// again.
-    pub wiped: bool,
+    #[serde(rename = "wiped")]
+    pub is_wiped: bool,
     /// The incarnation in which a replica without a log began to wait for its admission. The group
-    /// admits this incarnation, so that no admission of an earlier one applies to it.
-    pub born: Option<Incarnation>,
+    /// admits this incarnation, so an admission of an earlier incarnation does not apply to it.
+    #[serde(rename = "born")]
+    pub joining_incarnation: Option<Incarnation>,
 }
 
-/// A vote, and the index up to which the log is known to be committed.
+/// A vote and a commit index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ballot {
     pub term: u64,
-    /// The candidate voted for in that term; 0 for none.
+    /// The number of the node voted for in that term; 0 for none.
     pub vote: u64,
+    /// The index up to which the log is known to be committed.
     pub commit: u64,
 }
 
@@ -45,7 +49,7 @@ pub struct Checkpoint {
 
 /// The index and term just before the first kept entry of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Cut {
+pub struct LogStart {
     pub index: u64,
     pub term: u64,
 }
@@ -55,46 +59,52 @@ pub struct Cut {
 #[serde(rename_all = "lowercase")]
 pub enum Write {
     /// The incarnation with which a replica without a log waits for its admission.
-    Born(Incarnation),
+    #[serde(rename = "born")]
+    JoiningIncarnation(Incarnation),
     /// A vote or a commit index.
     Ballot(Ballot),
-    /// Entries that replace all kept entries from the first of them on.
+    /// Entries, which replace all kept entries from the index of the first new one on.
     Entries(Vec<Entry>),
-    /// A leader's snapshot, which replaces everything.
+    /// A leader's snapshot, which replaces the checkpoint and all entries. It also ends the wait
+    /// for admission.
     Install(Checkpoint),
-    /// A checkpoint; entries up to the cut are dropped.
-    Checkpoint { checkpoint: Checkpoint, cut: Cut },
+    /// A checkpoint; entries up to the new start of the log are dropped.
+    Checkpoint {
+        checkpoint: Checkpoint,
+        #[serde(rename = "cut")]
+        log_start: LogStart,
+    },
 }
 
 impl quorate_core::Durable for Durable {
     type Write = Write;
 
     fn wiped() -> Self {
-        Self { wiped: true, ..Self::default() }
+        Self { is_wiped: true, ..Self::default() }
     }
 
     fn apply(&mut self, write: Write) {
         match write {
-            Write::Born(incarnation) => self.born = Some(incarnation),
+            Write::JoiningIncarnation(incarnation) => self.joining_incarnation = Some(incarnation),
             Write::Ballot(ballot) => self.ballot = ballot,
             Write::Entries(entries) => {
                 let Some(first) = entries.first().map(|entry| entry.index) else { return };
-                let kept = self.entries.partition_point(|entry| entry.index < first);
-                self.entries.truncate(kept);
+                let kept_count = self.entries.partition_point(|entry| entry.index < first);
+                self.entries.truncate(kept_count);
                 self.entries.extend(entries);
             }
             Write::Install(checkpoint) => {
-                self.cut = Some(Cut { index: checkpoint.index, term: checkpoint.term });
+                self.log_start = Some(LogStart { index: checkpoint.index, term: checkpoint.term });
                 self.checkpoint = Some(checkpoint);
                 self.entries.clear();
-                self.wiped = false;
-                self.born = None;
+                self.is_wiped = false;
+                self.joining_incarnation = None;
             }
-            Write::Checkpoint { checkpoint, cut } => {
+            Write::Checkpoint { checkpoint, log_start } => {
                 self.checkpoint = Some(checkpoint);
-                let dropped = self.entries.partition_point(|entry| entry.index <= cut.index);
-                self.entries.drain(..dropped);
-                self.cut = Some(cut);
+                let dropped_count = self.entries.partition_point(|entry| entry.index <= log_start.index);
+                self.entries.drain(..dropped_count);
+                self.log_start = Some(log_start);
             }
         }
     }

@@ -3,8 +3,8 @@
 //! A candidate requests the votes of all nodes in a new term, and a majority of votes makes it
 //! leader. A node votes once per term, for a candidate whose log is at least as up to date as its
 //! own, and saves its vote before it answers. Terms only grow, so there is at most one leader in
-//! each. This is the engine of the replicated log with the commands and events of the election
-//! family, and without raft's options PreVote and CheckQuorum.
+//! each. The module runs the raft engine of the replicated log with the commands and events of the
+//! election family, and without raft's options PreVote and CheckQuorum.
 //!
 //! ```text
 //! RF-1  the client asks to campaign → begin the next term, vote for itself, save the vote, request
@@ -20,8 +20,8 @@
 //!                                     crashed leader
 //! ```
 //!
-//! Cost: 2(n−1) messages to elect and n−1 to announce, when one node starts. Acknowledgements of
-//! the announcement and retransmissions count as control messages.
+//! Cost: 2(n−1) messages to elect and n−1 to announce, when one node starts and all are up.
+//! Acknowledgements of the announcement and retransmissions count as control messages.
 //!
 //! Assumes: a majority is up and connected; disks keep what they confirmed. Timing matters for
 //! progress only.
@@ -32,7 +32,7 @@
 //! Departs from the paper: a leader that all nodes know sends no heartbeats, so that an election
 //! ends and its messages can be counted.
 
-use crate::batch::{Admitted, Image};
+use crate::batch::{AdmittedLearners, Image};
 use crate::durable::{Checkpoint, Durable};
 use crate::engine::{Engine, Role};
 use crate::guard;
@@ -42,12 +42,12 @@ use crate::members::{Configuration, Members};
 use crate::message::Message;
 use crate::registers::Registers;
 use quorate_core::about::Profile;
-use quorate_core::election::{Command, Cost, Counts, Event, ExpectedMessages, Facts, Plan, Refusal, Shape};
+use quorate_core::election::{Command, Cost, Counts, Event, ExpectedMessages, Facts, Plan, Refusal, Structure};
 use quorate_core::{Class, Describe, Duration, Effects, Epoch, Group, Input, NodeId, Protocol, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// Facts about the algorithm for tables and costs.
-pub const FACTS: Facts = Facts { tolerates_loss: true, ..Facts::new(PROFILE, Shape::Votes, COST) };
+pub const FACTS: Facts = Facts { tolerates_loss: true, ..Facts::new(PROFILE, Structure::Votes, COST) };
 
 const PROFILE: Profile = Profile {
     name: "raft",
@@ -55,15 +55,16 @@ const PROFILE: Profile = Profile {
     summary: "a majority of saved votes in a term makes a leader",
     source: include_str!("election.rs"),
     flaw: None,
-    checkable: false,
+    is_checkable: false,
 };
 
 const COST: Cost = Cost {
     formula: "2(n−1) + (n−1)",
-    expected: |case| {
-        let is_only_candidate = case.dead == 0 && case.starting.is_one();
-        is_only_candidate
-            .then(|| ExpectedMessages::exactly(Counts::WithAnnouncement, 3.0 * case.live.saturating_sub(1) as f64))
+    expected_messages: |case| {
+        let is_only_candidate = case.dead_nodes == 0 && case.starting.is_one();
+        is_only_candidate.then(|| {
+            ExpectedMessages::exactly(Counts::WithAnnouncement, 3.0 * case.live_nodes.saturating_sub(1) as f64)
+        })
     },
 };
 
@@ -73,24 +74,27 @@ pub struct RaftElection {
     group: Group,
     seed: u64,
     tick: Duration,
+    /// `None` before the start, or if the log on the disk is inconsistent.
     engine: Option<Box<Engine>>,
     role: Role,
+    /// Whether the timer is set.
     is_ticking: bool,
 }
 
-/// The timer of a node: the end of one tick.
+/// The timer of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Timer {
+    /// The end of one tick.
     Tick,
 }
 
 /// Raft's message, classified for the message counts of elections.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Counted(pub Message);
+pub struct ElectionMessage(pub Message);
 
-impl Describe for Counted {
+impl Describe for ElectionMessage {
     fn kind(&self) -> &'static str {
         self.0.kind()
     }
@@ -118,10 +122,12 @@ impl Describe for Counted {
 const ELECTION_TICKS: usize = 5;
 
 impl RaftElection {
-    /// One node of a group. Nodes of a group share the seed, from which their timeouts are derived.
+    /// One node of a group. The nodes of a group share the seed, from which their timeouts are
+    /// derived.
     pub fn new(me: NodeId, plan: &Plan) -> Self {
         let Plan { group, seed, bounds, .. } = plan.clone();
-        // Twice the time of a request and its reply.
+        // Twice the time of a request and its reply, each of which takes a message and its
+        // processing.
         let tick = (bounds.message + bounds.processing).times(4);
         let role = Role { leads: false, leader: None, term: 0 };
         Self { me, group, seed, tick, engine: None, role, is_ticking: false }
@@ -132,12 +138,13 @@ impl RaftElection {
             index: FOUNDING.index,
             term: FOUNDING.term,
             members: Configuration::founding(Members::voters(&self.group)),
-            image: Image::write(LogTime::ZERO, &Admitted::new(), &Registers::default()),
+            image: Image::write(LogTime::ZERO, &AdmittedLearners::new(), &Registers::default()),
         });
         let config = raft::Config {
             election_tick: ELECTION_TICKS,
             heartbeat_tick: 1,
             max_size_per_msg: 1 << 20,
+            // No node applies anything, so the commit of the announcement is not worth a message.
             skip_bcast_commit: true,
             ..raft::Config::default()
         };
@@ -150,11 +157,12 @@ impl RaftElection {
 
     /// RF-1.
     fn campaign(&mut self, out: &mut Effects<'_, Self>) {
-        let Some(engine) = self.engine.as_mut().filter(|engine| engine.configuration().votes(self.me)) else {
+        let Some(engine) = self.engine.as_mut().filter(|engine| engine.configuration().is_voter(self.me)) else {
             return out.emit(Event::Refused(Refusal::NotEligible));
         };
         if engine.leads() {
             out.emit(Event::Refused(Refusal::AlreadyLeading));
+        // A node saves only what belongs to an election: terms, votes and announcements.
         } else if engine.is_candidate() || !engine.has_saved_all() {
             out.emit(Event::Refused(Refusal::AlreadyRunning));
         } else {
@@ -172,7 +180,7 @@ impl RaftElection {
     /// Passes a message to raft, which implements RF-2, RF-3 and RF-4.
     fn receive(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         let Some(engine) = &mut self.engine else { return };
-        if let Some(objection) = guard::objection(engine, self.me, from, &message) {
+        if let Some(objection) = guard::find_objection(engine, self.me, from, &message) {
             return out.note("RF-2", format_args!("ignores what {from} sent: {objection}"));
         }
         engine.step(from, message);
@@ -188,26 +196,26 @@ impl RaftElection {
         }
     }
 
-    /// Carries out raft's effects, emits events about changes, and sets the timer if there is
-    /// anything to wait for.
+    /// Carries out raft's effects, emits events about changes, and sets the timer if this node
+    /// waits for votes, a leader or acknowledgements.
     fn settle(&mut self, out: &mut Effects<'_, Self>) {
         let Some(engine) = &mut self.engine else { return };
-        while let Some(output) = engine.next(out, Counted) {
+        while let Some(output) = engine.process_ready(out, ElectionMessage) {
             if let Some(last) = output.committed.last() {
                 engine.mark_applied(last.index);
             }
         }
-        let before = std::mem::replace(&mut self.role, engine.role());
+        let previous = std::mem::replace(&mut self.role, engine.role());
         let Role { leader, term, .. } = self.role;
         let epoch = Epoch(term);
-        if term != before.term {
+        if term != previous.term {
             out.emit(Event::Began { epoch });
         }
-        if self.role.leads && !before.leads {
+        if self.role.leads && !previous.leads {
             // The wait for votes has ended; the wait for acknowledgements begins now.
             self.is_ticking = false;
         }
-        if let Some(leader) = leader.filter(|_| (leader, term) != (before.leader, before.term)) {
+        if let Some(leader) = leader.filter(|_| (leader, term) != (previous.leader, previous.term)) {
             out.note(if leader == self.me { "RF-3" } else { "RF-4" }, format_args!("{leader} leads in term {term}"));
             out.emit(Event::elected(leader, epoch));
         }
@@ -231,7 +239,7 @@ impl RaftElection {
 
 impl Protocol for RaftElection {
     type Command = Command;
-    type Message = Counted;
+    type Message = ElectionMessage;
     type Timer = Timer;
     type Event = Event;
     type Durable = Durable;
@@ -241,11 +249,11 @@ impl Protocol for RaftElection {
             Input::Start { durable, incarnation: _ } => self.start(durable),
             Input::Command(Command::Campaign) => self.campaign(out),
             Input::Command(Command::Resign) => self.resign(out),
-            Input::Message { from, message: Counted(message) } => self.receive(from, message, out),
+            Input::Message { from, message: ElectionMessage(message) } => self.receive(from, message, out),
             Input::Timer(Timer::Tick) => self.tick(),
             Input::Saved(count) => {
                 if let Some(engine) = &mut self.engine {
-                    engine.saved(count);
+                    engine.record_saved(count);
                 }
             }
             Input::DiskFull

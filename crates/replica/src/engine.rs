@@ -1,5 +1,5 @@
-//! tikv's raft, driven by inputs and effects: saves and sends what raft asks for, in an order that
-//! keeps its guarantees.
+//! tikv's raft, driven by inputs and effects: carries out the saves and sends that raft requests,
+//! in an order that keeps its guarantees.
 
 use crate::convert;
 use crate::durable::{Ballot, Checkpoint, Durable, Write};
@@ -15,32 +15,33 @@ use raft::{Config, SnapshotStatus, StateRole};
 use std::collections::VecDeque;
 
 /// A protocol whose durable state is raft's.
-pub(crate) trait Raft: Protocol<Durable = Durable> {}
+pub(crate) trait RaftProtocol: Protocol<Durable = Durable> {}
 
-impl<P: Protocol<Durable = Durable>> Raft for P {}
+impl<P: Protocol<Durable = Durable>> RaftProtocol for P {}
 
 /// Raft's state machine, with deterministic election timeouts.
 pub(crate) struct Engine {
     node: RawNode<Log>,
     me: NodeId,
     seed: u64,
-    /// Number of campaigns since the start, which varies the election timeout.
-    campaigns: u64,
+    /// Number of campaigns since the start. The election timeout depends on it.
+    campaign_count: u64,
     /// A change of the commit index alone, which is saved together with the next save.
     deferred_ballot: Option<Ballot>,
     /// The last ballot given to the disk.
     saved_ballot: Ballot,
     /// The number of the save that contains the latest vote.
-    vote_save: u64,
+    vote_save_number: u64,
     /// Number of saves requested since the start.
     saves_requested: u64,
     /// Number of saves that are durable.
     saves_durable: u64,
-    awaiting: VecDeque<AwaitingSaves>,
+    /// The `Ready`s whose saves may not be durable yet, oldest first.
+    unconfirmed: VecDeque<UnconfirmedReady>,
 }
 
 /// A `Ready` of raft that must be confirmed once this many saves are durable.
-struct AwaitingSaves {
+struct UnconfirmedReady {
     required_saves: u64,
     ready_number: u64,
     /// The index of the snapshot that the `Ready` installs, if any.
@@ -50,8 +51,10 @@ struct AwaitingSaves {
 /// The output of raft that the replica has to handle, beyond saves and messages.
 #[derive(Default)]
 pub(crate) struct RaftOutput {
+    /// Whether the role, the leader or the term may be different.
     pub(crate) role_may_have_changed: bool,
-    /// Successful rounds, each with the index that must be applied before its queries are answered.
+    /// Successful rounds of heartbeats, which confirm the leader; each with the index that must be
+    /// applied before its queries are answered.
     pub(crate) rounds: Vec<(Round, u64)>,
     /// A leader's snapshot that replaces the state.
     pub(crate) installed: Option<Checkpoint>,
@@ -80,21 +83,22 @@ impl Engine {
             node,
             me,
             seed,
-            campaigns: 0,
+            campaign_count: 0,
             deferred_ballot: None,
             saved_ballot,
-            vote_save: 0,
+            vote_save_number: 0,
             saves_requested: 0,
             saves_durable: 0,
-            awaiting: VecDeque::new(),
+            unconfirmed: VecDeque::new(),
         };
         engine.set_election_timeout();
         Ok(engine)
     }
 
-    /// Saves and sends what raft asks for, and returns the rest of its output; `None` if there is
-    /// no output. `wrap` converts messages to the protocol's own type.
-    pub(crate) fn next<P: Raft>(
+    /// Takes raft's next output, which raft calls a `Ready`. Carries out the saves and sends in it,
+    /// and returns the rest; `None` if there is no output. `wrap` converts messages to the
+    /// protocol's own type.
+    pub(crate) fn process_ready<P: RaftProtocol>(
         &mut self,
         out: &mut Effects<'_, P>,
         wrap: fn(Message) -> P::Message,
@@ -103,16 +107,16 @@ impl Engine {
             return None;
         }
         let mut ready = self.node.ready();
-        let of_leader = ready.take_messages();
-        let after_saves = ready.take_persisted_messages();
+        let leader_messages = ready.take_messages();
+        let messages_after_saves = ready.take_persisted_messages();
         let mut output = RaftOutput {
             role_may_have_changed: ready.ss().is_some() || ready.hs().is_some(),
-            rounds: rounds(&mut ready),
+            rounds: take_rounds(&mut ready),
             committed: ready.take_committed_entries().iter().map(Entry::from_raft).collect(),
             ..RaftOutput::default()
         };
         output.installed = self.save(&mut ready, out);
-        self.awaiting.push_back(AwaitingSaves {
+        self.unconfirmed.push_back(UnconfirmedReady {
             required_saves: self.saves_requested,
             ready_number: ready.number(),
             installed_index: output.installed.as_ref().map(|checkpoint| checkpoint.index),
@@ -121,20 +125,21 @@ impl Engine {
         // A leader's messages need not wait for its disk, which counts like that of any other
         // member. But a leader must first save its own vote: in a group of one it leads by that
         // vote alone.
-        let (at_once, delayed) = if self.has_saved_vote() { (of_leader, Vec::new()) } else { (Vec::new(), of_leader) };
-        for message in at_once {
+        let (immediate, delayed) =
+            if self.has_saved_vote() { (leader_messages, Vec::new()) } else { (Vec::new(), leader_messages) };
+        for message in immediate {
             output.route(message, |to, message| out.send_ahead(to, wrap(message)));
         }
-        for message in delayed.into_iter().chain(after_saves) {
+        for message in delayed.into_iter().chain(messages_after_saves) {
             output.route(message, |to, message| out.send(to, wrap(message)));
         }
-        self.confirm();
+        self.confirm_saved();
         Some(output)
     }
 
     /// Saves the contents of a `Ready`, in an order that stays consistent if a crash loses the last
     /// writes. Returns the snapshot that it installs, if any.
-    fn save<P: Raft>(&mut self, ready: &mut Ready, out: &mut Effects<'_, P>) -> Option<Checkpoint> {
+    fn save<P: RaftProtocol>(&mut self, ready: &mut Ready, out: &mut Effects<'_, P>) -> Option<Checkpoint> {
         if let Some(state) = ready.hs() {
             self.deferred_ballot = Some(Ballot { term: state.term, vote: state.vote, commit: state.commit });
         }
@@ -156,7 +161,7 @@ impl Engine {
         for write in writes {
             if let Write::Ballot(ballot) = &write {
                 let is_new_vote = (ballot.term, ballot.vote) != (self.saved_ballot.term, self.saved_ballot.vote);
-                self.vote_save = if is_new_vote { self.saves_requested + 1 } else { self.vote_save };
+                self.vote_save_number = if is_new_vote { self.saves_requested + 1 } else { self.vote_save_number };
                 self.saved_ballot = *ballot;
             }
             self.request_save(write, out);
@@ -164,31 +169,32 @@ impl Engine {
         installed
     }
 
-    /// Marks the checkpoint as outdated, because members or admissions changed after it.
+    /// Marks the checkpoint as outdated, because members or admissions changed after it. Peers then
+    /// wait for a newer snapshot.
     pub(crate) fn mark_outdated(&mut self) {
         self.node.mut_store().mark_outdated();
     }
 
-    pub(crate) fn request_save<P: Raft>(&mut self, write: Write, out: &mut Effects<'_, P>) {
+    pub(crate) fn request_save<P: RaftProtocol>(&mut self, write: Write, out: &mut Effects<'_, P>) {
         self.saves_requested += 1;
         out.save(write);
     }
 
     /// Records that the first `count` saves since the start are durable.
-    pub(crate) fn saved(&mut self, count: u64) {
+    pub(crate) fn record_saved(&mut self, count: u64) {
         self.saves_durable = self.saves_durable.max(count);
-        self.confirm();
+        self.confirm_saved();
     }
 
-    /// Reports to raft each `Ready` whose saves are durable.
-    fn confirm(&mut self) {
+    /// Confirms to raft each `Ready` whose saves are durable.
+    fn confirm_saved(&mut self) {
         let mut last = None;
-        while self.awaiting.front().is_some_and(|awaiting| awaiting.required_saves <= self.saves_durable)
-            && let Some(awaiting) = self.awaiting.pop_front()
+        while self.unconfirmed.front().is_some_and(|ready| ready.required_saves <= self.saves_durable)
+            && let Some(ready) = self.unconfirmed.pop_front()
         {
-            last = Some(awaiting.ready_number);
-            if let Some(index) = awaiting.installed_index {
-                self.node.on_persist_ready(awaiting.ready_number);
+            last = Some(ready.ready_number);
+            if let Some(index) = ready.installed_index {
+                self.node.on_persist_ready(ready.ready_number);
                 self.node.advance_apply_to(index);
             }
         }
@@ -198,8 +204,9 @@ impl Engine {
         }
     }
 
+    /// Whether every `Ready` so far is confirmed.
     pub(crate) fn has_saved_all(&self) -> bool {
-        self.awaiting.is_empty()
+        self.unconfirmed.is_empty()
     }
 
     pub(crate) fn persisted_index(&self) -> u64 {
@@ -212,34 +219,38 @@ impl Engine {
         log.persisted >= log.last_index()
     }
 
+    /// Whether the latest vote is durable.
     pub(crate) fn has_saved_vote(&self) -> bool {
-        self.saves_durable >= self.vote_save
+        self.saves_durable >= self.vote_save_number
     }
 
+    /// Tells raft that the entries up to this index are applied.
     pub(crate) fn mark_applied(&mut self, index: u64) {
         self.node.advance_apply_to(index);
         self.set_election_timeout();
     }
 
     pub(crate) fn tick(&mut self) {
-        let campaigned = self.node.tick() && !self.leads();
-        self.campaigns += u64::from(campaigned);
+        // Raft returns whether the tick had an effect: heartbeats of a leader, or a campaign.
+        let has_campaigned = self.node.tick() && !self.leads();
+        self.campaign_count += u64::from(has_campaigned);
         self.set_election_timeout();
     }
 
-    /// Passes a peer's message to raft. The guard has accepted it; raft may still ignore it.
+    /// Passes a peer's message, which the guard has accepted, to raft. Raft may still ignore it.
     pub(crate) fn step(&mut self, from: NodeId, message: Message) {
-        if let Some(message) = convert::incoming(self.me, from, message) {
+        if let Some(message) = convert::to_raft_message(self.me, from, message) {
             let _ = self.node.step(message);
             self.set_election_timeout();
         }
     }
 
+    /// Passes a leader's snapshot to raft, which decides whether to install it.
     pub(crate) fn step_snapshot(&mut self, from: NodeId, term: u64, checkpoint: Checkpoint) {
         let Checkpoint { index, term: log_term, members, image } = checkpoint;
         let mut message = RaftMessage { from: raft_id(from), to: raft_id(self.me), term, ..RaftMessage::default() };
         message.set_msg_type(MessageType::MsgSnapshot);
-        message.set_snapshot(convert::snapshot(index, log_term, &members, image));
+        message.set_snapshot(convert::build_snapshot(index, log_term, &members, image));
         let _ = self.node.step(message);
         self.set_election_timeout();
     }
@@ -251,10 +262,10 @@ impl Engine {
         proposed.ok().map(|()| self.node.raft.raft_log.last_index())
     }
 
-    /// Appends a change of members to the log and returns its index; `None` if another one is in
-    /// progress.
+    /// Appends a change of members to the log and returns its index; `None` if the change is empty,
+    /// another one is in progress, or raft accepts no more.
     pub(crate) fn propose_change(&mut self, context: Bytes, change: &Change) -> Option<u64> {
-        if change.is_empty() || self.has_change_under_way() || self.configuration().is_joint() {
+        if change.is_empty() || self.has_pending_change() || self.configuration().is_joint() {
             return None;
         }
         let proposed = self.node.propose_conf_change(context.into(), change.to_raft());
@@ -263,7 +274,7 @@ impl Engine {
     }
 
     /// Whether the log may hold a change of members that is not applied yet.
-    pub(crate) fn has_change_under_way(&self) -> bool {
+    pub(crate) fn has_pending_change(&self) -> bool {
         self.node.raft.has_pending_conf()
     }
 
@@ -274,7 +285,7 @@ impl Engine {
         let _ = self.node.apply_conf_change(&change);
         let configuration = self.configuration();
         self.node.mut_store().mark_outdated();
-        if self.leads() && !configuration.votes(self.me) {
+        if self.leads() && !configuration.is_voter(self.me) {
             // Otherwise raft would continue to lead a group without being a member.
             let term = self.node.raft.term;
             self.node.raft.become_follower(term, raft::INVALID_ID);
@@ -284,7 +295,7 @@ impl Engine {
     }
 
     pub(crate) fn campaign(&mut self) {
-        self.campaigns += 1;
+        self.campaign_count += 1;
         let _ = self.node.campaign();
         self.set_election_timeout();
     }
@@ -303,27 +314,28 @@ impl Engine {
         self.set_election_timeout();
     }
 
+    /// Asks raft to confirm the leader by a round of heartbeats.
     pub(crate) fn begin_round(&mut self, round: Round) {
         self.node.read_index(round.to_bytes());
         self.set_election_timeout();
     }
 
     /// Reports to raft that a snapshot arrived, or that it never will.
-    pub(crate) fn report_snapshot(&mut self, to: NodeId, arrived: bool) {
-        let status = if arrived { SnapshotStatus::Finish } else { SnapshotStatus::Failure };
+    pub(crate) fn report_snapshot(&mut self, to: NodeId, has_arrived: bool) {
+        let status = if has_arrived { SnapshotStatus::Finish } else { SnapshotStatus::Failure };
         self.node.report_snapshot(raft_id(to), status);
         self.set_election_timeout();
     }
 
     /// Saves a checkpoint and drops entries before it, except for the last `keep_entries`.
-    pub(crate) fn save_checkpoint<P: Raft>(
+    pub(crate) fn save_checkpoint<P: RaftProtocol>(
         &mut self,
         checkpoint: Checkpoint,
         keep_entries: u64,
         out: &mut Effects<'_, P>,
     ) {
-        let cut = self.node.mut_store().store_checkpoint(checkpoint.clone(), keep_entries);
-        self.request_save(Write::Checkpoint { checkpoint, cut }, out);
+        let log_start = self.node.mut_store().store_checkpoint(checkpoint.clone(), keep_entries);
+        self.request_save(Write::Checkpoint { checkpoint, log_start }, out);
     }
 
     pub(crate) fn log(&self) -> &Log {
@@ -351,8 +363,8 @@ impl Engine {
         self.node.raft.raft_log.committed
     }
 
-    /// Whether an entry of the leader's own term is committed: only then does it know the commit
-    /// index.
+    /// Whether an entry of the leader's own term is committed. Only then does the leader know the
+    /// group's commit index.
     pub(crate) fn has_committed_in_term(&self) -> bool {
         self.node.raft.commit_to_current_term()
     }
@@ -361,7 +373,7 @@ impl Engine {
         self.node.raft.raft_log.last_index()
     }
 
-    pub(crate) fn is_handing_over(&self) -> bool {
+    pub(crate) fn is_transferring_leadership(&self) -> bool {
         self.node.raft.lead_transferee.is_some()
     }
 
@@ -370,7 +382,7 @@ impl Engine {
     }
 
     /// The index of the last entry that a member has acknowledged to this leader.
-    pub(crate) fn acknowledged(&self, member: NodeId) -> u64 {
+    pub(crate) fn acknowledged_index(&self, member: NodeId) -> u64 {
         self.node.raft.prs().get(raft_id(member)).map_or(0, |progress| progress.matched)
     }
 
@@ -385,7 +397,7 @@ impl Engine {
         }
     }
 
-    /// The active voters that could replace this leader, those with most of the log first.
+    /// The other voters that answered this leader recently, those with most of the log first.
     pub(crate) fn successors(&self) -> Vec<NodeId> {
         let progress = self.node.raft.prs();
         let active_progress = |voter: &NodeId| progress.get(raft_id(*voter)).filter(|progress| progress.recent_active);
@@ -395,16 +407,16 @@ impl Engine {
         active
     }
 
-    /// Sets the election timeout from seed, node, term and number of campaigns. Raft would draw it
-    /// from the system's random source, so this runs after every call, and the same seed repeats a
-    /// run exactly.
+    /// Derives the election timeout from seed, node, term and number of campaigns. Raft draws it
+    /// from the system's random source, so this replaces it after every call. The same seed then
+    /// repeats a run exactly.
     fn set_election_timeout(&mut self) {
-        let min = self.node.raft.election_timeout();
-        let words = [self.seed, raft_id(self.me), self.node.raft.term, self.campaigns];
+        let min_ticks = self.node.raft.election_timeout();
+        let words = [self.seed, raft_id(self.me), self.node.raft.term, self.campaign_count];
         // The initial value is the increment of splitmix64.
-        let draw = words.into_iter().fold(0x9E37_79B9_7F4A_7C15, |state: u64, word| mix(state ^ mix(word)));
-        let spread = usize::try_from(draw % min.max(1) as u64).unwrap_or(0);
-        self.node.raft.set_randomized_election_timeout(min + spread);
+        let draw = words.into_iter().fold(0x9E37_79B9_7F4A_7C15, |state: u64, word| mix_bits(state ^ mix_bits(word)));
+        let added_ticks = usize::try_from(draw % min_ticks.max(1) as u64).unwrap_or(0);
+        self.node.raft.set_randomized_election_timeout(min_ticks + added_ticks);
     }
 }
 
@@ -415,19 +427,20 @@ impl RaftOutput {
             if let Some(to) = node_of_raft_id(message.to) {
                 self.snapshots.push((to, message.get_snapshot().clone()));
             }
-        } else if let Some((to, message)) = convert::outgoing(&message) {
+        } else if let Some((to, message)) = convert::from_raft_message(&message) {
             send(to, message);
         }
     }
 }
 
-/// The rounds that succeeded, each with the index that its queries wait for.
-fn rounds(ready: &mut Ready) -> Vec<(Round, u64)> {
+/// Takes the rounds of heartbeats that succeeded, each with the index that its queries wait for.
+fn take_rounds(ready: &mut Ready) -> Vec<(Round, u64)> {
     let states = ready.take_read_states();
     states.iter().filter_map(|state| Some((Round::from_bytes(&state.request_ctx)?, state.index))).collect()
 }
 
-/// The checkpoint in a snapshot; `None` for raft's empty snapshot, which means that there is none.
+/// The checkpoint in a snapshot; `None` for the empty snapshot by which raft says that there is
+/// none.
 pub(crate) fn checkpoint_of(snapshot: &Snapshot) -> Option<Checkpoint> {
     let metadata = snapshot.get_metadata();
     (metadata.index > 0).then(|| Checkpoint {
@@ -439,7 +452,7 @@ pub(crate) fn checkpoint_of(snapshot: &Snapshot) -> Option<Checkpoint> {
 }
 
 /// Spreads the bits of a word (the finisher of splitmix64).
-pub(crate) const fn mix(word: u64) -> u64 {
+pub(crate) const fn mix_bits(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     word ^ (word >> 31)

@@ -1,12 +1,12 @@
 //! Exactly-once execution of requests: clients number their requests, and the last answer of each
 //! client is kept.
 
-use crate::machine::{At, StateMachine};
+use crate::machine::{LogPosition, StateMachine};
 use crate::version::{Format, FormatError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-const EXACTLY_ONCE: Format = Format { what: "table of clients", version: 1 };
+const EXACTLY_ONCE: Format = Format { name: "table of clients", version: 1 };
 
 /// A state machine that executes each request once, however often a client sends it.
 ///
@@ -16,16 +16,16 @@ const EXACTLY_ONCE: Format = Format { what: "table of clients", version: 1 };
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExactlyOnce<S: StateMachine> {
     machine: S,
-    /// The number of each client's last request, and its answer.
-    answered: BTreeMap<u64, (u64, S::Answer)>,
+    /// For each client, the number of its last request and the answer.
+    last_answers: BTreeMap<u64, (u64, S::Answer)>,
     /// Number of applied requests, including repeated ones.
-    requests: u64,
+    request_count: u64,
 }
 
 // Not derived, because a derive would require `Default` of the answers.
 impl<S: StateMachine> Default for ExactlyOnce<S> {
     fn default() -> Self {
-        Self { machine: S::default(), answered: BTreeMap::new(), requests: 0 }
+        Self { machine: S::default(), last_answers: BTreeMap::new(), request_count: 0 }
     }
 }
 
@@ -51,19 +51,19 @@ impl<S: StateMachine> StateMachine for ExactlyOnce<S> {
     type Answer = Option<S::Answer>;
 
     /// Returns `None` for a request older than the client's last one, without executing it.
-    fn apply(&mut self, at: At, request: &Self::Command) -> Self::Answer {
-        self.requests += 1;
-        match self.answered.get(&request.client) {
+    fn apply(&mut self, at: LogPosition, request: &Self::Command) -> Self::Answer {
+        self.request_count += 1;
+        match self.last_answers.get(&request.client) {
             Some((number, answer)) if *number == request.number => return Some(answer.clone()),
             Some((number, _)) if *number > request.number => return None,
             Some(_) | None => {}
         }
         let answer = self.machine.apply(at, &request.command);
-        self.answered.insert(request.client, (request.number, answer.clone()));
+        self.last_answers.insert(request.client, (request.number, answer.clone()));
         Some(answer)
     }
 
-    fn query(&self, at: At, query: &S::Query) -> Self::Answer {
+    fn query(&self, at: LogPosition, query: &S::Query) -> Self::Answer {
         Some(self.machine.query(at, query))
     }
 
@@ -82,19 +82,19 @@ impl<S: StateMachine> StateMachine for ExactlyOnce<S> {
     }
 
     fn snapshot(&self) -> Vec<u8> {
-        EXACTLY_ONCE.write(&(self.machine.snapshot(), &self.answered, self.requests))
+        EXACTLY_ONCE.write(&(self.machine.snapshot(), &self.last_answers, self.request_count))
     }
 
     fn restore(bytes: &[u8]) -> Result<Self, FormatError> {
-        let (machine, answered, requests): (Vec<u8>, _, _) = EXACTLY_ONCE.read(bytes)?;
-        Ok(Self { machine: S::restore(&machine)?, answered, requests })
+        let (machine, last_answers, request_count): (Vec<u8>, _, _) = EXACTLY_ONCE.read(bytes)?;
+        Ok(Self { machine: S::restore(&machine)?, last_answers, request_count })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{ExactlyOnce, Request};
-    use crate::machine::{At, StateMachine};
+    use crate::machine::{LogPosition, StateMachine};
     use crate::registers::{Answer, Change, Registers};
 
     fn request(number: u64, value: u64) -> Request<Change> {
@@ -104,11 +104,11 @@ mod tests {
     #[test]
     fn a_repeated_request_is_answered_and_not_executed_again() {
         let mut machine = ExactlyOnce::<Registers>::default();
-        assert_eq!(machine.apply(At::default(), &request(1, 7)), Some(Answer::Written));
-        assert_eq!(machine.apply(At::default(), &request(1, 7)), Some(Answer::Written));
-        assert_eq!(machine.inner().applied(), 1);
-        assert_eq!(machine.apply(At::default(), &request(2, 8)), Some(Answer::Written));
-        assert_eq!(machine.apply(At::default(), &request(1, 7)), None);
+        assert_eq!(machine.apply(LogPosition::default(), &request(1, 7)), Some(Answer::Written));
+        assert_eq!(machine.apply(LogPosition::default(), &request(1, 7)), Some(Answer::Written));
+        assert_eq!(machine.inner().applied_count(), 1);
+        assert_eq!(machine.apply(LogPosition::default(), &request(2, 8)), Some(Answer::Written));
+        assert_eq!(machine.apply(LogPosition::default(), &request(1, 7)), None);
         assert_eq!(machine.inner().get(0), Some(8));
         let restored = ExactlyOnce::<Registers>::restore(&machine.snapshot());
         assert_eq!(restored, Ok(machine));
@@ -117,6 +117,7 @@ mod tests {
     #[test]
     fn a_newer_snapshot_is_refused() {
         let mut bytes = ExactlyOnce::<Registers>::default().snapshot();
+        // The first byte is the format version.
         bytes[0] = 200;
         assert!(ExactlyOnce::<Registers>::restore(&bytes).is_err());
     }

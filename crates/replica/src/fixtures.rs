@@ -1,11 +1,11 @@
-//! Faulty variants of the replica: each has one bug that real systems have had, and a sweep must
-//! catch it.
+//! Faulty variants of the replica: each has one bug that real systems have had, and a sweep (many
+//! simulated runs under faults) must catch it.
 //!
-//! The bug is in a wrapper around the replica, whose own code is unchanged.
+//! The bug is in a wrapper around the replica; the code of the replica is unchanged.
 
 use crate::command::{Command, Event};
 use crate::durable::{Ballot, Durable, Write};
-use crate::machine::{At, StateMachine};
+use crate::machine::{LogPosition, StateMachine};
 use crate::message::Message;
 use crate::replica::{Replica, Timer};
 use crate::settings::Settings;
@@ -16,7 +16,7 @@ use quorate_core::{Effect, Effects, Input, NodeId, Note, Order, Protocol, Sink, 
 pub enum Flaw {
     /// It acknowledges entries and votes that are not on its disk yet.
     EarlyAck,
-    /// It answers queries without a round whenever it believes to be the leader.
+    /// It answers queries without a round whenever it believes that it is the leader.
     LocalRead,
     /// It does not save its votes.
     ForgottenVote,
@@ -55,14 +55,14 @@ impl Flaw {
 }
 
 /// A replica with a seeded bug.
-pub struct Flawed<S: StateMachine> {
+pub struct FlawedReplica<S: StateMachine> {
     replica: Replica<S>,
     flaw: Flaw,
     /// Number of saves requested since the start.
     saves_requested: u64,
 }
 
-impl<S: StateMachine> Flawed<S> {
+impl<S: StateMachine> FlawedReplica<S> {
     /// A replica with this flaw.
     pub fn new(me: NodeId, settings: Settings, flaw: Flaw) -> Self {
         Self { replica: Replica::new(me, settings), flaw, saves_requested: 0 }
@@ -72,18 +72,20 @@ impl<S: StateMachine> Flawed<S> {
         let saves_before = self.saves_requested;
         let mut sink = FaultySink { flaw: self.flaw, saves_requested: &mut self.saves_requested, out };
         self.replica.step(now, input, &mut Effects::new(&mut sink));
+        // Tell the replica that its saves are durable before they are.
         if self.flaw == Flaw::EarlyAck && self.saves_requested > saves_before {
             self.step_replica(now, Input::Saved(self.saves_requested), out);
         }
     }
 
+    /// Handles a command. With [`Flaw::LocalRead`] a leader answers queries at once.
     fn handle_command(&mut self, now: Time, command: Command<S>, out: &mut Effects<'_, Self>) {
         match (command, self.replica.machine()) {
             (Command::Query { ticket, query }, Some(machine))
                 if self.flaw == Flaw::LocalRead && self.replica.leads() =>
             {
-                let index = self.replica.applied();
-                let answer = machine.query(At { index, ..At::default() }, &query);
+                let index = self.replica.applied_index();
+                let answer = machine.query(LogPosition { index, ..LogPosition::default() }, &query);
                 out.emit_ahead(Event::Answered { ticket, index, answer });
             }
             (command, _) => self.step_replica(now, Input::Command(command), out),
@@ -91,7 +93,7 @@ impl<S: StateMachine> Flawed<S> {
     }
 }
 
-impl<S: StateMachine> Protocol for Flawed<S> {
+impl<S: StateMachine> Protocol for FlawedReplica<S> {
     type Command = Command<S>;
     type Message = Message;
     type Timer = Timer;
@@ -123,7 +125,8 @@ impl<S: StateMachine> Protocol for Flawed<S> {
     }
 }
 
-/// Changes a checkpoint's index to that of the entry before it.
+/// Sets the index and term of the checkpoint to those of the preceding entry, if that is kept. The
+/// state in the checkpoint stays the same.
 fn rewind_checkpoint(durable: &mut Durable) {
     let Some(checkpoint) = &mut durable.checkpoint else { return };
     let previous = checkpoint.index.saturating_sub(1);
@@ -136,7 +139,7 @@ fn rewind_checkpoint(durable: &mut Durable) {
 struct FaultySink<'a, 'b, S: StateMachine> {
     flaw: Flaw,
     saves_requested: &'a mut u64,
-    out: &'a mut Effects<'b, Flawed<S>>,
+    out: &'a mut Effects<'b, FlawedReplica<S>>,
 }
 
 impl<S: StateMachine> Sink<Replica<S>> for FaultySink<'_, '_, S> {

@@ -1,16 +1,16 @@
 //! Checks a peer's message before raft sees it, because raft panics on some invalid messages.
 
 use crate::engine::Engine;
-use crate::message::{Message, Piece};
+use crate::message::{Message, SnapshotPiece};
 use quorate_core::NodeId;
 
-/// Maximum valid term and index. No log grows that long.
+/// Maximum valid term and index, far above those of any real log.
 const MAX_NUMBER: u64 = 1 << 60;
 
-const TOO_SOON: &str = "it would have this replica lead before its log is on the disk";
+const LOG_NOT_SAVED: &str = "it would have this replica lead before its log is on the disk";
 
-/// Why the message must be ignored; `None` if raft may have it.
-pub(crate) fn objection(engine: &Engine, me: NodeId, from: NodeId, message: &Message) -> Option<&'static str> {
+/// Why the message must be ignored; `None` if raft may receive it.
+pub(crate) fn find_objection(engine: &Engine, me: NodeId, from: NodeId, message: &Message) -> Option<&'static str> {
     if from == me {
         return Some("it claims to come from this very replica");
     }
@@ -20,9 +20,9 @@ pub(crate) fn objection(engine: &Engine, me: NodeId, from: NodeId, message: &Mes
     }
     match message {
         Message::Append { term, log_term, index, entries, commit } => {
-            let contiguous = (index + 1..).zip(entries).all(|(index, entry)| entry.index == index);
+            let is_contiguous = (index + 1..).zip(entries).all(|(index, entry)| entry.index == index);
             let terms = std::iter::once(*log_term).chain(entries.iter().map(|entry| entry.term));
-            if *index == 0 || !contiguous || !terms.is_sorted_by(|earlier, later| earlier <= later) {
+            if *index == 0 || !is_contiguous || !terms.is_sorted_by(|earlier, later| earlier <= later) {
                 Some("its entries do not follow on each other")
             } else if *log_term == 0 || entries.iter().any(|entry| entry.term > *term) || *commit > MAX_NUMBER {
                 Some("its numbers make no sense")
@@ -35,15 +35,15 @@ pub(crate) fn objection(engine: &Engine, me: NodeId, from: NodeId, message: &Mes
         Message::Heartbeat { commit, .. } if *commit > engine.last_index() && engine.last_index() > 0 => {
             Some("it takes this replica to hold entries that it does not hold")
         }
-        Message::AppendReply { index, rejected: None, .. } if *index > engine.last_index() => {
+        Message::AppendReply { index, rejection_hint: None, .. } if *index > engine.last_index() => {
             Some("it acknowledges entries that were never sent")
         }
-        Message::Piece(Piece { snapshot, members, length, offset, bytes }) => {
-            let end = offset.checked_add(bytes.len() as u64);
-            let has_odd_term = snapshot.log_term == 0 || snapshot.log_term > snapshot.term;
-            if has_odd_term || snapshot.index == 0 || !members.is_valid() {
+        Message::Piece(SnapshotPiece { snapshot, members, snapshot_bytes, offset_bytes, bytes }) => {
+            let end = offset_bytes.checked_add(bytes.len() as u64);
+            let has_invalid_term = snapshot.log_term == 0 || snapshot.log_term > snapshot.term;
+            if has_invalid_term || snapshot.index == 0 || !members.is_valid() {
                 Some("its snapshot makes no sense")
-            } else if bytes.is_empty() || end.is_none_or(|end| end > *length) {
+            } else if bytes.is_empty() || end.is_none_or(|end| end > *snapshot_bytes) {
                 Some("its piece lies outside the snapshot")
             } else {
                 None
@@ -51,8 +51,8 @@ pub(crate) fn objection(engine: &Engine, me: NodeId, from: NodeId, message: &Mes
         }
         // Raft assumes that a candidate's log is on its disk. For an honest reply it is, because
         // the vote request waited for the disk.
-        Message::VoteReply { .. } if engine.is_candidate() && !engine.has_log_on_disk() => Some(TOO_SOON),
-        Message::TimeoutNow { .. } if !engine.has_log_on_disk() => Some(TOO_SOON),
+        Message::VoteReply { .. } if engine.is_candidate() && !engine.has_log_on_disk() => Some(LOG_NOT_SAVED),
+        Message::TimeoutNow { .. } if !engine.has_log_on_disk() => Some(LOG_NOT_SAVED),
         Message::Vote { .. }
         | Message::VoteReply { .. }
         | Message::AppendReply { .. }
@@ -73,8 +73,8 @@ fn term_and_highest_position(message: &Message) -> (Option<u64>, u64) {
         Message::Vote { term, index, log_term, commit, .. } => (Some(*term), (*index).max(*log_term).max(commit.index)),
         Message::VoteReply { term, commit, .. } => (Some(*term), commit.index),
         Message::Append { term, index, .. } => (Some(*term), *index),
-        Message::AppendReply { term, index, commit, rejected } => {
-            (Some(*term), (*index).max(*commit).max(rejected.map_or(0, |hint| hint.index)))
+        Message::AppendReply { term, index, commit, rejection_hint } => {
+            (Some(*term), (*index).max(*commit).max(rejection_hint.map_or(0, |hint| hint.index)))
         }
         Message::Heartbeat { term, commit, .. } | Message::HeartbeatReply { term, commit, .. } => {
             (Some(*term), *commit)

@@ -34,11 +34,11 @@ mod write_order;
 
 pub use command::{Audit, Command, Event, Proposal, Refusal, Restoration, Ticket};
 pub use durable::{Durable, Write};
-pub use machine::{At, LogTime, StateMachine};
+pub use machine::{LogPosition, LogTime, StateMachine};
 pub use members::Members;
 pub use message::Message;
 pub use replica::{Replica, Timer};
-pub use settings::{Reads, Settings};
+pub use settings::{ReadMode, Settings};
 pub use version::FormatError;
 
 #[cfg(doctest)]

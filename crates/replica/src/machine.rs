@@ -21,10 +21,10 @@ pub trait StateMachine: Default {
     type Answer: Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned;
 
     /// Applies one command.
-    fn apply(&mut self, at: At, command: &Self::Command) -> Self::Answer;
+    fn apply(&mut self, at: LogPosition, command: &Self::Command) -> Self::Answer;
 
     /// Answers a query without changing the state.
-    fn query(&self, at: At, query: &Self::Query) -> Self::Answer;
+    fn query(&self, at: LogPosition, query: &Self::Query) -> Self::Answer;
 
     /// A short description of a command for traces.
     fn describe_command(command: &Self::Command) -> String {
@@ -50,7 +50,7 @@ pub trait StateMachine: Default {
 
 /// A position in the log, and its log time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct At {
+pub struct LogPosition {
     pub index: u64,
     pub time: LogTime,
 }

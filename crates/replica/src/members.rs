@@ -15,7 +15,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// Members that are all voters.
+    /// Members without learners: all nodes of the group vote.
     pub fn voters(group: &Group) -> Self {
         Self { voters: group.iter().collect(), learners: BTreeSet::new() }
     }
@@ -40,6 +40,7 @@ impl fmt::Display for Members {
 /// The members as the log records them: two sets of voters during a joint change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Configuration {
+    /// The current members, or the new ones during a joint change.
     pub incoming: Members,
     /// The old voters during a joint change. Until it ends, a majority of them must agree too.
     pub outgoing: BTreeSet<NodeId>,
@@ -67,7 +68,7 @@ impl Configuration {
     }
 
     /// Whether a node is a voter, old or new.
-    pub fn votes(&self, node: NodeId) -> bool {
+    pub fn is_voter(&self, node: NodeId) -> bool {
         self.incoming.voters.contains(&node) || self.outgoing.contains(&node)
     }
 
@@ -104,25 +105,29 @@ impl Configuration {
     }
 }
 
-/// A change of members. Raft changes several voters by a joint configuration, and a single voter
+/// A change of members. Raft changes several members by a joint configuration, and a single one
 /// directly.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Change(Vec<Step>);
+pub struct Change(Vec<MemberChange>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-enum Step {
-    Voter(NodeId),
-    Learner(NodeId),
-    Gone(NodeId),
+enum MemberChange {
+    #[serde(rename = "Voter")]
+    AddVoter(NodeId),
+    #[serde(rename = "Learner")]
+    AddLearner(NodeId),
+    #[serde(rename = "Gone")]
+    Remove(NodeId),
 }
 
 impl Change {
+    /// The change from the current members to the wanted ones.
     pub(crate) fn between(current: &Members, wanted: &Members) -> Self {
-        let voters = wanted.voters.difference(&current.voters).copied().map(Step::Voter);
-        let learners = wanted.learners.difference(&current.learners).copied().map(Step::Learner);
+        let voters = wanted.voters.difference(&current.voters).copied().map(MemberChange::AddVoter);
+        let learners = wanted.learners.difference(&current.learners).copied().map(MemberChange::AddLearner);
         let present = current.voters.union(&current.learners);
         let removed = present.filter(|node| !wanted.voters.contains(node) && !wanted.learners.contains(node));
-        Self(voters.chain(learners).chain(removed.copied().map(Step::Gone)).collect())
+        Self(voters.chain(learners).chain(removed.copied().map(MemberChange::Remove)).collect())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -131,11 +136,11 @@ impl Change {
 
     pub(crate) fn to_raft(&self) -> ConfChangeV2 {
         let mut change = ConfChangeV2::default();
-        for step in &self.0 {
-            let (kind, node) = match step {
-                Step::Voter(node) => (ConfChangeType::AddNode, node),
-                Step::Learner(node) => (ConfChangeType::AddLearnerNode, node),
-                Step::Gone(node) => (ConfChangeType::RemoveNode, node),
+        for member_change in &self.0 {
+            let (kind, node) = match member_change {
+                MemberChange::AddVoter(node) => (ConfChangeType::AddNode, node),
+                MemberChange::AddLearner(node) => (ConfChangeType::AddLearnerNode, node),
+                MemberChange::Remove(node) => (ConfChangeType::RemoveNode, node),
             };
             let mut single = ConfChangeSingle { node_id: raft_id(*node), ..ConfChangeSingle::default() };
             single.set_change_type(kind);
@@ -156,7 +161,7 @@ pub(crate) fn node_of_raft_id(id: u64) -> Option<NodeId> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Change, Configuration, Members, Step};
+    use super::{Change, Configuration, MemberChange, Members};
     use quorate_core::NodeId;
     use std::collections::BTreeSet;
 
@@ -170,9 +175,12 @@ mod tests {
 
     #[test]
     fn a_change_contains_only_differences() {
-        let Change(steps) = Change::between(&members(&[1, 2, 3], &[4]), &members(&[1, 3, 4], &[5]));
+        let Change(member_changes) = Change::between(&members(&[1, 2, 3], &[4]), &members(&[1, 3, 4], &[5]));
         let [two, four, five] = [2, 4, 5].map(|number| NodeId::new(number).unwrap());
-        assert_eq!(steps, [Step::Voter(four), Step::Learner(five), Step::Gone(two)]);
+        assert_eq!(
+            member_changes,
+            [MemberChange::AddVoter(four), MemberChange::AddLearner(five), MemberChange::Remove(two)]
+        );
         assert!(Change::between(&members(&[1], &[]), &members(&[1], &[])).is_empty());
     }
 

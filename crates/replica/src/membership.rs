@@ -13,22 +13,22 @@ pub use member::{Member, about};
 pub use message::{Message, Timer};
 pub use plan::Plan;
 
-use crate::machine::{At, LogTime, StateMachine};
+use crate::machine::{LogPosition, LogTime, StateMachine};
 use crate::version::{Format, FormatError};
 use quorate_core::membership::{Answer, LeaseTerms, Membership, Request};
 use quorate_core::{Duration, Epoch, Group, Never, NodeId, Stay, Time, View};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-const MEMBERSHIP: Format = Format { what: "group membership", version: 1 };
+const MEMBERSHIP: Format = Format { name: "group membership", version: 1 };
 
 /// The membership of one group as a state machine: empty at first, and from its founding on views
 /// and leases in log time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GroupMembership(Option<Founded>);
+pub struct GroupMembership(Option<FoundedGroup>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Founded {
+struct FoundedGroup {
     /// The log time of the founding, from which the membership's time counts.
     #[serde(rename = "founded")]
     founded_at: LogTime,
@@ -47,20 +47,21 @@ struct Founded {
 pub enum Change {
     /// Founds the group with these members and lease terms. Does nothing if the group exists.
     Found { members: Group, terms: LeaseTerms },
-    /// A node's request.
-    Ask(Ask),
+    /// A node's request, or a tick that a leader proposes.
+    #[serde(rename = "ask")]
+    Request(TimedRequest),
 }
 
 /// A request, and the time at which it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Ask {
+pub struct TimedRequest {
     pub request: Request,
     /// The time of the request on the requester's clock. A lease granted by it counts from here.
     #[serde(rename = "asked")]
     pub requested_at: Time,
 }
 
-impl Ask {
+impl TimedRequest {
     /// The requester; `None` for a tick, which a leader proposes.
     pub const fn requester(&self) -> Option<NodeId> {
         match self.request {
@@ -87,8 +88,8 @@ impl GroupMembership {
         self.0.as_ref().map(|founded| &founded.membership)
     }
 
-    /// The member's current stay, and the latest time, on its own clock, at which it requested a
-    /// lease that it got in this stay; `None` if it got none.
+    /// The member's current stay, and when it made the latest of the requests by which it got
+    /// leases in this stay, on its own clock. `None` if it got none.
     pub fn lease_request(&self, node: NodeId) -> Option<(Stay, Time)> {
         self.0.as_ref()?.lease_requests.get(&node).copied()
     }
@@ -100,7 +101,7 @@ impl GroupMembership {
 
     /// The log time at which the next lease expires.
     pub fn next_expiry(&self) -> Option<LogTime> {
-        let Founded { founded_at, membership, .. } = self.0.as_ref()?;
+        let FoundedGroup { founded_at, membership, .. } = self.0.as_ref()?;
         Some(founded_at.after(membership.next_expiry()?))
     }
 
@@ -109,14 +110,15 @@ impl GroupMembership {
     fn found(&mut self, at: LogTime, members: &Group, terms: LeaseTerms) -> Answer {
         if self.0.is_none() {
             let membership = Membership::founding(members, terms);
-            self.0 = Some(Founded { founded_at: at, last_change: at, membership, lease_requests: BTreeMap::new() });
+            self.0 =
+                Some(FoundedGroup { founded_at: at, last_change: at, membership, lease_requests: BTreeMap::new() });
         }
-        Answer::Noted
+        Answer::Recorded
     }
 }
 
-impl Founded {
-    fn apply(&mut self, at: LogTime, Ask { request, requested_at }: Ask) -> Answer {
+impl FoundedGroup {
+    fn apply(&mut self, at: LogTime, TimedRequest { request, requested_at }: TimedRequest) -> Answer {
         self.last_change = at;
         let since_founding: Duration = at.since(self.founded_at);
         let answer = match request {
@@ -127,15 +129,16 @@ impl Founded {
             | Request::Suspect { .. }
             | Request::Tick => self.membership.apply(since_founding, request),
         };
-        if let (Request::Join { node, .. } | Request::Renew { node, .. }, Answer::In(stay)) = (request, answer) {
+        if let (Request::Join { node, .. } | Request::Renew { node, .. }, Answer::Member(stay)) = (request, answer) {
             self.record_request(node, stay, requested_at);
         }
-        self.forget_removed();
+        self.forget_removed_members();
         answer
     }
 
-    /// Only members may report suspicions. So if two members suspect each other, the first report
-    /// in the log removes the other one.
+    /// Whether a node is a member. Only members may report suspicions; another node's report only
+    /// advances the time. So if two members suspect each other, the first report in the log removes
+    /// the member that it is about, and the second has no effect.
     fn is_member(&self, node: NodeId) -> bool {
         self.membership.view().members().contains(node)
     }
@@ -148,7 +151,7 @@ impl Founded {
         *known_stay = stay;
     }
 
-    fn forget_removed(&mut self) {
+    fn forget_removed_members(&mut self) {
         let view = self.membership.view();
         self.lease_requests.retain(|node, (stay, _)| view.stay(*node) == Some(*stay));
     }
@@ -159,22 +162,22 @@ impl StateMachine for GroupMembership {
     type Query = Never;
     type Answer = Answer;
 
-    fn apply(&mut self, at: At, command: &Change) -> Answer {
+    fn apply(&mut self, at: LogPosition, command: &Change) -> Answer {
         match (command, &mut self.0) {
             (Change::Found { members, terms }, _) => self.found(at.time, members, *terms),
-            (Change::Ask(ask), Some(founded)) => founded.apply(at.time, *ask),
-            (Change::Ask(_), None) => Answer::Out,
+            (Change::Request(request), Some(founded)) => founded.apply(at.time, *request),
+            (Change::Request(_), None) => Answer::NotMember,
         }
     }
 
-    fn query(&self, _at: At, query: &Never) -> Answer {
+    fn query(&self, _at: LogPosition, query: &Never) -> Answer {
         match *query {}
     }
 
     fn describe_command(command: &Change) -> String {
         match command {
             Change::Found { members, .. } => format!("found the group of {members}"),
-            Change::Ask(Ask { request, .. }) => match request {
+            Change::Request(TimedRequest { request, .. }) => match request {
                 Request::Join { node, incarnation } => format!("admit incarnation {incarnation} of {node}"),
                 Request::Renew { node, .. } => format!("renew the lease of {node}"),
                 Request::Leave { node, .. } => format!("remove {node} at its request"),
@@ -186,9 +189,9 @@ impl StateMachine for GroupMembership {
 
     fn describe_answer(answer: &Answer) -> String {
         match answer {
-            Answer::In(stay) => format!("in, since view {}", stay.since),
-            Answer::Out => "out".into(),
-            Answer::Noted => "noted".into(),
+            Answer::Member(stay) => format!("in, since view {}", stay.since),
+            Answer::NotMember => "out".into(),
+            Answer::Recorded => "noted".into(),
         }
     }
 
@@ -203,23 +206,26 @@ impl StateMachine for GroupMembership {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ask, Change, GroupMembership};
-    use crate::machine::{At, LogTime, StateMachine};
+    use super::{Change, GroupMembership, TimedRequest};
+    use crate::machine::{LogPosition, LogTime, StateMachine};
     use quorate_core::membership::{Answer, LeaseTerms, Request, Suspicion};
     use quorate_core::{Duration, Epoch, Group, Incarnation, NodeId, Stay, Time};
 
-    const FIRST: Stay = Stay { incarnation: Incarnation::FIRST, since: Epoch(1) };
+    const FIRST_STAY: Stay = Stay { incarnation: Incarnation::FIRST, since: Epoch(1) };
 
-    fn at(millis: u64) -> At {
-        At { index: 1, time: LogTime::ZERO.after(Duration::from_millis(millis)) }
+    /// A position in the log with this log time.
+    fn at(millis: u64) -> LogPosition {
+        LogPosition { index: 1, time: LogTime::ZERO.after(Duration::from_millis(millis)) }
     }
 
+    /// A time by a member's own clock, which is not related to log time.
     fn clock(millis: i64) -> Time {
         Time::from_nanos(millis * 1_000_000)
     }
 
-    fn ask(request: Request, millis: i64) -> Change {
-        Change::Ask(Ask { request, requested_at: clock(millis) })
+    /// A request made at this time by the requester's clock.
+    fn request_at(request: Request, millis: i64) -> Change {
+        Change::Request(TimedRequest { request, requested_at: clock(millis) })
     }
 
     fn node(number: usize) -> NodeId {
@@ -227,9 +233,10 @@ mod tests {
     }
 
     fn renew(number: usize, millis: i64) -> Change {
-        ask(Request::Renew { node: node(number), stay: FIRST }, millis)
+        request_at(Request::Renew { node: node(number), stay: FIRST_STAY }, millis)
     }
 
+    /// A group of three, founded at this log time, with the default lease of 2 s.
     fn founded_at(millis: u64) -> GroupMembership {
         let mut group = GroupMembership::default();
         let found = Change::Found { members: Group::of_size(3), terms: LeaseTerms::default() };
@@ -244,8 +251,8 @@ mod tests {
     #[test]
     fn before_its_founding_a_group_has_no_view_and_admits_no_node() {
         let mut group = GroupMembership::default();
-        let join = ask(Request::Join { node: node(1), incarnation: Incarnation::FIRST }, 0);
-        assert_eq!(group.apply(at(1), &join), Answer::Out);
+        let join = request_at(Request::Join { node: node(1), incarnation: Incarnation::FIRST }, 0);
+        assert_eq!(group.apply(at(1), &join), Answer::NotMember);
         assert_eq!((group.view(), group.next_expiry()), (None, None));
     }
 
@@ -255,9 +262,9 @@ mod tests {
         assert_eq!(group.next_expiry(), Some(at(12_000).time));
         group.apply(at(11_000), &renew(2, 5));
         group.apply(at(11_500), &Change::Found { members: Group::of_size(5), terms: LeaseTerms::default() });
-        group.apply(at(11_999), &ask(Request::Tick, 0));
+        group.apply(at(11_999), &request_at(Request::Tick, 0));
         assert_eq!(members(&group), [1, 2, 3]);
-        group.apply(at(12_000), &ask(Request::Tick, 0));
+        group.apply(at(12_000), &request_at(Request::Tick, 0));
         assert_eq!((members(&group), group.epoch()), ([2].into(), Some(Epoch(2))));
     }
 
@@ -267,12 +274,12 @@ mod tests {
         assert_eq!(group.lease_request(node(1)), None, "no node has requested a lease");
         group.apply(at(1), &renew(1, 70));
         group.apply(at(2), &renew(1, 60));
-        assert_eq!(group.lease_request(node(1)), Some((FIRST, clock(70))));
+        assert_eq!(group.lease_request(node(1)), Some((FIRST_STAY, clock(70))));
         group.apply(at(5_000), &renew(1, 80));
-        assert_eq!(group.lease_request(node(1)), None, "its stay has ended");
-        let join = ask(Request::Join { node: node(1), incarnation: Incarnation::FIRST }, 50);
-        assert_eq!(group.apply(at(5_001), &join), Answer::In(Stay { since: Epoch(3), ..FIRST }));
-        assert_eq!(group.lease_request(node(1)), Some((Stay { since: Epoch(3), ..FIRST }, clock(50))));
+        assert_eq!(group.lease_request(node(1)), None, "its lease expired, which ended its stay");
+        let join = request_at(Request::Join { node: node(1), incarnation: Incarnation::FIRST }, 50);
+        assert_eq!(group.apply(at(5_001), &join), Answer::Member(Stay { since: Epoch(3), ..FIRST_STAY }));
+        assert_eq!(group.lease_request(node(1)), Some((Stay { since: Epoch(3), ..FIRST_STAY }, clock(50))));
     }
 
     #[test]
@@ -280,7 +287,7 @@ mod tests {
         let mut group = founded_at(0);
         let suspect = |by, suspected| {
             let (node, by) = (node(suspected), node(by));
-            ask(Request::Suspect { node, stay: FIRST, by, why: Suspicion::Closed }, 0)
+            request_at(Request::Suspect { node, stay: FIRST_STAY, by, suspicion: Suspicion::Closed }, 0)
         };
         group.apply(at(1), &suspect(2, 1));
         group.apply(at(1), &suspect(1, 2));
@@ -291,7 +298,7 @@ mod tests {
     fn a_snapshot_round_trips_and_a_newer_one_is_refused() {
         let mut group = founded_at(7);
         group.apply(at(9), &renew(3, -4));
-        group.apply(at(9), &ask(Request::Leave { node: node(1), stay: FIRST }, 1));
+        group.apply(at(9), &request_at(Request::Leave { node: node(1), stay: FIRST_STAY }, 1));
         let mut bytes = group.snapshot();
         assert_eq!(GroupMembership::restore(&bytes), Ok(group));
         assert_eq!(GroupMembership::restore(&GroupMembership::default().snapshot()), Ok(GroupMembership::default()));

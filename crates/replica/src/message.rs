@@ -1,4 +1,4 @@
-//! Messages between replicas, in types of our own: raft's protobuf decoder never sees a peer's
+//! Messages between replicas, in types of this crate: raft's protobuf decoder never sees a peer's
 //! bytes.
 
 use crate::members::Configuration;
@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 pub struct Entry {
     pub index: u64,
     pub term: u64,
-    pub body: Body,
+    pub body: EntryBody,
 }
 
 /// The contents of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Body {
+pub enum EntryBody {
     /// A leader's empty first entry.
     Blank,
     /// Commands with their log time, encoded by [`Batch`](crate::batch::Batch).
@@ -28,7 +28,8 @@ pub enum Body {
     Leave,
 }
 
-/// A round of heartbeats that confirms the leader, for all queries that wait at one replica.
+/// A round of heartbeats that confirms the leader, for all queries that wait at one replica: this
+/// incarnation of `node`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Round {
     pub node: NodeId,
@@ -36,20 +37,43 @@ pub struct Round {
     pub number: u64,
 }
 
-/// A message between replicas. Most kinds carry the sender's term.
+/// A message between replicas. Most kinds carry the sender's term, and many its commit index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// Requests a vote in a term. With `pre` it only asks whether the receiver would vote, so that
-    /// a candidate that cannot win does not disturb the group. `forced` means that the leader
-    /// transfers its leadership to the sender.
-    Vote { term: u64, pre: bool, forced: bool, log_term: u64, index: u64, commit: Commit },
+    /// Requests a vote in a term. The last entry of the sender has this index and log term.
+    Vote {
+        term: u64,
+        /// Whether the sender only asks if the receiver would vote, so that a candidate that cannot
+        /// win does not disturb the group.
+        #[serde(rename = "pre")]
+        is_pre_vote: bool,
+        /// Whether the leader transfers its leadership to the sender.
+        #[serde(rename = "forced")]
+        is_forced: bool,
+        log_term: u64,
+        index: u64,
+        commit: LastCommit,
+    },
     /// Grants or denies a vote, in the term of the request or in the sender's later term.
-    VoteReply { term: u64, pre: bool, granted: bool, commit: Commit },
+    VoteReply {
+        term: u64,
+        #[serde(rename = "pre")]
+        is_pre_vote: bool,
+        #[serde(rename = "granted")]
+        is_granted: bool,
+        commit: LastCommit,
+    },
     /// Entries that follow the entry at `index` and `log_term`, which the receiver should have.
     Append { term: u64, log_term: u64, index: u64, entries: Vec<Entry>, commit: u64 },
     /// The index up to which the logs agree, or a rejection with a hint where to try next.
-    AppendReply { term: u64, index: u64, commit: u64, rejected: Option<Hint> },
+    AppendReply {
+        term: u64,
+        index: u64,
+        commit: u64,
+        #[serde(rename = "rejected")]
+        rejection_hint: Option<RejectionHint>,
+    },
     /// A leader's heartbeat.
     Heartbeat { term: u64, commit: u64, round: Option<Round> },
     /// A follower's reply to a heartbeat.
@@ -60,24 +84,31 @@ pub enum Message {
     ReadIndex { round: Round },
     /// The index that must be applied before the queries of this round are answered.
     ReadIndexReply { term: u64, index: u64, round: Round },
-    /// Asks for admission: the sender has no log, and waits since this incarnation.
-    Knock { born: Incarnation },
+    /// Asks for admission: the sender has no log, and has waited since this incarnation.
+    Knock {
+        #[serde(rename = "born")]
+        incarnation: Incarnation,
+    },
     /// A piece of a snapshot.
-    Piece(Piece),
+    Piece(SnapshotPiece),
     /// The number of bytes of a snapshot that the sender has, from its beginning.
-    PieceReply { snapshot: SnapshotId, held: u64 },
+    PieceReply {
+        snapshot: SnapshotId,
+        #[serde(rename = "held")]
+        held_bytes: u64,
+    },
 }
 
 /// The index and term of the last committed entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Commit {
+pub struct LastCommit {
     pub index: u64,
     pub term: u64,
 }
 
 /// A position up to which two diverging logs may agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Hint {
+pub struct RejectionHint {
     pub index: u64,
     pub log_term: u64,
 }
@@ -92,22 +123,24 @@ pub struct SnapshotId {
 
 /// A piece of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Piece {
+pub struct SnapshotPiece {
     pub snapshot: SnapshotId,
     pub members: Configuration,
-    /// The length of the whole snapshot in bytes.
-    pub length: u64,
-    pub offset: u64,
+    /// The length of the whole snapshot.
+    #[serde(rename = "length")]
+    pub snapshot_bytes: u64,
+    #[serde(rename = "offset")]
+    pub offset_bytes: u64,
     pub bytes: Bytes,
 }
 
 impl Describe for Message {
     fn kind(&self) -> &'static str {
         match self {
-            Self::Vote { pre: true, .. } => "pre-vote",
-            Self::Vote { pre: false, .. } => "vote",
-            Self::VoteReply { pre: true, .. } => "pre-vote-reply",
-            Self::VoteReply { pre: false, .. } => "vote-reply",
+            Self::Vote { is_pre_vote: true, .. } => "pre-vote",
+            Self::Vote { is_pre_vote: false, .. } => "vote",
+            Self::VoteReply { is_pre_vote: true, .. } => "pre-vote-reply",
+            Self::VoteReply { is_pre_vote: false, .. } => "vote-reply",
             Self::Append { .. } => "append",
             Self::AppendReply { .. } => "append-reply",
             Self::Heartbeat { .. } => "heartbeat",

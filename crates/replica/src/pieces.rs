@@ -1,27 +1,30 @@
-//! Snapshots in pieces: one piece in flight at a time, each acknowledged, lost ones retransmitted.
+//! Snapshots in pieces: one piece to a peer at a time, each acknowledged, lost ones retransmitted.
 
 use crate::durable::Checkpoint;
 use crate::members::Configuration;
-use crate::message::{Piece, SnapshotId};
+use crate::message::{SnapshotId, SnapshotPiece};
 use bytes::Bytes;
 use quorate_core::NodeId;
 
 /// Maximum number of retransmissions of a piece before the snapshot is abandoned.
 const MAX_RETRIES: u32 = 5;
 
+/// Sends a snapshot to one peer.
 pub(crate) struct SnapshotSender {
     snapshot: SnapshotId,
     members: Configuration,
     image: Bytes,
+    /// Maximum length of a piece.
     piece_bytes: usize,
     /// Number of bytes that the peer has acknowledged, from the beginning.
     acknowledged_bytes: u64,
+    /// Number of retransmissions of the current piece.
     retries: u32,
 }
 
 /// The next action after an acknowledgement or a timeout.
 pub(crate) enum Progress {
-    Next(Piece),
+    Next(SnapshotPiece),
     Complete,
     Abandoned,
     Ignored,
@@ -35,30 +38,30 @@ impl SnapshotSender {
     }
 
     /// The piece that follows the acknowledged bytes.
-    pub(crate) fn piece(&self) -> Piece {
+    pub(crate) fn piece(&self) -> SnapshotPiece {
         let start = usize::try_from(self.acknowledged_bytes).unwrap_or(usize::MAX).min(self.image.len());
         let end = start.saturating_add(self.piece_bytes).min(self.image.len());
-        Piece {
+        SnapshotPiece {
             snapshot: self.snapshot,
             members: self.members.clone(),
-            length: self.image.len() as u64,
-            offset: start as u64,
+            snapshot_bytes: self.image.len() as u64,
+            offset_bytes: start as u64,
             bytes: self.image.slice(start..end),
         }
     }
 
-    /// Continues after the peer reported that it holds `held` bytes; 0 means that it starts again.
-    pub(crate) fn handle_acknowledgement(&mut self, snapshot: SnapshotId, held: u64) -> Progress {
-        let restarted = held == 0 && self.acknowledged_bytes > 0;
-        if snapshot != self.snapshot || (held <= self.acknowledged_bytes && !restarted) {
+    /// Continues after the peer reported that it holds `held_bytes`; 0 means that it starts again.
+    pub(crate) fn handle_acknowledgement(&mut self, snapshot: SnapshotId, held_bytes: u64) -> Progress {
+        let has_restarted = held_bytes == 0 && self.acknowledged_bytes > 0;
+        if snapshot != self.snapshot || (held_bytes <= self.acknowledged_bytes && !has_restarted) {
             return Progress::Ignored;
         }
-        if held >= self.image.len() as u64 {
+        if held_bytes >= self.image.len() as u64 {
             return Progress::Complete;
         }
-        // A peer that started again uses up a retry, so that this cannot repeat forever.
-        self.retries = if restarted { self.retries + 1 } else { 0 };
-        self.acknowledged_bytes = held;
+        // A peer that starts again uses up a retry; one that continues gets all of them back.
+        self.retries = if has_restarted { self.retries + 1 } else { 0 };
+        self.acknowledged_bytes = held_bytes;
         Progress::Next(self.piece())
     }
 
@@ -68,6 +71,7 @@ impl SnapshotSender {
     }
 }
 
+/// Receives one snapshot at a time.
 #[derive(Default)]
 pub(crate) struct SnapshotReceiver {
     partial: Option<PartialSnapshot>,
@@ -79,35 +83,38 @@ pub(crate) struct SnapshotReceiver {
 struct PartialSnapshot {
     from: NodeId,
     snapshot: SnapshotId,
-    length: u64,
+    snapshot_bytes: u64,
     bytes: Vec<u8>,
 }
 
 impl SnapshotReceiver {
-    /// Adds a piece. Returns the number of bytes received so far, and the snapshot if it is now
-    /// complete.
-    pub(crate) fn add(&mut self, from: NodeId, piece: Piece) -> (u64, Option<Checkpoint>) {
-        let Piece { snapshot, members, length, offset, bytes } = piece;
-        if let Some((_, _, held)) = self.last_complete.filter(|(peer, known, _)| (*peer, *known) == (from, snapshot)) {
-            return (held, None);
+    /// Adds a piece, or ignores it if earlier bytes are missing. Returns the number of bytes
+    /// received so far, and the snapshot if it is now complete.
+    pub(crate) fn add(&mut self, from: NodeId, piece: SnapshotPiece) -> (u64, Option<Checkpoint>) {
+        let SnapshotPiece { snapshot, members, snapshot_bytes, offset_bytes, bytes } = piece;
+        if let Some((_, _, held_bytes)) =
+            self.last_complete.filter(|(peer, known, _)| (*peer, *known) == (from, snapshot))
+        {
+            return (held_bytes, None);
         }
-        let is_same =
-            |partial: &PartialSnapshot| (partial.from, partial.snapshot, partial.length) == (from, snapshot, length);
-        if offset == 0 && !self.partial.as_ref().is_some_and(is_same) {
-            self.partial = Some(PartialSnapshot { from, snapshot, length, bytes: Vec::new() });
+        let is_same = |partial: &PartialSnapshot| {
+            (partial.from, partial.snapshot, partial.snapshot_bytes) == (from, snapshot, snapshot_bytes)
+        };
+        if offset_bytes == 0 && !self.partial.as_ref().is_some_and(is_same) {
+            self.partial = Some(PartialSnapshot { from, snapshot, snapshot_bytes, bytes: Vec::new() });
         }
         let Some(partial) = self.partial.as_mut().filter(|partial| is_same(partial)) else { return (0, None) };
-        if offset == partial.bytes.len() as u64 {
+        if offset_bytes == partial.bytes.len() as u64 {
             partial.bytes.extend_from_slice(&bytes);
         }
-        let held = partial.bytes.len() as u64;
-        if held < length {
-            return (held, None);
+        let held_bytes = partial.bytes.len() as u64;
+        if held_bytes < snapshot_bytes {
+            return (held_bytes, None);
         }
         let image = std::mem::take(&mut partial.bytes).into();
         self.partial = None;
-        self.last_complete = Some((from, snapshot, held));
-        (held, Some(Checkpoint { index: snapshot.index, term: snapshot.log_term, members, image }))
+        self.last_complete = Some((from, snapshot, held_bytes));
+        (held_bytes, Some(Checkpoint { index: snapshot.index, term: snapshot.log_term, members, image }))
     }
 }
 
@@ -118,6 +125,10 @@ mod tests {
     use crate::members::Configuration;
     use quorate_core::NodeId;
 
+    const TERM: u64 = 3;
+    const PIECE_BYTES: usize = 4;
+
+    /// A checkpoint whose image has ten bytes, which are sent in pieces of 4, 4 and 2.
     fn checkpoint() -> Checkpoint {
         let image = (0..10).collect::<Vec<u8>>().into();
         Checkpoint { index: 7, term: 2, members: Configuration::default(), image }
@@ -126,35 +137,37 @@ mod tests {
     #[test]
     fn a_snapshot_arrives_despite_losses_and_duplicates() {
         let peer = NodeId::from_index(1);
-        let mut sending = SnapshotSender::new(3, checkpoint(), 4);
-        let mut receiving = SnapshotReceiver::default();
-        let (held, none) = receiving.add(peer, sending.piece());
-        assert!(held == 4 && none.is_none());
+        let mut sender = SnapshotSender::new(TERM, checkpoint(), PIECE_BYTES);
+        let mut receiver = SnapshotReceiver::default();
+        let (held_bytes, incomplete) = receiver.add(peer, sender.piece());
+        assert!(held_bytes == 4 && incomplete.is_none());
         // The acknowledgement is lost, and the piece is sent again.
-        let Progress::Next(again) = sending.handle_timeout() else { panic!("abandoned too early") };
-        let snapshot = again.snapshot;
-        assert_eq!(receiving.add(peer, again).0, 4);
-        let Progress::Next(second) = sending.handle_acknowledgement(snapshot, 4) else { panic!("no progress") };
-        assert!(matches!(sending.handle_acknowledgement(snapshot, 4), Progress::Ignored));
-        assert_eq!(receiving.add(peer, second).0, 8);
-        let Progress::Next(third) = sending.handle_acknowledgement(snapshot, 8) else { panic!("no progress") };
-        let (held, complete) = receiving.add(peer, third.clone());
-        assert_eq!((held, complete), (10, Some(checkpoint())));
-        assert_eq!(receiving.add(peer, third), (10, None));
-        assert!(matches!(sending.handle_acknowledgement(snapshot, 10), Progress::Complete));
+        let Progress::Next(repeated) = sender.handle_timeout() else { panic!("abandoned too early") };
+        let snapshot = repeated.snapshot;
+        assert_eq!(receiver.add(peer, repeated).0, 4);
+        let Progress::Next(second) = sender.handle_acknowledgement(snapshot, 4) else { panic!("no progress") };
+        assert!(matches!(sender.handle_acknowledgement(snapshot, 4), Progress::Ignored));
+        assert_eq!(receiver.add(peer, second).0, 8);
+        let Progress::Next(third) = sender.handle_acknowledgement(snapshot, 8) else { panic!("no progress") };
+        let (held_bytes, complete) = receiver.add(peer, third.clone());
+        assert_eq!((held_bytes, complete), (10, Some(checkpoint())));
+        assert_eq!(receiver.add(peer, third), (10, None));
+        assert!(matches!(sender.handle_acknowledgement(snapshot, 10), Progress::Complete));
     }
 
     #[test]
     fn a_restarted_receiver_starts_again_and_a_dead_one_is_abandoned() {
         let peer = NodeId::from_index(1);
-        let mut sending = SnapshotSender::new(3, checkpoint(), 4);
-        let snapshot = sending.piece().snapshot;
-        let Progress::Next(second) = sending.handle_acknowledgement(snapshot, 4) else { panic!("no progress") };
-        let mut receiving = SnapshotReceiver::default();
-        assert_eq!(receiving.add(peer, second).0, 0);
-        let Progress::Next(first) = sending.handle_acknowledgement(snapshot, 0) else { panic!("no progress") };
-        assert_eq!(first.offset, 0);
-        let outcomes = (0..9).map(|_| matches!(sending.handle_timeout(), Progress::Abandoned));
-        assert_eq!(outcomes.filter(|abandoned| *abandoned).count(), 5);
+        let mut sender = SnapshotSender::new(TERM, checkpoint(), PIECE_BYTES);
+        let snapshot = sender.piece().snapshot;
+        let Progress::Next(second) = sender.handle_acknowledgement(snapshot, 4) else { panic!("no progress") };
+        let mut receiver = SnapshotReceiver::default();
+        assert_eq!(receiver.add(peer, second).0, 0);
+        let Progress::Next(first) = sender.handle_acknowledgement(snapshot, 0) else { panic!("no progress") };
+        assert_eq!(first.offset_bytes, 0);
+        // The restart used up one of the five retries, so the fifth timeout and all later ones
+        // abandon the snapshot.
+        let is_abandoned = (0..9).map(|_| matches!(sender.handle_timeout(), Progress::Abandoned));
+        assert_eq!(is_abandoned.filter(|is_abandoned| *is_abandoned).count(), 5);
     }
 }

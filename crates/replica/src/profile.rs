@@ -10,7 +10,7 @@ pub const REPLICA: Profile = Profile {
     summary: "a leader's log on the disks of a majority, and the same state machine on all members",
     source: include_str!("replica.rs"),
     flaw: None,
-    checkable: false,
+    is_checkable: false,
 };
 
 impl Flaw {
@@ -22,7 +22,7 @@ impl Flaw {
             summary: self.description(),
             source: include_str!("fixtures.rs"),
             flaw: Some(self.description()),
-            checkable: false,
+            is_checkable: false,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Pending queries: they wait for a round, then until the index that the round returned is applied.
+//! Pending queries: they wait for a round of heartbeats that confirms the leader, then until the
+//! index that the round returned is applied.
 
 use crate::command::Ticket;
 use crate::message::Round;
@@ -12,13 +13,14 @@ pub(crate) struct Queries<Q> {
     last_round: u64,
     /// Queries for the next round.
     waiting: Vec<(Ticket, Q)>,
-    current: Option<CurrentRound<Q>>,
+    current_round: Option<CurrentRound<Q>>,
     confirmed: Vec<Confirmed<Q>>,
 }
 
 struct CurrentRound<Q> {
     round: Round,
-    began: Time,
+    began_at: Time,
+    /// Number of ticks since the round began.
     ticks: usize,
     queries: Vec<(Ticket, Q)>,
 }
@@ -31,11 +33,12 @@ struct Confirmed<Q> {
 
 impl<Q> Queries<Q> {
     pub(crate) fn new(me: NodeId, incarnation: Incarnation) -> Self {
-        Self { me, incarnation, last_round: 0, waiting: Vec::new(), current: None, confirmed: Vec::new() }
+        Self { me, incarnation, last_round: 0, waiting: Vec::new(), current_round: None, confirmed: Vec::new() }
     }
 
+    /// Number of pending queries.
     pub(crate) fn len(&self) -> usize {
-        let current = self.current.as_ref().map_or(0, |current| current.queries.len());
+        let current = self.current_round.as_ref().map_or(0, |current| current.queries.len());
         let confirmed: usize = self.confirmed.iter().map(|confirmed| confirmed.queries.len()).sum();
         self.waiting.len() + current + confirmed
     }
@@ -49,47 +52,49 @@ impl<Q> Queries<Q> {
         self.confirmed.push(Confirmed { index, queries: vec![(ticket, query)] });
     }
 
-    /// Begins the next round, if there are queries and no round is in progress.
-    /// `even_without_queries` begins one anyway, to extend the leader's lease.
+    /// Begins the next round, if there are queries and no round is in progress. With
+    /// `even_without_queries` it also begins one without queries, to extend the leader's lease.
     pub(crate) fn next_round(&mut self, now: Time, even_without_queries: bool) -> Option<Round> {
-        if self.current.is_some() || (self.waiting.is_empty() && !even_without_queries) {
+        if self.current_round.is_some() || (self.waiting.is_empty() && !even_without_queries) {
             return None;
         }
         self.last_round += 1;
         let round = Round { node: self.me, incarnation: self.incarnation, number: self.last_round };
-        self.current = Some(CurrentRound { round, began: now, ticks: 0, queries: std::mem::take(&mut self.waiting) });
+        self.current_round =
+            Some(CurrentRound { round, began_at: now, ticks: 0, queries: std::mem::take(&mut self.waiting) });
         Some(round)
     }
 
-    /// Ends a successful round. Returns when it began; `None` if it is not the current one.
+    /// Ends a successful round, whose queries now wait for `index`. Returns when the round began;
+    /// `None` if it is not the current one.
     pub(crate) fn complete_round(&mut self, round: Round, index: u64) -> Option<Time> {
-        let current = self.current.take_if(|current| current.round == round)?;
+        let current = self.current_round.take_if(|current| current.round == round)?;
         if !current.queries.is_empty() {
             self.confirmed.push(Confirmed { index, queries: current.queries });
         }
-        Some(current.began)
+        Some(current.began_at)
     }
 
-    /// Counts a tick. After `max_ticks` the current round counts as lost, because leaders drop
-    /// rounds that they cannot answer and links lose messages.
+    /// Counts a tick. After more than `max_ticks` the current round counts as lost, and its queries
+    /// wait for the next one: leaders drop rounds that they cannot confirm, and messages get lost.
     pub(crate) fn tick(&mut self, max_ticks: usize) {
-        if let Some(current) = &mut self.current {
+        if let Some(current) = &mut self.current_round {
             current.ticks += 1;
         }
-        if let Some(current) = self.current.take_if(|current| current.ticks > max_ticks) {
+        if let Some(current) = self.current_round.take_if(|current| current.ticks > max_ticks) {
             self.waiting.splice(..0, current.queries);
         }
     }
 
-    /// Removes and returns all queries that wait for a higher index than this one.
+    /// Removes all queries that wait for an index above this one, and returns their tickets.
     pub(crate) fn remove_beyond(&mut self, index: u64) -> Vec<Ticket> {
         let removed = self.confirmed.extract_if(.., |confirmed| confirmed.index > index);
         removed.flat_map(|confirmed| confirmed.queries).map(|(ticket, _)| ticket).collect()
     }
 
-    /// Removes and returns all pending queries.
+    /// Removes all pending queries, and returns their tickets.
     pub(crate) fn remove_all(&mut self) -> Vec<Ticket> {
-        let current = self.current.take().map(|current| current.queries).unwrap_or_default();
+        let current = self.current_round.take().map(|current| current.queries).unwrap_or_default();
         let confirmed = self.confirmed.drain(..).flat_map(|confirmed| confirmed.queries);
         self.waiting.drain(..).chain(current).chain(confirmed).map(|(ticket, _)| ticket).collect()
     }
@@ -109,15 +114,18 @@ mod tests {
 
     #[test]
     fn queries_share_rounds_and_lost_rounds_are_repeated() {
+        let even_without_queries = false;
+        let next_round = |queries: &mut Queries<_>, now| queries.next_round(now, even_without_queries);
         let mut queries = Queries::new(NodeId::from_index(0), Incarnation::FIRST);
-        assert_eq!(queries.next_round(Time::ZERO, false), None);
+        assert_eq!(next_round(&mut queries, Time::ZERO), None, "there are no queries");
         queries.add_waiting(Ticket(1), "one");
-        let first = queries.next_round(Time::ZERO, false).unwrap();
+        let first = next_round(&mut queries, Time::ZERO).unwrap();
         queries.add_waiting(Ticket(2), "two");
-        assert_eq!(queries.next_round(Time::ZERO, false), None);
-        queries.tick(1);
-        queries.tick(1);
-        let second = queries.next_round(Time::from_nanos(7), false).unwrap();
+        assert_eq!(next_round(&mut queries, Time::ZERO), None, "a round is in progress");
+        let max_ticks = 1;
+        queries.tick(max_ticks);
+        queries.tick(max_ticks);
+        let second = next_round(&mut queries, Time::from_nanos(7)).unwrap();
         assert_eq!(queries.complete_round(first, 5), None);
         assert_eq!(queries.complete_round(second, 5), Some(Time::from_nanos(7)));
         assert!(queries.take_ready(4).is_empty());

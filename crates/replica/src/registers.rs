@@ -1,24 +1,27 @@
 //! A map of registers: a small state machine whose histories show whether a log is linearizable.
 
-use crate::machine::{At, StateMachine};
+use crate::machine::{LogPosition, StateMachine};
 use crate::version::{Format, FormatError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-const REGISTERS: Format = Format { what: "map of registers", version: 1 };
+const REGISTERS: Format = Format { name: "map of registers", version: 1 };
 
-/// Registers by key, each with a value and the number of writes to it.
+/// Registers by key. A key that was never written has no value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Registers {
     values: BTreeMap<u64, Register>,
     /// Number of applied commands, so that a command applied twice changes the state.
-    applied: u64,
+    #[serde(rename = "applied")]
+    applied_count: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Register {
     value: u64,
-    writes: u64,
+    /// Number of writes, so that a write of the same value changes the state.
+    #[serde(rename = "writes")]
+    write_count: u64,
 }
 
 /// A command that changes a register.
@@ -27,7 +30,7 @@ struct Register {
 pub enum Change {
     /// Sets the register.
     Write { key: u64, value: u64 },
-    /// Sets the register if it has the expected value; `None` if it was never written.
+    /// Sets the register if its value is `expect`, where `None` means that it was never written.
     CompareAndSet { key: u64, expect: Option<u64>, value: u64 },
 }
 
@@ -63,14 +66,14 @@ impl Registers {
     }
 
     /// The number of applied commands.
-    pub fn applied(&self) -> u64 {
-        self.applied
+    pub fn applied_count(&self) -> u64 {
+        self.applied_count
     }
 
     fn set(&mut self, key: u64, value: u64) -> Answer {
         let register = self.values.entry(key).or_default();
         register.value = value;
-        register.writes += 1;
+        register.write_count += 1;
         Answer::Written
     }
 }
@@ -84,8 +87,8 @@ impl StateMachine for Registers {
     type Query = Read;
     type Answer = Answer;
 
-    fn apply(&mut self, _at: At, command: &Change) -> Answer {
-        self.applied += 1;
+    fn apply(&mut self, _at: LogPosition, command: &Change) -> Answer {
+        self.applied_count += 1;
         match *command {
             Change::Write { key, value } => self.set(key, value),
             Change::CompareAndSet { key, expect, value } => match self.get(key) {
@@ -95,7 +98,7 @@ impl StateMachine for Registers {
         }
     }
 
-    fn query(&self, _at: At, query: &Read) -> Answer {
+    fn query(&self, _at: LogPosition, query: &Read) -> Answer {
         Answer::Value(self.get(query.key))
     }
 

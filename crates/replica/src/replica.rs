@@ -19,8 +19,8 @@
 //! RP-7   many entries applied    → save a checkpoint, and drop the log before it
 //! RP-8   a peer lags too far     → send it a snapshot in pieces; report to raft when it has
 //!                                  arrived or is abandoned
-//! RP-9   a change of members     → use a joint configuration; a new voter must have been a learner
-//!                                  that has the log
+//! RP-9   a change of members     → change several by a joint configuration; a new voter must have
+//!                                  been a learner that has the log
 //! RP-10  no log on the disk      → take no part; ask for admission (knock), and wait for a
 //!                                  snapshot that admits this incarnation as a learner
 //! RP-11  the disk is full        → refuse commands and entries, offer the leadership to others,
@@ -39,14 +39,14 @@
 //! When it fails: a minority answers nothing and loses nothing. Any number of members may crash and
 //! restart with their disks. A member that lost its disk is admitted again as a learner.
 
-use crate::batch::{Admitted, Image};
+use crate::batch::{AdmittedLearners, Image};
 use crate::command::{Command, Event, Refusal};
 use crate::durable::{Checkpoint, Durable};
 use crate::log::FOUNDING;
 use crate::machine::{LogTime, StateMachine};
 use crate::members::Configuration;
 use crate::message::Message;
-use crate::running::Running;
+use crate::running::RunningReplica;
 use crate::settings::Settings;
 use quorate_core::{Effects, Incarnation, Input, NodeId, Protocol, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -59,9 +59,9 @@ pub struct Replica<S: StateMachine> {
 }
 
 enum State<S: StateMachine> {
-    Off,
-    Running(Box<Running<S>>),
-    /// It could not decode an entry or a snapshot, and has stopped.
+    NotStarted,
+    Running(Box<RunningReplica<S>>),
+    /// It could not decode an entry or a snapshot, or found an inconsistent log on its disk.
     Halted,
 }
 
@@ -80,44 +80,45 @@ pub(crate) struct Halt(pub(crate) String);
 impl<S: StateMachine> Replica<S> {
     /// A replica with these settings.
     pub fn new(me: NodeId, settings: Settings) -> Self {
-        Self { me, settings, state: State::Off }
+        Self { me, settings, state: State::NotStarted }
     }
 
     /// The state machine after all applied entries; `None` if the replica is not running.
     pub fn machine(&self) -> Option<&S> {
         match &self.state {
             State::Running(running) => Some(running.machine()),
-            State::Off | State::Halted => None,
+            State::NotStarted | State::Halted => None,
         }
     }
 
     /// The index of the last applied entry; 0 if the replica is not running.
-    pub fn applied(&self) -> u64 {
+    pub fn applied_index(&self) -> u64 {
         match &self.state {
-            State::Running(running) => running.applied(),
-            State::Off | State::Halted => 0,
+            State::Running(running) => running.applied_index(),
+            State::NotStarted | State::Halted => 0,
         }
     }
 
-    /// Whether this replica believes to be the leader.
+    /// Whether this replica believes that it is the leader.
     pub fn leads(&self) -> bool {
         matches!(&self.state, State::Running(running) if running.leads())
     }
 
     /// Starts from the durable state. The settings' founders matter only at the first start of a
     /// replica; later its disk has the members.
-    fn start(&self, now: Time, durable: Durable, incarnation: Incarnation) -> Result<Running<S>, Halt> {
+    fn start(&self, now: Time, durable: Durable, incarnation: Incarnation) -> Result<RunningReplica<S>, Halt> {
         let founders = &self.settings.founders;
         let is_founder = durable == Durable::default() && founders.voters.contains(&self.me);
         let founding = is_founder.then(|| Checkpoint {
             index: FOUNDING.index,
             term: FOUNDING.term,
             members: Configuration::founding(founders.clone()),
-            image: Image::write(LogTime::ZERO, &Admitted::new(), &S::default()),
+            image: Image::write(LogTime::ZERO, &AdmittedLearners::new(), &S::default()),
         });
-        Running::start(self.me, self.settings.clone(), now, durable, founding, incarnation)
+        RunningReplica::start(self.me, self.settings.clone(), now, durable, founding, incarnation)
     }
 
+    /// Handles a command, then raft's output. A replica that is not running refuses the command.
     fn handle_command(&mut self, now: Time, command: Command<S>, out: &mut Effects<'_, Self>) -> Result<(), Halt> {
         let State::Running(running) = &mut self.state else {
             refuse_all(command, out);
@@ -126,7 +127,7 @@ impl<S: StateMachine> Replica<S> {
         match command {
             Command::Propose(proposals) => running.propose(now, proposals, out),
             Command::Query { ticket, query } => running.query(now, ticket, query, out),
-            Command::Change { ticket, members } => running.change(now, ticket, members, out),
+            Command::Change { ticket, members } => running.propose_change(now, ticket, members, out),
             Command::Transfer(to) => running.transfer(to, out),
             Command::Campaign => running.campaign(now, out),
         }
@@ -139,7 +140,7 @@ impl<S: StateMachine> Replica<S> {
         &mut self,
         now: Time,
         out: &mut Effects<'_, Self>,
-        act: impl FnOnce(&mut Running<S>, &mut Effects<'_, Self>),
+        act: impl FnOnce(&mut RunningReplica<S>, &mut Effects<'_, Self>),
     ) -> Result<(), Halt> {
         let State::Running(running) = &mut self.state else { return Ok(()) };
         act(running, out);
@@ -175,11 +176,11 @@ impl<S: StateMachine> Protocol for Replica<S> {
                 self.step_running(now, out, |running, out| running.tick(now, out))
             }
             Input::Timer(Timer::Piece(to)) => {
-                self.step_running(now, out, |running, out| running.piece_timed_out(to, out))
+                self.step_running(now, out, |running, out| running.handle_piece_timeout(to, out))
             }
-            Input::Saved(count) => self.step_running(now, out, |running, _| running.saved(count)),
-            Input::DiskFull => self.step_running(now, out, |running, out| running.disk_full(out)),
-            Input::DiskFree => self.step_running(now, out, |running, out| running.disk_free(out)),
+            Input::Saved(count) => self.step_running(now, out, |running, _| running.record_saved(count)),
+            Input::DiskFull => self.step_running(now, out, |running, out| running.handle_disk_full(out)),
+            Input::DiskFree => self.step_running(now, out, |running, out| running.handle_disk_free(out)),
             Input::Suspect(node) => {
                 self.step_running(now, out, |running, out| running.handle_suspicion(now, node, out))
             }
@@ -196,6 +197,7 @@ impl<S: StateMachine> Protocol for Replica<S> {
     }
 }
 
+/// Refuses the requests in a command to a replica that is not running.
 fn refuse_all<S: StateMachine>(command: Command<S>, out: &mut Effects<'_, Replica<S>>) {
     let tickets = match command {
         Command::Propose(proposals) => proposals.iter().map(|proposal| proposal.ticket).collect(),
@@ -203,6 +205,6 @@ fn refuse_all<S: StateMachine>(command: Command<S>, out: &mut Effects<'_, Replic
         Command::Transfer(_) | Command::Campaign => Vec::new(),
     };
     for ticket in tickets {
-        out.emit_ahead(Event::Refused { ticket, why: Refusal::Halted });
+        out.emit_ahead(Event::Refused { ticket, refusal: Refusal::Halted });
     }
 }

@@ -4,34 +4,35 @@ use crate::members::Members;
 use quorate_core::Duration;
 use serde::{Deserialize, Serialize};
 
-/// The configuration of a replica. All replicas of a group share it, except for the seed.
+/// The configuration of a replica. All replicas of a group share it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Settings {
     /// The initial members of the group. Any other replica waits for its admission.
     pub founders: Members,
-    /// Seed of the randomized election timeouts; give each group its own.
+    /// Seed of the election timeouts, which also depend on the node. Give each group its own seed.
     pub seed: u64,
     /// The unit of all timeouts.
     pub tick: Duration,
-    /// Minimum election timeout in ticks; the maximum is twice as long.
+    /// Minimum election timeout in ticks. Each timeout is random, and below twice this.
     pub election_ticks: usize,
     /// Number of ticks between heartbeats.
     pub heartbeat_ticks: usize,
-    pub reads: Reads,
+    /// How replicas answer queries.
+    pub reads: ReadMode,
     /// Maximum drift of clocks, in parts per million.
     pub drift_ppm: u32,
     /// Number of entries after which a replica saves a checkpoint and drops the log before it.
     pub checkpoint_every: u64,
     /// Number of entries to keep before the checkpoint, for peers that lag behind.
     pub keep_entries: u64,
-    /// Maximum length of one piece of a snapshot, which is sent in pieces.
+    /// Maximum length of one piece of a snapshot, in bytes.
     pub piece_bytes: usize,
-    /// Maximum total length of the entries in one message. A single longer entry is still sent,
-    /// alone.
+    /// Maximum total length of the entries in one message, in bytes. A single longer entry is still
+    /// sent, alone.
     pub message_bytes: u64,
-    /// Maximum total length of uncommitted entries.
+    /// Maximum total length of uncommitted entries, in bytes.
     pub uncommitted_bytes: u64,
-    /// Maximum number of pending requests of each kind.
+    /// Maximum number of pending entries that were proposed here, and of pending queries.
     #[serde(rename = "requests")]
     pub max_pending_requests: usize,
     /// Whether to emit events that let replicas be compared.
@@ -41,7 +42,7 @@ pub struct Settings {
 /// How a replica answers queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Reads {
+pub enum ReadMode {
     /// After a round of heartbeats, which needs no clocks.
     #[default]
     Quorum,
@@ -59,7 +60,7 @@ impl Settings {
             tick: Duration::from_millis(100),
             election_ticks: 10,
             heartbeat_ticks: 2,
-            reads: Reads::Quorum,
+            reads: ReadMode::Quorum,
             drift_ppm: 1_000,
             checkpoint_every: 10_000,
             keep_entries: 1_000,
@@ -73,15 +74,16 @@ impl Settings {
 
     /// How long a follower promises not to vote for another candidate, on its own clock. Its own
     /// election timeout is longer than this.
-    pub fn promise(&self) -> Duration {
+    pub fn promise_duration(&self) -> Duration {
         self.tick.times((self.election_ticks as u64).saturating_sub(1))
     }
 
-    /// How long a leader may rely on that promise, on its own clock, from the start of the round.
-    pub fn lease(&self) -> Duration {
+    /// How long a leader may rely on the promises of a round's followers, on its own clock, from
+    /// the start of the round. Both clocks may drift by `drift_ppm`.
+    pub fn lease_duration(&self) -> Duration {
         let [slow, fast] =
             [1_000_000 - u128::from(self.drift_ppm.min(1_000_000)), 1_000_000 + u128::from(self.drift_ppm)];
-        let nanos = u128::from(self.promise().nanos()) * slow / fast;
+        let nanos = u128::from(self.promise_duration().nanos()) * slow / fast;
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 }

@@ -7,7 +7,9 @@ use std::fmt;
 impl fmt::Display for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.parts() {
+            // A ticket without a client number is displayed as one number.
             (0, _, _) => write!(f, "#{}", self.0),
+            // The first attempt is not displayed.
             (client, number, 1) => write!(f, "#{client}.{number}"),
             (client, number, attempt) => write!(f, "#{client}.{number} (try {attempt})"),
         }
@@ -38,7 +40,7 @@ impl<S: StateMachine> fmt::Display for Event<S> {
             Self::Answered { ticket, index, answer } => {
                 write!(f, "answers {ticket} at entry {index}: {}", S::describe_answer(answer))
             }
-            Self::Refused { ticket, why } => write!(f, "refuses {ticket}: {why}"),
+            Self::Refused { ticket, refusal } => write!(f, "refuses {ticket}: {refusal}"),
             Self::Unknown { ticket } => write!(f, "does not know the outcome of {ticket}"),
             Self::Changed { ticket, members } => write!(f, "has changed the members to {members} for {ticket}"),
             Self::Leads { term } => write!(f, "leads in term {term}"),

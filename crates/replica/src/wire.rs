@@ -3,7 +3,7 @@
 use crate::message::Message;
 use crate::version::{Format, FormatError};
 
-const MESSAGE: Format = Format { what: "message between replicas", version: 1 };
+const MESSAGE: Format = Format { name: "message between replicas", version: 1 };
 
 /// Encodes a message with its version.
 pub fn encode(message: &Message) -> Vec<u8> {
@@ -38,7 +38,7 @@ mod tests {
 
         #[test]
         fn decoding_a_damaged_message_does_not_panic(offset in any::<usize>(), flip in 1_u8..) {
-            let mut bytes = encode(&Message::AppendReply { term: 1, index: 2, commit: 3, rejected: None });
+            let mut bytes = encode(&Message::AppendReply { term: 1, index: 2, commit: 3, rejection_hint: None });
             let offset = offset % bytes.len();
             bytes[offset] ^= flip;
             let _ = decode(&bytes);

@@ -16,8 +16,8 @@ mod queue;
 pub mod run;
 pub mod world;
 
-pub use network::Wire;
-pub use world::{Setup, Views, World};
+pub use network::LinkDefaults;
+pub use world::{MembershipSettings, Setup, World};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

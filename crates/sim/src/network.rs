@@ -7,31 +7,32 @@ use quorate_journal::rng::SeededRng;
 use quorate_journal::settings::{Chance, Cut, Latency, LinkChange, Links};
 use std::collections::HashMap;
 
-/// The default behaviour of links.
+/// The behaviour of links that no fault has changed.
 #[derive(Clone, Debug)]
-pub struct Wire {
+pub struct LinkDefaults {
     pub latency: Latency,
     pub loss: Chance,
     pub duplicate: Chance,
     /// Whether the messages of a link arrive in the order in which they were sent.
-    pub fifo: bool,
+    pub is_fifo: bool,
 }
 
 pub(crate) enum TransmissionOutcome {
     Lost(Loss),
     Arrives(Time),
-    Twice(Time, Time),
+    /// The original and the duplicate arrive at these times.
+    Duplicated(Time, Time),
 }
 
 pub(crate) struct Network {
-    wire: Wire,
+    link_defaults: LinkDefaults,
     rng: SeededRng,
     /// Current cuts, each with the serial number of its fault.
     cuts: Vec<(u64, Cut)>,
-    /// Links whose behaviour a fault changed, with the serial number of the fault. A later change
-    /// overrides an earlier one.
+    /// Sets of links whose behaviour a fault changed, each with the serial number of the fault. A
+    /// later change overrides an earlier one.
     changed_links: Vec<(u64, Links, LinkChange)>,
-    /// The behaviour of links used since the last change.
+    /// The behaviour of links used since the last change of any link.
     cache: HashMap<(NodeId, NodeId), Behaviour>,
     last_arrivals: LastArrivals,
 }
@@ -39,12 +40,13 @@ pub(crate) struct Network {
 /// Latency, probability of loss and probability of duplication.
 type Behaviour = (Latency, Chance, Chance);
 
+/// The cache is emptied when it has this many links, which bounds its memory in large groups.
 const MAX_CACHED_LINKS: usize = 1 << 16;
 
 impl Network {
-    pub(crate) fn new(wire: Wire, rng: SeededRng) -> Self {
+    pub(crate) fn new(link_defaults: LinkDefaults, rng: SeededRng) -> Self {
         Self {
-            wire,
+            link_defaults,
             rng,
             changed_links: Vec::new(),
             cuts: Vec::new(),
@@ -55,32 +57,33 @@ impl Network {
 
     /// Returns the default latency and the default probability of loss.
     pub(crate) fn default_behaviour(&self) -> (Latency, Chance) {
-        (self.wire.latency, self.wire.loss)
+        (self.link_defaults.latency, self.link_defaults.loss)
     }
 
-    /// Decides the fate of a message that is sent now. The cost does not depend on the number of
-    /// links.
+    /// Draws the outcome of a transmission that starts now. The cost does not depend on the number
+    /// of links.
     #[inline]
-    pub(crate) fn outcome(&mut self, now: Time, from: NodeId, to: NodeId) -> TransmissionOutcome {
+    pub(crate) fn draw_outcome(&mut self, now: Time, from: NodeId, to: NodeId) -> TransmissionOutcome {
         if from == to {
             return TransmissionOutcome::Arrives(now);
         }
         if self.is_cut(from, to) {
             return TransmissionOutcome::Lost(Loss::Cut);
         }
-        let (latency, loss, duplicate) = self.behaviour(from, to);
+        let (latency, loss, duplicate) = self.link_behaviour(from, to);
         if self.rng.happens(loss) {
             return TransmissionOutcome::Lost(Loss::Chance);
         }
-        let arrival = self.arrival(now, from, to, latency);
+        let arrival = self.draw_arrival(now, from, to, latency);
         if self.rng.happens(duplicate) {
-            return TransmissionOutcome::Twice(arrival, self.arrival(now, from, to, latency));
+            return TransmissionOutcome::Duplicated(arrival, self.draw_arrival(now, from, to, latency));
         }
         TransmissionOutcome::Arrives(arrival)
     }
 
-    /// Returns the fate that a script fixed for a message that is sent now, unless a cut blocks it.
-    pub(crate) fn fixed_outcome(
+    /// Returns the outcome of a transmission that starts now and whose fate a script fixed. A cut
+    /// blocks it all the same.
+    pub(crate) fn apply_fixed_fate(
         &mut self,
         now: Time,
         from: NodeId,
@@ -93,10 +96,12 @@ impl Network {
         if fixed.is_lost {
             return TransmissionOutcome::Lost(Loss::Chance);
         }
-        let (latency, _, _) = self.behaviour(from, to);
-        let arrival = self.arrival(now, from, to, fixed.delay.map_or(latency, Latency::Fixed));
+        let (latency, _, _) = self.link_behaviour(from, to);
+        let arrival = self.draw_arrival(now, from, to, fixed.delay.map_or(latency, Latency::Fixed));
         match fixed.duplicate_delay {
-            Some(delay) => TransmissionOutcome::Twice(arrival, self.arrival(now, from, to, Latency::Fixed(delay))),
+            Some(delay) => {
+                TransmissionOutcome::Duplicated(arrival, self.draw_arrival(now, from, to, Latency::Fixed(delay)))
+            }
             None => TransmissionOutcome::Arrives(arrival),
         }
     }
@@ -106,33 +111,33 @@ impl Network {
         !self.cuts.is_empty() && self.cuts.iter().any(|(_, cut)| cut.severs(from, to))
     }
 
-    pub(crate) fn add_cut(&mut self, serial: u64, cut: Cut) {
-        self.cuts.push((serial, cut));
+    pub(crate) fn add_cut(&mut self, fault_serial: u64, cut: Cut) {
+        self.cuts.push((fault_serial, cut));
     }
 
-    pub(crate) fn change_links(&mut self, serial: u64, links: Links, change: LinkChange) {
-        self.changed_links.push((serial, links, change));
+    pub(crate) fn change_links(&mut self, fault_serial: u64, links: Links, change: LinkChange) {
+        self.changed_links.push((fault_serial, links, change));
         self.cache.clear();
     }
 
     /// Ends the effect of one fault on the network. Returns whether it was still in effect.
-    pub(crate) fn end_fault(&mut self, serial: u64) -> bool {
+    pub(crate) fn end_fault(&mut self, fault_serial: u64) -> bool {
         let count_before = self.cuts.len() + self.changed_links.len();
         self.cache.clear();
-        self.cuts.retain(|(cut_serial, _)| *cut_serial != serial);
-        self.changed_links.retain(|(change_serial, _, _)| *change_serial != serial);
+        self.cuts.retain(|(cut_serial, _)| *cut_serial != fault_serial);
+        self.changed_links.retain(|(change_serial, _, _)| *change_serial != fault_serial);
         self.cuts.len() + self.changed_links.len() < count_before
     }
 
     /// Ends all cuts. Other changes of links stay.
-    pub(crate) fn heal(&mut self) {
+    pub(crate) fn end_all_cuts(&mut self) {
         self.cuts.clear();
     }
 
     #[inline]
-    fn behaviour(&mut self, from: NodeId, to: NodeId) -> Behaviour {
+    fn link_behaviour(&mut self, from: NodeId, to: NodeId) -> Behaviour {
         if self.changed_links.is_empty() {
-            return (self.wire.latency, self.wire.loss, self.wire.duplicate);
+            return (self.link_defaults.latency, self.link_defaults.loss, self.link_defaults.duplicate);
         }
         if let Some(behaviour) = self.cache.get(&(from, to)) {
             return *behaviour;
@@ -146,8 +151,8 @@ impl Network {
     }
 
     fn compute_behaviour(&self, from: NodeId, to: NodeId) -> Behaviour {
-        let Wire { mut latency, mut loss, mut duplicate, fifo: _ } = self.wire;
-        for (_, _, change) in self.changed_links.iter().filter(|(_, links, _)| links.cover(from, to)) {
+        let LinkDefaults { mut latency, mut loss, mut duplicate, is_fifo: _ } = self.link_defaults;
+        for (_, _, change) in self.changed_links.iter().filter(|(_, links, _)| links.include(from, to)) {
             match change {
                 LinkChange::Latency(changed) => latency = *changed,
                 LinkChange::Loss(changed) => loss = *changed,
@@ -157,21 +162,26 @@ impl Network {
         (latency, loss, duplicate)
     }
 
-    /// Draws the arrival time of a message that is sent now.
+    /// Draws the arrival time of a message that is sent now. On FIFO links it is not before that of
+    /// the previous message.
     #[inline]
-    fn arrival(&mut self, now: Time, from: NodeId, to: NodeId, latency: Latency) -> Time {
-        let arrival = now + self.rng.length(latency);
-        if self.wire.fifo { self.last_arrivals.delay_past_previous(now, from, to, arrival) } else { arrival }
+    fn draw_arrival(&mut self, now: Time, from: NodeId, to: NodeId, latency: Latency) -> Time {
+        let arrival = now + self.rng.draw_latency(latency);
+        if self.link_defaults.is_fifo {
+            self.last_arrivals.delay_past_previous(now, from, to, arrival)
+        } else {
+            arrival
+        }
     }
 }
 
 /// The arrival time of the last message of each link. Links without messages in flight are pruned,
-/// so that memory depends on the messages in flight and not on the number of links.
+/// so memory depends on the number of messages in flight and not on the number of links.
 #[derive(Default)]
 struct LastArrivals {
     arrivals: HashMap<(NodeId, NodeId), Time>,
     /// Number of links above which links without messages in flight are removed. It is at least
-    /// double the number that the last pruning left, so that pruning stays cheap on average.
+    /// double the number that the last pruning left, which keeps pruning cheap on average.
     prune_above: usize,
 }
 
@@ -180,10 +190,11 @@ impl LastArrivals {
     fn delay_past_previous(&mut self, now: Time, from: NodeId, to: NodeId, arrival: Time) -> Time {
         if self.arrivals.len() > self.prune_above {
             self.arrivals.retain(|_, last| *last > now);
+            // The constant avoids frequent pruning while few messages are in flight.
             self.prune_above = 2 * self.arrivals.len() + 64;
         }
-        let last = self.arrivals.entry((from, to)).or_insert(arrival);
-        *last = arrival.max(*last);
-        *last
+        let last_arrival = self.arrivals.entry((from, to)).or_insert(arrival);
+        *last_arrival = arrival.max(*last_arrival);
+        *last_arrival
     }
 }

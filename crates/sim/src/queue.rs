@@ -1,24 +1,25 @@
 //! The queue of pending events: a radix heap in hexadecimal digits.
 //!
-//! Time never decreases, so an entry is filed by the highest digit in which its key differs from
-//! the key popped last, and by the value of that digit. The next entries are then all in one slot:
-//! the lowest non-empty slot of the lowest non-empty level. A small slot is sorted and popped entry
-//! by entry; a large one is redistributed to lower levels. With a million pending entries this is
-//! several times faster than a binary heap, because slots are read sequentially. Entries with equal
-//! keys are popped in the order in which they were pushed: they always share a slot, and neither
-//! filing nor sorting changes their order.
+//! Keys are times, which never fall below the key popped last. So the queue puts an entry into a
+//! slot by the highest digit in which its key differs from the key popped last (the *level*), and
+//! by the value of that digit. The next entries are then all in one slot: the lowest non-empty slot
+//! of the lowest non-empty level. The queue sorts a small slot and pops its entries one by one; it
+//! redistributes a large one to lower levels. With a million pending entries this is several times
+//! faster than a binary heap, because slots are read sequentially. Entries with equal keys are
+//! popped in the order in which they were pushed: they always share a slot, and neither
+//! redistribution nor sorting changes their order.
 
 use std::collections::VecDeque;
 
 /// A priority queue whose keys never fall below the last key popped.
 pub(crate) struct Queue<T> {
-    /// No key is below this one. Keys at level `l` have the same digits above `l`, and a larger
-    /// digit at `l`.
-    floor: u64,
-    /// The next entries, sorted.
-    run: VecDeque<(u64, T)>,
-    /// Keys up to this one belong in the run.
-    run_end: u64,
+    /// No key is below this one. Above level `l`, the keys of that level have the same digits as
+    /// this one; at `l`, they have a larger one.
+    min_key: u64,
+    /// The next entries, sorted by their keys.
+    front: VecDeque<(u64, T)>,
+    /// Entries with keys up to this one belong into `front`.
+    front_end: u64,
     /// `LEVELS` times `SLOTS` slots.
     slots: Vec<Vec<(u64, T)>>,
     /// For each level, a bit set of its non-empty slots.
@@ -31,19 +32,19 @@ const DIGIT_BITS: u32 = 4;
 const SLOTS: usize = 1 << DIGIT_BITS;
 const LEVELS: usize = (u64::BITS / DIGIT_BITS) as usize;
 /// Maximum number of entries of a slot that is sorted instead of redistributed.
-const MAX_SORTED: usize = 64;
-/// A run longer than this is redistributed before an entry is inserted in its middle, which would
-/// be slow.
-const MAX_RUN: usize = 1024;
+const MAX_SORTED_SLOT: usize = 64;
+/// If `front` is longer than this, it is redistributed instead of inserting an entry in its middle,
+/// which would be slow.
+const MAX_FRONT: usize = 1024;
 /// An emptied slot keeps its memory up to this capacity; larger slots are rarely needed again.
 const MAX_KEPT_CAPACITY: usize = 1 << 10;
 
 impl<T> Queue<T> {
     pub(crate) fn new() -> Self {
         Self {
-            floor: 0,
-            run: VecDeque::new(),
-            run_end: 0,
+            min_key: 0,
+            front: VecDeque::new(),
+            front_end: 0,
             slots: (0..LEVELS * SLOTS).map(|_| Vec::new()).collect(),
             occupied_slots: [0; LEVELS],
             occupied_levels: 0,
@@ -53,36 +54,36 @@ impl<T> Queue<T> {
     /// Adds an entry. A key below the last key popped is raised to it.
     #[inline]
     pub(crate) fn push(&mut self, key: u64, entry: T) {
-        let key = key.max(self.floor);
-        if key <= self.run_end { self.push_into_run(key, entry) } else { self.file_into_slot(key, entry) }
+        let key = key.max(self.min_key);
+        if key <= self.front_end { self.push_into_front(key, entry) } else { self.file_into_slot(key, entry) }
     }
 
     /// Removes and returns the entry with the smallest key, the oldest among equal keys.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(u64, T)> {
-        while self.run.is_empty() {
+        while self.front.is_empty() {
             if self.occupied_levels == 0 {
                 return None;
             }
-            self.open_slot();
+            self.take_lowest_slot();
         }
-        let (key, entry) = self.run.pop_front()?;
-        self.floor = key;
-        if self.run.is_empty() {
-            self.run_end = key;
+        let (key, entry) = self.front.pop_front()?;
+        self.min_key = key;
+        if self.front.is_empty() {
+            self.front_end = key;
         }
         Some((key, entry))
     }
 
-    /// Returns the entry after the next one, if it is known without a search.
+    /// Returns the entry after the next one; `None` if a search would be needed to find it.
     #[inline]
     pub(crate) fn peek_ahead(&self) -> Option<&T> {
-        self.run.get(1).map(|(_, entry)| entry)
+        self.front.get(1).map(|(_, entry)| entry)
     }
 
     /// Returns the smallest key. Entries pushed later may still have smaller keys.
     pub(crate) fn next_key(&self) -> Option<u64> {
-        if let Some((key, _)) = self.run.front() {
+        if let Some((key, _)) = self.front.front() {
             return Some(*key);
         }
         let level = self.occupied_levels.trailing_zeros() as usize;
@@ -90,23 +91,23 @@ impl<T> Queue<T> {
         self.slots.get(level * SLOTS + digit)?.iter().map(|(key, _)| *key).min()
     }
 
-    fn push_into_run(&mut self, key: u64, entry: T) {
-        if self.run.len() < MAX_RUN || self.run.back().is_none_or(|(latest, _)| *latest <= key) {
-            let index = self.run.partition_point(|(earlier, _)| *earlier <= key);
-            self.run.insert(index, (key, entry));
+    fn push_into_front(&mut self, key: u64, entry: T) {
+        if self.front.len() < MAX_FRONT || self.front.back().is_none_or(|(latest, _)| *latest <= key) {
+            let index = self.front.partition_point(|(earlier, _)| *earlier <= key);
+            self.front.insert(index, (key, entry));
             return;
         }
-        self.run_end = self.floor;
-        for (key, entry) in std::mem::take(&mut self.run) {
+        self.front_end = self.min_key;
+        for (key, entry) in std::mem::take(&mut self.front) {
             self.push(key, entry);
         }
         self.push(key, entry);
     }
 
-    /// Puts an entry whose key is greater than `floor` into its slot.
+    /// Puts an entry whose key is greater than `min_key` into its slot.
     #[inline]
     fn file_into_slot(&mut self, key: u64, entry: T) {
-        let level = ((u64::BITS - 1 - (key ^ self.floor).leading_zeros()) / DIGIT_BITS) as usize;
+        let level = ((u64::BITS - 1 - (key ^ self.min_key).leading_zeros()) / DIGIT_BITS) as usize;
         let digit = (key >> (level as u32 * DIGIT_BITS)) as usize % SLOTS;
         if let (Some(slot), Some(occupied)) =
             (self.slots.get_mut(level * SLOTS + digit), self.occupied_slots.get_mut(level))
@@ -117,8 +118,9 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Makes the lowest slot the run if it is small; otherwise redistributes it to lower levels.
-    fn open_slot(&mut self) {
+    /// Moves the entries of the lowest slot into `front` if they are few; otherwise redistributes
+    /// them to lower levels.
+    fn take_lowest_slot(&mut self) {
         let level = self.occupied_levels.trailing_zeros();
         let Some(occupied) = self.occupied_slots.get_mut(level as usize) else { return };
         let digit = occupied.trailing_zeros();
@@ -128,19 +130,19 @@ impl<T> Queue<T> {
         }
         let shift = level * DIGIT_BITS;
         let higher_digits =
-            self.floor.checked_shr(shift + DIGIT_BITS).unwrap_or(0).checked_shl(shift + DIGIT_BITS).unwrap_or(0);
+            self.min_key.checked_shr(shift + DIGIT_BITS).unwrap_or(0).checked_shl(shift + DIGIT_BITS).unwrap_or(0);
         let slot_start = higher_digits | (u64::from(digit) << shift);
         let index = level as usize * SLOTS + digit as usize;
         let Some(mut entries) = self.slots.get_mut(index).map(std::mem::take) else { return };
-        self.floor = slot_start;
-        if level == 0 || entries.len() <= MAX_SORTED {
+        self.min_key = slot_start;
+        if level == 0 || entries.len() <= MAX_SORTED_SLOT {
             entries.sort_by_key(|(key, _)| *key);
-            self.run_end = slot_start | ((1 << shift) - 1);
-            self.run.extend(entries.drain(..));
+            self.front_end = slot_start | ((1 << shift) - 1);
+            self.front.extend(entries.drain(..));
         } else {
-            self.run_end = slot_start;
+            self.front_end = slot_start;
             for (key, entry) in entries.drain(..) {
-                if key == slot_start { self.run.push_back((key, entry)) } else { self.file_into_slot(key, entry) }
+                if key == slot_start { self.front.push_back((key, entry)) } else { self.file_into_slot(key, entry) }
             }
         }
         if entries.capacity() <= MAX_KEPT_CAPACITY
@@ -161,7 +163,7 @@ mod tests {
         /// Compares the queue with an ordered map under random pushes and pops with delays of every
         /// magnitude.
         #[test]
-        fn it_behaves_like_a_stable_sorted_list(
+        fn entries_are_popped_by_key_and_equal_keys_in_the_order_pushed(
             steps in prop::collection::vec(prop::option::of((0u32..60, 0u64..4)), 1..400),
         ) {
             let mut queue = Queue::new();
@@ -169,6 +171,7 @@ mod tests {
             let mut now = 0;
             for (serial, step) in steps.into_iter().enumerate() {
                 if let Some((magnitude, offset)) = step {
+                    // Zero to three quarters of a power of two after now.
                     let key = now + (offset << magnitude >> 2);
                     queue.push(key, serial);
                     model.insert((key, serial), ());
@@ -186,9 +189,9 @@ mod tests {
         }
     }
 
-    /// Pushes more entries into a run than it may hold, each before those already in it.
+    /// Pushes more entries into `front` than it may hold, each before those already in it.
     #[test]
-    fn a_run_that_grows_too_long_is_redistributed() {
+    fn a_front_that_grows_too_long_is_redistributed() {
         let mut queue = Queue::new();
         queue.push(1 << 20, 0);
         queue.push((1 << 20) + 5_000, 0);

@@ -11,14 +11,15 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Maximum simulated time.
-    pub until: Option<Time>,
-    /// Maximum number of events.
-    pub events: u64,
+    pub max_time: Option<Time>,
+    /// Maximum number of inputs that nodes take.
+    pub max_events: u64,
     /// Maximum time between the end of the workload and the end of the run. The run ends earlier if
     /// the network becomes quiet. Zero ends the run with the workload.
-    pub settle: Duration,
-    /// Maximum time without a notification of any client while only timers can cause one.
-    pub patience: Duration,
+    pub max_settling: Duration,
+    /// Maximum time without a notification to any client while only timers can cause one. Then the
+    /// run counts as stuck.
+    pub max_silence: Duration,
 }
 
 /// Runs a world that has started, and returns how the run ended.
@@ -36,34 +37,40 @@ where
     }
     workload.begin(&mut plan);
     let mut done_at = None;
-    let mut notified_at = world.time();
+    let mut last_notified_at = world.time();
     loop {
         while let Some((node, notification)) = world.next_client_event() {
-            notified_at = world.time();
+            last_notified_at = world.time();
             workload.on_event(world.time(), node, &notification, &mut plan);
         }
-        for Planned { at, node, what } in plan.drain() {
-            match what {
-                PlannedAction::CommandThisIncarnation(command) => world.command_this_incarnation(at, node, command),
-                PlannedAction::CommandAnyIncarnation(command) => world.command(at, node, command),
+        for Planned { at, node, action } in plan.drain() {
+            match action {
+                PlannedAction::CommandThisIncarnation(command) => {
+                    world.schedule_command_this_incarnation(at, node, command);
+                }
+                PlannedAction::CommandAnyIncarnation(command) => world.schedule_command(at, node, command),
                 PlannedAction::Alarm => world.set_alarm(at, node),
                 PlannedAction::Depart => world.depart(node),
             }
         }
         if workload.is_done() && !world.has_plans() {
-            let since = *done_at.get_or_insert(world.time());
-            let is_settled = limits.settle == Duration::ZERO || world.time().since(since) > limits.settle;
-            if world.is_quiet() || is_settled {
+            let done_since = *done_at.get_or_insert(world.time());
+            let has_waited_enough =
+                limits.max_settling == Duration::ZERO || world.time().since(done_since) > limits.max_settling;
+            if world.is_quiet() || has_waited_enough {
                 return Ending::Done;
             }
         } else {
             done_at = None;
         }
-        let is_past_limit = |until| world.next_time().is_some_and(|next| next > until);
-        if limits.until.is_some_and(is_past_limit) || world.events() >= limits.events {
+        let is_past_limit = |max_time| world.next_time().is_some_and(|next| next > max_time);
+        if limits.max_time.is_some_and(is_past_limit) || world.taken_inputs() >= limits.max_events {
             return Ending::Stopped;
         }
-        if done_at.is_none() && world.has_only_timers_left() && world.time().since(notified_at) > limits.patience {
+        if done_at.is_none()
+            && world.has_only_timers_left()
+            && world.time().since(last_notified_at) > limits.max_silence
+        {
             return Ending::Stuck;
         }
         if !world.advance() {

@@ -14,7 +14,8 @@ use quorate_core::Incarnation;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Creates the folder of a node of a new cluster, with empty contents.
+/// Creates the folder of a node of a new cluster. Its contents are the default, those of a new
+/// node.
 pub fn create_founder<D: Storable>(folder: &Path, owner: Owner) -> Result<(), StoreError> {
     create_in::<D, _>(Files, folder, Identity { owner, origin: Origin::Founded }, Incarnation::FIRST)
 }
@@ -26,18 +27,19 @@ pub fn create_joiner<D: Storable>(folder: &Path, owner: Owner) -> Result<(), Sto
     create_in::<D, _>(Files, folder, Identity { owner, origin: Origin::Joined }, incarnation_from_clock())
 }
 
-/// Moves the log of a node into `set-aside-1` or the next such folder that is free, and creates a
-/// new one with [`wiped`](quorate_core::Durable::wiped) contents: the node knows that it may have
-/// made promises that it lost. Returns the folder with the old log.
-pub fn replace_lost<D: Storable>(folder: &Path, owner: Owner) -> Result<PathBuf, StoreError> {
-    replace_lost_in::<D, _>(Files, folder, owner, incarnation_from_clock())
+/// Re-seeds a node: moves its log into `set-aside-1` or the next such folder that is free, and
+/// creates a new log with [`wiped`](quorate_core::Durable::wiped) contents, which tell the node
+/// that it may have made promises that it lost. Returns the folder with the old log.
+pub fn replace_lost_log<D: Storable>(folder: &Path, owner: Owner) -> Result<PathBuf, StoreError> {
+    replace_lost_log_in::<D, _>(Files, folder, owner, incarnation_from_clock())
 }
 
-/// An incarnation later than any that a node with this id can have had in another folder:
-/// incarnations count up by one, and this is the Unix time in milliseconds.
+/// An incarnation later than any that a node with this id had in another folder, unless the clock
+/// was set back: each start adds one to the incarnation, and this is the Unix time in milliseconds.
+/// If that does not fit, half of the range leaves room to count on.
 fn incarnation_from_clock() -> Incarnation {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Incarnation(u64::try_from(since.as_millis()).unwrap_or(u64::MAX >> 1))
+    let unix_time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Incarnation(u64::try_from(unix_time.as_millis()).unwrap_or(u64::MAX >> 1))
 }
 
 /// Creates a data folder in any file system, like [`create_founder`] or [`create_joiner`],
@@ -67,13 +69,13 @@ pub fn create_in<D: Storable, F: FileSystem>(
         Origin::Joined | Origin::Reseeded => D::wiped(),
     };
     begin_log(&folder, identity.owner, &contents)?;
-    folder.begin_incarnations(incarnation)?;
+    folder.create_incarnation_file(incarnation)?;
     folder.publish(IDENTITY)
 }
 
-/// Works like [`replace_lost`] in any file system. If the folder has no incarnation count, it
-/// starts at the given one.
-pub fn replace_lost_in<D: Storable, F: FileSystem>(
+/// Works like [`replace_lost_log`] in any file system. If the folder has no incarnation file, the
+/// next start of the node gets the given incarnation.
+pub fn replace_lost_log_in<D: Storable, F: FileSystem>(
     files: F,
     folder: &Path,
     owner: Owner,
@@ -86,6 +88,7 @@ pub fn replace_lost_in<D: Storable, F: FileSystem>(
     }
     let _lock = folder.lock()?;
     if state == FolderState::Present {
+        // Re-seeding also repairs a damaged identity, but not the folder of another node.
         match folder.identity(owner) {
             Ok(_) | Err(StoreError::BadIdentity { .. }) => {}
             Err(error) => return Err(error),
@@ -94,8 +97,8 @@ pub fn replace_lost_in<D: Storable, F: FileSystem>(
     // There is no log until the last step, and a store does not open without one. So after an
     // interruption the operator has to re-seed again.
     let aside = set_aside(&folder)?;
-    if !folder.has_incarnations()? {
-        folder.begin_incarnations(incarnation)?;
+    if !folder.has_incarnation_file()? {
+        folder.create_incarnation_file(incarnation)?;
     }
     let identity = Identity { owner, origin: Origin::Reseeded };
     folder.prepare(IDENTITY, identity.to_string().as_bytes())?;
@@ -112,6 +115,7 @@ fn refuse_if_present<F: FileSystem>(folder: &Folder<F>) -> Result<(), StoreError
     }
 }
 
+/// Creates the first segment, with a checkpoint of these contents.
 fn begin_log<D: Storable, F: FileSystem>(folder: &Folder<F>, owner: Owner, contents: &D) -> Result<(), StoreError> {
     let number = SegmentNumber::FIRST;
     let (bytes, _) = encode_segment(owner, number, FrameNumber(0), contents)?;

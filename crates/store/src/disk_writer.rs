@@ -13,9 +13,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use thiserror::Error;
 
-/// A number by which the node identifies a save.
+/// A number that the node chooses for a save, to recognise it in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ticket(pub u64);
+pub struct SaveId(pub u64);
 
 /// A report of the disk writer to the node.
 #[derive(Debug)]
@@ -24,8 +24,8 @@ pub enum Report {
         /// Number of writes made durable since the disk writer started, as `Input::Saved` expects
         /// it.
         count: u64,
-        /// The ticket of the last of them.
-        last: Ticket,
+        /// The id of the last of them.
+        last_save: SaveId,
     },
     /// The disk is full. The disk writer keeps retrying; until it reports `Free`, no write becomes
     /// durable.
@@ -59,7 +59,7 @@ impl Default for RetryDelays {
     }
 }
 
-type QueuedWrite<D> = (Ticket, <D as Durable>::Write);
+type QueuedWrite<D> = (SaveId, <D as Durable>::Write);
 
 /// A thread that owns a [`Store`] and makes writes durable in the order of the saves.
 ///
@@ -75,8 +75,8 @@ where
     D: Storable + Send + 'static,
     D::Write: Send + 'static,
 {
-    /// Starts the thread. At most `capacity` writes are queued. `report` is called on the thread
-    /// itself and should be quick.
+    /// Starts the thread. The queue holds at most `capacity` writes. The thread itself calls
+    /// `report`, which should be quick.
     pub fn start<F>(
         store: Store<D, F>,
         capacity: usize,
@@ -89,7 +89,7 @@ where
         F::Lock: Send,
     {
         let queue = Arc::new(Queue::new(capacity));
-        let mut writer = Writer { store, queue: Arc::clone(&queue), retry_delays, report, saved_count: 0 };
+        let mut writer = WriterThread { store, queue: Arc::clone(&queue), retry_delays, report, saved_count: 0 };
         let work = move || {
             // Close the queue even after a panic, so that no thread waits for space forever.
             let close_on_drop = CloseOnDrop(Arc::clone(&writer.queue));
@@ -102,14 +102,14 @@ where
         Ok(Self { queue, thread: Some(thread) })
     }
 
-    /// Queues a write; waits while the queue is full.
-    pub fn save(&self, ticket: Ticket, write: D::Write) -> Result<(), NotSaved<D::Write>> {
-        self.queue.push((ticket, write)).map_err(refusal)
+    /// Queues a write; waits while the queue is full. Fails if the thread has ended.
+    pub fn save(&self, id: SaveId, write: D::Write) -> Result<(), NotSaved<D::Write>> {
+        self.queue.push((id, write)).map_err(not_saved)
     }
 
-    /// Queues a write without waiting; fails if the queue is full.
-    pub fn try_save(&self, ticket: Ticket, write: D::Write) -> Result<(), NotSaved<D::Write>> {
-        self.queue.try_push((ticket, write)).map_err(refusal)
+    /// Queues a write without waiting; fails if the queue is full or the thread has ended.
+    pub fn try_save(&self, id: SaveId, write: D::Write) -> Result<(), NotSaved<D::Write>> {
+        self.queue.try_push((id, write)).map_err(not_saved)
     }
 }
 
@@ -124,7 +124,7 @@ impl<D: Durable> Drop for DiskWriter<D> {
     }
 }
 
-fn refusal<W>(unqueued: Unqueued<(Ticket, W)>) -> NotSaved<W> {
+fn not_saved<W>(unqueued: Unqueued<(SaveId, W)>) -> NotSaved<W> {
     match unqueued {
         Unqueued::Full((_, write)) => NotSaved::QueueFull(write),
         Unqueued::Closed((_, write)) => NotSaved::Ended(write),
@@ -140,7 +140,7 @@ impl<T> Drop for CloseOnDrop<T> {
 }
 
 /// The state of the thread.
-struct Writer<D: Storable, F: FileSystem, R> {
+struct WriterThread<D: Storable, F: FileSystem, R> {
     store: Store<D, F>,
     queue: Arc<Queue<QueuedWrite<D>>>,
     retry_delays: RetryDelays,
@@ -148,24 +148,24 @@ struct Writer<D: Storable, F: FileSystem, R> {
     saved_count: u64,
 }
 
-impl<D: Storable, F: FileSystem, R: FnMut(Report)> Writer<D, F, R> {
+impl<D: Storable, F: FileSystem, R: FnMut(Report)> WriterThread<D, F, R> {
     fn run(&mut self) {
         let mut batch = Vec::new();
         let mut writes = Vec::new();
         while self.queue.take_all(&mut batch) {
-            let last = batch.last().map_or(Ticket(0), |(ticket, _)| *ticket);
+            let last = batch.last().map_or(SaveId(0), |(id, _)| *id);
             writes.extend(batch.drain(..).map(|(_, write)| write));
             if !self.save(&writes) {
                 return;
             }
             self.saved_count += writes.len() as u64;
             writes.clear();
-            (self.report)(Report::Saved { count: self.saved_count, last });
+            (self.report)(Report::Saved { count: self.saved_count, last_save: last });
         }
     }
 
     /// Makes these writes durable, and retries while the disk is full. Returns `false` if the disk
-    /// failed or the queue was closed.
+    /// failed, or was full when the queue was closed.
     fn save(&mut self, writes: &[D::Write]) -> bool {
         let mut delay = self.retry_delays.first;
         let mut was_full = false;

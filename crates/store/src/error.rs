@@ -103,7 +103,8 @@ impl StoreError {
         matches!(self, Self::Full { .. })
     }
 
-    pub(crate) fn cause(&self) -> String {
+    /// The error without advice to the operator, for a later error that quotes it.
+    pub(crate) fn cause_without_advice(&self) -> String {
         match self {
             Self::Io { action, path, source } => format!("cannot {action} {}: {source}", path.display()),
             other => other.to_string(),
@@ -120,8 +121,8 @@ impl StoreError {
         }
     }
 
-    /// The error of any other operation, including a sync on a full disk: it is unknown which bytes
-    /// that sync wrote.
+    /// The error of an operation other than a write. This includes a sync on a full disk, because
+    /// it is unknown which bytes that sync wrote.
     pub(crate) fn from_io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io { action, path: path.into(), source }
     }

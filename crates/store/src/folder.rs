@@ -12,8 +12,8 @@ const LOCK: &str = "lock";
 const UNFINISHED_SUFFIX: &str = ".new";
 const SEGMENT_PREFIX: &str = "log-";
 pub(crate) const SET_ASIDE_PREFIX: &str = "set-aside-";
-/// Prefix of the one empty file whose name holds the node's next incarnation. A rename works even
-/// on a full disk.
+/// Prefix of the name of an empty file; the rest of the name is the node's next incarnation. A
+/// rename counts up even on a full disk.
 const INCARNATION_PREFIX: &str = "life-";
 
 /// The number of a log segment, from 1.
@@ -40,10 +40,11 @@ impl SegmentNumber {
 /// The state of a folder, according to the names in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FolderState {
-    /// It is not a data folder, or its creation was interrupted.
+    /// The folder is not a data folder, or its creation was interrupted.
     Absent,
+    /// The folder has an identity, so it is a data folder.
     Present,
-    /// It has a log but no identity.
+    /// The folder has a log but no identity.
     Orphaned,
 }
 
@@ -75,10 +76,12 @@ impl<F: FileSystem> Folder<F> {
 
     pub(crate) fn state(&self) -> Result<FolderState, StoreError> {
         let names = self.names()?;
-        let has = |wanted: &str| names.iter().any(|name| name == wanted);
-        let is_of_log = |name: &String| SegmentNumber::parse(name).is_some() || name.starts_with(SET_ASIDE_PREFIX);
-        let has_log = names.iter().any(is_of_log);
-        Ok(match (has(IDENTITY), has_log && !has(&unfinished(IDENTITY))) {
+        let has_name = |wanted: &str| names.iter().any(|name| name == wanted);
+        let is_log_name = |name: &String| SegmentNumber::parse(name).is_some() || name.starts_with(SET_ASIDE_PREFIX);
+        let has_log = names.iter().any(is_log_name);
+        // A folder whose creation was interrupted may have a log and an unfinished identity.
+        let has_lost_identity = has_log && !has_name(&unfinished_name(IDENTITY));
+        Ok(match (has_name(IDENTITY), has_lost_identity) {
             (true, _) => FolderState::Present,
             (false, true) => FolderState::Orphaned,
             (false, false) => FolderState::Absent,
@@ -110,7 +113,7 @@ impl<F: FileSystem> Folder<F> {
 
     /// Writes a file under its unfinished name and makes its content durable.
     pub(crate) fn prepare(&self, name: &str, content: &[u8]) -> Result<F::File, StoreError> {
-        let path = self.path_of(&unfinished(name));
+        let path = self.path_of(&unfinished_name(name));
         let mut file = self.files.create(&path).map_err(|error| StoreError::from_write("create", &path, error))?;
         file.write_at(0, content).map_err(|error| StoreError::from_write("write", &path, error))?;
         file.sync().map_err(|error| StoreError::from_io("sync", &path, error))?;
@@ -119,38 +122,40 @@ impl<F: FileSystem> Folder<F> {
 
     /// Gives a prepared file its final name, durably.
     pub(crate) fn publish(&self, name: &str) -> Result<(), StoreError> {
-        let (from, to) = (self.path_of(&unfinished(name)), self.path_of(name));
+        let (from, to) = (self.path_of(&unfinished_name(name)), self.path_of(name));
         self.files.rename(&from, &to).map_err(|error| StoreError::from_write("rename", &from, error))?;
         self.sync()
     }
 
-    /// Counts this start of the node and returns its incarnation, which no other start ever gets.
+    /// Counts this start of the node, durably, and returns its incarnation, which no other start
+    /// gets.
     pub(crate) fn next_incarnation(&self) -> Result<Incarnation, StoreError> {
-        let incarnations = self.names()?.iter().filter_map(|name| parse_incarnation_file(name)).max();
-        // Without the count, two starts could get the same incarnation.
-        let incarnation =
-            incarnations.ok_or_else(|| StoreError::BadIdentity { path: self.path_of(INCARNATION_PREFIX) })?;
-        let (from, to) =
-            (self.path_of(&incarnation_file(incarnation)), self.path_of(&incarnation_file(incarnation.next())));
+        let newest = self.names()?.iter().filter_map(|name| parse_incarnation_file(name)).max();
+        // Without this file, two starts could get the same incarnation.
+        let incarnation = newest.ok_or_else(|| StoreError::BadIdentity { path: self.path_of(INCARNATION_PREFIX) })?;
+        let (from, to) = (
+            self.path_of(&incarnation_file_name(incarnation)),
+            self.path_of(&incarnation_file_name(incarnation.next())),
+        );
         self.files.rename(&from, &to).map_err(|error| StoreError::from_write("rename", &from, error))?;
         self.sync()?;
         Ok(incarnation)
     }
 
-    pub(crate) fn has_incarnations(&self) -> Result<bool, StoreError> {
+    pub(crate) fn has_incarnation_file(&self) -> Result<bool, StoreError> {
         Ok(self.names()?.iter().any(|name| parse_incarnation_file(name).is_some()))
     }
 
-    /// Lets the next start of the node have this incarnation.
-    pub(crate) fn begin_incarnations(&self, first: Incarnation) -> Result<(), StoreError> {
-        let name = incarnation_file(first);
+    /// Creates the file that gives the next start of the node this incarnation.
+    pub(crate) fn create_incarnation_file(&self, first: Incarnation) -> Result<(), StoreError> {
+        let name = incarnation_file_name(first);
         self.prepare(&name, b"")?;
         self.publish(&name)
     }
 
     /// Removes a prepared file that was not published, if it exists.
     pub(crate) fn discard(&self, name: &str) -> Result<(), StoreError> {
-        match self.remove(&unfinished(name)) {
+        match self.remove(&unfinished_name(name)) {
             Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
             result => result,
         }
@@ -167,7 +172,7 @@ impl<F: FileSystem> Folder<F> {
     }
 }
 
-fn unfinished(name: &str) -> String {
+fn unfinished_name(name: &str) -> String {
     format!("{name}{UNFINISHED_SUFFIX}")
 }
 
@@ -179,11 +184,11 @@ pub(crate) fn is_unfinished(name: &str) -> bool {
     })
 }
 
-fn incarnation_file(incarnation: Incarnation) -> String {
+fn incarnation_file_name(incarnation: Incarnation) -> String {
     format!("{INCARNATION_PREFIX}{:08}", incarnation.0)
 }
 
 fn parse_incarnation_file(name: &str) -> Option<Incarnation> {
     let incarnation = Incarnation(name.strip_prefix(INCARNATION_PREFIX)?.parse().ok()?);
-    (incarnation_file(incarnation) == name).then_some(incarnation)
+    (incarnation_file_name(incarnation) == name).then_some(incarnation)
 }

@@ -83,7 +83,7 @@ impl Identity {
         }
         let cluster = field("cluster").and_then(|digits| u128::from_str_radix(digits, 16).ok()).map(ClusterId);
         let node = field("node").and_then(|number| number.parse().ok()).and_then(NodeId::new);
-        let origin = field("origin").and_then(|word| Origin::ALL.into_iter().find(|one| one.to_string() == word));
+        let origin = field("origin").and_then(|word| Origin::ALL.into_iter().find(|origin| origin.to_string() == word));
         let (Some(cluster), Some(node), Some(origin)) = (cluster, node, origin) else { return Err(damaged()) };
         let identity = Self { owner: Owner { cluster, node }, origin };
         if identity.to_string() == text { Ok(identity) } else { Err(damaged()) }

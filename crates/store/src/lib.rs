@@ -9,7 +9,8 @@
 //!   however many writes it contains.
 //! - **A torn tail is cut off; damage is refused.** A crash can tear only the last frame, which was
 //!   never acknowledged. Any other difference from what was written is reported with its file, byte
-//!   and frame, and the node does not start.
+//!   and frame, and the node does not start. Only bytes lost from the end of the log look like a
+//!   crash.
 //! - **A full disk is not a failure.** No part of the append remains, and the same append succeeds
 //!   once there is space.
 //! - **A failed sync is final.** The contents of the disk are unknown after it, so the store
@@ -19,7 +20,7 @@
 //! data/
 //!   identity        the owner of the folder, human-readable
 //!   lock            held while a store is open
-//!   life-00000003   empty; its name counts the starts of the node (its incarnations)
+//!   life-00000003   empty; the number is the incarnation that the next start gets
 //!   log-00000007    a header, a checkpoint, then one frame per append
 //! ```
 
@@ -37,8 +38,8 @@ mod scan;
 mod segment;
 mod store;
 
-pub use create::{create_founder, create_in, create_joiner, replace_lost, replace_lost_in};
-pub use disk_writer::{DiskWriter, NotSaved, Report, RetryDelays, Ticket};
+pub use create::{create_founder, create_in, create_joiner, replace_lost_log, replace_lost_log_in};
+pub use disk_writer::{DiskWriter, NotSaved, Report, RetryDelays, SaveId};
 pub use error::StoreError;
 pub use files::{FileSystem, Files, StoreFile};
 pub use identity::{ClusterId, FORMAT, Identity, Origin, Owner};

@@ -8,14 +8,14 @@ pub(crate) struct Queue<T> {
     state: Mutex<QueueState<T>>,
     capacity: usize,
     /// Notified when an item was added or the queue was closed.
-    filled: Condvar,
+    items_added: Condvar,
     /// Notified when items were taken or the queue was closed.
-    emptied: Condvar,
+    items_taken: Condvar,
 }
 
 struct QueueState<T> {
     items: Vec<T>,
-    closed: bool,
+    is_closed: bool,
 }
 
 /// Why an item was not queued, with the item.
@@ -27,10 +27,10 @@ pub(crate) enum Unqueued<T> {
 impl<T> Queue<T> {
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
-            state: Mutex::new(QueueState { items: Vec::new(), closed: false }),
+            state: Mutex::new(QueueState { items: Vec::new(), is_closed: false }),
             capacity: capacity.max(1),
-            filled: Condvar::new(),
-            emptied: Condvar::new(),
+            items_added: Condvar::new(),
+            items_taken: Condvar::new(),
         }
     }
 
@@ -41,36 +41,36 @@ impl<T> Queue<T> {
 
     /// Adds an item; waits while the queue is full.
     pub(crate) fn push(&self, item: T) -> Result<(), Unqueued<T>> {
-        let is_full = |state: &mut QueueState<T>| state.items.len() >= self.capacity && !state.closed;
-        let state = self.emptied.wait_while(self.lock(), is_full).unwrap_or_else(PoisonError::into_inner);
+        let is_full = |state: &mut QueueState<T>| state.items.len() >= self.capacity && !state.is_closed;
+        let state = self.items_taken.wait_while(self.lock(), is_full).unwrap_or_else(PoisonError::into_inner);
         self.add(state, item)
     }
 
-    /// Adds an item without items.
+    /// Adds an item without waiting; fails if the queue is full.
     pub(crate) fn try_push(&self, item: T) -> Result<(), Unqueued<T>> {
         let state = self.lock();
-        if state.items.len() >= self.capacity && !state.closed {
+        if state.items.len() >= self.capacity && !state.is_closed {
             return Err(Unqueued::Full(item));
         }
         self.add(state, item)
     }
 
     fn add(&self, mut state: MutexGuard<'_, QueueState<T>>, item: T) -> Result<(), Unqueued<T>> {
-        if state.closed {
+        if state.is_closed {
             return Err(Unqueued::Closed(item));
         }
         state.items.push(item);
-        self.filled.notify_one();
+        self.items_added.notify_one();
         Ok(())
     }
 
     /// Waits for an item and moves all items into `batch`. Returns `false` when the queue is closed
     /// and empty.
     pub(crate) fn take_all(&self, batch: &mut Vec<T>) -> bool {
-        let is_idle = |state: &mut QueueState<T>| state.items.is_empty() && !state.closed;
-        let mut state = self.filled.wait_while(self.lock(), is_idle).unwrap_or_else(PoisonError::into_inner);
+        let is_idle = |state: &mut QueueState<T>| state.items.is_empty() && !state.is_closed;
+        let mut state = self.items_added.wait_while(self.lock(), is_idle).unwrap_or_else(PoisonError::into_inner);
         batch.append(&mut state.items);
-        self.emptied.notify_all();
+        self.items_taken.notify_all();
         !batch.is_empty()
     }
 
@@ -78,19 +78,19 @@ impl<T> Queue<T> {
     pub(crate) fn wait_for_close(&self, timeout: Duration) -> bool {
         let deadline = Instant::now() + timeout;
         let mut state = self.lock();
-        while !state.closed {
+        while !state.is_closed {
             let remaining = deadline.saturating_duration_since(Instant::now());
             if remaining.is_zero() {
                 return false;
             }
-            state = self.filled.wait_timeout(state, remaining).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.items_added.wait_timeout(state, remaining).unwrap_or_else(PoisonError::into_inner).0;
         }
         true
     }
 
     pub(crate) fn close(&self) {
-        self.lock().closed = true;
-        self.filled.notify_all();
-        self.emptied.notify_all();
+        self.lock().is_closed = true;
+        self.items_added.notify_all();
+        self.items_taken.notify_all();
     }
 }

@@ -1,6 +1,7 @@
 //! Recovery at the start of a node: reads the newest segment up to its last complete frame.
 //!
-//! It reads and decodes everything before it changes anything, so a refused log is left unchanged.
+//! Recovery reads and decodes everything before it changes anything, so a refused log is left
+//! unchanged.
 
 use crate::error::StoreError;
 use crate::files::{FileSystem, StoreFile};
@@ -8,13 +9,13 @@ use crate::folder::{Folder, FolderState, IDENTITY, SegmentNumber, is_unfinished}
 use crate::frame::{FrameBounds, FrameNumber};
 use crate::identity::{Identity, Owner};
 use crate::scan::{Damage, Scan, scan};
-use crate::segment::{SEGMENT_HEADER, Segment, read_header};
+use crate::segment::{SEGMENT_HEADER_BYTES, Segment, read_header};
 use crate::store::Storable;
 use quorate_core::Incarnation;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
-/// What opening a store found, for logs and tests.
+/// A summary of the recovery when a store was opened, for logs and tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovery {
     /// The incarnation of this start of the node. No other start ever gets the same one.
@@ -27,13 +28,14 @@ pub struct Recovery {
     pub writes: u64,
     /// Number of bytes cut off from an append that was never acknowledged.
     pub torn_bytes: u64,
-    /// Files that an interrupted change of segments had left, and that are now removed.
-    pub removed: Vec<String>,
+    /// Files that an interrupted creation or change of segments had left, and that are now removed.
+    pub removed_files: Vec<String>,
 }
 
 pub(crate) struct Recovered<D, F: FileSystem> {
     pub(crate) identity: Identity,
     pub(crate) segment: Segment<F::File>,
+    /// Length of the segment up to the end of its checkpoint.
     pub(crate) checkpoint_bytes: u64,
     pub(crate) contents: D,
     pub(crate) recovery: Recovery,
@@ -60,7 +62,7 @@ pub(crate) fn recover<D: Storable, F: FileSystem>(
     let path = folder.path_of(&name);
     let bytes = folder.read(&name)?;
     let salt = read_header(&path, &bytes, owner, number, D::VERSION)?;
-    let found = scan(salt, &bytes, SEGMENT_HEADER).map_err(|damage| damaged(&path, damage))?;
+    let found = scan(salt, &bytes, SEGMENT_HEADER_BYTES).map_err(|damage| damage_error(&path, damage))?;
     let (contents, writes) = replay_frames::<D>(&path, &bytes, &found.frames)?;
 
     let file = folder.files.open(&path).map_err(|error| StoreError::from_io("open", &path, error))?;
@@ -74,13 +76,13 @@ pub(crate) fn recover<D: Storable, F: FileSystem>(
         appends: found.frames.len() as u64 - 1,
         writes,
         torn_bytes: found.torn_bytes as u64,
-        removed: remove_leftovers(folder, &names, number)?,
+        removed_files: remove_leftovers(folder, &names, number)?,
     };
     let checkpoint_bytes = found.frames.first().map_or(0, FrameBounds::end) as u64;
     Ok(Recovered { identity, segment, checkpoint_bytes, contents, recovery, lock })
 }
 
-fn damaged(path: &Path, damage: Damage) -> StoreError {
+fn damage_error(path: &Path, damage: Damage) -> StoreError {
     let Damage { offset, number, problem } = damage;
     StoreError::Damaged { path: path.into(), offset: offset as u64, frame: number.map(|number| number.0), problem }
 }
@@ -116,22 +118,23 @@ fn decode<T: DeserializeOwned>(path: &Path, bytes: &[u8], frame: &FrameBounds) -
     if rest.is_empty() { Ok(value) } else { Err(unreadable(postcard::Error::DeserializeBadEncoding)) }
 }
 
-/// Makes the recovered frames durable. The last frame may be only in the system's page cache: its
-/// sync may not have happened, or failed, after which the system considers the pages clean. So this
-/// writes the frame again. All frames before it, and a checkpoint, were synced before it was begun.
+/// Makes the recovered frames durable, and cuts off a torn tail. The last frame may be only in the
+/// system's page cache: its sync may not have happened, or may have failed, after which the system
+/// considers the pages clean. So this writes the frame again. All frames before it, and a
+/// checkpoint, were synced before it was begun.
 fn rewrite_last_frame<File: StoreFile>(
     segment: &mut Segment<File>,
     bytes: &[u8],
     found: &Scan,
 ) -> Result<(), StoreError> {
     if let [_, .., last] = &found.frames[..] {
-        segment.write_at(last.offset as u64, &last.written(bytes))?;
+        segment.write_at(last.offset as u64, &last.written_bytes(bytes))?;
     }
-    segment.cut()
+    segment.cut_off_tail()
 }
 
-/// Removes what an interrupted change of segments left: unfinished files and older segments. The
-/// name of the newest segment must be durable before the older ones are removed.
+/// Removes what an interrupted creation or change of segments left: unfinished files and older
+/// segments. The name of the newest segment must be durable before the older ones are removed.
 fn remove_leftovers<F: FileSystem>(
     folder: &Folder<F>,
     names: &[String],

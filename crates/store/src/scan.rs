@@ -9,13 +9,13 @@
 //! invalid, last: complete, but the checksum is wrong                damage
 //! ```
 
-use crate::frame::{FrameBounds, FrameNumber, HEADER, SECTOR, Salt, has_zeroed_sector, is_zeroed};
+use crate::frame::{FrameBounds, FrameNumber, HEADER_BYTES, SECTOR_BYTES, Salt, has_zeroed_sector, is_zeroed};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Scan {
-    /// The checkpoint first.
+    /// The valid frames, the checkpoint first.
     pub(crate) frames: Vec<FrameBounds>,
-    /// Number of bytes of a torn frame after them; 0 if there is none.
+    /// Number of bytes of a torn frame after the valid ones; 0 if there is none.
     pub(crate) torn_bytes: usize,
 }
 
@@ -29,7 +29,7 @@ impl Scan {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Damage {
     pub(crate) offset: usize,
-    /// The number of the frame expected there, if it is known.
+    /// The number of the frame that should begin at `offset`, if it is known.
     pub(crate) number: Option<FrameNumber>,
     pub(crate) problem: &'static str,
 }
@@ -53,21 +53,24 @@ pub(crate) fn scan(salt: Salt, bytes: &[u8], begin: usize) -> Result<Scan, Damag
                 expected = expected.next();
                 frames.push(frame);
             }
-            Some(_) => return Err(damage(offset, expected, "a frame with another number is there")),
-            None => return classify(salt, bytes, offset, expected).map(|torn_bytes| Scan { frames, torn_bytes }),
+            Some(_) => return Err(damage_at(offset, expected, "a frame with another number is there")),
+            None => {
+                return classify_invalid_frame(salt, bytes, offset, expected)
+                    .map(|torn_bytes| Scan { frames, torn_bytes });
+            }
         }
     }
     Ok(Scan { frames, torn_bytes: 0 })
 }
 
-fn damage(offset: usize, number: FrameNumber, problem: &'static str) -> Damage {
+fn damage_at(offset: usize, number: FrameNumber, problem: &'static str) -> Damage {
     Damage { offset, number: Some(number), problem }
 }
 
 /// Decides whether the invalid frame at `offset` is torn, and returns the number of torn bytes.
-fn classify(salt: Salt, bytes: &[u8], offset: usize, expected: FrameNumber) -> Result<usize, Damage> {
+fn classify_invalid_frame(salt: Salt, bytes: &[u8], offset: usize, expected: FrameNumber) -> Result<usize, Damage> {
     if is_followed_by_frame(salt, bytes, offset) {
-        return Err(damage(offset, expected, "the frame is not valid, and complete frames follow it"));
+        return Err(damage_at(offset, expected, "the frame is not valid, and complete frames follow it"));
     }
     let is_torn = match FrameBounds::read(salt, bytes, offset) {
         Some(frame) => frame.is_torn(bytes),
@@ -77,7 +80,7 @@ fn classify(salt: Salt, bytes: &[u8], offset: usize, expected: FrameNumber) -> R
     if is_torn {
         Ok(written_end.saturating_sub(offset))
     } else {
-        Err(damage(offset, expected, "the frame is complete, but its checksum is wrong"))
+        Err(damage_at(offset, expected, "the frame is complete, but its checksum is wrong"))
     }
 }
 
@@ -90,11 +93,11 @@ fn is_followed_by_frame(salt: Salt, bytes: &[u8], offset: usize) -> bool {
 /// Whether a crash can have left this invalid header: its end and everything after it is unwritten,
 /// or one of its sectors is.
 fn has_torn_header(bytes: &[u8], offset: usize) -> bool {
-    let header_end = offset + HEADER;
+    let header_end = offset + HEADER_BYTES;
     if bytes.len() < header_end || is_zeroed(&bytes[header_end - 1..]) {
         return true;
     }
-    let sectors_end = ((header_end - 1) / SECTOR + 1) * SECTOR;
+    let sectors_end = ((header_end - 1) / SECTOR_BYTES + 1) * SECTOR_BYTES;
     has_zeroed_sector(&bytes[..sectors_end.min(bytes.len())], offset)
 }
 
@@ -118,7 +121,7 @@ mod tests {
     }
 
     /// The number of frames; `None` for damage.
-    fn frames(bytes: &[u8]) -> Option<usize> {
+    fn frame_count(bytes: &[u8]) -> Option<usize> {
         scan(SALT, bytes, 0).ok().map(|scan| scan.frames.len())
     }
 
@@ -126,24 +129,24 @@ mod tests {
     fn a_last_frame_cut_at_any_byte_is_torn_with_zeros_after_it_and_without() {
         let (complete, last) = segment([40, 1_500]);
         for cut in last..complete.len() - 1 {
-            assert_eq!(frames(&complete[..cut]), Some(2), "cut at {cut}");
+            assert_eq!(frame_count(&complete[..cut]), Some(2), "cut at {cut}");
             let mut zeroed = complete[..cut].to_vec();
             zeroed.resize(complete.len() + 600, 0);
-            assert_eq!(frames(&zeroed), Some(2), "zeros from {cut}");
+            assert_eq!(frame_count(&zeroed), Some(2), "zeros from {cut}");
         }
     }
 
     #[test]
     fn a_last_frame_with_an_unwritten_sector_is_torn() {
-        for pad in 0..600 {
-            let (complete, last) = segment([pad, 1_500]);
+        for first_length in 0..600 {
+            let (complete, last) = segment([first_length, 1_500]);
             for sector in last / 512..=(complete.len() - 1) / 512 {
                 let mut torn = complete.clone();
                 let (begin, end) = ((sector * 512).max(last), ((sector + 1) * 512).min(complete.len()));
                 torn[begin..end].fill(0);
                 // A frame that lacks only its end mark counts as complete.
                 let expected = if end - begin == 1 && end == complete.len() { 3 } else { 2 };
-                assert_eq!(frames(&torn), Some(expected), "pad {pad} sector {sector}");
+                assert_eq!(frame_count(&torn), Some(expected), "first frame of {first_length} bytes, sector {sector}");
             }
         }
     }
@@ -151,14 +154,15 @@ mod tests {
     #[test]
     fn a_changed_byte_is_damage_in_the_last_frame_and_in_every_other() {
         let (complete, last) = segment([700, 700]);
-        // The frame of the empty checkpoint has 26 bytes.
+        // The frame of the empty checkpoint has 26 bytes: a header of 21 and a trailer of 5.
         let end_marks = [25, last - 1, complete.len() - 1];
         for offset in (0..complete.len()).filter(|offset| !end_marks.contains(offset)) {
+            // The last mask makes the byte zero.
             for mask in [1, 0xFF, complete[offset]].into_iter().filter(|mask| *mask != 0) {
                 let mut changed = complete.clone();
                 changed[offset] ^= mask;
                 changed.resize(4_096, 0);
-                assert_eq!(frames(&changed), None, "byte {offset} mask {mask}");
+                assert_eq!(frame_count(&changed), None, "byte {offset} mask {mask}");
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::folder::{Folder, SegmentNumber};
 use crate::frame::{self, FrameNumber};
 use crate::identity::{Identity, Owner};
 use crate::recovery::{self, Recovery};
-use crate::segment::{SEGMENT_HEADER, Segment, encode_header};
+use crate::segment::{SEGMENT_HEADER_BYTES, Segment, encode_header};
 use quorate_core::Durable;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,15 +31,17 @@ impl<D> Storable for D where
 /// Settings of a store's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Length of a segment above which a new one is begun, if it is also more than twice the
-    /// checkpoint.
+    /// Length of a segment above which the store begins a new one, if it is also more than twice
+    /// the checkpoint's length.
     pub segment_bytes: u64,
-    /// Number of zeros by which a segment is extended when it must grow.
+    /// Number of zeros by which a segment is extended when it must grow. A longer frame is appended
+    /// without them.
     pub ahead_bytes: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
+        // 64 MiB and 1 MiB.
         Self { segment_bytes: 64 << 20, ahead_bytes: 1 << 20 }
     }
 }
@@ -75,14 +77,16 @@ pub struct Store<D, F: FileSystem = Files> {
     identity: Identity,
     settings: Settings,
     segment: Segment<F::File>,
+    /// Length of the segment up to the end of its checkpoint.
     checkpoint_bytes: u64,
-    /// Length of the segment at which the next one is begun.
-    roll_at: u64,
+    /// Length of the segment at which the store begins the next one.
+    max_segment_bytes: u64,
     contents: D,
     health: Health,
-    /// The encoded writes of the current append; kept to reuse its memory, like `scratch`.
+    /// The encoded writes of the current append. The store keeps the buffer and reuses its memory.
     payload: Vec<u8>,
-    scratch: Vec<u8>,
+    /// The encoded frame of the current append; kept for the same reason.
+    frame_buffer: Vec<u8>,
     /// Last field, so that it is released when everything else is closed.
     _lock: F::Lock,
 }
@@ -118,11 +122,11 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
             settings,
             segment: recovered.segment,
             checkpoint_bytes: recovered.checkpoint_bytes,
-            roll_at: roll_at(settings, recovered.checkpoint_bytes),
+            max_segment_bytes: max_segment_bytes(settings, recovered.checkpoint_bytes),
             contents: contents.clone(),
             health: Health::Healthy,
             payload: Vec::new(),
-            scratch: Vec::new(),
+            frame_buffer: Vec::new(),
             _lock: recovered.lock,
         };
         Ok((store, contents, recovered.recovery))
@@ -138,7 +142,7 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
             return Ok(());
         }
         self.payload = postcard::to_extend(writes, self.take_payload()).map_err(StoreError::Unwritable)?;
-        if self.segment.end >= self.roll_at {
+        if self.segment.end >= self.max_segment_bytes {
             self.roll()?;
         }
         self.append_payload()?;
@@ -180,11 +184,12 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
     }
 
     fn append_frame(&mut self, ahead_bytes: u64) -> Result<(), StoreError> {
-        let outcome = self.segment.append(&self.payload, ahead_bytes, &mut self.scratch);
+        let outcome = self.segment.append(&self.payload, ahead_bytes, &mut self.frame_buffer);
         self.poison_unless_full(outcome)
     }
 
-    /// Begins a new segment if that frees more than half of this one. Returns whether it did.
+    /// Begins a new segment if the next checkpoint, estimated to be as long as the current one, is
+    /// shorter than half of this segment. Returns whether it did.
     fn reclaim_space(&mut self) -> Result<bool, StoreError> {
         if self.segment.end <= self.checkpoint_bytes.saturating_mul(2) {
             return Ok(false);
@@ -196,13 +201,13 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
         }
     }
 
-    /// Begins the next segment if there is space for it. If not, the log continues in this one and
-    /// tries again later.
+    /// Begins the next segment if there is space for it. If not, the log continues in this one, and
+    /// tries again when it has grown by a quarter of a segment.
     fn roll(&mut self) -> Result<(), StoreError> {
         let outcome = self.begin_segment();
         match self.poison_unless_full(outcome) {
             Err(error) if error.is_full() => {
-                self.roll_at = self.segment.end + self.settings.segment_bytes / 4;
+                self.max_segment_bytes = self.segment.end + self.settings.segment_bytes / 4;
                 Ok(())
             }
             outcome => outcome,
@@ -213,8 +218,8 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
     fn begin_segment(&mut self) -> Result<(), StoreError> {
         let number = self.segment.number.next();
         let name = number.name();
-        let first = self.segment.last_frame.next();
-        let (content, salt) = encode_segment(self.identity.owner, number, first, &self.contents)?;
+        let checkpoint_frame = self.segment.last_frame.next();
+        let (content, salt) = encode_segment(self.identity.owner, number, checkpoint_frame, &self.contents)?;
         let prepared = self.folder.prepare(&name, &content).and_then(|file| self.folder.publish(&name).map(|()| file));
         let file = match prepared {
             Ok(file) => file,
@@ -226,16 +231,16 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
         };
         let end = content.len() as u64;
         let path = self.folder.path_of(&name);
-        let next = Segment { file, path, number, salt, last_frame: first, end, file_length: end };
+        let next = Segment { file, path, number, salt, last_frame: checkpoint_frame, end, file_length: end };
         let old = mem::replace(&mut self.segment, next);
         self.checkpoint_bytes = end;
-        self.roll_at = roll_at(self.settings, end);
-        // Close it first: some systems cannot remove an open file.
+        self.max_segment_bytes = max_segment_bytes(self.settings, end);
+        // Close the old file first: some systems cannot remove an open file.
         drop(old.file);
         self.folder.remove(&old.number.name())
     }
 
-    /// Takes the buffer of the payload, emptied.
+    /// Takes the buffer of the payload and empties it.
     fn take_payload(&mut self) -> Vec<u8> {
         let mut payload = mem::take(&mut self.payload);
         payload.clear();
@@ -254,28 +259,28 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
         if let Err(error) = &outcome
             && !error.is_full()
         {
-            self.health = Health::Poisoned(error.cause());
+            self.health = Health::Poisoned(error.cause_without_advice());
         }
         outcome
     }
 }
 
 /// The length at which a segment ends: at least twice the checkpoint's length, so that on average
-/// checkpoints cost no more bytes than appends.
-fn roll_at(settings: Settings, checkpoint_bytes: u64) -> u64 {
+/// checkpoints write no more bytes than appends.
+fn max_segment_bytes(settings: Settings, checkpoint_bytes: u64) -> u64 {
     settings.segment_bytes.max(checkpoint_bytes.saturating_mul(2))
 }
 
-/// The bytes of a segment with only a checkpoint, whose frame has the number `first`, and the seed
-/// of its checksums.
+/// The bytes of a segment with only a checkpoint, whose frame has this number, and the seed of its
+/// checksums.
 pub(crate) fn encode_segment<D: Storable>(
     owner: Owner,
     number: SegmentNumber,
-    first: FrameNumber,
+    checkpoint_frame: FrameNumber,
     contents: &D,
 ) -> Result<(Vec<u8>, frame::Salt), StoreError> {
     let payload = postcard::to_extend(contents, Vec::new()).map_err(StoreError::Unwritable)?;
     let (mut bytes, salt) = encode_header(owner, number, D::VERSION);
-    frame::encode(salt, SEGMENT_HEADER, first, &payload, &mut bytes);
+    frame::encode(salt, SEGMENT_HEADER_BYTES, checkpoint_frame, &payload, &mut bytes);
     Ok((bytes, salt))
 }

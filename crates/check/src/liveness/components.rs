@@ -2,8 +2,8 @@
 //!
 //! One depth-first search keeps two stacks: the path from a root to the current state, and the open
 //! states, which are those whose component is not complete. A state that cannot reach any open
-//! state below itself is the lowest of its component, and the component is everything above it on
-//! the open stack.
+//! state below itself is the lowest of its component, which consists of that state and everything
+//! above it on the open stack.
 //!
 //! Two departures from the paper. The path is a vector, not the call stack: graphs of states are
 //! millions of steps deep. And a state's number is its index on the open stack, which orders open
@@ -13,14 +13,14 @@
 
 use super::Graph;
 
-/// Returns the strongly connected components of the subgraph of member states in which a run can
-/// cycle.
+/// Returns the strongly connected components in which a run can cycle, of the subgraph of included
+/// states.
 ///
 /// A single state is one of them only if it has an edge to itself. Each component's states are
 /// sorted, and components are in order of their smallest states. The time is linear in states and
-/// edges, apart from that sorting; `is_member` is called at most once for each state.
-pub(crate) fn cyclic_components(graph: &Graph, is_member: impl Fn(u32) -> bool) -> Vec<Vec<u32>> {
-    let mut components: Vec<_> = Search::new(graph, is_member).collect();
+/// edges, apart from that sorting; `is_included` is called at most once for each state.
+pub(crate) fn cyclic_components(graph: &Graph, is_included: impl Fn(u32) -> bool) -> Vec<Vec<u32>> {
+    let mut components: Vec<_> = Search::new(graph, is_included).collect();
     for component in &mut components {
         component.sort_unstable();
     }
@@ -29,19 +29,20 @@ pub(crate) fn cyclic_components(graph: &Graph, is_member: impl Fn(u32) -> bool) 
 }
 
 /// The mark of a state that the search has not reached.
-const UNSEEN: u32 = 0;
-/// The mark of a state that is no member, or whose component is complete. It is above the number of
-/// every open state, so an edge to such a state never lowers `lowest`.
+const UNREACHED: u32 = 0;
+/// The mark of a state that is not included, or whose component is complete. It is above the number
+/// of every open state, so an edge to such a state never lowers `lowest`.
 const CLOSED: u32 = u32::MAX;
 
 /// The search as an iterator. It returns components with a cycle in the order in which they are
 /// completed.
 struct Search<'a, M> {
     graph: &'a Graph,
-    is_member: M,
-    /// Every state below it has been seen.
+    is_included: M,
+    /// The next state to begin a search from, unless the search has reached it; all states with
+    /// smaller numbers have been reached.
     next_root: u32,
-    /// For each state `UNSEEN`, `CLOSED`, or its number: how many states were open when it was
+    /// For each state `UNREACHED`, `CLOSED`, or its number: how many states were open when it was
     /// opened, itself included.
     marks: Vec<u32>,
     open: Vec<u32>,
@@ -57,20 +58,20 @@ struct Visit {
 }
 
 impl<'a, M: Fn(u32) -> bool> Search<'a, M> {
-    fn new(graph: &'a Graph, is_member: M) -> Self {
-        let marks = vec![UNSEEN; graph.states() as usize];
-        Self { graph, is_member, next_root: 0, marks, open: Vec::new(), path: Vec::new() }
+    fn new(graph: &'a Graph, is_included: M) -> Self {
+        let marks = vec![UNREACHED; graph.states() as usize];
+        Self { graph, is_included, next_root: 0, marks, open: Vec::new(), path: Vec::new() }
     }
 
     /// Visits a state, by an edge of the last state on the path or, if the path is empty, as a
     /// root.
     fn visit(&mut self, state: u32) {
         let Some(mark) = self.marks.get_mut(state as usize) else { return };
-        if *mark != UNSEEN {
+        if *mark != UNREACHED {
             if let Some(visit) = self.path.last_mut() {
                 visit.lowest = visit.lowest.min(*mark);
             }
-        } else if (self.is_member)(state) {
+        } else if (self.is_included)(state) {
             self.open.push(state);
             *mark = self.open.len() as u32;
             self.path.push(Visit { state, lowest: *mark, next_edge: 0 });

@@ -47,7 +47,7 @@ impl Graph {
         }
     }
 
-    /// Number of states; they are the numbers below it.
+    /// Returns the number of states; they are numbered from 0.
     pub(crate) fn states(&self) -> u32 {
         (self.offsets.len() - 1) as u32
     }

@@ -1,7 +1,8 @@
 //! Finds a cycle that a fair run can follow forever, or proves that there is none.
 //!
-//! Fairness is weak: an obligation that is due in every state from some point on must be met again
-//! and again; an obligation that is due only now and then may stay unmet. A run that stays in a
+//! An obligation is a step that a fair run may not postpone forever, such as a delivery. Fairness
+//! is weak: an obligation that is due in every state from some point on must be met again and
+//! again; an obligation that is due only now and then may stay unmet. A run that stays in a
 //! component forever visits some of its states and edges again and again. The more it visits, the
 //! fewer obligations are due in all those states and the more are met by those edges; so the run
 //! that visits everything is the fairest one. It follows that a fair run can stay in a component if
@@ -34,7 +35,7 @@ pub(crate) trait Fairness {
 /// its edges.
 ///
 /// The component is one of [`cyclic_components`](super::cyclic_components), or any strongly
-/// connected set of states in order; `start` is one of its states. Memory: at most 17 bytes for
+/// connected set of states in order; `start` is one of its states. Memory: about 17 bytes for
 /// each of the component's states.
 pub(crate) fn fair_cycle(
     graph: &Graph,
@@ -45,9 +46,9 @@ pub(crate) fn fair_cycle(
     if !has_fair_run(graph, component, fairness) {
         return None;
     }
-    let back = |_, _, target| target == start;
+    let returns_to_start = |_, _, target| target == start;
     let mut shortest = Walk::new(graph, fairness, start);
-    shortest.follow(shortest_path(graph, component, start, back)?);
+    shortest.follow(shortest_path(graph, component, start, returns_to_start)?);
     if shortest.pending.is_empty() {
         return Some(shortest.steps);
     }
@@ -55,18 +56,19 @@ pub(crate) fn fair_cycle(
     // also be settled on the way to the others.
     let mut walk = Walk::new(graph, fairness, start);
     while !walk.pending.is_empty() {
-        let settling = |source, edge, target| walk.pending.iter().any(|due| walk.settles(source, edge, target, *due));
-        walk.follow(shortest_path(graph, component, walk.end, settling)?);
+        let settles_pending =
+            |source, edge, target| walk.pending.iter().any(|due| walk.settles(source, edge, target, *due));
+        walk.follow(shortest_path(graph, component, walk.end, settles_pending)?);
     }
     if walk.end != start {
-        walk.follow(shortest_path(graph, component, walk.end, back)?);
+        walk.follow(shortest_path(graph, component, walk.end, returns_to_start)?);
     }
     Some(walk.steps)
 }
 
-/// Whether a fair run can stay in a component forever. A walk would find out as well, but only
-/// after it has searched the whole component for each obligation in turn, and in a correct
-/// algorithm no component has a fair run.
+/// Whether a fair run can stay in a component forever. A walk would find that out too, but it
+/// searches the whole component for each obligation in turn. This test is cheaper, and in a correct
+/// algorithm no component passes it.
 pub(super) fn has_fair_run(graph: &Graph, component: &[u32], fairness: &impl Fairness) -> bool {
     let mut pending = component.first().map(|state| fairness.due_obligations(*state).to_vec()).unwrap_or_default();
     for state in component {
@@ -88,12 +90,13 @@ pub(super) fn has_fair_run(graph: &Graph, component: &[u32], fairness: &impl Fai
     pending.is_empty()
 }
 
-/// A walk along edges, with the obligations that it leaves unmet.
+/// A walk along edges, with the obligations that still make it unfair.
 struct Walk<'a, F> {
     graph: &'a Graph,
     fairness: &'a F,
     /// The last state of the walk.
     end: u32,
+    /// Each edge as its source and its position there.
     steps: Vec<(u32, usize)>,
     /// The obligations that were due in all states so far and were met by no edge.
     pending: Vec<u64>,
@@ -126,22 +129,23 @@ impl<'a, F: Fairness> Walk<'a, F> {
 #[derive(Clone, Copy)]
 struct Visit {
     state: u32,
-    /// The visit and the edge that led here; unused for the first visit.
+    /// Index of the visit that led here; unused for the first visit.
     previous: u32,
+    /// Position of the edge that led here.
     edge: usize,
 }
 
-/// Returns the shortest path inside a component whose last edge is a goal, given as source,
-/// position and target; of several, the one whose edges come first. It has at least one step, even
-/// if the first state would satisfy the goal.
+/// Returns the shortest path inside a component whose last edge is a goal: `is_goal` receives the
+/// edge's source, its position there and its target. Of several shortest paths it returns the one
+/// whose edges come first. A path has at least one step.
 fn shortest_path(
     graph: &Graph,
     component: &[u32],
     from: u32,
     is_goal: impl Fn(u32, usize, u32) -> bool,
 ) -> Option<Vec<(u32, usize)>> {
-    let mut seen = vec![false; component.len()];
-    *seen.get_mut(component.binary_search(&from).ok()?)? = true;
+    let mut reached = vec![false; component.len()];
+    *reached.get_mut(component.binary_search(&from).ok()?)? = true;
     let mut visits = vec![Visit { state: from, previous: 0, edge: 0 }];
     let mut next = 0;
     while let Some(Visit { state, .. }) = visits.get(next).copied() {
@@ -150,9 +154,9 @@ fn shortest_path(
             if is_goal(state, edge, *target) {
                 return Some(path_to(&visits, next, (state, edge)));
             }
-            let is_seen = seen.get_mut(index)?;
-            if !*is_seen {
-                *is_seen = true;
+            let is_reached = reached.get_mut(index)?;
+            if !*is_reached {
+                *is_reached = true;
                 visits.push(Visit { state: *target, previous: next as u32, edge });
             }
         }
@@ -161,7 +165,7 @@ fn shortest_path(
     None
 }
 
-/// Returns the steps that led to a visit, and one more.
+/// Returns the steps that led to a visit, and the step `last`.
 fn path_to(visits: &[Visit], visit: usize, last: (u32, usize)) -> Vec<(u32, usize)> {
     let mut steps = vec![last];
     let mut current = visit;

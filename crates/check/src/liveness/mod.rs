@@ -8,8 +8,8 @@
 //!
 //! So a search has two steps. [`cyclic_components`] finds where runs can cycle among the states
 //! without the goal; [`fair_cycle`] finds a fair cycle there, or proves that there is none. Every
-//! answer depends on the graph alone, never on chance, so that a counterexample is the same on
-//! every machine.
+//! answer depends on the graph alone, never on chance, so a counterexample is the same on every
+//! machine.
 
 mod components;
 mod graph;

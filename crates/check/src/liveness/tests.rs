@@ -8,6 +8,7 @@ fn is_acyclic(graph: &Graph) -> bool {
     cyclic_components(graph, |_| true).is_empty()
 }
 
+/// Creates a graph; row `i` lists the targets of the edges of state `i`.
 fn graph(rows: &[&[u32]]) -> Graph {
     let mut graph = Graph::new();
     for row in rows {
@@ -20,16 +21,16 @@ fn components(rows: &[&[u32]]) -> Vec<Vec<u32>> {
     cyclic_components(&graph(rows), |_| true)
 }
 
-/// Obligations as two tables.
+/// Fairness given by two tables.
 #[derive(Debug, Default)]
-struct Rules {
+struct FairnessTables {
     /// For each state, the obligations due there. No obligation is due in states beyond the end.
     due: Vec<Vec<u64>>,
     /// Source, position and obligation of the edges that meet an obligation.
     meets: BTreeSet<(u32, usize, u64)>,
 }
 
-impl Fairness for Rules {
+impl Fairness for FairnessTables {
     fn due_obligations(&self, state: u32) -> &[u64] {
         self.due.get(state as usize).map(Vec::as_slice).unwrap_or_default()
     }
@@ -39,12 +40,13 @@ impl Fairness for Rules {
     }
 }
 
-fn rules(due: &[&[u64]], meets: &[(u32, usize, u64)]) -> Rules {
-    Rules { due: due.iter().map(|due| due.to_vec()).collect(), meets: meets.iter().copied().collect() }
+/// Creates the two tables; the tests use 5, 6 and 7 as obligations.
+fn fairness(due: &[&[u64]], meets: &[(u32, usize, u64)]) -> FairnessTables {
+    FairnessTables { due: due.iter().map(|due| due.to_vec()).collect(), meets: meets.iter().copied().collect() }
 }
 
 /// Fails unless the steps form a fair cycle inside the component, from the start to the start.
-fn assert_fair(graph: &Graph, component: &[u32], start: u32, rules: &Rules, steps: &[(u32, usize)]) {
+fn assert_fair(graph: &Graph, component: &[u32], start: u32, fairness: &FairnessTables, steps: &[(u32, usize)]) {
     let mut at = start;
     for (source, edge) in steps {
         assert_eq!(*source, at, "a step does not begin where the previous one ended: {steps:?}");
@@ -52,9 +54,9 @@ fn assert_fair(graph: &Graph, component: &[u32], start: u32, rules: &Rules, step
         assert!(component.binary_search(&at).is_ok(), "the cycle leaves the component: {steps:?}");
     }
     assert!(!steps.is_empty() && at == start, "the cycle does not return to its start: {steps:?}");
-    for due in rules.due_obligations(start) {
-        let is_always_due = steps.iter().all(|(state, _)| rules.due_obligations(*state).contains(due));
-        let is_met = steps.iter().any(|(source, edge)| rules.meets(*source, *edge, *due));
+    for due in fairness.due_obligations(start) {
+        let is_always_due = steps.iter().all(|(state, _)| fairness.due_obligations(*state).contains(due));
+        let is_met = steps.iter().any(|(source, edge)| fairness.meets(*source, *edge, *due));
         assert!(!is_always_due || is_met, "{due} is due in all states and never met: {steps:?}");
     }
 }
@@ -74,7 +76,7 @@ fn a_graph_returns_its_rows_and_numbers_their_edges() {
 fn a_state_without_a_row_has_no_edges() {
     let graph = graph(&[&[7]]);
     assert!(graph.edges(7).is_empty() && graph.edges(1).is_empty() && graph.edges(u32::MAX).is_empty());
-    assert!(is_acyclic(&graph) && cyclic_components(&graph, |_| true).is_empty());
+    assert!(is_acyclic(&graph));
     assert_eq!(Graph::new().states(), 0);
     assert!(is_acyclic(&Graph::new()));
 }
@@ -84,13 +86,13 @@ fn a_state_without_a_row_has_no_edges() {
 #[test]
 fn a_diamond_that_joins_is_no_cycle() {
     assert!(components(&[&[1, 2], &[3], &[3], &[]]).is_empty());
-    // The same with the join seen first, and with edges that skip.
+    // The same numbered from the end, so that the search reaches the join first, and with more
+    // edges.
     assert!(components(&[&[], &[0], &[0, 1], &[2, 1, 0]]).is_empty());
-    assert!(is_acyclic(&graph(&[&[1, 2], &[3], &[3], &[]])));
 }
 
 #[test]
-fn an_edge_into_a_complete_component_joins_nothing() {
+fn an_edge_into_a_complete_component_does_not_join_it() {
     // 0 → 1 ⇄ 2, and 3 ⇄ 4 → 2: the search finds the second pair later, and it leads to the first.
     assert_eq!(components(&[&[1], &[2], &[1], &[4], &[2, 3]]), [[1, 2], [3, 4]]);
     // The same in one search: 0 goes to both pairs.
@@ -98,7 +100,7 @@ fn an_edge_into_a_complete_component_joins_nothing() {
 }
 
 #[test]
-fn a_cycle_through_a_state_that_is_no_member_does_not_count() {
+fn a_cycle_through_an_excluded_state_does_not_count() {
     let ring = graph(&[&[1], &[2], &[0]]);
     assert_eq!(cyclic_components(&ring, |_| true), [[0, 1, 2]]);
     assert!(!is_acyclic(&ring));
@@ -126,7 +128,7 @@ fn cycles_inside_cycles_are_one_component() {
 }
 
 #[test]
-fn a_bridge_joins_no_components_and_belongs_to_none() {
+fn a_path_between_components_does_not_join_them() {
     // 4 ⇄ 5 → 3 → 0 → 2 → 1 → 0. The search finds them in another order than it returns them.
     assert_eq!(components(&[&[2], &[0], &[1], &[0], &[5], &[4, 3]]), [vec![0, 1, 2], vec![4, 5]]);
     assert_eq!(components(&[&[4], &[3], &[1], &[2], &[5, 1], &[0]]), [[0, 4, 5], [1, 2, 3]]);
@@ -145,9 +147,9 @@ fn a_million_states_in_a_row_do_not_overflow_the_call_stack() {
     let ring = chain(&[0]);
     let component: Vec<_> = (0..STATES).collect();
     assert_eq!(cyclic_components(&ring, |_| true), std::slice::from_ref(&component));
-    let steps = fair_cycle(&ring, &component, 7, &Rules::default()).unwrap();
+    let steps = fair_cycle(&ring, &component, 7, &FairnessTables::default()).unwrap();
     assert_eq!(steps.len(), STATES as usize);
-    assert_fair(&ring, &component, 7, &Rules::default(), &steps);
+    assert_fair(&ring, &component, 7, &FairnessTables::default(), &steps);
     assert_eq!(cyclic_components(&chain(&[STATES - 3]), |_| true), [[STATES - 3, STATES - 2, STATES - 1]]);
 }
 
@@ -156,7 +158,7 @@ fn a_million_states_in_a_row_do_not_overflow_the_call_stack() {
 #[test]
 fn without_obligations_the_shortest_cycle_is_chosen() {
     let graph = graph(&[&[1, 3], &[2, 0], &[0], &[0]]);
-    let cycle = |start| fair_cycle(&graph, &[0, 1, 2, 3], start, &Rules::default());
+    let cycle = |start| fair_cycle(&graph, &[0, 1, 2, 3], start, &FairnessTables::default());
     assert_eq!(cycle(0), Some(vec![(0, 0), (1, 1)]));
     assert_eq!(cycle(2), Some(vec![(2, 0), (0, 0), (1, 0)]));
     assert_eq!(cycle(3), Some(vec![(3, 0), (0, 1)]));
@@ -165,41 +167,41 @@ fn without_obligations_the_shortest_cycle_is_chosen() {
 #[test]
 fn a_state_outside_the_component_begins_no_cycle() {
     let graph = graph(&[&[0], &[2], &[1]]);
-    assert_eq!(fair_cycle(&graph, &[1, 2], 0, &Rules::default()), None);
-    assert_eq!(fair_cycle(&graph, &[], 0, &Rules::default()), None);
+    assert_eq!(fair_cycle(&graph, &[1, 2], 0, &FairnessTables::default()), None);
+    assert_eq!(fair_cycle(&graph, &[], 0, &FairnessTables::default()), None);
 }
 
 #[test]
 fn an_obligation_always_due_and_never_met_makes_a_cycle_unfair() {
     let ring = graph(&[&[1], &[0]]);
-    assert_eq!(fair_cycle(&ring, &[0, 1], 0, &rules(&[&[5], &[5]], &[])), None);
+    assert_eq!(fair_cycle(&ring, &[0, 1], 0, &fairness(&[&[5], &[5]], &[])), None);
     // Obligation 6 is met, but 5 only on the way out of the component.
     let leaving = graph(&[&[1, 2], &[0], &[]]);
-    assert_eq!(fair_cycle(&leaving, &[0, 1], 0, &rules(&[&[5, 6], &[5, 6]], &[(1, 0, 6), (0, 1, 5)])), None);
+    assert_eq!(fair_cycle(&leaving, &[0, 1], 0, &fairness(&[&[5, 6], &[5, 6]], &[(1, 0, 6), (0, 1, 5)])), None);
 }
 
 #[test]
 fn an_obligation_always_due_and_met_makes_a_cycle_fair() {
     let ring = graph(&[&[1], &[0]]);
-    let met = rules(&[&[5, 6], &[5, 6]], &[(1, 0, 5), (0, 0, 6)]);
+    let met = fairness(&[&[5, 6], &[5, 6]], &[(1, 0, 5), (0, 0, 6)]);
     assert_eq!(fair_cycle(&ring, &[0, 1], 0, &met), Some(vec![(0, 0), (1, 0)]));
-    assert_eq!(fair_cycle(&graph(&[&[0]]), &[0], 0, &rules(&[&[5]], &[(0, 0, 5)])), Some(vec![(0, 0)]));
+    assert_eq!(fair_cycle(&graph(&[&[0]]), &[0], 0, &fairness(&[&[5]], &[(0, 0, 5)])), Some(vec![(0, 0)]));
 }
 
 #[test]
 fn of_parallel_edges_the_one_that_meets_the_obligation_is_taken() {
     let twins = graph(&[&[0, 0]]);
-    assert_eq!(fair_cycle(&twins, &[0], 0, &rules(&[&[5]], &[(0, 1, 5)])), Some(vec![(0, 1)]));
+    assert_eq!(fair_cycle(&twins, &[0], 0, &fairness(&[&[5]], &[(0, 1, 5)])), Some(vec![(0, 1)]));
 }
 
 #[test]
 fn a_short_cycle_is_left_for_a_state_where_nothing_is_due() {
     // 0 ⇄ 1 is the short cycle; 5 is due in both, but not in state 3 of the long way 0 → 2 → 3 → 0.
     let graph = graph(&[&[1, 2], &[0], &[3], &[0]]);
-    let relieved = rules(&[&[5], &[5], &[5], &[]], &[]);
+    let relieved = fairness(&[&[5], &[5], &[5], &[]], &[]);
     assert_eq!(fair_cycle(&graph, &[0, 1, 2, 3], 0, &relieved), Some(vec![(0, 1), (2, 0), (3, 0)]));
     assert_eq!(fair_cycle(&graph, &[0, 1, 2, 3], 3, &relieved), Some(vec![(3, 0), (0, 1), (2, 0)]));
-    // The short cycle is a component too if the other states are no members, and then it is unfair.
+    // The short cycle is a component too if the other states are excluded, and then it is unfair.
     assert_eq!(fair_cycle(&graph, &[0, 1], 0, &relieved), None);
 }
 
@@ -213,7 +215,7 @@ fn an_obligation_met_only_far_away_is_met_there() {
     (1..LAST).for_each(|state| graph.push_row([state - 1, state + 1]));
     graph.push_row([LAST, LAST - 1]);
     let component: Vec<_> = (0..=LAST).collect();
-    let far = Rules { due: vec![vec![5]; LAST as usize + 1], meets: BTreeSet::from([(LAST, 0, 5)]) };
+    let far = FairnessTables { due: vec![vec![5]; LAST as usize + 1], meets: BTreeSet::from([(LAST, 0, 5)]) };
     let steps = fair_cycle(&graph, &component, 0, &far).unwrap();
     assert_fair(&graph, &component, 0, &far, &steps);
     assert_eq!(
@@ -228,7 +230,7 @@ fn obligations_settled_in_different_places_are_settled_one_after_the_other() {
     // Four petals around state 0: three settle one obligation each, two by a state and one by an
     // edge; the fourth and shortest, an edge to itself, settles none.
     let flower = graph(&[&[0, 1, 2, 3], &[0], &[0], &[0]]);
-    let petals = rules(&[&[5, 6, 7], &[6, 7], &[5, 7], &[5, 6, 7]], &[(3, 0, 7)]);
+    let petals = fairness(&[&[5, 6, 7], &[6, 7], &[5, 7], &[5, 6, 7]], &[(3, 0, 7)]);
     let steps = fair_cycle(&flower, &[0, 1, 2, 3], 0, &petals).unwrap();
     assert_eq!(steps, [(0, 1), (1, 0), (0, 2), (2, 0), (0, 3), (3, 0)]);
 }
@@ -250,29 +252,29 @@ impl Random {
         (self.0 >> 20) % bound
     }
 
-    fn percent(&mut self, percent: u64) -> bool {
+    fn has_chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 }
 
 /// Draws up to nine states and four obligations, sometimes sparse, sometimes dense. Edges may be
 /// parallel, or lead to a state that has no row.
-fn draw_graph(random: &mut Random) -> (Graph, Rules) {
+fn draw_graph(random: &mut Random) -> (Graph, FairnessTables) {
     let states = 1 + random.below(9);
-    let rowless = u64::from(random.percent(20));
+    let rowless = u64::from(random.has_chance(20));
     let (min_edges, max_extra_edges) = (random.below(2), 1 + random.below(3));
     let obligations = random.below(5);
     let (due_percent, met_percent) = (40 + random.below(61), random.below(30));
     let mut graph = Graph::new();
-    let mut rules = Rules::default();
+    let mut fairness = FairnessTables::default();
     for source in 0..states as u32 {
         let edges = (min_edges + random.below(max_extra_edges + 1)) as usize;
         graph.push_row((0..edges).map(|_| random.below(states + rowless) as u32));
-        rules.due.push((0..obligations).filter(|_| random.percent(due_percent)).collect());
+        fairness.due.push((0..obligations).filter(|_| random.has_chance(due_percent)).collect());
         let meeting = (0..edges).flat_map(|edge| (0..obligations).map(move |obligation| (source, edge, obligation)));
-        rules.meets.extend(meeting.filter(|_| random.percent(met_percent)));
+        fairness.meets.extend(meeting.filter(|_| random.has_chance(met_percent)));
     }
-    (graph, rules)
+    (graph, fairness)
 }
 
 /// For each pair of states in the set, the length of the shortest path of at least one step inside
@@ -313,8 +315,8 @@ fn components_by_force(graph: &Graph, inside: impl Fn(u32) -> bool) -> Vec<Vec<u
 }
 
 /// Whether some strongly connected subset of the component, visited with all its edges, meets every
-/// obligation always due in it.
-fn fair_by_force(graph: &Graph, component: &[u32], rules: &Rules) -> bool {
+/// obligation that is due in all its states.
+fn has_fair_run_by_force(graph: &Graph, component: &[u32], fairness: &FairnessTables) -> bool {
     (1u32..1 << component.len()).any(|chosen| {
         let set: Vec<_> =
             (0..component.len()).filter(|index| chosen >> index & 1 == 1).map(|index| component[index]).collect();
@@ -322,17 +324,21 @@ fn fair_by_force(graph: &Graph, component: &[u32], rules: &Rules) -> bool {
         let is_strongly_connected =
             set.iter().all(|a| set.iter().all(|b| distances[*a as usize][*b as usize].is_some()));
         let met = |obligation: &u64| {
-            rules.meets.iter().any(|(source, edge, met)| {
+            fairness.meets.iter().any(|(source, edge, met)| {
                 met == obligation && set.contains(source) && set.contains(&graph.edges(*source)[*edge])
             })
         };
-        let always_due = |obligation: &u64| set.iter().all(|state| rules.due_obligations(*state).contains(obligation));
+        let always_due =
+            |obligation: &u64| set.iter().all(|state| fairness.due_obligations(*state).contains(obligation));
+        // `draw_graph` uses the obligations 0 to 3.
         is_strongly_connected && (0..4).filter(always_due).all(|obligation| met(&obligation))
     })
 }
 
 #[test]
 fn brute_force_finds_the_same_components_and_the_same_verdicts() {
+    // Kinds of cases: no cycle is fair, the shortest cycle is fair, the fair cycle is longer, and
+    // the component has more than four states.
     const UNFAIR: usize = 0;
     const DIRECT: usize = 1;
     const DETOUR: usize = 2;
@@ -340,28 +346,36 @@ fn brute_force_finds_the_same_components_and_the_same_verdicts() {
     let mut case_counts = [0; 4];
     for seed in 0..20_000 {
         let mut random = Random::new(seed);
-        let (graph, rules) = draw_graph(&mut random);
-        let excluded = if random.percent(50) { 0 } else { random.below(1 << graph.states()) };
-        let member = |state: u32| excluded >> state & 1 == 0;
-        let components = cyclic_components(&graph, member);
-        assert_eq!(components, components_by_force(&graph, member), "seed {seed}");
+        let (graph, fairness) = draw_graph(&mut random);
+        let excluded = if random.has_chance(50) { 0 } else { random.below(1 << graph.states()) };
+        let is_included = |state: u32| excluded >> state & 1 == 0;
+        let components = cyclic_components(&graph, is_included);
+        assert_eq!(components, components_by_force(&graph, is_included), "seed {seed}");
         assert_eq!(is_acyclic(&graph), components_by_force(&graph, |_| true).is_empty(), "seed {seed}");
         for component in components {
-            let is_fair = fair_by_force(&graph, &component, &rules);
-            assert_eq!(has_fair_run(&graph, &component, &rules), is_fair, "seed {seed}: {component:?}, {rules:?}");
+            let is_fair = has_fair_run_by_force(&graph, &component, &fairness);
+            assert_eq!(
+                has_fair_run(&graph, &component, &fairness),
+                is_fair,
+                "seed {seed}: {component:?}, {fairness:?}"
+            );
             let distances = distances(&graph, |state| component.contains(&state));
             for start in &component {
-                let Some(steps) = fair_cycle(&graph, &component, *start, &rules) else {
-                    assert!(!is_fair, "seed {seed}: no fair cycle through {start} in {component:?}: {rules:?}");
+                let Some(steps) = fair_cycle(&graph, &component, *start, &fairness) else {
+                    assert!(!is_fair, "seed {seed}: no fair cycle through {start} in {component:?}: {fairness:?}");
                     case_counts[UNFAIR] += 1;
                     continue;
                 };
-                assert!(is_fair, "seed {seed}: {steps:?} cannot be fair: {rules:?}");
-                assert_fair(&graph, &component, *start, &rules, &steps);
+                assert!(is_fair, "seed {seed}: {steps:?} cannot be fair: {fairness:?}");
+                assert_fair(&graph, &component, *start, &fairness, &steps);
                 let shortest = distances[*start as usize][*start as usize].unwrap();
-                let longest = component.len() * (rules.due_obligations(*start).len() + 1);
+                // At most one way through the component for each obligation, and one back.
+                let longest = component.len() * (fairness.due_obligations(*start).len() + 1);
                 assert!((shortest..=longest).contains(&steps.len()), "seed {seed}: {steps:?}");
-                assert!(!rules.due_obligations(*start).is_empty() || steps.len() == shortest, "seed {seed}: {steps:?}");
+                assert!(
+                    !fairness.due_obligations(*start).is_empty() || steps.len() == shortest,
+                    "seed {seed}: {steps:?}"
+                );
                 case_counts[if steps.len() > shortest { DETOUR } else { DIRECT }] += 1;
             }
             case_counts[LARGE] += usize::from(component.len() > 4);

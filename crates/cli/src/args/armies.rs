@@ -3,14 +3,14 @@
 use super::check::parse_drift;
 use super::parse_whole;
 use clap::Args;
+use quorate_demos::armies::Scenario;
 use quorate_demos::armies::Strength;
-use quorate_demos::armies::War;
 use quorate_journal::settings::DurationRange;
 use quorate_journal::settings::Length;
 
 /// The two armies and the delays of their messages.
 #[derive(Args)]
-pub(crate) struct WarArgs {
+pub(crate) struct ScenarioArgs {
     /// Strengths of the two armies.
     #[arg(long, value_name = "FIRST,SECOND", default_value = "3,5", value_parser = parse_strengths)]
     strengths: [Strength; 2],
@@ -26,11 +26,11 @@ pub(crate) struct WarArgs {
     pub(crate) json: bool,
 }
 
-impl WarArgs {
+impl ScenarioArgs {
     /// Returns the scenario that the arguments describe, with exact clocks.
-    pub(crate) fn war(&self) -> War {
+    pub(crate) fn scenario(&self) -> Scenario {
         let delay = self.delay.map(|DurationRange(span)| span);
-        War { delay, fifo: self.fifo, ..War::new(self.strengths) }
+        Scenario { delay, is_fifo: self.fifo, ..Scenario::new(self.strengths) }
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct ArmiesSimArgs {
     #[arg(long, default_value_t = 1, value_parser = parse_whole::<u64>)]
     pub(crate) seed: u64,
     #[command(flatten)]
-    pub(crate) war: WarArgs,
+    pub(crate) scenario_args: ScenarioArgs,
 }
 
 #[derive(Args)]
@@ -59,18 +59,19 @@ pub(crate) struct ArmiesCheckArgs {
     #[arg(long, value_name = "PPM", value_parser = parse_drift, requires = "delay")]
     drift: Option<u32>,
     #[command(flatten)]
-    pub(crate) war: WarArgs,
+    pub(crate) scenario_args: ScenarioArgs,
 }
 
 impl ArmiesCheckArgs {
     /// Returns the scenario to check.
-    pub(crate) fn war(&self) -> War {
-        War { drift_ppm: self.drift.unwrap_or(0), ..self.war.war() }
+    pub(crate) fn scenario(&self) -> Scenario {
+        Scenario { drift_ppm: self.drift.unwrap_or(0), ..self.scenario_args.scenario() }
     }
 
-    /// Returns the longest allowed time between the attacks; `None` if it is not checked.
-    pub(crate) fn within(&self) -> Option<quorate_core::Duration> {
-        self.within.map(|Length(length)| length).or_else(|| self.war().guarantee())
+    /// Returns the longest time between the attacks that the check accepts; `None` if the time is
+    /// not checked.
+    pub(crate) fn max_attack_gap(&self) -> Option<quorate_core::Duration> {
+        self.within.map(|Length(length)| length).or_else(|| self.scenario().guaranteed_gap())
     }
 }
 

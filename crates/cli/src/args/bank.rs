@@ -15,8 +15,8 @@ use std::path::PathBuf;
     By default two tellers at different nodes deposit 10,000 each into an account of 1,000, which is in a store \
     outside the group. Each teller reads the balance, waits, and writes the sum. The lock is any algorithm for mutual \
     exclusion of 'quorate list' or 'quorate list --fixtures', or none.\n\n\
-    Exit codes: 0 no money was lost under any lock, 1 money was lost under a lock, 2 the command is invalid, \
-    3 the command was interrupted.")]
+    Exit codes: 0 the final balance is correct with every lock, 1 it is wrong with a lock or with a requested \
+    --lock none, 2 the command is invalid, 3 the command was interrupted.")]
 pub(crate) struct BankArgs {
     /// Lock that the tellers take, or none [default: none and then every lock, one after the other]
     #[arg(long, value_name = "NAME")]
@@ -40,11 +40,12 @@ pub(crate) struct BankArgs {
     /// Number of nodes [default: as many as the tellers and the lock need, and at least 3]
     #[arg(long, value_parser = parse_whole::<usize>)]
     pub(crate) nodes: Option<usize>,
-    /// Time a message takes. Customers arrive within four message times, and a deposit takes one to
-    /// three.
+    /// Time a message takes. Each teller begins its deposit within four message times, and the
+    /// deposit takes one to three.
     #[arg(long, default_value_t = bank::LATENCY)]
     pub(crate) latency: Latency,
-    /// Write the run's journal to this file, for 'quorate replay', 'trace' or 'draw'.
+    /// Write the run's journal to this file, for 'quorate replay', 'trace' or 'draw'. Needs --lock
+    /// and a single seed.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     /// Print JSON.

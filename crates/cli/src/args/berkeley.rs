@@ -70,12 +70,12 @@ impl BerkeleyArgs {
             nodes: self.nodes,
             seed: self.seed,
             latency: self.latency,
-            skew: self.skew.0,
-            drift: self.drift,
-            every: self.every.0,
-            length: self.length.0,
+            max_skew: self.skew.0,
+            max_drift: self.drift,
+            period: self.every.0,
+            run_length: self.length.0,
             tolerance: self.tolerance.map(|length| length.0),
-            patience: self.leader_timeout.map(|length| length.0),
+            leader_timeout: self.leader_timeout.map(|length| length.0),
             faults: self.faults.clone(),
         }
     }

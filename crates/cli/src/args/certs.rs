@@ -17,7 +17,7 @@ pub(crate) struct CertsArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) group: GroupName,
     /// Nodes to create certificates for, such as 1-5 or 1,3.
-    #[arg(long, value_name = "NODES", value_parser = nodes)]
+    #[arg(long, value_name = "NODES", value_parser = parse_nodes)]
     pub(crate) nodes: NodeSet,
     /// Folder for the files.
     #[arg(long, value_name = "FOLDER", default_value = "certs")]
@@ -32,7 +32,7 @@ pub(crate) struct CertsArgs {
 
 /// Parses a set of nodes. Unlike elsewhere, "rest" is not allowed: the size of the group is
 /// unknown.
-fn nodes(text: &str) -> Result<NodeSet, String> {
+fn parse_nodes(text: &str) -> Result<NodeSet, String> {
     text.parse().map_err(|error| match error {
         SettingError::NotA { .. } => format!("'{}' is not a set of nodes; write for example 1-5.", text.escape_debug()),
         error => error.to_string(),

@@ -1,6 +1,6 @@
 //! Arguments of `quorate check`.
 
-use super::{CheckDemonstration, FormArgs, LinksArg, PictureArgs, parse_whole, threads};
+use super::{CheckDemonstration, FormArgs, LinksArg, PictureArgs, parse_whole, thread_count};
 use crate::commands::local;
 use crate::memory::{self, Memory};
 use clap::Args;
@@ -63,8 +63,8 @@ pub(crate) struct CheckArgs {
     /// Maximum number of restarts of crashed nodes. Needs --crashes.
     #[arg(long, default_value = "0", value_parser = parse_small_count)]
     restarts: u8,
-    /// Maximum number of timers that fire while messages are in flight. All other timers wait until
-    /// no message is.
+    /// Maximum number of timers that fire while messages are in flight. All other timers wait
+    /// until no message is in flight. If time is modelled, timers fire at their times instead.
     #[arg(long, alias = "hasty-timers", default_value = "0", value_parser = parse_small_count)]
     early_timers: u8,
     /// Links below the algorithm: reliable adds a layer that retransmits and orders messages, bare
@@ -127,7 +127,7 @@ impl CheckArgs {
     /// Returns the algorithm's name in the registry, with the form options applied.
     pub(crate) fn algorithm(&self) -> anyhow::Result<String> {
         let algorithm = self.algorithm.as_deref().unwrap_or_default();
-        local::reject(algorithm)?;
+        local::reject_as_algorithm(algorithm)?;
         self.form.resolve(algorithm)
     }
 
@@ -137,7 +137,7 @@ impl CheckArgs {
         anyhow::ensure!(self.steps > 0, "--steps must be at least 1; got 0.");
         self.behavior.reject_other_families(F::FAMILY, algorithm)?;
         anyhow::ensure!(
-            F::IN_ROUNDS || self.rounds.is_none(),
+            F::ACTS_IN_ROUNDS || self.rounds.is_none(),
             "--rounds has no effect on '{algorithm}'; --messages sets how many messages are multicast."
         );
         let Rounds(rounds) = self.rounds.unwrap_or(Rounds(Some(1)));
@@ -148,7 +148,7 @@ impl CheckArgs {
             links: self.links.into(),
             setup: Setup {
                 nodes: self.nodes.into(),
-                fifo: self.fifo,
+                has_fifo_links: self.fifo,
                 losses: self.loss,
                 duplicates: self.duplicate,
                 crashes: self.crashes,
@@ -160,8 +160,8 @@ impl CheckArgs {
             },
             effort: Effort {
                 search: self.search(),
-                threads: threads(self.threads.or(self.is_nondeterministic().then_some(1)))?,
-                memory: self.memory.unwrap_or_else(memory::default_limit).within_limits().bytes(),
+                threads: thread_count(self.threads.or(self.is_nondeterministic().then_some(1)))?,
+                memory_limit: self.memory.unwrap_or_else(memory::default_limit).capped_by_process_limit().bytes(),
                 reduce: !self.no_reduction,
                 stop_at_first: self.stop_at_first,
                 properties: self.properties.clone(),
@@ -195,7 +195,8 @@ impl CheckArgs {
     }
 }
 
-/// Number of requests of each node; `None` if unbounded.
+/// Value of `--rounds`: how often each client makes a request or starts an election; `None` if
+/// unbounded.
 #[derive(Clone, Copy)]
 struct Rounds(Option<u8>);
 
@@ -213,8 +214,8 @@ impl FromStr for Rounds {
     }
 }
 
-/// Parses a clock drift, in parts per million. Both signs must be valid, so that a clock can run
-/// fast or slow by it.
+/// Parses a clock drift, in parts per million. The negative drift must be valid too, because clocks
+/// run fast or slow by it.
 pub(super) fn parse_drift(text: &str) -> Result<u32, String> {
     let drift: Ppm = text.parse().map_err(|error: quorate_journal::settings::SettingError| error.to_string())?;
     match u32::try_from(drift.parts()) {

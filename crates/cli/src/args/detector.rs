@@ -88,7 +88,7 @@ impl DetectorSimArgs {
             heartbeat: self.heartbeat,
             crashes: self.crashes,
             faults: self.faults.clone(),
-            length: self.length.0,
+            run_length: self.length.0,
         };
         conditions.validate()?;
         Ok(conditions)

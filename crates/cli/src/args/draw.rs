@@ -114,7 +114,7 @@ impl From<NotesArg> for Notes {
         match notes {
             NotesArg::Auto => Self::Auto,
             NotesArg::Full => Self::Full,
-            NotesArg::Rules => Self::Names,
+            NotesArg::Rules => Self::RuleIds,
             NotesArg::None => Self::None,
         }
     }

@@ -76,16 +76,20 @@ impl FormArgs {
         match find_variant(name, &options).map(Entry::name) {
             Some(name) => Ok(name.to_owned()),
             None => {
-                let given: Vec<_> = options.iter().map(|(option, value)| as_typed(option, value)).collect();
+                let given_options: Vec<_> =
+                    options.iter().map(|(option, value)| format_option(option, value)).collect();
                 let name = name.escape_debug();
                 match form_options(find(&name.to_string())) {
                     options if options.is_empty() => {
-                        anyhow::bail!("'{name}' has only one form, so {} does not apply; omit it.", given.join(" "))
+                        anyhow::bail!(
+                            "'{name}' has only one form, so {} does not apply; omit it.",
+                            given_options.join(" ")
+                        )
                     }
                     options => {
                         anyhow::bail!(
                             "'{name}' has no form for {}. Its forms are chosen by {options}.",
-                            given.join(" ")
+                            given_options.join(" ")
                         )
                     }
                 }
@@ -102,6 +106,7 @@ impl FormArgs {
             ("form", form.map(value_name)),
             ("quorums", quorums.map(value_name)),
             ("passing", passing.map(value_name)),
+            // In the registry, --sequential is the option `asks` with a value.
             ("asks", sequential.then(|| "sequential".to_owned())),
         ];
         options.into_iter().filter_map(|(option, value)| Some((option, value?))).collect()
@@ -114,12 +119,12 @@ fn form_options(entry: Option<&Entry>) -> String {
     let algorithm = entry.algorithm();
     let choices =
         all().iter().chain(fixtures()).flat_map(Entry::variant_choices).filter(|choice| choice.algorithm == algorithm);
-    let options: BTreeSet<_> = choices.map(|choice| as_typed(choice.option, choice.value)).collect();
+    let options: BTreeSet<_> = choices.map(|choice| format_option(choice.option, choice.value)).collect();
     options.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 /// Returns an option as on the command line.
-fn as_typed(option: &str, value: &str) -> String {
+fn format_option(option: &str, value: &str) -> String {
     match (option, value) {
         ("asks", "sequential") => "--sequential".into(),
         _ => format!("--{option} {value}"),

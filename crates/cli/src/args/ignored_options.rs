@@ -1,8 +1,8 @@
 //! Rejects options that would have no effect.
 //!
-//! The table [`RULES`] covers conditions that depend on the options alone. Conditions that depend
-//! on the algorithm, its settings or a script are checked where these are known, and use the same
-//! error ([`no_effect`]).
+//! The table [`IGNORED_OPTIONS`] covers conditions that depend on the options alone. Conditions
+//! that depend on the algorithm, its settings or a script are checked where these are known, and
+//! use the same error ([`no_effect`]).
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
@@ -14,16 +14,16 @@ pub(crate) fn no_effect(option: &str, condition: &str) -> anyhow::Error {
 }
 
 /// An option that has no effect under a condition.
-struct Rule {
-    verbs: &'static [&'static str],
+struct IgnoredOption {
+    commands: &'static [&'static str],
     option: &'static str,
-    ignored: Ignored,
+    condition: Condition,
     /// Describes the condition in the error message.
-    condition: &'static str,
+    reason: &'static str,
 }
 
 /// A condition under which an option has no effect.
-enum Ignored {
+enum Condition {
     /// None of these options is given.
     Without(&'static [&'static str]),
     /// This option is given.
@@ -34,112 +34,129 @@ enum Ignored {
     Always,
 }
 
-/// Commands that run or check one algorithm.
+/// Commands that run or check algorithms.
 const RUN_COMMANDS: &[&str] = &["sim", "sweep", "shrink", "run", "node", "check"];
 
-const OVERVIEW: &str = "with --overview, which shows no single steps";
+const WITH_OVERVIEW: &str = "with --overview, which shows no single steps";
 
-const RULES: &[Rule] = &[
-    Rule {
-        verbs: &["check"],
+const IGNORED_OPTIONS: &[IgnoredOption] = &[
+    IgnoredOption {
+        commands: &["check"],
         option: "restarts",
-        ignored: Ignored::Without(&["crashes", "views"]),
-        condition: "without --crashes: only a crashed node can restart",
+        // In views a change of the view may be the crash of a member.
+        condition: Condition::Without(&["crashes", "views"]),
+        reason: "without --crashes: only a crashed node can restart",
     },
-    Rule {
-        verbs: &["check"],
+    IgnoredOption {
+        commands: &["check"],
         option: "no-reduction",
-        ignored: Ignored::Beside("walks"),
-        condition: "with --walks: a random walk follows one order",
+        condition: Condition::Beside("walks"),
+        reason: "with --walks: a random walk follows one order",
     },
-    Rule {
-        verbs: &["check"],
-        option: "upheaval",
-        ignored: Ignored::Always,
-        condition: "in a check: --crashes and --restarts set the faults of nodes",
+    IgnoredOption {
+        commands: &["check"],
+        option: "churn",
+        condition: Condition::Always,
+        reason: "in a check: --crashes and --restarts set the faults of nodes",
     },
-    Rule {
-        verbs: &["run"],
-        option: "upheaval",
-        ignored: Ignored::Always,
-        condition: "with real processes: --kill and --chaos set their faults",
+    IgnoredOption {
+        commands: &["run"],
+        option: "churn",
+        condition: Condition::Always,
+        reason: "with real processes: --kill and --chaos set their faults",
     },
-    Rule {
-        verbs: &["run"],
+    IgnoredOption {
+        commands: &["run"],
         option: "medium",
-        ignored: Ignored::Always,
-        condition: "with real processes, which communicate over TCP",
+        condition: Condition::Always,
+        reason: "with real processes, which communicate over TCP",
     },
-    Rule {
-        verbs: RUN_COMMANDS,
+    IgnoredOption {
+        commands: RUN_COMMANDS,
         option: "piece",
-        ignored: Ignored::Without(&["views"]),
-        condition: "without --views: there are no joiners to send state to",
+        condition: Condition::Without(&["views"]),
+        reason: "without --views: there are no joiners to send state to",
     },
-    Rule {
-        verbs: &["sweep"],
+    IgnoredOption {
+        commands: &["sweep"],
         option: "fixtures",
-        ignored: Ignored::Without(&["family"]),
-        condition: "without --family: the sweep runs one algorithm",
+        condition: Condition::Without(&["family"]),
+        reason: "without --family: the sweep runs one algorithm",
     },
-    Rule {
-        verbs: &["check"],
+    IgnoredOption {
+        commands: &["check"],
         option: "steps",
-        ignored: Ignored::Without(&["walks"]),
-        condition: "without --walks: other searches have no step limit",
+        condition: Condition::Without(&["walks"]),
+        reason: "without --walks: other searches have no step limit",
     },
-    Rule {
-        verbs: &["check"],
+    IgnoredOption {
+        commands: &["check"],
         option: "seed",
-        ignored: Ignored::Without(&["walks"]),
-        condition: "without --walks: other searches do not use randomness",
+        condition: Condition::Without(&["walks"]),
+        reason: "without --walks: other searches do not use randomness",
     },
-    Rule { verbs: &["draw"], option: "notes", ignored: Ignored::Beside("overview"), condition: OVERVIEW },
-    Rule { verbs: &["draw"], option: "clocks", ignored: Ignored::Beside("overview"), condition: OVERVIEW },
-    Rule { verbs: &["draw"], option: "all-steps", ignored: Ignored::Beside("overview"), condition: OVERVIEW },
-    Rule {
-        verbs: &["trace"],
+    IgnoredOption {
+        commands: &["draw"],
+        option: "notes",
+        condition: Condition::Beside("overview"),
+        reason: WITH_OVERVIEW,
+    },
+    IgnoredOption {
+        commands: &["draw"],
         option: "clocks",
-        ignored: Ignored::Beside("json"),
-        condition: "with --json, which always includes clocks",
+        condition: Condition::Beside("overview"),
+        reason: WITH_OVERVIEW,
     },
-    Rule {
-        verbs: &["voting-risk"],
+    IgnoredOption {
+        commands: &["draw"],
+        option: "all-steps",
+        condition: Condition::Beside("overview"),
+        reason: WITH_OVERVIEW,
+    },
+    IgnoredOption {
+        commands: &["trace"],
+        option: "clocks",
+        condition: Condition::Beside("json"),
+        reason: "with --json, which always includes clocks",
+    },
+    IgnoredOption {
+        commands: &["voting-risk"],
         option: "method",
-        ignored: Ignored::BesideValue("simulate", "never"),
-        condition: "with --simulate never",
+        condition: Condition::BesideValue("simulate", "never"),
+        reason: "with --simulate never",
     },
-    Rule {
-        verbs: &["voting-risk"],
+    IgnoredOption {
+        commands: &["voting-risk"],
         option: "trials",
-        ignored: Ignored::BesideValue("simulate", "never"),
-        condition: "with --simulate never",
+        condition: Condition::BesideValue("simulate", "never"),
+        reason: "with --simulate never",
     },
-    Rule {
-        verbs: &["voting-risk"],
+    IgnoredOption {
+        commands: &["voting-risk"],
         option: "seed",
-        ignored: Ignored::BesideValue("simulate", "never"),
-        condition: "with --simulate never",
+        condition: Condition::BesideValue("simulate", "never"),
+        reason: "with --simulate never",
     },
 ];
 
-/// Returns an error for the first option on the command line that would have no effect.
+/// Returns an error if an option on the command line would have no effect. Of several such options,
+/// the error names the one that comes first in [`IGNORED_OPTIONS`].
 pub(crate) fn reject_ignored_options(matches: &ArgMatches) -> anyhow::Result<()> {
-    let Some((verb, given)) = matches.subcommand() else { return Ok(()) };
-    let mut rules_of_verb = RULES.iter().filter(|rule| rule.verbs.contains(&verb));
-    match rules_of_verb.find(|rule| is_given(given, rule.option) && rule.ignored.holds(given)) {
-        Some(rule) => Err(no_effect(rule.option, rule.condition)),
+    let Some((command, matches)) = matches.subcommand() else { return Ok(()) };
+    let mut rows_of_command = IGNORED_OPTIONS.iter().filter(|row| row.commands.contains(&command));
+    match rows_of_command.find(|row| is_given(matches, row.option) && row.condition.holds(matches)) {
+        Some(row) => Err(no_effect(row.option, row.reason)),
         None => Ok(()),
     }
 }
 
-impl Ignored {
-    fn holds(&self, given: &ArgMatches) -> bool {
+impl Condition {
+    fn holds(&self, matches: &ArgMatches) -> bool {
         match self {
-            Self::Without(options) => !options.iter().any(|option| is_given(given, option)),
-            Self::Beside(option) => is_given(given, option),
+            Self::Without(options) => !options.iter().any(|option| is_given(matches, option)),
+            Self::Beside(option) => is_given(matches, option),
             Self::BesideValue(option, value) => {
-                let values = given.try_get_raw(&id(option)).ok().flatten();
+                let values = matches.try_get_raw(&argument_id(option)).ok().flatten();
                 values.into_iter().flatten().any(|given_value| given_value == *value)
             }
             Self::Always => true,
@@ -148,32 +165,33 @@ impl Ignored {
 }
 
 /// Whether this option is on the command line, as opposed to its default.
-fn is_given(given: &ArgMatches, option: &str) -> bool {
-    let id = id(option);
-    let is_known = given.try_contains_id(&id).unwrap_or(false);
-    is_known && given.value_source(&id) == Some(ValueSource::CommandLine)
+fn is_given(matches: &ArgMatches, option: &str) -> bool {
+    let id = argument_id(option);
+    let is_known = matches.try_contains_id(&id).unwrap_or(false);
+    is_known && matches.value_source(&id) == Some(ValueSource::CommandLine)
 }
 
 /// Returns the id of an option in [`ArgMatches`].
-fn id(option: &str) -> String {
+fn argument_id(option: &str) -> String {
     option.replace('-', "_")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{RULES, id};
+    use super::{IGNORED_OPTIONS, argument_id};
     use crate::args::Cli;
     use clap::CommandFactory;
 
-    /// A rule about an option that does not exist would never apply.
+    /// A row about an option that does not exist would never apply.
     #[test]
-    fn every_rule_names_an_existing_option() {
+    fn every_row_names_an_existing_option() {
         let command = Cli::command();
-        for rule in RULES {
-            for verb in rule.verbs {
-                let verb = command.find_subcommand(verb).unwrap();
-                let exists = verb.get_arguments().any(|argument| argument.get_id() == id(rule.option).as_str());
-                assert!(exists, "{} has no --{}", verb.get_name(), rule.option);
+        for row in IGNORED_OPTIONS {
+            for name in row.commands {
+                let subcommand = command.find_subcommand(name).unwrap();
+                let exists =
+                    subcommand.get_arguments().any(|argument| argument.get_id() == argument_id(row.option).as_str());
+                assert!(exists, "{name} has no --{}", row.option);
             }
         }
     }

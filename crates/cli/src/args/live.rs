@@ -4,13 +4,13 @@ use super::{FormArgs, PictureArgs, parse_whole};
 use anyhow::Context;
 use clap::Args;
 use quorate_journal::settings::{Length, TimedFault};
-use quorate_lab::options::Basics;
+use quorate_lab::options::CommonOptions;
 use quorate_lab::registry::Entry;
 use quorate_lab::registry::FamilyArgs;
-use quorate_lab::{Algorithm, FamilyLab, Spec, entry};
+use quorate_lab::{Algorithm, FamilyLab, Spec, find_entry};
 use quorate_live::Options;
 use quorate_live::chaos::{self, ChaosSettings};
-use quorate_live::schedule::{CutFault, Kill, Stop};
+use quorate_live::schedule::{CutFault, KillFault, PauseFault};
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -37,11 +37,11 @@ pub(crate) struct LiveArgs {
     /// Kill a node's process: 2@1s kills node 2 after 1 s, and 2@1s..3s also restarts it after 3 s.
     /// May be repeated.
     #[arg(long = "kill", value_name = "NODE@TIME")]
-    kills: Vec<Kill>,
+    kills: Vec<KillFault>,
     /// Pause a node's process and let it continue: 3@2s..4s pauses node 3 from 2 s to 4 s. May be
     /// repeated.
     #[arg(long = "stop", value_name = "NODE@TIME")]
-    stops: Vec<Stop>,
+    stops: Vec<PauseFault>,
     /// Partition nodes in both directions, such as "1 | 2,3 @ 2s..4s", or in one, such as "1 > 2 @
     /// 2s". May be repeated. Needs --namespaces.
     #[arg(long = "cut", value_name = "CUT", requires = "namespaces")]
@@ -63,7 +63,7 @@ pub(crate) struct LiveArgs {
     /// Time after which the run is stopped. The default depends on the family.
     #[arg(long, value_name = "DURATION")]
     pub(crate) until: Option<Length>,
-    /// Time without any event after which waiting clients count as stuck and the run ends.
+    /// Time without any event after which waiting clients count as blocked and the run ends.
     #[arg(long, alias = "patience", value_name = "DURATION", default_value_t = Length(Options::PATIENCE))]
     pub(crate) idle_timeout: Length,
     /// Write the run's journal, merged from the journals of all processes, to this file.
@@ -86,7 +86,7 @@ pub(crate) struct LiveArgs {
 impl LiveArgs {
     /// Returns the algorithm to run.
     pub(crate) fn entry(&self) -> anyhow::Result<&'static Entry> {
-        Ok(entry(&self.name()?)?)
+        Ok(find_entry(&self.name()?)?)
     }
 
     /// Returns the name of the form to run.
@@ -98,8 +98,8 @@ impl LiveArgs {
     pub(crate) fn spec<F: FamilyLab>(&self) -> anyhow::Result<Spec<F>> {
         let algorithm = self.name()?;
         self.families.reject_other_families(F::FAMILY, &algorithm)?;
-        self.families.reject_oracles()?;
-        let mut settings = F::settings(&self.families, Basics { nodes: self.nodes, chaos: false })?;
+        self.families.reject_simulated_membership()?;
+        let mut settings = F::settings(&self.families, CommonOptions { nodes: self.nodes, has_chaos: false })?;
         if let Some(Length(length)) = self.duration {
             settings = F::with_duration(&settings, length).ok_or_else(|| {
                 anyhow::anyhow!(
@@ -110,7 +110,7 @@ impl LiveArgs {
                 )
             })?;
         }
-        F::for_real_processes(&mut settings);
+        F::adapt_to_real_processes(&mut settings);
         let mut spec = quorate_live::spec::<F>(Algorithm::named(&algorithm)?, self.nodes, self.seed, settings);
         spec.validate()?;
         for (option, fault) in self.given_faults() {
@@ -123,14 +123,14 @@ impl LiveArgs {
 
     /// Returns the faults that options describe, each with the name of its option.
     fn given_faults(&self) -> impl Iterator<Item = (&'static str, &TimedFault)> {
-        let kills = self.kills.iter().map(|Kill(fault)| ("--kill", fault));
-        let stops = self.stops.iter().map(|Stop(fault)| ("--stop", fault));
+        let kills = self.kills.iter().map(|KillFault(fault)| ("--kill", fault));
+        let stops = self.stops.iter().map(|PauseFault(fault)| ("--stop", fault));
         let cuts = self.cuts.iter().map(|CutFault(fault)| ("--cut", fault));
         kills.chain(stops).chain(cuts)
     }
 
     fn random_faults<F: FamilyLab>(&self, spec: &Spec<F>) -> Vec<TimedFault> {
-        let settings = ChaosSettings { nodes: self.nodes, window: F::fault_window(spec), cuts: self.namespaces };
+        let settings = ChaosSettings { nodes: self.nodes, window: F::fault_window(spec), has_cuts: self.namespaces };
         if self.chaos { chaos::draw(self.seed, settings) } else { Vec::new() }
     }
 
@@ -138,7 +138,7 @@ impl LiveArgs {
     pub(crate) fn command<F: FamilyLab>(&self, spec: &Spec<F>) -> String {
         let mut words = vec![format!("quorate run {} --nodes {} --seed {}", spec.algorithm, spec.nodes, spec.seed)];
         words.extend(F::flags(spec).into_iter().map(|flag| flag.to_string()));
-        words.extend(self.given_faults().filter_map(|(_, fault)| quorate_live::schedule::option(fault)));
+        words.extend(self.given_faults().filter_map(|(_, fault)| quorate_live::schedule::format_option(fault)));
         let switches = [("--chaos", self.chaos), ("--namespaces", self.namespaces), ("--tls", self.tls)];
         words.extend(switches.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name.to_owned()));
         words.extend(self.until.map(|until| format!("--until {until}")));

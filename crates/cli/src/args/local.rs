@@ -64,8 +64,8 @@ pub(crate) struct LocalCheckArgs {
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  quorate sim race\n  quorate sim race --lock semaphore --start 0\n\n\
-    Exit codes: without --lock, 0 if updates are lost only without a lock, else 1; with --lock, 0 if no update is ever \
-    lost, else 1.")]
+    Exit codes: without --lock, 0 if updates are lost without a lock and never with one, else 1; with --lock, 0 if no \
+    update is ever lost, else 1.")]
 pub(crate) struct RaceArgs {
     /// Lock to try instead of all; test-then-set is wrong on purpose.
     #[arg(long, value_name = "LOCK", value_parser = lock_parser())]

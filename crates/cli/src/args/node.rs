@@ -15,7 +15,7 @@ use std::str::FromStr;
     quorate node replica --id 1 --listen 10.0.0.1:7001 --peers 2=10.0.0.2:7001,3=10.0.0.3:7001 \\\n    \
     --group demo --certs certs --data data-1 --new --trace node-1.journal\n\n\
     The node reads commands from standard input, one per line, and prints its events:\n  \
-    acquire, try, cancel, release         mutual exclusion\n  \
+    acquire, try, share, cancel, release  mutual exclusion\n  \
     campaign, resign                      elections\n  \
     send TEXT, leave                      multicasts\n  \
     ask P2 P3, answer P1, give-up, look   deadlocks\n  \
@@ -23,8 +23,8 @@ use std::str::FromStr;
     links                                 print the state of the connections\n  \
     stop                                  stop the node, as does the end of the input\n\n\
     'quorate record' merges the journals of all nodes.\n\n\
-    Exit codes: 0 the node was stopped, 1 it had to stop because its disk, its journal or a peer failed, 2 the command \
-    is invalid.")]
+    Exit codes: 0 the node was stopped, 1 it had to stop because its disk or its journal failed or a peer did not keep \
+    up, 2 the command is invalid.")]
 pub(crate) struct NodeArgs {
     /// Name of the algorithm, as `quorate list` shows it.
     pub(crate) algorithm: String,

@@ -5,10 +5,10 @@ use crate::commands::{detector, local};
 use crate::output::display_path;
 use clap::Args;
 use quorate_journal::settings::{Chance, Latency, Length, Script, TimedFault};
-use quorate_lab::options::{Basics, OptionsError};
+use quorate_lab::options::{CommonOptions, OptionsError};
 use quorate_lab::registry::FamilyArgs;
 use quorate_lab::registry::{Entry, Family};
-use quorate_lab::{Algorithm, FamilyLab, FaultMix, Spec, entry};
+use quorate_lab::{Algorithm, FamilyLab, FaultMix, Spec, find_entry};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -61,8 +61,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
     /// Numbers of random faults of each kind, such as pause=2,cut=1. Kinds: crash, pause, cut (a
-    /// partition), deaf (a partition in one direction), skew and drift (of a clock), full and disk
-    /// (a full or failing disk).
+    /// partition), deaf (a node receives nothing from another), skew and drift (of a clock), full
+    /// and disk (a full or failing disk).
     #[arg(long, default_value = "", value_name = "MIX", hide_default_value = true)]
     random_faults: FaultMix,
     /// Simulated time at which the run is stopped.
@@ -76,8 +76,8 @@ pub(crate) struct RunArgs {
     last: LastArgs,
 }
 
-/// The last options of a run. They reset the help heading, so that the options that a command adds
-/// do not appear under a family's heading.
+/// The last option of a run. This struct also resets the help heading, so that the options that a
+/// command adds do not appear under a family's heading.
 #[derive(Args)]
 #[command(next_help_heading = None::<&str>)]
 struct LastArgs {
@@ -91,9 +91,9 @@ struct LastArgs {
 impl RunArgs {
     /// Returns the algorithm to run.
     pub(crate) fn entry(&self) -> anyhow::Result<&'static Entry> {
-        local::reject(self.subject())?;
-        detector::reject(self.subject())?;
-        Ok(entry(&self.form.resolve(self.subject())?)?)
+        local::reject_as_algorithm(self.algorithm_argument())?;
+        detector::reject_as_algorithm(self.algorithm_argument())?;
+        Ok(find_entry(&self.form.resolve(self.algorithm_argument())?)?)
     }
 
     /// Whether `--views` asks for changing membership.
@@ -102,7 +102,7 @@ impl RunArgs {
     }
 
     /// Returns the algorithm argument as given, which may be a path or a demonstration.
-    pub(crate) fn subject(&self) -> &str {
+    pub(crate) fn algorithm_argument(&self) -> &str {
         self.algorithm.as_deref().unwrap_or_default()
     }
 
@@ -113,7 +113,7 @@ impl RunArgs {
 
     /// Returns the run that these arguments describe.
     pub(crate) fn spec<F: FamilyLab>(&self) -> anyhow::Result<Spec<F>> {
-        self.spec_with_algorithm(&self.form.resolve(self.subject())?)
+        self.spec_with_algorithm(&self.form.resolve(self.algorithm_argument())?)
     }
 
     /// Returns the run that these arguments describe, with this algorithm instead of the given one.
@@ -128,14 +128,14 @@ impl RunArgs {
             nodes: self.nodes,
             seed: self.seed,
             latency: self.latency,
-            bound: self.delay_bound,
+            delay_bound: self.delay_bound,
             processing: self.processing,
-            disk: self.disk.unwrap_or_else(F::default_disk),
+            disk: self.disk.unwrap_or_else(F::default_disk_latency),
             loss: self.loss,
             duplicate: self.duplicate,
             fifo: self.fifo,
             links: self.links.into(),
-            settings: F::settings(&self.families, Basics { nodes: self.nodes, chaos: self.last.chaos })?,
+            settings: F::settings(&self.families, CommonOptions { nodes: self.nodes, has_chaos: self.last.chaos })?,
             faults: self.faults.clone(),
             script: self.script.as_deref().map(|path| read_script(path, F::COMMANDS, self.nodes)).transpose()?,
             script_path,
@@ -143,7 +143,7 @@ impl RunArgs {
             until: self.until,
         };
         spec.validate()?;
-        if let Some(option) = self.families.workload(F::FAMILY).filter(|_| spec.is_scripted()) {
+        if let Some(option) = self.families.first_workload_option(F::FAMILY).filter(|_| spec.is_scripted()) {
             return Err(no_effect(option, "with --script: the commands of the script replace the workload"));
         }
         Ok(spec)
@@ -152,17 +152,17 @@ impl RunArgs {
     /// Returns the name of the first given option that changes the settings of this family. Fails
     /// if an option belongs to another family.
     pub(crate) fn first_option_of(&self, family: Family) -> anyhow::Result<Option<&'static str>> {
-        if let Some((option, other)) = self.families.foreign(family) {
+        if let Some((option, other)) = self.families.first_foreign_option(family) {
             anyhow::bail!("--{option} has no effect on the {family} family; it is an option of the {other} family.");
         }
-        Ok(self.families.own(family))
+        Ok(self.families.first_own_option(family))
     }
 
     /// Returns the run with its settings changed by the given options of its family.
     pub(crate) fn with_family_options<F: FamilyLab>(&self, spec: &Spec<F>) -> anyhow::Result<Spec<F>> {
-        let basics = Basics { nodes: spec.nodes, chaos: false };
+        let common = CommonOptions { nodes: spec.nodes, has_chaos: false };
         let changed =
-            Spec { settings: F::with_options(spec.settings.clone(), &self.families, basics)?, ..spec.clone() };
+            Spec { settings: F::with_options(spec.settings.clone(), &self.families, common)?, ..spec.clone() };
         changed.validate()?;
         Ok(changed)
     }
@@ -175,14 +175,14 @@ fn read_script(path: &Path, commands: &[&str], nodes: usize) -> anyhow::Result<S
         .map_err(|error| anyhow::anyhow!("invalid script {}: {error}", display_path(path)))
 }
 
-/// Maximum size of a script in bytes.
-const MAX_SCRIPT_BYTES: u64 = 16 << 20;
+/// Size in bytes from which a script is rejected: 16 MiB.
+const SCRIPT_SIZE_LIMIT: u64 = 16 << 20;
 
 fn read_text(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
-    let read = File::open(path)?.take(MAX_SCRIPT_BYTES).read_to_string(&mut text)?;
-    if read as u64 == MAX_SCRIPT_BYTES {
-        return Err(std::io::Error::new(ErrorKind::FileTooLarge, "it is larger than 16 MiB"));
+    let read = File::open(path)?.take(SCRIPT_SIZE_LIMIT).read_to_string(&mut text)?;
+    if read as u64 == SCRIPT_SIZE_LIMIT {
+        return Err(std::io::Error::new(ErrorKind::FileTooLarge, "it must be smaller than 16 MiB"));
     }
     Ok(text)
 }

@@ -38,7 +38,7 @@ pub(crate) struct ShrinkArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) property: Option<String>,
     /// Maximum number of runs to try.
-    #[arg(long = "tries", value_name = "COUNT", default_value_t = shrink::TRIES, value_parser = at_least_one)]
+    #[arg(long = "tries", value_name = "COUNT", default_value_t = shrink::DEFAULT_MAX_RUNS, value_parser = parse_positive)]
     pub(crate) max_tries: u64,
     /// Write the script to this file; - prints only the script to standard output [default:
     /// ALGORITHM.script]
@@ -49,29 +49,29 @@ pub(crate) struct ShrinkArgs {
     pub(crate) json: bool,
 }
 
-fn at_least_one(text: &str) -> Result<u64, String> {
+fn parse_positive(text: &str) -> Result<u64, String> {
     match parse_whole::<u64>(text)? {
         0 => Err("must be at least 1; got 0.".into()),
         count => Ok(count),
     }
 }
 
-/// Records which kinds of options are on the command line.
+/// Records whether the command line describes the run by options.
 pub(crate) struct GivenOptions {
     /// Whether an option that describes the run is given, even with its default value.
-    pub(crate) describe_run: bool,
+    pub(crate) has_run_options: bool,
 }
 
 /// Arguments that do not describe the run.
-const NOT_OF_RUN: [&str; 5] = ["algorithm", "property", "max_tries", "out", "json"];
+const NON_RUN_ARGUMENTS: [&str; 5] = ["algorithm", "property", "max_tries", "out", "json"];
 
 impl FromArgMatches for GivenOptions {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         // Ids of argument groups are type names, which start with a capital letter.
         let is_argument = |name: &str| name.starts_with(|first: char| first.is_ascii_lowercase());
-        let is_typed = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
-        let mut names = matches.ids().map(|id| id.as_str()).filter(|name| is_argument(name) && is_typed(name));
-        Ok(Self { describe_run: names.any(|name| !NOT_OF_RUN.contains(&name)) })
+        let is_given = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
+        let mut names = matches.ids().map(|id| id.as_str()).filter(|name| is_argument(name) && is_given(name));
+        Ok(Self { has_run_options: names.any(|name| !NON_RUN_ARGUMENTS.contains(&name)) })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -18,10 +18,10 @@ pub(crate) struct VotingRiskArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 32, value_parser = parse_whole::<u64>)]
     pub(crate) replicas: u64,
     /// Number of votes that a node needs to enter: m, more than half of n [default: three quarters
-    /// of n]
+    /// of n, rounded up]
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<u64>)]
     majority: Option<u64>,
-    /// Mean time until a voter crashes: T.
+    /// Mean time until a voter crashes.
     #[arg(long, value_name = "DURATION", default_value = "3h")]
     pub(crate) lifetime: Length,
     /// Time for which a node needs its votes: from the first to the last instant at which a
@@ -33,8 +33,8 @@ pub(crate) struct VotingRiskArgs {
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) simulate: SimulateArg,
     /// Method of the simulation: nodes runs 'voting' in the simulator with voters that crash and
-    /// restart; draws only draws random numbers, which is faster [default: nodes for up to 100
-    /// replicas]
+    /// restart; draws, which is faster, only draws at random which voters have forgotten their
+    /// votes [default: nodes for up to 100 replicas]
     #[arg(long, alias = "by", value_enum)]
     method: Option<MethodArg>,
     /// Number of simulated trials [default: 20000 with nodes and 100000 with draws]

@@ -4,11 +4,11 @@
 mod load;
 mod measure;
 
-use super::{met_or_missed, progress_bar};
+use super::{format_met_or_missed, progress_bar};
 use crate::CommandOutcome;
 use crate::args::BenchArgs;
 use crate::output::output;
-use crate::report::grouped;
+use crate::report::format_thousands;
 use crate::{paint, report};
 use indicatif::ProgressBar;
 use load::Shape;
@@ -25,14 +25,15 @@ const MAX_MEDIAN_US: f64 = 5.0;
 const MAX_P99_US: f64 = 100.0;
 
 #[derive(Serialize)]
-struct Report {
-    graphs: Vec<Row>,
+struct DeadlockBenchReport {
+    graphs: Vec<GraphRow>,
+    /// Whether all targets are met.
     holds: bool,
 }
 
-/// One graph, built up from no waiter to `waiters` waiters.
+/// The figures of one graph, which grows from no waiter to `waiters` waiters.
 #[derive(Serialize)]
-struct Row {
+struct GraphRow {
     shape: Shape,
     waiters: u64,
     /// Number of requests to wait, including refused ones.
@@ -40,7 +41,7 @@ struct Row {
     refused: usize,
     insertions_per_second: f64,
     petgraph_insertions_per_second: f64,
-    /// Our rate relative to that of a fresh search.
+    /// Insertions per second relative to those of petgraph.
     times_petgraph: f64,
     answer_median_us: f64,
     answer_99_percent_us: f64,
@@ -49,8 +50,8 @@ struct Row {
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     let waiters = if args.waiters.is_empty() { &DEFAULT_WAITERS[..] } else { &args.waiters };
     for count in waiters {
-        let fits = (1..=MAX_WAITERS).contains(count);
-        anyhow::ensure!(fits, "--waiters must be between 1 and {MAX_WAITERS}; got {count}.");
+        let is_in_range = (1..=MAX_WAITERS).contains(count);
+        anyhow::ensure!(is_in_range, "--waiters must be between 1 and {MAX_WAITERS}; got {count}.");
     }
     let bar = progress_bar(args.runs.saturating_mul((waiters.len() * Shape::ALL.len()) as u64));
     let mut graphs = Vec::new();
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
         }
     }
     bar.finish_and_clear();
-    let mut report = Report { graphs, holds: false };
+    let mut report = DeadlockBenchReport { graphs, holds: false };
     report.holds = report.targets().iter().all(|(_, is_met)| *is_met);
     if args.json {
         report::print_json(&report)?;
@@ -71,22 +72,22 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
 }
 
 /// Measures both graphs alternately with the same waits. The best run of each counts.
-fn compare(shape: Shape, waiters: u64, runs: u64, bar: &ProgressBar) -> anyhow::Result<Row> {
-    let waits = load::waits(shape, waiters as u32);
+fn compare(shape: Shape, waiters: u64, runs: u64, bar: &ProgressBar) -> anyhow::Result<GraphRow> {
+    let waits = load::generate_waits(shape, waiters as u32);
     let [mut our_seconds, mut petgraph_seconds, mut median, mut p99] = [f64::INFINITY; 4];
     let mut refused = 0;
     for _ in 0..runs {
-        bar.set_message(format!("{}, {} waiters", shape.name(), grouped(waiters)));
-        let insertions = measure::insertions(&waits);
+        bar.set_message(format!("{}, {} waiters", shape.name(), format_thousands(waiters)));
+        let insertions = measure::measure_insertions(&waits);
         our_seconds = our_seconds.min(insertions.seconds);
-        petgraph_seconds = petgraph_seconds.min(measure::petgraph_seconds(&waits, &insertions.refused)?);
-        let answers = measure::answer_seconds(&waits, &insertions.refused)?;
+        petgraph_seconds = petgraph_seconds.min(measure::estimate_petgraph_seconds(&waits, &insertions.refused)?);
+        let answers = measure::measure_answer_seconds(&waits, &insertions.refused)?;
         median = median.min(quantile(&answers, 0.5));
         p99 = p99.min(quantile(&answers, 0.99));
         refused = insertions.refused.iter().filter(|refused| **refused).count();
         bar.inc(1);
     }
-    Ok(Row {
+    Ok(GraphRow {
         shape,
         waiters,
         asked: waits.len(),
@@ -105,14 +106,14 @@ fn quantile(sorted: &[f64], fraction: f64) -> f64 {
     sorted.get(index).copied().unwrap_or(f64::INFINITY)
 }
 
-impl Report {
+impl DeadlockBenchReport {
     /// Returns the targets, which apply to the largest graphs, and whether each is met.
     fn targets(&self) -> Vec<(String, bool)> {
         let max_waiters = self.graphs.iter().map(|row| row.waiters).max().unwrap_or(0);
         let largest = || self.graphs.iter().filter(|row| row.waiters == max_waiters);
-        let slowest = |time: fn(&Row) -> f64| largest().map(time).fold(0.0, f64::max);
+        let slowest = |time: fn(&GraphRow) -> f64| largest().map(time).fold(0.0, f64::max);
         let (median, p99) = (slowest(|row| row.answer_median_us), slowest(|row| row.answer_99_percent_us));
-        let waiters = grouped(max_waiters);
+        let waiters = format_thousands(max_waiters);
         let target = |figure: &str, time: f64, max: f64| {
             (format!("time of an answer with {waiters} waiters, {figure}: {time:.1} µs (at most {max})"), time <= max)
         };
@@ -120,9 +121,9 @@ impl Report {
     }
 }
 
-fn print(report: &Report, runs: u64) -> anyhow::Result<()> {
+fn print(report: &DeadlockBenchReport, runs: u64) -> anyhow::Result<()> {
     let mut out = output();
-    let runs = report::count(runs, "run");
+    let runs = report::format_count(runs, "run");
     writeln!(out, "Wait-for graphs that grow to the given number of waiters; one wait in 32 would close a cycle")?;
     writeln!(out, "and is refused")?;
     writeln!(out, "(ours, petgraph: insertions per second of CPU time, best of {runs} each; petgraph searches")?;
@@ -134,20 +135,20 @@ fn print(report: &Report, runs: u64) -> anyhow::Result<()> {
     );
     writeln!(out, "{}", paint::bold(&heading))?;
     for row in &report.graphs {
-        let rate = |rate: f64| format!("{}/s", grouped(rate as u64));
+        let rate = |rate: f64| format!("{}/s", format_thousands(rate as u64));
         let (ours, theirs) = (rate(row.insertions_per_second), rate(row.petgraph_insertions_per_second));
         let (median, p99) = (row.answer_median_us, row.answer_99_percent_us);
         writeln!(
             out,
             "{:<20}{:>9}{ours:>14}{theirs:>14}{:>9.1}{median:>8.2} µs{p99:>9.2} µs",
             row.shape.name(),
-            grouped(row.waiters),
+            format_thousands(row.waiters),
             row.times_petgraph,
         )?;
     }
     writeln!(out)?;
     for (text, is_met) in report.targets() {
-        writeln!(out, "{text}  {}", met_or_missed(is_met))?;
+        writeln!(out, "{text}  {}", format_met_or_missed(is_met))?;
     }
     Ok(())
 }

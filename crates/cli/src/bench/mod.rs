@@ -2,6 +2,8 @@
 //!
 //! The contenders run alternately, several times. The best run of each counts, since other load on
 //! the machine can only slow a run down.
+//!
+//! `sim` compares the simulator, which runs the protocol of `ring`, with the event loop of `bare`.
 
 mod bare;
 mod check;
@@ -11,7 +13,7 @@ mod replica;
 mod ring;
 mod sim;
 
-pub(crate) use net::Contender;
+pub(crate) use net::NetContender;
 
 use crate::args::{BenchArgs, BenchSubject};
 use crate::{CommandOutcome, paint, progress};
@@ -20,8 +22,9 @@ use indicatif::ProgressBar;
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     anyhow::ensure!(args.runs > 0, "--runs must be at least 1; got 0.");
     let measures = |subject: BenchSubject| args.subject == subject;
+    // The first process of 'bench net' passes the folder of its certificates to its partner.
     let folder_applies = args.folder.is_none() || measures(BenchSubject::Replica) || args.partner.is_some();
-    anyhow::ensure!(folder_applies, "--folder applies only to 'bench replica'; no other benchmark writes to a disk.");
+    anyhow::ensure!(folder_applies, "--folder applies only to 'bench replica'; no other benchmark measures a disk.");
     let events_apply = args.events.is_none() || measures(BenchSubject::Sim);
     anyhow::ensure!(events_apply, "--events applies only to 'bench sim'; use --runs for the other benchmarks.");
     let waiters_apply = args.waiters.is_empty() || measures(BenchSubject::Deadlock);
@@ -41,6 +44,6 @@ fn progress_bar(steps: u64) -> ProgressBar {
 }
 
 /// Formats whether a target is met.
-fn met_or_missed(is_met: bool) -> String {
+fn format_met_or_missed(is_met: bool) -> String {
     if is_met { paint::good("ok") } else { paint::bad("MISSED") }
 }

@@ -1,13 +1,13 @@
 //! `quorate bench replica`: measures three replicas in this process beside the raw disk.
 
-use super::{met_or_missed, progress_bar};
+use super::{format_met_or_missed, progress_bar};
 use crate::CommandOutcome;
 use crate::args::BenchArgs;
 use crate::output::{display_path, output};
 use crate::{paint, report};
 use quorate_core::{Duration, Group, Incarnation, NodeId};
 use quorate_drive::Disk;
-use quorate_drive::local::{Address, Running, Start, mailbox, start};
+use quorate_drive::local::{Address, NodeSetup, RunningNode, create_mailbox, start};
 use quorate_replica::registers::{Change, Registers};
 use quorate_replica::{Command, Durable, Event, Members, Proposal, Replica, Settings, Ticket};
 use quorate_store::{ClusterId, DiskWriter, Owner, RetryDelays, Store, StoreError, create_founder};
@@ -26,23 +26,28 @@ const IN_FLIGHT: [usize; 3] = [1, 16, 256];
 /// Target: minimum rate of the replicas relative to the raw disk, with the most proposals in
 /// flight.
 const MIN_RATE_RATIO: f64 = 1.0 / 3.0;
-/// Number of batches of the first proposals.
-const BATCHES: usize = 2;
-/// Duration of one measurement.
-const SECONDS: f64 = 1.0;
-/// Approximate size of one command in the log.
+/// Maximum number of batches in which a new leader's client sends its first proposals.
+const FIRST_BATCHES: usize = 2;
+/// Duration of one measurement in seconds.
+const MEASURED_SECONDS: f64 = 1.0;
+/// Number of keys to which the proposals write in turn.
+const KEYS: u64 = 1_000;
+/// Approximate size of one command in the log, in bytes.
 const RECORD_BYTES: usize = 16;
+/// Maximum number of writes that wait for a disk.
+const MAX_QUEUED_WRITES: usize = 1 << 16;
 
 #[derive(Serialize)]
-struct Report {
+struct ReplicaBenchReport {
     replicas: usize,
     folder: String,
-    rows: Vec<Row>,
+    rows: Vec<InFlightRow>,
+    /// Whether the target is met.
     holds: bool,
 }
 
 #[derive(Serialize, Default)]
-struct Row {
+struct InFlightRow {
     in_flight: usize,
     /// Records per second appended to a plain file, with `in_flight` records per sync.
     raw_per_second: f64,
@@ -55,11 +60,12 @@ struct Row {
 }
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
-    let folder = Folder::new(args.folder.as_deref())?;
-    let bar = progress_bar(args.runs.saturating_mul(3 * IN_FLIGHT.len() as u64));
+    let folder = TemporaryFolder::new(args.folder.as_deref())?;
+    const CONTENDERS: usize = 3;
+    let bar = progress_bar(args.runs.saturating_mul((CONTENDERS * IN_FLIGHT.len()) as u64));
     let mut rows = Vec::new();
     for in_flight in IN_FLIGHT {
-        let mut row = Row { in_flight, ..Row::default() };
+        let mut row = InFlightRow { in_flight, ..InFlightRow::default() };
         for run in 0..args.runs {
             let measure = |best: &mut f64, contender: &str, rate: &dyn Fn() -> anyhow::Result<f64>| {
                 bar.set_message(format!("{in_flight} in flight, {contender}"));
@@ -68,16 +74,16 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
                 anyhow::Ok(())
             };
             let path = |name: &str| folder.0.join(format!("{name}-{in_flight}-{run}"));
-            measure(&mut row.raw_per_second, "raw", &|| raw_disk_rate(&path("raw"), in_flight))?;
-            measure(&mut row.disk_per_second, "with disks", &|| replica_rate(Some(&path("disk")), in_flight))?;
-            measure(&mut row.memory_per_second, "without disks", &|| replica_rate(None, in_flight))?;
+            measure(&mut row.raw_per_second, "raw", &|| measure_raw_disk_rate(&path("raw"), in_flight))?;
+            measure(&mut row.disk_per_second, "with disks", &|| measure_replica_rate(Some(&path("disk")), in_flight))?;
+            measure(&mut row.memory_per_second, "without disks", &|| measure_replica_rate(None, in_flight))?;
         }
         row.share = row.disk_per_second / row.raw_per_second;
         rows.push(row);
     }
     bar.finish_and_clear();
     let holds = rows.last().is_some_and(|row| row.share >= MIN_RATE_RATIO);
-    let report = Report { replicas: REPLICAS, folder: display_path(&folder.0).to_string(), rows, holds };
+    let report = ReplicaBenchReport { replicas: REPLICAS, folder: display_path(&folder.0).to_string(), rows, holds };
     if args.json {
         report::print_json(&report)?;
     } else {
@@ -87,9 +93,9 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
 }
 
 /// A temporary folder, removed on drop.
-struct Folder(PathBuf);
+struct TemporaryFolder(PathBuf);
 
-impl Folder {
+impl TemporaryFolder {
     fn new(parent: Option<&Path>) -> anyhow::Result<Self> {
         let parent = parent.map_or_else(std::env::temp_dir, Path::to_path_buf);
         let path = parent.join(format!("quorate-bench-{}", std::process::id()));
@@ -100,7 +106,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         // Nothing else can be done about a folder that cannot be removed.
         let _ = fs::remove_dir_all(&self.0);
@@ -108,13 +114,13 @@ impl Drop for Folder {
 }
 
 /// Returns the records per second appended to a file, with `per_sync` records in each sync.
-fn raw_disk_rate(path: &Path, per_sync: usize) -> anyhow::Result<f64> {
+fn measure_raw_disk_rate(path: &Path, per_sync: usize) -> anyhow::Result<f64> {
     let failed = |error| anyhow::anyhow!("cannot write {}: {error}.", display_path(path));
     let mut file = File::create(path).map_err(failed)?;
     let batch = vec![0x5A; per_sync * RECORD_BYTES];
     let started = Instant::now();
     let mut records = 0;
-    while started.elapsed().as_secs_f64() < SECONDS {
+    while started.elapsed().as_secs_f64() < MEASURED_SECONDS {
         file.write_all(&batch).map_err(failed)?;
         file.sync_data().map_err(failed)?;
         records += per_sync;
@@ -126,19 +132,20 @@ type Node = Replica<Registers>;
 
 /// Returns the proposals per second that three replicas answer, with `in_flight` proposals in
 /// flight.
-fn replica_rate(folder: Option<&Path>, in_flight: usize) -> anyhow::Result<f64> {
+fn measure_replica_rate(folder: Option<&Path>, in_flight: usize) -> anyhow::Result<f64> {
     let answered = Arc::new(AtomicU64::new(0));
     let mut nodes = start_group(folder, in_flight, &answered)?;
     if let Some(first) = nodes.first() {
-        first.address().command(vec![Command::Campaign]);
+        first.address().send_commands(vec![Command::Campaign]);
     }
+    // Measure only after the election, when as many proposals were answered as are in flight.
     let deadline = Instant::now() + std::time::Duration::from_secs(30);
     while answered.load(Ordering::Relaxed) < in_flight as u64 {
         anyhow::ensure!(Instant::now() < deadline, "the replicas did not answer within 30 s.");
         std::thread::yield_now();
     }
     let (started, before) = (Instant::now(), answered.load(Ordering::Relaxed));
-    std::thread::sleep(std::time::Duration::from_secs_f64(SECONDS));
+    std::thread::sleep(std::time::Duration::from_secs_f64(MEASURED_SECONDS));
     let rate = (answered.load(Ordering::Relaxed) - before) as f64 / started.elapsed().as_secs_f64();
     nodes.drain(..).for_each(|node| {
         node.stop();
@@ -150,43 +157,46 @@ fn start_group(
     folder: Option<&Path>,
     in_flight: usize,
     answered: &Arc<AtomicU64>,
-) -> anyhow::Result<Vec<Running<Node>>> {
+) -> anyhow::Result<Vec<RunningNode<Node>>> {
     let group = Group::of_size(REPLICAS);
     let settings = Settings { tick: Duration::from_millis(50), ..Settings::new(Members::voters(&group)) };
-    let mailboxes: Vec<_> = group.iter().map(|me| (me, mailbox::<Node>())).collect();
+    let mailboxes: Vec<_> = group.iter().map(|me| (me, create_mailbox::<Node>())).collect();
     let addresses: BTreeMap<_, _> = mailboxes.iter().map(|(me, (address, _))| (*me, address.clone())).collect();
     let mut nodes = Vec::new();
     for (me, (address, inbox)) in mailboxes {
         let (durable, disk) = match folder {
             None => (Durable::default(), Disk::None),
-            Some(folder) => open(folder, me, &address)?,
+            Some(folder) => open_disk(folder, me, &address)?,
         };
-        let setup = Start { me, durable, incarnation: Incarnation::FIRST, disk, peers: addresses.clone() };
-        let load = LoadGenerator { address: address.clone(), answered: Arc::clone(answered), in_flight, last: 0 };
+        let setup = NodeSetup { me, durable, incarnation: Incarnation::FIRST, disk, peers: addresses.clone() };
+        let load =
+            LoadGenerator { address: address.clone(), answered: Arc::clone(answered), in_flight, last_proposal: 0 };
         let settings = settings.clone();
         nodes.push(start(setup, (address, inbox), move || Replica::new(me, settings), load.into_handler())?);
     }
     Ok(nodes)
 }
 
-fn open(folder: &Path, me: NodeId, address: &Address<Node>) -> anyhow::Result<(Durable, Disk<Durable>)> {
+fn open_disk(folder: &Path, me: NodeId, address: &Address<Node>) -> anyhow::Result<(Durable, Disk<Durable>)> {
     let folder = folder.with_extension(format!("node-{me}"));
     let owner = Owner { cluster: ClusterId(1), node: me };
     let failed = |error: StoreError| anyhow::anyhow!("{error}");
     create_founder::<Durable>(&folder, owner).map_err(failed)?;
     let (store, durable, _) =
         Store::<Durable>::open(&folder, owner, quorate_store::Settings::default()).map_err(failed)?;
-    let disk_writer = DiskWriter::start(store, 1 << 16, RetryDelays::default(), address.reporter()).map_err(failed)?;
+    let disk_writer =
+        DiskWriter::start(store, MAX_QUEUED_WRITES, RetryDelays::default(), address.reporter()).map_err(failed)?;
     Ok((durable, Disk::Writer(disk_writer)))
 }
 
 /// A client of one replica that keeps `in_flight` proposals in flight while the replica leads.
 struct LoadGenerator {
     address: Address<Node>,
+    /// Number of answered proposals, which all clients count together.
     answered: Arc<AtomicU64>,
     in_flight: usize,
     /// Number of the last proposal.
-    last: u64,
+    last_proposal: u64,
 }
 
 impl LoadGenerator {
@@ -199,7 +209,7 @@ impl LoadGenerator {
                 match event {
                     Event::Answered { .. } => answered += 1,
                     Event::Refused { .. } | Event::Unknown { .. } => refused += 1,
-                    Event::Leads { .. } => self.start(),
+                    Event::Leads { .. } => self.propose_first(),
                     Event::Changed { .. }
                     | Event::Follows { .. }
                     | Event::Applied(_)
@@ -214,8 +224,8 @@ impl LoadGenerator {
 
     /// Proposes the first commands in several batches, so that one batch is sent while another is
     /// written.
-    fn start(&mut self) {
-        let batches = self.in_flight.min(BATCHES);
+    fn propose_first(&mut self) {
+        let batches = self.in_flight.min(FIRST_BATCHES);
         for _ in 0..batches {
             self.propose(self.in_flight / batches);
         }
@@ -226,22 +236,22 @@ impl LoadGenerator {
             return;
         }
         let proposals = (0..count).map(|_| {
-            self.last += 1;
-            let command = Change::Write { key: self.last % 1_000, value: self.last };
-            Proposal { ticket: Ticket(self.last), command }
+            self.last_proposal += 1;
+            let command = Change::Write { key: self.last_proposal % KEYS, value: self.last_proposal };
+            Proposal { ticket: Ticket(self.last_proposal), command }
         });
-        self.address.command(vec![Command::Propose(proposals.collect())]);
+        self.address.send_commands(vec![Command::Propose(proposals.collect())]);
     }
 }
 
-fn print(report: &Report, runs: u64) -> anyhow::Result<()> {
+fn print(report: &ReplicaBenchReport, runs: u64) -> anyhow::Result<()> {
     let mut out = output();
     writeln!(
         out,
         "Proposals answered by {REPLICAS} replicas in one process, each with its own log in {}",
         report.folder
     )?;
-    let runs = report::count(runs, "run");
+    let runs = report::format_count(runs, "run");
     writeln!(out, "(best of {runs} each; raw disk: the same number of records appended to one file per sync)\n")?;
     let heading = format!(
         "{:>10}{:>15}{:>15}{:>9}{:>10}{:>15}",
@@ -249,10 +259,13 @@ fn print(report: &Report, runs: u64) -> anyhow::Result<()> {
     );
     writeln!(out, "{}", paint::bold(&heading))?;
     for row in &report.rows {
-        let Row { in_flight, raw_per_second, disk_per_second, memory_per_second, share } = row;
+        let InFlightRow { in_flight, raw_per_second, disk_per_second, memory_per_second, share } = row;
         let is_last = *in_flight == IN_FLIGHT[IN_FLIGHT.len() - 1];
-        let (min, verdict) =
-            if is_last { (format!("{MIN_RATE_RATIO:.2}"), met_or_missed(report.holds)) } else { Default::default() };
+        let (min, verdict) = if is_last {
+            (format!("{MIN_RATE_RATIO:.2}"), format_met_or_missed(report.holds))
+        } else {
+            Default::default()
+        };
         writeln!(
             out,
             "{in_flight:>10}{raw_per_second:>13.0}/s{disk_per_second:>13.0}/s{share:>9.2}{min:>10}{memory_per_second:>13.0}/s  {verdict}"

@@ -16,36 +16,38 @@ use quorate_demos::bank::Terms;
 use quorate_lab::FamilyTypes;
 use quorate_lab::experiment::header;
 use quorate_lab::mutex::MutexEntry;
-use quorate_lab::{Mutex, Spec, entry};
+use quorate_lab::{Mutex, Spec, find_entry};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Name of the case without a lock on the command line.
+/// Name of the case without a lock on the command line. The registry calls it [`NO_LOCK`].
 const NO_LOCK_NAME: &str = "none";
 
 /// One lock with its outcome.
-struct Row {
+struct LockRow {
     lock: &'static str,
     spec: Spec<Mutex>,
-    result: Outcome,
+    result: LockOutcome,
 }
 
 /// Outcome of the runs with one lock.
-enum Outcome {
+enum LockOutcome {
+    /// The account at the end of a single run.
     Once(Statement),
+    /// Counts over the runs of several seeds.
     Many(SeedTotals),
     /// The algorithm has no group of the requested size. The text describes the possible sizes.
     NoGroup(&'static str),
 }
 
-impl Row {
+impl LockRow {
     /// Returns the first seed with which the balance was wrong.
     fn first_wrong_seed(&self) -> Option<u64> {
         match &self.result {
-            Outcome::Once(statement) => (!statement.is_correct()).then_some(self.spec.seed),
-            Outcome::Many(totals) => totals.first_wrong,
-            Outcome::NoGroup(_) => None,
+            LockOutcome::Once(statement) => (!statement.is_correct()).then_some(self.spec.seed),
+            LockOutcome::Many(totals) => totals.first_incorrect_seed,
+            LockOutcome::NoGroup(_) => None,
         }
     }
 }
@@ -54,22 +56,23 @@ impl Row {
 struct BankReport<'a> {
     args: &'a BankArgs,
     terms: Terms,
-    rows: Vec<Row>,
+    rows: Vec<LockRow>,
     pictures: &'a [Picture],
 }
 
 impl BankReport<'_> {
     /// Returns the rows with a wrong balance and their first such seed. Without a lock a wrong
     /// balance is expected, so that row counts only if the command names it.
-    fn failures(&self) -> impl Iterator<Item = (&Row, u64)> {
-        let is_failure = |row: &&Row| row.lock != NO_LOCK_NAME || self.args.lock.is_some();
-        self.rows.iter().filter(is_failure).filter_map(|row| Some((row, row.first_wrong_seed()?)))
+    fn failures(&self) -> impl Iterator<Item = (&LockRow, u64)> {
+        let can_fail = |row: &&LockRow| row.lock != NO_LOCK_NAME || self.args.lock.is_some();
+        self.rows.iter().filter(can_fail).filter_map(|row| Some((row, row.first_wrong_seed()?)))
     }
 
     /// Returns the command that repeats the run of this lock and seed.
-    fn repeat_command(&self, row: &Row, seed: u64) -> String {
+    fn repeat_command(&self, row: &LockRow, seed: u64) -> String {
         let BankArgs { tellers, deposit, balance, latency, .. } = self.args;
         let mut words = vec![format!("quorate bank --lock {} --nodes {} --seed {seed}", row.lock, row.spec.nodes)];
+        // Whether each option has its default, and the option.
         let options = [
             (*tellers == 2, format!("--tellers {tellers}")),
             (*deposit == 10_000, format!("--deposit {deposit}")),
@@ -82,8 +85,8 @@ impl BankReport<'_> {
 
     fn is_complete(&self) -> bool {
         self.rows.iter().all(|row| match &row.result {
-            Outcome::Many(totals) => totals.seeds == self.args.seeds,
-            Outcome::Once(_) | Outcome::NoGroup(_) => true,
+            LockOutcome::Many(totals) => totals.seeds == self.args.seeds,
+            LockOutcome::Once(_) | LockOutcome::NoGroup(_) => true,
         })
     }
 
@@ -98,18 +101,18 @@ impl BankReport<'_> {
 
 pub(crate) fn run(args: &BankArgs) -> anyhow::Result<CommandOutcome> {
     let terms = Terms::new(args.tellers, args.deposit, args.balance)?;
-    let locks = locks(args.lock.as_deref())?;
+    let locks = find_locks(args.lock.as_deref())?;
     validate(args)?;
     let is_recorded = args.trace.is_some() || args.picture.is_wanted();
     let mut pictures = Ok(Vec::new());
     let rows = match locks[..] {
         [(lock, entry)] if is_recorded => {
-            let spec = spec(args, &terms, entry)?;
+            let spec = build_spec(args, &terms, entry)?;
             let (statement, drawn) = picture::draw::<Mutex, _>(&args.picture, &header(&spec)?, |pictures| {
-                record(&spec, &terms, args.trace.as_deref(), pictures)
+                run_recorded(&spec, &terms, args.trace.as_deref(), pictures)
             })?;
             pictures = drawn;
-            vec![Row { lock, spec, result: Outcome::Once(statement) }]
+            vec![LockRow { lock, spec, result: LockOutcome::Once(statement) }]
         }
         _ => run_locks(args, &terms, &locks)?,
     };
@@ -125,18 +128,19 @@ pub(crate) fn run(args: &BankArgs) -> anyhow::Result<CommandOutcome> {
     Ok(outcome)
 }
 
-/// Returns the locks to try, each with its name on the command line.
-fn locks(given: Option<&str>) -> anyhow::Result<Vec<(&'static str, &'static MutexEntry)>> {
+/// Returns the locks to try, each with its name on the command line: `requested`, or none and then
+/// every lock.
+fn find_locks(requested: Option<&str>) -> anyhow::Result<Vec<(&'static str, &'static MutexEntry)>> {
     let find = |name: &str| -> anyhow::Result<&'static MutexEntry> {
-        let found = entry(name)?;
-        match Mutex::entry(found) {
+        let entry = find_entry(name)?;
+        match Mutex::entry(entry) {
             Some(entry) => Ok(entry),
             None => {
-                bail!("'{name}' is of the {} family; --lock needs an algorithm of the mutex family.", found.family())
+                bail!("'{name}' is of the {} family; --lock needs an algorithm of the mutex family.", entry.family())
             }
         }
     };
-    match given {
+    match requested {
         Some(NO_LOCK_NAME | NO_LOCK) => Ok(vec![(NO_LOCK_NAME, find(NO_LOCK)?)]),
         Some(name) => {
             let entry = find(name)?;
@@ -160,18 +164,18 @@ fn validate(args: &BankArgs) -> anyhow::Result<()> {
     let is_one_run = args.lock.is_some() && args.seeds == 1;
     ensure!(
         is_one_run || (args.trace.is_none() && !args.picture.is_wanted()),
-        "A journal or a picture shows a single run: choose one lock, such as --lock none, and leave out --seeds."
+        "a journal or a picture shows a single run: choose one lock, such as --lock none, and leave out --seeds."
     );
     Ok(())
 }
 
-fn spec(args: &BankArgs, terms: &Terms, lock: &'static MutexEntry) -> anyhow::Result<Spec<Mutex>> {
+fn build_spec(args: &BankArgs, terms: &Terms, lock: &'static MutexEntry) -> anyhow::Result<Spec<Mutex>> {
     let nodes = bank::group_size(terms, lock, args.nodes)?;
     Ok(bank::spec(terms, lock.into(), nodes, args.seed, args.latency))
 }
 
 /// Runs once, observed by `pictures`, and writes the journal if there is a path for it.
-fn record(
+fn run_recorded(
     spec: &Spec<Mutex>,
     terms: &Terms,
     journal: Option<&Path>,
@@ -184,30 +188,32 @@ fn record(
             Box::new(BufWriter::new(File::create(path).map_err(failed)?))
         }
     };
-    Ok(bank::run_before(spec, terms, journal, pictures)?.0)
+    Ok(bank::run_with_observer(spec, terms, journal, pictures)?.0)
 }
 
-/// Runs one lock after the other, until all are done or the user interrupts.
+/// Runs one lock after the other. After an interrupt no further seed is run, except with one seed
+/// per lock, where an interrupt has no effect.
 fn run_locks(
     args: &BankArgs,
     terms: &Terms,
     locks: &[(&'static str, &'static MutexEntry)],
-) -> anyhow::Result<Vec<Row>> {
+) -> anyhow::Result<Vec<LockRow>> {
     interrupt::install_handler();
     let bar = progress::bar(args.seeds.saturating_mul(locks.len() as u64), "{pos}/{len} runs, {eta} left: {msg}");
     let mut rows = Vec::new();
     for (lock, entry) in locks {
         bar.set_message(*lock);
-        let spec = spec(args, terms, entry)?;
-        let result = match (entry.facts.fits)(spec.nodes) {
-            Err(sizes) if locks.len() > 1 => Outcome::NoGroup(sizes),
-            Err(_) | Ok(()) if args.seeds == 1 => Outcome::Once(bank::run(&spec, terms)?),
-            Err(_) | Ok(()) => Outcome::Many(bank::run_seeds(&spec, terms, args.seeds, || {
+        let spec = build_spec(args, terms, entry)?;
+        let result = match (entry.facts.check_group_size)(spec.nodes) {
+            // A single lock is not skipped: its run reports that the size of the group is invalid.
+            Err(sizes) if locks.len() > 1 => LockOutcome::NoGroup(sizes),
+            Err(_) | Ok(()) if args.seeds == 1 => LockOutcome::Once(bank::run(&spec, terms)?),
+            Err(_) | Ok(()) => LockOutcome::Many(bank::run_seeds(&spec, terms, args.seeds, || {
                 bar.inc(1);
                 !interrupt::was_requested()
             })?),
         };
-        rows.push(Row { lock, spec, result });
+        rows.push(LockRow { lock, spec, result });
     }
     bar.finish_and_clear();
     Ok(rows)

@@ -2,10 +2,10 @@
 
 use crate::args::BerkeleyArgs;
 use crate::output::output;
-use crate::report::{self, count, grouped};
+use crate::report::{self, format_count, format_thousands};
 use crate::{CommandOutcome, paint};
 use quorate_core::{Duration, Group, Time};
-use quorate_demos::berkeley::{self, Milestone, Report, RoundReport, Scenario, What};
+use quorate_demos::berkeley::{self, Milestone, MilestoneKind, Report, RoundReport, Scenario};
 use quorate_draw::plot::{Axis, Figure, Key, Plot, Point, Series};
 use quorate_journal::settings::Length;
 use serde::Serialize;
@@ -35,26 +35,26 @@ pub(crate) fn run(args: &BerkeleyArgs) -> anyhow::Result<CommandOutcome> {
         print(&scenario, &report)?;
     }
     if let Some(plan) = &picture {
-        plan.write(&figure(&scenario, &report), args.json)?;
+        plan.write(&plot_spread(&scenario, &report), args.json)?;
     }
     Ok(CommandOutcome::Holds)
 }
 
 fn print(scenario: &Scenario, report: &Report) -> io::Result<()> {
     let mut out = output();
-    writeln!(out, "{} · {}\n", paint::bold("berkeley"), conditions(scenario))?;
-    let head = format!("  {:<56}{:>12}{:>12}", "event", "time", "spread");
-    writeln!(out, "{}", paint::bold(&head))?;
-    for Milestone { at, spread, what } in &report.milestones {
-        writeln!(out, "  {:<56}{:>12}{:>12}", describe(what), at.to_string(), spread.to_string())?;
+    writeln!(out, "{} · {}\n", paint::bold("berkeley"), describe_conditions(scenario))?;
+    let heading = format!("  {:<56}{:>12}{:>12}", "event", "time", "spread");
+    writeln!(out, "{}", paint::bold(&heading))?;
+    for Milestone { at, spread, kind } in &report.milestones {
+        writeln!(out, "  {:<56}{:>12}{:>12}", describe_milestone(kind), at.to_string(), spread.to_string())?;
     }
-    writeln!(out, "\n  {:<12}{}", "elections", elections(report))?;
-    let averages = count(report.rounds.len() as u64, "average");
+    writeln!(out, "\n  {:<12}{}", "elections", describe_elections(report))?;
+    let averages = format_count(report.rounds.len() as u64, "average");
     writeln!(out, "  {:<12}{averages}; after a round, clocks differ by at most {}", "rounds", scenario.uncertainty())?;
     let messages = report.messages;
-    let (rounds, elections) = (grouped(messages.rounds), grouped(messages.elections));
+    let (rounds, elections) = (format_thousands(messages.rounds), format_thousands(messages.elections));
     writeln!(out, "  {:<12}{rounds} in rounds, {elections} in elections", "messages")?;
-    let lines = left_out(&report.rounds);
+    let lines = describe_left_out(&report.rounds);
     if lines.is_empty() {
         writeln!(out, "  {:<12}none", "left out")?;
     }
@@ -64,31 +64,37 @@ fn print(scenario: &Scenario, report: &Report) -> io::Result<()> {
     Ok(())
 }
 
-fn conditions(scenario: &Scenario) -> String {
-    let Scenario { nodes, seed, latency, skew, drift, every, .. } = scenario;
-    let (nodes, skew, every) = (count(*nodes as u64, "node"), Length(*skew), Length(*every));
-    format!("{nodes} · seed {seed} · {latency} · skew up to {skew} · drift up to {drift} · a round every {every}")
+fn describe_conditions(scenario: &Scenario) -> String {
+    let Scenario { nodes, seed, latency, max_skew, max_drift, period, .. } = scenario;
+    let (nodes, skew, period) = (format_count(*nodes as u64, "node"), Length(*max_skew), Length(*period));
+    format!("{nodes} · seed {seed} · {latency} · skew up to {skew} · drift up to {max_drift} · a round every {period}")
 }
 
-fn describe(what: &What) -> String {
-    match what {
-        What::Begins => "start".into(),
-        What::Elected { leader, epoch, without: None } => format!("node {leader} is elected in epoch {epoch}"),
-        What::Elected { leader, epoch, without: Some(without) } => {
-            format!("node {leader} is elected in epoch {epoch}, {without} leaderless")
+fn describe_milestone(kind: &MilestoneKind) -> String {
+    match kind {
+        MilestoneKind::Begins => "start".into(),
+        MilestoneKind::Elected { leader, epoch, leaderless_time: None } => {
+            format!("node {leader} is elected in epoch {epoch}")
         }
-        What::FirstRound { leader, .. } => format!("after the first round of node {leader}"),
-        What::Crashes { node, led: true } => format!("node {node}, the leader, crashes"),
-        What::Crashes { node, led: false } => format!("node {node} crashes"),
-        What::Returns { node } => format!("node {node} restarts, with its own clock"),
-        What::Ends => "end".into(),
+        MilestoneKind::Elected { leader, epoch, leaderless_time: Some(time) } => {
+            format!("node {leader} is elected in epoch {epoch}, {time} leaderless")
+        }
+        MilestoneKind::FirstRound { leader, .. } => format!("after the first round of node {leader}"),
+        MilestoneKind::Crashes { node, was_leader: true } => format!("node {node}, the leader, crashes"),
+        MilestoneKind::Crashes { node, was_leader: false } => format!("node {node} crashes"),
+        MilestoneKind::Restarts { node } => format!("node {node} restarts, with its own clock"),
+        MilestoneKind::Ends => "end".into(),
     }
 }
 
-fn elections(report: &Report) -> String {
-    let elected = report.milestones.iter().filter_map(|Milestone { at, what, .. }| match what {
-        What::Elected { leader, epoch, .. } => Some(format!("node {leader} in epoch {epoch} at {at}")),
-        What::Begins | What::FirstRound { .. } | What::Crashes { .. } | What::Returns { .. } | What::Ends => None,
+fn describe_elections(report: &Report) -> String {
+    let elected = report.milestones.iter().filter_map(|Milestone { at, kind, .. }| match kind {
+        MilestoneKind::Elected { leader, epoch, .. } => Some(format!("node {leader} in epoch {epoch} at {at}")),
+        MilestoneKind::Begins
+        | MilestoneKind::FirstRound { .. }
+        | MilestoneKind::Crashes { .. }
+        | MilestoneKind::Restarts { .. }
+        | MilestoneKind::Ends => None,
     });
     let elected: Vec<_> = elected.collect();
     if elected.is_empty() { "no leader was elected".into() } else { elected.join(", ") }
@@ -96,9 +102,9 @@ fn elections(report: &Report) -> String {
 
 /// Lists the nodes that the leader left out of the average, one line per series of rounds with the
 /// same nodes.
-fn left_out(rounds: &[RoundReport]) -> Vec<String> {
+fn describe_left_out(rounds: &[RoundReport]) -> Vec<String> {
     let is_same_series = |one: &RoundReport, other: &RoundReport| {
-        (one.round.epoch, &one.far, &one.silent) == (other.round.epoch, &other.far, &other.silent)
+        (one.round.epoch, &one.outliers, &one.silent) == (other.round.epoch, &other.outliers, &other.silent)
     };
     let series =
         rounds.chunk_by(is_same_series).filter(|rounds| rounds.first().is_some_and(|round| !includes_all(round)));
@@ -106,42 +112,47 @@ fn left_out(rounds: &[RoundReport]) -> Vec<String> {
 }
 
 fn includes_all(round: &RoundReport) -> bool {
-    round.far.is_empty() && round.silent.is_empty()
+    round.outliers.is_empty() && round.silent.is_empty()
 }
 
 fn describe_series(first: &RoundReport, last: &RoundReport) -> String {
     let (from, to) = (first.round.number, last.round.number);
     let rounds = if from == to { format!("round {from}") } else { format!("rounds {from} to {to}") };
-    let reasons = [(&first.far, "too far off"), (&first.silent, "no answer")];
-    let explained = reasons.into_iter().filter(|(nodes, _)| !nodes.is_empty()).map(|(nodes, why)| because(nodes, why));
+    let reasons = [(&first.outliers, "too far off"), (&first.silent, "no answer")];
+    let explained =
+        reasons.into_iter().filter(|(nodes, _)| !nodes.is_empty()).map(|(nodes, reason)| format_reason(nodes, reason));
     format!("{} ({rounds} of node {})", explained.collect::<Vec<_>>().join(", "), first.leader)
 }
 
-fn because(nodes: &Group, why: &str) -> String {
-    format!("{}{nodes}: {why}", if nodes.len() == 1 { "node " } else { "nodes " })
+fn format_reason(nodes: &Group, reason: &str) -> String {
+    format!("{}{nodes}: {reason}", if nodes.len() == 1 { "node " } else { "nodes " })
 }
 
-/// Plots the spread over time, with the uncertainty of a round trip as a line, and marks elections,
-/// crashes of leaders and restarts.
-fn figure(scenario: &Scenario, report: &Report) -> Figure {
+/// Plots the spread over time, with the largest possible spread after a round as a line, and marks
+/// elections, crashes of leaders and restarts.
+fn plot_spread(scenario: &Scenario, report: &Report) -> Figure {
     let point = |at: Time, spread: Duration| Point::new(at.nanos() as f64 / 1e9, spread.nanos() as f64 / 1e6);
-    let end = scenario.length.nanos() as f64 / 1e9;
+    let end = scenario.run_length.nanos() as f64 / 1e9;
     let limit = scenario.uncertainty().nanos() as f64 / 1e6;
     let spread = Series::new("spread of the clocks")
         .points(report.samples.iter().map(|sample| point(sample.at, sample.spread)))
         .joined()
         .formula("largest spread after a round", [(0.0, limit), (end, limit)]);
-    let marked = |name: &str, is_marked: fn(&What) -> bool| {
-        let milestones = report.milestones.iter().filter(|milestone| is_marked(&milestone.what));
+    let marked = |name: &str, is_marked: fn(&MilestoneKind) -> bool| {
+        let milestones = report.milestones.iter().filter(|milestone| is_marked(&milestone.kind));
         Series::new(name).points(milestones.map(|milestone| point(milestone.at, milestone.spread).ring()))
     };
     let marks = [
-        marked("a leader is elected", |what| matches!(what, What::Elected { .. })),
-        marked("the leader crashes", |what| matches!(what, What::Crashes { led: true, .. })),
-        marked("a node restarts", |what| matches!(what, What::Returns { .. })),
+        marked("a leader is elected", |kind| matches!(kind, MilestoneKind::Elected { .. })),
+        marked("the leader crashes", |kind| matches!(kind, MilestoneKind::Crashes { was_leader: true, .. })),
+        marked("a node restarts", |kind| matches!(kind, MilestoneKind::Restarts { .. })),
     ];
-    let plot = Plot::new("").x(Axis::linear("time").unit("s")).y(Axis::log("spread").unit("ms")).with(spread);
-    let plot = marks.into_iter().filter(|series| !series.points.is_empty()).fold(plot, Plot::with);
+    let plot = Plot::new("").x(Axis::linear("time").unit("s")).y(Axis::log("spread").unit("ms")).with_series(spread);
+    let plot = marks.into_iter().filter(|series| !series.points.is_empty()).fold(plot, Plot::with_series);
+    // The names of the series say what each kind of mark means.
     let key = Key { solid: String::new(), ring: String::new(), formula: String::new(), ..Key::default() };
-    Figure::new("Clock synchronization by an elected leader").subtitle(conditions(scenario)).key(key).with(plot)
+    Figure::new("Clock synchronization by an elected leader")
+        .subtitle(describe_conditions(scenario))
+        .key(key)
+        .with_plot(plot)
 }

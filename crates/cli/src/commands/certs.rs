@@ -5,13 +5,13 @@ use crate::args::CertsArgs;
 use crate::output::{display_path, output};
 use crate::{paint, report};
 use quorate_core::NodeId;
-use quorate_net::certificates::{AuthorityFrom, Date, Folder, FolderError, MAX_CERTIFICATES, MadeCertificates};
+use quorate_net::certificates::{AuthorityOrigin, Date, Folder, FolderError, MAX_CERTIFICATES, MadeCertificates};
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct CertificatesReport<'a> {
     group: &'a str,
     folder: String,
     /// "made" if the command created the CA, "found" if it was in the folder.
@@ -28,47 +28,54 @@ pub(crate) fn run(args: &CertsArgs) -> anyhow::Result<CommandOutcome> {
         return Err(FolderError::TooManyNodes(args.nodes.len()).into());
     }
     let nodes: Vec<NodeId> = args.nodes.iter().collect();
-    let made = Folder::new(&args.folder).make(&args.group, &nodes, args.days)?;
+    let certificates = Folder::new(&args.folder).make(&args.group, &nodes, args.days)?;
     if args.json {
-        report::print_json(&report_of(args, &nodes, &made))?;
+        report::print_json(&build_report(args, &nodes, &certificates))?;
     } else {
-        print(args, &nodes, &made)?;
+        print(args, &nodes, &certificates)?;
     }
     Ok(CommandOutcome::Holds)
 }
 
-fn report_of<'a>(args: &'a CertsArgs, nodes: &[NodeId], made: &MadeCertificates) -> Report<'a> {
-    Report {
+fn build_report<'a>(args: &'a CertsArgs, nodes: &[NodeId], certificates: &MadeCertificates) -> CertificatesReport<'a> {
+    CertificatesReport {
         group: args.group.as_str(),
         folder: display_path(&args.folder),
-        authority: match made.authority {
-            AuthorityFrom::New => "made",
-            AuthorityFrom::Folder => "found",
+        authority: match certificates.authority {
+            AuthorityOrigin::New => "made",
+            AuthorityOrigin::Folder => "found",
         },
-        authority_until: made.authority_until.map(|until| Date::from(until).to_string()),
+        authority_until: certificates.authority_valid_until.map(|until| Date::from(until).to_string()),
         nodes: nodes.iter().map(|node| node.number()).collect(),
-        until: Date::from(made.until).to_string(),
-        files: made.files.iter().map(|file| display_path(file)).collect(),
+        until: Date::from(certificates.valid_until).to_string(),
+        files: certificates.files.iter().map(|file| display_path(file)).collect(),
     }
 }
 
-fn print(args: &CertsArgs, nodes: &[NodeId], made: &MadeCertificates) -> anyhow::Result<()> {
+fn print(args: &CertsArgs, nodes: &[NodeId], certificates: &MadeCertificates) -> anyhow::Result<()> {
     let mut out = output();
     let (group, folder) = (&args.group, display_path(&args.folder));
-    let until = made.authority_until.map(|until| format!(", valid until {}", Date::from(until))).unwrap_or_default();
-    match made.authority {
-        AuthorityFrom::New => writeln!(out, "Created a CA for group {group}{until}:")?,
-        AuthorityFrom::Folder => writeln!(out, "Used the CA of group {group} in {folder}{until}.")?,
+    let until = certificates
+        .authority_valid_until
+        .map(|until| format!(", valid until {}", Date::from(until)))
+        .unwrap_or_default();
+    match certificates.authority {
+        AuthorityOrigin::New => writeln!(out, "Created a CA for group {group}{until}:")?,
+        AuthorityOrigin::Folder => writeln!(out, "Used the CA of group {group} in {folder}{until}.")?,
     }
-    let (mut files, has_many) = (made.files.iter(), nodes.len() > 1);
-    if made.authority == AuthorityFrom::New {
+    let (mut files, has_many) = (certificates.files.iter(), nodes.len() > 1);
+    if certificates.authority == AuthorityOrigin::New {
         // The certificate and the key of the CA come first.
         for file in files.by_ref().take(2) {
             writeln!(out, "  {}", display_path(file))?;
         }
     }
     let owners = if has_many { format!("nodes {}", args.nodes) } else { format!("node {}", args.nodes) };
-    writeln!(out, "Created the certificate and key of {owners}, valid until {}:", Date::from(made.until))?;
+    writeln!(
+        out,
+        "Created the certificate and key of {owners}, valid until {}:",
+        Date::from(certificates.valid_until)
+    )?;
     let files: Vec<_> = files.map(|file| display_path(file)).collect();
     for pair in files.chunks(2) {
         writeln!(out, "  {}", pair.join("  "))?;
@@ -76,16 +83,20 @@ fn print(args: &CertsArgs, nodes: &[NodeId], made: &MadeCertificates) -> anyhow:
     let key = display_path(&Folder::new(&args.folder).authority_key());
     writeln!(out, "\nKeep {key} secret: with it, anyone can create nodes of the group.")?;
     writeln!(out, "The machine of a node needs only ca.pem and the two files of the node.")?;
-    writeln!(out, "\n{}", paint::dim(&format!("To start a node: {}", start_command(args, nodes))))?;
+    writeln!(out, "\n{}", paint::dim(&format!("To start a node: {}", format_start_command(args, nodes))))?;
     Ok(())
 }
 
+/// Maximum number of peers in the suggested command.
+const MAX_SHOWN_PEERS: usize = 4;
+
 /// Returns the command that starts the first of these nodes.
-fn start_command(args: &CertsArgs, nodes: &[NodeId]) -> String {
+fn format_start_command(args: &CertsArgs, nodes: &[NodeId]) -> String {
     let first = nodes.first().copied().unwrap_or(NodeId::from_index(0));
-    let shown = nodes.iter().skip(1).take(4).map(|node| format!("{node}=HOST:{}", example_port(*node)));
-    let mut peers: Vec<_> = shown.collect();
-    // The group may have other nodes, which this command does not know.
+    let shown_peers =
+        nodes.iter().skip(1).take(MAX_SHOWN_PEERS).map(|node| format!("{node}=HOST:{}", example_port(*node)));
+    let mut peers: Vec<_> = shown_peers.collect();
+    // Not all peers are listed, or the command knows only one node of the group.
     if peers.len() + 1 < nodes.len() || peers.is_empty() {
         peers.push("…".to_owned());
     }
@@ -94,7 +105,7 @@ fn start_command(args: &CertsArgs, nodes: &[NodeId]) -> String {
         example_port(first),
         peers.join(","),
         args.group,
-        shell_quoted(&args.folder)
+        quote_for_shell(&args.folder)
     )
 }
 
@@ -103,7 +114,7 @@ fn example_port(node: NodeId) -> u32 {
     7_000 + node.number() % 1_000
 }
 
-fn shell_quoted(folder: &Path) -> String {
+fn quote_for_shell(folder: &Path) -> String {
     let text = display_path(folder);
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-".contains(character);
     if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }

@@ -9,7 +9,7 @@ use crate::interrupt;
 use crate::memory::Memory;
 use crate::output::display_path;
 use crate::picture::{self, CommandIo, Picture, PictureObserver, ensure_writable};
-use crate::report::grouped;
+use crate::report::format_thousands;
 use crate::{CommandOutcome, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_check::{Findings, Pass, Phase, Progress, Search};
@@ -17,7 +17,7 @@ use quorate_journal::record::Header;
 use quorate_lab::check::{self, CheckRun, CheckSpec, CheckTask, CheckedFamily, replay_command};
 use quorate_lab::experiment::header;
 use quorate_lab::registry::{Task, dispatch_to_family};
-use quorate_lab::{FamilyLab, LabError, entry};
+use quorate_lab::{FamilyLab, LabError, find_entry};
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
@@ -36,12 +36,12 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<CommandOutcome> {
         None => {}
     }
     let algorithm = args.algorithm()?;
-    let entry = entry(&algorithm)?;
+    let entry = find_entry(&algorithm)?;
     let task = CheckAlgorithm { args, algorithm: &algorithm };
-    dispatch_to_family(entry, task).unwrap_or_else(|| Err(check::uncheckable(entry).into()))
+    dispatch_to_family(entry, task).unwrap_or_else(|| Err(check::not_checkable_error(entry).into()))
 }
 
-/// A check of an algorithm of any family.
+/// The task to check an algorithm of any family.
 struct CheckAlgorithm<'a> {
     args: &'a CheckArgs,
     algorithm: &'a str,
@@ -82,13 +82,18 @@ fn check_one<F: CheckedFamily>(args: &CheckArgs, algorithm: &str) -> anyhow::Res
     // Print the verdicts even if the journal could not be written.
     let written_journal = journal.as_ref().ok().and_then(Option::as_ref);
     let pictures = draw_pictures(&spec, &run, args)?;
-    let drawn = pictures.as_deref().unwrap_or_default();
+    let written_pictures = pictures.as_deref().unwrap_or_default();
     if args.json {
-        report::print_json(&json::Report::new(&spec, &run, replay_hint(&spec, &run, written_journal), drawn))?;
+        report::print_json(&json::Report::new(
+            &spec,
+            &run,
+            replay_hint(&spec, &run, written_journal),
+            written_pictures,
+        ))?;
     } else if args.picture.takes_stdout() {
         text::note_nothing_to_draw(&args.picture, &run, &mut io::stderr())?;
     } else {
-        text::print(&spec, &run, args, written_journal, drawn)?;
+        text::print(&spec, &run, args, written_journal, written_pictures)?;
     }
     journal?;
     pictures?;
@@ -99,18 +104,20 @@ fn check_one<F: CheckedFamily>(args: &CheckArgs, algorithm: &str) -> anyhow::Res
     })
 }
 
-/// Draws the shortest counterexample, if there is one and the options ask for a picture.
+/// Draws the shortest counterexample, if there is one and the options ask for a picture. The outer
+/// error is that the counterexample could not be replayed, the inner one that no picture could be
+/// written.
 fn draw_pictures<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     run: &CheckRun<F>,
     args: &CheckArgs,
 ) -> anyhow::Result<anyhow::Result<Vec<Picture>>> {
-    let Some((_, example)) = run.broken().first().copied().filter(|_| args.picture.is_wanted()) else {
+    let Some((_, counterexample)) = run.violations().first().copied().filter(|_| args.picture.is_wanted()) else {
         return Ok(Ok(Vec::new()));
     };
     let header = Header { found_by: Some(spec.command()), ..header(run.spec())? };
-    let play = |pictures: &mut PictureObserver<'_, F>| Ok(run.show(example, pictures).map(drop)?);
-    let ((), pictures) = picture::draw::<F, _>(&args.picture, &header, play)?;
+    let replay = |pictures: &mut PictureObserver<'_, F>| Ok(run.replay(counterexample, pictures).map(drop)?);
+    let ((), pictures) = picture::draw::<F, _>(&args.picture, &header, replay)?;
     Ok(pictures)
 }
 
@@ -119,10 +126,10 @@ fn write_journal<'a, F: CheckedFamily>(
     run: &CheckRun<F>,
     path: &'a Path,
 ) -> anyhow::Result<Option<WrittenJournal<'a>>> {
-    let Some((_, example)) = run.broken().first().copied() else { return Ok(None) };
+    let Some((_, counterexample)) = run.violations().first().copied() else { return Ok(None) };
     let failed = |error: io::Error| anyhow::anyhow!("cannot write the journal {}: {error}.", display_path(path));
     let file = File::create(path).map_err(failed)?;
-    let lines = run.write(example, BufWriter::new(file)).map_err(|error| match error {
+    let lines = run.write(counterexample, BufWriter::new(file)).map_err(|error| match error {
         LabError::Write(error) => failed(error),
         error => error.into(),
     })?;
@@ -132,7 +139,8 @@ fn write_journal<'a, F: CheckedFamily>(
 /// Name of the journal in suggested commands if no name was given.
 const DEFAULT_JOURNAL: &str = "broken.journal";
 
-/// Returns the command that replays the shortest counterexample, if there is one.
+/// Returns the command that replays the shortest counterexample, if there is one. If no journal of
+/// it was written, the command repeats the check to write one.
 fn replay_hint<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     run: &CheckRun<F>,
@@ -146,10 +154,10 @@ fn replay_hint<F: CheckedFamily>(
 
 /// Returns the search whose figures represent the check: the search of states, unless all
 /// properties need history.
-fn main_pass(findings: &Findings) -> &Pass {
-    match &findings.past {
-        Some(past) if findings.states.generated == 0 => past,
-        Some(_) | None => &findings.states,
+fn main_search(findings: &Findings) -> &Pass {
+    match &findings.past_pass {
+        Some(past) if findings.main_pass.generated == 0 => past,
+        Some(_) | None => &findings.main_pass,
     }
 }
 
@@ -187,10 +195,11 @@ impl ProgressLine {
         let seconds = self.started.elapsed().as_secs_f64();
         let millions = |number: u64| per_second(number, seconds) / 1e6;
         self.bar.set_message(if self.takes_walks {
-            let (steps, walks) = (grouped(generated), grouped(queue));
+            let (steps, walks) = (format_thousands(generated), format_thousands(queue));
             format!("random walks: {steps} steps, {:.2} M/s, {walks} walks left", millions(generated))
         } else {
-            let (state_count, queue, memory) = (grouped(states), grouped(queue), Memory::from_bytes(memory));
+            let (state_count, queue, memory) =
+                (format_thousands(states), format_thousands(queue), Memory::from_bytes(memory));
             let (rate, phase) = (millions(states), phase_name(phase));
             format!("{state_count} states, depth {depth}, {rate:.2} M/s, queue {queue}, {memory} · {phase}")
         });

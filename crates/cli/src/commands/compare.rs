@@ -7,7 +7,7 @@ mod table;
 use crate::args::CompareArgs;
 use crate::output::{display_path, output};
 use crate::picture::FigurePlan;
-use crate::report::{self, count};
+use crate::report::{self, format_count};
 use crate::{CommandOutcome, interrupt, paint, progress};
 use indicatif::ProgressBar;
 use quorate_lab::compare::{CompareTask, Comparison, Host, Page, Parts, RealRun};
@@ -34,12 +34,12 @@ impl CompareTask for MeasureAndPrint<'_> {
         interrupt::install_handler();
         let (steps, step_name) = comparison.work();
         let mut host =
-            Terminal { bar: progress::bar(steps, &format!("{{pos}}/{{len}} {step_name}, {{elapsed}}{{msg}}")) };
+            TerminalHost { bar: progress::bar(steps, &format!("{{pos}}/{{len}} {step_name}, {{elapsed}}{{msg}}")) };
         host.bar.enable_steady_tick(Duration::from_millis(200));
         let measured = comparison.measure(&mut host);
         host.bar.finish_and_clear();
         // If a run failed, print the figures of the runs before it.
-        if measured.is_ok() || comparison.parts().done > 0 {
+        if measured.is_ok() || comparison.parts().finished > 0 {
             if is_json {
                 report::print_json(&comparison.report())?;
             } else if picture.as_ref().is_some_and(FigurePlan::is_on_stdout) {
@@ -61,11 +61,11 @@ impl CompareTask for MeasureAndPrint<'_> {
 }
 
 /// Shows the progress of a comparison, and runs real processes for it.
-struct Terminal {
+struct TerminalHost {
     bar: ProgressBar,
 }
 
-impl<F: FamilyLab> Host<F> for Terminal {
+impl<F: FamilyLab> Host<F> for TerminalHost {
     fn begin_measurement(&mut self, algorithm: &str, nodes: usize) {
         self.bar.set_message(format!(": {algorithm} with {nodes} nodes"));
     }
@@ -85,12 +85,14 @@ impl<F: FamilyLab> Host<F> for Terminal {
     fn run_real(&mut self, spec: &Spec<F>, tls: bool) -> Result<Option<RealRun<F>>, Box<dyn Error + Send + Sync>> {
         let program = std::env::current_exe()
             .map_err(|error| format!("cannot find the path of this program to start processes: {error}."))?;
-        let options = Options { tls, interrupted: &interrupt::was_requested, ..Options::new(program) };
-        match quorate_live::run(spec, &options, &mut |_, _, _| {}) {
+        let options = Options { has_tls: tls, is_interrupted: &interrupt::was_requested, ..Options::new(program) };
+        // The progress bar counts runs, not the events of a run.
+        let mut ignore_event = |_, _, _: &F::Event| {};
+        match quorate_live::run(spec, &options, &mut ignore_event) {
             Ok(recorded) if recorded.is_interrupted && !recorded.fails() => Ok(None),
             Ok(recorded) => {
                 let journal = recorded.journal.as_deref().map(display_path);
-                Ok(Some(RealRun { ending: recorded.ending, read: recorded.read, journal }))
+                Ok(Some(RealRun { ending: recorded.ending, replayed: recorded.replayed, journal }))
             }
             Err(LiveError::Interrupted) => Ok(None),
             Err(error) => Err(error.into()),
@@ -115,9 +117,9 @@ fn print<C: Comparison>(comparison: &C) -> io::Result<()> {
         }
     }
     print_problems(&page, &mut out)?;
-    let Parts { done, all, name } = comparison.parts();
-    if done < all {
-        writeln!(out, "\nNot finished: {done} of {} completed.", count(all as u64, name))?;
+    let Parts { finished, total, name } = comparison.parts();
+    if finished < total {
+        writeln!(out, "\nNot finished: {finished} of {} completed.", format_count(total as u64, name))?;
     }
     Ok(())
 }
@@ -126,15 +128,15 @@ fn print_problems(page: &Page, out: &mut impl Write) -> io::Result<()> {
     page.problems.iter().try_for_each(|problem| writeln!(out, "\n{problem}"))
 }
 
-/// Draws a complete comparison. An incomplete one is not drawn, because the picture would not show
-/// what is missing.
+/// Draws a complete comparison, and prints the path of the picture unless `is_quiet`. An incomplete
+/// comparison is not drawn, because the picture would not show what is missing.
 fn draw(comparison: &impl Comparison, plan: &FigurePlan, is_quiet: bool) -> anyhow::Result<()> {
-    let Parts { done, all, name: part } = comparison.parts();
-    if done < all {
+    let Parts { finished, total, name } = comparison.parts();
+    if finished < total {
         let unchanged =
             plan.path.as_ref().map(|path| format!("; {} is unchanged", display_path(path))).unwrap_or_default();
-        let all = count(all as u64, part);
-        writeln!(io::stderr(), "No picture was drawn: only {done} of {all} completed{unchanged}.")?;
+        let total = format_count(total as u64, name);
+        writeln!(io::stderr(), "No picture was drawn: only {finished} of {total} completed{unchanged}.")?;
         return Ok(());
     }
     match comparison.chart() {

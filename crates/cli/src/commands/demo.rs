@@ -6,7 +6,7 @@ use crate::output::output;
 use crate::paint;
 use crate::report;
 use quorate_lab::PresentFamily;
-use quorate_lab::figures::Figures;
+use quorate_lab::figures::RunResults;
 use quorate_lab::mutex::Settings;
 use quorate_lab::mutex::run::Pattern;
 use quorate_lab::registry::all;
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<CommandOutcome> {
     let is_paced = io::stdout().is_terminal() && !args.fast;
     let mut write_error = None;
     let steps = Trace::<Mutex>::new(spec.nodes, |line| {
-        let written = writeln!(out, "{}", trace::render(line, paint::ink)).and_then(|()| out.flush());
+        let written = writeln!(out, "{}", trace::render(line, paint::trace_text)).and_then(|()| out.flush());
         write_error = write_error.take().or(written.err());
         if is_paced && write_error.is_none() {
             std::thread::sleep(LINE_PAUSE);
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<CommandOutcome> {
     }
     writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", trace::legend(Mutex::ROLES))))?;
     let (messages, summary, verdicts) = (&outcome.messages, &outcome.summary, &outcome.verdicts[..]);
-    report::print_figures(&Figures { spec: &spec, messages, summary, verdicts }, &mut out)?;
+    report::print_figures(&RunResults { spec: &spec, messages, summary, verdicts }, &mut out)?;
     writeln!(
         out,
         "\n{}{}",

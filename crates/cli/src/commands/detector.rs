@@ -3,7 +3,7 @@
 
 use crate::args::DetectorSimArgs;
 use crate::output::output;
-use crate::report::{count, grouped, print_json};
+use crate::report::{format_count, format_thousands, print_json};
 use crate::{CommandOutcome, interrupt, paint, progress};
 use quorate_core::Duration;
 use quorate_core::wrap::Detector;
@@ -13,13 +13,14 @@ use quorate_journal::settings::Length;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// The word that the user types in place of an algorithm.
-pub(crate) const NAME: &str = "detector";
+/// Name of the demonstration, which stands in place of an algorithm on the command line.
+pub(crate) const DEMONSTRATION_NAME: &str = "detector";
 
-/// Rejects the word as the name of an algorithm. clap parses it as one if options precede it.
-pub(crate) fn reject(word: &str) -> anyhow::Result<()> {
+/// Rejects the name of the demonstration as an algorithm. clap parses it as one if options precede
+/// it.
+pub(crate) fn reject_as_algorithm(word: &str) -> anyhow::Result<()> {
     anyhow::ensure!(
-        word != NAME,
+        word != DEMONSTRATION_NAME,
         "'{word}' is not an algorithm. To measure failure detectors, write 'quorate sim {word}' and its own options \
          after it. To run an election with a failure detector, use --detector heartbeat or --detector accrual."
     );
@@ -28,7 +29,7 @@ pub(crate) fn reject(word: &str) -> anyhow::Result<()> {
 
 /// The conditions and results, as `--json` prints them.
 #[derive(Serialize)]
-struct Report<'a> {
+struct DetectorReport<'a> {
     nodes: usize,
     seed: u64,
     latency: String,
@@ -36,16 +37,16 @@ struct Report<'a> {
     heartbeat_ns: u64,
     length_ns: u64,
     crashes: u64,
-    detectors: &'a [Row],
+    detectors: &'a [DetectorRow],
 }
 
 /// One detector with its quality.
 #[derive(Serialize)]
-struct Row {
+struct DetectorRow {
     detector: &'static str,
-    /// Its timeout, if it has a fixed one.
+    /// Timeout of a detector with a fixed timeout.
     silence_ns: Option<u64>,
-    /// Its suspicion level, if it is an accrual detector.
+    /// Suspicion level of an accrual detector.
     threshold: Option<f64>,
     detection_mean_ns: Option<u64>,
     mistakes_per_node_hour: Option<f64>,
@@ -55,15 +56,15 @@ struct Row {
     quality: Quality,
 }
 
-impl Row {
+impl DetectorRow {
     fn new(detector: Detector, quality: Quality) -> Self {
-        let (name, silence, threshold) = match detector {
+        let (name, timeout, threshold) = match detector {
             Detector::FixedBound { period, bound } => (HEARTBEAT, Some(period + bound), None),
             Detector::Accrual { threshold, .. } => (ACCRUAL, None, Some(f64::from(threshold.thousandths()) / 1_000.0)),
         };
         Self {
             detector: name,
-            silence_ns: silence.map(Duration::nanos),
+            silence_ns: timeout.map(Duration::nanos),
             threshold,
             detection_mean_ns: quality.detection_mean().map(Duration::nanos),
             mistakes_per_node_hour: quality.mistakes_per_node_hour(),
@@ -73,32 +74,33 @@ impl Row {
         }
     }
 
-    fn setting(&self) -> String {
+    fn format_setting(&self) -> String {
         match (self.silence_ns, self.threshold) {
-            (Some(silence), _) => format!("timeout {}", Length(Duration::from_nanos(silence))),
+            (Some(timeout), _) => format!("timeout {}", Length(Duration::from_nanos(timeout))),
             (None, Some(threshold)) => format!("φ {threshold}"),
             (None, None) => String::new(),
         }
     }
 }
 
+/// Written names of the kinds of detectors: those with a fixed timeout, and accrual detectors.
 const HEARTBEAT: &str = "heartbeat";
 const ACCRUAL: &str = "accrual";
 
 /// Measures every detector and prints or draws the results.
 pub(crate) fn sim(args: &DetectorSimArgs) -> anyhow::Result<CommandOutcome> {
     let conditions = args.conditions()?;
-    let detectors = args.detectors(conditions.period())?;
+    let detectors = args.detectors(conditions.heartbeat_period())?;
     let picture = args.picture()?;
     let rows = measure_all(&conditions, &detectors)?;
     if args.json {
-        print_json(&Report {
+        print_json(&DetectorReport {
             nodes: conditions.nodes,
             seed: conditions.seed,
             latency: conditions.latency.to_string(),
             loss: conditions.loss.to_string(),
-            heartbeat_ns: conditions.period().nanos(),
-            length_ns: conditions.length.nanos(),
+            heartbeat_ns: conditions.heartbeat_period().nanos(),
+            length_ns: conditions.run_length.nanos(),
             crashes: conditions.crashes,
             detectors: &rows,
         })?;
@@ -109,13 +111,13 @@ pub(crate) fn sim(args: &DetectorSimArgs) -> anyhow::Result<CommandOutcome> {
         return Ok(CommandOutcome::Unfinished);
     }
     if let Some(plan) = &picture {
-        plan.write(&figure(&conditions, &rows), args.json)?;
+        plan.write(&plot_detectors(&conditions, &rows), args.json)?;
     }
     Ok(CommandOutcome::Holds)
 }
 
 /// Measures the detectors one after the other, until all are done or the user interrupts.
-fn measure_all(conditions: &Conditions, detectors: &[Detector]) -> anyhow::Result<Vec<Row>> {
+fn measure_all(conditions: &Conditions, detectors: &[Detector]) -> anyhow::Result<Vec<DetectorRow>> {
     interrupt::install_handler();
     let bar = progress::bar(detectors.len() as u64, "{pos}/{len} detectors, {eta} left");
     let mut rows = Vec::new();
@@ -123,48 +125,48 @@ fn measure_all(conditions: &Conditions, detectors: &[Detector]) -> anyhow::Resul
         if interrupt::was_requested() {
             break;
         }
-        rows.push(Row::new(*detector, measure(conditions, *detector)?));
+        rows.push(DetectorRow::new(*detector, measure(conditions, *detector)?));
         bar.inc(1);
     }
     bar.finish_and_clear();
     Ok(rows)
 }
 
-fn print(conditions: &Conditions, rows: &[Row], is_complete: bool) -> io::Result<()> {
+fn print(conditions: &Conditions, rows: &[DetectorRow], is_complete: bool) -> io::Result<()> {
     let mut out = output();
-    writeln!(out, "{} · {}\n", paint::bold("failure detectors"), conditions_text(conditions))?;
+    writeln!(out, "{} · {}\n", paint::bold("failure detectors"), describe_conditions(conditions))?;
     let heading = format!(
         "  {:<11}{:<16}{:>14}{:>11}{:>23}{:>12}{:>12}",
         "detector", "", "mean detection", "longest", "mistakes per node-hour", "mean mistake", "accuracy"
     );
     writeln!(out, "{}", paint::bold(&heading))?;
     for row in rows {
-        writeln!(out, "{}", table_line(row))?;
+        writeln!(out, "{}", format_row(row))?;
     }
     let missed: u64 = rows.iter().map(|row| row.quality.missed).sum();
     if missed > 0 {
-        let missed = grouped(missed);
+        let missed = format_thousands(missed);
         writeln!(
             out,
             "\n  Crashes that a node did not detect before the restart: {missed}. The means do not include them."
         )?;
     }
     if !is_complete {
-        writeln!(out, "\nInterrupted after {}.", count(rows.len() as u64, "detector"))?;
+        writeln!(out, "\nInterrupted after {}.", format_count(rows.len() as u64, "detector"))?;
     }
     let hint =
         "A longer timeout makes fewer mistakes, but detects crashes later. To draw the curve, add --svg detectors.svg";
     writeln!(out, "\n{}", paint::dim(hint))
 }
 
-fn table_line(row: &Row) -> String {
-    let Row { detector, quality, .. } = row;
+fn format_row(row: &DetectorRow) -> String {
+    let DetectorRow { detector, quality, .. } = row;
     let no_value = || "–".to_owned();
-    let duration = |duration: Option<Duration>| duration.map_or_else(no_value, in_micros);
+    let duration = |duration: Option<Duration>| duration.map_or_else(no_value, format_micros);
     let longest = (quality.detections > 0).then_some(quality.max_detection_time);
     format!(
         "  {detector:<11}{:<16}{:>14}{:>11}{:>23}{:>12}{:>12}",
-        row.setting(),
+        row.format_setting(),
         duration(quality.detection_mean()),
         duration(longest),
         row.mistakes_per_node_hour.map_or_else(no_value, format_rate),
@@ -174,7 +176,7 @@ fn table_line(row: &Row) -> String {
 }
 
 /// Formats a duration, rounded down to microseconds.
-fn in_micros(duration: Duration) -> String {
+fn format_micros(duration: Duration) -> String {
     Duration::from_micros(duration.nanos() / 1_000).to_string()
 }
 
@@ -182,42 +184,42 @@ fn format_rate(rate: f64) -> String {
     match rate {
         0.0 => "none".into(),
         rate if rate < 10.0 => format!("{rate:.2}"),
-        rate => grouped(rate.round() as u64),
+        rate => format_thousands(rate.round() as u64),
     }
 }
 
-fn conditions_text(conditions: &Conditions) -> String {
-    let Conditions { nodes, seed, latency, loss, crashes, length, .. } = conditions;
+fn describe_conditions(conditions: &Conditions) -> String {
+    let Conditions { nodes, seed, latency, loss, crashes, run_length, .. } = conditions;
     let loss = if loss.is_zero() { String::new() } else { format!(", loss {loss}") };
     format!(
         "{} · seed {seed} · {latency}{loss} · heartbeat every {} · {} with {} for each detector",
-        count(*nodes as u64, "node"),
-        Length(conditions.period()),
-        Length(*length),
+        format_count(*nodes as u64, "node"),
+        Length(conditions.heartbeat_period()),
+        Length(*run_length),
         if *crashes == 1 { "1 crash".into() } else { format!("{crashes} crashes") }
     )
 }
 
 /// Plots wrong suspicions over detection time. Detectors near the lower left corner are best.
-fn figure(conditions: &Conditions, rows: &[Row]) -> Figure {
+fn plot_detectors(conditions: &Conditions, rows: &[DetectorRow]) -> Figure {
     let plot =
         Plot::new("").x(Axis::log("mean detection time").unit("ms")).y(Axis::log("wrong suspicions per node-hour"));
     let plot = [HEARTBEAT, ACCRUAL].into_iter().fold(plot, |plot, kind| {
-        let points: Vec<_> = rows.iter().filter(|row| row.detector == kind).filter_map(point).collect();
-        if points.is_empty() { plot } else { plot.with(Series::new(legend(kind)).points(points).joined()) }
+        let points: Vec<_> = rows.iter().filter(|row| row.detector == kind).filter_map(plot_point).collect();
+        if points.is_empty() { plot } else { plot.with_series(Series::new(legend_text(kind)).points(points).joined()) }
     });
     let key = Key { solid: "simulated".into(), ..Key::default() };
     Figure::new("Failure detectors: detection time against wrong suspicions")
-        .subtitle(conditions_text(conditions))
+        .subtitle(describe_conditions(conditions))
         .key(key)
-        .with(plot)
+        .with_plot(plot)
 }
 
-fn legend(kind: &str) -> &'static str {
+fn legend_text(kind: &str) -> &'static str {
     if kind == HEARTBEAT { "fixed timeout" } else { "accrual (φ)" }
 }
 
-fn point(row: &Row) -> Option<Point> {
+fn plot_point(row: &DetectorRow) -> Option<Point> {
     let millis = row.detection_mean_ns? as f64 / 1e6;
     Some(Point::new(millis, row.mistakes_per_node_hour?))
 }

@@ -5,23 +5,23 @@ use crate::args::{DrawArgs, PictureArgs};
 use crate::commands::trace::{Journal, journal_error, open, open_with};
 use crate::output::output;
 use crate::picture::{self, CommandIo, Picture, PictureObserver};
-use crate::report::{count, grouped};
+use crate::report::{format_count, format_thousands};
 use crate::{paint, progress};
 use indicatif::{ProgressBar, ProgressBarIter};
 use quorate_draw::overview::{self, Overview};
 use quorate_draw::{Drawing, terminal};
 use quorate_lab::registry::{Task, dispatch_to_family};
-use quorate_lab::replay::{cut_short, entry_of, spec_of};
-use quorate_lab::{FamilyLab, LabError};
+use quorate_lab::replay::{cut_short_reason, entry_of, spec_of};
+use quorate_lab::{FamilyLab, LabError, Spec};
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use terminal_size::Width;
 
 /// Minimum size in bytes of a file whose reading shows a progress bar.
 const PROGRESS_BYTES: u64 = 8 << 20;
 
-/// Width of a text picture if the width of the terminal is unknown.
+/// Width of an overview as text, in columns, if the width of the terminal is unknown.
 const DEFAULT_WIDTH: usize = 120;
 
 pub(crate) fn run(args: &DrawArgs) -> anyhow::Result<CommandOutcome> {
@@ -61,60 +61,68 @@ fn draw_journal<F: FamilyLab>(task: DrawJournal<'_>) -> anyhow::Result<CommandOu
     let header = journal.header().clone();
     let is_text = !args.is_wanted();
     let wants_diagram = is_text || args.svg.is_some() || args.mermaid.is_some();
-    let (read, drawn) = picture::build_scene::<F, _>(args, &header, wants_diagram, |pictures| {
+    let (read, unwritten) = picture::build_scene::<F, _>(args, &header, wants_diagram, |pictures| {
         // If the journal is malformed, draw the part before the error.
         let read = journal.show_all(pictures).map_err(LabError::from);
-        if read.is_err() || cut_short(&spec, &journal, 0).is_some() {
+        if read.is_err() || is_cut_short(&spec, &journal) {
             pictures.mark_incomplete();
         }
         Ok(read)
     })?;
     bar.finish_and_clear();
-    let drawn = drawn?;
-    if let (true, Some(drawing)) = (is_text, &drawn.drawing) {
-        output().write_all(as_text(drawing).as_bytes())?;
+    let unwritten = unwritten?;
+    if let (true, Some(drawing)) = (is_text, &unwritten.drawing) {
+        output().write_all(draw_as_text(drawing).as_bytes())?;
     }
-    let pictures = drawn.write(args)?;
+    let pictures = unwritten.write(args)?;
     if !args.takes_stdout() {
         let mut out = output();
-        pictures.iter().try_for_each(|picture| writeln!(out, "{}", paint::dim(&picture.line())))?;
+        pictures.iter().try_for_each(|picture| writeln!(out, "{}", paint::dim(&picture.report_line())))?;
     }
     read.map_err(|error| journal_error(file, error))?;
     Ok(CommandOutcome::Holds)
 }
 
-/// Draws the pictures of a journal that the options ask for.
-pub(crate) fn pictures<F: FamilyLab>(path: &Path, args: &PictureArgs) -> anyhow::Result<Vec<Picture>> {
+/// Whether the recorded run was stopped before everything was done. The journal must have been read
+/// to its end.
+fn is_cut_short<F: FamilyLab, R: Read>(spec: &Spec<F>, journal: &Journal<R>) -> bool {
+    // Inputs are not counted here, so a run that reached the limit of inputs is not recognized.
+    let inputs = 0;
+    cut_short_reason(spec, journal, inputs).is_some()
+}
+
+/// Draws the pictures that the options ask for from the journal at this path.
+pub(crate) fn draw_pictures_of_file<F: FamilyLab>(path: &Path, args: &PictureArgs) -> anyhow::Result<Vec<Picture>> {
     let mut journal = open(path)?;
     let spec = spec_of::<F, _>(&journal).map_err(|error| journal_error(path, error))?;
     let header = journal.header().clone();
-    let play = |pictures: &mut PictureObserver<'_, F>| {
+    let replay = |pictures: &mut PictureObserver<'_, F>| {
         journal.show_all(pictures).map_err(|error| journal_error(path, error))?;
-        if cut_short(&spec, &journal, 0).is_some() {
+        if is_cut_short(&spec, &journal) {
             pictures.mark_incomplete();
         }
         Ok(())
     };
-    let ((), pictures) = picture::draw::<F, _>(args, &header, play)?;
+    let ((), pictures) = picture::draw::<F, _>(args, &header, replay)?;
     pictures
 }
 
 /// Returns the picture as text, as wide as the terminal.
-fn as_text(drawing: &Drawing) -> String {
+fn draw_as_text(drawing: &Drawing) -> String {
     let width = terminal_size::terminal_size().map(|(Width(columns), _)| columns.into());
     match drawing {
-        Drawing::Scene(scene) => terminal::draw(scene, &terminal::Options { width }, &paint::picture),
-        Drawing::Overview(overview) => overview_text(overview, width.unwrap_or(DEFAULT_WIDTH)),
+        Drawing::Scene(scene) => terminal::draw(scene, &terminal::Options { width }, &paint::picture_text),
+        Drawing::Overview(overview) => draw_overview_as_text(overview, width.unwrap_or(DEFAULT_WIDTH)),
     }
 }
 
 /// Returns an overview as text, with a hint on how to see more.
-fn overview_text(overview: &Overview, columns: usize) -> String {
+fn draw_overview_as_text(overview: &Overview, columns: usize) -> String {
     let heading = &overview.heading;
-    let nodes = count(heading.nodes as u64, "node");
+    let nodes = format_count(heading.nodes as u64, "node");
     let mut text = format!("{} · {nodes} · {}\n\n", paint::bold(&heading.algorithm), heading.detail);
-    text.push_str(&overview::draw_text(overview, columns, &paint::overview));
-    for line in [&overview.totals(grouped), "--from, --to and --nodes show a part of the run step by step"] {
+    text.push_str(&overview::draw_text(overview, columns, &paint::overview_text));
+    for line in [&overview.totals(format_thousands), "--from, --to and --nodes show a part of the run step by step"] {
         text.push_str(&paint::dim(&format!("{:>10}  {line}", "")));
         text.push('\n');
     }

@@ -12,7 +12,7 @@ use quorate_lab::experiment::{self, header};
 use quorate_lab::registry::{Family, all};
 use quorate_lab::registry::{Task, dispatch_to_family};
 use quorate_lab::trace::{self, Line, Trace};
-use quorate_lab::{AlgorithmWrapper, FamilyLab, Spec, entry};
+use quorate_lab::{AlgorithmWrapper, FamilyLab, Spec, find_entry};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -23,7 +23,7 @@ const LINE_WIDTH: usize = 100;
 const WHEN_WIDTH: usize = 28;
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct ExplanationReport<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     family: Option<Family>,
@@ -32,10 +32,10 @@ struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     flaw: Option<&'a str>,
     idea: &'a [String],
-    rules: Vec<Rule<'a>>,
+    rules: Vec<RuleReport<'a>>,
     /// Rules of the wrapper around the algorithm, which several algorithms share.
     #[serde(rename = "rules_around", skip_serializing_if = "Vec::is_empty")]
-    wrapper_rules: Vec<Rule<'a>>,
+    wrapper_rules: Vec<RuleReport<'a>>,
     sections: std::collections::BTreeMap<&'a str, &'a str>,
     trace: &'a [String],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -43,7 +43,7 @@ struct Report<'a> {
 }
 
 #[derive(Serialize)]
-struct Rule<'a> {
+struct RuleReport<'a> {
     id: &'a str,
     text: &'a str,
 }
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<CommandOutcome> {
     if args.algorithm == armies::PROFILE.name {
         return super::armies::explain(args);
     }
-    dispatch_to_family(entry(&args.form.resolve(&args.algorithm)?)?, args)
+    dispatch_to_family(find_entry(&args.form.resolve(&args.algorithm)?)?, args)
 }
 
 impl Task for &ExplainArgs {
@@ -81,7 +81,8 @@ fn explain<F: FamilyLab>(args: &ExplainArgs, entry: &'static F::Entry) -> anyhow
         return Ok(CommandOutcome::Holds);
     }
     let is_plain = args.json || args.markdown;
-    let mut lines = if is_plain { trace_lines(&spec, trace::plain)? } else { trace_lines(&spec, paint::ink)? };
+    let mut lines =
+        if is_plain { trace_example(&spec, trace::unpainted)? } else { trace_example(&spec, paint::trace_text)? };
     if !args.json {
         let heading = trace::heading(spec.nodes);
         let legend = format!("{:>10}  {}", "", trace::legend(F::ROLES));
@@ -89,9 +90,9 @@ fn explain<F: FamilyLab>(args: &ExplainArgs, entry: &'static F::Entry) -> anyhow
         lines.insert(0, heading);
         lines.push(legend);
     }
-    let example = Example { title: F::EXAMPLE, lines, command: format!("{} --steps", spec.command("sim")) };
+    let example = Example { title: F::EXAMPLE_CAPTION, lines, command: format!("{} --steps", spec.command("sim")) };
     let subject = Subject { profile, family: Some(F::FAMILY), wrapper };
-    report(args, &subject, &example, &pictures)
+    print_report(args, &subject, &example, &pictures)
 }
 
 /// The algorithm to explain.
@@ -107,11 +108,11 @@ pub(crate) fn explain_demo(
     profile: &Profile,
     example: &Example<'_>,
 ) -> anyhow::Result<CommandOutcome> {
-    report(args, &Subject { profile, family: None, wrapper: None }, example, &[])
+    print_report(args, &Subject { profile, family: None, wrapper: None }, example, &[])
 }
 
 /// Writes the report as JSON, as Markdown or for a terminal.
-fn report(
+fn print_report(
     args: &ExplainArgs,
     subject: &Subject<'_>,
     example: &Example<'_>,
@@ -120,15 +121,15 @@ fn report(
     let Subject { profile, family, wrapper } = subject;
     let about = profile.about();
     if args.json {
-        print_json(&Report {
+        print_json(&ExplanationReport {
             name: profile.name,
             family: *family,
             class: profile.class,
             title: &about.title,
             flaw: profile.flaw,
             idea: &about.idea,
-            rules: rule_rows(&about.rules),
-            wrapper_rules: wrapper.as_ref().map_or_else(Vec::new, |wrapper| rule_rows(&wrapper.about.rules)),
+            rules: build_rule_rows(&about.rules),
+            wrapper_rules: wrapper.as_ref().map_or_else(Vec::new, |wrapper| build_rule_rows(&wrapper.about.rules)),
             sections: about.sections.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect(),
             trace: &example.lines,
             pictures,
@@ -141,8 +142,8 @@ fn report(
     Ok(CommandOutcome::Holds)
 }
 
-fn rule_rows(rules: &[quorate_core::about::Rule]) -> Vec<Rule<'_>> {
-    rules.iter().map(|rule| Rule { id: &rule.id, text: &rule.text }).collect()
+fn build_rule_rows(rules: &[quorate_core::about::Rule]) -> Vec<RuleReport<'_>> {
+    rules.iter().map(|rule| RuleReport { id: &rule.id, text: &rule.text }).collect()
 }
 
 /// Prints the explanation for a terminal.
@@ -159,7 +160,7 @@ fn print_text(
         writeln!(out, "\n{}", paint::bad(&format!("Wrong on purpose: {flaw}.")))?;
     }
     for paragraph in &about.idea {
-        writeln!(out, "\n{}", wrap(paragraph, 0))?;
+        writeln!(out, "\n{}", wrap_text(paragraph, 0))?;
     }
     let wrapper = wrapper.map(|wrapper| (wrapper.title, &wrapper.about.rules));
     for (title, rules) in [("Rules", &about.rules)].into_iter().chain(wrapper).filter(|(_, rules)| !rules.is_empty()) {
@@ -177,12 +178,12 @@ fn print_text(
                 out,
                 "  {:<id_width$}{when:<WHEN_WIDTH$}{gap}→ {}",
                 rule.id,
-                wrap(then.trim(), 2 + id_width + WHEN_WIDTH + 2)
+                wrap_text(then.trim(), 2 + id_width + WHEN_WIDTH + 2)
             )?;
         }
     }
     for (name, text) in &about.sections {
-        writeln!(out, "\n{}\n  {}", paint::bold(name), wrap(&capitalized(text), 2))?;
+        writeln!(out, "\n{}\n  {}", paint::bold(name), wrap_text(&capitalize(text), 2))?;
     }
     writeln!(out, "\n{}", paint::bold(example.title))?;
     for line in &example.lines {
@@ -190,7 +191,7 @@ fn print_text(
     }
     writeln!(out, "\n{}", paint::dim(&format!("To run it yourself: {}", example.command)))?;
     for picture in pictures {
-        writeln!(out, "{}", paint::dim(&picture.line()))?;
+        writeln!(out, "{}", paint::dim(&picture.report_line()))?;
     }
     Ok(())
 }
@@ -217,9 +218,9 @@ fn print_markdown(
     example: &Example<'_>,
 ) -> anyhow::Result<()> {
     let mut out = output();
-    writeln!(out, "# {name}\n\n{}", wrap(&about.title, 0))?;
+    writeln!(out, "# {name}\n\n{}", wrap_text(&about.title, 0))?;
     for paragraph in &about.idea {
-        writeln!(out, "\n{}", wrap(paragraph, 0))?;
+        writeln!(out, "\n{}", wrap_text(paragraph, 0))?;
     }
     let wrapper = wrapper.map(|wrapper| (wrapper.title, &wrapper.about.rules));
     for (title, rules) in [("Rules", &about.rules)].into_iter().chain(wrapper) {
@@ -230,7 +231,7 @@ fn print_markdown(
         }
     }
     for (section, text) in &about.sections {
-        writeln!(out, "\n## {section}\n\n{}", wrap(&capitalized(text), 0))?;
+        writeln!(out, "\n## {section}\n\n{}", wrap_text(&capitalize(text), 0))?;
     }
     writeln!(out, "\n## A small run\n\n{}.\n\n```text", example.title)?;
     for line in &example.lines {
@@ -244,10 +245,9 @@ fn print_markdown(
     Ok(())
 }
 
-/// Capitalizes the first letter of a section. Sections come from file headers, where the text after
-/// the name and a colon begins in lower case. A formula at the beginning, such as n−1, does not
-/// change.
-pub(crate) fn capitalized(text: &str) -> String {
+/// Capitalizes the first letter of a text, such as a section of a file header, which begins in
+/// lower case. A formula at the beginning, such as n−1, does not change.
+pub(crate) fn capitalize(text: &str) -> String {
     let first = text.split_whitespace().next().unwrap_or_default();
     if first.starts_with(|letter: char| letter.is_lowercase()) && first.contains(['−', '(', '²']) {
         return text.to_owned();
@@ -257,9 +257,9 @@ pub(crate) fn capitalized(text: &str) -> String {
 }
 
 /// Runs the example and returns its trace, without lines that show only timers.
-fn trace_lines<F: FamilyLab>(
+fn trace_example<F: FamilyLab>(
     spec: &Spec<F>,
-    paint: impl Fn(trace::Ink, &str) -> String + Copy,
+    paint: impl Fn(trace::TextPiece, &str) -> String + Copy,
 ) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
     let trace = Trace::<F>::new(spec.nodes, |line| {
@@ -273,7 +273,7 @@ fn trace_lines<F: FamilyLab>(
     Ok(lines)
 }
 
-/// Whether the line shows only a timer that fires and is set again.
+/// Whether the line shows only a timer that fires, and timers that are set then.
 fn shows_only_timers(line: &Line) -> bool {
     let mut parts = line.parts.iter();
     parts.next().is_some_and(|part| part.text.starts_with("timer "))
@@ -281,7 +281,7 @@ fn shows_only_timers(line: &Line) -> bool {
 }
 
 /// Wraps a paragraph at [`LINE_WIDTH`], and indents the lines after the first.
-pub(crate) fn wrap(text: &str, indent: usize) -> String {
+pub(crate) fn wrap_text(text: &str, indent: usize) -> String {
     let mut lines = String::new();
     let mut column = indent;
     for word in text.split_whitespace() {

@@ -4,10 +4,10 @@
 
 use crate::CommandOutcome;
 use crate::args::GalleryArgs;
-use crate::commands::explain::{capitalized, wrap};
+use crate::commands::explain::{capitalize, wrap_text};
 use crate::output::{display_path, output};
 use crate::paint;
-use crate::report::count;
+use crate::report::format_count;
 use anyhow::{anyhow, bail, ensure};
 use quorate_lab::registry::all;
 use quorate_live::write_atomically;
@@ -21,28 +21,28 @@ use std::process::{Command, Stdio};
 const FOLDER: &str = "gallery";
 
 /// One picture with the command that draws it.
-struct Piece {
-    /// Name of the file without its extension.
-    file: String,
+struct GalleryPicture {
+    /// Name of the picture's file without its extension.
+    name: String,
     title: String,
-    text: String,
-    /// Arguments of the command, without the name of the file.
-    words: Vec<String>,
+    description: String,
+    /// Arguments of the command, without `--svg` and the name of the file.
+    arguments: Vec<String>,
 }
 
 pub(crate) fn run(args: &GalleryArgs) -> anyhow::Result<CommandOutcome> {
     let folder = args.folder.join(FOLDER);
     fs::create_dir_all(&folder)
         .map_err(|error| anyhow!("cannot create the folder {}: {error}.", display_path(&folder)))?;
-    let (algorithms, scenes) = (algorithm_pieces(), scene_pieces());
+    let (algorithms, scenes) = (list_algorithm_pictures(), list_scene_pictures());
     let program = std::env::current_exe()
         .map_err(|error| anyhow!("cannot find the path of this program to draw with it: {error}."))?;
     draw_all(algorithms.iter().chain(&scenes), &program, &folder)?;
     let page = args.folder.join("gallery.md");
     let failed = |error: io::Error| anyhow!("cannot write the page {}: {error}.", display_path(&page));
-    let text = page_text(&algorithms, &scenes);
+    let text = render_page(&algorithms, &scenes);
     write_atomically(&page, failed, |out| out.write_all(text.as_bytes()).map_err(failed))?;
-    let pictures = count((algorithms.len() + scenes.len()) as u64, "picture");
+    let pictures = format_count((algorithms.len() + scenes.len()) as u64, "picture");
     writeln!(
         output(),
         "{}",
@@ -55,12 +55,16 @@ pub(crate) fn run(args: &GalleryArgs) -> anyhow::Result<CommandOutcome> {
 ///
 /// The pictures are drawn in an empty temporary folder, so that an old picture does not pass for a
 /// new one.
-fn draw_all<'a>(pieces: impl Iterator<Item = &'a Piece> + Clone, program: &Path, folder: &Path) -> anyhow::Result<()> {
+fn draw_all<'a>(
+    pictures: impl Iterator<Item = &'a GalleryPicture> + Clone,
+    program: &Path,
+    folder: &Path,
+) -> anyhow::Result<()> {
     let temporary = folder.join(format!(".new-{}", std::process::id()));
     fs::create_dir(&temporary)
         .map_err(|error| anyhow!("cannot create the folder {}: {error}.", display_path(&temporary)))?;
-    let drawn = pieces.clone().try_for_each(|piece| piece.draw(program, &temporary)).and_then(|()| {
-        pieces.map(Piece::file_name).try_for_each(|file| {
+    let result = pictures.clone().try_for_each(|picture| picture.draw(program, &temporary)).and_then(|()| {
+        pictures.map(GalleryPicture::svg_name).try_for_each(|file| {
             let picture = folder.join(&file);
             fs::rename(temporary.join(&file), &picture)
                 .map_err(|error| anyhow!("cannot write the picture {}: {error}.", display_path(&picture)))
@@ -68,14 +72,14 @@ fn draw_all<'a>(pieces: impl Iterator<Item = &'a Piece> + Clone, program: &Path,
     });
     // A leftover folder does no harm.
     let _ = fs::remove_dir_all(&temporary);
-    drawn
+    result
 }
 
-impl Piece {
+impl GalleryPicture {
     fn draw(&self, program: &Path, folder: &Path) -> anyhow::Result<()> {
-        let picture = folder.join(self.file_name());
+        let picture = folder.join(self.svg_name());
         let mut command = Command::new(program);
-        command.args(&self.words).arg("--svg").arg(&picture).stdin(Stdio::null()).stdout(Stdio::null());
+        command.args(&self.arguments).arg("--svg").arg(&picture).stdin(Stdio::null()).stdout(Stdio::null());
         let finished = command
             .output()
             .map_err(|error| anyhow!("cannot draw the picture {}: {error}.", display_path(&picture)))?;
@@ -87,30 +91,31 @@ impl Piece {
         Ok(())
     }
 
-    fn file_name(&self) -> String {
-        format!("{}.svg", self.file)
+    fn svg_name(&self) -> String {
+        format!("{}.svg", self.name)
     }
 
     fn command(&self) -> String {
-        let words = self.words.iter().map(|word| if word.contains(' ') { format!("\"{word}\"") } else { word.clone() });
-        format!("quorate {} --svg {}", words.collect::<Vec<_>>().join(" "), self.file_name())
+        let words =
+            self.arguments.iter().map(|word| if word.contains(' ') { format!("\"{word}\"") } else { word.clone() });
+        format!("quorate {} --svg {}", words.collect::<Vec<_>>().join(" "), self.svg_name())
     }
 }
 
-fn algorithm_pieces() -> Vec<Piece> {
-    let piece = |entry: &quorate_lab::registry::Entry| {
+fn list_algorithm_pictures() -> Vec<GalleryPicture> {
+    let picture = |entry: &quorate_lab::registry::Entry| {
         let profile = entry.profile();
-        Piece {
-            file: profile.name.to_owned(),
+        GalleryPicture {
+            name: profile.name.to_owned(),
             title: format!("[{0}](algorithms/{0}.md)", profile.name),
-            text: capitalized(&format!("{}.", profile.summary)),
-            words: ["explain", profile.name].map(str::to_owned).to_vec(),
+            description: capitalize(&format!("{}.", profile.summary)),
+            arguments: ["explain", profile.name].map(str::to_owned).to_vec(),
         }
     };
-    all().iter().map(piece).collect()
+    all().iter().map(picture).collect()
 }
 
-fn scene_pieces() -> Vec<Piece> {
+fn list_scene_pictures() -> Vec<GalleryPicture> {
     let scenes = [
         (
             "reliable-links",
@@ -167,13 +172,13 @@ fn scene_pieces() -> Vec<Piece> {
             "wait-for --example knot",
         ),
     ];
-    let piece = |(file, title, text, command): (&str, &str, &str, &str)| Piece {
-        file: file.to_owned(),
+    let picture = |(name, title, description, command): (&str, &str, &str, &str)| GalleryPicture {
+        name: name.to_owned(),
         title: title.to_owned(),
-        text: text.to_owned(),
-        words: split_words(command),
+        description: description.to_owned(),
+        arguments: split_words(command),
     };
-    scenes.into_iter().map(piece).collect()
+    scenes.into_iter().map(picture).collect()
 }
 
 /// Splits a line into words. A word with blanks is in single quotes.
@@ -186,17 +191,22 @@ fn split_words(line: &str) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-fn page_text(algorithms: &[Piece], scenes: &[Piece]) -> String {
+fn render_page(algorithms: &[GalleryPicture], scenes: &[GalleryPicture]) -> String {
     let mut page = String::from(
         "# Gallery\n\nThe command below each picture draws it; `quorate gallery docs` draws all of them.\n\
          See [how to read the pictures](pictures.md).\n",
     );
-    for (title, pieces) in [("Algorithms", algorithms), ("Scenes", scenes)] {
+    for (title, pictures) in [("Algorithms", algorithms), ("Scenes", scenes)] {
         let _ = write!(page, "\n## {title}\n");
-        for piece in pieces {
-            let Piece { file, title, text, .. } = piece;
-            let _ = write!(page, "\n### {title}\n\n{}\n\n![{file}]({FOLDER}/{})\n\n", wrap(text, 0), piece.file_name());
-            let _ = write!(page, "```sh\n{}\n```\n", piece.command());
+        for picture in pictures {
+            let GalleryPicture { name, title, description, .. } = picture;
+            let _ = write!(
+                page,
+                "\n### {title}\n\n{}\n\n![{name}]({FOLDER}/{})\n\n",
+                wrap_text(description, 0),
+                picture.svg_name()
+            );
+            let _ = write!(page, "```sh\n{}\n```\n", picture.command());
         }
     }
     page
@@ -205,23 +215,23 @@ fn page_text(algorithms: &[Piece], scenes: &[Piece]) -> String {
 #[cfg(unix)]
 #[cfg(test)]
 mod tests {
-    use super::{Piece, draw_all};
+    use super::{GalleryPicture, draw_all};
     use std::fs;
     use std::path::Path;
 
     /// Two pictures that a shell script draws. `$0` is the name of the picture, `$1` is `--svg` and
     /// `$2` its file.
-    fn pieces(script: &str) -> [Piece; 2] {
-        ["one", "two"].map(|file| Piece {
-            file: file.into(),
+    fn pictures(script: &str) -> [GalleryPicture; 2] {
+        ["one", "two"].map(|file| GalleryPicture {
+            name: file.into(),
             title: file.into(),
-            text: String::new(),
-            words: vec!["-c".into(), script.into(), file.into()],
+            description: String::new(),
+            arguments: vec!["-c".into(), script.into(), file.into()],
         })
     }
 
     fn draw(script: &str, gallery: &Path) -> anyhow::Result<()> {
-        draw_all(pieces(script).iter(), Path::new("/bin/sh"), gallery)
+        draw_all(pictures(script).iter(), Path::new("/bin/sh"), gallery)
     }
 
     /// Returns the files of a folder with their contents.

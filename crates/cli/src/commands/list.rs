@@ -7,66 +7,67 @@ use crate::{paint, report};
 use quorate_core::about::Profile;
 use quorate_demos::{armies, local};
 use quorate_lab::FamilyLab;
-use quorate_lab::figures::{Price, PriceFigure};
+use quorate_lab::figures::{CostFigure, ListedCost};
 use quorate_lab::registry::{Entry, Family, Task, all, dispatch_to_family, fixtures};
 use serde::Serialize;
 use std::io::Write;
 
 #[derive(Serialize)]
-struct Row {
+struct AlgorithmRow {
     name: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     family: Option<Family>,
     class: &'static str,
     summary: &'static str,
     #[serde(flatten)]
-    price: Option<Price>,
+    cost: Option<ListedCost>,
     #[serde(skip_serializing_if = "Option::is_none")]
     flaw: Option<&'static str>,
 }
 
 /// The task to look up the message cost of an algorithm, as its family states it.
-struct FindPrice;
+struct FindCost;
 
-impl Task for FindPrice {
-    type Output = Option<Price>;
+impl Task for FindCost {
+    type Output = Option<ListedCost>;
 
-    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> Option<Price> {
-        F::price(entry)
+    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> Option<ListedCost> {
+        F::listed_cost(entry)
     }
 }
 
-impl From<&'static Entry> for Row {
+impl From<&'static Entry> for AlgorithmRow {
     fn from(entry: &'static Entry) -> Self {
         let Profile { name, class, summary, flaw, .. } = *entry.profile();
-        Self { name, family: Some(entry.family()), class, summary, price: dispatch_to_family(entry, FindPrice), flaw }
+        Self { name, family: Some(entry.family()), class, summary, cost: dispatch_to_family(entry, FindCost), flaw }
     }
 }
 
 /// Returns the row of the race in one process. It belongs to no family, because its threads are not
 /// nodes, and is listed after mutual exclusion, its subject.
-fn local_row() -> Row {
+fn build_local_row() -> AlgorithmRow {
     let Profile { name, class, summary, flaw, .. } = local::PROFILE;
-    let figures = ["messages_per_entry", "client_delay", "sync_delay"].map(|name| (name, PriceFigure::Formula("0")));
-    let price = Price { of: "an entry", figures: figures.into() };
-    Row { name, family: None, class, summary, price: Some(price), flaw }
+    let figures = ["messages_per_entry", "client_delay", "sync_delay"].map(|name| (name, CostFigure::Formula("0")));
+    let cost = ListedCost { unit: "an entry", figures: figures.into() };
+    AlgorithmRow { name, family: None, class, summary, cost: Some(cost), flaw }
 }
 
 /// Returns the row of the two armies. They belong to no family, because they show the effects of
 /// assumptions about time.
-fn armies_row() -> Row {
+fn build_armies_row() -> AlgorithmRow {
     let Profile { name, class, summary, flaw, .. } = armies::PROFILE;
-    let price = Price { of: "in total", figures: vec![("messages", PriceFigure::Number(3))] };
-    Row { name, family: None, class, summary, price: Some(price), flaw }
+    // Each army sends its strength, and the leader sends the order.
+    let cost = ListedCost { unit: "in total", figures: vec![("messages", CostFigure::Number(3))] };
+    AlgorithmRow { name, family: None, class, summary, cost: Some(cost), flaw }
 }
 
 pub(crate) fn run(args: &ListArgs) -> anyhow::Result<CommandOutcome> {
     let entries = if args.fixtures { fixtures() } else { all() };
-    let mut rows: Vec<Row> = entries.iter().map(Row::from).collect();
+    let mut rows: Vec<AlgorithmRow> = entries.iter().map(AlgorithmRow::from).collect();
     if !args.fixtures {
         let index = rows.iter().rposition(|row| row.family == Some(Family::Mutex)).map_or(0, |last| last + 1);
-        rows.insert(index, local_row());
-        rows.push(armies_row());
+        rows.insert(index, build_local_row());
+        rows.push(build_armies_row());
     }
     if args.json {
         report::print_json(&rows)?;
@@ -82,9 +83,9 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<CommandOutcome> {
             None if args.fixtures => format!("none: {}", row.summary),
             None => row.summary.to_owned(),
         };
-        let price = row.price.map_or_else(|| "–".to_owned(), |price| price.to_string());
+        let cost = row.cost.map_or_else(|| "–".to_owned(), |cost| cost.to_string());
         let family = row.family.map_or("–", Family::name);
-        writeln!(out, "{:<width$}{family:<10}{:<18}{price:<31}{description}", row.name, row.class)?;
+        writeln!(out, "{:<width$}{family:<10}{:<18}{cost:<31}{description}", row.name, row.class)?;
     }
     writeln!(out, "\n{}", paint::dim("quorate explain NAME explains an algorithm; quorate sim NAME runs it."))?;
     if !args.fixtures {

@@ -2,9 +2,10 @@
 
 use crate::args::LiveArgs;
 use crate::commands::draw;
+use crate::commands::explain::capitalize;
 use crate::output::{display_path, output};
 use crate::picture::{self, CommandIo, Picture};
-use crate::report::{Measured, RunReport, count};
+use crate::report::{Measured, RunReport, format_count};
 use crate::{CommandOutcome, interrupt, paint, progress, report};
 use indicatif::ProgressBar;
 use quorate_core::{NodeId, Time};
@@ -12,17 +13,17 @@ use quorate_journal::moment::{Moment, ObservedEffect};
 use quorate_journal::settings::Length;
 use quorate_journal::workload::Ending;
 use quorate_lab::check::draw_command;
-use quorate_lab::figures::Figures;
+use quorate_lab::figures::RunResults;
 use quorate_lab::registry::{Task, dispatch_to_family};
 use quorate_lab::{FamilyLab, Spec};
-use quorate_live::schedule::option;
-use quorate_live::{Counts, LiveError, Options, Recorded};
+use quorate_live::schedule::format_option;
+use quorate_live::{Counts, LiveError, LiveOutcome, Options};
 use serde::Serialize;
 use std::io::{self, Write};
 
 #[derive(Serialize)]
 #[serde(bound = "")]
-struct Report<'a, F: FamilyLab> {
+struct LiveReport<'a, F: FamilyLab> {
     #[serde(flatten)]
     common: RunReport<'a, F>,
     run: ProcessReport<'a>,
@@ -41,6 +42,7 @@ struct ProcessReport<'a> {
     faults: Vec<String>,
     /// Number of starts and ends of these faults that were still to come when the run ended.
     spared: usize,
+    /// The nodes that were not up at the end, each in a phrase such as `node 2 is down`.
     troubles: &'a [String],
     /// Number of journals whose last line is incomplete because the process was killed.
     torn: usize,
@@ -62,11 +64,11 @@ pub(crate) fn run(args: &LiveArgs) -> anyhow::Result<CommandOutcome> {
 impl Task for &LiveArgs {
     type Output = anyhow::Result<CommandOutcome>;
     fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
-        live::<F>(self, entry)
+        run_processes::<F>(self, entry)
     }
 }
 
-fn live<F: FamilyLab>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
+fn run_processes<F: FamilyLab>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
     let spec = args.spec::<F>()?;
     validate_files(args)?;
     let program = std::env::current_exe()
@@ -76,13 +78,13 @@ fn live<F: FamilyLab>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Resu
         print_planned_faults(args, &spec)?;
     }
     let options = Options {
-        tls: args.tls,
-        namespaces: args.namespaces,
-        keep: args.keep.clone(),
-        journal: args.trace.clone(),
-        until: args.until.map(|Length(length)| length),
+        has_tls: args.tls,
+        has_namespaces: args.namespaces,
+        kept_folder: args.keep.clone(),
+        journal_path: args.trace.clone(),
+        time_limit: args.until.map(|Length(length)| length),
         patience: args.idle_timeout.0,
-        interrupted: &interrupt::was_requested,
+        is_interrupted: &interrupt::was_requested,
         ..Options::new(program)
     };
     let bar = progress_bar::<F>(&spec);
@@ -91,30 +93,30 @@ fn live<F: FamilyLab>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Resu
             bar.inc(1);
         }
     };
-    let recorded = quorate_live::run::<F>(&spec, &options, &mut count_progress);
+    let outcome = quorate_live::run::<F>(&spec, &options, &mut count_progress);
     bar.finish_and_clear();
-    let recorded = match recorded {
+    let outcome = match outcome {
         Err(error @ LiveError::Interrupted) => {
             // An interrupt is not an error. Ignore a failed write: there is no other place to
             // report it.
-            let _ = writeln!(io::stderr(), "{error}");
+            let _ = writeln!(io::stderr(), "{}", capitalize(&error.to_string()));
             return Ok(CommandOutcome::Unfinished);
         }
-        recorded => recorded?,
+        outcome => outcome?,
     };
     // Print the result even if the pictures could not be drawn.
-    let pictures = match &recorded.journal {
-        Some(journal) if args.picture.is_wanted() => draw::pictures::<F>(journal, &args.picture),
+    let pictures = match &outcome.journal {
+        Some(journal) if args.picture.is_wanted() => draw::draw_pictures_of_file::<F>(journal, &args.picture),
         Some(_) | None => Ok(Vec::new()),
     };
-    let drawn = pictures.as_deref().unwrap_or_default();
+    let written_pictures = pictures.as_deref().unwrap_or_default();
     if args.json {
-        print_json(args, &spec, entry, &recorded, drawn)?;
+        print_json(args, &spec, entry, &outcome, written_pictures)?;
     } else if !args.picture.takes_stdout() {
-        print(args, &spec, entry, &recorded, drawn)?;
+        print(args, &spec, entry, &outcome, written_pictures)?;
     }
     pictures?;
-    Ok(outcome(&recorded))
+    Ok(command_outcome(&outcome))
 }
 
 /// Rejects paths that cannot be written. A picture needs a journal, from which it is drawn.
@@ -124,29 +126,29 @@ fn validate_files(args: &LiveArgs) -> anyhow::Result<()> {
     args.picture.validate(&CommandIo { stdout_option, journal: args.trace.as_deref(), ..CommandIo::default() })?;
     anyhow::ensure!(
         args.trace.is_some() || !args.picture.is_wanted(),
-        "A picture of real processes is drawn from their journal: add --trace FILE."
+        "a picture of real processes is drawn from their journal: add --trace FILE."
     );
     Ok(())
 }
 
-fn outcome<F: FamilyLab>(recorded: &Recorded<F>) -> CommandOutcome {
-    match (CommandOutcome::from_verdicts(&recorded.read.verdicts), recorded.ending) {
+fn command_outcome<F: FamilyLab>(outcome: &LiveOutcome<F>) -> CommandOutcome {
+    match (CommandOutcome::from_verdicts(&outcome.replayed.verdicts), outcome.ending) {
         (CommandOutcome::Holds, Ending::Stuck | Ending::Stopped) => CommandOutcome::Unfinished,
         (outcome, Ending::Done | Ending::Stuck | Ending::Stopped) => outcome,
     }
 }
 
-/// Maximum length of a line of planned faults.
-const MAX_LINE: usize = 110;
+/// Maximum width of a line of planned faults, in characters.
+const MAX_FAULT_LINE_WIDTH: usize = 110;
 
 /// Prints the planned faults before the run, so that they are known even if the run never ends.
 fn print_planned_faults<F: FamilyLab>(args: &LiveArgs, spec: &Spec<F>) -> anyhow::Result<()> {
     let mut out = output();
-    let faults = count(spec.faults.len() as u64, "fault");
+    let faults = format_count(spec.faults.len() as u64, "fault");
     writeln!(out, "Random faults of seed {}: {faults} within {}", spec.seed, F::fault_window(spec))?;
     let mut line = String::new();
-    for fault in spec.faults.iter().filter_map(option) {
-        if line.len() + fault.len() > MAX_LINE {
+    for fault in spec.faults.iter().filter_map(format_option) {
+        if line.len() + fault.len() > MAX_FAULT_LINE_WIDTH {
             writeln!(out, "{}", paint::dim(&line))?;
             line.clear();
         }
@@ -160,10 +162,10 @@ fn print_planned_faults<F: FamilyLab>(args: &LiveArgs, spec: &Spec<F>) -> anyhow
 }
 
 fn progress_bar<F: FamilyLab>(spec: &Spec<F>) -> ProgressBar {
-    progress::bar(F::goal(spec), &format!("{{pos}}/{{len}} {}, {{elapsed}}", F::PROGRESS))
+    progress::bar(F::progress_goal(spec), &format!("{{pos}}/{{len}} {}, {{elapsed}}", F::PROGRESS_UNIT))
 }
 
-fn protocol_name(args: &LiveArgs) -> &'static str {
+fn transport_name(args: &LiveArgs) -> &'static str {
     if args.tls { "tls" } else { "tcp" }
 }
 
@@ -171,38 +173,38 @@ fn print_json<F: FamilyLab>(
     args: &LiveArgs,
     spec: &Spec<F>,
     entry: &'static F::Entry,
-    recorded: &Recorded<F>,
+    outcome: &LiveOutcome<F>,
     pictures: &[Picture],
 ) -> anyhow::Result<()> {
-    let Recorded { read, gathered, .. } = recorded;
-    report::print_json(&Report {
+    let LiveOutcome { replayed, gathered, .. } = outcome;
+    report::print_json(&LiveReport {
         common: RunReport {
             algorithm: F::profile(entry).name,
             family: F::FAMILY,
             nodes: spec.nodes,
             seed: spec.seed,
-            links: protocol_name(args),
-            ending: recorded.ending,
-            time_ns: i64::try_from(recorded.time.nanos()).unwrap_or(i64::MAX),
-            events: recorded.events,
-            trace_hash: &recorded.trace_hash,
-            messages: &read.messages,
-            judged: read.verdicts[..].into(),
-            measured: Measured::<F>(&read.summary),
+            links: transport_name(args),
+            ending: outcome.ending,
+            time_ns: i64::try_from(outcome.workload_time.nanos()).unwrap_or(i64::MAX),
+            events: outcome.inputs,
+            trace_hash: &outcome.journal_hash,
+            messages: &replayed.messages,
+            judged: replayed.verdicts[..].into(),
+            measured: Measured::<F>(&replayed.summary),
         },
         run: ProcessReport {
-            counts: recorded.counts,
-            wall_ns: recorded.wall.nanos(),
+            counts: outcome.counts,
+            wall_ns: outcome.wall_time.nanos(),
             tls: args.tls,
             namespaces: args.namespaces,
-            interrupted: recorded.is_interrupted,
-            faults: spec.faults.iter().filter_map(option).collect(),
-            spared: recorded.unapplied_faults,
-            troubles: &recorded.node_problems,
-            torn: gathered.torn.len(),
-            journal: recorded.journal.as_deref().map(display_path),
-            skipped: gathered.skipped,
-            forgotten: gathered.forgotten,
+            interrupted: outcome.is_interrupted,
+            faults: spec.faults.iter().filter_map(format_option).collect(),
+            spared: outcome.unapplied_faults,
+            troubles: &outcome.node_problems,
+            torn: gathered.torn_files.len(),
+            journal: outcome.journal.as_deref().map(display_path),
+            skipped: gathered.skipped_messages,
+            forgotten: gathered.forgotten_writes,
             warnings: &gathered.warnings,
             pictures,
         },
@@ -213,34 +215,34 @@ fn print<F: FamilyLab>(
     args: &LiveArgs,
     spec: &Spec<F>,
     entry: &'static F::Entry,
-    recorded: &Recorded<F>,
+    outcome: &LiveOutcome<F>,
     pictures: &[Picture],
 ) -> anyhow::Result<()> {
     let mut out = output();
     let network = if args.namespaces { "separate networks" } else { "loopback" };
     let processes = if spec.nodes == 1 { "1 process".into() } else { format!("{} processes", spec.nodes) };
-    let title = format!("{processes} · seed {} · {} on {network}", spec.seed, protocol_name(args).to_uppercase());
+    let title = format!("{processes} · seed {} · {} on {network}", spec.seed, transport_name(args).to_uppercase());
     writeln!(out, "{} · {title}\n", paint::bold(F::profile(entry).name))?;
-    let Recorded { read, gathered, .. } = recorded;
+    let LiveOutcome { replayed, gathered, .. } = outcome;
     report::print_figures(
-        &Figures { spec, messages: &read.messages, summary: &read.summary, verdicts: &read.verdicts },
+        &RunResults { spec, messages: &replayed.messages, summary: &replayed.summary, verdicts: &replayed.verdicts },
         &mut out,
     )?;
-    writeln!(out, "\n  {}", paint::dim(&ending(args, spec, recorded)))?;
-    for remark in fault_remarks(recorded) {
+    writeln!(out, "\n  {}", paint::dim(&describe_ending(args, spec, outcome)))?;
+    for remark in describe_faults(outcome) {
         writeln!(out, "  {}", paint::dim(&remark))?;
     }
     for warning in &gathered.warnings {
         writeln!(out, "  {} {warning}", paint::bad("warning:"))?;
     }
-    if let Some(path) = &recorded.journal {
+    if let Some(path) = &outcome.journal {
         writeln!(out, "  {}", paint::dim(&format!("journal: {} ({} lines)", display_path(path), gathered.lines)))?;
     }
     for picture in pictures {
-        writeln!(out, "  {}", paint::dim(&picture.line()))?;
+        writeln!(out, "  {}", paint::dim(&picture.report_line()))?;
     }
-    if recorded.fails() {
-        if let Some(path) = &recorded.journal {
+    if outcome.fails() {
+        if let Some(path) = &outcome.journal {
             writeln!(out, "\nTo see what every process did: quorate replay {} --steps", display_path(path))?;
             if pictures.is_empty() {
                 let draw = draw_command(&path.to_string_lossy());
@@ -252,36 +254,37 @@ fn print<F: FamilyLab>(
     Ok(())
 }
 
-fn ending<F: FamilyLab>(args: &LiveArgs, spec: &Spec<F>, recorded: &Recorded<F>) -> String {
-    let progress = F::progress(spec, &recorded.read.summary);
-    let time = recorded.time;
-    let given = args.until.map(|Length(length)| length);
-    let limit = given.or(F::limits(spec).until.map(|until| until.since(Time::ZERO))).unwrap_or(time);
-    let ending = match recorded.ending {
+fn describe_ending<F: FamilyLab>(args: &LiveArgs, spec: &Spec<F>, outcome: &LiveOutcome<F>) -> String {
+    let progress = F::describe_progress(spec, &outcome.replayed.summary);
+    let time = outcome.workload_time;
+    let requested_limit = args.until.map(|Length(length)| length);
+    let limit = requested_limit.or(F::limits(spec).max_time.map(|until| until.since(Time::ZERO))).unwrap_or(time);
+    let ending = match outcome.ending {
         Ending::Done => format!("done after {time}"),
         Ending::Stuck => format!("stuck after {time}: no client received an event any more{progress}"),
-        Ending::Stopped if recorded.is_interrupted => format!("interrupted after {time}{progress}"),
+        Ending::Stopped if outcome.is_interrupted => format!("interrupted after {time}{progress}"),
         Ending::Stopped => format!("not finished within the limit of {limit}{progress}"),
     };
-    let events = count(recorded.events, "event");
-    format!("{ending}; {} in total, {events}, trace {}", recorded.wall, recorded.trace_hash)
+    let events = format_count(outcome.inputs, "event");
+    format!("{ending}; {} in total, {events}, trace {}", outcome.wall_time, outcome.journal_hash)
 }
 
 /// Describes the faults that happened, and those that did not.
-fn fault_remarks<F: FamilyLab>(recorded: &Recorded<F>) -> Vec<String> {
-    let Counts { processes, kills, stops, cuts } = recorded.counts;
-    let counts = [(kills, "kill"), (stops, "stop"), (cuts, "cut")];
+fn describe_faults<F: FamilyLab>(outcome: &LiveOutcome<F>) -> Vec<String> {
+    let Counts { processes, kills, pauses, cuts } = outcome.counts;
+    let counts = [(kills, "kill"), (pauses, "stop"), (cuts, "cut")];
     let counts: Vec<_> =
-        counts.iter().filter(|(number, _)| *number > 0).map(|(number, kind)| count(*number, kind)).collect();
+        counts.iter().filter(|(number, _)| *number > 0).map(|(number, kind)| format_count(*number, kind)).collect();
     let mut remarks = Vec::new();
     if !counts.is_empty() {
         remarks.push(format!("{} in {processes} processes", counts.join(", ")));
     }
-    if recorded.unapplied_faults > 0 {
-        remarks.push(format!("{} of the planned faults were still to come", recorded.unapplied_faults));
+    if outcome.unapplied_faults > 0 {
+        remarks
+            .push(format!("starts and ends of planned faults that were still to come: {}", outcome.unapplied_faults));
     }
-    if recorded.ending != Ending::Done && !recorded.node_problems.is_empty() {
-        remarks.push(format!("at the end: {}", recorded.node_problems.join(", ")));
+    if outcome.ending != Ending::Done && !outcome.node_problems.is_empty() {
+        remarks.push(format!("at the end: {}", outcome.node_problems.join(", ")));
     }
     remarks
 }

@@ -6,9 +6,9 @@ mod json;
 use super::explain::{self, Example};
 use crate::args::{ExplainArgs, LocalCheckArgs, LocalSimArgs, RaceArgs};
 use crate::output::output;
-use crate::report::{count, grouped};
+use crate::report::{format_count, format_thousands};
 use crate::{CommandOutcome, paint, report};
-use json::{CheckReport, RunReport};
+use json::{LocalCheckReport, LocalRunReport};
 use quorate_demos::armies;
 use quorate_demos::local;
 use quorate_demos::local::End;
@@ -27,19 +27,19 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// Name of the command that shows all outcomes of the race.
-const RACE: &str = "race";
+const RACE_NAME: &str = "race";
 
 /// Initial value of the counter, as in the textbook example.
 const DEFAULT_START: i64 = 5;
 
-/// Maximum number of steps. No seed is known to need that many.
+/// Maximum number of steps of one run. No seed is known to need that many.
 const MAX_STEPS: usize = 100_000;
 
 /// Rejects the names of demonstrations as algorithms. clap parses them as algorithms if options
 /// precede them.
-pub(crate) fn reject(name: &str) -> anyhow::Result<()> {
+pub(crate) fn reject_as_algorithm(name: &str) -> anyhow::Result<()> {
     anyhow::ensure!(
-        name != RACE,
+        name != RACE_NAME,
         "'{name}' is not an algorithm. Write 'quorate sim {name}' and its own options after it."
     );
     anyhow::ensure!(
@@ -59,15 +59,15 @@ pub(crate) fn sim(args: &LocalSimArgs) -> anyhow::Result<CommandOutcome> {
     let race = Race::new(args.lock);
     let mut rng = SeededRng::new(args.seed, Stream::Workload);
     let run = race.run(|ready| rng.below(ready.len() as u64) as usize, MAX_STEPS);
-    let is_correct = run.end == End::Over && run.counter == race.expected();
+    let is_correct = run.end == End::Completed && run.counter == race.expected_counter();
     if args.json {
-        report::print_json(&RunReport::new(args, &race, &run))?;
+        report::print_json(&LocalRunReport::new(args, &race, &run))?;
         return Ok(CommandOutcome::from_holds(is_correct));
     }
     let mut out = output();
     writeln!(out, "{} · lock: {} · seed {}\n", paint::bold(PROFILE.name), args.lock, args.seed)?;
-    write!(out, "{}", Columns(&run.steps))?;
-    writeln!(out, "\n  {}", ending(&race, &run))?;
+    write!(out, "{}", StepsTable(&run.steps))?;
+    writeln!(out, "\n  {}", describe_ending(&race, &run))?;
     if !is_correct {
         let hint = format!("With a lock: quorate sim {} --seed {} --lock semaphore", PROFILE.name, args.seed);
         writeln!(out, "\n{}", paint::dim(&hint))?;
@@ -76,17 +76,18 @@ pub(crate) fn sim(args: &LocalSimArgs) -> anyhow::Result<CommandOutcome> {
     Ok(CommandOutcome::from_holds(is_correct))
 }
 
-fn ending(race: &Race, run: &Run) -> String {
+fn describe_ending(race: &Race, run: &Run) -> String {
     let Run { end, counter, .. } = run;
     match end {
-        End::Over if *counter == race.expected() => {
+        End::Completed if *counter == race.expected_counter() => {
             paint::good(&format!("The counter is {counter}, which is correct."))
         }
-        End::Over => {
-            paint::bad(&format!("The counter is {counter} and should be {}: one update is lost.", race.expected()))
-        }
+        End::Completed => paint::bad(&format!(
+            "The counter is {counter} and should be {}: one update is lost.",
+            race.expected_counter()
+        )),
         End::Stuck => paint::bad("Deadlock: no thread can continue."),
-        End::Open => format!("Not finished after {}.", count(MAX_STEPS as u64, "step")),
+        End::Unfinished => format!("Not finished after {}.", format_count(MAX_STEPS as u64, "step")),
     }
 }
 
@@ -100,19 +101,20 @@ struct LockOutcomes {
 impl LockOutcomes {
     /// Explores all orders with this initial value of the counter.
     fn new(locking: Locking, start: i64) -> Self {
-        let race = Race::of(locking, start, &[1, -1]);
+        // One thread adds 1 to the counter, the other one subtracts 1.
+        let race = Race::with_changes(locking, start, &[1, -1]);
         let outcomes = local::explore(&race);
         Self { locking, race, outcomes }
     }
 
-    /// Whether no update is ever lost.
+    /// Whether no order loses an update, lets both threads into the critical section, or deadlocks.
     fn is_correct(&self) -> bool {
-        self.outcomes.always_end_with(self.race.expected())
+        self.outcomes.always_end_with(self.race.expected_counter())
     }
 }
 
-/// Explores one lock, or none and each of them. Returns the outcomes, and whether they are as
-/// expected.
+/// Explores the given lock, or all cases: without a lock and with each one. Returns the outcomes,
+/// and whether they are as expected.
 fn explore_locks(lock: Option<Locking>, start: i64) -> (Vec<LockOutcomes>, bool) {
     match lock {
         Some(locking) => {
@@ -123,22 +125,22 @@ fn explore_locks(lock: Option<Locking>, start: i64) -> (Vec<LockOutcomes>, bool)
         None => {
             let explored: Vec<_> = LOCKINGS.into_iter().map(|locking| LockOutcomes::new(locking, start)).collect();
             // Updates must be lost without a lock, and never with one.
-            let holds = explored.iter().all(|explored| explored.is_correct() == explored.locking.protects());
+            let holds = explored.iter().all(|explored| explored.is_correct() == explored.locking.prevents_race());
             (explored, holds)
         }
     }
 }
 
 /// `quorate sim race`: prints all outcomes, each with an interleaving that leads to it.
-pub(crate) fn race(args: &RaceArgs) -> anyhow::Result<CommandOutcome> {
+pub(crate) fn sim_race(args: &RaceArgs) -> anyhow::Result<CommandOutcome> {
     let start = i64::from(args.start);
     let (explored, holds) = explore_locks(args.lock, start);
     if args.json {
-        report::print_json(&CheckReport::new(&explored, holds))?;
+        report::print_json(&LocalCheckReport::new(&explored, holds))?;
         return Ok(CommandOutcome::from_holds(holds));
     }
     let mut out = output();
-    writeln!(out, "{} · {}\n", paint::bold(RACE), title(start))?;
+    writeln!(out, "{} · {}\n", paint::bold(RACE_NAME), describe_race(start))?;
     let values: BTreeSet<i64> =
         explored.iter().flat_map(|explored| explored.outcomes.endings.keys().copied()).collect();
     let cells =
@@ -146,14 +148,15 @@ pub(crate) fn race(args: &RaceArgs) -> anyhow::Result<CommandOutcome> {
     let heading = format!("  {:<20}{}   {}", "lock", cells(&|value| format!("result {value}")), "interleavings");
     writeln!(out, "{}", paint::bold(&heading))?;
     for LockOutcomes { locking, outcomes, .. } in &explored {
-        let interleavings_to =
-            |value: i64| outcomes.endings.get(&value).map_or("–".into(), |ending| grouped(ending.interleavings));
+        let interleavings_to = |value: i64| {
+            outcomes.endings.get(&value).map_or("–".into(), |ending| format_thousands(ending.interleavings))
+        };
         writeln!(
             out,
             "  {:<20}{}   {:>13}",
             locking.name(),
             cells(&interleavings_to),
-            grouped(total_interleavings(outcomes))
+            format_thousands(total_interleavings(outcomes))
         )?;
     }
     for explored in &explored {
@@ -162,7 +165,7 @@ pub(crate) fn race(args: &RaceArgs) -> anyhow::Result<CommandOutcome> {
     Ok(CommandOutcome::from_holds(holds))
 }
 
-fn title(start: i64) -> String {
+fn describe_race(start: i64) -> String {
     format!("counter++ and counter-- in two threads, from {start}, in every order")
 }
 
@@ -174,7 +177,7 @@ fn total_interleavings(outcomes: &Outcomes) -> u64 {
 pub(crate) fn check(args: &LocalCheckArgs) -> anyhow::Result<CommandOutcome> {
     let (explored, holds) = explore_locks(args.lock, DEFAULT_START);
     if args.json {
-        report::print_json(&CheckReport::new(&explored, holds))?;
+        report::print_json(&LocalCheckReport::new(&explored, holds))?;
     } else {
         print(&explored)?;
     }
@@ -183,7 +186,7 @@ pub(crate) fn check(args: &LocalCheckArgs) -> anyhow::Result<CommandOutcome> {
 
 fn print(explored: &[LockOutcomes]) -> anyhow::Result<()> {
     let mut out = output();
-    writeln!(out, "{} · {}\n", paint::bold(PROFILE.name), title(DEFAULT_START))?;
+    writeln!(out, "{} · {}\n", paint::bold(PROFILE.name), describe_race(DEFAULT_START))?;
     let heading = format!(
         "  {:<20}{:<13}{:>13}{:>9}   {:<13}{:<8}",
         "lock", "results", "interleavings", "states", "both inside", "deadlock"
@@ -192,10 +195,10 @@ fn print(explored: &[LockOutcomes]) -> anyhow::Result<()> {
     for LockOutcomes { locking, outcomes, .. } in explored {
         let values: Vec<_> = outcomes.endings.keys().map(i64::to_string).collect();
         let interleavings = total_interleavings(outcomes);
-        let happens = |schedule: &Option<Schedule>| if schedule.is_some() { "possible" } else { "never" };
-        let Outcomes { two_inside, stuck, states, .. } = outcomes;
-        let (inside, deadlock) = (happens(two_inside), happens(stuck));
-        let (interleavings, states) = (grouped(interleavings), grouped(*states as u64));
+        let possibility = |schedule: &Option<Schedule>| if schedule.is_some() { "possible" } else { "never" };
+        let Outcomes { overlap_schedule, stuck_schedule, states, .. } = outcomes;
+        let (inside, deadlock) = (possibility(overlap_schedule), possibility(stuck_schedule));
+        let (interleavings, states) = (format_thousands(interleavings), format_thousands(*states as u64));
         let line = format!(
             "  {:<20}{:<13}{interleavings:>13}{states:>9}   {inside:<13}{deadlock:<8}",
             locking.name(),
@@ -204,7 +207,7 @@ fn print(explored: &[LockOutcomes]) -> anyhow::Result<()> {
         writeln!(out, "{}", line.trim_end())?;
     }
     for explored in explored {
-        print_interleavings(explored, |value| value != explored.race.expected(), &mut out)?;
+        print_interleavings(explored, |value| value != explored.race.expected_counter(), &mut out)?;
     }
     let hint = format!("One order: quorate sim {} --seed 1", PROFILE.name);
     writeln!(out, "\n{}", paint::dim(&hint))?;
@@ -220,23 +223,23 @@ fn print_interleavings(
     let LockOutcomes { locking, race, outcomes } = explored;
     let total = total_interleavings(outcomes);
     for (value, ending) in outcomes.endings.iter().filter(|(value, _)| is_wanted(**value)) {
-        let (leading, total) = (grouped(ending.interleavings), grouped(total));
+        let (leading, total) = (format_thousands(ending.interleavings), format_thousands(total));
         let title = format!(
             "A shortest interleaving that results in {value} {} ({leading} of {total} interleavings):",
-            lock_phrase(*locking)
+            describe_locking(*locking)
         );
         writeln!(out, "\n{}\n", paint::bold(&title))?;
-        write!(out, "{}", Columns(&race.run_schedule(&ending.schedule).steps))?;
+        write!(out, "{}", StepsTable(&race.run_schedule(&ending.schedule).steps))?;
     }
-    if let Some(stuck) = &outcomes.stuck {
-        let title = format!("A shortest interleaving that deadlocks {}:", lock_phrase(*locking));
+    if let Some(schedule) = &outcomes.stuck_schedule {
+        let title = format!("A shortest interleaving that deadlocks {}:", describe_locking(*locking));
         writeln!(out, "\n{}\n", paint::bold(&title))?;
-        write!(out, "{}", Columns(&race.run_schedule(stuck).steps))?;
+        write!(out, "{}", StepsTable(&race.run_schedule(schedule).steps))?;
     }
     Ok(())
 }
 
-fn lock_phrase(locking: Locking) -> String {
+fn describe_locking(locking: Locking) -> String {
     match locking {
         Locking::None => "without a lock".into(),
         locking => format!("with {locking}"),
@@ -251,21 +254,21 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<CommandOutcome> {
         PROFILE.name
     );
     let race = Race::new(Locking::None);
-    let lost = local::explore(&race).endings.into_iter().find(|(value, _)| *value != race.expected());
+    let lost = local::explore(&race).endings.into_iter().find(|(value, _)| *value != race.expected_counter());
     let run = lost.map(|(_, ending)| race.run_schedule(&ending.schedule));
     let steps = run.as_ref().map_or(&[][..], |run| &run.steps[..]);
     let example = Example {
         title: "Two threads without a lock, and a lost update",
-        lines: Columns(steps).to_string().lines().map(str::to_owned).collect(),
+        lines: StepsTable(steps).to_string().lines().map(str::to_owned).collect(),
         command: format!("quorate check {}", PROFILE.name),
     };
     explain::explain_demo(args, &PROFILE, &example)
 }
 
 /// Prints steps as a table with one column per thread.
-struct Columns<'a>(&'a [Step]);
+struct StepsTable<'a>(&'a [Step]);
 
-impl std::fmt::Display for Columns<'_> {
+impl std::fmt::Display for StepsTable<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let steps_of = |thread: usize| self.0.iter().filter(move |step| step.thread.index() == thread);
         let threads = self.0.iter().map(|step| step.thread.index() + 1).max().unwrap_or(0);

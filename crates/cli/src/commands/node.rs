@@ -13,13 +13,13 @@ use console::Console;
 use disk::{FolderAction, OpenedDisk};
 use printer::Printer;
 use quorate_core::{Incarnation, NodeId};
-use quorate_drive::{Clock, Failure, LiveJournal, Parts, Record, boot_id};
-use quorate_journal::record::Live;
-use quorate_lab::options::Basics;
+use quorate_drive::{Clock, EngineParts, Failure, LiveJournal, Recorder, boot_id};
+use quorate_journal::record::LiveHeader;
+use quorate_lab::options::CommonOptions;
 use quorate_lab::registry::{Task, dispatch_to_family};
-use quorate_lab::{Algorithm, FamilyLab, NodeOf, Spec, entry, experiment};
-use quorate_net::tls::{Identity, Security, allow_plain};
-use quorate_net::{Ending, Limits, Overflow, Runtime, Settings, disk_reports};
+use quorate_lab::{Algorithm, FamilyLab, NodeOf, Spec, experiment, find_entry};
+use quorate_net::tls::{Identity, Security, check_plain_tcp};
+use quorate_net::{Ending, Limits, OverflowPolicy, Runtime, Settings, disk_reports};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -31,7 +31,7 @@ use std::time::SystemTime;
 const MESSAGE_FORMAT: u32 = 1;
 
 pub(crate) fn run(args: &NodeArgs) -> anyhow::Result<CommandOutcome> {
-    dispatch_to_family(entry(&args.algorithm)?, args)
+    dispatch_to_family(find_entry(&args.algorithm)?, args)
 }
 
 impl Task for &NodeArgs {
@@ -60,9 +60,10 @@ impl NodeArgs {
             Peers::FromInput => self.nodes.unwrap_or(1),
         };
         let algorithm = Algorithm::from(entry);
-        let provisional = quorate_live::spec::<F>(algorithm, nodes, self.seed, self.settings::<F>(nodes)?);
+        // If the peers come from standard input, the size of the group is not certain yet.
+        let provisional_spec = quorate_live::spec::<F>(algorithm, nodes, self.seed, self.settings::<F>(nodes)?);
         ensure!(
-            self.data.is_some() || !F::codec(&provisional).saves(),
+            self.data.is_some() || !F::codec(&provisional_spec).has_durable_state(),
             "{} needs durable state: a node that forgets it can violate the guarantees of the whole group. Give it a \
              folder with --data.",
             self.algorithm
@@ -70,7 +71,7 @@ impl NodeArgs {
         let listener = self.listen()?;
         let console = Console::new(self.json, printer.clone());
         console.print_listening(listener.local_addr().map_err(start_error)?);
-        let peers = self.peers(me, &console)?;
+        let peers = self.resolve_peers(me, &console)?;
         let nodes = peers.len() + 1;
         let spec = quorate_live::spec::<F>(algorithm, nodes, self.seed, self.settings::<F>(nodes)?);
         spec.validate()?;
@@ -79,12 +80,13 @@ impl NodeArgs {
 
     /// Returns the settings of a group of this size. Its membership service, if any, is a real one.
     fn settings<F: FamilyLab>(&self, nodes: usize) -> anyhow::Result<F::Settings> {
-        self.families.reject_oracles()?;
-        let mut settings = F::settings(&self.families, Basics { nodes, chaos: false })?;
+        self.families.reject_simulated_membership()?;
+        let mut settings = F::settings(&self.families, CommonOptions { nodes, has_chaos: false })?;
+        // With peers on the command line, a person controls the node; otherwise, another process.
         if self.peers != Peers::FromInput {
-            F::for_manual_use(&mut settings);
+            F::adapt_to_manual_use(&mut settings);
         }
-        F::for_real_processes(&mut settings);
+        F::adapt_to_real_processes(&mut settings);
         Ok(settings)
     }
 }
@@ -102,15 +104,15 @@ struct Process<'a, F: FamilyLab> {
 impl<F: FamilyLab> Process<'_, F> {
     fn run(self) -> anyhow::Result<CommandOutcome> {
         // Find errors before the data folder counts a new incarnation.
-        let security = security(self.args, self.me)?;
+        let security = load_security(self.args, self.me)?;
         if let Some(path) = self.args.trace.as_ref().filter(|path| path.exists()) {
-            return Err(journal_exists(path));
+            return Err(journal_exists_error(path));
         }
-        let (report, reports) = disk_reports();
+        let (on_report, reports) = disk_reports();
         let cluster = self.args.group.cluster(&self.args.algorithm);
         let codec = F::codec(&self.spec);
         let opened = match &self.args.data {
-            Some(folder) => disk::open(folder, self.args.folder_action(), cluster, self.me, codec, report)?,
+            Some(folder) => disk::open(folder, self.args.folder_action(), cluster, self.me, codec, on_report)?,
             None => OpenedDisk::without_disk(self.args.incarnation.map_or_else(incarnation_from_clock, Incarnation)),
         };
         let clock = Clock::with_origin(self.args.origin.unwrap_or(0));
@@ -118,29 +120,34 @@ impl<F: FamilyLab> Process<'_, F> {
             None => self.drive(opened, security, clock, reports, ()),
             Some(path) => {
                 let failed = |error: io::Error| match error.kind() {
-                    io::ErrorKind::AlreadyExists => journal_exists(path),
+                    io::ErrorKind::AlreadyExists => journal_exists_error(path),
                     _ => anyhow::anyhow!("cannot write the journal {}: {error}.", display_path(path)),
                 };
-                let header = self.header(&opened, clock)?;
+                let header = self.journal_header(&opened, clock)?;
                 let file = File::options().write(true).create_new(true).open(path).map_err(failed)?;
                 self.drive(opened, security, clock, reports, LiveJournal::new(file, &header))
             }
         }
     }
 
-    fn header(&self, opened: &OpenedDisk, clock: Clock) -> anyhow::Result<quorate_journal::record::Header> {
-        let live = Live {
+    fn journal_header(&self, opened: &OpenedDisk, clock: Clock) -> anyhow::Result<quorate_journal::record::Header> {
+        let live = LiveHeader {
             node: Some(self.me),
             incarnation: opened.start_state.incarnation,
             group: self.args.group.to_string(),
             boot: boot_id(),
-            zero: clock.origin(),
-            offset: clock.offset(),
-            writes: opened.writes,
+            nanos_since_boot: clock.origin_nanos(),
+            wall_clock_offset: clock.wall_clock_offset_nanos(),
+            found_writes: opened.writes,
         };
-        // Without --origin, times count from the start of this process.
-        let origin = if self.args.origin.is_some() { 0 } else { clock.now().nanos() };
-        Ok(quorate_journal::record::Header { live: Some(live), origin, ..experiment::header(&self.spec)? })
+        // Without --origin the clock counts from the boot, so readers of the journal are asked to
+        // display the start of this process as 0.
+        let displayed_zero = if self.args.origin.is_some() { 0 } else { clock.now().nanos() };
+        Ok(quorate_journal::record::Header {
+            live: Some(live),
+            origin: displayed_zero,
+            ..experiment::header(&self.spec)?
+        })
     }
 
     /// Runs the node until it stops.
@@ -153,46 +160,47 @@ impl<F: FamilyLab> Process<'_, F> {
         record: O,
     ) -> anyhow::Result<CommandOutcome>
     where
-        O: Record<F::Command, F::Event> + Send + 'static,
+        O: Recorder<F::Command, F::Event> + Send + 'static,
     {
         let OpenedDisk { start_state, disk, .. } = opened;
         let incarnation = start_state.incarnation;
-        let overflow = if F::copes_with_loss(&self.spec) { Overflow::Drop } else { Overflow::End };
+        let overflow = if F::tolerates_loss(&self.spec) { OverflowPolicy::Drop } else { OverflowPolicy::End };
         let settings = Settings {
             me: self.me,
             group: self.args.group.clone(),
             algorithm: self.args.algorithm.clone(),
-            format: MESSAGE_FORMAT,
+            message_format: MESSAGE_FORMAT,
             peers: self.peers,
             security,
             overflow,
             reports_crashes: F::needs_crash_notices(&self.spec),
             limits: Limits::default(),
         };
-        // A random seed from the system, so that no two nodes of a group draw the same delays.
+        // A random seed from the system: nodes with equal seeds would draw equal timeouts.
         let seed = RandomState::new().hash_one(self.me.number());
-        let node: NodeOf<F> = F::maker(&self.spec)(self.me);
+        let node: NodeOf<F> = F::node_factory(&self.spec)(self.me);
         let runtime = Runtime {
             settings,
             listener: self.listener,
             node,
-            found: start_state,
-            parts: Parts { me: self.me, clock, seed, disk, record },
+            start_state,
+            parts: EngineParts { me: self.me, clock, seed, disk, recorder: record },
             reports,
             codec: F::codec(&self.spec),
         };
-        let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(start_error)?;
-        let guard = tokio.enter();
+        let tokio_runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(start_error)?;
+        let guard = tokio_runtime.enter();
         self.console.print_started(incarnation);
         let (handle, node) = runtime.prepare(self.console.event_printer(clock)).map_err(start_error)?;
         let stopped_by_signal = handle.clone();
         let _ = ctrlc::set_handler(move || stopped_by_signal.stop());
         self.console.spawn_reader::<F>(&handle, self.me, incarnation);
-        // Spawned as a task, because tokio wakes tasks without polling the sockets first.
-        let ending = tokio.block_on(tokio::spawn(node)).context("the task of the node panicked")?;
+        // Spawned as a task: tokio polls the sockets before each poll of the future of `block_on`
+        // itself, but not before each poll of a task.
+        let ending = tokio_runtime.block_on(tokio::spawn(node)).context("the task of the node panicked")?;
         // Do not wait for a pending name lookup.
         drop(guard);
-        tokio.shutdown_background();
+        tokio_runtime.shutdown_background();
         match ending {
             Ending::Stopped => {
                 self.console.print_stopped(&handle.links());
@@ -239,19 +247,23 @@ impl NodeArgs {
             })?
             .collect();
         if self.certs.is_none() {
-            addresses.iter().try_for_each(|address| allow_plain(*address, self.insecure_plain_tcp))?;
+            addresses.iter().try_for_each(|address| check_plain_tcp(*address, self.insecure_plain_tcp))?;
         }
         TcpListener::bind(&addresses[..]).map_err(|error| {
             anyhow::anyhow!("cannot listen on {}: {error}. Choose another address with --listen.", self.listen)
         })
     }
 
-    /// Returns the addresses of all other nodes. May wait for a line of standard input.
-    fn peers(&self, me: NodeId, console: &Console) -> anyhow::Result<BTreeMap<NodeId, String>> {
+    /// Returns the addresses of all other nodes. May wait for a line of standard input. Fails if
+    /// the ids have gaps, or if an address needs certificates that the node does not have.
+    fn resolve_peers(&self, me: NodeId, console: &Console) -> anyhow::Result<BTreeMap<NodeId, String>> {
         let mut peers = match &self.peers {
             Peers::Known(peers) => peers.clone(),
-            Peers::FromInput => parse_addresses(&console.first_line()?).map_err(|error| anyhow::anyhow!("{error}"))?,
+            Peers::FromInput => {
+                parse_addresses(&console.read_first_line()?).map_err(|error| anyhow::anyhow!("{error}"))?
+            }
         };
+        // The list on standard input may include this node.
         peers.remove(&me);
         let nodes = peers.len() + 1;
         if let Some(unexpected) = peers.keys().chain([&me]).find(|node| node.index() >= nodes) {
@@ -265,30 +277,31 @@ impl NodeArgs {
         }
         if self.certs.is_none() && !self.insecure_plain_tcp {
             for address in peers.values_mut() {
-                *address = loopback(address)?;
+                *address = resolve_loopback(address)?;
             }
         }
         Ok(peers)
     }
 }
 
-/// Resolves an address that must be of this machine. The node uses the result, because a later
-/// lookup of the name might return another machine.
-fn loopback(address: &str) -> anyhow::Result<String> {
-    let resolved = address.to_socket_addrs().map_err(|error| {
+/// Resolves an address that must be of this machine, and fails otherwise. The node uses the result,
+/// because a later lookup of the name might return another machine.
+fn resolve_loopback(address: &str) -> anyhow::Result<String> {
+    let is_insecure_allowed = false;
+    let resolved_addresses = address.to_socket_addrs().map_err(|error| {
         anyhow::anyhow!(
             "cannot resolve the peer address {address} ({error}); without --certs it must be of this machine."
         )
     })?;
     let mut first = None;
-    for resolved in resolved {
-        allow_plain(resolved, false)?;
+    for resolved in resolved_addresses {
+        check_plain_tcp(resolved, is_insecure_allowed)?;
         first.get_or_insert(resolved);
     }
     first.map(|address| address.to_string()).with_context(|| format!("the peer address {address} has no IP address."))
 }
 
-fn security(args: &NodeArgs, me: NodeId) -> anyhow::Result<Security> {
+fn load_security(args: &NodeArgs, me: NodeId) -> anyhow::Result<Security> {
     match &args.certs {
         None => Ok(Security::Plain),
         Some(folder) => Ok(Security::Tls(Identity::load(folder, me, &args.group)?)),
@@ -296,7 +309,7 @@ fn security(args: &NodeArgs, me: NodeId) -> anyhow::Result<Security> {
 }
 
 /// Returns the error for a journal that exists, which the node never overwrites.
-fn journal_exists(path: &std::path::Path) -> anyhow::Error {
+fn journal_exists_error(path: &std::path::Path) -> anyhow::Error {
     anyhow::anyhow!(
         "{} exists already, and may be the journal of an earlier incarnation. Give --trace another file name.",
         display_path(path)
@@ -322,12 +335,12 @@ fn log_to_standard_error(level: LogLevel, printer: Printer) {
         LogLevel::Info => tracing::Level::INFO,
         LogLevel::Debug => tracing::Level::DEBUG,
     };
-    let colours = io::IsTerminal::is_terminal(&io::stderr());
+    let has_colours = io::IsTerminal::is_terminal(&io::stderr());
     // A test may have set a subscriber already.
     let _ = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_target(false)
-        .with_ansi(colours)
+        .with_ansi(has_colours)
         .with_writer(printer)
         .try_init();
 }

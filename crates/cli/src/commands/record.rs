@@ -4,9 +4,9 @@ use crate::CommandOutcome;
 use crate::args::RecordArgs;
 use crate::output::{display_path, output};
 use crate::paint;
-use crate::report::{count, print_json};
+use crate::report::{format_count, print_json};
 use anyhow::{anyhow, ensure};
-use quorate_journal::record::gather::{Gathered, gather};
+use quorate_journal::record::gather::{GatherReport, gather};
 use quorate_live::write_atomically;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &RecordArgs) -> anyhow::Result<CommandOutcome> {
         "--out {} is one of the journals to merge; give it another file name.",
         display_path(&args.out)
     );
-    let gathered = record(&args.files, &args.out)?;
+    let gathered = merge(&args.files, &args.out)?;
     if args.json {
         print_json(&gathered)?;
     } else {
@@ -30,33 +30,35 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-fn record(files: &[PathBuf], out: &Path) -> anyhow::Result<Gathered> {
+/// Merges the journals into the file `out`, which is written completely or not at all.
+fn merge(files: &[PathBuf], out: &Path) -> anyhow::Result<GatherReport> {
     let failed = |error: io::Error| anyhow!("cannot write the journal {}: {error}.", display_path(out));
     write_atomically(out, failed, |to| Ok(gather(files, to)?))
 }
 
-fn print(gathered: &Gathered, merged: &Path) -> anyhow::Result<()> {
+fn print(gathered: &GatherReport, merged: &Path) -> anyhow::Result<()> {
     let mut out = output();
-    let (nodes, incarnations) = (count(gathered.nodes as u64, "node"), count(gathered.lives as u64, "incarnation"));
-    writeln!(out, "{nodes} · {incarnations} · {}\n", machines(gathered.boots))?;
+    let (nodes, incarnations) =
+        (format_count(gathered.nodes as u64, "node"), format_count(gathered.incarnations as u64, "incarnation"));
+    writeln!(out, "{nodes} · {incarnations} · {}\n", describe_machines(gathered.boots))?;
     let mut row = |name: &str, number: u64, remark: &str| {
         let remark = if remark.is_empty() { String::new() } else { format!("   {}", paint::dim(remark)) };
         writeln!(out, "  {name:<24}{number:>12}{remark}")
     };
-    row("messages sent", gathered.sent, "")?;
-    row("messages received", gathered.matched, "each after it was sent")?;
-    row("messages lost", gathered.lost, "the receiver was down")?;
-    if gathered.skipped > 0 {
-        row("messages skipped", gathered.skipped, "later messages of the link arrived")?;
+    row("messages sent", gathered.sent_messages, "")?;
+    row("messages received", gathered.received_messages, "each after it was sent")?;
+    row("messages lost", gathered.lost_messages, "the receiver was down")?;
+    if gathered.skipped_messages > 0 {
+        row("messages skipped", gathered.skipped_messages, "later messages of the link arrived")?;
     }
-    row("messages in flight", gathered.under_way, "at the end")?;
-    row("incarnations stopped", gathered.ended as u64, "the others crashed or are still running")?;
-    if gathered.raised > 0 {
+    row("messages in flight", gathered.in_flight, "at the end")?;
+    row("incarnations stopped", gathered.clean_shutdowns as u64, "the others crashed or are still running")?;
+    if gathered.delayed_steps > 0 {
         let remark = if gathered.boots > 1 { "the clocks of their machines were slow" } else { "" };
-        row("steps moved later", gathered.raised, remark)?;
+        row("steps moved later", gathered.delayed_steps, remark)?;
     }
     row("lines", gathered.lines, "")?;
-    for file in &gathered.torn {
+    for file in &gathered.torn_files {
         writeln!(out, "\n  {} the last line of {file} is incomplete and was ignored.", paint::bad("torn:"))?;
     }
     for warning in &gathered.warnings {
@@ -71,7 +73,7 @@ fn print(gathered: &Gathered, merged: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn machines(boots: usize) -> String {
+fn describe_machines(boots: usize) -> String {
     match boots {
         0 | 1 => "one machine, one clock".into(),
         boots => format!("{boots} machines or boots, each with its own clock"),

@@ -17,7 +17,7 @@ use std::io::{BufWriter, Write};
 /// The report of a journal with its pictures, as `--json` prints it.
 #[derive(Serialize)]
 #[serde(bound = "")]
-struct Report<'a, F: FamilyLab> {
+struct ReplayReport<'a, F: FamilyLab> {
     #[serde(flatten)]
     journal: JournalReport<'a, F>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -61,14 +61,19 @@ fn replay_journal<F: FamilyLab>(args: &ReplayArgs, mut journal: Journal) -> anyh
         Ok(replayed)
     })?;
     // Print the result even if the pictures could not be written.
-    let drawn = pictures.as_deref().unwrap_or_default();
+    let written_pictures = pictures.as_deref().unwrap_or_default();
     if args.json {
-        report::print_json(&Report { journal: JournalReport::new(&replayed, Some(true)), pictures: drawn })?;
+        // A replay that differs from the journal is an error.
+        let identical = Some(true);
+        report::print_json(&ReplayReport {
+            journal: JournalReport::new(&replayed, identical),
+            pictures: written_pictures,
+        })?;
     } else if !args.picture.takes_stdout() {
         report::print_journal(&replayed, " replayed, all as recorded")?;
         let mut out = output();
-        for (index, picture) in drawn.iter().enumerate() {
-            writeln!(out, "{}  {}", if index == 0 { "\n" } else { "" }, paint::dim(&picture.line()))?;
+        for (index, picture) in written_pictures.iter().enumerate() {
+            writeln!(out, "{}  {}", if index == 0 { "\n" } else { "" }, paint::dim(&picture.report_line()))?;
         }
     }
     pictures?;
@@ -87,8 +92,8 @@ fn replay_and_print<F: FamilyLab>(
     }
     let mut write_error = None;
     let steps = args.steps.then(|| {
-        Trace::<F>::of(journal.header(), |line| {
-            let written = writeln!(out, "{}", trace::render(line, paint::ink));
+        Trace::<F>::for_journal(journal.header(), |line| {
+            let written = writeln!(out, "{}", trace::render(line, paint::trace_text));
             write_error = write_error.take().or(written.err());
         })
     });

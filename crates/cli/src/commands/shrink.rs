@@ -4,15 +4,15 @@ use crate::CommandOutcome;
 use crate::args::ShrinkArgs;
 use crate::commands::trace::{journal_error, open};
 use crate::output::{display_path, output};
-use crate::report::{count, grouped};
+use crate::report::{format_count, format_thousands};
 use crate::{interrupt, paint, report};
 use anyhow::{anyhow, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
-use quorate_journal::property::{self, Kind};
+use quorate_journal::property::{self, PropertyKind};
 use quorate_journal::record;
 use quorate_lab::registry::{Task, dispatch_to_family};
 use quorate_lab::replay::entry_of;
-use quorate_lab::shrink::{self, End, Figures, Progress, Request, ShrinkError, Shrunk};
+use quorate_lab::shrink::{self, Progress, RunFigures, SearchEnd, ShrinkError, ShrinkRequest, Shrunk};
 use quorate_lab::{FamilyLab, LabError, Spec};
 use serde::Serialize;
 use std::fs::{self, File};
@@ -20,28 +20,31 @@ use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Start of the first line of a saved script, by which the command recognizes its own files.
-const MARK: &str = "# Made small by quorate shrink";
+/// The beginning of every saved script, by which the command recognizes its own files.
+const FIRST_LINE_START: &str = "# Made small by quorate shrink";
 
 /// Maximum number of events of a run whose steps are all shown.
 const MAX_FULL_EVENTS: u64 = 40;
 
 /// Message if there is no script to save.
-const UNSAVED: &str = "No script was saved, because no script of the run fails in the same way. The following command \
+const UNSAVED_MESSAGE: &str = "No script was saved, because no script of the run fails in the same way. The following command \
                        always repeats the run.";
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct ShrinkReport<'a> {
     algorithm: &'a str,
     property: &'a str,
-    kind: Kind,
+    kind: PropertyKind,
+    /// Text and time of the violation in the smallest run.
     text: &'a str,
     time_ns: i64,
-    before: Figures,
-    after: Figures,
+    /// The sizes of the given run and of the smallest one.
+    before: RunFigures,
+    after: RunFigures,
+    /// Number of lines of the script.
     lines: u64,
     tries: u64,
-    end: End,
+    end: SearchEnd,
     #[serde(skip_serializing_if = "Option::is_none")]
     script: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,7 +53,7 @@ struct Report<'a> {
 }
 
 pub(crate) fn run(args: &ShrinkArgs) -> anyhow::Result<CommandOutcome> {
-    let journal = Path::new(args.run.subject());
+    let journal = Path::new(args.run.algorithm_argument());
     match args.run.entry() {
         Ok(entry) => dispatch_to_family(entry, args),
         Err(_) if journal.exists() => {
@@ -69,15 +72,15 @@ impl Task for &ShrinkArgs {
     type Output = anyhow::Result<CommandOutcome>;
     fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
         let mut spec = self.run.spec::<F>()?;
-        let out = script_output(self, spec.algorithm.name(), None)?;
-        let bar = Bar::new();
+        let out = choose_output(self, spec.algorithm.name(), None)?;
+        let bar = ProgressLine::new();
         if let Some(seeds) = self.seeds {
-            spec.seed = first_failure(&spec, seeds, self.property.as_deref(), &bar)?;
+            spec.seed = find_failing_seed(&spec, seeds, self.property.as_deref(), &bar)?;
         }
-        let request = Request { spec, property: self.property.clone(), tries: self.max_tries };
+        let request = ShrinkRequest { spec, property: self.property.clone(), max_runs: self.max_tries };
         let started = Instant::now();
         let shrunk = shrink::run(&request, &mut |progress| bar.show(progress)).map_err(to_anyhow)?;
-        bar.end();
+        bar.finish();
         conclude(self, shrunk, &out, started)
     }
 }
@@ -93,24 +96,25 @@ impl Task for ShrinkJournal<'_> {
     fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
         let Self { args, journal } = self;
         let algorithm = F::profile(entry).name;
-        if args.given.describe_run {
+        if args.given.has_run_options {
             bail!("the journal {} describes the run; leave out the options of the run.", display_path(journal));
         }
-        let out = script_output(args, algorithm, Some(journal))?;
-        let bar = Bar::new();
+        let out = choose_output(args, algorithm, Some(journal))?;
+        let bar = ProgressLine::new();
         let started = Instant::now();
-        let shrunk = shrink::run_journal::<F, _>(
+        let shrunk = shrink::shrink_journal::<F, _>(
             || reopen(journal),
             args.property.as_deref(),
             args.max_tries,
             &mut |progress| bar.show(progress),
         );
         let shrunk = shrunk.map_err(|error| journal_error(journal, error))?;
-        bar.end();
+        bar.finish();
         conclude(args, shrunk, &out, started)
     }
 }
 
+/// Opens the journal for another pass over it.
 fn reopen(path: &Path) -> Result<record::Journal<BufReader<File>>, LabError> {
     let file = File::open(path).map_err(record::JournalError::from)?;
     Ok(record::Journal::open(BufReader::new(file))?)
@@ -121,25 +125,34 @@ fn to_anyhow(error: ShrinkError) -> anyhow::Error {
 }
 
 /// Returns the first of `seeds` seeds with which the property, or any property, fails.
-fn first_failure<F: FamilyLab>(spec: &Spec<F>, seeds: u64, property: Option<&str>, bar: &Bar) -> anyhow::Result<u64> {
-    let found =
-        shrink::first_failing(spec, seeds, property, |tried| bar.show_seeds(tried, seeds)).map_err(to_anyhow)?;
-    found.ok_or_else(|| {
+fn find_failing_seed<F: FamilyLab>(
+    spec: &Spec<F>,
+    seeds: u64,
+    property: Option<&str>,
+    bar: &ProgressLine,
+) -> anyhow::Result<u64> {
+    let failing_seed =
+        shrink::find_failing_seed(spec, seeds, property, |tried| bar.show_seeds(tried, seeds)).map_err(to_anyhow)?;
+    failing_seed.ok_or_else(|| {
         if interrupt::was_requested() {
-            return anyhow!("Interrupted: no seed has failed so far, so there is nothing to shrink.");
+            return anyhow!("interrupted: no seed has failed so far, so there is nothing to shrink.");
         }
         let holding = property.map_or_else(|| "every property holds".into(), |name| format!("'{name}' holds"));
-        anyhow!("with {}, starting at {}, {holding}, so there is nothing to shrink.", count(seeds, "seed"), spec.seed)
+        anyhow!(
+            "with {}, starting at {}, {holding}, so there is nothing to shrink.",
+            format_count(seeds, "seed"),
+            spec.seed
+        )
     })
 }
 
 /// Returns the output of the script. Never overwrites an input, and overwrites a file that another
 /// program wrote only if `--out` names it.
-fn script_output(args: &ShrinkArgs, algorithm: &str, journal: Option<&Path>) -> anyhow::Result<Out> {
+fn choose_output(args: &ShrinkArgs, algorithm: &str, journal: Option<&Path>) -> anyhow::Result<ScriptOutput> {
     let default = PathBuf::from(format!("{algorithm}.script"));
     if args.out.as_deref() == Some(Path::new("-")) {
         ensure!(!args.json, "--json and --out - both write to standard output; leave out one of them.");
-        return Ok(Out::Stdout(default));
+        return Ok(ScriptOutput::Stdout(default));
     }
     let out = args.out.clone().unwrap_or(default);
     let resolved = |path: &Path| path.canonicalize().ok();
@@ -154,11 +167,11 @@ fn script_output(args: &ShrinkArgs, algorithm: &str, journal: Option<&Path>) -> 
             display_path(&out)
         );
     }
-    Ok(Out::File(out))
+    Ok(ScriptOutput::File(out))
 }
 
 /// Output of the script.
-enum Out {
+enum ScriptOutput {
     File(PathBuf),
     /// Standard output, without any other text. The path is the suggested file name in printed
     /// commands.
@@ -166,80 +179,82 @@ enum Out {
 }
 
 fn is_shrunk_script(path: &Path) -> bool {
-    let mut start = [0; MARK.len()];
-    File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok() && start == *MARK.as_bytes())
+    let mut start = [0; FIRST_LINE_START.len()];
+    File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok() && start == *FIRST_LINE_START.as_bytes())
 }
 
 /// Saves the script and prints the report.
 fn conclude<F: FamilyLab>(
     args: &ShrinkArgs,
     mut shrunk: Shrunk<F>,
-    out: &Out,
+    out: &ScriptOutput,
     started: Instant,
 ) -> anyhow::Result<CommandOutcome> {
     let seconds = started.elapsed().as_secs_f64();
-    let outcome = if shrunk.end == End::Interrupted { CommandOutcome::Unfinished } else { CommandOutcome::Holds };
-    let (Out::File(path) | Out::Stdout(path)) = out;
+    let outcome = if shrunk.end == SearchEnd::Interrupted { CommandOutcome::Unfinished } else { CommandOutcome::Holds };
+    let (ScriptOutput::File(path) | ScriptOutput::Stdout(path)) = out;
     shrunk.spec.script_path = shrunk.spec.script.is_some().then(|| path.display().to_string());
-    let saved = shrunk.spec.script.is_some().then_some(path.as_path());
+    let saved_path = shrunk.spec.script.is_some().then_some(path.as_path());
     match out {
-        Out::Stdout(_) if saved.is_none() => {
-            eprintln!("{UNSAVED} To see it again: {}", shrunk.spec.command("sim"));
+        ScriptOutput::Stdout(_) if saved_path.is_none() => {
+            eprintln!("{UNSAVED_MESSAGE} To see it again: {}", shrunk.spec.command("sim"));
             return Ok(outcome);
         }
-        Out::Stdout(_) => {
-            output().write_all(script_text(&shrunk).as_bytes())?;
-            eprint!("{}", remark_on_size(&shrunk));
+        ScriptOutput::Stdout(_) => {
+            output().write_all(render_script(&shrunk).as_bytes())?;
+            eprint!("{}", describe_reducibility(&shrunk));
             return Ok(outcome);
         }
-        Out::File(path) if saved.is_some() => fs::write(path, script_text(&shrunk))
+        ScriptOutput::File(path) if saved_path.is_some() => fs::write(path, render_script(&shrunk))
             .map_err(|error| anyhow!("cannot write the script {}: {error}. Nothing was saved.", display_path(path)))?,
-        Out::File(_) => {}
+        ScriptOutput::File(_) => {}
     }
     if args.json {
-        print_json(&shrunk, saved)?;
+        print_json(&shrunk, saved_path)?;
     } else {
-        print(&shrunk, saved, seconds)?;
+        print(&shrunk, saved_path, seconds)?;
     }
     Ok(outcome)
 }
 
 /// Returns the content of the script file: comments about the failure, and the script itself.
-fn script_text<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
+fn render_script<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
     let Shrunk { spec, property, violation, before, after, .. } = shrunk;
-    let mut lines = vec![format!("{MARK}: '{property}' of {} fails.", spec.algorithm)];
+    let mut lines = vec![format!("{FIRST_LINE_START}: '{property}' of {} fails.", spec.algorithm)];
     let reason = violation.text.lines().next().unwrap_or_default().trim_end_matches('.');
     lines.push(format!("# At {}: {reason}.", violation.time));
-    let events = [after.events, before.events].map(|events| count(events, "event"));
+    let events = [after.events, before.events].map(|events| format_count(events, "event"));
     lines.push(format!("# The run has {}; the original run had {}.", events[0], events[1]));
     lines.push(format!("# To see it: {}", spec.command("sim")));
     let script = spec.script.as_ref().map(ToString::to_string).unwrap_or_default();
     format!("{}\n{script}", lines.join("\n"))
 }
 
-/// Describes whether the run might become smaller, or is the smallest already.
-fn remark_on_size<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
-    let Shrunk { before, after, tries, end, .. } = shrunk;
-    let used = if *tries == 1 { "The only try was used".into() } else { format!("All {tries} tries were used") };
+/// Describes whether more tries might make the run smaller, or nothing could be left out of it.
+/// Empty if the run was reduced as far as possible.
+fn describe_reducibility<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
+    let Shrunk { before, after, tried_runs, end, .. } = shrunk;
+    let used =
+        if *tried_runs == 1 { "The only try was used".into() } else { format!("All {tried_runs} tries were used") };
     match end {
-        End::Smallest if before == after => "The run cannot be reduced: nothing could be left out.\n".into(),
-        End::Smallest => String::new(),
-        End::OutOfTries => {
-            format!("{used}; more tries may reduce the run further: --tries {}.\n", tries.saturating_mul(4))
+        SearchEnd::Smallest if before == after => "The run cannot be reduced: nothing could be left out.\n".into(),
+        SearchEnd::Smallest => String::new(),
+        SearchEnd::OutOfRuns => {
+            format!("{used}; more tries may reduce the run further: --tries {}.\n", tried_runs.saturating_mul(4))
         }
-        End::Interrupted => "Interrupted: this is the smallest run so far.\n".into(),
+        SearchEnd::Interrupted => "Interrupted: this is the smallest run so far.\n".into(),
     }
 }
 
-fn script_lines<F: FamilyLab>(spec: &Spec<F>) -> u64 {
+fn count_script_lines<F: FamilyLab>(spec: &Spec<F>) -> u64 {
     spec.script
         .as_ref()
         .map_or(0, |script| (script.commands.len() + script.faults.len() + script.directions.len()) as u64)
 }
 
 fn print_json<F: FamilyLab>(shrunk: &Shrunk<F>, out: Option<&Path>) -> anyhow::Result<()> {
-    let Shrunk { spec, property, kind, violation, before, after, tries, end } = shrunk;
-    report::print_json(&Report {
+    let Shrunk { spec, property, kind, violation, before, after, tried_runs, end } = shrunk;
+    report::print_json(&ShrinkReport {
         algorithm: spec.algorithm.name(),
         property,
         kind: *kind,
@@ -247,8 +262,8 @@ fn print_json<F: FamilyLab>(shrunk: &Shrunk<F>, out: Option<&Path>) -> anyhow::R
         time_ns: violation.time.nanos(),
         before: *before,
         after: *after,
-        lines: script_lines(spec),
-        tries: *tries,
+        lines: count_script_lines(spec),
+        tries: *tried_runs,
         end: *end,
         script: spec.script.as_ref().map(ToString::to_string),
         out: out.map(|path| path.display().to_string()),
@@ -256,10 +271,10 @@ fn print_json<F: FamilyLab>(shrunk: &Shrunk<F>, out: Option<&Path>) -> anyhow::R
     })
 }
 
-fn print<F: FamilyLab>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -> anyhow::Result<()> {
-    let Shrunk { spec, property, kind, violation, before, after, tries, .. } = shrunk;
+fn print<F: FamilyLab>(shrunk: &Shrunk<F>, saved_path: Option<&Path>, seconds: f64) -> anyhow::Result<()> {
+    let Shrunk { spec, property, kind, violation, before, after, tried_runs, .. } = shrunk;
     let mut out = output();
-    let tried = format!("{} tried in {seconds:.1} s", count(*tries, "run"));
+    let tried = format!("{} tried in {seconds:.1} s", format_count(*tried_runs, "run"));
     writeln!(out, "{} · '{property}' fails · {tried}\n", paint::bold(spec.algorithm.name()))?;
     writeln!(out, "  {}", paint::bold(&format!("{:<14}{:>10}{:>10}", "", "before", "after")))?;
     let rows = [
@@ -270,9 +285,9 @@ fn print<F: FamilyLab>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -
         ("events", before.events, after.events),
     ];
     for (row, before, after) in rows {
-        writeln!(out, "  {row:<14}{:>10}{:>10}", grouped(before), grouped(after))?;
+        writeln!(out, "  {row:<14}{:>10}{:>10}", format_thousands(before), format_thousands(after))?;
     }
-    let verdict = property::Verdict::judged(property, *kind, Some(violation.clone()));
+    let verdict = property::Verdict::from_violation(property, *kind, Some(violation.clone()));
     writeln!(out)?;
     report::print_verdicts(std::slice::from_ref(&verdict), &mut out)?;
     if after.events <= MAX_FULL_EVENTS {
@@ -280,7 +295,7 @@ fn print<F: FamilyLab>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -
     } else {
         report::print_steps_to_violation(spec, &verdict, &mut out)?;
     }
-    match (saved, &spec.script) {
+    match (saved_path, &spec.script) {
         (Some(path), Some(script)) => {
             writeln!(
                 out,
@@ -292,9 +307,9 @@ fn print<F: FamilyLab>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -
                 writeln!(out, "  {line}")?;
             }
         }
-        _ => writeln!(out, "\n{UNSAVED}")?,
+        _ => writeln!(out, "\n{UNSAVED_MESSAGE}")?,
     }
-    let remark = remark_on_size(shrunk);
+    let remark = describe_reducibility(shrunk);
     if !remark.is_empty() {
         write!(out, "\n{remark}")?;
     }
@@ -302,10 +317,13 @@ fn print<F: FamilyLab>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -
     Ok(())
 }
 
-/// Shows the progress on one line of the terminal.
-struct Bar(ProgressBar);
+/// Number of runs after which the progress is shown again.
+const SHOW_INTERVAL: u64 = 32;
 
-impl Bar {
+/// Shows the progress on one line of the terminal.
+struct ProgressLine(ProgressBar);
+
+impl ProgressLine {
     fn new() -> Self {
         interrupt::install_handler();
         let bar = ProgressBar::new_spinner();
@@ -317,7 +335,7 @@ impl Bar {
 
     /// Shows how many seeds were tried. Returns whether to continue.
     fn show_seeds(&self, tried: u64, seeds: u64) -> bool {
-        if tried.is_multiple_of(64) {
+        if tried.is_multiple_of(SHOW_INTERVAL) {
             self.0.set_message(format!("{tried} of {seeds} seeds tried"));
             self.0.tick();
         }
@@ -326,22 +344,26 @@ impl Bar {
 
     /// Shows the size of the smallest run so far. Returns whether to continue.
     fn show(&self, progress: &Progress) -> bool {
-        if progress.tries.is_multiple_of(32) {
-            let Figures { nodes, commands, faults, directions, events } = progress.best;
+        if progress.tried_runs.is_multiple_of(SHOW_INTERVAL) {
+            let RunFigures { nodes, commands, faults, directions, events } = progress.best;
             let parts = [
-                count(nodes as u64, "node"),
-                count(commands, "command"),
-                count(faults, "fault"),
-                count(directions, "fixed delay"),
-                count(events, "event"),
+                format_count(nodes as u64, "node"),
+                format_count(commands, "command"),
+                format_count(faults, "fault"),
+                format_count(directions, "fixed delay"),
+                format_count(events, "event"),
             ];
-            self.0.set_message(format!("{} tried, smallest has {}", count(progress.tries, "run"), parts.join(", ")));
+            self.0.set_message(format!(
+                "{} tried, smallest has {}",
+                format_count(progress.tried_runs, "run"),
+                parts.join(", ")
+            ));
             self.0.tick();
         }
         !interrupt::was_requested()
     }
 
-    fn end(&self) {
+    fn finish(&self) {
         self.0.finish_and_clear();
     }
 }

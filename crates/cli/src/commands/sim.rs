@@ -5,13 +5,13 @@ use crate::CommandOutcome;
 use crate::args::{SimArgs, SimDemonstration};
 use crate::output::{display_path, output};
 use crate::picture::{self, CommandIo, Picture, PictureObserver};
-use crate::report::{Measured, RunReport, count};
+use crate::report::{Measured, RunReport, format_count};
 use crate::{paint, progress, report};
 use indicatif::ProgressBar;
 use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::workload::Ending;
 use quorate_lab::experiment::{self, Outcome, header};
-use quorate_lab::figures::Figures;
+use quorate_lab::figures::RunResults;
 use quorate_lab::registry::{Task, dispatch_to_family};
 use quorate_lab::trace::{self, Trace};
 use quorate_lab::{FamilyLab, Spec};
@@ -24,7 +24,7 @@ use std::path::Path;
 /// The report of a run with its pictures, as `--json` prints it.
 #[derive(Serialize)]
 #[serde(bound = "")]
-struct Report<'a, F: FamilyLab> {
+struct SimReport<'a, F: FamilyLab> {
     #[serde(flatten)]
     run: RunReport<'a, F>,
     /// Assumptions of the algorithm that the run violates, if a property fails.
@@ -37,7 +37,7 @@ struct Report<'a, F: FamilyLab> {
 pub(crate) fn run(args: &SimArgs) -> anyhow::Result<CommandOutcome> {
     match &args.demonstration {
         Some(SimDemonstration::Local(args)) => local::sim(args),
-        Some(SimDemonstration::Race(args)) => local::race(args),
+        Some(SimDemonstration::Race(args)) => local::sim_race(args),
         Some(SimDemonstration::Armies(args)) => armies::sim(args),
         Some(SimDemonstration::Berkeley(args)) => berkeley::run(args),
         Some(SimDemonstration::Detector(args)) => detector::sim(args),
@@ -67,7 +67,7 @@ fn simulate<F: FamilyLab>(args: &SimArgs, entry: &'static F::Entry) -> anyhow::R
         Ok(outcome)
     })?;
     // Print the result even if the pictures could not be written.
-    let drawn = pictures.as_deref().unwrap_or_default();
+    let written_pictures = pictures.as_deref().unwrap_or_default();
     if args.json {
         let run = RunReport {
             algorithm: F::profile(entry).name,
@@ -77,16 +77,16 @@ fn simulate<F: FamilyLab>(args: &SimArgs, entry: &'static F::Entry) -> anyhow::R
             links: link_kind(&spec),
             ending: outcome.ending,
             time_ns: outcome.time.nanos(),
-            events: outcome.events,
-            trace_hash: &outcome.trace_hash,
+            events: outcome.inputs,
+            trace_hash: &outcome.journal_hash,
             messages: &outcome.messages,
             judged: outcome.verdicts[..].into(),
             measured: Measured::<F>(&outcome.summary),
         };
         let broken_assumptions = if outcome.holds() { Vec::new() } else { spec.broken_assumptions() };
-        report::print_json(&Report { run, broken_assumptions, pictures: drawn })?;
+        report::print_json(&SimReport { run, broken_assumptions, pictures: written_pictures })?;
     } else if !args.picture.takes_stdout() {
-        print(&spec, entry, &outcome, args, drawn)?;
+        print(&spec, entry, &outcome, args, written_pictures)?;
     }
     pictures?;
     Ok(CommandOutcome::from_verdicts(&outcome.verdicts))
@@ -112,36 +112,40 @@ fn print<F: FamilyLab>(
         out,
         "{} · {} · seed {} · {} · {} links\n",
         paint::bold(F::profile(entry).name),
-        count(spec.nodes as u64, "node"),
+        format_count(spec.nodes as u64, "node"),
         spec.seed,
         spec.latency,
         link_kind(spec)
     )?;
     let Outcome { messages, summary, verdicts, .. } = outcome;
-    report::print_figures(&Figures { spec, messages, summary, verdicts }, &mut out)?;
+    report::print_figures(&RunResults { spec, messages, summary, verdicts }, &mut out)?;
     let time = outcome.time;
-    let progress = F::progress(spec, summary);
+    let progress = F::describe_progress(spec, summary);
     let ending = match outcome.ending {
         Ending::Done => format!("done at {time}"),
         Ending::Stuck => format!("stuck at {time}: nothing more can happen{progress}"),
-        Ending::Stopped => format!("stopped {}{progress}", spec.limit_reached(outcome.events)),
+        Ending::Stopped => format!("stopped {}{progress}", spec.describe_limit(outcome.inputs)),
     };
-    let summary = format!("{ending}, {}, trace {}", count(outcome.events, "event"), outcome.trace_hash);
-    writeln!(out, "\n  {}", paint::dim(&summary))?;
+    let closing_line = format!("{ending}, {}, trace {}", format_count(outcome.inputs, "event"), outcome.journal_hash);
+    writeln!(out, "\n  {}", paint::dim(&closing_line))?;
     if let Some(path) = &args.trace {
-        writeln!(out, "  {}", paint::dim(&format!("journal: {} ({} lines)", display_path(path), outcome.lines)))?;
+        writeln!(
+            out,
+            "  {}",
+            paint::dim(&format!("journal: {} ({} lines)", display_path(path), outcome.journal_lines))
+        )?;
     }
     for picture in pictures {
-        writeln!(out, "  {}", paint::dim(&picture.line()))?;
+        writeln!(out, "  {}", paint::dim(&picture.report_line()))?;
     }
-    if let Some(failure) = outcome.violated().next() {
+    if let Some(failure) = outcome.violated_verdicts().next() {
         report::print_broken_assumptions(spec, &mut out)?;
         if !args.steps {
             report::print_steps_to_violation(spec, failure, &mut out)?;
         }
         writeln!(out)?;
-        picture::print_hints(spec, failure, outcome.events, &args.picture, &mut out)?;
-    } else if verdicts.iter().any(|verdict| verdict.undecided.is_some()) {
+        picture::print_hints(spec, failure, outcome.inputs, &args.picture, &mut out)?;
+    } else if verdicts.iter().any(|verdict| verdict.undecided_reason.is_some()) {
         writeln!(out, "\nTo see it again: {}", spec.command("sim"))?;
     }
     Ok(())
@@ -151,6 +155,7 @@ fn link_kind<F: FamilyLab>(spec: &Spec<F>) -> &'static str {
     if spec.is_reliable() { "reliable" } else { "bare" }
 }
 
+/// Runs once and prints every step while it happens.
 fn run_with_steps<F: FamilyLab>(
     spec: &Spec<F>,
     journal: Option<&Path>,
@@ -161,10 +166,10 @@ fn run_with_steps<F: FamilyLab>(
     let mut write_error = None;
     let steps = Trace::<F>::new(spec.nodes, |line| {
         if write_error.is_none() {
-            write_error = writeln!(out, "{}", trace::render(line, paint::ink)).err();
+            write_error = writeln!(out, "{}", trace::render(line, paint::trace_text)).err();
         }
     });
-    let (outcome, (mut steps, _)) = experiment::run_with(spec, journal_writer(journal)?, (steps, pictures))?;
+    let (outcome, (mut steps, _)) = experiment::run_with(spec, open_journal(journal)?, (steps, pictures))?;
     steps.finish();
     drop(steps);
     if let Some(error) = write_error {
@@ -175,19 +180,20 @@ fn run_with_steps<F: FamilyLab>(
     Ok(outcome)
 }
 
+/// Runs once and shows the progress on standard error.
 fn run_with_progress<F: FamilyLab>(
     spec: &Spec<F>,
     args: &SimArgs,
     pictures: &mut PictureObserver<'_, F>,
 ) -> anyhow::Result<Outcome<F>> {
-    let progress = ProgressObserver::<F>::new(F::goal(spec));
+    let progress = ProgressObserver::<F>::new(F::progress_goal(spec));
     let (outcome, (progress, _)) =
-        experiment::run_with(spec, journal_writer(args.trace.as_deref())?, (progress, pictures))?;
+        experiment::run_with(spec, open_journal(args.trace.as_deref())?, (progress, pictures))?;
     progress.bar.finish_and_clear();
     Ok(outcome)
 }
 
-fn journal_writer(path: Option<&Path>) -> anyhow::Result<Box<dyn Write>> {
+fn open_journal(path: Option<&Path>) -> anyhow::Result<Box<dyn Write>> {
     let Some(path) = path else { return Ok(Box::new(io::sink())) };
     let file = File::create(path)
         .map_err(|error| anyhow::anyhow!("cannot write the journal {}: {error}.", display_path(path)))?;
@@ -208,7 +214,7 @@ struct ProgressObserver<F: FamilyLab> {
 
 impl<F: FamilyLab> ProgressObserver<F> {
     fn new(goal: u64) -> Self {
-        let bar = progress::bar(goal, &format!("{{pos}}/{{len}} {}, {{msg}}{{elapsed}}", F::PROGRESS));
+        let bar = progress::bar(goal, &format!("{{pos}}/{{len}} {}, {{msg}}{{elapsed}}", F::PROGRESS_UNIT));
         Self { family: PhantomData, bar, moments: 0, progress: 0 }
     }
 }

@@ -62,7 +62,7 @@ fn print_journal<F: FamilyLab>(args: &TraceArgs, mut journal: Journal) -> anyhow
     let invalid = |error: LabError| journal_error(&args.file, error);
     match (&args.before, args.summary) {
         (Some(lines), _) => {
-            let clocks = clocks_at::<F>(&mut journal, lines).map_err(invalid)?;
+            let clocks = read_clocks::<F>(&mut journal, lines).map_err(invalid)?;
             print_order(args, lines, &clocks, journal.line())
         }
         (None, true) => {
@@ -77,9 +77,9 @@ fn print_journal<F: FamilyLab>(args: &TraceArgs, mut journal: Journal) -> anyhow
         (None, false) => {
             let mut out = BufWriter::new(output());
             let printed = if args.json {
-                json_steps::<F>(&mut journal, &mut out)
+                print_json_steps::<F>(&mut journal, &mut out)
             } else {
-                text_steps::<F>(&mut journal, args, &mut out)
+                print_text_steps::<F>(&mut journal, args, &mut out)
             };
             // If the journal is malformed, show the part before the error.
             out.flush()?;
@@ -92,19 +92,20 @@ fn print_journal<F: FamilyLab>(args: &TraceArgs, mut journal: Journal) -> anyhow
     }
 }
 
-fn text_steps<F: FamilyLab>(journal: &mut Journal, args: &TraceArgs, out: &mut impl Write) -> anyhow::Result<()> {
+fn print_text_steps<F: FamilyLab>(journal: &mut Journal, args: &TraceArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let nodes = spec_of::<F, _>(journal)?.nodes;
     writeln!(out, "{}", paint::dim(&format!("{:>6}  {}", "line", trace::heading(nodes))))?;
-    each_step::<F>(journal, |step| writeln!(out, "{:>6}  {}", step.line, step.text(args.clocks)))?;
+    for_each_step::<F>(journal, |step| writeln!(out, "{:>6}  {}", step.line, step.format(args.clocks)))?;
     writeln!(out, "{}", paint::dim(&format!("{:>18}  {}", "", trace::legend(F::ROLES))))?;
     Ok(())
 }
 
-fn json_steps<F: FamilyLab>(journal: &mut Journal, out: &mut impl Write) -> anyhow::Result<()> {
+fn print_json_steps<F: FamilyLab>(journal: &mut Journal, out: &mut impl Write) -> anyhow::Result<()> {
     let mut separator = "[\n";
-    each_step::<F>(journal, |step| {
+    for_each_step::<F>(journal, |step| {
         write!(out, "{}{}", std::mem::replace(&mut separator, ",\n"), serde_json::to_string(&step)?)
     })?;
+    // Without any step the opening bracket is still missing.
     writeln!(out, "{}]", if separator == "[\n" { "[" } else { "\n" })?;
     Ok(())
 }
@@ -126,32 +127,36 @@ struct Step {
 }
 
 impl Step {
-    fn text(&self, with_clock: bool) -> String {
+    fn format(&self, has_clock: bool) -> String {
         match &self.clock {
-            Some(clock) if with_clock => format!("{}  {}", self.rendered, paint::dim(&clock.to_string())),
+            Some(clock) if has_clock => format!("{}  {}", self.rendered, paint::dim(&clock.to_string())),
             Some(_) | None => self.rendered.clone(),
         }
     }
 }
 
-fn each_step<F: FamilyLab>(journal: &mut Journal, mut print: impl FnMut(Step) -> io::Result<()>) -> anyhow::Result<()> {
+fn for_each_step<F: FamilyLab>(
+    journal: &mut Journal,
+    mut print: impl FnMut(Step) -> io::Result<()>,
+) -> anyhow::Result<()> {
     let nodes = spec_of::<F, _>(journal)?.nodes;
     let last_line = RefCell::new(None);
-    let lines = Trace::<F>::of(journal.header(), |line: &Line| *last_line.borrow_mut() = Some(line.clone()));
+    let lines = Trace::<F>::for_journal(journal.header(), |line: &Line| *last_line.borrow_mut() = Some(line.clone()));
     let mut observer = (ClockObserver::new(nodes), lines);
     while journal.show::<F::Command, F::Event>(&mut observer).map_err(LabError::from)? {
-        observer.1.finish();
+        let (clocks, trace) = &mut observer;
+        trace.finish();
         if let Some(line) = last_line.borrow_mut().take() {
-            let rendered = trace::render(&line, paint::ink);
+            let rendered = trace::render(&line, paint::trace_text);
             let Line { time, node, parts, .. } = line;
-            let clock = observer.0.step_clock.clone();
+            let clock = clocks.step_clock.clone();
             print(Step { line: journal.line(), time_ns: time.nanos(), node, parts, clock, rendered })?;
         }
     }
     Ok(())
 }
 
-/// Computes vector clocks, and keeps the clock of the last line if it was a step.
+/// Computes vector clocks. `step_clock` is the clock of the last line, if that was a step.
 struct ClockObserver {
     causality: Causality,
     step_clock: Option<VectorClock>,
@@ -174,7 +179,7 @@ impl<C, E> Observer<C, E> for ClockObserver {
 }
 
 /// Returns the clock of each of these lines; `None` for a line that is not a step.
-fn clocks_at<F: FamilyLab>(journal: &mut Journal, lines: &[u64]) -> Result<Vec<Option<VectorClock>>, LabError> {
+fn read_clocks<F: FamilyLab>(journal: &mut Journal, lines: &[u64]) -> Result<Vec<Option<VectorClock>>, LabError> {
     let mut observer = ClockObserver::new(spec_of::<F, _>(journal)?.nodes);
     let mut clocks = vec![None; lines.len()];
     while journal.show::<F::Command, F::Event>(&mut observer)? {
@@ -202,13 +207,13 @@ fn print_order(
     last_line: u64,
 ) -> anyhow::Result<CommandOutcome> {
     if let Some((line, _)) = lines.iter().zip(clocks).find(|(_, clock)| clock.is_none()) {
-        return Err(journal_error(&args.file, not_a_step(*line, last_line)));
+        return Err(journal_error(&args.file, explain_missing_step(*line, last_line)));
     }
     let (&[first, second], [Some(first_clock), Some(second_clock)]) = (lines, clocks) else {
         anyhow::bail!("--before needs two line numbers, such as --before 4 9.");
     };
     let happened_before = first_clock.happened_before(second_clock);
-    let concurrent = first_clock.concurrent_with(second_clock);
+    let concurrent = first_clock.is_concurrent_with(second_clock);
     if args.json {
         report::print_json(&Order { first, second, happened_before, concurrent, clocks: [first_clock, second_clock] })?;
         return Ok(CommandOutcome::Holds);
@@ -223,11 +228,11 @@ fn print_order(
     Ok(CommandOutcome::Holds)
 }
 
-fn not_a_step(line: u64, last_line: u64) -> String {
-    let why = match line {
+fn explain_missing_step(line: u64, last_line: u64) -> String {
+    let reason = match line {
         0 | 1 => "steps begin on line 2".into(),
         _ if line > last_line => format!("the last line is {last_line}"),
         _ => "it is a fault or another event outside the nodes".into(),
     };
-    format!("Line {line} is not a step of a node: {why}.")
+    format!("line {line} is not a step of a node: {reason}.")
 }

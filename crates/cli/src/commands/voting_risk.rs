@@ -3,11 +3,12 @@
 
 use crate::args::{MethodArg, SimulateArg, VotingRiskArgs};
 use crate::output::output;
-use crate::report::{grouped, print_json};
+use crate::report::{format_thousands, print_json};
 use crate::{CommandOutcome, interrupt, paint, progress};
 use quorate_core::Duration;
 use quorate_demos::voting_risk::{
-    Ballot, DrawTrial, Forgetting, LEVEL, Likelihood, NodeTrial, Tally, Trial, ln_as_printed, simulate, violation,
+    Ballot, CONFIDENCE_LEVEL, DrawTrial, ForgetModel, Likelihood, NodeTrial, Tally, Trial, ln_as_printed, simulate,
+    violation_probability,
 };
 use quorate_journal::settings::Length;
 use serde::Serialize;
@@ -18,13 +19,14 @@ const MIN_SIMULATED_PROBABILITY: f64 = 1e-4;
 
 /// The settings and results, as `--json` prints them.
 #[derive(Serialize)]
-struct Report {
+struct VotingRiskReport {
     replicas: u64,
     majority: u64,
+    /// Probability that a voter forgets its vote while the node needs it.
     p: f64,
-    /// 0 if it is too small for a floating-point number; `log10` is still exact.
+    /// Rounded to 0 if it is too small for a floating-point number.
     violation_probability: f64,
-    /// Null if the probability is 0.
+    /// Logarithm of `violation_probability`; null if that is 0 without rounding.
     log10: Option<f64>,
     /// Null if it was not simulated.
     simulated: Option<SimulationReport>,
@@ -44,9 +46,9 @@ struct SimulationReport {
 
 impl From<Trials> for SimulationReport {
     fn from(Trials { method, tally, .. }: Trials) -> Self {
-        let (Tally { trials, violations }, interval) = (tally, tally.interval());
+        let (Tally { trials, violations }, interval) = (tally, tally.confidence_interval());
         let (low, high) = (interval.low, interval.high);
-        Self { by: method, trials, violations, frequency: tally.frequency(), low, high, level: LEVEL }
+        Self { by: method, trials, violations, frequency: tally.frequency(), low, high, level: CONFIDENCE_LEVEL }
     }
 }
 
@@ -61,10 +63,10 @@ struct Trials {
 
 pub(crate) fn run(args: &VotingRiskArgs) -> anyhow::Result<CommandOutcome> {
     let ballot = Ballot::new(args.replicas, args.majority())?;
-    let forgetting = Forgetting::new(args.interval.0, args.lifetime.0)?;
+    let forgetting = ForgetModel::new(args.interval.0, args.lifetime.0)?;
     let method = args.method()?;
     let requested = args.trials(method)?;
-    let likelihood = violation(ballot, forgetting);
+    let likelihood = violation_probability(ballot, forgetting);
     let is_simulated = match args.simulate {
         SimulateArg::Auto => likelihood.value() >= MIN_SIMULATED_PROBABILITY,
         SimulateArg::Always => true,
@@ -78,10 +80,10 @@ pub(crate) fn run(args: &VotingRiskArgs) -> anyhow::Result<CommandOutcome> {
         Trials { method, requested, tally }
     });
     if args.json {
-        print_json(&Report {
+        print_json(&VotingRiskReport {
             replicas: ballot.replicas(),
             majority: ballot.majority(),
-            p: forgetting.chance(),
+            p: forgetting.forget_probability(),
             violation_probability: likelihood.value(),
             log10: likelihood.log10(),
             simulated: trials.map(SimulationReport::from),
@@ -107,7 +109,7 @@ fn run_trials(trial: &mut impl Trial, requested: u64) -> Tally {
 
 fn print(
     ballot: Ballot,
-    forgetting: Forgetting,
+    forgetting: ForgetModel,
     likelihood: Likelihood,
     trials: Option<Trials>,
     args: &VotingRiskArgs,
@@ -116,7 +118,7 @@ fn print(
     let (replicas, majority) = (ballot.replicas(), ballot.majority());
     let title = format!("{majority} of {replicas} votes admit a node");
     let (interval, lifetime) = (Length(forgetting.interval()), Length(forgetting.lifetime()));
-    let chance = Likelihood::of(forgetting.chance());
+    let chance = Likelihood::from_value(forgetting.forget_probability());
     writeln!(out, "{} · a voter forgets with p = {chance} ({interval} of {lifetime})\n", paint::bold(&title))?;
     let forgetting_voters =
         if ballot.overlap() == majority { "all".into() } else { format!("{} or more", ballot.overlap()) };
@@ -124,18 +126,18 @@ fn print(
         out,
         "While a node is in the critical section with {majority} votes, a second node gets {majority} votes too if\n\
          {forgetting_voters} of those voters forget their votes. {}\n",
-        how_often(forgetting, likelihood)
+        describe_likelihood(forgetting, likelihood)
     )?;
     writeln!(out, "  {}", paint::bold(&format!("{:<16}{:>14}{:>12}", "two nodes enter", "probability", "log10")))?;
     print_row("formula", &likelihood.to_string(), likelihood.log10(), "", &mut out)?;
     match trials {
         Some(trials) => print_simulated(trials, args.seed, &mut out)?,
-        None => print_row("simulated", "–", None, why_not_simulated(args), &mut out)?,
+        None => print_row("simulated", "–", None, explain_missing_simulation(args), &mut out)?,
     }
     print_textbook_example(ballot, forgetting, &mut out)
 }
 
-fn how_often(forgetting: Forgetting, likelihood: Likelihood) -> String {
+fn describe_likelihood(forgetting: ForgetModel, likelihood: Likelihood) -> String {
     if forgetting.interval() == Duration::ZERO {
         "Voters that never forget admit no second node.".into()
     } else if forgetting.interval() == forgetting.lifetime() {
@@ -152,41 +154,47 @@ fn print_row(name: &str, value: &str, log10: Option<f64>, remark: &str, out: &mu
 }
 
 fn print_simulated(Trials { method, requested, tally }: Trials, seed: u64, out: &mut impl Write) -> io::Result<()> {
-    let (Tally { trials, violations }, interval) = (tally, tally.interval());
+    let (Tally { trials, violations }, interval) = (tally, tally.confidence_interval());
     let log10 = (violations > 0).then(|| tally.frequency().log10());
     let trial_kind = match method {
         MethodArg::Nodes => "runs of 'voting' with crashing voters",
         MethodArg::Draws => "draws",
     };
-    let remark = format!("{} of {} {trial_kind}, seed {seed}", grouped(violations), grouped(trials));
-    print_row("simulated", &Likelihood::of(tally.frequency()).to_string(), log10, &remark, out)?;
-    let (low, high) = (Likelihood::of(interval.low), Likelihood::of(interval.high));
-    let level = 100.0 * LEVEL;
+    let remark = format!("{} of {} {trial_kind}, seed {seed}", format_thousands(violations), format_thousands(trials));
+    print_row("simulated", &Likelihood::from_value(tally.frequency()).to_string(), log10, &remark, out)?;
+    let (low, high) = (Likelihood::from_value(interval.low), Likelihood::from_value(interval.high));
+    let level = 100.0 * CONFIDENCE_LEVEL;
     writeln!(out, "  {}", paint::dim(&format!("between {low} and {high} with {level:.0} % confidence (Wilson)")))?;
     if trials < requested {
-        writeln!(out, "\nInterrupted: {} of {} trials were run.", grouped(trials), grouped(requested))?;
+        writeln!(
+            out,
+            "\nInterrupted: {} of {} trials were run.",
+            format_thousands(trials),
+            format_thousands(requested)
+        )?;
     }
     Ok(())
 }
 
-fn why_not_simulated(args: &VotingRiskArgs) -> &'static str {
+fn explain_missing_simulation(args: &VotingRiskArgs) -> &'static str {
     match args.simulate {
         SimulateArg::Auto => "not simulated: too rare to be observed (use --simulate always to simulate anyway)",
         SimulateArg::Always | SimulateArg::Never => "not simulated",
     }
 }
 
-/// Prints the example of the lecture slides on voting, and the error in their formula.
-fn print_textbook_example(ballot: Ballot, forgetting: Forgetting, out: &mut impl Write) -> io::Result<()> {
+/// Prints the example of the lecture slides on voting (24 of 32 votes, needed for 10 s, voters that
+/// crash every 3 h), and the error in the formula of the slides.
+fn print_textbook_example(ballot: Ballot, forgetting: ForgetModel, out: &mut impl Write) -> io::Result<()> {
     let (interval, lifetime) = (Duration::from_secs(10), Duration::from_secs(3 * 60 * 60));
-    let example = Ballot::new(32, 24).and_then(|ballot| Ok((ballot, Forgetting::new(interval, lifetime)?)));
+    let example = Ballot::new(32, 24).and_then(|ballot| Ok((ballot, ForgetModel::new(interval, lifetime)?)));
     let Ok((example_ballot, example_forgetting)) = example else { return Ok(()) };
     let beginning = if (example_ballot, example_forgetting) == (ballot, forgetting) {
         "This is the example of the lecture slides, with a probability".into()
     } else {
         format!(
             "The example of the lecture slides, 24 of 32 votes and 10s of 3h, has probability {}, which is",
-            violation(example_ballot, example_forgetting)
+            violation_probability(example_ballot, example_forgetting)
         )
     };
     let misprinted = Likelihood::from_ln(ln_as_printed(example_ballot, example_forgetting));

@@ -14,7 +14,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 /// Maximum number of names in a list; the rest is counted.
-const MAX_LISTED: usize = 30;
+const MAX_LISTED_NAMES: usize = 30;
 
 pub(crate) fn run(args: &WaitForArgs) -> anyhow::Result<CommandOutcome> {
     let picture = args.svg.as_deref().filter(|path| !is_stdout(path)).map(|path| ("svg", "picture", path));
@@ -29,10 +29,10 @@ pub(crate) fn run(args: &WaitForArgs) -> anyhow::Result<CommandOutcome> {
         print(&report, &mut output())?;
     }
     if let Some(plan) = plan {
-        let svg = diagram::diagram(&situation, &report).svg(plan.theme())?;
+        let svg = diagram::build_diagram(&situation, &report).svg(plan.theme())?;
         plan.write_svg(&svg, args.json)?;
     }
-    Ok(CommandOutcome::from_holds(report.is_free()))
+    Ok(CommandOutcome::from_holds(report.is_deadlock_free()))
 }
 
 fn read_graph(args: &WaitForArgs) -> anyhow::Result<Situation> {
@@ -48,7 +48,7 @@ fn read_graph(args: &WaitForArgs) -> anyhow::Result<Situation> {
             (read_bytes(io::stdin().lock()).map_err(|error| anyhow!("cannot read {source}: {error}."))?, source)
         }
     };
-    Situation::read(&bytes).map_err(|error| anyhow!("in {source}: {error}"))
+    Situation::parse(&bytes).map_err(|error| anyhow!("in {source}: {error}"))
 }
 
 /// Reads the whole input, but at most one byte more than is allowed.
@@ -62,13 +62,13 @@ fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
     for note in &report.notes {
         writeln!(out, "{}", paint::dim(&format!("note: {note}")))?;
     }
-    for found in &report.deadlocks {
-        writeln!(out, "{} {}", paint::bad("deadlock:"), diagram::outline(found))?;
-        for wait in &found.waits {
+    for deadlock in &report.deadlocks {
+        writeln!(out, "{} {}", paint::bad("deadlock:"), diagram::describe_deadlock(deadlock))?;
+        for wait in &deadlock.waits {
             writeln!(out, "  {wait}")?;
         }
     }
-    if report.is_free() {
+    if report.is_deadlock_free() {
         writeln!(out, "{}", paint::good("no deadlock: every process continues eventually"))?;
     }
     let pronoun = if report.deadlocks.len() > 1 { "them" } else { "it" };
@@ -82,7 +82,7 @@ fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
         }
         print_victims(report, round, out)?;
     }
-    if report.rounds.last().is_some_and(|round| round.left > 0) {
+    if report.rounds.last().is_some_and(|round| round.remaining_deadlocks > 0) {
         let searched = report.rounds.len();
         writeln!(out, "{}", paint::dim(&format!("stopped after {searched} searches: abort these victims first")))?;
     }
@@ -90,7 +90,7 @@ fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn print_waits(title: &str, waits: &[Wait], out: &mut impl Write) -> io::Result<()> {
-    print_list(title, waits.iter().map(|wait| format!("{} ({})", wait.who, wait.what())), out)
+    print_list(title, waits.iter().map(|wait| format!("{} ({})", wait.process, wait.describe())), out)
 }
 
 /// Prints the first items of a list, and the number of the others.
@@ -99,19 +99,20 @@ fn print_list(title: &str, items: impl ExactSizeIterator<Item = String>, out: &m
     if count == 0 {
         return Ok(());
     }
-    let shown: Vec<_> = items.take(MAX_LISTED).collect();
-    let more = if count > MAX_LISTED { format!(" and {} more", count - MAX_LISTED) } else { String::new() };
+    let shown: Vec<_> = items.take(MAX_LISTED_NAMES).collect();
+    let more = if count > MAX_LISTED_NAMES { format!(" and {} more", count - MAX_LISTED_NAMES) } else { String::new() };
     writeln!(out, "{} {}{more}", paint::bold(title), shown.join(", "))
 }
 
+/// Prints the victims of one search, and what a new search finds after they are aborted.
 fn print_victims(report: &Report, round: &Round, out: &mut impl Write) -> io::Result<()> {
     for victim in &round.victims {
-        writeln!(out, "{} {}", paint::bold(&format!("victim by {}:", report.policy)), victim.who)?;
-        writeln!(out, "  {}", victim.why)?;
-        writeln!(out, "  is aborted, and releases {}", victim.lets_go())?;
+        writeln!(out, "{} {}", paint::bold(&format!("victim by {}:", report.policy)), victim.process)?;
+        writeln!(out, "  {}", victim.reason)?;
+        writeln!(out, "  is aborted, and releases {}", victim.describe_released())?;
     }
     print_list("then these continue:", round.freed.iter().map(Name::to_string), out)?;
-    let remaining = match round.left {
+    let remaining = match round.remaining_deadlocks {
         0 => "a new search finds no deadlock".to_owned(),
         1 => "a new search finds one more deadlock".to_owned(),
         more => format!("a new search finds {more} more deadlocks"),
@@ -119,6 +120,6 @@ fn print_victims(report: &Report, round: &Round, out: &mut impl Write) -> io::Re
     writeln!(out, "{}", paint::dim(&remaining))
 }
 
-fn member_count(found: &FoundDeadlock) -> usize {
-    found.members().len()
+fn member_count(deadlock: &FoundDeadlock) -> usize {
+    deadlock.members().len()
 }

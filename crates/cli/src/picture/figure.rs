@@ -18,7 +18,8 @@ pub(crate) struct FigurePlan {
 }
 
 impl FigurePlan {
-    /// Returns the figure that `--svg` and `--theme` ask for. Fails if it collides with `--json`.
+    /// Returns the figure that `--svg` and `--theme` ask for. Fails if the
+    /// figure cannot be written, or if it would share standard output with `--json`.
     pub(crate) fn from_options(
         svg: Option<&Path>,
         theme: Option<ThemeArg>,

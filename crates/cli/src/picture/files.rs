@@ -17,11 +17,11 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
 /// Rejects an output that would overwrite an input or another output.
 pub(crate) fn ensure_distinct(outputs: &Outputs<'_>, inputs: &[(&'static str, Option<&Path>)]) -> anyhow::Result<()> {
     for (index, (option, kind, path)) in outputs.iter().enumerate() {
-        let mut overwritten = inputs.iter().filter(|(_, input)| input.is_some_and(|input| is_same(input, path)));
+        let mut overwritten = inputs.iter().filter(|(_, input)| input.is_some_and(|input| is_same_file(input, path)));
         if let Some((source, _)) = overwritten.next() {
             bail!("--{option} {} would overwrite the {source}; give the {kind} another name.", display_path(path));
         }
-        if let Some((other, _, _)) = outputs[..index].iter().find(|(_, _, earlier)| is_same(earlier, path)) {
+        if let Some((other, _, _)) = outputs[..index].iter().find(|(_, _, earlier)| is_same_file(earlier, path)) {
             bail!("--{other} and --{option} both write to {}; give each its own file.", display_path(path));
         }
     }
@@ -33,7 +33,7 @@ pub(crate) fn ensure_writable(kind: &str, path: &Path) -> anyhow::Result<()> {
     let failed = |error| write_error(kind, path, error);
     match fs::metadata(path) {
         // Opening a pipe would wait for its reader.
-        Ok(found) if !found.is_file() && !found.is_dir() => Ok(()),
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => Ok(()),
         Ok(_) => OpenOptions::new().append(true).open(path).map(drop).map_err(failed),
         Err(_) => {
             // For a dangling symbolic link, create and remove its target, not the link.
@@ -50,8 +50,8 @@ pub(crate) fn write_error(kind: &str, path: &Path, error: io::Error) -> anyhow::
 
 /// Whether both paths lead to the same file, which need not exist. Always `false` for pipes and
 /// devices.
-fn is_same(first: &Path, second: &Path) -> bool {
-    let is_special = |path: &Path| fs::metadata(path).is_ok_and(|found| !found.is_file());
+fn is_same_file(first: &Path, second: &Path) -> bool {
+    let is_special = |path: &Path| fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
     if is_special(first) {
         return false;
     }
@@ -64,8 +64,8 @@ const MAX_SYMLINKS: usize = 40;
 /// Returns the absolute path of a file with all symbolic links resolved. The file need not exist;
 /// `None` if its folder does not exist.
 fn resolve(path: &Path) -> Option<PathBuf> {
-    if let Ok(found) = path.canonicalize() {
-        return Some(found);
+    if let Ok(canonical) = path.canonicalize() {
+        return Some(canonical);
     }
     let mut target = path.to_owned();
     for _ in 0..MAX_SYMLINKS {

@@ -31,7 +31,7 @@ pub(crate) fn print_hints<F: FamilyLab>(
 fn window_options(failure: &Verdict, events: u64) -> String {
     match &failure.violation {
         Some(violation) if events > MAX_STEPS as u64 => {
-            let [from, to] = [violation.since, violation.time].map(|time| Offset::from_nanos(time.nanos()));
+            let [from, to] = [violation.relevant_from, violation.time].map(|time| Offset::from_nanos(time.nanos()));
             format!(" --from {from} --to {to}")
         }
         Some(_) | None => String::new(),

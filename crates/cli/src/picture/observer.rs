@@ -4,20 +4,20 @@ use super::Picture;
 use super::files::{is_stdout, write_error};
 use crate::args::PictureArgs;
 use crate::output::{display_path, output};
-use crate::report::grouped;
+use crate::report::format_thousands;
 use anyhow::{anyhow, bail, ensure};
 use quorate_core::Time;
 use quorate_core::wrap::{about_reliable, about_viewed, about_watched};
 use quorate_draw::scene::{Heading, Violation};
 use quorate_draw::scene_builder::{Drawing, MAX_ARROWS, MAX_LANES, MAX_STEPS, Options, SceneBuilder};
-use quorate_draw::shiviz::Shiviz;
+use quorate_draw::shiviz::ShivizWriter;
 use quorate_draw::{mermaid, svg};
 use quorate_journal::moment::{Moment, Observer};
-use quorate_journal::property::{Kind, Verdict};
+use quorate_journal::property::{PropertyKind, Verdict};
 use quorate_journal::record::Header;
 use quorate_journal::settings::Offset;
 use quorate_journal::words;
-use quorate_lab::{FamilyLab, Judge as _, JudgingLevel, Spec, entry};
+use quorate_lab::{FamilyLab, Judge as _, JudgingLevel, Spec, find_entry};
 use quorate_live::write_atomically;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -27,7 +27,7 @@ use std::path::Path;
 pub(crate) struct PictureObserver<'a, F: FamilyLab> {
     scene_builder: Option<SceneBuilder<F::Command, F::Event>>,
     judge: Option<PropertyJudge<F>>,
-    shiviz_log: Option<Shiviz<&'a mut dyn Write>>,
+    shiviz_log: Option<ShivizWriter<&'a mut dyn Write>>,
     /// Number of nodes in the picture.
     nodes: usize,
     /// Times of the first and the last moment.
@@ -57,9 +57,9 @@ impl<F: FamilyLab> PictureObserver<'_, F> {
         }
     }
 
-    fn finish(self, args: &PictureArgs, header: &Header) -> anyhow::Result<Drawn> {
+    fn finish(self, args: &PictureArgs, header: &Header) -> anyhow::Result<UnwrittenPictures> {
         if let Some(span) = self.span {
-            ensure_within(args, header, span)?;
+            ensure_window_overlaps_run(args, header, span)?;
         }
         let log = match (self.shiviz_log, &args.shiviz) {
             (Some(log), Some(path)) => {
@@ -72,7 +72,7 @@ impl<F: FamilyLab> PictureObserver<'_, F> {
         for violated in self.judge.into_iter().flat_map(PropertyJudge::violations) {
             drawing.iter_mut().for_each(|drawing| drawing.add_violation(violated.clone()));
         }
-        Ok(Drawn { drawing, shiviz_log: log })
+        Ok(UnwrittenPictures { drawing, shiviz_log: log })
     }
 }
 
@@ -84,17 +84,19 @@ struct PropertyJudge<F: FamilyLab> {
 }
 
 impl<F: FamilyLab> PropertyJudge<F> {
-    /// Returns a judge for the run. `None` for the journal of a single incarnation, which shows too
-    /// little.
+    /// Returns a judge for the run. `None` for a journal of a single process, which shows too
+    /// little, and for invalid settings.
     fn new(header: &Header) -> Option<Self> {
         let spec = serde_json::from_value::<Spec<F>>(header.run.clone()).ok().filter(|_| header.live.is_none())?;
         spec.validate().ok()?;
+        // A counterexample or a run of real processes may end before everything is done.
         let is_complete = header.found_by.is_none() && !header.recorded;
         Some(Self { properties: F::properties(&spec, JudgingLevel::Verdicts), is_complete })
     }
 
     fn violations(self) -> Vec<Violation> {
-        let is_judged = |kind: Kind| kind == Kind::Always || (kind == Kind::Eventually && self.is_complete);
+        let is_judged =
+            |kind: PropertyKind| kind == PropertyKind::Always || (kind == PropertyKind::Eventually && self.is_complete);
         let verdicts = self.properties.verdicts().into_iter().filter(|verdict| is_judged(verdict.kind));
         let to_violation = |verdict: Verdict| {
             let violation = verdict.violation?;
@@ -106,8 +108,9 @@ impl<F: FamilyLab> PropertyJudge<F> {
     }
 }
 
-/// Rejects a time window that contains no part of the run.
-fn ensure_within(args: &PictureArgs, header: &Header, (first, last): (Time, Time)) -> anyhow::Result<()> {
+/// Rejects a time window (`--from`, `--to`) that contains no part of the run, which lasts from
+/// `first` to `last`.
+fn ensure_window_overlaps_run(args: &PictureArgs, header: &Header, (first, last): (Time, Time)) -> anyhow::Result<()> {
     let since_origin = |time: Time| Offset::from_nanos(time.nanos().saturating_sub(header.origin));
     let (first, last) = (since_origin(first), since_origin(last));
     let outside = match (args.from, args.to) {
@@ -124,24 +127,24 @@ fn ensure_within(args: &PictureArgs, header: &Header, (first, last): (Time, Time
 }
 
 /// The pictures of a run, before they are written.
-pub(crate) struct Drawn {
+pub(crate) struct UnwrittenPictures {
     /// Data of the diagram, if the options ask for one.
     pub(crate) drawing: Option<Drawing>,
     /// The ShiViz log, which was written during the run.
     shiviz_log: Option<Picture>,
 }
 
-impl Drawn {
+impl UnwrittenPictures {
     /// Writes the diagrams that the options ask for. Returns all pictures that were written.
     pub(crate) fn write(self, args: &PictureArgs) -> anyhow::Result<Vec<Picture>> {
         let mut pictures = Vec::new();
         if let (Some(path), Some(drawing)) = (&args.svg, &self.drawing) {
             write_picture(path, &svg::draw(drawing, &args.svg_options()))?;
-            pictures.push(describe("svg", path, drawing));
+            pictures.push(describe_picture("svg", path, drawing));
         }
         if let (Some(path), Some(drawing)) = (&args.mermaid, &self.drawing) {
-            write_picture(path, &sequence_diagram(drawing)?)?;
-            pictures.push(describe("mermaid", path, drawing));
+            write_picture(path, &draw_sequence_diagram(drawing)?)?;
+            pictures.push(describe_picture("mermaid", path, drawing));
         }
         pictures.extend(self.shiviz_log);
         Ok(pictures)
@@ -150,21 +153,21 @@ impl Drawn {
 
 /// Returns the drawing as a sequence diagram. Fails if it is too large, because a sequence diagram
 /// has no overview.
-fn sequence_diagram(drawing: &Drawing) -> anyhow::Result<String> {
+fn draw_sequence_diagram(drawing: &Drawing) -> anyhow::Result<String> {
     match drawing {
         Drawing::Scene(scene) => Ok(mermaid::draw(scene)),
         Drawing::Overview(overview) => bail!(
             "the run is too large for a sequence diagram: it has {} steps, {} messages and {} nodes; the limits are \
              {MAX_STEPS} steps, {MAX_ARROWS} messages and {MAX_LANES} nodes. Draw a part of the run with --from and \
              --to, or fewer nodes.",
-            grouped(overview.total.steps),
-            grouped(overview.total.messages + overview.total.control),
+            format_thousands(overview.total.steps),
+            format_thousands(overview.total.messages + overview.total.control_messages),
             overview.rows.len() + overview.nodes_without_row
         ),
     }
 }
 
-fn describe(form: &'static str, path: &Path, drawing: &Drawing) -> Picture {
+fn describe_picture(form: &'static str, path: &Path, drawing: &Drawing) -> Picture {
     let (nodes, steps, overview) = match drawing {
         Drawing::Scene(scene) => (scene.lanes.len(), scene.steps.len() as u64, false),
         Drawing::Overview(overview) => (overview.rows.len() + overview.nodes_without_row, overview.total.steps, true),
@@ -183,33 +186,34 @@ fn write_picture(path: &Path, text: &str) -> anyhow::Result<()> {
     write_atomically(path, failed, |out| out.write_all(text.as_bytes()).map_err(failed))
 }
 
-/// Calls `play`, which must show a run to the observer, and writes the pictures that the options
-/// ask for. Returns the result of `play` even if the pictures could not be written.
+/// Calls `show_run`, which must show a run to the observer, and writes the pictures that the
+/// options ask for. Returns the result of `show_run`, and the pictures or the error of writing
+/// them.
 pub(crate) fn draw<F: FamilyLab, T>(
     args: &PictureArgs,
     header: &Header,
-    play: impl FnOnce(&mut PictureObserver<'_, F>) -> anyhow::Result<T>,
+    show_run: impl FnOnce(&mut PictureObserver<'_, F>) -> anyhow::Result<T>,
 ) -> anyhow::Result<(T, anyhow::Result<Vec<Picture>>)> {
     let wants_diagram = args.svg.is_some() || args.mermaid.is_some();
-    let (played, drawn) = build_scene(args, header, wants_diagram, play)?;
-    Ok((played, drawn.and_then(|drawn| drawn.write(args))))
+    let (result, unwritten) = build_scene(args, header, wants_diagram, show_run)?;
+    Ok((result, unwritten.and_then(|unwritten| unwritten.write(args))))
 }
 
-/// Calls `play`, which must show a run to the observer, and returns the results of both. A ShiViz
-/// log is written during the call.
+/// Calls `show_run`, which must show a run to the observer. Returns its result, and the pictures or
+/// the error of drawing them. A ShiViz log is written during the call.
 pub(crate) fn build_scene<F: FamilyLab, T>(
     args: &PictureArgs,
     header: &Header,
     wants_diagram: bool,
-    play: impl FnOnce(&mut PictureObserver<'_, F>) -> anyhow::Result<T>,
-) -> anyhow::Result<(T, anyhow::Result<Drawn>)> {
-    let (mut play, mut played) = (Some(play), None);
-    let drawn = build_scene_erased::<F>(args, header, wants_diagram, &mut |observer| {
-        played = play.take().map(|play| play(observer)).transpose()?;
+    show_run: impl FnOnce(&mut PictureObserver<'_, F>) -> anyhow::Result<T>,
+) -> anyhow::Result<(T, anyhow::Result<UnwrittenPictures>)> {
+    let (mut show_run, mut result) = (Some(show_run), None);
+    let unwritten = build_scene_erased::<F>(args, header, wants_diagram, &mut |observer| {
+        result = show_run.take().map(|show_run| show_run(observer)).transpose()?;
         Ok(())
     });
-    match (played, drawn) {
-        (Some(played), drawn) => Ok((played, drawn)),
+    match (result, unwritten) {
+        (Some(result), unwritten) => Ok((result, unwritten)),
         (None, Err(error)) => Err(error),
         (None, Ok(_)) => Err(anyhow!("the run did not start, so there is nothing to draw.")),
     }
@@ -220,41 +224,42 @@ fn build_scene_erased<F: FamilyLab>(
     args: &PictureArgs,
     header: &Header,
     wants_diagram: bool,
-    play: &mut dyn FnMut(&mut PictureObserver<'_, F>) -> anyhow::Result<()>,
-) -> anyhow::Result<Drawn> {
+    show_run: &mut dyn FnMut(&mut PictureObserver<'_, F>) -> anyhow::Result<()>,
+) -> anyhow::Result<UnwrittenPictures> {
     let window = args.window(header)?;
     let nodes = if window.nodes.is_empty() { header.nodes } else { window.nodes.len() };
     let log_window = window.clone();
-    let options = Options { window, quiet: args.all_steps, overview: args.overview, ..Options::default() };
-    let heading = wants_diagram.then(|| heading::<F>(header)).transpose()?;
+    let options =
+        Options { window, shows_quiet_steps: args.all_steps, forces_overview: args.overview, ..Options::default() };
+    let heading = wants_diagram.then(|| build_heading::<F>(header)).transpose()?;
     let scene_builder = heading.map(|heading| SceneBuilder::new(header, heading, F::role_after, options));
-    let observe_run = |log: Option<&mut dyn Write>| -> anyhow::Result<Drawn> {
+    let observe_run = |log: Option<&mut dyn Write>| -> anyhow::Result<UnwrittenPictures> {
         let judge = scene_builder.as_ref().and_then(|_| PropertyJudge::new(header));
         let mut observer = PictureObserver {
             scene_builder,
             judge,
-            shiviz_log: log.map(|out| Shiviz::new(out, header, log_window)),
+            shiviz_log: log.map(|out| ShivizWriter::new(out, header, log_window)),
             nodes,
             span: None,
         };
-        play(&mut observer)?;
+        show_run(&mut observer)?;
         observer.finish(args, header)
     };
     match args.shiviz.as_deref() {
         None => observe_run(None),
         Some(path) if is_stdout(path) => {
             let mut out = BufWriter::new(output());
-            let drawn = observe_run(Some(&mut out));
+            let unwritten = observe_run(Some(&mut out));
             out.flush()?;
-            drawn
+            unwritten
         }
         Some(path) => write_atomically(path, |error| write_error("log", path, error), |out| observe_run(Some(out))),
     }
 }
 
 /// Returns the heading of a picture and the entries of its legend.
-fn heading<F: FamilyLab>(header: &Header) -> anyhow::Result<Heading> {
-    let profile = entry(&header.algorithm)?.profile();
+fn build_heading<F: FamilyLab>(header: &Header) -> anyhow::Result<Heading> {
+    let profile = find_entry(&header.algorithm)?.profile();
     // Notes may also name rules of the wrappers around the algorithm, and a faulty variant may use
     // the rules of the correct algorithm.
     let family = quorate_lab::registry::all()
@@ -269,11 +274,17 @@ fn heading<F: FamilyLab>(header: &Header) -> anyhow::Result<Heading> {
         }
     }
     let roles = F::ROLES.iter().map(|(role, words)| (*role, (*words).to_owned())).collect();
-    Ok(Heading { algorithm: profile.name.to_owned(), nodes: header.nodes, detail: detail::<F>(header), roles, rules })
+    Ok(Heading {
+        algorithm: profile.name.to_owned(),
+        nodes: header.nodes,
+        detail: describe_origin::<F>(header),
+        roles,
+        rules,
+    })
 }
 
 /// Describes the origin of a run.
-fn detail<F: FamilyLab>(header: &Header) -> String {
+fn describe_origin<F: FamilyLab>(header: &Header) -> String {
     match (&header.live, &header.found_by) {
         (Some(live), _) => match live.node {
             Some(node) => format!("node {node} only, incarnation {}", live.incarnation),

@@ -111,7 +111,7 @@ fn without_bounded_delays_every_bound_is_exceeded() {
 }
 
 #[test]
-fn json_of_a_check_and_of_a_run() {
+fn the_fields_of_a_check_and_of_a_run_are_unchanged() {
     expect![[r#"
         algorithm: string
         complete: bool
@@ -205,13 +205,13 @@ fn invalid_options_are_reported() {
         $ quorate check armies --within 11y
         error: --within: 'y' is not a unit of time. Units are ns, us, ms, s, m, h.
         $ quorate check armies --within 100000h
-        error: Delays and bounds must be at most ten years.
+        error: delays and bounds must be at most ten years.
         $ quorate check armies --delay 5ms..1ms
         error: --delay: '5ms..1ms' has its bounds in the wrong order; write 1ms..5ms.
         $ quorate check armies --strengths 3
         error: --strengths: '3' is not a pair of strengths; write for example 3,5.
         $ quorate explain armies --svg armies.svg
-        error: There is no picture of 'armies'; 'quorate sim armies' prints a run.
+        error: there is no picture of 'armies'; 'quorate sim armies' prints a run.
     "#]].assert_eq(&printed.concat());
     for line in ["check armies --drift 5ppm", "sim armies --within 1s", "check armies --delay 5ms"] {
         assert_eq!(run(line).code, Some(2), "{line}");

@@ -13,10 +13,14 @@ fn rows(report: &Value) -> &[Value] {
 
 #[test]
 fn money_is_lost_only_without_a_lock() {
+    // By default, two tellers deposit 10,000 each into an account of 1,000.
     let report = run("bank --json").json(0);
     assert_eq!((&report["expected"], &report["holds"]), (&21_000.into(), &true.into()));
-    let (none, locks) = rows(&report).split_first().expect("a row without a lock");
-    assert_eq!((&none["lock"], &none["final"], &none["lost"]), (&"none".into(), &11_000.into(), &10_000.into()));
+    let (without_lock, locks) = rows(&report).split_first().expect("a row without a lock");
+    assert_eq!(
+        (&without_lock["lock"], &without_lock["final"], &without_lock["lost"]),
+        (&"none".into(), &11_000.into(), &10_000.into())
+    );
     for row in locks {
         assert_eq!((&row["final"], &row["lost"], &row["ending"]), (&21_000.into(), &0.into(), &"done".into()), "{row}");
         assert!(row["again"].is_null(), "{row}");
@@ -69,8 +73,8 @@ fn a_lock_that_loses_money_fails_and_prints_how_to_repeat_it() {
         }
     }
     // The printed command contains the settings of the run.
-    let odd = "bank --lock none --tellers 3 --deposit 7 --balance 5 --nodes 4 --latency fixed:2ms";
-    let report = run(&format!("{odd} --json")).json(1);
+    let unusual_settings = "bank --lock none --tellers 3 --deposit 7 --balance 5 --nodes 4 --latency fixed:2ms";
+    let report = run(&format!("{unusual_settings} --json")).json(1);
     let again = rows(&report)[0]["again"].as_str().expect("a command").to_owned();
     assert_eq!(run(&format!("{again} --json")).json(1)["rows"], report["rows"]);
 }
@@ -116,8 +120,8 @@ fn invalid_options_are_reported() {
         ("bank --tellers 4 --nodes 3", "--nodes must be at least 4 for 4 tellers, one node each; got 3."),
         ("bank --deposit 18446744073709551615", "--balance plus all deposits must be at most 18446744073709551615."),
         ("bank --seeds 0", "--seeds must be at least 1; got 0"),
-        ("bank --svg all.svg", "A journal or a picture shows a single run"),
-        ("bank --lock none --seeds 2 --trace x", "A journal or a picture shows a single run"),
+        ("bank --svg all.svg", "a journal or a picture shows a single run"),
+        ("bank --lock none --seeds 2 --trace x", "a journal or a picture shows a single run"),
         ("bank --lock none --latency fixed:0ms", "--latency must be greater than zero; got 0."),
         ("bank --lock none --svg - --json", "both write to standard output"),
         ("bank --theme dark", "--theme has no effect without an SVG picture"),

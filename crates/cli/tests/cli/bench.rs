@@ -9,11 +9,11 @@ use std::process::Command;
 use tempfile::TempDir;
 
 #[test]
-fn figures_of_the_simulator() {
+fn the_fields_of_the_simulator_are_unchanged() {
     let report = run("bench sim --events 1000 --runs 1 --json");
-    let verdict = report.code;
-    let report = report.json(verdict.unwrap_or_default());
-    assert_eq!(verdict, Some(if report["holds"] == true { 0 } else { 1 }));
+    let exit_code = report.code;
+    let report = report.json(exit_code.unwrap_or_default());
+    assert_eq!(exit_code, Some(if report["holds"] == true { 0 } else { 1 }));
     expect![[r#"
         bytes_per_node: float
         cost_growth: float
@@ -32,14 +32,15 @@ fn figures_of_the_simulator() {
 }
 
 #[test]
-fn figures_of_the_wait_for_graph() {
+fn the_fields_and_the_table_of_the_wait_for_graph_are_unchanged() {
     let report = run("bench deadlock --waiters 100,300 --runs 1 --json");
-    let verdict = report.code;
-    let report = report.json(verdict.unwrap_or_default());
-    assert_eq!(verdict, Some(if report["holds"] == true { 0 } else { 1 }));
+    let exit_code = report.code;
+    let report = report.json(exit_code.unwrap_or_default());
+    assert_eq!(exit_code, Some(if report["holds"] == true { 0 } else { 1 }));
     let graphs = report["graphs"].as_array().unwrap();
     let waiters: Vec<_> = graphs.iter().map(|graph| graph["waiters"].as_u64().unwrap()).collect();
-    assert_eq!(waiters, [100, 300].repeat(5));
+    let shapes = 5;
+    assert_eq!(waiters, [100, 300].repeat(shapes));
     assert!(graphs.iter().all(|graph| graph["refused"].as_u64().unwrap() > 0), "{report}");
     let printed = run("bench deadlock --waiters 64 --runs 1").out;
     for part in ["short chains", "one long queue", "random, sparse", "time of an answer with 64 waiters, median"] {
@@ -60,10 +61,10 @@ fn figures_of_the_wait_for_graph() {
     .assert_eq(&shape(&report));
 }
 
-/// Runs a shell script. A shell writes programs, because a file that this process has open for
-/// writing cannot be executed.
-fn run_shell(folder: &Path, script: &str, word: &str) {
-    let done = Command::new("sh").current_dir(folder).args(["-c", script, "sh", word]).status().unwrap();
+/// Runs a shell script with one argument. A shell writes programs, because a file that this process
+/// has open for writing cannot be executed.
+fn run_shell(folder: &Path, script: &str, argument: &str) {
+    let done = Command::new("sh").current_dir(folder).args(["-c", script, "sh", argument]).status().unwrap();
     assert!(done.success(), "{script}");
 }
 
@@ -74,7 +75,8 @@ fn folder_with_program() -> TempDir {
     folder
 }
 
-fn bench(folder: &Path, flags: &[&str]) -> Run {
+/// Runs `quorate bench check` once with the program in this folder.
+fn bench_check(folder: &Path, flags: &[&str]) -> Run {
     let words = [&["bench", "check", "--runs", "1"], flags].concat();
     let output = Command::new(folder.join("quorate")).args(words).output().unwrap();
     Run {
@@ -85,12 +87,13 @@ fn bench(folder: &Path, flags: &[&str]) -> Run {
 }
 
 #[test]
-fn figures_of_the_checker_without_stateright() {
+fn the_checker_is_measured_without_stateright() {
     let folder = folder_with_program();
-    let result = bench(folder.path(), &["--json"]);
+    let result = bench_check(folder.path(), &["--json"]);
     let code = result.code;
     let report = result.json(code.unwrap_or_default());
     assert_eq!(code, Some(if report["holds"] == true { 0 } else { 1 }));
+    // The number of reachable states of the algorithm that the benchmark checks.
     assert_eq!((&report["states"], &report["compared"]), (&506_546.into(), &false.into()));
     expect![[r#"
         compared: bool
@@ -121,8 +124,11 @@ fn write_fake_checker(folder: &Path, path: &str, script: &str) {
 }
 
 #[test]
-fn figures_of_the_checker_with_stateright() {
+fn the_checker_is_measured_beside_stateright() {
     let folder = folder_with_program();
+    // The fake checker logs its arguments, of which `$3` is the model and `$9` the search. The
+    // baseline, stateright's depth-first search of its actors, takes half as long as stateright's
+    // other searches, and far longer than the Quorate checker.
     write_fake_checker(
         folder.path(),
         FAKE_CHECKER,
@@ -130,7 +136,7 @@ fn figures_of_the_checker_with_stateright() {
          case \"$3 $9\" in 'actors dfs') seconds=1e9;; *) seconds=2e9;; esac\n\
          echo '{\"states\":506546,\"seconds\":'$seconds',\"bytes_per_state\":21.5,\"model\":\"x\"}'",
     );
-    let printed = bench(folder.path(), &[]).out;
+    let printed = bench_check(folder.path(), &[]).out;
     let row =
         |begins: &str| printed.lines().find(|line| line.starts_with(begins)).unwrap_or_else(|| panic!("{printed}"));
     assert!(
@@ -159,17 +165,17 @@ fn figures_of_the_checker_with_stateright() {
 }
 
 /// Checks that the benchmark fails with this error if the stateright checker runs this script.
-fn measurement_fails(script: &str, error: &str) {
+fn assert_measurement_fails(script: &str, error: &str) {
     let folder = folder_with_program();
     write_fake_checker(folder.path(), "quorate-rivals", script);
-    let error_after_output = bench(folder.path(), &["--json"]).error();
-    assert!(error_after_output.contains("quorate-rivals; build it again: cargo build"), "{error_after_output}");
-    assert!(error_after_output.contains(error), "{error_after_output}");
+    let printed = bench_check(folder.path(), &["--json"]).error();
+    assert!(printed.contains("quorate-rivals; build it again: cargo build"), "{printed}");
+    assert!(printed.contains(error), "{printed}");
 }
 
 #[test]
 fn a_different_number_of_states_is_reported() {
-    measurement_fails(
+    assert_measurement_fails(
         "echo '{\"states\":7,\"seconds\":1.0,\"bytes_per_state\":null}'",
         "the program found 7 states; expected 506,546.",
     );
@@ -178,12 +184,15 @@ fn a_different_number_of_states_is_reported() {
 #[test]
 #[ignore = "long: ./check long"]
 fn a_failing_stateright_run_is_reported() {
-    measurement_fails("echo 'no such model' >&2; exit 2", "the program failed with exit status: 2: no such model");
-    measurement_fails("echo hello", "expected value");
+    assert_measurement_fails(
+        "echo 'no such model' >&2; exit 2",
+        "the program failed with exit status: 2: no such model",
+    );
+    assert_measurement_fails("echo hello", "expected value");
 }
 
 #[test]
-fn invalid_options() {
+fn invalid_options_are_reported() {
     assert_eq!(run("bench check --runs 0").error(), "error: --runs must be at least 1; got 0.\n");
     let error = "error: --events applies only to 'bench sim'; use --runs for the other benchmarks.\n";
     assert_eq!(run("bench check --events 5000").error(), error);
@@ -192,8 +201,8 @@ fn invalid_options() {
     assert_eq!(run("bench net --waiters 5").error(), "error: --waiters applies only to 'bench deadlock'.\n");
     let error = "error: --waiters must be between 1 and 1000000; got 0.\n";
     assert_eq!(run("bench deadlock --waiters 10,0").error(), error);
-    let error = "error: --folder applies only to 'bench replica'; no other benchmark writes to a disk.\n";
+    let error = "error: --folder applies only to 'bench replica'; no other benchmark measures a disk.\n";
     assert_eq!(run("bench sim --folder .").error(), error);
     let error = run("bench replica --runs 1 --folder no-such-folder").error();
-    assert!(error.starts_with("error: Cannot create the folder no-such-folder/quorate-bench-"), "{error}");
+    assert!(error.starts_with("error: cannot create the folder no-such-folder/quorate-bench-"), "{error}");
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-fn folder() -> TempDir {
+fn temporary_folder() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
@@ -32,7 +32,7 @@ fn without_dates(text: &str) -> String {
 
 #[test]
 fn a_group_gets_a_ca_and_its_nodes_certificates() {
-    let folder = folder();
+    let folder = temporary_folder();
     let printed = run_in(folder.path(), "certs --group demo --nodes 1-2").exits(0);
     expect![[r#"
         Created a CA for group demo, valid until D:
@@ -67,7 +67,7 @@ fn a_group_gets_a_ca_and_its_nodes_certificates() {
 
 #[test]
 fn json_lists_the_files() {
-    let folder = folder();
+    let folder = temporary_folder();
     let report = run_in(folder.path(), "certs --group demo --nodes 3,1 --folder 'a b' --json").json(0);
     expect![[r#"
         authority: string
@@ -91,7 +91,7 @@ fn json_lists_the_files() {
 #[test]
 fn keys_are_for_their_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = folder();
+    let folder = temporary_folder();
     run_in(folder.path(), "certs --group demo --nodes 1").exits(0);
     let mode = |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!(["certs", "certs/ca.key", "certs/node-1.key"].map(mode), [0o700, 0o600, 0o600]);
@@ -99,7 +99,7 @@ fn keys_are_for_their_owner_alone() {
 
 #[test]
 fn invalid_options_are_reported_and_create_nothing() {
-    let folder = folder();
+    let folder = temporary_folder();
     run_in(folder.path(), "certs --group demo --nodes 1-2").exits(0);
     fs::write(folder.path().join("file"), "mine").unwrap();
     fs::create_dir(folder.path().join("half")).unwrap();
@@ -123,7 +123,7 @@ fn invalid_options_are_reported_and_create_nothing() {
         $ quorate certs --group demo --nodes 2-3
         error: certs/node-2.pem exists already and is never overwritten. No file was written. To renew the certificate, move the node's two files away first.
         $ quorate certs --group other --nodes 3
-        error: In folder certs: the CA belongs to group demo and cannot sign for group other. Use --group demo, or another folder. No file was written.
+        error: in folder certs: the CA belongs to group demo and cannot sign for group other. Use --group demo, or another folder. No file was written.
         $ quorate certs --group Demo --nodes 3
         error: --group: 'Demo' is not a valid group name: use 1 to 63 lower-case letters, digits and hyphens, such as orders-east, with no hyphen at either end.
         $ quorate certs --group demo --nodes 0
@@ -133,7 +133,7 @@ fn invalid_options_are_reported_and_create_nothing() {
         $ quorate certs --group demo --nodes ''
         error: --nodes: '' is not a set of nodes; write for example 1-5.
         $ quorate certs --group demo --nodes 1-4294967295
-        error: At most 1000 certificates can be made at once; got 4294967295 nodes. No file was written.
+        error: at most 1000 certificates can be made at once; got 4294967295 nodes. No file was written.
         $ quorate certs --group demo --nodes 3 --days 0
         error: --days: the number of days must be between 1 and 3650, such as 365; got '0'.
         $ quorate certs --group demo --nodes 3 --days 9999
@@ -141,7 +141,7 @@ fn invalid_options_are_reported_and_create_nothing() {
         $ quorate certs --group demo --nodes 3 --folder half
         error: half/ca.pem exists, but half/ca.key does not: a CA needs both files. Restore the missing file, or use another folder. No file was written.
         $ quorate certs --group demo --nodes 3 --folder file
-        error: Cannot create the folder file: File exists (os error 17). No file was written.
+        error: cannot create the folder file: File exists (os error 17). No file was written.
     "#]].assert_eq(&lines.iter().map(printed).collect::<String>());
     assert_eq!(file_names(&folder.path().join("certs")), before);
     assert_eq!(file_names(&folder.path().join("half")), ["ca.pem"]);
@@ -149,7 +149,7 @@ fn invalid_options_are_reported_and_create_nothing() {
 
 #[test]
 fn group_and_nodes_are_required() {
-    let folder = folder();
+    let folder = temporary_folder();
     for line in ["certs", "certs --group demo", "certs --nodes 1"] {
         let Run { code, out, err } = run_in(folder.path(), line);
         assert_eq!((code, out.as_str()), (Some(2), ""), "{line}");

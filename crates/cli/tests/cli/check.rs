@@ -7,6 +7,7 @@ use std::fs;
 
 /// Removes figures that differ between runs or depend on the implementation of the checker.
 fn without_timings(printed: &str) -> String {
+    // The first 26 columns of a line are the name of its figure.
     let names = ["seconds", "states per second", "steps per second", "bytes per state"];
     let lines = printed.lines().map(|line| match (line.get(..26), line.split_once(" generated in ")) {
         (Some(name), _) if names.contains(&name.trim()) => format!("{name}{:>12}\n", "…"),
@@ -35,7 +36,7 @@ fn run_all(folder: &std::path::Path, line: &str) -> Run {
 }
 
 #[test]
-fn a_check_that_holds() {
+fn a_check_that_holds_is_printed() {
     expect![[r#"
         central · 2 nodes · 2 rounds · no faults · bare links
 
@@ -59,7 +60,7 @@ fn a_check_that_holds() {
 }
 
 #[test]
-fn a_check_that_fails() {
+fn a_check_that_fails_is_printed_with_its_counterexample() {
     expect![[r#"
         ricart-agrawala-clock-only · 3 nodes · 1 round · no faults · bare links
 
@@ -99,7 +100,7 @@ fn a_check_that_fails() {
 }
 
 #[test]
-fn a_counterexample_with_a_cycle() {
+fn a_counterexample_with_a_cycle_is_printed_and_reported() {
     let printed = run("check toy-favourite --rounds unbounded").exits(1);
     assert!(printed.starts_with("toy-favourite · 3 nodes · unbounded rounds · no faults · bare links\n"), "{printed}");
     assert!(printed.contains("\n  fair runs "), "{printed}");
@@ -260,7 +261,7 @@ fn no_journal_is_written_if_no_property_fails() {
     let folder = tempfile::tempdir().unwrap();
     let printed = run_in(folder.path(), "check central --nodes 2 --trace broken.journal").exits(0);
     assert!(
-        printed.contains("\nno property fails, so no journal was written and an existing file is unchanged\n"),
+        printed.contains("\nNo property fails, so no journal was written and an existing file is unchanged.\n"),
         "{printed}"
     );
     let report = run_in(folder.path(), "check central --nodes 2 --trace broken.journal --json").json(0);
@@ -268,23 +269,23 @@ fn no_journal_is_written_if_no_property_fails() {
     assert!(!folder.path().join("broken.journal").exists());
 }
 
-/// A search may take hours, so that the file is checked before it starts.
+/// A search may take hours, so the command tests whether it can write the file before it starts.
 #[test]
-fn a_journal_that_cannot_be_written() {
+fn a_journal_that_cannot_be_written_is_reported_before_the_search() {
     for flags in ["", "--json"] {
         let result = run(&format!("check ricart-agrawala-clock-only --nodes 2 --trace nowhere/broken.journal {flags}"));
         assert_eq!(result.out, "");
-        let error = "error: Cannot write the journal nowhere/broken.journal: No such file or directory (os error 2).\n";
+        let error = "error: cannot write the journal nowhere/broken.journal: No such file or directory (os error 2).\n";
         assert_eq!(result.error_after_output(), error);
     }
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_journal_on_a_full_disk() {
+fn a_full_disk_under_a_journal_is_reported() {
     let result = run("check ricart-agrawala-clock-only --nodes 2 --trace /dev/full");
     assert!(result.out.contains("FAILS"), "{}", result.out);
-    let error = "error: Cannot write the journal /dev/full: No space left on device (os error 28).\n";
+    let error = "error: cannot write the journal /dev/full: No space left on device (os error 28).\n";
     assert_eq!(result.error_after_output(), error);
 }
 
@@ -311,7 +312,7 @@ fn the_shortest_counterexample_is_shown_and_the_others_are_named() {
 }
 
 /// Compares checks with one thread and with each of these numbers of threads.
-fn checks_do_not_depend_on_threads(threads: &[u32]) {
+fn assert_checks_do_not_depend_on_threads(threads: &[u32]) {
     for line in [
         "ricart-agrawala --rounds 2",
         "ricart-agrawala-modulo --rounds unbounded",
@@ -324,16 +325,16 @@ fn checks_do_not_depend_on_threads(threads: &[u32]) {
             let result = run(&format!("check {line} --threads {threads}"));
             (result.code, without_timings(&result.out))
         };
-        let alone = printed(1);
+        let with_one_thread = printed(1);
         for threads in threads {
-            assert_eq!(printed(*threads), alone, "{threads} threads");
+            assert_eq!(printed(*threads), with_one_thread, "{threads} threads");
         }
     }
 }
 
 #[test]
 fn a_check_does_not_depend_on_its_threads() {
-    checks_do_not_depend_on_threads(&[5]);
+    assert_checks_do_not_depend_on_threads(&[5]);
     // If several threads would make the result random, the default is one thread.
     for line in ["ricart-agrawala-clock-only --dfs", "ricart-agrawala-clock-only --walks 500 --stop-at-first"] {
         let printed = || without_timings(&run(&format!("check {line}")).exits(1));
@@ -345,7 +346,8 @@ fn a_check_does_not_depend_on_its_threads() {
 #[test]
 #[ignore = "long: ./check long"]
 fn a_check_does_not_depend_on_any_number_of_threads() {
-    checks_do_not_depend_on_threads(&[2, 2, 5]);
+    // Two threads are tried twice, because a race shows only sometimes.
+    assert_checks_do_not_depend_on_threads(&[2, 2, 5]);
 }
 
 /// The printed command contains every setting and finds the same result.
@@ -388,25 +390,26 @@ fn views_hold_with_leases_and_fail_with_an_impatient_membership() {
     assert_eq!(printed["views"], serde_json::json!({ "changes": 1, "membership": "oracle" }));
     assert_eq!(printed["complete"], true);
     let folder = tempfile::tempdir().unwrap();
-    let line = "check token-request --nodes 2 --views --membership impatient --property exclusion --trace rash.journal";
+    let line =
+        "check token-request --nodes 2 --views --membership impatient --property exclusion --trace impatient.journal";
     let printed = run_in(folder.path(), line).exits(1);
     assert!(printed.contains("view 2 of 2 is decided") || printed.contains("view 2 of 1 is decided"), "{printed}");
-    let again = run_in(folder.path(), "replay rash.journal").exits(1);
+    let again = run_in(folder.path(), "replay impatient.journal").exits(1);
     assert!(again.contains("exclusion               FAILS"), "{again}");
-    let timed = run("check central --views --until 1s").error();
-    assert!(timed.contains("Views are checked without time"), "{timed}");
+    let error = run("check central --views --until 1s").error();
+    assert!(error.contains("views are checked without time"), "{error}");
 }
 
 /// Runs each line and compares the errors.
 #[track_caller]
-fn check_errors(lines: &[&str], expected: &Expect) {
+fn assert_errors(lines: &[&str], expected: &Expect) {
     let printed = lines.iter().map(|line| format!("$ quorate {line}\n{}", run(line).error()));
     expected.assert_eq(&printed.collect::<String>());
 }
 
 #[test]
-fn invalid_options() {
-    check_errors(
+fn invalid_options_are_reported() {
+    assert_errors(
         &[
             "check centrl",
             "check central --property exclusoin",
@@ -443,9 +446,9 @@ fn invalid_options() {
             $ quorate check central --nodes 0
             error: --nodes must be at least 1; got 0. Use for example --nodes 3.
             $ quorate check central --nodes 40
-            error: --nodes must be at most 16 in a check. For larger groups use 'quorate sweep'.
+            error: --nodes must be at most 16 in a check; got 40. For larger groups use 'quorate sweep'.
             $ quorate check central --nodes 18446744073709551615
-            error: --nodes must be at most 16 in a check. For larger groups use 'quorate sweep'.
+            error: --nodes must be at most 16 in a check; got 255. For larger groups use 'quorate sweep'.
             $ quorate check central --nodes many
             error: --nodes: 'many' is not a whole number; write for example 7.
             $ quorate check central --rounds 0
@@ -455,9 +458,9 @@ fn invalid_options() {
             $ quorate check central --rounds endless
             error: --rounds: 'endless' is not a whole number; write for example 7. For no limit use --rounds unbounded.
             $ quorate check central --loss 99
-            error: A check allows at most 31 faults of each kind; lower --loss, --duplicate, --crashes, --restarts, --early-timers or --changes.
+            error: a check allows at most 31 faults of each kind; lower --loss, --duplicate, --crashes, --restarts, --early-timers or --changes.
             $ quorate check central --crashes 1000
-            error: A check allows at most 31 faults of each kind; lower --loss, --duplicate, --crashes, --restarts, --early-timers or --changes.
+            error: a check allows at most 31 faults of each kind; lower --loss, --duplicate, --crashes, --restarts, --early-timers or --changes.
             $ quorate check central --loss 0.1
             error: --loss: '0.1' is not a whole number; write for example 7.
             $ quorate check central --walks 0
@@ -496,12 +499,12 @@ fn invalid_options() {
             For more information, try '--help'.
         "#]],
     );
-    for (threads, begins) in [
+    for (threads, start) in [
         ("0", "error: --threads must be between 1 and 1024; got 0."),
         ("100000", "error: --threads must be between 1 and 1024; got 100000."),
     ] {
         let error = run(&format!("check central --threads {threads}")).error();
-        assert!(error.starts_with(begins), "{error}");
+        assert!(error.starts_with(start), "{error}");
     }
 }
 

@@ -15,7 +15,8 @@ fn rows(report: &Value) -> &[Value] {
     report["rows"].as_array().unwrap()
 }
 
-/// Asserts that a figure equals the expected one, or is within the expected bounds.
+/// Asserts that a figure equals the expected one, or is within the expected bounds. A figure that
+/// was not measured passes.
 #[track_caller]
 fn assert_expected(row: &Value, figure: &str) {
     let Some(measured) = row[figure].as_f64() else { return };
@@ -88,7 +89,8 @@ fn costs_differ_between_idle_and_saturated_workloads() {
         assert_eq!(messages("token-ring", nodes, "all"), 1.0);
         let ring = ["random:1%", "random:10%", "random", "all"].map(|workload| messages("token-ring", nodes, workload));
         assert!(ring.windows(2).all(|pair| pair[0] > pair[1]) && ring[0] > 50.0, "{ring:?}");
-        // Requested token: no message for its holder, and n messages for any other node.
+        // Requested token: no message for its holder, and n messages for any other node. A single
+        // requester pays them for the first of its 100 entries.
         assert_eq!(messages("token-request", nodes, "single"), nodes as f64 / 100.0);
         assert_eq!(messages("token-request", nodes, "pair"), nodes as f64);
     }
@@ -175,17 +177,17 @@ fn forms_of_algorithms_are_compared_on_demand() {
 
 #[test]
 fn real_processes_match_the_expected_figures() {
-    check_real_figures("--entries 6");
+    assert_real_figures("--entries 6");
 }
 
 #[test]
 #[ignore = "long: ./check long"]
 fn real_processes_of_all_forms_match_the_expected_figures() {
-    check_real_figures("--entries 15 --forms");
+    assert_real_figures("--entries 15 --forms");
 }
 
-/// Checks that real processes have the expected message counts.
-fn check_real_figures(options: &str) {
+/// Asserts that real processes send as many messages as expected.
+fn assert_real_figures(options: &str) {
     let report = run(&format!("compare mutex --nodes 3 --workload random --real --json {options}")).json(0);
     assert_eq!((&report["complete"], &report["links"]), (&json!(true), &json!("tcp")));
     assert!(algorithms(&report).len() > 6);
@@ -217,11 +219,11 @@ fn the_table_has_real_figures() {
     let rest: Vec<_> =
         ["central"].into_iter().chain(rest.iter().flat_map(|words| words[1..].iter().copied())).collect();
     assert_eq!(messages[1..], ["3,", "own", "0", "3", "=", "3", "="], "{printed}");
-    let [_, client_book, client, mark, sync_book, sync, no_mark, real, no_real, tail @ ..] = &rest[..] else {
+    let [_, client_expected, client, mark, sync_expected, sync, no_mark, real, no_real, tail @ ..] = &rest[..] else {
         panic!("{printed}")
     };
     assert_eq!(
-        [*client_book, *client, *mark, *sync_book, *sync, *no_mark],
+        [*client_expected, *client, *mark, *sync_expected, *sync, *no_mark],
         ["2T", "2", "=", "2T", "–", "–"],
         "{printed}"
     );
@@ -235,7 +237,8 @@ fn the_table_has_real_figures() {
 fn every_row_has_the_command_that_repeats_it() {
     let report =
         run("compare mutex --algorithms ricart-agrawala,token-ring --nodes 3,6 --entries 30 --seed 4 --json").json(0);
-    assert_eq!(rows(&report).len(), 2 * 2 * 6);
+    let (algorithms, sizes, workloads) = (2, 2, 6);
+    assert_eq!(rows(&report).len(), algorithms * sizes * workloads);
     for row in rows(&report) {
         let alone = run(&format!("{} --json", row["command"].as_str().unwrap())).json(0);
         assert_eq!(alone["messages"]["busiest_share"], row["busiest_share"]);
@@ -264,8 +267,8 @@ fn failures_are_reported_with_a_command() {
     fs::remove_file(journal).unwrap();
 }
 
-/// Faulty variants and toys have no expected figures, so that only their properties are judged. The
-/// text report shows only the first five failures.
+/// Faulty variants and toys have no expected figures, so only their properties are judged. The text
+/// report shows only the first five failures.
 #[test]
 fn a_comparison_of_faulty_variants_fails() {
     let line = "compare mutex --algorithms ricart-agrawala-clock-only,toy-ordered --nodes 3-9 --workload all";
@@ -377,9 +380,9 @@ fn invalid_options_are_reported_before_any_run() {
         $ quorate compare mutex --failures --algorithms centrel
         error: there is no algorithm 'centrel'. Did you mean 'central'? 'quorate list' shows them all.
         $ quorate compare mutex --svg no/such/folder.svg
-        error: Cannot write the picture no/such/folder.svg: No such file or directory (os error 2).
+        error: cannot write the picture no/such/folder.svg: No such file or directory (os error 2).
         $ quorate compare mutex --svg .
-        error: Cannot write the picture .: Is a directory (os error 21).
+        error: cannot write the picture .: Is a directory (os error 21).
         $ quorate compare mutex --svg - --json
         error: --svg - and --json both write to standard output; give one of them a file.
         $ quorate compare mutex --theme dark
@@ -544,7 +547,7 @@ fn a_whole_comparison_is_one_picture() {
         elements(&svg).into_iter().filter(|element| element.name == "text").map(|element| element.text).collect();
     for title in [
         "Messages",
-        "Messages, saturated",
+        "Messages, heaviest load",
         "Messages, contended by two",
         "Messages over load",
         "Client delay",

@@ -4,11 +4,11 @@ use crate::run::{run, run_in};
 use std::collections::BTreeSet;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/detectors.md");
-const SMALL: &str = "sim detector --nodes 3 --loss 5% --for 1m --crashes 3 --timeouts 55ms,150ms --thresholds 1,8";
+const SMALL_RUN: &str = "sim detector --nodes 3 --loss 5% --for 1m --crashes 3 --timeouts 55ms,150ms --thresholds 1,8";
 
 #[test]
 fn every_detector_is_reported_in_text_and_json() {
-    let report = run(&format!("{SMALL} --json")).json(0);
+    let report = run(&format!("{SMALL_RUN} --json")).json(0);
     let rows = report["detectors"].as_array().expect("an array");
     let fields: BTreeSet<_> = rows[0].as_object().expect("an object").keys().map(String::as_str).collect();
     let expected = [
@@ -32,10 +32,11 @@ fn every_detector_is_reported_in_text_and_json() {
         let number = |row: usize, name: &str| pair[row][name].as_f64().expect(name);
         assert!(number(0, "detection_mean_ns") < number(1, "detection_mean_ns"), "{pair:?}");
         assert!(number(0, "mistakes") > number(1, "mistakes"), "{pair:?}");
+        // Two peers detect each of the three crashes.
         assert_eq!((number(0, "detections"), number(0, "missed")), (6.0, 0.0));
     }
-    assert_eq!(run(&format!("{SMALL} --json")).json(0), report, "the same seed measures the same");
-    let printed = run(SMALL).exits(0);
+    assert_eq!(run(&format!("{SMALL_RUN} --json")).json(0), report, "the same seed measures the same");
+    let printed = run(SMALL_RUN).exits(0);
     for part in ["3 nodes", "heartbeat every 50ms", "timeout 150ms", "φ 8", "mistakes per node-hour"] {
         assert!(printed.contains(part), "no '{part}' in:\n{printed}");
     }
@@ -44,14 +45,14 @@ fn every_detector_is_reported_in_text_and_json() {
 #[test]
 fn the_curve_is_drawn() {
     let folder = tempfile::tempdir().expect("a folder");
-    let printed = run_in(folder.path(), &format!("{SMALL} --svg curve.svg")).exits(0);
+    let printed = run_in(folder.path(), &format!("{SMALL_RUN} --svg curve.svg")).exits(0);
     assert!(printed.contains("picture: curve.svg"), "{printed}");
     let svg = std::fs::read_to_string(folder.path().join("curve.svg")).expect("the picture");
     crate::xml::parse(&svg).expect("a well-formed picture");
     for part in ["Failure detectors", "fixed timeout", "accrual (φ)", "mean detection time"] {
         assert!(svg.contains(part), "no '{part}'");
     }
-    assert_eq!(run(&format!("{SMALL} --svg -")).exits(0), svg, "standard output has only the picture");
+    assert_eq!(run(&format!("{SMALL_RUN} --svg -")).exits(0), svg, "standard output has only the picture");
 }
 
 #[test]
@@ -75,9 +76,9 @@ fn invalid_options_are_reported() {
         ("sim chang-roberts --detector accrual --heartbeat 0ms", "--heartbeat 50ms"),
         ("sim central --detector accrual", "--detector does not apply to 'central'"),
     ] {
-        let done = run(line);
-        assert_eq!(done.code, Some(2), "{line}");
-        assert!(done.err.contains(part), "no '{part}' in the error of '{line}':\n{}", done.err);
+        let result = run(line);
+        assert_eq!(result.code, Some(2), "{line}");
+        assert!(result.err.contains(part), "no '{part}' in the error of '{line}':\n{}", result.err);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The documents are current, and their commands run.
 
-use crate::run::{brief, run, run_in};
+use crate::run::{run, run_in, shorten};
 use expect_test::expect_file;
 use std::path::Path;
 
@@ -19,26 +19,26 @@ fn every_algorithm_has_a_current_page() {
 /// Runs every line of a `sh` block that starts with `quorate`, in order, each changed by `change`:
 /// the lines of the README, then those of the tour.
 fn run_readme_and_tour_commands(change: fn(&str) -> String) {
-    for (file, least) in [("README.md", 5), ("docs/tour.md", 40)] {
+    for (file, min_commands) in [("README.md", 5), ("docs/tour.md", 40)] {
         let folder = tempfile::tempdir().expect("a folder");
         let mut commands = 0;
         for line in shell_lines(file).filter(|line| line.starts_with("quorate ")) {
-            let done = run_in(folder.path(), &change(&line));
-            assert!(matches!(done.code, Some(0 | 1)), "'{line}' ended with {:?}: {}", done.code, done.err);
+            let result = run_in(folder.path(), &change(&line));
+            assert!(matches!(result.code, Some(0 | 1)), "'{line}' ended with {:?}: {}", result.code, result.err);
             commands += 1;
         }
-        assert!(commands >= least, "{file} has only {commands} commands");
+        assert!(commands >= min_commands, "{file} has only {commands} commands");
     }
 }
 
 #[test]
-fn every_command_of_the_readme_runs_in_brief() {
-    run_readme_and_tour_commands(brief);
+fn every_command_of_the_readme_and_the_tour_runs_in_brief() {
+    run_readme_and_tour_commands(shorten);
 }
 
 #[test]
 #[ignore = "long: ./check long"]
-fn every_command_of_the_readme_runs() {
+fn every_command_of_the_readme_and_the_tour_runs() {
     run_readme_and_tour_commands(str::to_owned);
 }
 
@@ -64,8 +64,8 @@ fn every_command_of_the_page_on_models_runs() {
     let lines: Vec<_> = shell_lines("docs/models.md").filter(|line| line.starts_with("quorate ")).collect();
     assert!(lines.len() >= 10, "the page shows only {} commands", lines.len());
     for line in lines {
-        let breaks = line.contains("--within");
-        run_in(folder.path(), &line).exits(i32::from(breaks));
+        let is_exceeded = line.contains("--within");
+        run_in(folder.path(), &line).exits(i32::from(is_exceeded));
     }
     let page = std::fs::read_to_string(Path::new(ROOT).join("docs/models.md")).expect("the page");
     let printed = run("check armies --within 1h").exits(1);

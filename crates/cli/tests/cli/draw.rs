@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// A run of several families, each with faults.
+/// Runs of several families, each with faults.
 const RUNS: [&str; 3] = [
     "sim ricart-agrawala --entries 4 --loss 0.1 --duplicate 0.2 --fault 'pause 2 at 40ms for 9ms' \
      --fault 'cut 1 | rest at 20ms for 9ms'",
@@ -19,9 +19,9 @@ const RUNS: [&str; 3] = [
 ];
 
 /// A folder with a journal in it.
-struct Recorded(TempDir);
+struct RecordedRun(TempDir);
 
-impl Recorded {
+impl RecordedRun {
     fn new(line: &str) -> Self {
         let recorded = Self(tempfile::tempdir().unwrap());
         let code = recorded.run(&format!("{line} --trace run.journal")).code;
@@ -55,7 +55,7 @@ impl Recorded {
 
 /// Returns the elements of a picture. Fails if it is malformed or has active content.
 #[track_caller]
-pub(crate) fn picture(text: &str) -> Vec<Element> {
+pub(crate) fn parse_picture(text: &str) -> Vec<Element> {
     let elements = parse(text).unwrap_or_else(|error| panic!("{error} in\n{text}"));
     assert_eq!(elements[0].name, "svg");
     for element in &elements {
@@ -74,7 +74,7 @@ fn text_of(elements: &[Element]) -> String {
 #[test]
 fn every_format_is_the_same_from_a_run_and_from_its_journal() {
     for line in RUNS {
-        let recorded = Recorded::new(line);
+        let recorded = RecordedRun::new(line);
         let files = "--svg a.svg --mermaid a.mmd --shiviz a.log";
         let drawn = recorded.run(&format!("draw run.journal {files}")).exits(0);
         assert_eq!(drawn.lines().count(), 3, "{drawn}");
@@ -82,7 +82,7 @@ fn every_format_is_the_same_from_a_run_and_from_its_journal() {
             assert!(drawn.contains(name), "{drawn}");
         }
         let [svg, mermaid, shiviz] = ["a.svg", "a.mmd", "a.log"].map(|name| recorded.read(name));
-        assert!(text_of(&picture(&svg)).contains(line.split(' ').nth(1).unwrap()));
+        assert!(text_of(&parse_picture(&svg)).contains(line.split(' ').nth(1).unwrap()));
         assert!(mermaid.contains("sequenceDiagram") && mermaid.contains("participant"), "{mermaid}");
         assert!(shiviz.lines().count() > 10, "{shiviz}");
         // The run, its replay and its journal give the same pictures.
@@ -110,22 +110,22 @@ fn every_example_can_be_drawn() {
         let printed = run_in(folder.path(), &format!("explain {name} --svg a.svg --mermaid a.mmd")).exits(0);
         assert!(printed.contains("\npicture: a.svg ("), "{printed}");
         let svg = fs::read_to_string(folder.path().join("a.svg")).unwrap();
-        assert!(text_of(&picture(&svg)).contains(&name));
+        assert!(text_of(&parse_picture(&svg)).contains(&name));
     }
 }
 
 /// Returns the numbers of nodes and steps in the line that reports a picture.
 #[track_caller]
-fn counts(printed: &str) -> (u64, u64) {
+fn read_counts(printed: &str) -> (u64, u64) {
     let (_, counts) = printed.trim_end().rsplit_once('(').unwrap();
     let mut numbers = counts.split([' ', ',']).filter_map(|word| word.parse().ok());
     (numbers.next().unwrap(), numbers.next().unwrap())
 }
 
 #[test]
-fn a_window_shows_a_part() {
-    let recorded = Recorded::new("sim ricart-agrawala --nodes 4 --entries 9");
-    let drawn = |window: &str| counts(&recorded.run(&format!("draw run.journal --svg a.svg {window}")).exits(0));
+fn a_window_shows_only_its_part_of_the_run() {
+    let recorded = RecordedRun::new("sim ricart-agrawala --nodes 4 --entries 9");
+    let drawn = |window: &str| read_counts(&recorded.run(&format!("draw run.journal --svg a.svg {window}")).exits(0));
     let whole = drawn("");
     assert_eq!(whole.0, 4);
     let times: Vec<i64> = recorded
@@ -147,27 +147,27 @@ fn a_window_shows_a_part() {
     assert_eq!(drawn("--from -1h --to 1h"), whole);
     let parts = ["1,2", "3-4"].map(|nodes| drawn(&format!("--nodes {nodes}")));
     assert_eq!((parts[0].0, parts[1].0, parts[0].1 + parts[1].1), (2, 2, whole.1));
-    // For other commands --nodes is the size of the group, so that they have --only.
+    // For other commands --nodes is the size of the group, so they have --only.
     let printed = recorded.run("replay run.journal --only 3-4 --svg b.svg").exits(0);
-    assert_eq!(counts(&printed), parts[1]);
+    assert_eq!(read_counts(&printed), parts[1]);
     assert_eq!(recorded.read("a.svg"), recorded.read("b.svg"));
 }
 
 #[test]
 fn windows_use_times_relative_to_the_origin() {
-    let recorded = Recorded::new("sim ricart-agrawala --entries 3 --latency fixed:1ms --workload all");
+    let recorded = RecordedRun::new("sim ricart-agrawala --entries 3 --latency fixed:1ms --workload all");
     let whole = recorded.run("draw run.journal --from 0ms --svg a.svg").exits(0);
     let text = recorded.read("run.journal");
     let header = text.replacen("\"run\":", "\"origin\":2000000,\"run\":", 1);
     recorded.write("run.journal", &header);
     assert_eq!(recorded.run("draw run.journal --from -2ms --svg a.svg").exits(0), whole);
-    assert!(counts(&recorded.run("draw run.journal --from 0ms --svg a.svg").exits(0)).1 < counts(&whole).1);
+    assert!(read_counts(&recorded.run("draw run.journal --from 0ms --svg a.svg").exits(0)).1 < read_counts(&whole).1);
 }
 
 /// Runs each line in a folder with a journal, and compares the errors.
 #[track_caller]
-fn check_errors(lines: &[&str], expected: &Expect) {
-    let recorded = Recorded::new("sim ricart-agrawala --entries 3 --latency fixed:1ms --workload all");
+fn assert_errors(lines: &[&str], expected: &Expect) {
+    let recorded = RecordedRun::new("sim ricart-agrawala --entries 3 --latency fixed:1ms --workload all");
     recorded.write("script", "acquire 2 at 5ms\n");
     recorded.write("empty", "");
     fs::create_dir(recorded.path().join("folder")).unwrap();
@@ -178,8 +178,8 @@ fn check_errors(lines: &[&str], expected: &Expect) {
 }
 
 #[test]
-fn invalid_windows() {
-    check_errors(
+fn invalid_windows_are_reported() {
+    assert_errors(
         &[
             "draw run.journal --from 5ms --to 4ms",
             "draw run.journal --from 8ms",
@@ -195,11 +195,11 @@ fn invalid_windows() {
             $ quorate draw run.journal --from 5ms --to 4ms
             error: --to 4ms is before --from 5ms, so there is nothing to draw.
             $ quorate draw run.journal --from 8ms
-            error: The run lasts from 0ms to 7ms, and --from 8ms is after its end, so there is nothing to draw.
+            error: the run lasts from 0ms to 7ms, and --from 8ms is after its end, so there is nothing to draw.
             $ quorate draw run.journal --to -1ms --svg a.svg
-            error: The run lasts from 0ms to 7ms, and --to -1ms is before its start, so there is nothing to draw.
+            error: the run lasts from 0ms to 7ms, and --to -1ms is before its start, so there is nothing to draw.
             $ quorate draw run.journal --nodes 2-4
-            error: There is no node 4 to draw; the run has nodes 1 to 3.
+            error: there is no node 4 to draw; the run has nodes 1 to 3.
             $ quorate draw run.journal --nodes 0
             error: --nodes: '0' is invalid: node numbers must be between 1 and 4294967295.
             $ quorate draw run.journal --from soon
@@ -219,8 +219,8 @@ fn invalid_windows() {
 }
 
 #[test]
-fn invalid_files() {
-    check_errors(
+fn invalid_files_and_colliding_outputs_are_reported() {
+    assert_errors(
         &[
             "draw nowhere",
             "draw folder --svg a.svg",
@@ -250,17 +250,17 @@ fn invalid_files() {
         ],
         &expect![[r#"
             $ quorate draw nowhere
-            error: Cannot open the journal nowhere: No such file or directory (os error 2).
+            error: cannot open the journal nowhere: No such file or directory (os error 2).
             $ quorate draw folder --svg a.svg
-            error: In folder: Cannot read the journal: Is a directory (os error 21).
+            error: in folder: cannot read the journal: Is a directory (os error 21).
             $ quorate draw empty --svg a.svg
-            error: In empty: The journal is empty: it has no header line.
+            error: in empty: the journal is empty: it has no header line.
             $ quorate draw script --svg a.svg
-            error: In script: This is not a journal: its first line is not a header (expected value at line 1 column 1). The option --trace FILE writes journals.
+            error: in script: this is not a journal: its first line is not a header (expected value at line 1 column 1). The option --trace FILE writes journals.
             $ quorate draw run.journal --svg nowhere/a.svg
-            error: Cannot write the picture nowhere/a.svg: No such file or directory (os error 2).
+            error: cannot write the picture nowhere/a.svg: No such file or directory (os error 2).
             $ quorate draw run.journal --svg folder
-            error: Cannot write the picture folder: Is a directory (os error 21).
+            error: cannot write the picture folder: Is a directory (os error 21).
             $ quorate draw run.journal --svg run.journal
             error: --svg run.journal would overwrite the journal; give the picture another name.
             $ quorate draw run.journal --shiviz ./folder/../run.journal
@@ -292,11 +292,11 @@ fn invalid_files() {
             $ quorate sim central --script script --trace script
             error: --trace script would overwrite the script; give the journal another name.
             $ quorate sweep central --svg nowhere/a.svg
-            error: Cannot write the picture nowhere/a.svg: No such file or directory (os error 2).
+            error: cannot write the picture nowhere/a.svg: No such file or directory (os error 2).
             $ quorate check central --trace a.svg --svg a.svg
             error: --trace and --svg both write to a.svg; give each its own file.
             $ quorate check central --mermaid folder
-            error: Cannot write the picture folder: Is a directory (os error 21).
+            error: cannot write the picture folder: Is a directory (os error 21).
             $ quorate explain central --markdown --svg -
             error: --svg - and --markdown both write to standard output; give one of them a file.
         "#]],
@@ -305,7 +305,7 @@ fn invalid_files() {
 
 #[test]
 fn standard_output_is_a_file_like_any_other() {
-    let recorded = Recorded::new(RUNS[0]);
+    let recorded = RecordedRun::new(RUNS[0]);
     recorded.run("draw run.journal --svg a.svg --mermaid a.mmd --shiviz a.log").exits(0);
     for (option, name) in [("svg", "a.svg"), ("mermaid", "a.mmd"), ("shiviz", "a.log")] {
         assert_eq!(recorded.run(&format!("draw run.journal --{option} -")).exits(0), recorded.read(name));
@@ -314,9 +314,9 @@ fn standard_output_is_a_file_like_any_other() {
     }
     let both = recorded.run("draw run.journal --svg - --mermaid b.mmd").exits(0);
     assert_eq!((both, recorded.read("b.mmd")), (recorded.read("a.svg"), recorded.read("a.mmd")));
-    picture(&run("explain central --svg -").exits(0));
-    picture(&run("check ricart-agrawala-clock-only --svg -").exits(1));
-    picture(&run("sweep ricart-agrawala-clock-only --seeds 100 --svg -").exits(1));
+    parse_picture(&run("explain central --svg -").exits(0));
+    parse_picture(&run("check ricart-agrawala-clock-only --svg -").exits(1));
+    parse_picture(&run("sweep ricart-agrawala-clock-only --seeds 100 --svg -").exits(1));
     let nothing = run("sweep central --seeds 5 --svg -");
     assert_eq!((nothing.code, nothing.out.as_str()), (Some(0), ""));
     assert!(nothing.err.contains("no picture was drawn"), "{}", nothing.err);
@@ -340,7 +340,7 @@ fn the_first_failure_is_drawn_and_reported() {
     assert!(printed.contains("\npicture: d.svg (2 nodes, "), "{printed}");
     run_in(folder.path(), "draw a.journal --svg e.svg").exits(0);
     assert_eq!(read("d.svg"), read("e.svg"));
-    assert!(text_of(&picture(&read("e.svg"))).contains("quorate check"));
+    assert!(text_of(&parse_picture(&read("e.svg"))).contains("quorate check"));
     assert_eq!(run_in(folder.path(), &format!("{check} --json --svg d.svg")).json(1)["pictures"][0]["form"], "svg");
 }
 
@@ -360,7 +360,7 @@ fn the_suggested_drawing_command_works() {
         let drawn = run_in(folder.path(), draw);
         assert!(matches!(drawn.code, Some(0 | 1)), "{draw}: {}", drawn.err);
         assert!(!drawn.out.contains("overview"), "{}", drawn.out);
-        picture(&fs::read_to_string(folder.path().join("broken.svg")).unwrap());
+        parse_picture(&fs::read_to_string(folder.path().join("broken.svg")).unwrap());
         fs::remove_file(folder.path().join("broken.svg")).unwrap();
     }
 }
@@ -381,7 +381,7 @@ fn no_picture_is_drawn_if_no_property_fails() {
 
 #[test]
 fn json_lists_the_pictures() {
-    let recorded = Recorded::new("sim central --entries 2");
+    let recorded = RecordedRun::new("sim central --entries 2");
     for line in ["sim central --entries 2", "replay run.journal", "explain central"] {
         let report = recorded.run(&format!("{line} --svg a.svg --shiviz a.log --json")).json(0);
         let forms: Vec<_> = report["pictures"].as_array().unwrap().iter().map(|picture| &picture["form"]).collect();
@@ -392,10 +392,10 @@ fn json_lists_the_pictures() {
 
 #[test]
 fn a_long_run_is_an_overview_and_a_window_of_it_is_not() {
-    let recorded = Recorded::new("sim ricart-agrawala --entries 1500");
+    let recorded = RecordedRun::new("sim ricart-agrawala --entries 1500");
     let printed = recorded.run("draw run.journal --svg a.svg").exits(0);
     assert!(printed.contains("as an overview") && printed.contains(','), "{printed}");
-    picture(&recorded.read("a.svg"));
+    parse_picture(&recorded.read("a.svg"));
     let text = recorded.run("draw run.journal").exits(0);
     assert!(text.contains("node 3") && text.contains("--from"), "{text}");
     let error = recorded.run("draw run.journal --mermaid a.mmd").error();
@@ -403,14 +403,14 @@ fn a_long_run_is_an_overview_and_a_window_of_it_is_not() {
     assert!(!recorded.path().join("a.mmd").exists());
     let part = recorded.run("draw run.journal --from 1s --to 1.02s --svg a.svg --mermaid a.mmd").exits(0);
     assert!(!part.contains("overview"), "{part}");
-    let short = Recorded::new("sim central --entries 2");
+    let short = RecordedRun::new("sim central --entries 2");
     assert!(short.run("draw run.journal --overview --svg a.svg").exits(0).contains("as an overview"));
 }
 
-/// The text of an overview shows the same as its picture.
+/// An overview as text shows faults, violations and roles, and counts what a window leaves out.
 #[test]
 fn an_overview_as_text_shows_partitions_and_violations() {
-    let broken = Recorded::new(
+    let broken = RecordedRun::new(
         "sim ricart-agrawala-clock-only --nodes 3 --workload all --entries 300 --fault 'cut 1 | rest at 60ms for 40ms'",
     );
     let text = broken.run("draw run.journal").exits(0);
@@ -426,37 +426,38 @@ fn an_overview_as_text_shows_partitions_and_violations() {
     }
     assert!(!text.contains("acting node") && !text.contains("Not shown"), "{text}");
     assert!(text.contains(", in the critical section 3") && text.contains("  --from, --to and --nodes show"), "{text}");
-    let recorded = Recorded::new("sim ricart-agrawala --entries 900");
+    let recorded = RecordedRun::new("sim ricart-agrawala --entries 900");
     let part = recorded.run("draw run.journal --from 100ms --to 3s --overview").exits(0);
     assert!(part.contains("Not shown: ") && part.contains(" earlier journal lines, "), "{part}");
     assert!(!part.contains("violations") && !part.contains("faults"), "{part}");
-    let some = recorded.run("draw run.journal --nodes 1 --overview").exits(0);
+    let of_one_node = recorded.run("draw run.journal --nodes 1 --overview").exits(0);
     let steps = |text: &str| text.lines().rev().nth(1).unwrap().trim().split(' ').next().unwrap().replace(',', "");
     let all: u64 = steps(&recorded.run("draw run.journal --overview").exits(0)).parse().unwrap();
-    assert!(steps(&some).parse::<u64>().unwrap() < all / 2, "{some}");
+    assert!(steps(&of_one_node).parse::<u64>().unwrap() < all / 2, "{of_one_node}");
 }
 
 /// As after a crash of the writer: the complete lines are drawn, and the missing end is reported.
 #[test]
 fn a_truncated_journal_is_drawn_up_to_the_end() {
-    let recorded = Recorded::new("sim ricart-agrawala --entries 3");
+    let recorded = RecordedRun::new("sim ricart-agrawala --entries 3");
     let text = recorded.read("run.journal");
     let lines: Vec<_> = text.split_inclusive('\n').collect();
+    // The torn journal ends in the middle of its 13th line.
     recorded.write("whole.journal", lines[..12].concat() + "{\"end\":13}\n");
     recorded.write("torn.journal", lines[..12].concat() + &lines[12][..25]);
     recorded.run("draw whole.journal --svg whole.svg --shiviz whole.log").exits(0);
     let error = recorded.run("draw torn.journal --svg torn.svg --shiviz torn.log").error_after_output();
-    assert!(error.starts_with("error: In torn.journal: Line 13 of the journal is malformed"), "{error}");
+    assert!(error.starts_with("error: in torn.journal: line 13 of the journal is malformed"), "{error}");
     assert_eq!(recorded.read("torn.log"), recorded.read("whole.log"));
     // Properties of the end are not judged, because the end is missing; the rest is the same.
-    let bare = |text: &str| {
+    let without_judgement = |text: &str| {
         text.lines().filter(|line| !line.contains("served fails")).map(|line| format!("{line}\n")).collect()
     };
-    let (whole, shown) = (recorded.run("draw whole.journal").exits(0), recorded.run("draw torn.journal"));
+    let (whole, torn) = (recorded.run("draw whole.journal").exits(0), recorded.run("draw torn.journal"));
     assert!(whole.contains("served fails"), "{whole}");
-    assert_eq!((shown.code, shown.out), (Some(2), bare(&whole)));
+    assert_eq!((torn.code, torn.out), (Some(2), without_judgement(&whole)));
     let steps = |name: &str| {
-        let elements = picture(&recorded.read(name));
+        let elements = parse_picture(&recorded.read(name));
         let titles = elements.iter().filter(|element| element.name == "title").map(|element| element.text.clone());
         titles.filter(|title| !title.contains("served fails")).collect::<Vec<_>>()
     };
@@ -467,7 +468,7 @@ fn a_truncated_journal_is_drawn_up_to_the_end() {
 #[test]
 fn a_journal_of_few_lines_is_drawn() {
     for line in RUNS {
-        let recorded = Recorded::new(line);
+        let recorded = RecordedRun::new(line);
         let text = recorded.read("run.journal");
         for count in 1..=4 {
             let lines: String = text.split_inclusive('\n').take(count).collect();
@@ -475,7 +476,7 @@ fn a_journal_of_few_lines_is_drawn() {
             for options in ["", "--all-steps", "--overview"] {
                 let mermaid = if options == "--overview" { "" } else { "--mermaid a.mmd" };
                 recorded.run(&format!("draw few.journal --svg a.svg --shiviz a.log {mermaid} {options}")).exits(0);
-                picture(&recorded.read("a.svg"));
+                parse_picture(&recorded.read("a.svg"));
                 assert!(!recorded.run(&format!("draw few.journal {options}")).exits(0).is_empty());
             }
         }
@@ -485,17 +486,17 @@ fn a_journal_of_few_lines_is_drawn() {
 /// The journal of a single node is drawn as one lane.
 #[test]
 fn the_journal_of_one_node_is_one_lane() {
-    let recorded = Recorded::new("sim ricart-agrawala --entries 6");
+    let recorded = RecordedRun::new("sim ricart-agrawala --entries 6");
     let text = recorded.read("run.journal");
     let mut lines = text.lines();
     let mut header: Value = serde_json::from_str(lines.next().unwrap()).unwrap();
     header["live"] = json!({ "node": 2, "incarnation": 0, "boot": "one", "offset": 0, "writes": 0 });
-    let own = |line: &&str| serde_json::from_str::<Value>(line).unwrap()["node"] == 2;
-    let steps: Vec<_> = lines.filter(own).collect();
+    let is_of_node_2 = |line: &&str| serde_json::from_str::<Value>(line).unwrap()["node"] == 2;
+    let steps: Vec<_> = lines.filter(is_of_node_2).collect();
     recorded.write("life.journal", format!("{header}\n{}\n", steps.join("\n")));
     let printed = recorded.run("draw life.journal --svg a.svg --all-steps").exits(0);
-    assert_eq!(counts(&printed), (1, steps.len() as u64));
-    assert!(text_of(&picture(&recorded.read("a.svg"))).contains("node 2 only"));
+    assert_eq!(read_counts(&printed), (1, steps.len() as u64));
+    assert!(text_of(&parse_picture(&recorded.read("a.svg"))).contains("node 2 only"));
     assert!(recorded.run("draw life.journal").exits(0).contains("node 2 only"));
     let error = recorded.run("draw life.journal --nodes 1").error();
     assert!(error.contains("the journal of node 2 only"), "{error}");
@@ -503,10 +504,10 @@ fn the_journal_of_one_node_is_one_lane() {
 
 #[test]
 fn the_options_of_a_picture_change_it() {
-    let recorded = Recorded::new("sim ricart-agrawala --entries 3 --seed 4");
+    let recorded = RecordedRun::new("sim ricart-agrawala --entries 3 --seed 4");
     let drawn = |options: &str| {
         let svg = recorded.run(&format!("draw run.journal --svg - {options}")).exits(0);
-        picture(&svg);
+        parse_picture(&svg);
         svg
     };
     let plain = drawn("");
@@ -526,28 +527,28 @@ fn the_options_of_a_picture_change_it() {
     let mut all: Vec<_> = others.iter().map(|options| drawn(options)).chain([plain]).collect();
     all.sort();
     all.dedup();
-    assert_eq!(all.len(), others.len() + 1, "two options make no difference");
+    assert_eq!(all.len(), others.len() + 1, "two options draw the same picture");
     assert!(
         drawn("--theme auto").contains("prefers-color-scheme")
             && !drawn("--theme dark").contains("prefers-color-scheme")
     );
 }
 
-/// An existing picture is replaced completely or stays unchanged.
+/// Also through a symbolic link, which is followed.
 #[cfg(unix)]
 #[test]
 fn a_picture_is_replaced_completely_or_not_at_all() {
-    let recorded = Recorded::new("sim central --entries 2");
+    let recorded = RecordedRun::new("sim central --entries 2");
     recorded.write("a.svg", "precious");
     std::os::unix::fs::symlink("a.svg", recorded.path().join("link.svg")).unwrap();
     recorded.run("draw run.journal --from 1h --svg link.svg --shiviz a.log").error();
     assert_eq!(recorded.read("a.svg"), "precious");
     assert_eq!(recorded.names(), ["a.svg", "link.svg", "run.journal"]);
     recorded.run("draw run.journal --svg link.svg").exits(0);
-    picture(&recorded.read("a.svg"));
+    parse_picture(&recorded.read("a.svg"));
     assert!(recorded.path().join("link.svg").is_symlink());
-    let full = recorded.run("draw run.journal --svg /dev/full").error();
-    assert!(full.starts_with("error: Cannot write the picture /dev/full: No space left"), "{full}");
+    let error = recorded.run("draw run.journal --svg /dev/full").error();
+    assert!(error.starts_with("error: cannot write the picture /dev/full: No space left"), "{error}");
     let error = recorded.run("draw run.journal --svg a.svg --mermaid link.svg").error();
     assert!(error.contains("both write to link.svg"), "{error}");
 }
@@ -564,5 +565,5 @@ fn real_processes_are_drawn_too() {
     run_in(folder.path(), "draw run.journal --svg b.svg --mermaid b.mmd --shiviz b.log").exits(0);
     let [one, other] = ["a.svg", "b.svg"].map(|name| fs::read_to_string(folder.path().join(name)).unwrap());
     assert_eq!(one, other);
-    assert!(text_of(&picture(&one)).contains("recorded from real processes"));
+    assert!(text_of(&parse_picture(&one)).contains("recorded from real processes"));
 }

@@ -29,8 +29,8 @@ fn every_election_reports_its_result_in_json() {
 }
 
 #[test]
-fn worst_cases_match_the_literature() {
-    // The leader, and the number of messages.
+fn best_and_worst_cases_match_the_literature() {
+    // Returns the leader and the number of messages.
     let outcome = |line: &str| {
         let report = run(&format!("sim {line} --latency fixed:1ms --json")).json(0);
         let number = |field: &str| report["election"][field].as_u64().unwrap();
@@ -38,9 +38,9 @@ fn worst_cases_match_the_literature() {
     };
     assert_eq!(outcome("chang-roberts --nodes 9 --starters successor-of-highest"), (9, 3 * 9 - 1));
     assert_eq!(outcome("chang-roberts --nodes 9 --starters highest"), (9, 2 * 9));
-    assert_eq!(outcome("chang-roberts --nodes 3 --order 3,1,2 --starters 2 --prefer lowest"), (1, 8));
+    assert_eq!(outcome("chang-roberts --nodes 3 --order 3,1,2 --starters 2 --prefer lowest"), (1, 3 * 3 - 1));
     assert_eq!(outcome("bully --nodes 9 --fault 'crash 9' --starters lowest"), (8, 9 * 9 - 9 - 1));
-    assert_eq!(outcome("bully --nodes 9 --fault 'crash 9' --starters highest"), (8, 7));
+    assert_eq!(outcome("bully --nodes 9 --fault 'crash 9' --starters highest"), (8, 9 - 2));
     assert_eq!(outcome("ring-list --nodes 7 --fault 'crash 7' --starters 2,5"), (6, 2 * 6 * 2));
     assert_eq!(outcome("chang-roberts --nodes 4 --attribute 3,9,9,1 --starters 3 --announce multicast"), (3, 4 + 3));
 }
@@ -49,20 +49,24 @@ fn worst_cases_match_the_literature() {
 fn comparisons_show_expected_and_measured_figures() {
     let report = run("compare election --nodes 4,5 --json").json(0);
     assert_eq!((&report["complete"], &report["holds"], &report["exact"]), (&true.into(), &true.into(), &true.into()));
+    // The ring of four nodes has 3! = 6 arrangements.
     let all_start = row(&report, "hirschberg-sinclair", 4, "all");
     assert_eq!(
         (all_start["min"].as_u64(), all_start["max"].as_u64(), all_start["runs"].as_u64()),
         (Some(28), Some(32), Some(6))
     );
+    // On average n + (n−1)/2 election messages, and n messages that announce the leader.
     let one_starts = row(&report, "chang-roberts", 5, "one");
     assert_eq!(one_starts["expected"]["mean"].as_f64(), Some(12.0));
     assert_eq!(one_starts["mean"].as_f64(), Some(12.0));
+    // The lowest node starts after the crash of the highest: n²−n−1 messages.
     let bully = row(&report, "bully", 5, "lowest");
     assert_eq!((bully["dead"].as_u64(), bully["max"].as_u64()), (Some(1), Some(19)));
     let sampled = run("compare election --algorithms peterson --nodes 20 --starters all --samples 30 --json").json(0);
     let peterson = row(&sampled, "peterson", 20, "all");
     assert!(peterson["confidence"].is_array() && peterson["exhaustive"] == false, "{peterson}");
     let table = run("compare election --algorithms chang-roberts --nodes 4").out;
+    // Minimum, mean and maximum over all arrangements of the ring.
     assert!(table.contains("= 8 / 9.50 / 11"), "{table}");
 }
 
@@ -91,7 +95,7 @@ fn options_without_effect_are_rejected() {
         ("sim raft --order 3,1,2", "--order"),
         ("sim majority-lease --announce multicast", "--announce"),
         ("sim chang-roberts --broadcast", "--broadcast"),
-        ("sim bully --master-lease 1s", "--master-lease"),
+        ("sim bully --leader-lease 1s", "--leader-lease"),
         ("sim chang-roberts --nodes 3 --order 1,2", "--order must name each of the 3 nodes once; got 1,2."),
         (
             "sim chang-roberts --nodes 3 --attribute 1,2",
@@ -124,6 +128,7 @@ fn every_election_is_explained_with_its_rules() {
             assert!(printed.out.contains(part), "{name} lacks {part}");
         }
     }
+    // The rules that all ring elections share, up to the last one.
     assert!(run("explain peterson").out.contains("CI-12"));
 }
 

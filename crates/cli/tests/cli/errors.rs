@@ -35,7 +35,7 @@ fn assert_errors(lines: &[&str], expected: &Expect) {
 }
 
 #[test]
-fn unknown_algorithms() {
+fn unknown_algorithms_are_reported() {
     assert_errors(
         &["sim centrl", "sim xyzzy", "sim ''", "explain ricart", "sweep Central"],
         &expect![[r#"
@@ -54,7 +54,7 @@ fn unknown_algorithms() {
 }
 
 #[test]
-fn invalid_numbers() {
+fn invalid_numbers_are_reported() {
     assert_errors(
         &[
             "sim central --nodes 0",
@@ -95,7 +95,7 @@ fn invalid_numbers() {
 
 #[test]
 fn control_characters_are_escaped() {
-    for (line, quoted) in [("sim 'a\u{1b}b'", "'a\\u{1b}b'"), ("replay 'a\u{7}b'", "Cannot open the journal a\\u{7}b")]
+    for (line, quoted) in [("sim 'a\u{1b}b'", "'a\\u{1b}b'"), ("replay 'a\u{7}b'", "cannot open the journal a\\u{7}b")]
     {
         let error = run_in(invalid_files().path(), line).error();
         assert!(error.contains(quoted), "{error}");
@@ -104,7 +104,7 @@ fn control_characters_are_escaped() {
 
 /// The number of cores differs between machines, so these errors are not compared as a whole.
 #[test]
-fn invalid_numbers_of_threads() {
+fn invalid_numbers_of_threads_are_reported() {
     for (threads, beginning) in [
         ("0", "error: --threads must be between 1 and 1024; got 0."),
         ("100000", "error: --threads must be between 1 and 1024; got 100000."),
@@ -115,7 +115,7 @@ fn invalid_numbers_of_threads() {
 }
 
 #[test]
-fn invalid_settings() {
+fn invalid_settings_are_reported() {
     assert_errors(
         &[
             "sim central --latency 5",
@@ -184,7 +184,7 @@ fn invalid_settings() {
 }
 
 #[test]
-fn invalid_faults() {
+fn invalid_faults_are_reported() {
     assert_errors(
         &[
             "sim central --fault 'crash 9 at 10ms'",
@@ -221,7 +221,7 @@ fn invalid_faults() {
 }
 
 #[test]
-fn invalid_scripts() {
+fn invalid_scripts_are_reported() {
     assert_errors(
         &[
             "sim central --script nowhere",
@@ -233,23 +233,23 @@ fn invalid_scripts() {
         ],
         &expect![[r#"
             $ quorate sim central --script nowhere
-            error: Cannot read the script nowhere: No such file or directory (os error 2).
+            error: cannot read the script nowhere: No such file or directory (os error 2).
             $ quorate sim central --script folder
-            error: Cannot read the script folder: Is a directory (os error 21).
+            error: cannot read the script folder: Is a directory (os error 21).
             $ quorate sim central --script bytes
-            error: Cannot read the script bytes: stream did not contain valid UTF-8.
+            error: cannot read the script bytes: stream did not contain valid UTF-8.
             $ quorate sim central --script misspelt
-            error: Invalid script misspelt: Line 2, 'acqire 2 at 6ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
+            error: invalid script misspelt: line 2, 'acqire 2 at 6ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
             $ quorate sim central --script unknown-node
-            error: Invalid script unknown-node: Line 1: 'acquire 7 at 1ms' names node 7, but there are only nodes 1 to 3.
+            error: invalid script unknown-node: line 1: 'acquire 7 at 1ms' names node 7, but there are only nodes 1 to 3.
             $ quorate sim central --script unitless
-            error: Invalid script unitless: Line 3, 'acquire 2 at 5': '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
+            error: invalid script unitless: line 3, 'acquire 2 at 5': '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
         "#]],
     );
 }
 
 #[test]
-fn invalid_journals() {
+fn invalid_journals_are_reported() {
     assert_errors(
         &[
             "sim central --trace nowhere/run.journal",
@@ -264,29 +264,29 @@ fn invalid_journals() {
         ],
         &expect![[r#"
             $ quorate sim central --trace nowhere/run.journal
-            error: Cannot write the journal nowhere/run.journal: No such file or directory (os error 2).
+            error: cannot write the journal nowhere/run.journal: No such file or directory (os error 2).
             $ quorate sim central --trace folder
-            error: Cannot write the journal folder: Is a directory (os error 21).
+            error: cannot write the journal folder: Is a directory (os error 21).
             $ quorate replay nowhere
-            error: Cannot open the journal nowhere: No such file or directory (os error 2).
+            error: cannot open the journal nowhere: No such file or directory (os error 2).
             $ quorate replay folder
-            error: In folder: Cannot read the journal: Is a directory (os error 21).
+            error: in folder: cannot read the journal: Is a directory (os error 21).
             $ quorate replay empty
-            error: In empty: The journal is empty: it has no header line.
+            error: in empty: the journal is empty: it has no header line.
             $ quorate replay not-a-journal
-            error: In not-a-journal: This is not a journal: its first line is not a header (expected value at line 1 column 1). The option --trace FILE writes journals.
+            error: in not-a-journal: this is not a journal: its first line is not a header (expected value at line 1 column 1). The option --trace FILE writes journals.
             $ quorate trace bytes
-            error: In bytes: Line 1 of the journal is malformed: it is not valid UTF-8. All lines before it are valid.
+            error: in bytes: line 1 of the journal is malformed: it is not valid UTF-8. All lines before it are valid.
             $ quorate trace header-only --summary
-            error: In header-only: This is not a journal: its first line is not a header (missing field `algorithm` at line 1 column 13). The option --trace FILE writes journals.
+            error: in header-only: this is not a journal: its first line is not a header (missing field `algorithm` at line 1 column 13). The option --trace FILE writes journals.
             $ quorate trace newer
-            error: In newer: The journal has format 9, but this program reads formats up to 2. Use a newer quorate.
+            error: in newer: the journal has format 9, but this program reads formats up to 2. Use a newer quorate.
         "#]],
     );
 }
 
 #[test]
-fn invalid_usage() {
+fn invalid_command_lines_are_reported() {
     assert_errors(
         &[
             "smi",
@@ -356,7 +356,7 @@ fn invalid_usage() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_journal_on_a_full_disk() {
+fn a_full_disk_under_a_journal_is_reported() {
     assert_errors(
         &["sim central --trace /dev/full"],
         &expect![[r#"
@@ -462,6 +462,6 @@ fn a_journal_does_not_overwrite_its_script() {
 fn an_endless_file_is_rejected() {
     for line in ["replay /dev/zero", "trace /dev/zero", "sim central --script /dev/zero"] {
         let error = run(line).error();
-        assert!(error.contains("longer than") || error.contains("larger than"), "{error}");
+        assert!(error.contains("longer than") || error.contains("must be smaller than"), "{error}");
     }
 }

@@ -8,7 +8,7 @@ fn rows(report: &Value) -> &[Value] {
     report["rows"].as_array().unwrap()
 }
 
-fn page() -> String {
+fn read_page() -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE)).unwrap()
 }
 
@@ -17,11 +17,11 @@ const PAGE: &str = "../../docs/failures.md";
 /// The rows of some algorithms on the page are current, in any number of blocks.
 #[test]
 fn the_table_in_the_documents_is_current_for_some_algorithms() {
-    let page = page();
+    let page = read_page();
     for name in ["central", "lamport", "ricart-agrawala-implicit", "token-ring", "token-request", "raymond"] {
         let cells = |text: &str| -> Vec<String> {
-            let own = text.lines().filter_map(|line| line.strip_prefix(&format!("  {name} ")));
-            own.flat_map(|line| line.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>()).collect()
+            let rows = text.lines().filter_map(|line| line.strip_prefix(&format!("  {name} ")));
+            rows.flat_map(|line| line.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>()).collect()
         };
         let printed = run(&format!("compare mutex --failures --algorithms {name}")).exits(0);
         assert!(cells(&printed).len() >= 8, "{printed}");
@@ -33,7 +33,7 @@ fn the_table_in_the_documents_is_current_for_some_algorithms() {
 #[test]
 #[ignore = "long: ./check long"]
 fn the_table_in_the_documents_is_current() {
-    let page = page();
+    let page = read_page();
     let printed = run("compare mutex --failures --forms").exits(0);
     let block = |text: &str| format!("```text\n{text}```\n");
     if page.contains(&block(&printed)) {
@@ -54,7 +54,8 @@ fn the_table_in_the_documents_is_current() {
 fn every_row_names_the_command_that_shows_it() {
     let report = run("compare mutex --failures --algorithms central,lamport,token-ring --nodes 4 --json").json(0);
     assert_eq!((&report["complete"], &report["seed"], &report["left_out"]), (&json!(true), &json!(1), &json!([])));
-    // Three failed nodes and two kinds of failure, plus the coordinator of `central`.
+    // Each of the three algorithms has two kinds of failure (a crash for good, a restart without
+    // state) of three nodes (holder, waiter, idle node); `central` also has its coordinator.
     assert_eq!(rows(&report).len(), 3 * 6 + 2);
     for row in rows(&report) {
         let [goes_on, stops, breaks] = ["goes_on", "stops", "unsafe"].map(|fate| row[fate].as_u64().unwrap());
@@ -89,9 +90,11 @@ fn rows_distinguish_the_failed_node() {
         .filter_map(|line| line.strip_prefix("  central "))
         .map(|line| line.split_whitespace().collect())
         .collect();
-    let [dies_3, dies_5, ..] = &cells[..] else { panic!("{printed}") };
-    assert_eq!(dies_3[..5], ["3", "stops", "stops", "stops", "continues"], "{printed}");
-    assert_eq!(dies_5[0], "5", "{printed}");
+    let [of_3_nodes, of_5_nodes, ..] = &cells[..] else { panic!("{printed}") };
+    // The number of nodes, and the result of a crash of the coordinator, of the holder, of a waiter
+    // and of an idle node.
+    assert_eq!(of_3_nodes[..5], ["3", "stops", "stops", "stops", "continues"], "{printed}");
+    assert_eq!(of_5_nodes[0], "5", "{printed}");
     let longest = printed.lines().map(|line| line.chars().count()).max();
     assert!(longest <= Some(120), "{printed}");
 }

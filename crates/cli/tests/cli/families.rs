@@ -7,14 +7,14 @@ use serde_json::Value;
 use std::fs;
 
 #[track_caller]
-fn check_errors(lines: &[&str], expected: &Expect) {
+fn assert_errors(lines: &[&str], expected: &Expect) {
     let printed = lines.iter().map(|line| format!("$ quorate {line}\n{}", run(line).error()));
     expected.assert_eq(&printed.collect::<String>());
 }
 
 #[test]
 fn an_option_of_another_family_is_rejected() {
-    check_errors(
+    assert_errors(
         &[
             "sim raft --entries 4",
             "sim raft --starters lowest --workload all",
@@ -54,7 +54,7 @@ fn an_option_of_another_family_is_rejected() {
 
 #[test]
 fn invalid_starters_are_rejected() {
-    check_errors(
+    assert_errors(
         &[
             "sim raft --starters 4",
             "sim raft --starters 1-4000000000",
@@ -82,7 +82,7 @@ fn invalid_starters_are_rejected() {
 
 #[test]
 fn algorithms_without_copyable_nodes_cannot_be_checked() {
-    check_errors(
+    assert_errors(
         &["check raft", "check raft --nodes 2 --json", "check replica"],
         &expect![[r#"
             $ quorate check raft
@@ -111,7 +111,7 @@ fn a_script_of_another_family_is_rejected() {
 }
 
 #[test]
-fn an_election_step_by_step() {
+fn an_election_is_printed_step_by_step() {
     expect![[r#"
               time   1  2
              0.000   · [·]  campaign · RF-1 campaigns in term 2 · saves {ballot:{term:2,vote:2,commit:1}} · sets timer tick (4ms)
@@ -149,7 +149,7 @@ fn an_election_step_by_step() {
 }
 
 #[test]
-fn an_election_as_json() {
+fn the_json_of_an_election_has_its_figures() {
     let report = run("sim raft --nodes 5 --starters lowest --latency fixed:1ms --json").json(0);
     expect![[r#"
         algorithm: string
@@ -223,7 +223,7 @@ fn an_election_without_a_majority_fails_with_a_reason() {
 }
 
 #[test]
-fn a_sweep_of_elections() {
+fn elections_are_swept_and_one_starter_has_no_contest() {
     let report = run("sweep raft --nodes 5 --seeds 200 --random-faults crash=1,cut=1 --json").json(0);
     assert_eq!((&report["seeds"], &report["failed"]), (&200.into(), &0.into()));
     let names: Vec<_> = report["properties"].as_array().unwrap().iter().map(|row| row["name"].clone()).collect();
@@ -233,14 +233,14 @@ fn a_sweep_of_elections() {
 }
 
 #[test]
-fn a_run_of_replicas() {
+fn a_run_of_replicas_answers_all_operations() {
     let report = run("sim replica --operations 9 --clients 2 --json").json(0);
     assert_eq!((&report["family"], &report["replica"]["answered"]), (&"replica".into(), &9.into()));
     let printed = run("sim replica --operations 9 --clients 2 --reads lease --keys 2").exits(0);
     assert!(printed.contains("operations                         9   9 answered"), "{printed}");
 }
 
-/// The fault mixes of the family find the seeded bugs.
+/// The fault mixes of the family find two of the seeded bugs even with few seeds.
 #[test]
 fn replicas_are_swept_under_chaos() {
     let printed = run("sweep --family replica --fixtures --seeds 10").exits(0);

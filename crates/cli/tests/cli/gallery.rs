@@ -1,6 +1,6 @@
 //! The gallery in the documents is current.
 
-use crate::draw::picture;
+use crate::draw::parse_picture;
 use crate::run::{algorithms, run, run_in};
 use expect_test::expect_file;
 use std::fs;
@@ -8,8 +8,8 @@ use std::path::Path;
 
 const DOCUMENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 
-/// Maximum size of a picture in the repository.
-const MAX_BYTES: usize = 60_000;
+/// Maximum size of a picture in the repository, in bytes.
+const MAX_PICTURE_BYTES: usize = 60_000;
 
 /// `quorate gallery docs` or `./fix golden` updates the pictures.
 #[test]
@@ -18,15 +18,15 @@ fn every_picture_of_the_gallery_is_current() {
     run_in(folder.path(), "gallery .").exits(0);
     let page = fs::read_to_string(folder.path().join("gallery.md")).unwrap();
     expect_file![format!("{DOCUMENTS}/gallery.md")].assert_eq(&page);
-    let drawn = names(&folder.path().join("gallery"));
+    let drawn = file_names(&folder.path().join("gallery"));
     for name in &drawn {
         let text = fs::read_to_string(folder.path().join("gallery").join(name)).unwrap();
-        picture(&text);
-        assert!(text.len() < MAX_BYTES, "{name} has {} bytes", text.len());
+        parse_picture(&text);
+        assert!(text.len() < MAX_PICTURE_BYTES, "{name} has {} bytes", text.len());
         assert!(page.contains(&format!("(gallery/{name})")), "{name} is not on the page");
-        compare(name, &text);
+        assert_picture_is_current(name, &text);
     }
-    let kept = names(&Path::new(DOCUMENTS).join("gallery"));
+    let kept = file_names(&Path::new(DOCUMENTS).join("gallery"));
     assert_eq!(kept, drawn, "docs/gallery has pictures that the program no longer draws: remove them");
     for name in algorithms() {
         assert!(drawn.contains(&format!("{name}.svg")), "{name}");
@@ -34,7 +34,7 @@ fn every_picture_of_the_gallery_is_current() {
 }
 
 /// Compares pictures without printing a diff, which would be unreadable.
-fn compare(name: &str, drawn: &str) {
+fn assert_picture_is_current(name: &str, drawn: &str) {
     let path = format!("{DOCUMENTS}/gallery/{name}");
     let kept = fs::read_to_string(&path).unwrap_or_default();
     assert!(
@@ -45,7 +45,7 @@ fn compare(name: &str, drawn: &str) {
     expect_file![path].assert_eq(drawn);
 }
 
-fn names(folder: &Path) -> Vec<String> {
+fn file_names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
@@ -75,7 +75,7 @@ fn a_folder_that_cannot_be_created_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "").unwrap();
     let error = run_in(folder.path(), "gallery file").error();
-    assert!(error.starts_with("error: Cannot create the folder file/gallery: "), "{error}");
+    assert!(error.starts_with("error: cannot create the folder file/gallery: "), "{error}");
 }
 
 /// The page on pictures lists all options, and its commands run.
@@ -99,6 +99,7 @@ fn the_page_on_pictures_is_current() {
     for option in table.flat_map(|line| line.split("`--").skip(1)).filter_map(|rest| rest.split([' ', '`']).next()) {
         assert!(help.contains(&format!("--{option} ")) || option == "only", "--{option} is not an option");
     }
+    // The page shows the regular expression with which ShiViz parses the log.
     let parser = page.lines().find(|line| line.contains("(?<host>")).unwrap().trim();
     let log = fs::read_to_string(folder.path().join("run.log")).unwrap();
     assert_eq!(log.lines().next(), Some(parser));

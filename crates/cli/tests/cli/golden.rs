@@ -4,7 +4,7 @@ use crate::run::run;
 use expect_test::expect;
 
 #[test]
-fn list() {
+fn list_prints_all_algorithms() {
     expect![[r#"
         name                       family    class             messages                       idea
         central                    mutex     centralised       an entry: 3, own 0             one coordinator grants from a queue
@@ -63,14 +63,14 @@ fn list() {
 }
 
 #[test]
-fn list_of_fixtures() {
+fn list_prints_all_fixtures() {
     expect![[r#"
         name                                   family    class             messages                       flaw
         no-lock                                mutex     none              an entry: 0                    two nodes that ask at the same time both enter
         ricart-agrawala-1981                   mutex     permission-based  an entry: 2(n−1)               replies name no request and carry no clock
-        ricart-agrawala-clock-only             mutex     permission-based  an entry: 2(n−1)               equal clock readings both go first
+        ricart-agrawala-clock-only             mutex     permission-based  an entry: 2(n−1)               of two nodes with equal clock readings, each lets the other go first
         ricart-agrawala-node-only              mutex     permission-based  an entry: 2(n−1)               requests are ordered by node number alone
-        ricart-agrawala-first-only             mutex     permission-based  an entry: 2(n−1)               a release answers only the first deferred request
+        ricart-agrawala-first-only             mutex     permission-based  an entry: 2(n−1)               a release answers only one of the deferred requests
         central-any-return-ends                mutex     centralised       an entry: 3, own 0             a returned ticket ends the current entry, whichever node it belongs to
         central-deny-and-queue-forgets         mutex     centralised       an entry: 3 or 4, own 0        a node that is denied is not queued, and waits forever
         lamport-any-order                      mutex     permission-based  an entry: 3(n−1)               it needs FIFO links, and these reorder messages
@@ -103,7 +103,7 @@ fn list_of_fixtures() {
         toy-tidy                               mutex     centralised       an entry: 3, own 0             none: the correct twin of toy-slip
         toy-lease                              mutex     centralised       an entry: 3, own 0             a lease leaves no margin for clocks that drift
         toy-lease-margin                       mutex     centralised       an entry: 3, own 0             none: the correct twin of toy-lease
-        chang-roberts-passes-all               election  on a ring         an election: 2n … n(n+1)/2+n   a node that takes part passes on lesser ranks too, so the rank of every starter comes around
+        chang-roberts-passes-all               election  on a ring         an election: 2n … n(n+1)/2+n   a node that takes part passes on lesser ranks too, so more than one rank may come around
         lelann-any-order                       election  on a ring         an election: n²                a node decides when its own rank returns, although that may have overtaken a greater one
         ring-list-first                        election  on a ring         an election: 2n a starter      a starter takes the first rank on its list, its own, as the winner
         hirschberg-sinclair-one-sided          election  on a ring         an election: ≤ 8n(1+⌈log₂ n⌉)  one reply counts for two, although a greater node may be on the other side
@@ -134,7 +134,7 @@ fn list_of_fixtures() {
 }
 
 #[test]
-fn explain_central() {
+fn explain_prints_central() {
     expect![[r#"
         central   A central coordinator (the lock server of every textbook).
 
@@ -142,7 +142,7 @@ fn explain_central() {
         at a time. The coordinator's own requests take the same path without messages. If the critical
         section is occupied, the coordinator has three ways to answer: `block` queues the request without an
         answer, `deny` denies it, so that the requester retries later, and `deny-and-queue` denies it now
-        and grants it later, so that the requester knows that it waits.
+        and grants it later, so the requester knows that it waits.
 
         Rules
           CE-1  the client asks to enter    → take a ticket and send it to the coordinator
@@ -151,8 +151,8 @@ fn explain_central() {
           CE-4  the client releases         → return the ticket
           CE-5  a ticket is returned        → if it was granted, grant the next one in the queue; if it was
                                               queued, remove it
-          CE-6  the client cancels          → return the ticket, granted or not; discard a try, and its
-                                              grant when it arrives
+          CE-6  the client cancels          → return the ticket, granted or not; a try is answered soon, so
+                                              return only its grant, if one arrives
           CE-7  a try arrives while another ticket is granted
                                             → deny it instead of queueing it
           CE-8  denied (deny)               → retry with the same ticket after a delay; every ticket is sent
@@ -181,17 +181,17 @@ fn explain_central() {
           coordinator that denies shows that it is alive.
 
         Try
-          The coordinator answers within 2T with a grant or a denial; it never queues a try. A cancelled try
-          may still be in the way of the same node's next one.
+          The coordinator answers within 2T with a grant or a denial; it never queues a try. Until the grant
+          of a cancelled try is returned, the coordinator denies the same node's next try.
 
         In views
-          A member reports the state of its client, and the coordinator its queue as well. The lowest member
-          of the new view coordinates: it rebuilds the holder and the queue from the reports. Nodes whose
-          requests are not queued repeat them.
+          A member reports the state of its client, and the coordinator also reports its queue. The lowest
+          member of the new view coordinates: it rebuilds the holder and the queue from the reports. Nodes
+          whose requests are not queued repeat them.
 
         Departs from the book
-          Tickets are numbered, so that a grant which crosses a cancellation is not used, and a ticket that
-          is returned before it arrives is never granted.
+          Tickets are numbered, so that a node recognises a grant that crosses a cancellation, and the
+          coordinator never grants a ticket that was returned before it arrived.
 
         Three nodes request entry at once; one message time is 1 ms
               time   1  2  3
@@ -214,7 +214,7 @@ fn explain_central() {
 }
 
 #[test]
-fn explain_ricart_agrawala() {
+fn explain_prints_ricart_agrawala() {
     expect![[r#"
         ricart-agrawala   Ricart–Agrawala mutual exclusion (1981).
 
@@ -245,8 +245,8 @@ fn explain_ricart_agrawala() {
         When it fails
           One crashed node, even an idle one, blocks all later requests; no other node enters wrongly. A
           restarted node has forgotten which replies it deferred and sent, and its clock starts again, so
-          that its next request looks older than the pending ones: two nodes may enter. Lost messages block
-          the nodes that wait for them.
+          its next request looks older than the pending ones: two nodes may enter. Lost messages block the
+          nodes that wait for them.
 
         Try
           Decided within 2T, by the first denial or by all replies.
@@ -288,7 +288,7 @@ fn explain_ricart_agrawala() {
 }
 
 #[test]
-fn demo() {
+fn demo_prints_the_same_run_every_time() {
     let printed = run("").exits(0);
     expect![[r#"
         Quorate simulates, checks, draws and runs algorithms of distributed coordination.
@@ -369,7 +369,7 @@ fn demo() {
 }
 
 #[test]
-fn sim_with_steps() {
+fn sim_prints_steps_and_figures() {
     let printed = run("sim central --nodes 2 --entries 2 --latency fixed:1ms --workload all --steps").exits(0);
     expect![[r#"
               time   1  2
@@ -408,7 +408,7 @@ fn sim_with_steps() {
 }
 
 #[test]
-fn sim_with_faults() {
+fn sim_prints_the_steps_to_a_violation() {
     let printed = run("sim central --fault 'crash 1 at 10ms' --entries 4").exits(1);
     expect![[r#"
         central · 3 nodes · seed 1 · uniform:1ms..5ms · bare links
@@ -450,7 +450,7 @@ fn sim_with_faults() {
 }
 
 #[test]
-fn sim_over_reliable_links() {
+fn sim_prints_the_figures_of_reliable_links() {
     expect![[r#"
         ricart-agrawala · 3 nodes · seed 1 · uniform:1ms..5ms · reliable links
 
@@ -479,7 +479,7 @@ fn sim_over_reliable_links() {
 }
 
 #[test]
-fn sweep() {
+fn sweep_prints_the_first_failure() {
     let printed = run("sweep ricart-agrawala-clock-only --nodes 2 --entries 2 --seeds 40").exits(1);
     let (begin, end) = printed.split_once(" events in ").unwrap();
     let end = end.split_once(" s\n").unwrap().1;

@@ -13,13 +13,13 @@ const RUNS: [(&str, i32); 4] = [
     ("sim ricart-agrawala-clock-only --fault 'pause 2 at 40ms for 9ms' --fault 'drift 1 by 900ppm'", 1),
 ];
 
-struct Recorded {
+struct RecordedRun {
     folder: TempDir,
     /// The report of `sim --json`.
     report: Value,
 }
 
-impl Recorded {
+impl RecordedRun {
     fn new(line: &str, code: i32) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let report = run_in(folder.path(), &format!("{line} --trace run.journal --json")).json(code);
@@ -30,11 +30,11 @@ impl Recorded {
         run_in(self.folder.path(), line)
     }
 
-    fn text(&self) -> String {
+    fn journal(&self) -> String {
         fs::read_to_string(self.folder.path().join("run.journal")).unwrap()
     }
 
-    fn replace(&self, text: impl AsRef<[u8]>) {
+    fn replace_journal(&self, text: impl AsRef<[u8]>) {
         fs::write(self.folder.path().join("run.journal"), text).unwrap();
     }
 }
@@ -53,13 +53,13 @@ fn steps(printed: &str) -> Vec<&str> {
 }
 
 #[test]
-fn a_journal_replays_as_it_was() {
+fn a_journal_replays_as_recorded() {
     for (line, code) in RUNS {
-        let recorded = Recorded::new(line, code);
+        let recorded = RecordedRun::new(line, code);
         let replayed = recorded.run("replay run.journal --json").json(code);
         assert_eq!(replayed["identical"], true);
-        assert_eq!(replayed["lines"], recorded.text().lines().count());
-        assert_eq!(recorded.report["trace_hash"], fingerprint(recorded.text().as_bytes()));
+        assert_eq!(replayed["lines"], recorded.journal().lines().count());
+        assert_eq!(recorded.report["trace_hash"], fingerprint(recorded.journal().as_bytes()));
         let printed = recorded.run("replay run.journal").exits(code);
         assert!(printed.contains("lines replayed, all as recorded"), "{printed}");
     }
@@ -68,11 +68,11 @@ fn a_journal_replays_as_it_was() {
 #[test]
 fn figures_of_a_journal_are_those_of_the_run() {
     for (line, code) in RUNS {
-        let recorded = Recorded::new(line, code);
-        for verb in ["replay run.journal --json", "trace run.journal --summary --json"] {
-            let read = recorded.run(verb).json(code);
+        let recorded = RecordedRun::new(line, code);
+        for command in ["replay run.journal --json", "trace run.journal --summary --json"] {
+            let read = recorded.run(command).json(code);
             for part in ["algorithm", "nodes", "seed", "messages", "properties", "sometimes", "mutex"] {
-                assert_eq!(read[part], recorded.report[part], "{part} of '{verb}' after '{line}'");
+                assert_eq!(read[part], recorded.report[part], "{part} of '{command}' after '{line}'");
             }
         }
         let summary = recorded.run("trace run.journal --summary").exits(code);
@@ -85,7 +85,7 @@ fn figures_of_a_journal_are_those_of_the_run() {
 #[test]
 fn steps_of_a_journal_are_those_of_the_run() {
     for (line, code) in RUNS {
-        let recorded = Recorded::new(line, code);
+        let recorded = RecordedRun::new(line, code);
         let [live, replayed, traced] = [
             recorded.run(&format!("{line} --steps")).exits(code),
             recorded.run("replay run.journal --steps").exits(code),
@@ -96,11 +96,14 @@ fn steps_of_a_journal_are_those_of_the_run() {
         let numbered: Vec<_> = steps(&traced).iter().map(|step| step.trim_start().split_once(' ').unwrap()).collect();
         let plain: Vec<_> = numbered.iter().map(|(_, step)| step.trim_start()).collect();
         assert_eq!(plain, steps(&live).iter().map(|step| step.trim_start()).collect::<Vec<_>>());
-        let silent = |line: &str| line.contains("\"start\":{\"incarnation\":0}},\"effects\":[]}");
-        let text = recorded.text();
+        let is_silent_start = |line: &str| line.contains("\"start\":{\"incarnation\":0}},\"effects\":[]}");
+        let text = recorded.journal();
         let (text, _end_mark) = text.trim_end().rsplit_once('\n').unwrap();
-        let printed =
-            (1..).zip(text.lines()).skip(1).filter(|(_, line)| !silent(line)).map(|(number, _)| number.to_string());
+        let printed = (1..)
+            .zip(text.lines())
+            .skip(1)
+            .filter(|(_, line)| !is_silent_start(line))
+            .map(|(number, _)| number.to_string());
         assert_eq!(
             numbered.iter().map(|(number, _)| (*number).to_owned()).collect::<Vec<_>>(),
             printed.collect::<Vec<_>>()
@@ -110,17 +113,17 @@ fn steps_of_a_journal_are_those_of_the_run() {
 
 #[test]
 fn a_journal_can_be_written_while_steps_are_printed() {
-    let recorded = Recorded::new("sim central", 0);
-    let quiet = recorded.text();
+    let recorded = RecordedRun::new("sim central", 0);
+    let without_steps = recorded.journal();
     let printed = recorded.run("sim central --steps --trace run.journal").exits(0);
-    assert_eq!(recorded.text(), quiet);
-    let lines = quiet.lines().count();
+    assert_eq!(recorded.journal(), without_steps);
+    let lines = without_steps.lines().count();
     assert!(printed.contains(&format!("journal: run.journal ({lines} lines)")), "{printed}");
 }
 
 #[test]
 fn steps_have_clocks_and_faults_have_none() {
-    let recorded = Recorded::new(RUNS[3].0, RUNS[3].1);
+    let recorded = RecordedRun::new(RUNS[3].0, RUNS[3].1);
     let listed = recorded.run("trace run.journal --json").json(0);
     let with_clocks = recorded.run("trace run.journal --clocks").exits(0);
     let plain = recorded.run("trace run.journal").exits(0);
@@ -137,15 +140,18 @@ fn steps_have_clocks_and_faults_have_none() {
 /// Compares with the definition: a clock is smaller if it differs and no part of it is larger.
 #[test]
 fn happened_before_matches_vector_clocks() {
-    let recorded = Recorded::new("sim ricart-agrawala --entries 2", 0);
+    let recorded = RecordedRun::new("sim ricart-agrawala --entries 2", 0);
     let listed = recorded.run("trace run.journal --json").json(0);
     let clock = |step: &Value| -> Vec<u64> {
         let mut parts: Vec<_> = step["clock"].as_array().unwrap().iter().map(|part| part.as_u64().unwrap()).collect();
+        // A run of three nodes.
         parts.resize(3, 0);
         parts
     };
+    // Every third step, because each pair of steps starts two processes.
     let every_third: Vec<_> = listed.as_array().unwrap().iter().step_by(3).collect();
-    let mut seen = [false; 3];
+    // The cases: 0 happened before, 1 happened after or is the same step, 2 is concurrent.
+    let mut has_case_occurred = [false; 3];
     for one in &every_third {
         for other in &every_third {
             let line = format!("trace run.journal --before {} {}", one["line"], other["line"]);
@@ -157,37 +163,40 @@ fn happened_before_matches_vector_clocks() {
                 (_, _, true) => (1, "is the same step as"),
                 (false, false, false) => (2, "is concurrent with"),
             };
-            seen[case] = true;
+            has_case_occurred[case] = true;
             let printed = recorded.run(&line).exits(0);
             assert!(printed.contains(relation), "{line}: {printed}");
             let order = recorded.run(&format!("{line} --json")).json(0);
             assert_eq!((&order["happened_before"], &order["concurrent"]), (&(case == 0).into(), &(case == 2).into()));
         }
     }
-    assert_eq!(seen, [true; 3]);
+    assert_eq!(has_case_occurred, [true; 3]);
 }
 
 /// A journal truncated after a complete line, as by a full disk or an interrupted copy.
 #[test]
 fn a_journal_without_its_end_is_rejected_after_its_steps() {
-    let recorded = Recorded::new("sim ricart-agrawala --entries 3", 0);
-    let text = recorded.text();
+    let recorded = RecordedRun::new("sim ricart-agrawala --entries 3", 0);
+    let text = recorded.journal();
     let lines: Vec<_> = text.split_inclusive('\n').collect();
     assert_eq!(lines.last().copied(), Some(&*format!("{{\"end\":{},\"ending\":\"done\"}}\n", lines.len())));
-    for kept in [lines.len() - 1, lines.len() / 2, 4] {
-        recorded.replace(lines[..kept].concat());
-        for verb in
+    for kept_lines in [lines.len() - 1, lines.len() / 2, 4] {
+        recorded.replace_journal(lines[..kept_lines].concat());
+        for command in
             ["replay run.journal", "replay run.journal --json", "trace run.journal --summary", "shrink run.journal"]
         {
-            let error = recorded.run(verb).error_after_output();
-            let expected =
-                format!("error: In run.journal: The journal is truncated after line {kept}: its end mark is missing");
-            assert!(error.starts_with(&expected), "{verb}: {error}");
+            let error = recorded.run(command).error_after_output();
+            let expected = format!(
+                "error: in run.journal: the journal is truncated after line {kept_lines}: its end mark is missing"
+            );
+            assert!(error.starts_with(&expected), "{command}: {error}");
         }
+        // The first four lines are the header and the starts of the three nodes, which are not
+        // shown.
         let traced = recorded.run("trace run.journal");
-        assert_eq!((traced.code, steps(&traced.out).is_empty()), (Some(2), kept == 4), "{}", traced.out);
+        assert_eq!((traced.code, steps(&traced.out).is_empty()), (Some(2), kept_lines == 4), "{}", traced.out);
     }
-    recorded.replace(text.replacen(lines[5], "", 1));
+    recorded.replace_journal(text.replacen(lines[5], "", 1));
     let error = recorded.run("trace run.journal").error_after_output();
     assert!(error.contains("lines were removed or added before it"), "{error}");
 }
@@ -195,10 +204,10 @@ fn a_journal_without_its_end_is_rejected_after_its_steps() {
 /// Journals of the first format have no end mark.
 #[test]
 fn a_journal_of_the_first_format_replays() {
-    let recorded = Recorded::new("sim ricart-agrawala --entries 3", 0);
-    let text = recorded.text();
+    let recorded = RecordedRun::new("sim ricart-agrawala --entries 3", 0);
+    let text = recorded.journal();
     let (steps, _end_mark) = text.trim_end().rsplit_once('\n').unwrap();
-    recorded.replace(steps.replacen("\"journal\":2", "\"journal\":1", 1) + "\n");
+    recorded.replace_journal(steps.replacen("\"journal\":2", "\"journal\":1", 1) + "\n");
     let replayed = recorded.run("replay run.journal --json").json(0);
     assert_eq!((&replayed["identical"], &replayed["lines"]), (&true.into(), &steps.lines().count().into()));
     assert!(recorded.run("draw run.journal").exits(0).contains("ricart-agrawala"));
@@ -207,8 +216,8 @@ fn a_journal_of_the_first_format_replays() {
 /// Each alteration is reported with the first line that does not fit.
 #[test]
 fn an_altered_journal_is_rejected_with_the_line() {
-    let recorded = Recorded::new("sim ricart-agrawala --entries 3", 0);
-    let text = recorded.text();
+    let recorded = RecordedRun::new("sim ricart-agrawala --entries 3", 0);
+    let text = recorded.journal();
     let lines: Vec<_> = text.split_inclusive('\n').collect();
     let index_of = |part: &str| lines.iter().position(|line| line.contains(part)).unwrap();
     let altered = |index: usize, from: &str, to: &str| {
@@ -229,18 +238,18 @@ fn an_altered_journal_is_rejected_with_the_line() {
         (without(index_of("\"command\":\"acquire\"")), index_of("\"input\":{\"message\""), "cannot be replayed"),
         (lines[..entry].concat() + &lines[entry][..20], entry, "is malformed"),
     ];
-    for (number, (journal, index, what)) in cases.into_iter().enumerate() {
-        recorded.replace(journal);
-        for verb in ["replay run.journal", "replay run.journal --steps", "replay run.journal --json"] {
-            let error = recorded.run(verb).error_after_output();
-            assert!(error.starts_with("error: In run.journal: Line "), "case {number}: {error}");
-            assert!(error.contains(what), "case {number}: {error}");
+    for (number, (journal, index, problem)) in cases.into_iter().enumerate() {
+        recorded.replace_journal(journal);
+        for command in ["replay run.journal", "replay run.journal --steps", "replay run.journal --json"] {
+            let error = recorded.run(command).error_after_output();
+            assert!(error.starts_with("error: in run.journal: line "), "case {number}: {error}");
+            assert!(error.contains(problem), "case {number}: {error}");
             let line: usize = error.split([' ', ':']).find_map(|word| word.parse().ok()).unwrap();
-            assert!(line == index + 1 || what == "cannot be replayed", "case {number}: {error}");
+            assert!(line == index + 1 || problem == "cannot be replayed", "case {number}: {error}");
         }
-        if what == "is malformed" {
-            for verb in ["trace run.journal", "trace run.journal --summary", "trace run.journal --before 2 3"] {
-                assert!(recorded.run(verb).error_after_output().contains(what), "case {number}");
+        if problem == "is malformed" {
+            for command in ["trace run.journal", "trace run.journal --summary", "trace run.journal --before 2 3"] {
+                assert!(recorded.run(command).error_after_output().contains(problem), "case {number}");
             }
         }
     }
@@ -248,8 +257,8 @@ fn an_altered_journal_is_rejected_with_the_line() {
 
 #[test]
 fn a_false_header_is_rejected() {
-    let recorded = Recorded::new("sim central --entries 1", 0);
-    let text = recorded.text();
+    let recorded = RecordedRun::new("sim central --entries 1", 0);
+    let text = recorded.journal();
     for (from, to) in [
         ("\"nodes\":3,\"seed\":1,\"run\"", "\"nodes\":9223372036854775807,\"seed\":1,\"run\""),
         ("\"nodes\":3,\"seed\":1,\"run\"", "\"nodes\":2,\"seed\":1,\"run\""),
@@ -261,9 +270,9 @@ fn a_false_header_is_rejected() {
         ("\"journal\":2", "\"journal\":3"),
     ] {
         assert!(text.contains(from), "no {from} in {text}");
-        recorded.replace(text.replacen(from, to, 1));
-        for verb in ["replay run.journal --steps", "trace run.journal", "trace run.journal --before 2 3"] {
-            assert!(recorded.run(verb).error().starts_with("error: In run.journal: "), "{to}: {verb}");
+        recorded.replace_journal(text.replacen(from, to, 1));
+        for command in ["replay run.journal --steps", "trace run.journal", "trace run.journal --before 2 3"] {
+            assert!(recorded.run(command).error().starts_with("error: in run.journal: "), "{to}: {command}");
         }
     }
 }

@@ -34,7 +34,7 @@ fn collect_fields(value: &Value, path: &str, fields: &mut BTreeSet<String>) {
 
 /// Checks the fields of a command's report and returns them.
 #[track_caller]
-fn check_shape(command_line: &str, exit_code: i32, expected: &Expect) -> String {
+fn assert_shape(command_line: &str, exit_code: i32, expected: &Expect) -> String {
     let shape = shape(&run(command_line).json(exit_code));
     expected.assert_eq(&shape);
     shape
@@ -43,7 +43,7 @@ fn check_shape(command_line: &str, exit_code: i32, expected: &Expect) -> String 
 /// Compares the fields of a command's report with those of another command: new fields (+) and
 /// missing ones (-).
 #[track_caller]
-fn check_difference(other_shape: &str, command_line: &str, exit_code: i32, expected: &Expect) {
+fn assert_difference(other_shape: &str, command_line: &str, exit_code: i32, expected: &Expect) {
     let shape = shape(&run(command_line).json(exit_code));
     let [before, after]: [BTreeSet<_>; 2] = [other_shape, &shape].map(|shape| shape.lines().collect());
     let missing = before.difference(&after).map(|field| format!("- {field}\n"));
@@ -52,8 +52,8 @@ fn check_difference(other_shape: &str, command_line: &str, exit_code: i32, expec
 }
 
 #[test]
-fn fields_of_list() {
-    let shape = check_shape(
+fn the_fields_of_list_are_unchanged() {
+    let shape = assert_shape(
         "list --json",
         0,
         &expect![[r#"
@@ -71,7 +71,7 @@ fn fields_of_list() {
             [].sync_delay: string
         "#]],
     );
-    check_difference(
+    assert_difference(
         &shape,
         "list --fixtures --json",
         0,
@@ -83,8 +83,8 @@ fn fields_of_list() {
 }
 
 #[test]
-fn fields_of_explain() {
-    check_shape(
+fn the_fields_of_explain_are_unchanged() {
+    assert_shape(
         "explain central --json",
         0,
         &expect![[r#"
@@ -104,7 +104,7 @@ fn fields_of_explain() {
             trace[]: string
         "#]],
     );
-    check_shape(
+    assert_shape(
         "explain ricart-agrawala-1981 --json",
         0,
         &expect![[r#"
@@ -120,8 +120,8 @@ fn fields_of_explain() {
 }
 
 #[test]
-fn fields_of_sim() {
-    let shape = check_shape(
+fn the_fields_of_sim_are_unchanged() {
+    let shape = assert_shape(
         "sim central --latency fixed:1ms --json",
         0,
         &expect![[r#"
@@ -164,7 +164,7 @@ fn fields_of_sim() {
         trace_hash: string
     "#]],
     );
-    check_difference(
+    assert_difference(
         &shape,
         "sim ricart-agrawala-clock-only --json",
         1,
@@ -187,8 +187,8 @@ fn fields_of_sim() {
 }
 
 #[test]
-fn fields_of_sweep() {
-    let shape = check_shape(
+fn the_fields_of_sweep_are_unchanged() {
+    let shape = assert_shape(
         "sweep central --seeds 5 --json",
         0,
         &expect![[r#"
@@ -205,7 +205,7 @@ fn fields_of_sweep() {
         seeds: integer
     "#]],
     );
-    check_difference(
+    assert_difference(
         &shape,
         "sweep ricart-agrawala-clock-only --seeds 5 --json",
         1,
@@ -219,7 +219,7 @@ fn fields_of_sweep() {
 }
 
 #[test]
-fn fields_of_replay_and_trace() {
+fn the_fields_of_replay_and_trace_are_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     run_in(folder.path(), "sim ricart-agrawala --fault 'pause 2 at 9ms for 9ms' --trace run.journal").exits(0);
     let shape_in_folder = |command_line: &str| shape(&run_in(folder.path(), command_line).json(0));
@@ -286,8 +286,8 @@ fn fields_of_replay_and_trace() {
 }
 
 #[test]
-fn fields_of_check() {
-    let shape = check_shape(
+fn the_fields_of_check_are_unchanged() {
+    let shape = assert_shape(
         "check ricart-agrawala --json",
         0,
         &expect![[r#"
@@ -313,7 +313,7 @@ fn fields_of_check() {
         states_per_second: float
     "#]],
     );
-    check_difference(
+    assert_difference(
         &shape,
         "check toy-favourite --rounds unbounded --json",
         1,
@@ -333,7 +333,7 @@ fn fields_of_check() {
         + rounds: string
     "#]],
     );
-    check_difference(
+    assert_difference(
         &shape,
         "check central --walks 10 --json",
         3,

@@ -43,7 +43,7 @@ fn is_stopped(pid: Pid) -> bool {
     text.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('T'))
 }
 
-fn namespaces() -> String {
+fn list_namespaces() -> String {
     let listed = Command::new("ip").args(["netns", "list"]).output().map(|output| output.stdout).unwrap_or_default();
     String::from_utf8(listed).unwrap()
 }
@@ -70,6 +70,8 @@ fn failing_properties(report: &Value) -> Vec<&str> {
 
 #[test]
 fn message_counts_over_tcp_match_the_literature() {
+    // ricart-agrawala sends 2(n−1) messages per entry; central sends 3, and none for the entries of
+    // its coordinator, node 1.
     for (line, expected) in [
         ("run ricart-agrawala --nodes 2 --entries 20", 2.0),
         ("run ricart-agrawala --nodes 5 --entries 20 --workload all", 8.0),
@@ -120,6 +122,7 @@ fn replicas_survive_a_kill_and_a_stop() {
     let report = run_in(folder.path(), line).json(0);
     assert_eq!((&report["replica"]["answered"], &report["ending"]), (&30.into(), &"done".into()));
     let [kills, stops, processes] = ["kills", "stops", "processes"].map(|field| &report["run"][field]);
+    // Three nodes, one of which was restarted in a new process.
     assert_eq!((kills, stops, processes), (&1.into(), &1.into(), &4.into()));
     run_in(folder.path(), "replay run.journal").exits(0);
     let journal = fs::read_to_string(folder.path().join("run.journal")).unwrap();
@@ -132,7 +135,7 @@ fn replicas_survive_a_kill_and_a_stop() {
 
 /// `central` does not replace a crashed coordinator.
 #[test]
-fn the_other_nodes_are_stuck_when_the_coordinator_is_killed() {
+fn the_other_nodes_are_blocked_when_the_coordinator_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let line = "run central --entries 100000 --kill 1@50ms --idle-timeout 1s --trace run.journal";
     let printed = run_in(folder.path(), line).exits(1);
@@ -199,7 +202,7 @@ fn namespaces_are_removed_if_interrupted_during_set_up() {
     command.args(["run", "central", "--nodes", "40", "--entries", "100000000", "--namespaces"]).process_group(0);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let prefix = format!("quorate-{}-", child.id());
-    let exists = || namespaces().contains(&prefix);
+    let exists = || list_namespaces().contains(&prefix);
     let deadline = Instant::now() + Duration::from_secs(60);
     while !exists() && child.try_wait().unwrap().is_none() {
         assert!(Instant::now() < deadline, "no network within a minute");
@@ -227,7 +230,7 @@ fn a_journal_that_cannot_be_written_is_kept_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("occupied")).unwrap();
     let printed = run_in(folder.path(), "run central --entries 5 --trace occupied").error();
-    assert!(printed.contains("Cannot write the run's journal to occupied: "), "{printed}");
+    assert!(printed.contains("cannot write the run's journal to occupied: "), "{printed}");
     let (_, kept) = printed.trim_end().split_once("The journals and logs of all processes are kept in ").unwrap();
     let kept = Path::new(kept.trim_end_matches('.'));
     run_in(kept, "replay run.journal").exits(0);
@@ -259,6 +262,7 @@ fn chaos_is_announced_and_survived() {
     let mut lines = printed.lines();
     assert!(lines.next().unwrap().starts_with("Random faults of seed 3: "), "{printed}");
     assert!(printed.contains("  --kill ") && printed.contains("kill"), "{printed}");
+    // `--for 2s` is printed as the number of operations that the clients send in this time.
     let reproduction = "quorate run replica --nodes 3 --seed 3 --operations 60 --chaos";
     assert!(printed.contains(reproduction), "{printed}");
     assert!(!printed.contains("still to come"), "{printed}");
@@ -273,7 +277,7 @@ fn invalid_options_are_reported_before_any_process_starts() {
         ("run central --kill 9@1s", "9"),
         ("run central --kill 2", "--kill: '2' has no time; write for example 2@1s"),
         ("run central --stop 2@3s..1s", "ends before it begins"),
-        ("run central --kill 2@1s..3s --stop 2@2s..4s", "Two faults of node 2 overlap"),
+        ("run central --kill 2@1s..3s --stop 2@2s..4s", "two faults of node 2 overlap"),
         ("run central --for 2s", "--for applies to replicated logs"),
         ("run central --keep full", "--keep needs a new or empty folder; full is not empty. No process was started."),
         ("run central --starters all", "--starters does not apply to 'central'"),
@@ -296,8 +300,11 @@ fn invalid_options_are_reported_before_any_process_starts() {
 fn a_partition_heals_and_namespaces_are_removed() {
     let line =
         "run replica --operations 30 --namespaces --cut '1 | rest @ 100ms..500ms' --cut '2 > 3 @ 400ms..700ms' --json";
-    let child =
-        quorate(Path::new(".")).args(crate::run::words(line)).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = quorate(Path::new("."))
+        .args(crate::run::split_words(line))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
     let child = child.unwrap();
     let prefix = format!("quorate-{}-", child.id());
     let output = child.wait_with_output().unwrap();
@@ -309,7 +316,7 @@ fn a_partition_heals_and_namespaces_are_removed() {
         assert_eq!((output.status.code(), &report["run"]["cuts"]), (Some(0), &2.into()), "{printed}");
         assert_eq!(report["replica"]["answered"], 30);
     }
-    assert!(!namespaces().contains(&prefix), "namespaces were left");
+    assert!(!list_namespaces().contains(&prefix), "namespaces were left");
 }
 
 /// Returns the indices of the lines that record the arrival of a message from node 1.
@@ -339,6 +346,7 @@ fn a_link_that_loses_or_reorders_messages_is_detected() {
     );
 
     let receipts = arrivals_from_node_1(&original);
+    // Replace the arrival of one message by a completed save, as if the link had lost the message.
     let [earlier, later] = [receipts[receipts.len() / 2 - 1], receipts[receipts.len() / 2]];
     let mut lines = original.clone();
     let (before, rest) = lines[earlier].split_once(r#"{"message":"#).unwrap();
@@ -349,6 +357,7 @@ fn a_link_that_loses_or_reorders_messages_is_detected() {
     assert!(printed.contains("messages skipped                   1"), "{printed}");
     assert!(printed.contains("warning: A link lost messages while both its nodes were up: message 1."), "{printed}");
 
+    // Exchange the ids of two arrivals, as if the link had reordered the messages.
     let id = |line: &str| line.split_once(r#""id":""#).unwrap().1.split_once('"').unwrap().0.to_owned();
     let [first, second] = [id(&original[earlier]), id(&original[later])];
     lines = original.clone();
@@ -361,8 +370,7 @@ fn a_link_that_loses_or_reorders_messages_is_detected() {
     assert!(printed.contains(&expected) && printed.contains("links keep the order of messages"), "{printed}");
 }
 
-/// The processes write their logs to files in the folder of --keep, and never to the output of the
-/// run.
+/// The folder has the journals, logs and data of all processes, and the planned faults.
 #[test]
 fn keep_preserves_all_files() {
     let folder = tempfile::tempdir().unwrap();

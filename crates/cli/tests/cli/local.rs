@@ -198,7 +198,7 @@ fn options_of_groups_are_rejected() {
         $ quorate shrink local
         error: 'local' is a demonstration with threads of one process, not an algorithm, and no file of this name. Write 'quorate check local', 'quorate sim local' or 'quorate explain local', and its own options after it.
         $ quorate explain local --svg local.svg
-        error: There is no picture of 'local': its threads send no messages.
+        error: there is no picture of 'local': its threads send no messages.
     "#]].assert_eq(&printed.concat());
     for line in ["sim local --nodes 3", "check local --rounds 2", "sim local --lock mutex", "sim local --seed -1"] {
         let printed = run(line);

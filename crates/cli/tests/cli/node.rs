@@ -62,16 +62,16 @@ impl Node {
     /// Waits until the node is connected to its first peer, after at least this number of
     /// connections.
     #[track_caller]
-    fn wait_for_connections(&mut self, times: u64) {
-        let began = Instant::now();
+    fn wait_for_connections(&mut self, min_connections: u64) {
+        let started_at = Instant::now();
         loop {
             self.send("links");
             let links = self.wait_for("links");
             let first = &links["links"][0];
-            if first["connected"] == true && first["connections"].as_u64() >= Some(times) {
+            if first["connected"] == true && first["connections"].as_u64() >= Some(min_connections) {
                 return;
             }
-            assert!(began.elapsed() < DEADLINE, "not connected {times} times: {links}");
+            assert!(started_at.elapsed() < DEADLINE, "not connected {min_connections} times: {links}");
         }
     }
 
@@ -91,17 +91,17 @@ impl Drop for Node {
 }
 
 /// Starts a group of nodes.
-fn group(folder: &Path, count: usize, words: impl Fn(usize) -> String) -> Vec<Node> {
+fn start_group(folder: &Path, count: usize, words: impl Fn(usize) -> String) -> Vec<Node> {
     let mut nodes: Vec<_> = (1..=count)
         .map(|id| Node::start(folder, &format!("node {} --id {id} --nodes {count}", words(id)), "127.0.0.1:0"))
         .collect();
-    let addresses = addresses(&nodes);
+    let addresses = format_addresses(&nodes);
     nodes.iter_mut().for_each(|node| node.send(&addresses));
     nodes.iter().for_each(|node| assert!(node.wait_for("started")["started"]["incarnation"].is_u64()));
     nodes
 }
 
-fn addresses(nodes: &[Node]) -> String {
+fn format_addresses(nodes: &[Node]) -> String {
     let one = |(index, node): (usize, &Node)| format!("{}={}", index + 1, node.address);
     nodes.iter().enumerate().map(one).collect::<Vec<_>>().join(",")
 }
@@ -109,9 +109,10 @@ fn addresses(nodes: &[Node]) -> String {
 #[test]
 fn a_node_reads_commands_and_prints_events() {
     let folder = tempfile::tempdir().unwrap();
-    let mut nodes = group(folder.path(), 3, |id| format!("ricart-agrawala --trace node-{id}.journal"));
+    let mut nodes = start_group(folder.path(), 3, |id| format!("ricart-agrawala --trace node-{id}.journal"));
     nodes[0].send("acquire");
     nodes[0].wait_for("entered");
+    // A command may also be written in JSON.
     nodes[1].send("\"try\"");
     nodes[1].wait_for("denied");
     nodes[2].child.stdin.as_mut().unwrap().write_all(b"m\xFCll\n").unwrap();
@@ -137,7 +138,7 @@ fn a_node_reads_commands_and_prints_events() {
 #[test]
 fn the_end_of_input_stops_a_node_after_pending_commands() {
     let folder = tempfile::tempdir().unwrap();
-    let mut nodes = group(folder.path(), 2, |_| "central".into());
+    let mut nodes = start_group(folder.path(), 2, |_| "central".into());
     nodes[0].send("acquire");
     drop(nodes[0].child.stdin.take());
     nodes[0].wait_for("entered");
@@ -149,39 +150,39 @@ fn the_end_of_input_stops_a_node_after_pending_commands() {
 #[test]
 fn a_node_does_not_block_on_unread_output() {
     let folder = tempfile::tempdir().unwrap();
-    let mut nodes = group(folder.path(), 2, |_| "ricart-agrawala".into());
+    let mut nodes = start_group(folder.path(), 2, |_| "ricart-agrawala".into());
     nodes[1].wait_for_connections(1);
     // Restart node 1 without reading its output.
     nodes[0].child.kill().unwrap();
     nodes[0].child.wait().unwrap();
-    let mut unread = quorate(folder.path())
+    let mut unread_node = quorate(folder.path())
         .args("node ricart-agrawala --id 1 --nodes 2 --json --log error --peers - --listen".split(' '))
         .arg(&nodes[0].address)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut input = unread.stdin.take().unwrap();
-    writeln!(input, "{}", addresses(&nodes)).unwrap();
+    let mut input = unread_node.stdin.take().unwrap();
+    writeln!(input, "{}", format_addresses(&nodes)).unwrap();
     (0..5_000).for_each(|_| writeln!(input, "links").unwrap());
     // Requests to the earlier incarnation of node 1 are lost, so wait for the new connection.
     nodes[1].wait_for_connections(2);
     nodes[1].send("acquire");
     nodes[1].wait_for("entered");
     drop(input);
-    assert_eq!(unread.wait().unwrap().code(), Some(0));
+    assert_eq!(unread_node.wait().unwrap().code(), Some(0));
 }
 
 #[test]
 fn a_killed_replica_recovers_its_state() {
     let folder = tempfile::tempdir().unwrap();
     let words = |id: usize| format!("replica --data data-{id} --new");
-    let mut nodes = group(folder.path(), 3, words);
+    let mut nodes = start_group(folder.path(), 3, words);
     let leader =
         (0..3).cycle().find(|index| nodes[*index].lines.try_iter().any(|line| line.contains("leads"))).unwrap();
     nodes[leader].send("write 0 7");
     nodes[leader].wait_for("written");
-    let addresses = addresses(&nodes);
+    let addresses = format_addresses(&nodes);
     nodes[leader].child.kill().unwrap();
     nodes[leader].child.wait().unwrap();
 
@@ -206,7 +207,7 @@ fn a_killed_replica_recovers_its_state() {
 fn nodes_with_certificates_connect() {
     let folder = tempfile::tempdir().unwrap();
     run_in(folder.path(), "certs --group demo --nodes 1-2").exits(0);
-    let mut nodes = group(folder.path(), 2, |_| "ricart-agrawala --group demo --certs certs".into());
+    let mut nodes = start_group(folder.path(), 2, |_| "ricart-agrawala --group demo --certs certs".into());
     nodes[0].send("acquire");
     nodes[0].wait_for("entered");
     nodes.into_iter().for_each(Node::stop);

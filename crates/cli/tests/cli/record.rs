@@ -12,12 +12,22 @@ use tempfile::TempDir;
 struct NodeJournals(TempDir);
 
 impl NodeJournals {
-    fn new(own_machines: bool) -> Self {
+    /// Nodes on one machine have the same clock.
+    fn on_one_machine() -> Self {
+        Self::new(0)
+    }
+
+    /// The clock of each node is one second ahead of that of the node before it.
+    fn on_separate_machines() -> Self {
+        Self::new(1_000_000_000)
+    }
+
+    fn new(clock_difference_ns: i64) -> Self {
         let folder = tempfile::tempdir().unwrap();
         run_in(folder.path(), "sim ricart-agrawala --nodes 3 --entries 9 --seed 5 --trace truth.journal").exits(0);
         let truth = fs::read_to_string(folder.path().join("truth.journal")).unwrap();
         for node in 1..=3_i64 {
-            let ahead = if own_machines { node * 1_000_000_000 } else { 0 };
+            let ahead = node * clock_difference_ns;
             let name = format!("n{node}.journal");
             fs::write(folder.path().join(name), node_journal(&truth, node, ahead)).unwrap();
         }
@@ -62,12 +72,12 @@ fn node_journal(truth: &str, node: i64, ahead: i64) -> String {
     text + &format!("{{\"time\":{},\"world\":{{\"ended\":{{\"node\":{node}}}}}}}\n", end + ahead)
 }
 
-const RECORD: &str = "record n1.journal n2.journal n3.journal --out run.journal";
+const RECORD_COMMAND: &str = "record n1.journal n2.journal n3.journal --out run.journal";
 
 #[test]
 fn a_merged_journal_is_summarized_and_readable() {
-    let journals = NodeJournals::new(false);
-    let printed = journals.run(RECORD).exits(0);
+    let journals = NodeJournals::on_one_machine();
+    let printed = journals.run(RECORD_COMMAND).exits(0);
     for part in [
         "3 nodes · 3 incarnations · one machine, one clock",
         "messages lost                      0",
@@ -75,7 +85,7 @@ fn a_merged_journal_is_summarized_and_readable() {
     ] {
         assert!(printed.contains(part), "{printed}");
     }
-    let found = journals.run(&format!("{RECORD} --json")).json(0);
+    let found = journals.run(&format!("{RECORD_COMMAND} --json")).json(0);
     let truth = journals.run("trace truth.journal --summary --json").json(0);
     assert_eq!(found["matched"], truth["messages"]["total"]);
     assert_eq!((&found["torn"], &found["warnings"], &found["ended"]), (&json!([]), &json!([]), &json!(3)));
@@ -97,8 +107,8 @@ fn a_merged_journal_is_summarized_and_readable() {
 /// Printed times start at 0, even if the clocks do not.
 #[test]
 fn times_of_several_machines_start_at_zero() {
-    let journals = NodeJournals::new(true);
-    assert!(journals.run(RECORD).exits(0).contains("3 machines or boots"));
+    let journals = NodeJournals::on_separate_machines();
+    assert!(journals.run(RECORD_COMMAND).exits(0).contains("3 machines or boots"));
     let steps = |line: &str| {
         let text = journals.run(line).exits(0);
         text.lines().filter(|line| !line.contains("shuts down")).map(str::to_owned).collect::<Vec<_>>()
@@ -109,7 +119,7 @@ fn times_of_several_machines_start_at_zero() {
 
 #[test]
 fn the_journal_of_one_incarnation_can_be_traced_but_not_judged() {
-    let journals = NodeJournals::new(true);
+    let journals = NodeJournals::on_separate_machines();
     let shown = journals.run("trace n2.journal").exits(0);
     assert!(shown.contains("request from") && !shown.contains("its clock"), "{shown}");
     for line in ["replay n2.journal", "trace n2.journal --summary"] {
@@ -119,17 +129,17 @@ fn the_journal_of_one_incarnation_can_be_traced_but_not_judged() {
 
 #[test]
 fn an_incomplete_last_line_is_reported() {
-    let journals = NodeJournals::new(false);
+    let journals = NodeJournals::on_one_machine();
     let text = journals.read("n2.journal");
     journals.write("n2.journal", &text[..text.len() - 9]);
-    let printed = journals.run(RECORD).exits(0);
+    let printed = journals.run(RECORD_COMMAND).exits(0);
     assert!(printed.contains("torn: the last line of n2.journal is incomplete and was ignored."), "{printed}");
     journals.run("replay run.journal").exits(0);
 }
 
 #[test]
 fn inconsistent_journals_are_rejected_and_no_file_is_left() {
-    let journals = NodeJournals::new(false);
+    let journals = NodeJournals::on_one_machine();
     journals.write("garbage", "no journal at all\n");
     let of_group =
         |name: &str| journals.read("n3.journal").replacen("\"boot\"", &format!("\"group\":\"{name}\",\"boot\""), 1);
@@ -140,7 +150,7 @@ fn inconsistent_journals_are_rejected_and_no_file_is_left() {
     journals.write("half.journal", half);
     let cases = [
         ("record n1.journal n2.journal --out run.journal", "no journal of node 3 is among these files"),
-        ("record n1.journal n2.journal garbage --out run.journal", "In garbage: This is not a journal"),
+        ("record n1.journal n2.journal garbage --out run.journal", "in garbage: this is not a journal"),
         (
             "record n1.journal n2.journal other.journal --out run.journal",
             "other.journal and n1.journal belong to different runs: its seed is 6, not 5.",
@@ -154,10 +164,10 @@ fn inconsistent_journals_are_rejected_and_no_file_is_left() {
             "record n1.journal n2.journal n3.journal n1.journal --out run.journal",
             "both journals of incarnation 0 of node 1",
         ),
-        ("record n1.journal n2.journal absent --out run.journal", "Cannot open the journal absent"),
+        ("record n1.journal n2.journal absent --out run.journal", "cannot open the journal absent"),
         ("record truth.journal --out run.journal", "the journal of a whole run"),
         ("record n1.journal n2.journal n3.journal --out n3.journal", "give it another file name"),
-        ("record n1.journal n2.journal n3.journal --out no/such/folder", "Cannot write the journal"),
+        ("record n1.journal n2.journal n3.journal --out no/such/folder", "cannot write the journal"),
     ];
     for (line, expected) in cases {
         let error = journals.run(line).error();
@@ -172,8 +182,8 @@ fn inconsistent_journals_are_rejected_and_no_file_is_left() {
 /// The command writes to a pipe, and follows a link instead of replacing it.
 #[test]
 fn pipes_and_links_are_written_to_and_not_replaced() {
-    let journals = NodeJournals::new(false);
-    journals.run(RECORD).exits(0);
+    let journals = NodeJournals::on_one_machine();
+    journals.run(RECORD_COMMAND).exits(0);
     let expected = journals.read("run.journal");
     let at = |name: &str| journals.0.path().join(name);
     assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
@@ -197,18 +207,19 @@ fn pipes_and_links_are_written_to_and_not_replaced() {
 /// Journals of two runs of the same command have the same settings, but their clocks do not match.
 #[test]
 fn journals_of_two_runs_cause_a_warning() {
-    let journals = NodeJournals::new(false);
-    let early = |line: &str| {
+    let journals = NodeJournals::on_one_machine();
+    // Makes a step 1,000 s earlier.
+    let move_earlier = |line: &str| {
         let (before, rest) = line.split_once("\"time\":").unwrap();
         let (time, after) = rest.split_once(',').unwrap();
         format!("{before}\"time\":{},{after}\n", time.parse::<i64>().unwrap() - 1_000_000_000_000)
     };
     let text = journals.read("n2.journal");
     let (header, steps) = text.split_once('\n').unwrap();
-    journals.write("n2.journal", format!("{header}\n{}", steps.lines().map(early).collect::<String>()));
-    let found = journals.run(&format!("{RECORD} --json")).json(0);
+    journals.write("n2.journal", format!("{header}\n{}", steps.lines().map(move_earlier).collect::<String>()));
+    let found = journals.run(&format!("{RECORD_COMMAND} --json")).json(0);
     assert!(found["raised"].as_u64().unwrap() > 1 && found["boots"] == 1, "{found}");
-    let printed = journals.run(RECORD).exits(0);
+    let printed = journals.run(RECORD_COMMAND).exits(0);
     assert!(
         printed.contains("warning: All journals come from one machine with one clock, but by that clock a message arrived before it was sent"),
         "{printed}"

@@ -30,7 +30,7 @@ pub(crate) fn algorithms() -> Vec<String> {
 
 /// Runs a command line in a folder.
 pub(crate) fn run_in(folder: &Path, line: &str) -> Run {
-    let words = words(line);
+    let words = split_words(line);
     let arguments = words.strip_prefix(&["quorate".to_owned()]).unwrap_or(&words);
     run_words(folder, arguments)
 }
@@ -74,7 +74,7 @@ impl Run {
         self.err
     }
 
-    /// Returns the output as JSON. Fails unless the exit code is `code` and standard error is empty.
+    /// Parses the output as JSON. Fails unless the exit code is `code` and standard error is empty.
     #[track_caller]
     pub(crate) fn json(self, code: i32) -> Value {
         serde_json::from_str(&self.exits(code)).unwrap()
@@ -82,8 +82,8 @@ impl Run {
 }
 
 /// How to shorten commands of documents and help: the start of a command, an option, and a small
-/// value of the option.
-const BRIEF: [(&str, &str, &str); 10] = [
+/// value of the option. If several entries set an option of a command, the last one counts.
+const SHORTENED_OPTIONS: [(&str, &str, &str); 10] = [
     ("quorate sweep", "--seeds", "10"),
     ("quorate sweep --family", "--seeds", "4"),
     ("quorate shrink", "--tries", "40"),
@@ -97,8 +97,8 @@ const BRIEF: [(&str, &str, &str); 10] = [
 ];
 
 /// Returns the same command with less work. Long tests run the original commands.
-pub(crate) fn brief(line: &str) -> String {
-    let options = BRIEF.iter().filter(|(command, ..)| line.starts_with(command));
+pub(crate) fn shorten(line: &str) -> String {
+    let options = SHORTENED_OPTIONS.iter().filter(|(command, ..)| line.starts_with(command));
     options.fold(line.to_owned(), |line, (_, option, value)| with_option(&line, option, value))
 }
 
@@ -113,7 +113,7 @@ fn with_option(line: &str, option: &str, value: &str) -> String {
 }
 
 /// Splits a line as a shell does, with quotes of both kinds, and backslashes outside of them.
-pub(crate) fn words(line: &str) -> Vec<String> {
+pub(crate) fn split_words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut characters = line.chars();
@@ -134,12 +134,15 @@ pub(crate) fn words(line: &str) -> Vec<String> {
 #[test]
 fn words_are_split_as_a_shell_splits_them() {
     let line = r#"  sim a --fault "crash 1 | 2"  --script 'it'\''s here' '' x"y"z "#;
-    assert_eq!(words(line), ["sim", "a", "--fault", "crash 1 | 2", "--script", "it's here", "", "xyz"]);
+    assert_eq!(split_words(line), ["sim", "a", "--fault", "crash 1 | 2", "--script", "it's here", "", "xyz"]);
 }
 
 #[test]
 fn a_brief_command_has_its_option_once() {
-    assert_eq!(brief("quorate sweep central --seeds 10000 --loss 0.1"), "quorate sweep central --loss 0.1 --seeds 10");
-    assert_eq!(brief("quorate compare mutex"), "quorate compare mutex --nodes 3");
-    assert_eq!(brief("quorate sim central --nodes 4"), "quorate sim central --nodes 4");
+    assert_eq!(
+        shorten("quorate sweep central --seeds 10000 --loss 0.1"),
+        "quorate sweep central --loss 0.1 --seeds 10"
+    );
+    assert_eq!(shorten("quorate compare mutex"), "quorate compare mutex --nodes 3");
+    assert_eq!(shorten("quorate sim central --nodes 4"), "quorate sim central --nodes 4");
 }

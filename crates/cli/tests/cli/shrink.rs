@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 #[track_caller]
-fn named_command(script: &str) -> &str {
+fn command_in_script(script: &str) -> &str {
     script
         .lines()
         .find_map(|line| line.strip_prefix("# To see it: "))
@@ -14,14 +14,14 @@ fn named_command(script: &str) -> &str {
 
 /// Shrinks a run, and checks that the saved script is short and violates the same property.
 #[track_caller]
-fn shrinks(folder: &Path, line: &str, property: &str) -> serde_json::Value {
+fn assert_shrinks(folder: &Path, line: &str, property: &str) -> serde_json::Value {
     let report = run_in(folder, &format!("shrink {line} --property {property} --out small.script --json")).json(0);
     assert_eq!(report["property"], property, "{line}");
     let script = fs::read_to_string(folder.join("small.script")).unwrap();
     assert!(script.starts_with(&format!("# Made small by quorate shrink: '{property}' of ")), "{script}");
     assert!(script.ends_with(report["script"].as_str().unwrap()), "{script}");
-    assert_eq!(report["replay"], named_command(&script));
-    let again = run_in(folder, &format!("{} --json", named_command(&script))).json(1);
+    assert_eq!(report["replay"], command_in_script(&script));
+    let again = run_in(folder, &format!("{} --json", command_in_script(&script))).json(1);
     let broken: Vec<_> = again["properties"].as_array().unwrap().iter().filter(|one| one["holds"] == false).collect();
     let violation = broken.iter().find(|one| one["name"] == property).unwrap_or_else(|| panic!("{line}: {broken:?}"));
     assert_eq!(violation["violation"]["text"], report["text"]);
@@ -32,17 +32,17 @@ fn shrinks(folder: &Path, line: &str, property: &str) -> serde_json::Value {
 /// A run, the property that fails in it, and the maximum number of events after shrinking.
 type FailingRun = (&'static str, &'static str, u64);
 
-fn check_shrinking(runs: &[FailingRun]) {
+fn assert_all_shrink(runs: &[FailingRun]) {
     let folder = tempfile::tempdir().unwrap();
-    for (line, property, max) in runs {
-        let report = shrinks(folder.path(), line, property);
-        assert!(report["after"]["events"].as_u64().unwrap() <= *max, "{line}: {report}");
+    for (line, property, max_events) in runs {
+        let report = assert_shrinks(folder.path(), line, property);
+        assert!(report["after"]["events"].as_u64().unwrap() <= *max_events, "{line}: {report}");
     }
 }
 
 #[test]
 fn a_saved_script_violates_the_same_property() {
-    check_shrinking(&[
+    assert_all_shrink(&[
         ("ricart-agrawala-clock-only --nodes 5 --entries 40", "exclusion", 12),
         ("ricart-agrawala-node-only --nodes 5 --processing uniform:0ms..1ms", "exclusion", 12),
         ("ricart-agrawala-first-only --nodes 4 --workload all", "served", 14),
@@ -62,7 +62,7 @@ fn a_saved_script_violates_the_same_property() {
 #[test]
 #[ignore = "long: ./check long"]
 fn a_saved_script_of_a_long_search_violates_the_same_property() {
-    check_shrinking(&[
+    assert_all_shrink(&[
         ("ricart-agrawala-1981 --entries 40 --cancel 0.3 --seeds 3000", "exclusion", 12),
         ("replica-applied-twice --chaos", "equal", 12),
         ("replica-early-ack --chaos --disk uniform:0ms..40ms --seed 17", "kept", 12),
@@ -82,36 +82,36 @@ fn the_printed_script_is_the_saved_one() {
             && printed.contains("before     after"),
         "{printed}"
     );
-    assert!(printed.ends_with(&format!("To see it again: {}\n", named_command(&script))), "{printed}");
+    assert!(printed.ends_with(&format!("To see it again: {}\n", command_in_script(&script))), "{printed}");
     // Only the printed duration differs between runs.
     let again = run_in(folder.path(), "shrink ricart-agrawala-node-only --nodes 5").exits(0);
-    let timeless = |printed: &str| printed.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(timeless(&printed), timeless(&again));
+    let without_duration = |printed: &str| printed.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(without_duration(&printed), without_duration(&again));
     assert_eq!(fs::read_to_string(folder.path().join("ricart-agrawala-node-only.script")).unwrap(), script);
 }
 
 #[test]
-fn journals_of_all_drivers_can_be_shrunk() {
+fn journals_of_checks_walks_and_simulations_can_be_shrunk() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
     run("check ricart-agrawala-1981 --nodes 2 --rounds 3 --trace found.journal").exits(1);
-    let found = shrinks(folder.path(), "found.journal", "happened-before-order");
+    let found = assert_shrinks(folder.path(), "found.journal", "happened-before-order");
     assert_eq!(found["after"]["events"], 12);
     let walked = run(
         "check ricart-agrawala-node-only --nodes 3 --rounds 2 --walks 20 --property exclusion --trace walked.journal",
     );
     assert_eq!(walked.code, Some(1), "{walked:?}");
-    shrinks(folder.path(), "walked.journal", "exclusion");
+    assert_shrinks(folder.path(), "walked.journal", "exclusion");
     run("sim toy-slip --nodes 4 --entries 40 --trace simulated.journal").exits(1);
-    shrinks(folder.path(), "simulated.journal", "served");
+    assert_shrinks(folder.path(), "simulated.journal", "served");
     run("sim central --entries 5 --workload all --fault \"pause 1 at 2ms for 10ms\" --fault \"pause 2 at 5ms for 30ms\" \
          --fault \"pause 3 at 20ms\" --trace pauses.journal")
     .exits(1);
-    let paused = shrinks(folder.path(), "pauses.journal", "served");
+    let paused = assert_shrinks(folder.path(), "pauses.journal", "served");
     assert!(paused["script"].as_str().unwrap().contains("pause "), "{paused}");
     // The counterexample with three nodes shrinks to two nodes.
     run("check toy-slip --nodes 3 --rounds 3 --walks 1000 --trace slip.journal").exits(1);
-    assert_eq!(shrinks(folder.path(), "slip.journal", "served")["after"]["nodes"], 2);
+    assert_eq!(assert_shrinks(folder.path(), "slip.journal", "served")["after"]["nodes"], 2);
 }
 
 /// Times keep fractions of a millisecond only if necessary.
@@ -122,6 +122,7 @@ fn times_are_rounded() {
     assert_eq!(report["script"], "acquire 2\nacquire 1 at 1ms\nmessage 1 of 1 > 2 takes 2ms\n");
     let report = run_in(folder.path(), "shrink replica-applied-twice --chaos --json").json(0);
     let replay = report["replay"].as_str().unwrap();
+    // Only the name of the script may contain a dot.
     assert!(!replay.contains('.') || !replay.split("--until").nth(1).unwrap().contains('.'), "{replay}");
 }
 
@@ -133,6 +134,7 @@ fn all_steps_of_a_small_run_are_shown() {
         run_in(folder.path(), "shrink replica-early-ack --chaos --disk uniform:0ms..40ms --seed 17 --property kept")
             .exits(0);
     assert!(printed.contains("than in its earlier incarnation (term "), "{printed}");
+    // Once in each of the two incarnations of the node.
     assert_eq!(printed.matches("has applied entry 2").count(), 2, "{printed}");
     let script = fs::read_to_string(folder.path().join("replica-early-ack.script")).unwrap();
     assert!(script.contains("\n# At ") && script.contains(": node 1 applied another entry"), "{script}");
@@ -143,14 +145,14 @@ fn a_script_goes_to_standard_output() {
     let folder = tempfile::tempdir().unwrap();
     let script = run_in(folder.path(), "shrink toy-embrace --out -").exits(0);
     assert!(script.starts_with("# Made small by quorate shrink: 'served' of toy-embrace fails.\n"), "{script}");
-    fails_with(run_in(folder.path(), "shrink toy-embrace --out - --json"), &["--json and --out - both"]);
+    assert_error(run_in(folder.path(), "shrink toy-embrace --out - --json"), &["--json and --out - both"]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     fs::write(folder.path().join("toy-embrace.script"), script.as_bytes()).unwrap();
-    run_in(folder.path(), named_command(&script)).exits(1);
+    run_in(folder.path(), command_in_script(&script)).exits(1);
 }
 
 #[track_caller]
-fn fails_with(result: Run, parts: &[&str]) {
+fn assert_error(result: Run, parts: &[&str]) {
     let printed = result.error();
     parts.iter().for_each(|part| assert!(printed.contains(part), "no '{part}' in {printed}"));
 }
@@ -159,31 +161,31 @@ fn fails_with(result: Run, parts: &[&str]) {
 fn runs_that_cannot_be_shrunk_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
-    fails_with(run("shrink central"), &["no property fails in this run", "'quorate sweep central --nodes 3"]);
-    fails_with(run("shrink central --property served"), &["'served' does not fail in this run"]);
-    fails_with(
+    assert_error(run("shrink central"), &["no property fails in this run", "'quorate sweep central --nodes 3"]);
+    assert_error(run("shrink central --property served"), &["'served' does not fail in this run"]);
+    assert_error(
         run("shrink central --property speed"),
         &["--property must name a property of this algorithm; got 'speed'", "exclusion"],
     );
-    fails_with(run("shrink central --seeds 20"), &["With 20 seeds, starting at 1, every property holds"]);
-    fails_with(run("shrink unknown"), &["'unknown', and no file of this name."]);
-    fails_with(run("shrink toy-embrace --tries 0"), &["--tries: must be at least 1; got 0."]);
-    run("check toy-favourite --nodes 3 --rounds unbounded --trace lasso.journal").exits(1);
-    fails_with(
-        run("shrink lasso.journal"),
-        &["In lasso.journal: cannot shrink a run that repeats forever", "quorate replay"],
+    assert_error(run("shrink central --seeds 20"), &["with 20 seeds, starting at 1, every property holds"]);
+    assert_error(run("shrink unknown"), &["'unknown', and no file of this name."]);
+    assert_error(run("shrink toy-embrace --tries 0"), &["--tries: must be at least 1; got 0."]);
+    run("check toy-favourite --nodes 3 --rounds unbounded --trace cycle.journal").exits(1);
+    assert_error(
+        run("shrink cycle.journal"),
+        &["in cycle.journal: cannot shrink a run that repeats forever", "quorate replay"],
     );
-    fails_with(run("shrink lasso.journal --nodes 4"), &["describes the run"]);
+    assert_error(run("shrink cycle.journal --nodes 4"), &["describes the run"]);
     for option in ["--nodes 3", "--seed 1", "--seeds 4", "--loss 0", "--links auto", "--entries 10", "--chaos"] {
-        fails_with(run(&format!("shrink lasso.journal {option}")), &["describes the run"]);
+        assert_error(run(&format!("shrink cycle.journal {option}")), &["describes the run"]);
     }
     fs::write(folder.path().join("noise.journal"), "\u{1b}[2J\n").unwrap();
-    fails_with(run("shrink noise.journal"), &["In noise.journal: This is not a journal"]);
+    assert_error(run("shrink noise.journal"), &["in noise.journal: this is not a journal"]);
     run("sim central --trace calm.journal").exits(0);
-    fails_with(run("shrink calm.journal"), &["In calm.journal: no property fails in this journal"]);
-    let torn = fs::read(folder.path().join("lasso.journal")).unwrap();
+    assert_error(run("shrink calm.journal"), &["in calm.journal: no property fails in this journal"]);
+    let torn = fs::read(folder.path().join("cycle.journal")).unwrap();
     fs::write(folder.path().join("torn.journal"), &torn[..torn.len() - 9]).unwrap();
-    fails_with(run("shrink torn.journal"), &["the file is truncated in the middle of this line"]);
+    assert_error(run("shrink torn.journal"), &["the file is truncated in the middle of this line"]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4, "other files were written");
 }
 
@@ -191,26 +193,27 @@ fn runs_that_cannot_be_shrunk_are_reported() {
 fn foreign_files_are_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
-    let mine = folder.path().join("toy-embrace.script");
-    fs::write(&mine, "acquire 1\nacquire 2\n").unwrap();
-    fails_with(run("shrink toy-embrace"), &["toy-embrace.script exists", "--out FILE"]);
-    fails_with(
+    let handwritten_script = folder.path().join("toy-embrace.script");
+    fs::write(&handwritten_script, "acquire 1\nacquire 2\n").unwrap();
+    assert_error(run("shrink toy-embrace"), &["toy-embrace.script exists", "--out FILE"]);
+    assert_error(
         run("shrink toy-embrace --nodes 2 --script toy-embrace.script --out ./toy-embrace.script"),
         &["would overwrite the script"],
     );
-    assert_eq!(fs::read_to_string(&mine).unwrap(), "acquire 1\nacquire 2\n");
+    assert_eq!(fs::read_to_string(&handwritten_script).unwrap(), "acquire 1\nacquire 2\n");
     run("sim toy-embrace --trace run.journal").exits(1);
     let journal = fs::read(folder.path().join("run.journal")).unwrap();
     fs::create_dir(folder.path().join("sub")).unwrap();
     std::os::unix::fs::symlink("../run.journal", folder.path().join("sub/link")).unwrap();
     for out in ["run.journal", "./sub/../run.journal", "sub/link"] {
-        fails_with(run(&format!("shrink run.journal --out {out}")), &["would overwrite the journal"]);
+        assert_error(run(&format!("shrink run.journal --out {out}")), &["would overwrite the journal"]);
     }
-    fails_with(run("shrink sub/link --out run.journal"), &["would overwrite the journal"]);
+    assert_error(run("shrink sub/link --out run.journal"), &["would overwrite the journal"]);
     assert_eq!(fs::read(folder.path().join("run.journal")).unwrap(), journal);
     let report = run("shrink toy-embrace --nodes 4 --script toy-embrace.script --out small --json").json(0);
     assert_eq!(report["after"]["nodes"], 2);
-    fs::remove_file(&mine).unwrap();
+    fs::remove_file(&handwritten_script).unwrap();
+    // The second command overwrites the script of the first one.
     run("shrink toy-embrace").exits(0);
     run("shrink toy-embrace").exits(0);
 }

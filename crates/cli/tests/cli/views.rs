@@ -1,4 +1,5 @@
-//! Views in real processes that are killed, stopped for longer than their leases, and partitioned.
+//! Views in real processes that are killed, stopped for longer than their leases, and partitioned;
+//! views in pictures, and invalid options.
 
 use crate::run::{Run, run, run_in};
 use serde_json::Value;
@@ -6,7 +7,7 @@ use serde_json::Value;
 /// Runs a group with kills and stops, and with a partition if the machine allows network
 /// namespaces.
 #[track_caller]
-fn survives_faults(algorithm: &str) {
+fn assert_survives_faults(algorithm: &str) {
     let folder = tempfile::tempdir().unwrap();
     let common = format!(
         "run {algorithm} --nodes 5 --views --lease 1s --keepalive 200ms --entries 140 --hold fixed:10ms \
@@ -22,7 +23,9 @@ fn survives_faults(algorithm: &str) {
     };
     let report: Value = result.json(0);
     let views = &report["mutex"]["views"];
-    assert!(views["epoch"].as_u64().unwrap() > 4, "{views}");
+    // At least the first view, one without node 3, and one with node 3 again. On a slow machine the
+    // other changes of members may share views with these.
+    assert!(views["epoch"].as_u64().unwrap() >= 3, "{views}");
     assert!(views["recovery_ns"].is_u64(), "a node entered after a kill: {views}");
     for property in report["properties"].as_array().unwrap() {
         assert_eq!(property["holds"], true, "{property}");
@@ -41,39 +44,39 @@ fn views_of_members_are_drawn() {
     run_in(folder.path(), line).exits(0);
     run_in(folder.path(), "draw run.journal --from 995ms --to 1100ms --svg run.svg").exits(0);
     let picture = std::fs::read_to_string(folder.path().join("run.svg")).unwrap();
-    assert!(picture.contains("view 2: 1,3"), "bands of views");
+    assert!(picture.contains("view 2: 1,3"), "the picture shows the views");
 }
 
 #[test]
 fn central_survives_kills_stops_and_partitions() {
-    survives_faults("central");
+    assert_survives_faults("central");
 }
 
 #[test]
 fn ricart_agrawala_survives_kills_stops_and_partitions() {
-    survives_faults("ricart-agrawala");
+    assert_survives_faults("ricart-agrawala");
 }
 
 #[test]
 fn token_request_survives_kills_stops_and_partitions() {
-    survives_faults("token-request");
+    assert_survives_faults("token-request");
 }
 
 #[test]
 fn maekawa_survives_kills_stops_and_partitions() {
-    survives_faults("maekawa");
+    assert_survives_faults("maekawa");
 }
 
 #[test]
 fn invalid_options_of_views_are_rejected() {
-    let silent = run("sim ricart-agrawala-implicit --views").error();
-    assert!(silent.contains("cannot run in views") && silent.contains("quorate explain"), "{silent}");
-    let late = run("sim central --views --lease 1s --keepalive 1s").error();
-    assert!(late.contains("--keepalive"), "{late}");
-    let alone = run("sim central --lease 1s");
-    assert!(alone.code == Some(2) && alone.err.contains("--views"), "{}", alone.err);
-    let impatient = run("run central --views --membership impatient").error();
-    assert!(impatient.contains("omit --membership"), "{impatient}");
-    let election = run("sim raft --views").error();
-    assert!(election.contains("mutex"), "{election}");
+    let error = run("sim ricart-agrawala-implicit --views").error();
+    assert!(error.contains("cannot run in views") && error.contains("quorate explain"), "{error}");
+    let error = run("sim central --views --lease 1s --keepalive 1s").error();
+    assert!(error.contains("--keepalive"), "{error}");
+    let result = run("sim central --lease 1s");
+    assert!(result.code == Some(2) && result.err.contains("--views"), "{}", result.err);
+    let error = run("run central --views --membership impatient").error();
+    assert!(error.contains("omit --membership"), "{error}");
+    let error = run("sim raft --views").error();
+    assert!(error.contains("mutex"), "{error}");
 }

@@ -16,6 +16,7 @@ fn the_default_example_is_correct_in_text_and_json() {
     let number = |name: &str| report[name].as_f64().expect(name);
     assert!((number("violation_probability") / 2.131_848_882_196_178e-43 - 1.0).abs() < 1e-12, "{report}");
     assert!((number("log10") + 42.671_243_583_864_2).abs() < 1e-9, "{report}");
+    // p = interval / lifetime = 10 s / 3 h = 1/1080.
     assert!((number("p") * 1080.0 - 1.0).abs() < 1e-15 && report["simulated"].is_null());
     let printed = run(EXAMPLE).exits(0);
     for part in ["24 of 32 votes admit a node", "16 or more of those voters", "2.132e-43", "2.005e-67", "10^-40"] {
@@ -28,11 +29,11 @@ fn the_default_example_is_correct_in_text_and_json() {
 #[test]
 fn a_likely_violation_is_simulated_too() {
     for method in ["nodes", "draws"] {
-        check_simulation(method);
+        assert_simulation_matches_formula(method);
     }
 }
 
-fn check_simulation(method: &str) {
+fn assert_simulation_matches_formula(method: &str) {
     let line = "voting-risk --replicas 9 --majority 7 --lifetime 1m --interval 20s --trials 2000 --seed 3";
     let line = format!("{line} --method {method}");
     let report = run(&format!("{line} --json")).json(0);
@@ -61,16 +62,18 @@ fn simulation_can_be_forced_or_skipped() {
 }
 
 #[test]
-fn extreme_probabilities_are_exact() {
+fn extreme_probabilities_are_accurate() {
     let value = |line: &str| {
         let report = run(&format!("voting-risk {line} --simulate never --json")).json(0);
         (report["violation_probability"].as_f64().expect("a number"), report["log10"].as_f64())
     };
     assert_eq!(value("--interval 0s"), (0.0, None));
     assert_eq!(value("--interval 3h"), (1.0, Some(0.0)));
+    // The only voter must forget: p = 10 s / 3 h = 1/1080.
     let (chance, log10) = value("--replicas 1");
     assert!((chance * 1_080.0 - 1.0).abs() < 1e-12, "{chance}");
     assert!(log10.is_some_and(|log10| (log10 + 1_080.0_f64.log10()).abs() < 1e-12), "{log10:?}");
+    // All 5000 voters must forget: log10 of (1/1080)^5000.
     let (chance, log10) = value("--replicas 5000 --majority 5000");
     assert!(chance == 0.0 && log10.is_some_and(|log10| (log10 + 15_167.118_777_434_7).abs() < 1e-6), "{log10:?}");
 }
@@ -108,8 +111,8 @@ fn the_page_matches_the_command() {
         let (interval, lifetime) = times.split_once(" of ").expect("two durations");
         let line = format!("voting-risk --replicas {replicas} --majority {majority} --simulate never");
         let printed = run(&format!("{line} --interval {interval} --lifetime {lifetime}")).exits(0);
-        let said = printed.lines().find(|line| line.contains("  formula")).expect("the formula");
-        assert!(said.contains(&format!(" {chance} ")), "the page says {chance} of {row}:\n{printed}");
+        let formula_row = printed.lines().find(|line| line.contains("  formula")).expect("the formula");
+        assert!(formula_row.contains(&format!(" {chance} ")), "the page says {chance} of {row}:\n{printed}");
         assert!(
             printed.contains(&format!("{overlap} or more of those voters"))
                 || printed.contains("\nall of those voters"),

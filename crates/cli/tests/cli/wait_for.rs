@@ -1,6 +1,6 @@
 //! `quorate wait-for`: reports, victims, invalid graphs, pictures and the page.
 
-use crate::draw::picture;
+use crate::draw::parse_picture;
 use crate::run::{quorate, run, run_in};
 use expect_test::expect;
 use std::fs;
@@ -11,7 +11,7 @@ use std::process::Stdio;
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Runs the command with a graph on standard input.
-fn piped(text: &[u8], words: &[&str]) -> (Option<i32>, String, String) {
+fn run_with_input(text: &[u8], words: &[&str]) -> (Option<i32>, String, String) {
     let mut command = quorate(Path::new("."));
     command.arg("wait-for").arg("-").args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -23,7 +23,7 @@ fn piped(text: &[u8], words: &[&str]) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn a_cycle_of_two() {
+fn a_cycle_of_two_is_reported() {
     expect![[r#"
         deadlock: a cycle of 2
           P1 waits for scanner, which P2 holds
@@ -41,7 +41,7 @@ fn a_cycle_of_two() {
 }
 
 #[test]
-fn a_cycle_without_a_deadlock() {
+fn a_cycle_without_a_deadlock_is_not_reported() {
     expect![[r#"
         no deadlock: every process continues eventually
         waiting, but will continue: P1 (waits for P2 or P4), P2 (waits for P3), P3 (waits for P1), P5 (waits for P2 and P3)
@@ -51,7 +51,7 @@ fn a_cycle_without_a_deadlock() {
 }
 
 #[test]
-fn a_knot() {
+fn a_knot_is_reported() {
     expect![[r#"
         deadlock: a knot of 4
           P1 waits for P2 or P3
@@ -72,7 +72,7 @@ fn a_knot() {
 }
 
 #[test]
-fn a_semaphore_with_a_cycle_and_no_deadlock() {
+fn a_cycle_through_a_semaphore_with_another_holder_is_no_deadlock() {
     expect![[r#"
         no deadlock: every process continues eventually
         waiting, but will continue: Auditor (waits for a permit of pool, which Reader and Writer hold), Writer (waits for table:employees;row:15, which Auditor holds)
@@ -84,7 +84,7 @@ fn a_semaphore_with_a_cycle_and_no_deadlock() {
 #[test]
 fn several_deadlocks_have_one_victim_each() {
     let text = b"P1 -> P2\nP2 -> P1\nP3 -> P1, P4\nP4 -> P3\nQ1 -> Q2\nQ2 -> Q1\n";
-    let (code, printed, error) = piped(text, &[]);
+    let (code, printed, error) = run_with_input(text, &[]);
     assert_eq!((code, error.as_str()), (Some(1), ""));
     assert_eq!(printed.matches("deadlock: a cycle of 2").count(), 2, "{printed}");
     assert!(
@@ -103,12 +103,12 @@ fn victims_follow_the_policy_and_its_data_is_required() {
     assert_eq!(victim("lowest-priority")["who"], "P1");
     assert_eq!(
         run("wait-for --example knot --victim youngest").error(),
-        "error: The victim cannot be chosen by 'youngest': the text does not say when P1 began. Add a line such as 'P1 began 12'.\n"
+        "error: the victim cannot be chosen by 'youngest': the text does not say when P1 began. Add a line such as 'P1 began 12'.\n"
     );
 }
 
 #[test]
-fn json_report() {
+fn the_json_report_has_waits_victims_and_rounds() {
     let report = run("wait-for --example printer-and-scanner --json").json(1);
     assert_eq!(report["deadlocks"][0]["shape"], "cycle");
     let first = &report["deadlocks"][0]["waits"][0];
@@ -125,20 +125,20 @@ fn json_report() {
 #[test]
 fn errors_name_line_and_column() {
     let error = |text: &[u8]| {
-        let (code, printed, error) = piped(text, &[]);
+        let (code, printed, error) = run_with_input(text, &[]);
         assert_eq!((code, printed.as_str()), (Some(2), ""));
         error
     };
     assert_eq!(
         error(b"P1 -> P2\nP1 hodls printer\n"),
-        "error: In standard input: line 2, column 4: found 'hodls', expected '->', 'waits for', 'holds', 'wants', 'has' or 'began'. \
+        "error: in standard input: line 2, column 4: found 'hodls', expected '->', 'waits for', 'holds', 'wants', 'has' or 'began'. \
          Did you mean 'holds'?\n"
     );
-    assert_eq!(error(b"P1 \xff"), "error: In standard input: line 1: the text is not valid UTF-8.\n");
+    assert_eq!(error(b"P1 \xff"), "error: in standard input: line 1: the text is not valid UTF-8.\n");
     let long = error(&vec![b' '; 3 << 20]);
-    assert_eq!(long, "error: In standard input: the text is too long: at most 1048576 bytes are allowed.\n");
+    assert_eq!(long, "error: in standard input: the text is too long: at most 1048576 bytes are allowed.\n");
     let nowhere = run("wait-for nowhere.txt").error();
-    assert!(nowhere.starts_with("error: Cannot read the graph nowhere.txt: "), "{nowhere}");
+    assert!(nowhere.starts_with("error: cannot read the graph nowhere.txt: "), "{nowhere}");
     assert_eq!(run("wait-for").code, Some(2));
     assert_eq!(
         run("wait-for --example knot --theme dark").error(),
@@ -148,8 +148,8 @@ fn errors_name_line_and_column() {
 
 #[test]
 fn an_empty_graph_has_no_deadlock_and_a_misspelling_is_noted() {
-    assert_eq!(piped(b"", &[]).1, "no deadlock: every process continues eventually\n");
-    let (code, printed, _) = piped(b"P1 holds printer\nP2 wants pritner\n", &[]);
+    assert_eq!(run_with_input(b"", &[]).1, "no deadlock: every process continues eventually\n");
+    let (code, printed, _) = run_with_input(b"P1 holds printer\nP2 wants pritner\n", &[]);
     assert_eq!(code, Some(0));
     assert!(printed.starts_with("note: No process holds pritner. Did you mean 'printer'?\n"), "{printed}");
 }
@@ -160,12 +160,12 @@ fn the_picture_marks_the_deadlock() {
     let printed = run_in(folder.path(), "wait-for --example philosophers --svg table.svg").exits(1);
     assert!(printed.contains("deadlock: a cycle of 5") && printed.ends_with("  picture: table.svg\n"), "{printed}");
     let svg = fs::read_to_string(folder.path().join("table.svg")).unwrap();
-    picture(&svg);
+    parse_picture(&svg);
     // Five philosophers and five forks, each with one arrow to the next.
     assert_eq!(svg.matches("<g class=\"node in-deadlock\"").count(), 10);
     assert_eq!((svg.matches("<g class=\"arrow marked\"").count(), svg.matches("<g class=\"arrow\"").count()), (10, 0));
-    let (_, out, _) = piped(b"P1 -> P2\nP2 -> P1\nP3 -> P1\n", &["--svg", "-", "--theme", "dark"]);
-    picture(&out);
+    let (_, out, _) = run_with_input(b"P1 -> P2\nP2 -> P1\nP3 -> P1\n", &["--svg", "-", "--theme", "dark"]);
+    parse_picture(&out);
     assert!(out.contains(">Deadlock: a cycle of 2<") && out.contains("node behind"), "{out}");
 }
 
@@ -177,7 +177,7 @@ fn a_large_graph_is_reported_but_not_drawn() {
     let result = run_in(folder.path(), "wait-for large --svg large.svg");
     assert!(result.out.starts_with("deadlock: a cycle of 200\n"), "{}", result.out);
     assert!(result.error_after_output().starts_with(
-        "error: A picture can have at most 80 processes and resources and 240 arrows; this graph has 200 and 200."
+        "error: a picture can have at most 80 processes and resources and 240 arrows; this graph has 200 and 200."
     ));
     assert!(!folder.path().join("large.svg").exists());
 }

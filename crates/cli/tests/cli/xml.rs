@@ -10,16 +10,16 @@ pub(crate) struct Element {
 
 /// Returns all elements of a document in document order, or an error.
 pub(crate) fn parse(text: &str) -> Result<Vec<Element>, String> {
-    if let Some(bad) = text.chars().find(|character| !is_allowed(*character)) {
-        return Err(format!("the character {bad:?} is not allowed in XML"));
+    if let Some(character) = text.chars().find(|character| !is_allowed(*character)) {
+        return Err(format!("the character {character:?} is not allowed in XML"));
     }
-    let mut reader = Reader { rest: text, elements: Vec::new(), open: Vec::new() };
+    let mut reader = Reader { rest: text, elements: Vec::new(), enclosing: Vec::new() };
     reader.skip_declaration();
     while !reader.rest.is_empty() {
         reader.read_next()?;
     }
-    match (reader.open.last(), reader.elements.is_empty()) {
-        (Some(open), _) => Err(format!("<{}> is never closed", reader.elements[*open].name)),
+    match (reader.enclosing.last(), reader.elements.is_empty()) {
+        (Some(index), _) => Err(format!("<{}> is never closed", reader.elements[*index].name)),
         (None, true) => Err("there is no element".into()),
         (None, false) => Ok(reader.elements),
     }
@@ -33,7 +33,7 @@ struct Reader<'a> {
     rest: &'a str,
     elements: Vec<Element>,
     /// The indices of the elements that enclose `rest`, outermost first.
-    open: Vec<usize>,
+    enclosing: Vec<usize>,
 }
 
 impl<'a> Reader<'a> {
@@ -67,8 +67,8 @@ impl<'a> Reader<'a> {
             return Err("]]> is not allowed in text".into());
         }
         let decoded = decode(text)?;
-        match self.open.last() {
-            Some(open) => self.elements[*open].text.push_str(&decoded),
+        match self.enclosing.last() {
+            Some(index) => self.elements[*index].text.push_str(&decoded),
             None if text.trim().is_empty() => {}
             None => return Err(format!("text outside of the root element: {text:?}")),
         }
@@ -78,14 +78,14 @@ impl<'a> Reader<'a> {
     fn read_end_tag(&mut self, rest: &'a str) -> Result<(), String> {
         let (name, rest) = rest.split_once('>').ok_or("an end tag does not end")?;
         self.rest = rest;
-        match self.open.pop() {
-            Some(open) if self.elements[open].name == name.trim_end() => Ok(()),
+        match self.enclosing.pop() {
+            Some(index) if self.elements[index].name == name.trim_end() => Ok(()),
             _ => Err(format!("</{name}> closes another element")),
         }
     }
 
     fn read_start_tag(&mut self, rest: &'a str) -> Result<(), String> {
-        if self.open.is_empty() && !self.elements.is_empty() {
+        if self.enclosing.is_empty() && !self.elements.is_empty() {
             return Err("there is a second root".into());
         }
         let (name, mut rest) = split_name(rest)?;
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
                 return Ok(());
             }
             if let Some(after) = trimmed.strip_prefix('>') {
-                self.open.push(self.elements.len());
+                self.enclosing.push(self.elements.len());
                 self.elements.push(Element { name, attributes, text: String::new() });
                 self.rest = after;
                 return Ok(());

@@ -55,7 +55,7 @@ pub(super) fn public_items(file: &File) -> Vec<(usize, &str, String)> {
         }
         let item = match (text.strip_prefix("pub "), trait_indentation) {
             (Some(item), _) => Some(item),
-            (None, Some(of_trait)) if indentation == of_trait + 4 => Some(text),
+            (None, Some(trait_indentation)) if indentation == trait_indentation + 4 => Some(text),
             (None, _) => None,
         };
         if let Some(item) = item.filter(|item| is_item(item)) {

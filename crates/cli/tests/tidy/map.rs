@@ -12,8 +12,8 @@ const PAGE: &str = "ARCHITECTURE.md";
 #[test]
 fn every_crate_has_a_row() {
     let page = read(PAGE);
-    let rows = rows(&page.text);
-    let manifests = manifests();
+    let rows = parse_rows(&page.text);
+    let manifests = read_manifests();
     let mut findings = Findings::default();
     for folder in manifests.keys().filter(|folder| rows.iter().all(|row| row.folder != **folder)) {
         findings.add(&format!("{folder}/Cargo.toml"), 1, "has no row in the table \"Crates\"");
@@ -37,7 +37,7 @@ fn every_crate_has_a_row() {
 #[test]
 fn every_row_names_only_rows_above_it() {
     let page = read(PAGE);
-    let rows = rows(&page.text);
+    let rows = parse_rows(&page.text);
     let mut findings = Findings::default();
     for (index, row) in rows.iter().enumerate() {
         for name in &row.allowed {
@@ -56,9 +56,9 @@ fn every_row_names_only_rows_above_it() {
 #[test]
 fn every_dependency_between_crates_is_allowed() {
     let page = read(PAGE);
-    let manifests = manifests();
+    let manifests = read_manifests();
     let mut findings = Findings::default();
-    for row in rows(&page.text) {
+    for row in parse_rows(&page.text) {
         let Some(manifest) = manifests.get(&row.folder) else { continue };
         for (line, name) in
             workspace_dependencies(&manifest.text).into_iter().filter(|(_, name)| !row.allowed.contains(name))
@@ -75,7 +75,7 @@ fn every_dependency_between_crates_is_allowed() {
 
 #[test]
 fn the_network_does_not_depend_on_the_simulator() {
-    let manifests = manifests();
+    let manifests = read_manifests();
     let graph: BTreeMap<_, BTreeSet<_>> = manifests
         .values()
         .filter_map(|manifest| {
@@ -84,7 +84,10 @@ fn the_network_does_not_depend_on_the_simulator() {
         })
         .collect();
     let net_dependencies = reachable("net", &graph);
-    assert!(net_dependencies.contains("core"), "`net` does not depend on `core`: if the format changed, adapt this test");
+    assert!(
+        net_dependencies.contains("core"),
+        "`net` does not depend on `core`: if the format changed, adapt this test"
+    );
     assert!(!net_dependencies.contains("sim"), "`net` depends on the simulator through one of {net_dependencies:?}");
 }
 
@@ -99,7 +102,7 @@ struct CrateRow {
 }
 
 /// The rows of the table "Crates": ``| [`sim`](crates/sim) | what is in it | core, journal |``.
-fn rows(page: &str) -> Vec<CrateRow> {
+fn parse_rows(page: &str) -> Vec<CrateRow> {
     let lines = page.lines().enumerate().skip_while(|(_, line)| *line != "## Crates").skip(1);
     let mut rows: Vec<CrateRow> = Vec::new();
     for (index, line) in lines.take_while(|(_, line)| !line.starts_with('#')) {
@@ -117,7 +120,7 @@ fn rows(page: &str) -> Vec<CrateRow> {
     rows
 }
 
-fn manifests() -> BTreeMap<String, File> {
+fn read_manifests() -> BTreeMap<String, File> {
     let with_folder = |file: File| Some((file.path.strip_suffix("/Cargo.toml")?.to_owned(), file));
     files().into_iter().filter_map(with_folder).collect()
 }
@@ -137,13 +140,13 @@ fn workspace_dependencies(manifest: &str) -> Vec<(usize, String)> {
 
 /// All crates that a crate depends on, directly or through other crates.
 fn reachable(from: &str, graph: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<String> {
-    let mut seen = BTreeSet::new();
+    let mut visited = BTreeSet::new();
     let mut unvisited = vec![from.to_owned()];
     while let Some(name) = unvisited.pop() {
         let next = graph.get(&name).into_iter().flatten();
-        unvisited.extend(next.filter(|name| seen.insert((*name).clone())).cloned());
+        unvisited.extend(next.filter(|name| visited.insert((*name).clone())).cloned());
     }
-    seen
+    visited
 }
 
 // ---------------------------------------------------------------------------- tests of the parsers
@@ -152,7 +155,7 @@ fn reachable(from: &str, graph: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet
 fn rows_are_read_from_the_table() {
     let page = "## Crates\n\n| crate | what | may depend on |\n|---|---|---|\n| [`a`](crates/a) | x | nothing |\n\
                 | [`b`](b) | y, z | a |\n| [`c`](crates/c) | z | all |\n## Next\n| [`d`](crates/d) | x | a |\n";
-    let found: Vec<_> = rows(page).into_iter().map(|row| (row.line, row.name, row.folder, row.allowed)).collect();
+    let found: Vec<_> = parse_rows(page).into_iter().map(|row| (row.line, row.name, row.folder, row.allowed)).collect();
     let row = |line, name: &str, folder: &str, allowed: &[&str]| {
         (line, name.to_owned(), folder.to_owned(), allowed.iter().map(|name| (*name).to_owned()).collect())
     };

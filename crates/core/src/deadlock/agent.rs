@@ -10,7 +10,7 @@ use core::str::FromStr;
 pub struct Agent {
     pub site: NodeId,
     pub kind: Kind,
-    /// Numbered from 0 within the site and kind.
+    /// From 0, among the agents of this kind at the site.
     pub number: u16,
 }
 
@@ -55,8 +55,8 @@ impl fmt::Display for Agent {
     }
 }
 
-/// The number of a wait: an agent numbers its waits, each from the request to the grant or the
-/// cancellation.
+/// The number of one wait of an agent. Each agent numbers its own waits; a wait lasts from the
+/// request to the grant or the cancellation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
@@ -97,8 +97,8 @@ impl FromStr for Agent {
         };
         let numbers = text.get(1..).unwrap_or_default();
         let (site, number) = numbers.split_once('.').unwrap_or((numbers, "0"));
-        let is_plain = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        if !is_plain(site) || !is_plain(number) {
+        let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_number(site) || !is_number(number) {
             return Err(ParseAgentError);
         }
         let site = site.parse().ok().and_then(NodeId::new).ok_or(ParseAgentError)?;

@@ -15,7 +15,7 @@
 //!                                    or a victim has not aborted yet
 //! CD-3  the graph has a deadlock   → ask the sites of all agents that are waited for in it whether
 //!                                    they have released
-//! CD-4  asked so                   → answer which of these waits the agents here have released, as
+//! CD-4  a site is asked            → answer which of these waits the agents here have released, as
 //!                                    soon as the requests of all of them have arrived
 //! CD-5  all have answered          → if none has released, it is a deadlock; else remove the waits
 //!                                    that have ended, and search again
@@ -64,13 +64,14 @@ pub const FACTS: Facts = Facts {
         summary: "all sites report to one detector, which searches the whole graph and confirms what it finds",
         source: include_str!("central.rs"),
         flaw: None,
-        checkable: true,
+        is_checkable: true,
     },
     waiting: Waiting::Either,
     links: Links::Fifo,
+    // 1 for each change of a wait, and for each deadlock 2 for each site asked.
     formula: "1 a change, 2 a site",
-    per_wait: None,
-    kinds: &["ask", "answer"],
+    max_messages_per_wait: None,
+    cost_kinds: &["ask", "answer"],
 };
 
 /// A site's part of the detector.
@@ -79,10 +80,11 @@ pub struct Central {
     config: Fixed<Config>,
     site: SiteState,
     resolution: Resolution,
-    /// By an agent here and an agent that waited for it: the latest wait that the agent here has
-    /// released.
+    /// By an agent here and an agent that waited for it: the number of the waiter's latest wait
+    /// that the agent here has released, or that was withdrawn.
     released: BTreeMap<(Agent, Agent), WaitId>,
-    /// An unanswered question: the request of one of its waits has not arrived yet.
+    /// The detector's question that this site has not answered yet, because the request of one of
+    /// the waits in question has not arrived.
     question: Option<Question>,
     detector: DetectorState,
 }
@@ -90,7 +92,7 @@ pub struct Central {
 #[derive(Debug)]
 struct Config {
     me: NodeId,
-    sites: usize,
+    site_count: usize,
     /// The site of the detector.
     resolver: NodeId,
     confirmation: Confirmation,
@@ -108,6 +110,7 @@ pub enum Confirmation {
 /// The state of the detector. It is empty at other sites.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct DetectorState {
+    /// The wait-for graph as far as reports have arrived: the current wait of each agent.
     waits: BTreeMap<Agent, Wait>,
     /// The waits that were reported as part of a deadlock, if there is no victim policy.
     reported: BTreeMap<Agent, WaitId>,
@@ -123,16 +126,17 @@ struct Question {
     edges: Vec<Edge>,
 }
 
-/// A deadlock in the graph, and the sites that have not confirmed it yet.
+/// A deadlock in the graph that the detector asks about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Inquiry {
     report: Report,
-    missing: BTreeSet<NodeId>,
-    /// The waits that have ended.
-    void: BTreeSet<Edge>,
+    /// The sites that have not answered yet.
+    unanswered_sites: BTreeSet<NodeId>,
+    /// The waits that have ended, according to the answers so far.
+    ended: BTreeSet<Edge>,
 }
 
-/// An edge of the wait-for graph: `agent` waits for `on`.
+/// An edge of the wait-for graph: `agent` waits for `awaited`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Edge {
@@ -140,7 +144,8 @@ pub struct Edge {
     pub agent: Agent,
     #[cfg_attr(feature = "serde", serde(rename = "spell"))]
     pub wait_id: WaitId,
-    pub on: Agent,
+    #[cfg_attr(feature = "serde", serde(rename = "on"))]
+    pub awaited: Agent,
 }
 
 /// The messages between sites.
@@ -150,14 +155,16 @@ pub struct Edge {
 pub enum Message {
     /// To the detector: an agent begins to wait.
     Waits(Wait),
-    /// To the detector: one of the agents that it waits for has released.
-    Eased {
+    /// To the detector: `edge.agent` no longer waits for `edge.awaited`, which has released.
+    #[cfg_attr(feature = "serde", serde(rename = "eased"))]
+    DependencyReleased {
         edge: Edge,
         #[cfg_attr(feature = "serde", serde(rename = "stake"))]
         abort_cost: AbortCost,
     },
-    /// To the detector: the agent no longer waits.
-    Runs {
+    /// To the detector: the agent no longer waits for any other.
+    #[cfg_attr(feature = "serde", serde(rename = "runs"))]
+    Unblocked {
         #[cfg_attr(feature = "serde", serde(rename = "who"))]
         agent: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
@@ -165,8 +172,12 @@ pub enum Message {
     },
     /// From the detector: do these waits still exist?
     Ask { round: u64, edges: Vec<Edge> },
-    /// To the detector: all but these exist.
-    Answer { round: u64, void: Vec<Edge> },
+    /// To the detector: of the waits that it asked about, all but these still exist.
+    Answer {
+        round: u64,
+        #[cfg_attr(feature = "serde", serde(rename = "void"))]
+        ended: Vec<Edge>,
+    },
     /// A message of the resolution.
     Ruling(Ruling),
 }
@@ -175,8 +186,8 @@ impl Describe for Message {
     fn kind(&self) -> &'static str {
         match self {
             Self::Waits(_) => "waits",
-            Self::Eased { .. } => "eased",
-            Self::Runs { .. } => "runs",
+            Self::DependencyReleased { .. } => "eased",
+            Self::Unblocked { .. } => "runs",
             Self::Ask { .. } => "ask",
             Self::Answer { .. } => "answer",
             Self::Ruling(ruling) => ruling.kind(),
@@ -186,9 +197,11 @@ impl Describe for Message {
     fn class(&self) -> Class {
         match self {
             Self::Ruling(ruling) => ruling.class(),
-            Self::Waits(_) | Self::Eased { .. } | Self::Runs { .. } | Self::Ask { .. } | Self::Answer { .. } => {
-                Class::Algorithm
-            }
+            Self::Waits(_)
+            | Self::DependencyReleased { .. }
+            | Self::Unblocked { .. }
+            | Self::Ask { .. }
+            | Self::Answer { .. } => Class::Algorithm,
         }
     }
 }
@@ -205,10 +218,10 @@ impl Central {
         Self::with_confirmation(me, plan, Confirmation::Required)
     }
 
-    /// A site without waits, whose detector confirms deadlocks or not.
+    /// A site without waits, whose detector confirms deadlocks or reports them at once.
     pub fn with_confirmation(me: NodeId, plan: &Plan, confirmation: Confirmation) -> Self {
         Self {
-            config: Fixed::new(Config { me, sites: plan.sites, resolver: plan.resolver, confirmation }),
+            config: Fixed::new(Config { me, site_count: plan.sites, resolver: plan.resolver, confirmation }),
             site: SiteState::default(),
             resolution: Resolution::new(me, plan),
             released: BTreeMap::new(),
@@ -231,29 +244,29 @@ impl Central {
                 let Some(wait_id) = self.site.wait(agent).map(|wait| wait.wait_id) else { return };
                 out.note("CD-1", format_args!("reports that {by} has answered {agent}"));
                 self.send(
-                    Message::Eased { edge: Edge { agent, wait_id, on: by }, abort_cost },
+                    Message::DependencyReleased { edge: Edge { agent, wait_id, awaited: by }, abort_cost },
                     self.config.resolver,
                     out,
                 );
             }
-            WaitEvent::Runs { agent } => {
+            WaitEvent::Unblocked { agent } => {
                 let Some(Wait { wait_id, .. }) = self.site.unblock(agent) else { return };
                 out.note("CD-1", format_args!("reports that {agent} no longer waits"));
-                self.send(Message::Runs { agent, wait_id }, self.config.resolver, out);
+                self.send(Message::Unblocked { agent, wait_id }, self.config.resolver, out);
                 let actions = self.resolution.on_unblocked(agent, wait_id, &self.site);
                 Self::perform(actions, out);
                 // If the victim was at the detector's own site, no message arrives that would start
                 // the next search.
                 self.search(out);
             }
-            WaitEvent::NoLongerBlockedOn { agent, to, wait_id } => {
-                let released = self.released.entry((agent, to)).or_default();
+            WaitEvent::WaiterRemoved { agent, waiter, wait_id } => {
+                let released = self.released.entry((agent, waiter)).or_default();
                 *released = wait_id.max(*released);
-                self.site.remove_waiter(agent, to, wait_id);
+                self.site.remove_waiter(agent, waiter, wait_id);
                 self.answer_question(out);
             }
-            WaitEvent::BlockedOn { agent, to, wait_id } => {
-                self.site.add_waiter(agent, to, wait_id);
+            WaitEvent::WaiterAdded { agent, waiter, wait_id } => {
+                self.site.add_waiter(agent, waiter, wait_id);
                 self.answer_question(out);
             }
             WaitEvent::Check { .. } => self.search(out),
@@ -271,11 +284,11 @@ impl Central {
     /// CD-2. At the detector: searches the graph, unless an answer is awaited or a victim has not
     /// aborted yet.
     fn search(&mut self, out: &mut Effects<'_, Self>) {
-        // A late report of a wait that a victim has aborted must not start a search.
+        // A late report of a wait that a victim has aborted must not lead to another inquiry.
         let resolution = &self.resolution;
         self.detector.waits.retain(|_, wait| !resolution.is_aborted(wait.agent, wait.wait_id));
         while self.config.me == self.config.resolver && self.detector.inquiry.is_none() && !self.resolution.is_busy() {
-            let Some(report) = self.detector.unreported() else { return };
+            let Some(report) = self.detector.find_unreported() else { return };
             match self.config.confirmation {
                 Confirmation::None => self.report(report, out),
                 Confirmation::Required => self.inquire(report, out),
@@ -288,15 +301,20 @@ impl Central {
         out.note("CD-3", format_args!("asks whether these waits still exist: {report}"));
         let mut edges: BTreeMap<NodeId, Vec<Edge>> = BTreeMap::new();
         for Wait { agent, wait_id, need, .. } in &report.waits {
-            for awaited in need.on() {
-                edges.entry(awaited.site).or_default().push(Edge { agent: *agent, wait_id: *wait_id, on: *awaited });
+            for awaited in need.awaited() {
+                edges.entry(awaited.site).or_default().push(Edge {
+                    agent: *agent,
+                    wait_id: *wait_id,
+                    awaited: *awaited,
+                });
             }
         }
         self.detector.round = self.detector.round.saturating_add(1);
         let round = self.detector.round;
-        let missing = edges.keys().copied().collect();
-        self.detector.inquiry = Some(Inquiry { report, missing, void: BTreeSet::new() });
-        // The detector asks its own site last: it answers at once, and may be the only one.
+        let unanswered_sites = edges.keys().copied().collect();
+        self.detector.inquiry = Some(Inquiry { report, unanswered_sites, ended: BTreeSet::new() });
+        // The detector asks its own site last: that site answers at once, and if no other was
+        // asked, its answer ends the inquiry.
         let own_edges = edges.remove(&self.config.me);
         for (site, edges) in edges {
             out.send(site, Message::Ask { round, edges });
@@ -307,44 +325,47 @@ impl Central {
         }
     }
 
-    /// CD-4. Waits until all these requests have arrived: one in transit may be cancelled before it
-    /// arrives.
+    /// CD-4. Answers the detector's question, but not before the requests of all its waits have
+    /// arrived: a request in transit may be cancelled before it arrives.
     fn answer_question(&mut self, out: &mut Effects<'_, Self>) {
-        let is_void =
-            |edge: &Edge| self.released.get(&(edge.on, edge.agent)).is_some_and(|released| edge.wait_id <= *released);
-        let is_known = |edge: &Edge| is_void(edge) || self.site.has_waiter(edge.on, edge.agent, edge.wait_id);
+        let has_ended = |edge: &Edge| {
+            self.released.get(&(edge.awaited, edge.agent)).is_some_and(|released| edge.wait_id <= *released)
+        };
+        let is_known = |edge: &Edge| has_ended(edge) || self.site.has_waiter(edge.awaited, edge.agent, edge.wait_id);
         let Some(Question { round, edges }) = self.question.take_if(|question| question.edges.iter().all(is_known))
         else {
             return;
         };
-        let void: Vec<_> = edges.into_iter().filter(is_void).collect();
-        out.note("CD-4", format_args!("has released {} of these waits", void.len()));
-        self.send(Message::Answer { round, void }, self.config.resolver, out);
+        let ended: Vec<_> = edges.into_iter().filter(has_ended).collect();
+        out.note("CD-4", format_args!("has released {} of these waits", ended.len()));
+        self.send(Message::Answer { round, ended }, self.config.resolver, out);
     }
 
     /// CD-5.
-    fn on_answer(&mut self, from: NodeId, round: u64, void: Vec<Edge>, out: &mut Effects<'_, Self>) {
+    fn on_answer(&mut self, from: NodeId, round: u64, ended: Vec<Edge>, out: &mut Effects<'_, Self>) {
         let Some(inquiry) = self.detector.inquiry.as_mut().filter(|_| round == self.detector.round) else { return };
-        if !inquiry.missing.remove(&from) {
+        if !inquiry.unanswered_sites.remove(&from) {
             return out.note("CD-5", format_args!("ignores an answer of {from}, which was not asked"));
         }
-        inquiry.void.extend(void);
-        if !inquiry.missing.is_empty() {
+        inquiry.ended.extend(ended);
+        if !inquiry.unanswered_sites.is_empty() {
             return;
         }
-        let Some(Inquiry { report, void, .. }) = self.detector.inquiry.take() else { return };
-        if void.is_empty() {
+        let Some(Inquiry { report, ended, .. }) = self.detector.inquiry.take() else { return };
+        if ended.is_empty() {
             out.note("CD-5", format_args!("all waits still exist: it is a deadlock"));
             self.report(report, out);
         } else {
-            out.note("CD-5", format_args!("it was a phantom: {} of its waits have ended", void.len()));
-            for edge in void {
+            out.note("CD-5", format_args!("it was a phantom: {} of its waits have ended", ended.len()));
+            for edge in ended {
                 self.detector.remove_edge(edge);
             }
         }
         self.search(out);
     }
 
+    /// Hands a deadlock to the resolution. Without a victim policy it stays in the graph, so its
+    /// waits are recorded as reported.
     fn report(&mut self, report: Report, out: &mut Effects<'_, Self>) {
         if !self.resolution.is_enabled() {
             self.detector.reported.extend(report.waits.iter().map(|wait| (wait.agent, wait.wait_id)));
@@ -358,9 +379,9 @@ impl Central {
             Message::Waits(wait) if wait.agent.site == from && self.knows_sites_of(&wait.need) => {
                 self.on_report(|waits| drop(waits.insert(wait.agent, wait)), out);
             }
-            Message::Eased { edge, abort_cost } if edge.agent.site == from => {
+            Message::DependencyReleased { edge, abort_cost } if edge.agent.site == from => {
                 if self.config.me == self.config.resolver {
-                    out.note("CD-2", format_args!("removes the wait of {} for {}", edge.agent, edge.on));
+                    out.note("CD-2", format_args!("removes the wait of {} for {}", edge.agent, edge.awaited));
                     self.detector.remove_edge(edge);
                     if let Some(wait) =
                         self.detector.waits.get_mut(&edge.agent).filter(|wait| wait.wait_id == edge.wait_id)
@@ -370,7 +391,7 @@ impl Central {
                     self.search(out);
                 }
             }
-            Message::Runs { agent, wait_id } if agent.site == from => {
+            Message::Unblocked { agent, wait_id } if agent.site == from => {
                 let is_unaffected = move |_: &Agent, wait: &mut Wait| wait.agent != agent || wait.wait_id > wait_id;
                 self.on_report(|waits| waits.retain(is_unaffected), out);
             }
@@ -378,13 +399,16 @@ impl Central {
                 self.question = Some(Question { round, edges });
                 self.answer_question(out);
             }
-            Message::Answer { round, void } => self.on_answer(from, round, void, out),
+            Message::Answer { round, ended } => self.on_answer(from, round, ended, out),
             Message::Ruling(ruling) => {
                 let actions = self.resolution.on_message(from, ruling, &self.site);
                 Self::perform(actions, out);
                 self.search(out);
             }
-            Message::Waits(_) | Message::Eased { .. } | Message::Runs { .. } | Message::Ask { .. } => {
+            Message::Waits(_)
+            | Message::DependencyReleased { .. }
+            | Message::Unblocked { .. }
+            | Message::Ask { .. } => {
                 out.note("CD-2", format_args!("ignores a message of {from} about agents of other sites"));
             }
         }
@@ -392,11 +416,11 @@ impl Central {
 
     /// Returns whether all named agents are at existing sites.
     fn knows_sites_of(&self, need: &Need<Agent>) -> bool {
-        need.on().iter().all(|agent| agent.site.index() < self.config.sites)
+        need.awaited().iter().all(|agent| agent.site.index() < self.config.site_count)
     }
 
-    /// Performs the actions of the resolution. The detector searches on every message, so agents
-    /// need not check again.
+    /// Performs the actions of the resolution, but ignores which agents must check again: the
+    /// detector searches its graph on every message.
     fn perform(actions: Vec<Action>, out: &mut Effects<'_, Self>) {
         perform(actions, Message::Ruling, out);
     }
@@ -413,25 +437,28 @@ impl Central {
 
 impl DetectorState {
     /// Returns a deadlock in the graph with at least one wait that was not reported before. Without
-    /// a victim policy, a reported deadlock stays in the graph, and may hide others behind it: an
-    /// agent can be stuck for several reasons.
-    fn unreported(&self) -> Option<Report> {
+    /// a victim policy, a reported deadlock stays in the graph and may hide another one, because
+    /// `Report::all_among` counts only one reason for each stuck agent.
+    fn find_unreported(&self) -> Option<Report> {
         let waits: Vec<Wait> = self.waits.values().cloned().collect();
-        let by = waits.first()?;
+        // Only the waits of a report matter here; its finder is replaced below.
+        let any_wait = waits.first()?;
         let is_new = |wait: &Wait| self.reported.get(&wait.agent) != Some(&wait.wait_id);
-        let report = Report::among(by, &waits).into_iter().find(|report| report.waits.iter().any(is_new));
-        let hidden = || waits.iter().filter(|wait| is_new(wait)).find_map(|wait| Report::around(wait, &waits));
-        let report = report.or_else(|| (!self.reported.is_empty()).then(hidden).flatten())?;
+        let report = Report::all_among(any_wait, &waits).into_iter().find(|report| report.waits.iter().any(is_new));
+        let find_hidden =
+            || waits.iter().filter(|wait| is_new(wait)).find_map(|wait| Report::around_finder(wait, &waits));
+        let report = report.or_else(|| (!self.reported.is_empty()).then(find_hidden).flatten())?;
         let first = report.waits.first()?;
-        Some(Report { by: first.agent, during: first.wait_id, ..report })
+        Some(Report { finder: first.agent, finder_wait_id: first.wait_id, ..report })
     }
 
-    /// Removes an edge that no longer exists. An agent that needs only one of several has got it.
+    /// Removes an edge that no longer exists. If one of several agents was enough, the whole need
+    /// is met.
     fn remove_edge(&mut self, edge: Edge) {
         let Some(wait) = self.waits.get_mut(&edge.agent).filter(|wait| wait.wait_id == edge.wait_id) else { return };
         match &mut wait.need {
-            Need::All(awaited) => awaited.retain(|other| *other != edge.on),
-            Need::Any(awaited) if awaited.contains(&edge.on) => awaited.clear(),
+            Need::All(awaited) => awaited.retain(|other| *other != edge.awaited),
+            Need::Any(awaited) if awaited.contains(&edge.awaited) => awaited.clear(),
             Need::Any(_) => {}
         }
     }

@@ -19,22 +19,22 @@
 //!
 //! Cost: one check takes at most one probe for each wait of one site's process for another's: a
 //! process forwards a check once. For a deadlock of m processes on n sites textbooks give a maximum
-//! of m(n−1)/2. That holds if each process waits for one other and n is 3 or more, and if there is
-//! one process per site, no two wait for each other, and none in the deadlock waits for one outside
-//! it, which receives a probe too. Otherwise it may be more, and twice as many if all processes
-//! wait for all others: two processes on two sites that wait for each other take two probes, where
-//! textbooks give one. Probes within a site are no messages.
+//! of m(n−1)/2 probes. That holds in two cases: if each process waits for one other and n is 3 or
+//! more; or if there is one process per site, no two wait for each other, and none in the deadlock
+//! waits for one outside it (the outsider receives a probe too). Otherwise a check may take more,
+//! and twice as many if all processes wait for all others: two processes on two sites that wait for
+//! each other take two probes, where textbooks give one. Probes within a site are no messages.
 //!
 //! Assumes: links are FIFO, so that a probe arrives after the request that it follows; every
 //! message arrives; no node crashes.
 //!
 //! When it fails: a crashed node breaks the chain, and no deadlock behind it is found. On links
 //! that reorder, a probe may overtake the request it follows and be dropped: then the deadlock is
-//! missed until an agent checks again.
+//! missed until an agent starts another check.
 //!
 //! Departs from the paper: a probe carries its whole path, so that the report lists all waits and
-//! all finders of the same deadlock choose the same victim; in the paper it names three processes.
-//! One resolver selects the victims (RS-1 to RS-7).
+//! all finders of the same deadlock choose the same victim; in the paper a probe names only three
+//! processes. One resolver selects the victims (RS-1 to RS-7).
 
 use super::resolution::{Action, Resolution, Ruling, perform};
 use super::site_state::SiteState;
@@ -62,13 +62,14 @@ pub const FACTS: Facts = Facts {
         summary: "a probe follows the waits; if it returns, they form a cycle",
         source: include_str!("edge_chasing.rs"),
         flaw: None,
-        checkable: true,
+        is_checkable: true,
     },
     waiting: Waiting::ForAll,
     links: Links::Fifo,
+    // e waits between sites; m processes on n sites.
     formula: "≤ e (books: m(n−1)/2)",
-    per_wait: Some(1),
-    kinds: &["probe"],
+    max_messages_per_wait: Some(1),
+    cost_kinds: &["probe"],
 };
 
 /// A site's part of the detector.
@@ -81,7 +82,7 @@ pub struct EdgeChasing {
     check_counts: BTreeMap<Agent, u64>,
     /// The number of the latest check that an agent here has forwarded during its current wait, by
     /// that agent and the origin of the check.
-    forwarded: BTreeMap<(Agent, Agent), u64>,
+    forwarded_checks: BTreeMap<(Agent, Agent), u64>,
     /// Probes between agents here. Empty between steps.
     local_probes: VecDeque<Probe>,
 }
@@ -115,7 +116,7 @@ pub struct Probe {
     pub path: Vec<Wait>,
 }
 
-/// `P0→P1→P2`.
+/// `P1→P2→P3`.
 impl fmt::Display for Probe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for wait in &self.path {
@@ -157,7 +158,7 @@ impl Describe for Message {
 
 impl Detector for EdgeChasing {
     fn supports(&self, need: &Need<Agent>) -> bool {
-        !need.is_any()
+        !need.has_alternatives()
     }
 }
 
@@ -169,7 +170,7 @@ impl EdgeChasing {
             site: SiteState::default(),
             resolution: Resolution::new(me, plan),
             check_counts: BTreeMap::new(),
-            forwarded: BTreeMap::new(),
+            forwarded_checks: BTreeMap::new(),
             local_probes: VecDeque::new(),
         }
     }
@@ -187,9 +188,9 @@ impl EdgeChasing {
             WaitEvent::DependencyReleased { agent, by, abort_cost } => {
                 self.site.release_dependency(agent, by, abort_cost);
             }
-            WaitEvent::Runs { agent } => self.unblock(agent, out),
-            WaitEvent::BlockedOn { agent, to, wait_id } => self.site.add_waiter(agent, to, wait_id),
-            WaitEvent::NoLongerBlockedOn { agent, to, wait_id } => self.site.remove_waiter(agent, to, wait_id),
+            WaitEvent::Unblocked { agent } => self.unblock(agent, out),
+            WaitEvent::WaiterAdded { agent, waiter, wait_id } => self.site.add_waiter(agent, waiter, wait_id),
+            WaitEvent::WaiterRemoved { agent, waiter, wait_id } => self.site.remove_waiter(agent, waiter, wait_id),
             WaitEvent::Check { agent } => self.start_check(agent, out),
         }
     }
@@ -206,7 +207,7 @@ impl EdgeChasing {
 
     /// Extends a probe's path by this wait, and sends the probe to all awaited agents.
     fn forward(&mut self, probe: &Probe, wait: &Wait, out: &mut Effects<'_, Self>) {
-        for next in wait.need.on() {
+        for next in wait.need.awaited() {
             let hop = Wait { need: Need::All([*next].into()), ..wait.clone() };
             let path = probe.path.iter().cloned().chain([hop]).collect();
             let probe = Probe { check: probe.check, path };
@@ -221,7 +222,7 @@ impl EdgeChasing {
     /// EC-2.
     fn on_probe(&mut self, probe: &Probe, out: &mut Effects<'_, Self>) {
         let (Some(origin), Some(last)) = (probe.path.first(), probe.path.last()) else { return };
-        let [receiver] = *last.need.on() else { return };
+        let [receiver] = *last.need.awaited() else { return };
         if !self.site.has_waiter(receiver, last.agent, last.wait_id) {
             return out.note("EC-2", format_args!("drops it: {} does not wait for {receiver}", last.agent));
         }
@@ -231,7 +232,7 @@ impl EdgeChasing {
         if receiver == origin.agent {
             return self.close_cycle(&wait, probe, out);
         }
-        let forwarded = self.forwarded.entry((receiver, origin.agent)).or_default();
+        let forwarded = self.forwarded_checks.entry((receiver, origin.agent)).or_default();
         if *forwarded >= probe.check {
             return out.note("EC-2", format_args!("drops it: {receiver} has forwarded this check of {}", origin.agent));
         }
@@ -254,7 +255,7 @@ impl EdgeChasing {
     /// EC-4.
     fn unblock(&mut self, agent: Agent, out: &mut Effects<'_, Self>) {
         let Some(wait) = self.site.unblock(agent) else { return };
-        self.forwarded.retain(|(forwarder, _), _| *forwarder != agent);
+        self.forwarded_checks.retain(|(forwarder, _), _| *forwarder != agent);
         if self.config.patience > Duration::ZERO {
             out.cancel_timer(agent);
         }

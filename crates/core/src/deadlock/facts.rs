@@ -1,27 +1,28 @@
-//! The properties and expected figures of a detector.
+//! The properties and expected costs of a detector.
 
 use crate::about::Profile;
 use crate::model::Links;
 
-/// A detector's properties and expected figures.
+/// The properties and expected costs of a detector.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     pub profile: Profile,
     pub waiting: Waiting,
+    /// The order of messages on links that the detector assumes.
     pub links: Links,
-    /// Formula for the maximum number of messages of one check, as the literature gives it.
+    /// The number of messages of the detection, as a formula to print.
     pub formula: &'static str,
-    /// Maximum number of messages of one check for each wait between two sites, if there is such a
-    /// bound.
-    pub per_wait: Option<u64>,
+    /// Maximum number of messages of one check per wait between two sites; `None` if there is no
+    /// such bound.
+    pub max_messages_per_wait: Option<u64>,
     /// The kinds of messages that count as cost of detection.
-    pub kinds: &'static [&'static str],
+    pub cost_kinds: &'static [&'static str],
 }
 
 impl Facts {
-    /// The source files whose headers explain the surroundings of every detector: processes that
-    /// ask each other, processes that lock resources, and the resolution of deadlocks.
-    pub const fn sources_around() -> [&'static str; 3] {
+    /// Returns the source files whose headers explain what all detectors share: the two hosts, and
+    /// the resolution of deadlocks.
+    pub const fn shared_sources() -> [&'static str; 3] {
         [include_str!("requests.rs"), include_str!("locks.rs"), include_str!("resolution.rs")]
     }
 }
@@ -36,7 +37,7 @@ pub enum Waiting {
 
 impl Waiting {
     /// Returns whether an agent may wait for all of several others.
-    pub const fn for_all(self) -> bool {
+    pub const fn supports_all(self) -> bool {
         match self {
             Self::ForAll | Self::Either => true,
             Self::ForAny => false,

@@ -1,12 +1,13 @@
 //! The wait-for graph with a complete search: the waits, the stuck agents, and the deadlocks.
 //!
-//! An agent that does not wait runs, and eventually releases what others wait for. So does every
-//! agent whose needs such agents meet; all of these are free (the graph is *reduced*). The rest is
-//! stuck. If all agents wait for all of several, a cycle is the cause; if all wait for any, a knot:
-//! a set whose members can all reach each other and no others.
+//! An agent that does not wait runs, and eventually releases what others wait for. So does an agent
+//! whose needs are met once running agents have released: removing the agents that can run, one
+//! after the other, *reduces* the graph. The agents that remain are **stuck**: they wait forever.
+//! If every agent waits for all of the others that it names, the cause is a cycle; if every agent
+//! waits for any one of them, it is a knot: a set whose members can all reach each other and no
+//! others.
 //!
-//! This is the simple reference implementation, which the others are compared with: each search
-//! reads the whole graph.
+//! Each search reads the whole graph. Tests compare the faster detectors with this one.
 
 mod components;
 #[cfg(test)]
@@ -29,7 +30,7 @@ impl<N> Default for Graph<N> {
     }
 }
 
-/// A set of agents that are stuck because of each other only.
+/// A set of agents that wait forever because of each other only.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Deadlock<N> {
@@ -67,14 +68,14 @@ impl<N: Ord + Clone> Graph<N> {
     }
 
     /// Adds a need of an agent. An empty need has no effect.
-    pub fn wait(&mut self, agent: N, need: Need<N>) {
-        if !need.on().is_empty() {
+    pub fn add_need(&mut self, agent: N, need: Need<N>) {
+        if !need.awaited().is_empty() {
             self.needs.entry(agent).or_default().push(need);
         }
     }
 
     /// Removes all needs of an agent.
-    pub fn stop(&mut self, agent: &N) {
+    pub fn remove_needs(&mut self, agent: &N) {
         self.needs.remove(agent);
     }
 
@@ -89,17 +90,17 @@ impl<N: Ord + Clone> Graph<N> {
     }
 
     /// Returns all agents that wait or are waited for.
-    pub fn members(&self) -> BTreeSet<&N> {
-        let awaited = self.needs.values().flatten().flat_map(|need| need.on());
+    pub fn agents(&self) -> BTreeSet<&N> {
+        let awaited = self.needs.values().flatten().flat_map(|need| need.awaited());
         self.needs.keys().chain(awaited).collect()
     }
 
-    /// Returns the agents that wait forever unless one aborts. Takes time proportional to the
-    /// graph, with a logarithmic factor.
-    pub fn stuck(&self) -> BTreeSet<N> {
+    /// Returns the agents that wait forever unless one of them aborts. Takes O(d·n·log n) time for
+    /// a graph of n edges, if no agent waits for more than d others.
+    pub fn stuck_agents(&self) -> BTreeSet<N> {
         let mut waiters: BTreeMap<&N, Vec<&N>> = BTreeMap::new();
         for (agent, need) in self.needs.iter().flat_map(|(agent, needs)| needs.iter().map(move |need| (agent, need))) {
-            for awaited in need.on() {
+            for awaited in need.awaited() {
                 waiters.entry(awaited).or_default().push(agent);
             }
         }
@@ -107,7 +108,7 @@ impl<N: Ord + Clone> Graph<N> {
         let mut freed: Vec<&N> = waiters.keys().copied().filter(|agent| !stuck.contains(agent)).collect();
         while let Some(freed_agent) = freed.pop() {
             for agent in waiters.get(freed_agent).into_iter().flatten() {
-                let is_free = self.needs(agent).iter().all(|need| need.is_met(|on| !stuck.contains(on)));
+                let is_free = self.needs(agent).iter().all(|need| need.is_met(|awaited| !stuck.contains(awaited)));
                 if is_free && stuck.remove(agent) {
                     freed.push(agent);
                 }
@@ -116,23 +117,24 @@ impl<N: Ord + Clone> Graph<N> {
         stuck.into_iter().cloned().collect()
     }
 
-    /// Returns all deadlocks, each with only the agents that cause it: all other stuck agents wait
-    /// for one of these. If an agent has several reasons to be stuck, only one counts.
+    /// Returns the deadlocks, each with only the agents that cause it: all other stuck agents wait
+    /// for one of these. If an agent has several reasons to be stuck, only one counts, so a
+    /// deadlock behind another one may be missing.
     pub fn deadlocks(&self) -> Vec<Deadlock<N>> {
-        let stuck = self.stuck();
+        let stuck = self.stuck_agents();
         let reasons: BTreeMap<&N, Vec<Need<N>>> =
-            stuck.iter().map(|agent| (agent, self.reason(agent, &stuck))).collect();
+            stuck.iter().map(|agent| (agent, self.blocking_needs(agent, &stuck))).collect();
         let successors = reasons
             .iter()
-            .map(|(agent, needs)| (*agent, needs.iter().flat_map(Need::on).collect::<Vec<_>>()))
+            .map(|(agent, needs)| (*agent, needs.iter().flat_map(Need::awaited).collect::<Vec<_>>()))
             .collect();
         terminal_components(&successors).into_iter().filter_map(|members| deadlock_among(&members, &reasons)).collect()
     }
 
-    /// Returns the deadlock that an agent helps to cause: the cycle through it, if there is one,
-    /// else the knot that it is in.
+    /// Returns the deadlock that an agent helps to cause: a shortest cycle through it, if there is
+    /// one, else the deadlock of [`Self::deadlocks`] that it is a member of.
     pub fn deadlock_of(&self, agent: &N) -> Option<Deadlock<N>> {
-        if let Some(cycle) = self.cycle(agent) {
+        if let Some(cycle) = self.shortest_cycle(agent) {
             let next = cycle.iter().skip(1).chain(cycle.first()).cloned();
             let waits =
                 cycle.iter().cloned().zip(next).map(|(agent, next)| (agent, Need::All([next].into()))).collect();
@@ -141,12 +143,12 @@ impl<N: Ord + Clone> Graph<N> {
         self.deadlocks().into_iter().find(|deadlock| deadlock.waits.iter().any(|(member, _)| member == agent))
     }
 
-    /// Returns a shortest cycle through an agent, along needs in which each single agent is
-    /// required.
-    pub fn cycle(&self, agent: &N) -> Option<Vec<N>> {
-        let required = |agent: &N| self.needs(agent).iter().filter(|need| !need.is_any()).flat_map(Need::on);
-        // Breadth-first search. The key of an entry was first reached from its value.
-        let mut predecessors: BTreeMap<&N, &N> = BTreeMap::new();
+    /// Returns a shortest cycle through an agent, along needs that require each agent they name.
+    pub fn shortest_cycle(&self, agent: &N) -> Option<Vec<N>> {
+        let required =
+            |agent: &N| self.needs(agent).iter().filter(|need| !need.has_alternatives()).flat_map(Need::awaited);
+        // Breadth-first search. Maps each agent to the one from which the search first reached it.
+        let mut reached_from: BTreeMap<&N, &N> = BTreeMap::new();
         let (start, _) = self.needs.get_key_value(agent)?;
         let mut level = alloc::vec![start];
         while !level.is_empty() {
@@ -156,15 +158,15 @@ impl<N: Ord + Clone> Graph<N> {
                     if awaited == start {
                         let mut cycle = alloc::vec![agent.clone()];
                         let mut last = agent;
-                        while let Some(predecessor) = predecessors.get(last) {
+                        while let Some(predecessor) = reached_from.get(last) {
                             cycle.push((*predecessor).clone());
                             last = predecessor;
                         }
                         cycle.reverse();
                         return Some(cycle);
                     }
-                    if !predecessors.contains_key(awaited) {
-                        predecessors.insert(awaited, agent);
+                    if !reached_from.contains_key(awaited) {
+                        reached_from.insert(awaited, agent);
                         next_level.push(awaited);
                     }
                 }
@@ -174,24 +176,27 @@ impl<N: Ord + Clone> Graph<N> {
         None
     }
 
-    /// Returns the reason why an agent is stuck: a stuck agent that it requires, or else a need
-    /// whose agents are all stuck.
-    fn reason(&self, agent: &N, stuck: &BTreeSet<N>) -> Vec<Need<N>> {
+    /// Returns the need that keeps an agent stuck: for one stuck agent that it requires, or else
+    /// the first need whose agents are all stuck. Returns no need for an agent that is not stuck.
+    fn blocking_needs(&self, agent: &N, stuck: &BTreeSet<N>) -> Vec<Need<N>> {
         let needs = self.needs(agent);
-        let required =
-            needs.iter().filter(|need| !need.is_any()).flat_map(Need::on).find(|agent| stuck.contains(agent));
+        let required = needs
+            .iter()
+            .filter(|need| !need.has_alternatives())
+            .flat_map(Need::awaited)
+            .find(|awaited| stuck.contains(awaited));
         if let Some(required) = required {
             return alloc::vec![Need::All([required.clone()].into())];
         }
-        let unmet = needs.iter().find(|need| !need.is_met(|on| !stuck.contains(on)));
+        let unmet = needs.iter().find(|need| !need.is_met(|awaited| !stuck.contains(awaited)));
         unmet.cloned().into_iter().collect()
     }
 }
 
-/// Describes the deadlock of these members: a cycle in order, a knot in the order of its members.
+/// Returns the deadlock of these members: a cycle along its waits, a knot sorted by member.
 fn deadlock_among<N: Ord + Clone>(members: &[&N], reasons: &BTreeMap<&N, Vec<Need<N>>>) -> Option<Deadlock<N>> {
     let needs = |agent: &N| reasons.get(agent).map_or(&[][..], Vec::as_slice);
-    let is_cycle = members.iter().all(|agent| needs(agent).iter().map(|need| need.on().len()).sum::<usize>() == 1);
+    let is_cycle = members.iter().all(|agent| needs(agent).iter().map(|need| need.awaited().len()).sum::<usize>() == 1);
     let first = *members.iter().min()?;
     let mut waits = Vec::new();
     if is_cycle {
@@ -199,7 +204,7 @@ fn deadlock_among<N: Ord + Clone>(members: &[&N], reasons: &BTreeMap<&N, Vec<Nee
         loop {
             let need = needs(agent).first()?;
             waits.push((agent.clone(), need.clone()));
-            agent = need.on().first()?;
+            agent = need.awaited().first()?;
             if agent == first || waits.len() > members.len() {
                 break;
             }

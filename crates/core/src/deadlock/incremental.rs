@@ -1,9 +1,10 @@
 //! An incremental wait-for graph for a lock service: it changes all the time, and before each wait
 //! the service asks whether the wait would close a deadlock.
 //!
-//! Nodes are owners: sessions or transactions. An owner may have several needs at once, each of all
-//! or of any of some others, and continues when all are met. [`Graph`] answers by searching
-//! everything; this one searches only between the two ends of an edge.
+//! The nodes of the graph are owners of locks: sessions or transactions. An owner may have several
+//! needs at once, each for all or for any of some other owners, and continues when all its needs
+//! are met. [`Graph`] answers by searching everything; this graph searches only between the two
+//! ends of a new edge.
 //!
 //! # Algorithm
 //!
@@ -12,9 +13,9 @@
 //!
 //! 1. If no owner waits for the waiter, or the other owner does not wait, there is no path back.
 //!    Most questions end here.
-//! 2. All owners are in an order in which an owner comes before those that wait for it. If the
-//!    other owner already comes before the waiter, every path from it leads further to the front,
-//!    and none back.
+//! 2. The graph keeps all owners in an order in which an owner comes before those that wait for it.
+//!    If the other owner already comes before the waiter, every path from it leads further to the
+//!    front, and none back.
 //! 3. Otherwise the search alternates between two directions, from the other owner along what it
 //!    waits for and from the waiter along its waiters, and stays within the part of the order
 //!    between the two. If both sides meet, there is a path back. If one side is exhausted, there is
@@ -22,21 +23,21 @@
 //!    the order. So the smaller side determines the cost: a session with a hundred thousand waiters
 //!    may ask for a lock with a short queue at the cost of the short queue (after Pearce and Kelly
 //!    2006, and Bender, Fineman, Gilbert and Tarjan 2016).
-//! 4. A cycle is a deadlock if all its owners wait for all. If some wait for any of several, a
-//!    cycle alone is none, and the part of the graph that the new need can reach is reduced
-//!    (`decision.rs`).
+//! 4. A cycle is a deadlock if each of its owners waits for all that it names. If some wait for any
+//!    of several, a cycle alone is no deadlock: then the part of the graph that the new need can
+//!    reach is reduced (`decision.rs`).
 //!
 //! # Correctness
 //!
 //! Every edge is either ordered or *loose*. Ordered edges lead to the front of the order, so they
-//! contain no cycle. An edge that would close a cycle is loose: it was accepted because an owner on
-//! the cycle waits for any, or because the caller forced it. While there are loose edges, a path
-//! back may use them, and steps 2 and 3 search all edges in both directions without the order.
-//! After each removal, the graph retries one of the loose edges.
+//! contain no cycle. An edge that would close a cycle is loose: the graph accepted it because an
+//! owner on the cycle waits for any of several, or because the caller forced it. While there are
+//! loose edges, a path back may use them, and steps 2 and 3 search all edges in both directions
+//! without the order. After each removal, the graph retries one of the loose edges.
 //!
-//! Without a path back to the waiter a new need closes no deadlock: whether the owners it names are
-//! stuck does not depend on the waiter, so the waiter is at most stuck behind an existing deadlock.
-//! The graph accepts such a need: it ends when a victim of that deadlock aborts.
+//! Without a path back to the waiter a new need closes no deadlock: whether the owners it names
+//! wait forever does not depend on the waiter, so at most the waiter waits behind an existing
+//! deadlock. The graph accepts such a need: it ends when a victim of that deadlock aborts.
 //!
 //! # Cost
 //!
@@ -64,7 +65,8 @@ use decision::{DeadlockDecision, Question};
 use order::Order;
 use search::{Outcome, Scope, Search};
 
-/// Maximum number of steps of each side of the search that retries a loose edge after a removal.
+/// Maximum number of steps of each side of the search that retries a loose edge after a removal, so
+/// that ending a wait stays cheap.
 const MAX_RETRY_STEPS: usize = 64;
 
 /// A wait-for graph that quickly answers whether a new wait would close a deadlock.
@@ -72,26 +74,27 @@ const MAX_RETRY_STEPS: usize = 64;
 pub struct WaitForGraph<O> {
     arena: Arena<O>,
     order: Order,
-    /// The edges outside the order.
-    loose: BTreeSet<(WaitSlot, OwnerSlot)>,
+    /// The loose edges: each as the wait and the owner that it names.
+    loose_edges: BTreeSet<(WaitSlot, OwnerSlot)>,
     /// The loose edge that was retried last.
     last_retried: (WaitSlot, OwnerSlot),
     search: Search,
     decision: DeadlockDecision,
 }
 
-/// Identifies one need of one owner until it ends.
+/// Identifies one wait, which is one need of one owner, until it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WaitHandle {
     slot: WaitSlot,
     serial: u64,
 }
 
-/// A need with the slots of the owners that are already in the graph; `None` for the others.
+/// A need with the slots of its owners; `None` for an owner that is not in the graph yet.
 struct ResolvedNeed<O> {
     waiter: (O, Option<OwnerSlot>),
     awaited: Vec<(O, Option<OwnerSlot>)>,
-    is_of_any: bool,
+    /// Whether it is a [`Need::Any`].
+    is_any: bool,
 }
 
 impl<O> Default for WaitForGraph<O> {
@@ -99,7 +102,7 @@ impl<O> Default for WaitForGraph<O> {
         Self {
             arena: Arena::default(),
             order: Order::default(),
-            loose: BTreeSet::new(),
+            loose_edges: BTreeSet::new(),
             last_retried: (WaitSlot(0), OwnerSlot(0)),
             search: Search::default(),
             decision: DeadlockDecision::default(),
@@ -131,23 +134,23 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         (self.insert(need), deadlock)
     }
 
-    /// Returns the deadlock that a need would close. Changes nothing but the order, which speeds up
-    /// a wait that follows.
+    /// Returns the deadlock that a need would close. Adds nothing to the graph, but may reorder the
+    /// owners, which speeds up a wait that follows.
     pub fn would_deadlock(&mut self, waiter: O, need: &Need<O>) -> Option<Deadlock<O>> {
         let need = self.resolve(waiter, need);
         self.deadlock_closed_by(&need)
     }
 
-    /// Returns the deadlock that an owner is part of, because of forced waits, or because a need of
-    /// any lost the owners that could have met it.
+    /// Returns the deadlock that an owner is part of. There is one only if a wait was forced, or if
+    /// an owner that could have met a `Need::Any` was removed from it.
     pub fn deadlock_of(&mut self, owner: O) -> Option<Deadlock<O>> {
         let slot = self.arena.slot(owner)?;
         // Without loose edges there is no cycle.
-        if self.loose.is_empty() {
+        if self.loose_edges.is_empty() {
             return None;
         }
         let waits = self.arena.owner(slot)?.waits.to_vec();
-        waits.into_iter().find_map(|wait_slot| self.deadlock_by(wait_slot))
+        waits.into_iter().find_map(|wait_slot| self.deadlock_of_wait(wait_slot))
     }
 
     /// Ends a wait: it was granted or cancelled. Returns whether it existed.
@@ -159,13 +162,14 @@ impl<O: Ord + Copy> WaitForGraph<O> {
     }
 
     /// Adds an owner to a wait: another reader was admitted before a writer, or another owner took
-    /// a permit. Returns the deadlock and changes nothing if that would close one; a need of any
-    /// with other owners only gets easier to meet and closes none. An ended wait is not changed.
+    /// a permit. Returns the deadlock and changes nothing if that would close one; a `Need::Any`
+    /// that names other owners only gets easier to meet and closes none. An ended wait is not
+    /// changed.
     pub fn add_owner(&mut self, wait: WaitHandle, owner: O) -> Result<(), Deadlock<O>> {
         match self.deadlock_closed_by_owner(wait, owner) {
             Some(deadlock) => Err(deadlock),
             None => {
-                self.link_owner(wait, owner);
+                self.add_missing_edge(wait, owner);
                 Ok(())
             }
         }
@@ -174,35 +178,37 @@ impl<O: Ord + Copy> WaitForGraph<O> {
     /// Adds an owner to a wait even if that closes a deadlock, which it returns.
     pub fn add_owner_anyway(&mut self, wait: WaitHandle, owner: O) -> Option<Deadlock<O>> {
         let deadlock = self.deadlock_closed_by_owner(wait, owner);
-        self.link_owner(wait, owner);
+        self.add_missing_edge(wait, owner);
         deadlock
     }
 
-    /// Removes an owner from a wait, because it has released what it held. A need of all comes
-    /// nearer to its end. A need of any that continues all the same, since another owner took the
-    /// permit, may become a deadlock, which is returned: call [`Self::add_owner`] with the new
-    /// holder first. A wait without owners is met, and stays until it is ended.
+    /// Removes an owner from a wait, because the owner has released what it held. A wait without
+    /// owners is met, and stays until the caller ends it.
+    ///
+    /// A `Need::Any` goes on if another owner took the released permit: then call
+    /// [`Self::add_owner`] with that owner first. If the remaining owners cannot meet the need,
+    /// this returns the deadlock.
     pub fn remove_owner(&mut self, wait: WaitHandle, owner: O) -> Option<Deadlock<O>> {
         let wait_slot = self.wait_slot(wait)?;
         let awaited = self.arena.slot(owner)?;
         let position = self.arena.position_of(wait_slot, awaited)?;
-        self.unlink(wait_slot, position);
+        self.remove_edge(wait_slot, position);
         self.retry_loose_edge();
-        if self.loose.is_empty() { None } else { self.deadlock_by(wait_slot) }
+        if self.loose_edges.is_empty() { None } else { self.deadlock_of_wait(wait_slot) }
     }
 
     /// Removes an owner with its waits and all edges to it. Returns the waits that named it: those
-    /// without owners are met now, and those for any of some others may be part of a deadlock
-    /// ([`Self::deadlock_of`]) unless they are met as well.
+    /// without remaining owners are met now, and a `Need::Any` among the others may be part of a
+    /// deadlock now (see [`Self::deadlock_of`]).
     pub fn forget(&mut self, owner: O) -> Vec<WaitHandle> {
         let mut affected = Vec::new();
         let Some(slot) = self.arena.slot(owner) else { return affected };
         while let Some(wait_slot) = self.arena.owner(slot).and_then(|owner| owner.waits.last()).copied() {
             self.remove(wait_slot);
         }
-        while let Some(link) = self.arena.owner(slot).and_then(|owner| owner.waited_by.last()).copied() {
-            affected.extend(self.arena.wait(link.wait).map(|wait| WaitHandle { slot: link.wait, serial: wait.serial }));
-            self.unlink(link.wait, link.position());
+        while let Some(edge) = self.arena.owner(slot).and_then(|owner| owner.incoming_edges.last()).copied() {
+            affected.extend(self.arena.wait(edge.wait).map(|wait| WaitHandle { slot: edge.wait, serial: wait.serial }));
+            self.remove_edge(edge.wait, edge.position());
         }
         self.retry_loose_edge();
         affected.sort_unstable();
@@ -211,10 +217,10 @@ impl<O: Ord + Copy> WaitForGraph<O> {
 
     /// Returns the waiters of an owner, once for each wait that names it.
     pub fn waiters_of(&self, owner: O) -> impl Iterator<Item = (WaitHandle, O)> {
-        let links = self.arena.slot(owner).and_then(|slot| self.arena.owner(slot)).into_iter();
-        links.flat_map(|owner| owner.waited_by.iter()).filter_map(|link| {
-            let wait = self.arena.wait(link.wait)?;
-            Some((WaitHandle { slot: link.wait, serial: wait.serial }, self.arena.owner(wait.waiter)?.owner))
+        let owner = self.arena.slot(owner).and_then(|slot| self.arena.owner(slot)).into_iter();
+        owner.flat_map(|owner| owner.incoming_edges.iter()).filter_map(|edge| {
+            let wait = self.arena.wait(edge.wait)?;
+            Some((WaitHandle { slot: edge.wait, serial: wait.serial }, self.arena.owner(wait.waiter)?.name))
         })
     }
 
@@ -225,7 +231,7 @@ impl<O: Ord + Copy> WaitForGraph<O> {
 
     /// Returns the waiting owner, or `None` if the wait has ended.
     pub fn waiter(&self, wait: WaitHandle) -> Option<O> {
-        Some(self.arena.owner(self.arena.wait(self.wait_slot(wait)?)?.waiter)?.owner)
+        Some(self.arena.owner(self.arena.wait(self.wait_slot(wait)?)?.waiter)?.name)
     }
 
     /// Returns the number of waits.
@@ -239,27 +245,27 @@ impl<O: Ord + Copy> WaitForGraph<O> {
     }
 
     /// Returns the number of owners that wait or are waited for.
-    pub fn owners(&self) -> usize {
+    pub fn owner_count(&self) -> usize {
         self.arena.owner_count()
     }
 
     /// Returns the number of edges: the sum of the owners that each wait names.
-    pub fn edges(&self) -> usize {
+    pub fn edge_count(&self) -> usize {
         self.arena.edge_count()
     }
 
-    /// Returns the number of edges outside the order, which are or were on a cycle. While there are
-    /// any, questions that need a search cost more.
-    pub fn loose_edges(&self) -> usize {
-        self.loose.len()
+    /// Returns the number of loose edges, which are or were on a cycle. While there are any,
+    /// questions that need a search cost more.
+    pub fn loose_edge_count(&self) -> usize {
+        self.loose_edges.len()
     }
 
-    /// Returns a copy of the graph for a complete search.
+    /// Copies the waits to a [`Graph`], for a complete search.
     pub fn snapshot(&self) -> Graph<O> {
         let mut graph = Graph::new();
-        for (owner, waits) in self.arena.owners() {
-            for wait in waits.waits.iter().filter_map(|wait_slot| self.arena.wait(*wait_slot)) {
-                graph.wait(owner, self.arena.need(wait));
+        for (name, owner) in self.arena.owners() {
+            for wait in owner.waits.iter().filter_map(|wait_slot| self.arena.wait(*wait_slot)) {
+                graph.add_need(name, self.arena.need(wait));
             }
         }
         graph
@@ -269,16 +275,17 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         self.arena.wait(wait.slot).filter(|existing| existing.serial == wait.serial).map(|_| wait.slot)
     }
 
-    /// Returns the deadlock that a need is part of. The need may or may not be in the graph
-    /// already.
+    /// Returns the deadlock that a need is part of, or would be part of if it is not in the graph
+    /// yet.
     fn deadlock_with(&mut self, question: Question<'_>) -> Option<Deadlock<O>> {
-        let mut has_path_back = question.is_any;
+        // With alternatives, the loop ends early unless each of them has a path back.
+        let mut has_path_back = question.has_alternatives;
         for awaited in question.awaited {
             let path = self.path_back(question.waiter, *awaited);
-            if question.is_any && path.is_none() {
+            if question.has_alternatives && path.is_none() {
                 return None;
             }
-            if let Some(path) = path.filter(|_| !question.is_any) {
+            if let Some(path) = path.filter(|_| !question.has_alternatives) {
                 has_path_back = true;
                 let cycle = self.decision.cycle_among(&self.arena, question, &path);
                 if cycle.is_some() {
@@ -294,14 +301,14 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         if waiter != awaited && (self.arena.has_no_waiters(waiter) || self.arena.has_no_waits(awaited)) {
             return None;
         }
-        let outcome = if self.loose.is_empty() {
+        let outcome = if self.loose_edges.is_empty() {
             self.arrange(waiter, awaited, usize::MAX).err()?
         } else {
             self.search.run((&self.arena, &self.order), (awaited, waiter), Scope::Everything, usize::MAX)
         };
         match outcome {
-            Outcome::Met(from_beginning, from_end) => Some(self.search.path((from_beginning, from_end))),
-            Outcome::BeginningExhausted | Outcome::EndExhausted | Outcome::StepLimit => None,
+            Outcome::Met(from_begin, from_end) => Some(self.search.path((from_begin, from_end))),
+            Outcome::BeginExhausted | Outcome::EndExhausted | Outcome::StepLimit => None,
         }
     }
 
@@ -320,13 +327,13 @@ impl<O: Ord + Copy> WaitForGraph<O> {
             return Ok(());
         }
         match self.search.run((&self.arena, &self.order), (awaited, waiter), Scope::Between, max_steps) {
-            Outcome::BeginningExhausted => {
-                let slots = self.search.visited_ahead(&self.order);
+            Outcome::BeginExhausted => {
+                let slots = self.search.sorted_visited_from_begin(&self.order);
                 self.order.move_before(waiter, slots);
                 Ok(())
             }
             Outcome::EndExhausted => {
-                let slots = self.search.visited_behind(&self.order);
+                let slots = self.search.sorted_visited_from_end(&self.order);
                 self.order.move_after(awaited, slots);
                 Ok(())
             }
@@ -336,30 +343,30 @@ impl<O: Ord + Copy> WaitForGraph<O> {
 
     /// Looks up all owners that a need names, each once.
     fn resolve(&self, waiter: O, need: &Need<O>) -> ResolvedNeed<O> {
-        let mut awaited: Vec<(O, Option<OwnerSlot>)> = need.on().iter().map(|name| (*name, None)).collect();
+        let mut awaited: Vec<(O, Option<OwnerSlot>)> = need.awaited().iter().map(|name| (*name, None)).collect();
         awaited.sort_unstable();
         awaited.dedup();
         for (name, slot) in &mut awaited {
             *slot = self.arena.slot(*name);
         }
-        ResolvedNeed { waiter: (waiter, self.arena.slot(waiter)), awaited, is_of_any: matches!(need, Need::Any(_)) }
+        ResolvedNeed { waiter: (waiter, self.arena.slot(waiter)), awaited, is_any: matches!(need, Need::Any(_)) }
     }
 
     /// Returns the deadlock that a new need would close.
     fn deadlock_closed_by(&mut self, need: &ResolvedNeed<O>) -> Option<Deadlock<O>> {
-        let is_any = need.is_of_any && need.awaited.len() > 1;
+        let has_alternatives = need.is_any && need.awaited.len() > 1;
         let (waiter, slot) = need.waiter;
-        if !is_any && need.awaited.iter().any(|(name, _)| *name == waiter) {
+        if !has_alternatives && need.awaited.iter().any(|(name, _)| *name == waiter) {
             let waits = alloc::vec![(waiter, Need::All([waiter].into()))];
             return Some(Deadlock { shape: Shape::Cycle, waits });
         }
         let waiter = slot.filter(|slot| !self.arena.has_no_waiters(*slot))?;
         let mut slots: Vec<OwnerSlot> = need.awaited.iter().filter_map(|(_, slot)| *slot).collect();
-        if is_any && slots.len() < need.awaited.len() {
+        if has_alternatives && slots.len() < need.awaited.len() {
             return None;
         }
         slots.sort_unstable();
-        self.deadlock_with(Question { waiter, awaited: &slots, is_any })
+        self.deadlock_with(Question { waiter, awaited: &slots, has_alternatives })
     }
 
     fn insert(&mut self, need: ResolvedNeed<O>) -> WaitHandle {
@@ -369,40 +376,40 @@ impl<O: Ord + Copy> WaitForGraph<O> {
             self.order.push_last(slot);
             slot
         });
-        let wait_slot = self.arena.add_wait(waiter, need.is_of_any);
+        let wait_slot = self.arena.add_wait(waiter, need.is_any);
         for (owner, slot) in need.awaited {
             // An owner that waits for itself has a slot by now.
             let slot = if owner == name { Some(waiter) } else { slot };
-            self.link(wait_slot, waiter, (owner, slot));
+            self.add_edge(wait_slot, waiter, (owner, slot));
         }
         WaitHandle { slot: wait_slot, serial: self.arena.wait(wait_slot).map_or(0, |wait| wait.serial) }
     }
 
-    fn link(&mut self, wait_slot: WaitSlot, waiter: OwnerSlot, (name, slot): (O, Option<OwnerSlot>)) {
+    fn add_edge(&mut self, wait_slot: WaitSlot, waiter: OwnerSlot, (name, slot): (O, Option<OwnerSlot>)) {
         let awaited = slot.unwrap_or_else(|| {
             let slot = self.arena.add_owner(name);
             self.order.push_first(slot);
             slot
         });
         let is_loose = self.arrange(waiter, awaited, usize::MAX).is_err();
-        self.arena.link(wait_slot, awaited, is_loose);
+        self.arena.add_edge(wait_slot, awaited, is_loose);
         if is_loose {
-            self.loose.insert((wait_slot, awaited));
+            self.loose_edges.insert((wait_slot, awaited));
         }
     }
 
-    fn unlink(&mut self, wait_slot: WaitSlot, position: usize) {
-        let Some(edge) = self.arena.unlink(wait_slot, position) else { return };
+    fn remove_edge(&mut self, wait_slot: WaitSlot, position: usize) {
+        let Some(edge) = self.arena.remove_edge(wait_slot, position) else { return };
         if edge.is_loose {
-            self.loose.remove(&(wait_slot, edge.awaited));
+            self.loose_edges.remove(&(wait_slot, edge.awaited));
         }
         self.remove_if_unused(edge.awaited);
     }
 
     fn remove(&mut self, wait_slot: WaitSlot) {
         let Some(waiter) = self.arena.wait(wait_slot).map(|wait| wait.waiter) else { return };
-        while let Some(last) = self.arena.wait(wait_slot).and_then(|wait| wait.edges.len().checked_sub(1)) {
-            self.unlink(wait_slot, last);
+        while let Some(last) = self.arena.wait(wait_slot).and_then(|wait| wait.outgoing_edges.len().checked_sub(1)) {
+            self.remove_edge(wait_slot, last);
         }
         self.arena.remove_wait(wait_slot);
         self.remove_if_unused(waiter);
@@ -414,46 +421,46 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         }
     }
 
-    /// Tries to move one of the loose edges into the order: the removed edge may have been on its
-    /// cycle.
+    /// Tries to make one of the loose edges an ordered one: the edge that was just removed may have
+    /// been on its cycle. Successive calls take turns with all loose edges.
     fn retry_loose_edge(&mut self) {
-        let later = self.loose.range((Bound::Excluded(self.last_retried), Bound::Unbounded)).next();
-        let Some((wait_slot, awaited)) = later.or_else(|| self.loose.first()).copied() else { return };
+        let later = self.loose_edges.range((Bound::Excluded(self.last_retried), Bound::Unbounded)).next();
+        let Some((wait_slot, awaited)) = later.or_else(|| self.loose_edges.first()).copied() else { return };
         self.last_retried = (wait_slot, awaited);
         let Some(waiter) = self.arena.wait(wait_slot).map(|wait| wait.waiter) else { return };
-        // The edge itself is loose, so the search ignores it, but its ends have waiters and waits.
+        // The search ignores loose edges, this one included.
         if self.arrange(waiter, awaited, MAX_RETRY_STEPS).is_ok() {
             self.arena.mark_ordered(wait_slot, awaited);
-            self.loose.remove(&(wait_slot, awaited));
+            self.loose_edges.remove(&(wait_slot, awaited));
         }
     }
 
-    /// Returns the deadlock that another owner in an existing wait would close.
+    /// Returns the deadlock that would arise if an existing wait named this owner too.
     fn deadlock_closed_by_owner(&mut self, wait: WaitHandle, owner: O) -> Option<Deadlock<O>> {
         let existing = self.arena.wait(self.wait_slot(wait)?)?;
-        if existing.is_of_any() && !existing.edges.is_empty() {
+        if existing.is_any() && !existing.outgoing_edges.is_empty() {
             return None;
         }
-        let waiter = self.arena.owner(existing.waiter)?.owner;
+        let waiter = self.arena.owner(existing.waiter)?.name;
         self.would_deadlock(waiter, &Need::All([owner].into()))
     }
 
     /// Adds an edge from a wait to an owner, unless it exists or the wait has ended.
-    fn link_owner(&mut self, wait: WaitHandle, owner: O) {
+    fn add_missing_edge(&mut self, wait: WaitHandle, owner: O) {
         let Some(wait_slot) = self.wait_slot(wait) else { return };
         let Some(waiter) = self.arena.wait(wait_slot).map(|wait| wait.waiter) else { return };
         let awaited = self.arena.slot(owner);
         if awaited.and_then(|awaited| self.arena.position_of(wait_slot, awaited)).is_none() {
-            self.link(wait_slot, waiter, (owner, awaited));
+            self.add_edge(wait_slot, waiter, (owner, awaited));
         }
     }
 
     /// Returns the deadlock that an existing wait is part of.
-    fn deadlock_by(&mut self, wait_slot: WaitSlot) -> Option<Deadlock<O>> {
+    fn deadlock_of_wait(&mut self, wait_slot: WaitSlot) -> Option<Deadlock<O>> {
         let wait = self.arena.wait(wait_slot)?;
-        let (waiter, is_any) = (wait.waiter, wait.is_any());
+        let (waiter, has_alternatives) = (wait.waiter, wait.has_alternatives());
         let mut slots: Vec<OwnerSlot> = wait.awaited().collect();
         slots.sort_unstable();
-        self.deadlock_with(Question { waiter, awaited: &slots, is_any })
+        self.deadlock_with(Question { waiter, awaited: &slots, has_alternatives })
     }
 }

@@ -2,18 +2,21 @@
 //!
 //! A process asks for resources, and each of them is a lock of the mutex family (`mutex::central`):
 //! its coordinator grants one request at a time. A process waits for a resource until it is
-//! granted, and a held resource waits for its holder to release it. So there is one kind of wait,
-//! and a detector need not know about locks. Two processes that lock two resources in opposite
-//! orders are the oldest deadlock there is, and no coordinator sees more than half of it.
+//! granted, and a held resource waits for its holder to release it. Because both are waits of one
+//! agent for another, a detector need not know about locks. Two processes that lock two resources
+//! in opposite orders are the oldest deadlock there is, and no coordinator sees more than half of
+//! it.
 //!
 //! ```text
 //! LK-1  a process asks           → send a request to the coordinators of all these resources, and
 //!                                  inform the detector
 //! LK-2  a request arrives        → the process waits for the resource: inform the detector
-//! LK-3  a resource is granted    → it has answered the process, and waits for it from now on; when
-//!                                  it is released, it waits for no agent
-//! LK-4  the grant arrives        → the process has it: wait for one less, or continue. The lock
-//!                                  itself returns the grant of a cancelled request
+//! LK-3  a resource is granted    → the resource has answered the process, and waits for it from
+//!                                  now on; once the process has released it, the resource waits
+//!                                  for no agent
+//! LK-4  the grant arrives        → the process holds the resource: wait for the others, or
+//!                                  continue. The lock itself returns the grant of a cancelled
+//!                                  request
 //! LK-5  a process releases       → return the resource
 //! LK-6  a process cancels        → withdraw all its requests, and continue with what it has
 //! LK-7  the detector emits       → pass the event on to the client
@@ -59,9 +62,10 @@ struct Config {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Lock {
     mutex: Central,
-    /// At its coordinator: the nodes whose processes wait for it, with the numbers of their waits.
+    /// At the coordinator: the nodes whose processes wait for the resource, with the numbers of
+    /// their waits.
     waiters: BTreeMap<NodeId, WaitId>,
-    /// At its coordinator: the number of the resource's wait for its holder.
+    /// At the coordinator: the number of the resource's latest wait for a holder.
     wait_id: WaitId,
 }
 
@@ -69,12 +73,12 @@ struct Lock {
 struct Process {
     /// The number of its latest wait.
     latest_wait: WaitId,
-    /// The resources that it still waits for.
+    /// The resources that it still waits for; `None` if it does not wait.
     need: Option<Vec<Agent>>,
     /// The resources that it holds, with the numbers of their waits for it.
-    holds: BTreeMap<Agent, WaitId>,
+    held_resources: BTreeMap<Agent, WaitId>,
     /// The time of its first request.
-    born: Option<Time>,
+    first_request_at: Option<Time>,
 }
 
 /// The messages between sites.
@@ -90,6 +94,7 @@ pub enum Message<M> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LockMessage {
+    /// The index of `resource` in the plan.
     pub lock: u16,
     /// The number of the sender's latest wait.
     #[cfg_attr(feature = "serde", serde(rename = "spell"))]
@@ -98,7 +103,7 @@ pub struct LockMessage {
     pub resource: Agent,
 }
 
-/// A timer of a lock, or of the detector.
+/// A timer of the lock with this index, or of the detector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Timer<T> {
@@ -144,7 +149,7 @@ impl<M: Describe> Describe for Message<M> {
 }
 
 impl<D: Detector> Locks<D> {
-    /// A site whose process runs and holds nothing.
+    /// Creates a site whose process neither waits nor holds a resource.
     pub fn new(me: NodeId, plan: Arc<Plan>, detector: D) -> Self {
         let group = Group::of_size(plan.sites);
         let lock = |coordinator: &NodeId| Lock {
@@ -152,66 +157,70 @@ impl<D: Detector> Locks<D> {
             waiters: BTreeMap::new(),
             wait_id: WaitId::default(),
         };
-        let locks = plan.resources.iter().map(lock).collect();
-        let resources = plan.resources().collect();
+        let locks = plan.resource_coordinators.iter().map(lock).collect();
+        let resources = plan.all_resources().collect();
         Self { config: Fixed::new(Config { me, plan, resources }), locks, process: Process::default(), detector }
     }
 
-    fn me(&self) -> Agent {
+    fn process_agent(&self) -> Agent {
         Agent::process(self.config.me, 0)
     }
 
-    fn index_of(&self, resource: Agent) -> Option<usize> {
+    fn resource_index(&self, resource: Agent) -> Option<usize> {
         self.config.resources.iter().position(|known| *known == resource)
     }
 
-    fn command(&mut self, now: Time, command: Command, out: &mut Effects<'_, Self>) {
-        let waits = self.process.need.is_some();
+    fn handle_command(&mut self, now: Time, command: Command, out: &mut Effects<'_, Self>) {
+        let is_waiting = self.process.need.is_some();
         match command {
             command if command.process() != 0 => out.emit(Event::Refused(Refusal::NoSuchProcess)),
-            Command::Ask { .. } | Command::Answer { .. } if waits => out.emit(Event::Refused(Refusal::Waiting)),
-            Command::GiveUp { .. } | Command::Look { .. } if !waits => out.emit(Event::Refused(Refusal::NotWaiting)),
-            Command::Ask { need, .. } => match self.refusal(&need) {
+            Command::Ask { .. } | Command::Answer { .. } if is_waiting => out.emit(Event::Refused(Refusal::Waiting)),
+            Command::Cancel { .. } | Command::Check { .. } if !is_waiting => {
+                out.emit(Event::Refused(Refusal::NotWaiting));
+            }
+            Command::Ask { need, .. } => match self.find_refusal(&need) {
                 Some(refusal) => out.emit(Event::Refused(refusal)),
                 None => self.ask(now, need, out),
             },
             Command::Answer { to, .. } => self.release(now, to, out),
-            Command::GiveUp { .. } => self.cancel(now, out),
-            Command::Look { .. } => self.inform(now, WaitEvent::Check { agent: self.me() }, out),
+            Command::Cancel { .. } => self.cancel(now, out),
+            Command::Check { .. } => self.inform(now, WaitEvent::Check { agent: self.process_agent() }, out),
         }
     }
 
-    fn refusal(&self, need: &Need<Agent>) -> Option<Refusal> {
-        let awaited = need.on();
+    fn find_refusal(&self, need: &Need<Agent>) -> Option<Refusal> {
+        let awaited = need.awaited();
         let is_invalid = |(index, resource): (usize, &Agent)| {
             let is_repeated = awaited.iter().take(index).any(|other| other == resource);
-            is_repeated || self.index_of(*resource).is_none() || self.process.holds.contains_key(resource)
+            is_repeated
+                || self.resource_index(*resource).is_none()
+                || self.process.held_resources.contains_key(resource)
         };
         if awaited.is_empty() || awaited.iter().enumerate().any(is_invalid) {
             return Some(Refusal::InvalidNeed);
         }
-        (need.is_any() || !self.detector.supports(need)).then_some(Refusal::OtherModel)
+        (need.has_alternatives() || !self.detector.supports(need)).then_some(Refusal::OtherModel)
     }
 
-    /// LK-1. Informs the detector after the requests are sent, so that its messages arrive after
-    /// them.
+    /// LK-1. Informs the detector after the requests are sent, so that the detector's messages
+    /// arrive after them.
     fn ask(&mut self, now: Time, need: Need<Agent>, out: &mut Effects<'_, Self>) {
-        let agent = self.me();
+        let agent = self.process_agent();
         self.process.latest_wait = self.process.latest_wait.next();
-        self.process.need = Some(need.on().to_vec());
+        self.process.need = Some(need.awaited().to_vec());
         let wait_id = self.process.latest_wait;
-        self.process.born.get_or_insert(now);
+        self.process.first_request_at.get_or_insert(now);
         out.note("LK-1", format_args!("{agent} asks for {need}"));
         out.emit(Event::Waits { agent, wait_id, need: need.clone() });
-        for resource in need.on() {
-            let Some(index) = self.index_of(*resource) else { continue };
+        for resource in need.awaited() {
+            let Some(index) = self.resource_index(*resource) else { continue };
             if resource.site == self.config.me {
                 self.on_request(now, index, agent.site, wait_id, out);
             }
-            self.pass_lock(now, index, Input::Command(mutex::Command::Acquire), out);
+            self.step_lock(now, index, Input::Command(mutex::Command::Acquire), out);
         }
-        // The process may already have the resources that its own site coordinates. It waits for
-        // the rest.
+        // The process may already have been granted resources that its own site coordinates, and
+        // waits only for the remaining ones.
         if let Some(remaining) = self.process.need.clone() {
             self.inform(
                 now,
@@ -222,26 +231,28 @@ impl<D: Detector> Locks<D> {
     }
 
     fn abort_cost(&self) -> AbortCost {
-        let Process { born, holds, .. } = &self.process;
+        let Process { first_request_at, held_resources, .. } = &self.process;
         let priority = self.config.plan.priority(self.config.me, 0);
-        AbortCost { born: born.unwrap_or_default(), locks: holds.len() as u32, priority }
+        AbortCost { started_at: first_request_at.unwrap_or_default(), locks: held_resources.len() as u32, priority }
     }
 
     /// LK-2.
-    fn on_request(&mut self, now: Time, index: usize, by: NodeId, wait_id: WaitId, out: &mut Effects<'_, Self>) {
+    fn on_request(&mut self, now: Time, index: usize, waiter: NodeId, wait_id: WaitId, out: &mut Effects<'_, Self>) {
         let (Some(lock), Some(agent)) = (self.locks.get_mut(index), self.config.resources.get(index).copied()) else {
             return;
         };
-        lock.waiters.insert(by, wait_id);
-        let by = Agent::process(by, 0);
+        lock.waiters.insert(waiter, wait_id);
+        let by = Agent::process(waiter, 0);
         out.note("LK-2", format_args!("{by} waits for {agent}"));
         out.emit(Event::Asked { agent, by, wait_id });
-        self.inform(now, WaitEvent::BlockedOn { agent, to: by, wait_id }, out);
+        self.inform(now, WaitEvent::WaiterAdded { agent, waiter: by, wait_id }, out);
     }
 
-    /// LK-3. Emits the events of a change of holder. Returns the wait of the resource for its new
-    /// holder, if there is one. The caller informs the detector of it only after the process knows
-    /// that it has the resource, and so no longer waits for it.
+    /// LK-3. Emits the events of a change of holder, and informs the detector that the resource is
+    /// free. `previous` is the ticket (the id of a request) that the lock had granted before.
+    /// Returns the wait of the resource for its new holder, if there is one: the caller informs the
+    /// detector of that wait only after a process of this site knows that it holds the resource,
+    /// and so no longer waits for it.
     fn on_holder_change(
         &mut self,
         now: Time,
@@ -258,7 +269,7 @@ impl<D: Detector> Locks<D> {
             let wait_id = lock.wait_id;
             out.note("LK-3", format_args!("{agent} is free"));
             out.emit(Event::Runs { agent, wait_id });
-            self.inform(now, WaitEvent::Runs { agent }, out);
+            self.inform(now, WaitEvent::Unblocked { agent }, out);
         }
         let ticket = holder?;
         let lock = self.locks.get_mut(index)?;
@@ -268,7 +279,7 @@ impl<D: Detector> Locks<D> {
         let holder = Agent::process(ticket.node, 0);
         out.note("LK-3", format_args!("{agent} is granted to {holder}"));
         out.emit(Event::Answers { agent, to: holder, wait_id: answered_wait });
-        self.inform(now, WaitEvent::NoLongerBlockedOn { agent, to: holder, wait_id: answered_wait }, out);
+        self.inform(now, WaitEvent::WaiterRemoved { agent, waiter: holder, wait_id: answered_wait }, out);
         let need = Need::All([holder].into());
         out.emit(Event::Waits { agent, wait_id, need: need.clone() });
         Some(WaitEvent::Blocked { agent, wait_id, need, abort_cost: AbortCost::default() })
@@ -276,11 +287,11 @@ impl<D: Detector> Locks<D> {
 
     /// LK-4.
     fn enter(&mut self, now: Time, GrantedLock { index, wait_id }: GrantedLock, out: &mut Effects<'_, Self>) {
-        let (agent, Some(resource)) = (self.me(), self.config.resources.get(index).copied()) else { return };
-        self.process.holds.insert(resource, wait_id);
+        let (agent, Some(resource)) = (self.process_agent(), self.config.resources.get(index).copied()) else { return };
+        self.process.held_resources.insert(resource, wait_id);
         out.note("LK-4", format_args!("{agent} has {resource}"));
         out.emit(Event::Asked { agent, by: resource, wait_id });
-        self.inform(now, WaitEvent::BlockedOn { agent, to: resource, wait_id }, out);
+        self.inform(now, WaitEvent::WaiterAdded { agent, waiter: resource, wait_id }, out);
         let Some(need) = &mut self.process.need else { return };
         need.retain(|other| *other != resource);
         if !need.is_empty() {
@@ -288,55 +299,58 @@ impl<D: Detector> Locks<D> {
             return self.inform(now, WaitEvent::DependencyReleased { agent, by: resource, abort_cost }, out);
         }
         self.process.need = None;
-        self.inform(now, WaitEvent::Runs { agent }, out);
+        self.inform(now, WaitEvent::Unblocked { agent }, out);
         out.emit(Event::Runs { agent, wait_id: self.process.latest_wait });
     }
 
-    /// LK-4. The lock has returned the grant of a cancelled request.
+    /// LK-4, after the lock has returned the grant of a cancelled request.
     fn return_unused(&mut self, now: Time, index: usize, wait_id: WaitId, out: &mut Effects<'_, Self>) {
-        let (agent, Some(to)) = (self.me(), self.config.resources.get(index).copied()) else { return };
-        out.note("LK-4", format_args!("{agent} has cancelled its request for {to}"));
-        self.inform(now, WaitEvent::NoLongerBlockedOn { agent, to, wait_id }, out);
+        let (agent, Some(resource)) = (self.process_agent(), self.config.resources.get(index).copied()) else { return };
+        out.note("LK-4", format_args!("{agent} has cancelled its request for {resource}"));
+        self.inform(now, WaitEvent::WaiterRemoved { agent, waiter: resource, wait_id }, out);
     }
 
     /// LK-5.
     fn release(&mut self, now: Time, resource: Agent, out: &mut Effects<'_, Self>) {
-        let agent = self.me();
-        let (Some(wait_id), Some(index)) = (self.process.holds.remove(&resource), self.index_of(resource)) else {
+        let agent = self.process_agent();
+        let (Some(wait_id), Some(index)) =
+            (self.process.held_resources.remove(&resource), self.resource_index(resource))
+        else {
             return out.emit(Event::Refused(Refusal::NotAwaited));
         };
         out.note("LK-5", format_args!("{agent} releases {resource}"));
         out.emit(Event::Answers { agent, to: resource, wait_id });
-        self.inform(now, WaitEvent::NoLongerBlockedOn { agent, to: resource, wait_id }, out);
-        self.pass_lock(now, index, Input::Command(mutex::Command::Release), out);
+        self.inform(now, WaitEvent::WaiterRemoved { agent, waiter: resource, wait_id }, out);
+        self.step_lock(now, index, Input::Command(mutex::Command::Release), out);
     }
 
     /// LK-6.
     fn cancel(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let Some(need) = self.process.need.take() else { return };
-        let (agent, wait_id) = (self.me(), self.process.latest_wait);
+        let (agent, wait_id) = (self.process_agent(), self.process.latest_wait);
         out.note("LK-6", format_args!("{agent} cancels its wait"));
-        out.emit(Event::GaveUp { agent, wait_id });
+        out.emit(Event::Cancelled { agent, wait_id });
         for resource in need {
-            let Some(index) = self.index_of(resource) else { continue };
+            let Some(index) = self.resource_index(resource) else { continue };
             if resource.site == self.config.me {
                 self.on_withdrawal(now, index, agent.site, out);
             }
-            self.pass_lock(now, index, Input::Command(mutex::Command::Cancel), out);
+            self.step_lock(now, index, Input::Command(mutex::Command::Cancel), out);
         }
-        self.inform(now, WaitEvent::Runs { agent }, out);
+        self.inform(now, WaitEvent::Unblocked { agent }, out);
     }
 
-    /// LK-6. A granted request is not listed here any more; the lock handles it.
-    fn on_withdrawal(&mut self, now: Time, index: usize, by: NodeId, out: &mut Effects<'_, Self>) {
+    /// LK-6. Does nothing if the request has been granted: then the message is a release, which the
+    /// lock handles.
+    fn on_withdrawal(&mut self, now: Time, index: usize, waiter: NodeId, out: &mut Effects<'_, Self>) {
         let (Some(lock), Some(agent)) = (self.locks.get_mut(index), self.config.resources.get(index).copied()) else {
             return;
         };
-        let Some(wait_id) = lock.waiters.remove(&by) else { return };
-        let by = Agent::process(by, 0);
+        let Some(wait_id) = lock.waiters.remove(&waiter) else { return };
+        let by = Agent::process(waiter, 0);
         out.note("LK-6", format_args!("{by} no longer waits for {agent}"));
         out.emit(Event::Withdrawn { agent, by });
-        self.inform(now, WaitEvent::NoLongerBlockedOn { agent, to: by, wait_id }, out);
+        self.inform(now, WaitEvent::WaiterRemoved { agent, waiter: by, wait_id }, out);
     }
 
     fn on_message(&mut self, now: Time, from: NodeId, message: LockMessage, out: &mut Effects<'_, Self>) {
@@ -368,14 +382,15 @@ impl<D: Detector> Locks<D> {
             central::Message::Grant { fence, .. } => Some(WaitId(fence.counter)),
             central::Message::Denied { .. } => None,
         };
-        let has_entered = self.pass_lock(now, index, Input::Message { from, message }, out);
+        let has_entered = self.step_lock(now, index, Input::Message { from, message }, out);
         if let Some(wait_id) = granted_wait.filter(|_| !has_entered) {
             self.return_unused(now, index, wait_id, out);
         }
     }
 
-    /// Gives a lock an input. Returns whether the process got the resource.
-    fn pass_lock(&mut self, now: Time, index: usize, input: Input<Central>, out: &mut Effects<'_, Self>) -> bool {
+    /// Steps a lock with an input, and handles the changes of its holder. Returns whether the
+    /// process of this site got the resource.
+    fn step_lock(&mut self, now: Time, index: usize, input: Input<Central>, out: &mut Effects<'_, Self>) -> bool {
         let (Some(lock), Some(resource)) = (self.locks.get_mut(index), self.config.resources.get(index).copied())
         else {
             return false;
@@ -385,7 +400,7 @@ impl<D: Detector> Locks<D> {
         let lock_number = u16::try_from(index).unwrap_or(u16::MAX);
         let wrap = |message| Message::Lock(LockMessage { lock: lock_number, wait_id, message, resource });
         let wrap_timer = |timer| Timer::Lock(lock_number, timer);
-        let events = adapt::pass_with(&mut lock.mutex, now, input, (wrap, wrap_timer), out);
+        let events = adapt::step_inner_with(&mut lock.mutex, now, input, (wrap, wrap_timer), out);
         let resource_wait = self.on_holder_change(now, index, previous, out);
         let granted_lock = events.into_iter().find_map(|event| match event {
             mutex::Event::Entered { fence, .. } => Some(GrantedLock { index, wait_id: WaitId(fence.counter) }),
@@ -406,14 +421,14 @@ impl<D: Detector> Locks<D> {
         has_entered
     }
 
-    /// Informs the detector.
     fn inform(&mut self, now: Time, event: WaitEvent, out: &mut Effects<'_, Self>) {
-        self.pass(now, Input::Command(event), out);
+        self.step_detector(now, Input::Command(event), out);
     }
 
-    /// LK-7.
-    fn pass(&mut self, now: Time, input: Input<D>, out: &mut Effects<'_, Self>) {
-        for finding in adapt::pass_with(&mut self.detector, now, input, (Message::Detector, Timer::Detector), out) {
+    /// LK-7. Steps the detector with an input, and emits its findings.
+    fn step_detector(&mut self, now: Time, input: Input<D>, out: &mut Effects<'_, Self>) {
+        for finding in adapt::step_inner_with(&mut self.detector, now, input, (Message::Detector, Timer::Detector), out)
+        {
             out.emit(Event::from(finding));
         }
     }
@@ -435,14 +450,14 @@ impl<D: Detector> Protocol for Locks<D> {
 
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(command) => self.command(now, command, out),
+            Input::Command(command) => self.handle_command(now, command, out),
             Input::Message { from, message: Message::Lock(message) } => self.on_message(now, from, message, out),
             Input::Message { from, message: Message::Detector(message) } => {
-                self.pass(now, Input::Message { from, message }, out);
+                self.step_detector(now, Input::Message { from, message }, out);
             }
-            Input::Timer(Timer::Detector(timer)) => self.pass(now, Input::Timer(timer), out),
+            Input::Timer(Timer::Detector(timer)) => self.step_detector(now, Input::Timer(timer), out),
             Input::Timer(Timer::Lock(index, timer)) => {
-                self.pass_lock(now, usize::from(index), Input::Timer(timer), out);
+                self.step_lock(now, usize::from(index), Input::Timer(timer), out);
             }
             // The textbook form: it saves nothing, uses no failure detector, and runs in a fixed
             // group.

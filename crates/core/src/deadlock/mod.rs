@@ -3,11 +3,12 @@
 //! A process that waits for others releases nothing meanwhile. If they wait for it in turn, none of
 //! them ever continues. [`Graph`] is the complete wait-for graph at an instant, which no single
 //! process sees. A **detector** is the part of a node that finds deadlocks without it. It is a
-//! [`Protocol`](crate::Protocol) whose commands are [`WaitEvent`]s, which the host of the waiting
-//! processes gives it, and whose events are [`Finding`]s. There are two hosts: [`Requests`], in
-//! which processes ask each other, and [`Locks`], in which they ask for resources, each with its
-//! own coordinator. Both take the same [`Command`]s and emit the same [`Event`]s, so that one
-//! property, metric or client works with both.
+//! [`Protocol`](crate::Protocol) whose commands are [`WaitEvent`]s and whose events are
+//! [`Finding`]s. Around it is a **host**, the part of a node that manages the waiting processes and
+//! tells the detector when they wait. There are two hosts: [`Requests`], in which processes ask
+//! each other, and [`Locks`], in which they ask for resources, each with its own coordinator. Both
+//! take the same [`Command`]s and emit the same [`Event`]s, so that one property, metric or client
+//! works with both.
 
 mod agent;
 pub mod central;
@@ -15,7 +16,7 @@ pub mod edge_chasing;
 mod facts;
 pub mod graph;
 mod wait_event;
-// Hidden until the lock table, which it was written for, uses it and its interface is settled.
+// Hidden from the documentation until a lock service uses it and its interface is settled.
 // Benchmarks use it.
 #[doc(hidden)]
 pub mod incremental;
@@ -56,14 +57,17 @@ use core::fmt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Command {
-    /// The process sends requests to others and waits for them.
+    /// The process sends requests to others, or for resources, and waits for them.
     Ask { process: u16, need: Need<Agent> },
-    /// The process answers the request of `to`, which no longer waits for it.
+    /// The process answers the request of the process `to`, which no longer waits for it, or
+    /// releases the resource `to`.
     Answer { process: u16, to: Agent },
-    /// The process cancels its wait, without having got what it asked for.
-    GiveUp { process: u16 },
-    /// The process starts a check whether it is part of a deadlock.
-    Look { process: u16 },
+    /// The process cancels its wait and continues without what it asked for.
+    #[cfg_attr(feature = "serde", serde(rename = "give-up"))]
+    Cancel { process: u16 },
+    /// The process checks whether it is part of a deadlock.
+    #[cfg_attr(feature = "serde", serde(rename = "look"))]
+    Check { process: u16 },
 }
 
 impl Command {
@@ -72,8 +76,8 @@ impl Command {
         match self {
             Self::Ask { .. } => "ask",
             Self::Answer { .. } => "answer",
-            Self::GiveUp { .. } => "give-up",
-            Self::Look { .. } => "look",
+            Self::Cancel { .. } => "give-up",
+            Self::Check { .. } => "look",
         }
     }
 
@@ -82,8 +86,8 @@ impl Command {
         match self {
             Self::Ask { process, .. }
             | Self::Answer { process, .. }
-            | Self::GiveUp { process }
-            | Self::Look { process } => *process,
+            | Self::Cancel { process }
+            | Self::Check { process } => *process,
         }
     }
 }
@@ -94,7 +98,7 @@ impl fmt::Display for Command {
         match self {
             Self::Ask { need, .. } => write!(f, " {need}")?,
             Self::Answer { to, .. } => write!(f, " {to}")?,
-            Self::GiveUp { .. } | Self::Look { .. } => {}
+            Self::Cancel { .. } | Self::Check { .. } => {}
         }
         match self.process() {
             0 => Ok(()),
@@ -103,7 +107,8 @@ impl fmt::Display for Command {
     }
 }
 
-/// An event that a site emits to its client.
+/// An event that a site emits to its client. An agent is a process or a resource; a resource waits
+/// for its holder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -140,7 +145,8 @@ pub enum Event {
         wait_id: WaitId,
     },
     /// An agent has cancelled its wait, without having got what it waited for.
-    GaveUp {
+    #[cfg_attr(feature = "serde", serde(rename = "gave-up"))]
+    Cancelled {
         #[cfg_attr(feature = "serde", serde(rename = "who"))]
         agent: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
@@ -154,7 +160,7 @@ pub enum Event {
     },
     /// A detector has found a deadlock.
     Deadlock(Report),
-    /// A process of this site must abort, so that the others can continue.
+    /// The detector asks a process of this site to abort, so that the others can continue.
     Victim {
         #[cfg_attr(feature = "serde", serde(rename = "who"))]
         agent: Agent,
@@ -176,7 +182,7 @@ impl fmt::Display for Event {
             Self::Answers { agent, to, .. } => write!(f, "{agent} answers {to}"),
             Self::Runs { agent, .. } if agent.is_resource() => write!(f, "{agent} is free"),
             Self::Runs { agent, .. } => write!(f, "{agent} continues"),
-            Self::GaveUp { agent, .. } => write!(f, "{agent} has cancelled its wait"),
+            Self::Cancelled { agent, .. } => write!(f, "{agent} has cancelled its wait"),
             Self::Withdrawn { agent, by } => write!(f, "{by} no longer waits for {agent}"),
             Self::Deadlock(report) => write!(f, "DEADLOCK: {report}"),
             Self::Victim { agent, report } => write!(f, "{agent} MUST ABORT: {report}"),
@@ -193,7 +199,8 @@ pub enum Refusal {
     NoSuchProcess,
     Waiting,
     NotWaiting,
-    /// The request names no agent, an unknown one, one twice, or the process itself.
+    /// The request names no agent, an unknown one, one twice, or the process itself, or a resource
+    /// that the process already holds.
     #[cfg_attr(feature = "serde", serde(rename = "nobody-to-ask"))]
     InvalidNeed,
     /// The detector supports only waits for all, or only waits for any, of the named agents.

@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-/// The condition under which a wait ends. An agent with several needs waits until all of them are
-/// met.
+/// The condition under which a wait ends. An agent with several needs continues when all of them
+/// are met.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
@@ -19,22 +19,22 @@ pub enum Need<N> {
 
 impl<N> Need<N> {
     /// Returns the agents that the need names.
-    pub fn on(&self) -> &[N] {
+    pub fn awaited(&self) -> &[N] {
         match self {
             Self::All(agents) | Self::Any(agents) => agents,
         }
     }
 
-    /// Returns whether the need is met; `is_free` returns whether an agent has released.
-    pub fn is_met(&self, mut is_free: impl FnMut(&N) -> bool) -> bool {
+    /// Returns whether the need is met if `has_released` tells which agents have released.
+    pub fn is_met(&self, mut has_released: impl FnMut(&N) -> bool) -> bool {
         match self {
-            Self::All(agents) => agents.iter().all(&mut is_free),
-            Self::Any(agents) => agents.is_empty() || agents.iter().any(&mut is_free),
+            Self::All(agents) => agents.iter().all(&mut has_released),
+            Self::Any(agents) => agents.is_empty() || agents.iter().any(&mut has_released),
         }
     }
 
-    /// Returns whether one of several agents is enough; `false` if it names only one.
-    pub fn is_any(&self) -> bool {
+    /// Returns whether one of several agents is enough; `false` if the need names only one.
+    pub fn has_alternatives(&self) -> bool {
         match self {
             Self::All(_) => false,
             Self::Any(agents) => agents.len() > 1,
@@ -53,11 +53,11 @@ impl<N> Need<N> {
 /// `2 and 3`, `any of 2 and 3`.
 impl<N: fmt::Display> fmt::Display for Need<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_any() {
+        if self.has_alternatives() {
             f.write_str("any of ")?;
         }
-        for (index, agent) in self.on().iter().enumerate() {
-            let separator = match (index, index + 1 == self.on().len()) {
+        for (index, agent) in self.awaited().iter().enumerate() {
+            let separator = match (index, index + 1 == self.awaited().len()) {
                 (0, _) => "",
                 (_, true) => " and ",
                 (_, false) => ", ",

@@ -3,9 +3,9 @@
 //!
 //! In this model a cycle alone is no deadlock: one of the agents may continue and answer. So an
 //! agent that begins to wait asks all agents it waits for whether they wait too. Each of them that
-//! does sends queries in turn, and replies when all its queries are answered; an agent that runs
-//! does not reply. If all replies arrive, every agent that could ever answer the first one waits,
-//! and waits only for others that do: a knot.
+//! does sends queries in turn, and replies when all its queries are answered; an agent that does
+//! not wait does not reply. If all replies arrive, every agent that could ever answer the first one
+//! waits, and waits only for others that do: a knot.
 //!
 //! ```text
 //! QR-1  an agent begins to wait,
@@ -20,7 +20,7 @@
 //! ```
 //!
 //! Cost: one check takes at most 2 messages for each wait of one site's process for another's, a
-//! query and a reply. Those within a site are no messages.
+//! query and a reply. Queries and replies within a site are no messages.
 //!
 //! Assumes: links are FIFO, so that an answer arrives before a reply that was sent later; every
 //! message arrives; no node crashes.
@@ -58,13 +58,14 @@ pub const FACTS: Facts = Facts {
         summary: "a waiting agent asks all it waits for whether they wait too; if all reply, none can answer it",
         source: include_str!("query_reply.rs"),
         flaw: None,
-        checkable: true,
+        is_checkable: true,
     },
     waiting: Waiting::ForAny,
     links: Links::Fifo,
+    // e waits between sites.
     formula: "≤ 2e",
-    per_wait: Some(2),
-    kinds: &["query", "reply"],
+    max_messages_per_wait: Some(2),
+    cost_kinds: &["query", "reply"],
 };
 
 /// A site's part of the detector.
@@ -96,7 +97,7 @@ pub(crate) struct Participation {
     check: u64,
     /// The sender of the first query; `None` if this agent started the check.
     asked_by: Option<Agent>,
-    /// The agents whose replies are missing.
+    /// The agents that have not replied yet.
     missing: BTreeSet<Agent>,
     /// The waits that replies have reported.
     gathered: Vec<Wait>,
@@ -124,7 +125,8 @@ pub enum Message {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CheckHeader {
     /// The agent that started the check.
-    pub by: Agent,
+    #[cfg_attr(feature = "serde", serde(rename = "by"))]
+    pub origin: Agent,
     /// The number of that agent's check.
     #[cfg_attr(feature = "serde", serde(rename = "look"))]
     pub check: u64,
@@ -132,10 +134,10 @@ pub struct CheckHeader {
     pub to: Agent,
 }
 
-/// `P0: P1→P2`.
+/// `P1: P2→P3`.
 impl fmt::Display for CheckHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}→{}", self.by, self.from, self.to)
+        write!(f, "{}: {}→{}", self.origin, self.from, self.to)
     }
 }
 
@@ -164,7 +166,7 @@ impl Describe for Message {
 
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
-            Self::Query(header) | Self::Reply { header, .. } => Some(header.by.site),
+            Self::Query(header) | Self::Reply { header, .. } => Some(header.origin.site),
             Self::Ruling(_) => None,
         }
     }
@@ -172,12 +174,12 @@ impl Describe for Message {
 
 impl Detector for QueryReply {
     fn supports(&self, need: &Need<Agent>) -> bool {
-        need.is_any() || need.on().len() == 1
+        need.has_alternatives() || need.awaited().len() == 1
     }
 }
 
 impl QueryReply {
-    /// A site without waits.
+    /// Creates a site without waits.
     pub fn new(me: NodeId, plan: &Plan) -> Self {
         Self {
             config: Fixed::new(Config { me, patience: plan.patience }),
@@ -199,12 +201,11 @@ impl QueryReply {
                     out.set_timer(agent, Span::exactly(self.config.patience));
                 }
             }
-            WaitEvent::Runs { agent } => self.unblock(agent, out),
+            WaitEvent::Unblocked { agent } => self.unblock(agent, out),
             WaitEvent::Check { agent } => self.start_check(agent, out),
-            // An answer arrives before any later reply, and one answer of several is enough.
-            WaitEvent::DependencyReleased { .. }
-            | WaitEvent::BlockedOn { .. }
-            | WaitEvent::NoLongerBlockedOn { .. } => {}
+            // The detector needs none of these: a FIFO link delivers an answer before a later
+            // reply, and one answer of several ends the wait.
+            WaitEvent::DependencyReleased { .. } | WaitEvent::WaiterAdded { .. } | WaitEvent::WaiterRemoved { .. } => {}
         }
     }
 
@@ -220,11 +221,12 @@ impl QueryReply {
         self.send_queries(agent, agent, check, None, out);
     }
 
-    /// Lets an agent take part in a check: it sends a query to all agents it waits for.
+    /// Lets an agent take part in a check: it sends a query to all agents it waits for, and forgets
+    /// an earlier check of the same origin.
     fn send_queries(
         &mut self,
         agent: Agent,
-        by: Agent,
+        origin: Agent,
         check: u64,
         asked_by: Option<Agent>,
         out: &mut Effects<'_, Self>,
@@ -232,43 +234,44 @@ impl QueryReply {
         let awaited = self.site.awaited_by(agent);
         let participation =
             Participation { check, asked_by, missing: awaited.iter().copied().collect(), gathered: Vec::new() };
-        self.participations.insert((agent, by), participation);
+        self.participations.insert((agent, origin), participation);
         for to in awaited {
-            self.send(Message::Query(CheckHeader { by, check, from: agent, to }), to, out);
+            self.send(Message::Query(CheckHeader { origin, check, from: agent, to }), to, out);
         }
     }
 
     /// QR-2.
     fn on_query(&mut self, header: CheckHeader, out: &mut Effects<'_, Self>) {
-        let CheckHeader { by, check, from, to } = header;
+        let CheckHeader { origin, check, from, to } = header;
         if self.site.wait(to).is_none() {
             return out.note("QR-2", format_args!("does not reply: {to} does not wait"));
         }
-        match self.participations.get(&(to, by)) {
+        match self.participations.get(&(to, origin)) {
             Some(participation) if participation.check > check => {
-                out.note("QR-2", format_args!("does not reply: {by} has started a new check"));
+                out.note("QR-2", format_args!("does not reply: {origin} has started a new check"));
             }
             Some(participation) if participation.check == check => {
-                out.note("QR-2", format_args!("replies at once: {to} already takes part in this check of {by}"));
-                let header = CheckHeader { by, check, from: to, to: from };
+                out.note("QR-2", format_args!("replies at once: {to} already takes part in this check of {origin}"));
+                let header = CheckHeader { origin, check, from: to, to: from };
                 self.send(Message::Reply { header, gathered: Vec::new() }, from, out);
             }
             Some(_) | None => {
                 out.note("QR-2", format_args!("{to} waits, and sends queries in turn"));
-                self.send_queries(to, by, check, Some(from), out);
+                self.send_queries(to, origin, check, Some(from), out);
             }
         }
     }
 
     /// QR-3.
     fn on_reply(&mut self, header: CheckHeader, gathered: Vec<Wait>, out: &mut Effects<'_, Self>) {
-        let CheckHeader { by, check, from, to } = header;
+        let CheckHeader { origin, check, from, to } = header;
         let Some(wait) = self.site.wait(to).cloned() else {
             return out.note("QR-3", format_args!("ignores it: {to} no longer waits"));
         };
-        let participation = self.participations.get_mut(&(to, by)).filter(|participation| participation.check == check);
+        let participation =
+            self.participations.get_mut(&(to, origin)).filter(|participation| participation.check == check);
         let Some(participation) = participation.filter(|participation| participation.missing.contains(&from)) else {
-            return out.note("QR-3", format_args!("ignores it: {to} expects no such reply in that check of {by}"));
+            return out.note("QR-3", format_args!("ignores it: {to} expects no such reply in that check of {origin}"));
         };
         participation.missing.remove(&from);
         participation.gathered.extend(gathered);
@@ -280,12 +283,12 @@ impl QueryReply {
         match participation.asked_by {
             Some(asked_by) => {
                 out.note("QR-3", format_args!("{to} has all replies, and replies"));
-                let header = CheckHeader { by, check, from: to, to: asked_by };
+                let header = CheckHeader { origin, check, from: to, to: asked_by };
                 self.send(Message::Reply { header, gathered }, asked_by, out);
             }
             None => {
                 out.note("QR-3", format_args!("{to} has all replies: no agent can answer it"));
-                for report in Report::among(&wait, &gathered) {
+                for report in Report::all_among(&wait, &gathered) {
                     let actions = self.resolution.on_found(report, &self.site);
                     self.perform(actions, out);
                 }

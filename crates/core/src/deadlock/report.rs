@@ -21,43 +21,48 @@ pub struct Wait {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Report {
-    /// The agent that found it.
-    pub by: Agent,
-    /// The number of that agent's wait, during which it found the deadlock.
-    pub during: WaitId,
+    /// The agent that found the deadlock.
+    #[cfg_attr(feature = "serde", serde(rename = "by"))]
+    pub finder: Agent,
+    /// The number of the wait during which `finder` found the deadlock.
+    #[cfg_attr(feature = "serde", serde(rename = "during"))]
+    pub finder_wait_id: WaitId,
     pub shape: Shape,
     /// The waits that cause the deadlock. In a cycle, each agent waits for the next one.
     pub waits: Vec<Wait>,
-    /// The process that must abort; `None` if deadlocks are only reported.
+    /// The process that must abort; `None` until the resolver has chosen it, and if deadlocks are
+    /// only reported.
     pub victim: Option<Agent>,
 }
 
 impl Report {
-    /// Reports a cycle, in which each agent waits for the next one.
-    pub fn cycle(by: &Wait, mut waits: Vec<Wait>) -> Self {
+    /// Returns the report of a cycle through these waits. Narrows the need of each wait to the
+    /// agent of the next one.
+    pub fn cycle(finder: &Wait, mut waits: Vec<Wait>) -> Self {
         let next: Vec<_> = waits.iter().skip(1).chain(waits.first()).map(|wait| wait.agent).collect();
         for (wait, next) in waits.iter_mut().zip(next) {
             wait.need = Need::All([next].into());
         }
-        Self { by: by.agent, during: by.wait_id, shape: Shape::Cycle, waits, victim: None }
+        Self { finder: finder.agent, finder_wait_id: finder.wait_id, shape: Shape::Cycle, waits, victim: None }
     }
 
-    /// Returns the deadlocks among these waits, as found by the agent of `by`.
-    pub fn among(by: &Wait, waits: &[Wait]) -> Vec<Self> {
+    /// Returns a report for each deadlock among these waits.
+    pub fn all_among(finder: &Wait, waits: &[Wait]) -> Vec<Self> {
         let deadlocks = graph(waits).deadlocks().into_iter();
-        deadlocks.map(|deadlock| Self::from_deadlock(by, deadlock, waits)).collect()
+        deadlocks.map(|deadlock| Self::from_deadlock(finder, deadlock, waits)).collect()
     }
 
-    /// Returns the deadlock among these waits that the wait `by` is part of, if there is one.
-    pub fn around(by: &Wait, waits: &[Wait]) -> Option<Self> {
-        graph(waits).deadlock_of(&by.agent).map(|deadlock| Self::from_deadlock(by, deadlock, waits))
+    /// Returns a report of the deadlock among these waits that the finder is part of, if there is
+    /// one.
+    pub fn around_finder(finder: &Wait, waits: &[Wait]) -> Option<Self> {
+        graph(waits).deadlock_of(&finder.agent).map(|deadlock| Self::from_deadlock(finder, deadlock, waits))
     }
 
-    fn from_deadlock(by: &Wait, deadlock: Deadlock<Agent>, waits: &[Wait]) -> Self {
+    fn from_deadlock(finder: &Wait, deadlock: Deadlock<Agent>, waits: &[Wait]) -> Self {
         let with_details =
             |(agent, need)| Some(Wait { need, ..waits.iter().find(|wait| wait.agent == agent)?.clone() });
         let waits = deadlock.waits.into_iter().filter_map(with_details).collect();
-        Self { by: by.agent, during: by.wait_id, shape: deadlock.shape, waits, victim: None }
+        Self { finder: finder.agent, finder_wait_id: finder.wait_id, shape: deadlock.shape, waits, victim: None }
     }
 
     /// Returns the possible victims with their abort costs: processes, not resources.
@@ -80,19 +85,19 @@ impl Report {
 fn graph(waits: &[Wait]) -> Graph<Agent> {
     let mut graph = Graph::new();
     for wait in waits {
-        graph.wait(wait.agent, wait.need.clone());
+        graph.add_need(wait.agent, wait.need.clone());
     }
     graph
 }
 
-/// `P0 waits for R1, which P2 holds; P2 waits for P0`.
+/// `P1 waits for R2, which P3 holds; P3 waits for P1`.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let processes = self.waits.iter().filter(|wait| !wait.agent.is_resource());
         for (index, Wait { agent, need, .. }) in processes.enumerate() {
             let separator = if index == 0 { "" } else { "; " };
             write!(f, "{separator}{agent} waits for {need}")?;
-            if let [resource] = need.on()
+            if let [resource] = need.awaited()
                 && let Some(holder) = self.holder(*resource)
             {
                 write!(f, ", which {holder} holds")?;

@@ -1,17 +1,17 @@
 //! A host in which processes send requests to each other and wait for answers.
 //!
 //! A process asks others, and waits until all of them, or any of them, have answered. A waiting
-//! process does nothing else: it answers no request. This is the model of the papers: a wait exists
-//! from the moment when a process asks until the other one answers, whether or not the messages
-//! have arrived.
+//! process does nothing else: it answers no request. As in the papers on deadlock detection, a wait
+//! exists from the moment when a process asks until the other one answers, whether or not the
+//! messages have arrived.
 //!
 //! ```text
 //! RQ-1  a process asks           → number the wait, send a request to each agent asked, and inform
 //!                                  the detector
 //! RQ-2  a request arrives        → store the waiter, and inform the detector
 //! RQ-3  a process answers        → send the answer, and inform the detector
-//! RQ-4  an answer arrives        → wait for one less; continue if that was enough, and withdraw
-//!                                  the other requests
+//! RQ-4  an answer arrives        → no longer wait for its sender; if the need is met, continue and
+//!                                  withdraw the other requests
 //! RQ-5  a process cancels        → withdraw its requests, and continue
 //! RQ-6  a request is withdrawn   → forget it, and inform the detector
 //! RQ-7  the detector emits       → pass the event on to the client
@@ -54,11 +54,12 @@ struct Config {
 struct Process {
     /// The number of its latest wait.
     latest_wait: WaitId,
+    /// The remaining need; `None` if the process does not wait.
     need: Option<Need<Agent>>,
     /// The agents that wait for it, with the numbers of their waits.
     waiters: BTreeMap<Agent, WaitId>,
     /// The time of its first request.
-    born: Option<Time>,
+    first_request_at: Option<Time>,
 }
 
 /// The messages between sites.
@@ -75,18 +76,18 @@ pub enum Message<M> {
     Detector(M),
 }
 
-/// The sender, the receiver and the wait of a message.
+/// The sender and the receiver of a message, and the wait that it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RequestHeader {
     pub from: Agent,
     pub to: Agent,
-    /// The number of the wait, counted by the waiting agent.
+    /// The number of the wait among those of the waiting agent.
     #[cfg_attr(feature = "serde", serde(rename = "spell"))]
     pub wait_id: WaitId,
 }
 
-/// `P0→P1`.
+/// `P1→P2`.
 impl fmt::Display for RequestHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}→{}", self.from, self.to)
@@ -127,29 +128,31 @@ impl<M: Describe> Describe for Message<M> {
 }
 
 impl<D: Detector> Requests<D> {
-    /// A site whose processes run.
+    /// Creates a site whose processes do not wait.
     pub fn new(me: NodeId, plan: Arc<Plan>, detector: D) -> Self {
         let processes = alloc::vec![Process::default(); usize::from(plan.processes_at(me))];
         Self { config: Fixed::new(Config { me, plan }), processes, detector }
     }
 
-    fn command(&mut self, now: Time, command: Command, out: &mut Effects<'_, Self>) {
+    fn handle_command(&mut self, now: Time, command: Command, out: &mut Effects<'_, Self>) {
         let number = command.process();
         let Some(process) = self.processes.get(usize::from(number)) else {
             return out.emit(Event::Refused(Refusal::NoSuchProcess));
         };
         let agent = Agent::process(self.config.me, number);
-        let waits = process.need.is_some();
+        let is_waiting = process.need.is_some();
         match command {
-            Command::Ask { .. } | Command::Answer { .. } if waits => out.emit(Event::Refused(Refusal::Waiting)),
-            Command::GiveUp { .. } | Command::Look { .. } if !waits => out.emit(Event::Refused(Refusal::NotWaiting)),
-            Command::Ask { need, .. } => match self.refusal(agent, &need) {
+            Command::Ask { .. } | Command::Answer { .. } if is_waiting => out.emit(Event::Refused(Refusal::Waiting)),
+            Command::Cancel { .. } | Command::Check { .. } if !is_waiting => {
+                out.emit(Event::Refused(Refusal::NotWaiting));
+            }
+            Command::Ask { need, .. } => match self.find_refusal(agent, &need) {
                 Some(refusal) => out.emit(Event::Refused(refusal)),
                 None => self.ask(now, agent, need, out),
             },
             Command::Answer { to, .. } => self.answer(now, agent, to, out),
-            Command::GiveUp { .. } => self.cancel(now, agent, out),
-            Command::Look { .. } => self.inform(now, WaitEvent::Check { agent }, out),
+            Command::Cancel { .. } => self.cancel(now, agent, out),
+            Command::Check { .. } => self.inform(now, WaitEvent::Check { agent }, out),
         }
     }
 
@@ -157,8 +160,8 @@ impl<D: Detector> Requests<D> {
         !agent.is_resource() && agent.number < self.config.plan.processes_at(agent.site)
     }
 
-    fn refusal(&self, agent: Agent, need: &Need<Agent>) -> Option<Refusal> {
-        let awaited = need.on();
+    fn find_refusal(&self, agent: Agent, need: &Need<Agent>) -> Option<Refusal> {
+        let awaited = need.awaited();
         let is_repeated = |(index, agent): (usize, &Agent)| awaited.iter().take(index).any(|other| other == agent);
         if awaited.is_empty()
             || awaited.contains(&agent)
@@ -170,18 +173,18 @@ impl<D: Detector> Requests<D> {
         (!self.detector.supports(need)).then_some(Refusal::OtherModel)
     }
 
-    /// RQ-1. Informs the detector after the requests are sent, so that its messages arrive after
-    /// them.
+    /// RQ-1. Informs the detector after the requests are sent, so that the detector's messages
+    /// arrive after them.
     fn ask(&mut self, now: Time, agent: Agent, need: Need<Agent>, out: &mut Effects<'_, Self>) {
         let Some(process) = self.processes.get_mut(usize::from(agent.number)) else { return };
         process.latest_wait = process.latest_wait.next();
         process.need = Some(need.clone());
-        process.born.get_or_insert(now);
+        process.first_request_at.get_or_insert(now);
         let wait_id = process.latest_wait;
         let abort_cost = self.abort_cost(agent);
         out.note("RQ-1", format_args!("{agent} asks {need}"));
         out.emit(Event::Waits { agent, wait_id, need: need.clone() });
-        for to in need.on() {
+        for to in need.awaited() {
             self.send(now, Message::Request(RequestHeader { from: agent, to: *to, wait_id }), *to, out);
         }
         self.inform(now, WaitEvent::Blocked { agent, wait_id, need, abort_cost }, out);
@@ -191,9 +194,10 @@ impl<D: Detector> Requests<D> {
     /// it holds.
     fn abort_cost(&self, agent: Agent) -> AbortCost {
         let process = self.processes.get(usize::from(agent.number));
-        let (born, locks) = process.map_or((None, 0), |process| (process.born, process.waiters.len() as u32));
+        let (first_request_at, locks) =
+            process.map_or((None, 0), |process| (process.first_request_at, process.waiters.len() as u32));
         AbortCost {
-            born: born.unwrap_or_default(),
+            started_at: first_request_at.unwrap_or_default(),
             locks,
             priority: self.config.plan.priority(agent.site, agent.number),
         }
@@ -206,7 +210,7 @@ impl<D: Detector> Requests<D> {
         process.waiters.insert(from, wait_id);
         out.note("RQ-2", format_args!("{from} waits for {to}"));
         out.emit(Event::Asked { agent: to, by: from, wait_id });
-        self.inform(now, WaitEvent::BlockedOn { agent: to, to: from, wait_id }, out);
+        self.inform(now, WaitEvent::WaiterAdded { agent: to, waiter: from, wait_id }, out);
     }
 
     /// RQ-3.
@@ -217,7 +221,7 @@ impl<D: Detector> Requests<D> {
         };
         out.note("RQ-3", format_args!("{agent} answers {to}"));
         out.emit(Event::Answers { agent, to, wait_id });
-        self.inform(now, WaitEvent::NoLongerBlockedOn { agent, to, wait_id }, out);
+        self.inform(now, WaitEvent::WaiterRemoved { agent, waiter: to, wait_id }, out);
         self.send(now, Message::Answer(RequestHeader { from: agent, to, wait_id }), to, out);
     }
 
@@ -228,7 +232,7 @@ impl<D: Detector> Requests<D> {
         let Some(Process { need: Some(need), .. }) = process else {
             return out.note("RQ-4", format_args!("{to} no longer waits for it"));
         };
-        if !need.on().contains(&from) {
+        if !need.awaited().contains(&from) {
             return out.note("RQ-4", format_args!("{to} did not ask {from}"));
         }
         if let Need::All(awaited) = need
@@ -250,19 +254,20 @@ impl<D: Detector> Requests<D> {
             return;
         };
         out.note("RQ-5", format_args!("{agent} cancels its wait"));
-        out.emit(Event::GaveUp { agent, wait_id });
+        out.emit(Event::Cancelled { agent, wait_id });
         self.end_wait(now, agent, None, out);
     }
 
-    /// Ends a wait, and withdraws the requests that are not answered.
+    /// Ends a wait, withdraws its requests except the one that `answered` has answered, and informs
+    /// the detector.
     fn end_wait(&mut self, now: Time, agent: Agent, answered: Option<Agent>, out: &mut Effects<'_, Self>) {
         let Some(process) = self.processes.get_mut(usize::from(agent.number)) else { return };
         let Some(need) = process.need.take() else { return };
         let wait_id = process.latest_wait;
-        for to in need.on().iter().filter(|to| Some(**to) != answered) {
+        for to in need.awaited().iter().filter(|to| Some(**to) != answered) {
             self.send(now, Message::Withdraw(RequestHeader { from: agent, to: *to, wait_id }), *to, out);
         }
-        self.inform(now, WaitEvent::Runs { agent }, out);
+        self.inform(now, WaitEvent::Unblocked { agent }, out);
     }
 
     /// RQ-6.
@@ -275,7 +280,7 @@ impl<D: Detector> Requests<D> {
         process.waiters.remove(&from);
         out.note("RQ-6", format_args!("{from} no longer waits for {to}"));
         out.emit(Event::Withdrawn { agent: to, by: from });
-        self.inform(now, WaitEvent::NoLongerBlockedOn { agent: to, to: from, wait_id }, out);
+        self.inform(now, WaitEvent::WaiterRemoved { agent: to, waiter: from, wait_id }, out);
     }
 
     fn on_message(&mut self, now: Time, from: NodeId, message: Message<D::Message>, out: &mut Effects<'_, Self>) {
@@ -292,7 +297,7 @@ impl<D: Detector> Requests<D> {
             Message::Request(header) | Message::Answer(header) | Message::Withdraw(header) => {
                 out.note("RQ-2", format_args!("ignores {header}, which came from {from}"));
             }
-            Message::Detector(message) => self.pass(now, Input::Message { from, message }, out),
+            Message::Detector(message) => self.step_detector(now, Input::Message { from, message }, out),
         }
     }
 
@@ -305,14 +310,13 @@ impl<D: Detector> Requests<D> {
         }
     }
 
-    /// Informs the detector.
     fn inform(&mut self, now: Time, event: WaitEvent, out: &mut Effects<'_, Self>) {
-        self.pass(now, Input::Command(event), out);
+        self.step_detector(now, Input::Command(event), out);
     }
 
-    /// RQ-7.
-    fn pass(&mut self, now: Time, input: Input<D>, out: &mut Effects<'_, Self>) {
-        for finding in adapt::pass(&mut self.detector, now, input, Message::Detector, out) {
+    /// RQ-7. Steps the detector with an input, and emits its findings.
+    fn step_detector(&mut self, now: Time, input: Input<D>, out: &mut Effects<'_, Self>) {
+        for finding in adapt::step_inner(&mut self.detector, now, input, Message::Detector, out) {
             out.emit(Event::from(finding));
         }
     }
@@ -327,9 +331,9 @@ impl<D: Detector> Protocol for Requests<D> {
 
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(command) => self.command(now, command, out),
+            Input::Command(command) => self.handle_command(now, command, out),
             Input::Message { from, message } => self.on_message(now, from, message, out),
-            Input::Timer(timer) => self.pass(now, Input::Timer(timer), out),
+            Input::Timer(timer) => self.step_detector(now, Input::Timer(timer), out),
             // The textbook form: it saves nothing, uses no failure detector, and runs in a fixed
             // group.
             Input::Start { .. }

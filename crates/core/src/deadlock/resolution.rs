@@ -1,11 +1,12 @@
 //! Resolution of deadlocks: one site, the resolver, selects one victim after the other.
 //!
 //! Detectors find deadlocks at different sites, several at once, and often the same one several
-//! times. If each site broke what it found at once, more processes than necessary would abort: a
-//! process that is found in two deadlocks breaks both, and the action against the second is one
-//! against a phantom. So all reports go to one resolver. It asks one process to abort, waits until
-//! that has happened, and only then handles the next report. It dismisses a report that names a
-//! wait which has ended by then, and the finder checks again.
+//! times. If each site chose a victim for each deadlock it finds, more processes than necessary
+//! would abort: the abort of a process that is in two deadlocks breaks both, and a second victim
+//! would abort for a deadlock that no longer exists. So all reports go to one resolver. It asks one
+//! process to abort, waits until the process has done so, and only then handles the next report. If
+//! a wait in that report has ended meanwhile, the resolver dismisses the report, and the agent that
+//! found the deadlock (the finder) checks again.
 //!
 //! ```text
 //! RS-1  a deadlock is found         → report it, if there is no victim policy; else send it to the
@@ -15,22 +16,22 @@
 //!                                     checks again
 //! RS-3  all its waits still exist   → choose the victim, report the deadlock, and send the
 //!                                     victim's site a request to abort; later reports wait
-//! RS-4  a request to abort arrives  → pass it to the process, if it still waits; else confirm the
-//!                                     abort
-//! RS-5  the victim has aborted      → confirm it to the resolver
-//! RS-6  the confirmation arrives    → ask the finder to check again, for it may be in another
-//!                                     deadlock; take up the next report
-//! RS-7  asked to check again        → do so, if the agent still waits
+//! RS-4  a request to abort arrives  → pass it to the process, if it still waits; else confirm at
+//!                                     once that it no longer waits
+//! RS-5  the victim has aborted      → confirm the abort to the resolver
+//! RS-6  the confirmation arrives    → ask the finder, unless it was the victim, to check again,
+//!                                     for it may be in another deadlock; take up the next report
+//! RS-7  an agent must check again   → start another check, if it still waits
 //! ```
 //!
 //! Why no phantom is resolved: no process in a deadlock continues until one of them aborts, and
 //! none aborts unless the resolver asks it. So a reported deadlock is real, unless one of its
-//! processes aborted before or since. When the resolver chooses a victim, no earlier victim still
-//! waits, and no wait of this report has ended: so the deadlock is real, and stays so until the
-//! victim aborts.
+//! processes has aborted before or since. When the resolver chooses a victim, no earlier victim
+//! still waits, and no wait of this report has ended: so the deadlock is real, and stays so until
+//! the victim aborts.
 //!
-//! Assumes: no process aborts unasked. The resolver does not learn of it, and may let another
-//! process abort for a deadlock that is already broken.
+//! Assumes: no process aborts unasked. The resolver would not learn of such an abort, and might ask
+//! another process to abort for a deadlock that is already broken.
 
 use super::site_state::SiteState;
 use super::{Agent, Finding, Plan, Policy, Report, WaitId};
@@ -45,7 +46,7 @@ use alloc::vec::Vec;
 #[cfg(test)]
 mod tests;
 
-/// The messages between sites that resolve deadlocks.
+/// A message between sites about the resolution of a deadlock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -53,16 +54,19 @@ pub enum Ruling {
     /// To the resolver: a deadlock was found.
     Found(Report),
     /// To the victim's site: the victim must abort.
-    Doom(Report),
+    #[cfg_attr(feature = "serde", serde(rename = "doom"))]
+    Abort(Report),
     /// To the resolver: the victim has aborted.
-    Yielded {
+    #[cfg_attr(feature = "serde", serde(rename = "yielded"))]
+    Aborted {
         #[cfg_attr(feature = "serde", serde(rename = "who"))]
         agent: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
         wait_id: WaitId,
     },
     /// To the finder of a deadlock: check again.
-    Again {
+    #[cfg_attr(feature = "serde", serde(rename = "again"))]
+    CheckAgain {
         #[cfg_attr(feature = "serde", serde(rename = "who"))]
         agent: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
@@ -74,9 +78,9 @@ impl Describe for Ruling {
     fn kind(&self) -> &'static str {
         match self {
             Self::Found(_) => "found",
-            Self::Doom(_) => "doom",
-            Self::Yielded { .. } => "yielded",
-            Self::Again { .. } => "again",
+            Self::Abort(_) => "doom",
+            Self::Aborted { .. } => "yielded",
+            Self::CheckAgain { .. } => "again",
         }
     }
 
@@ -90,7 +94,7 @@ impl Describe for Ruling {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Send(NodeId, Ruling),
-    /// A note for the trace: the rule, its text and the agent.
+    /// A note for the trace: the rule id, the text before the agent's name, and the agent.
     Note(&'static str, &'static str, Agent),
     Emit(Finding),
     /// The agent starts a check.
@@ -106,14 +110,14 @@ pub(super) struct Resolution {
     queue: VecDeque<Report>,
     /// At the resolver: the deadlock that is being resolved.
     current: Option<Report>,
-    /// At the resolver: the latest wait that each victim has aborted.
+    /// At the resolver, for each victim so far: the number of its latest wait that it has aborted.
     aborted: BTreeMap<Agent, WaitId>,
 }
 
 #[derive(Debug)]
 struct Config {
     me: NodeId,
-    sites: usize,
+    site_count: usize,
     resolver: NodeId,
     policy: Option<Policy>,
 }
@@ -121,7 +125,12 @@ struct Config {
 impl Resolution {
     pub(super) fn new(me: NodeId, plan: &Plan) -> Self {
         Self {
-            config: Fixed::new(Config { me, sites: plan.sites, resolver: plan.resolver, policy: plan.victim }),
+            config: Fixed::new(Config {
+                me,
+                site_count: plan.sites,
+                resolver: plan.resolver,
+                policy: plan.victim_policy,
+            }),
             victims: BTreeMap::new(),
             queue: VecDeque::new(),
             current: None,
@@ -148,27 +157,27 @@ impl Resolution {
     pub(super) fn on_found(&mut self, report: Report, site: &SiteState) -> Vec<Action> {
         if self.config.policy.is_none() {
             return [
-                Action::Note("RS-1", "reports a deadlock found by", report.by),
+                Action::Note("RS-1", "reports a deadlock found by", report.finder),
                 Action::Emit(Finding::Deadlock(report)),
             ]
             .into();
         }
-        let mut actions = alloc::vec![Action::Note("RS-1", "sends the resolver a deadlock found by", report.by)];
+        let mut actions = alloc::vec![Action::Note("RS-1", "sends the resolver a deadlock found by", report.finder)];
         self.send(self.config.resolver, Ruling::Found(report), site, &mut actions);
         actions
     }
 
-    /// Handles a message. Ignores messages about agents of a third site, and orders that do not
-    /// come from the resolver.
+    /// Handles a message. Ignores a message about an agent of a site other than the sender's, and a
+    /// request to abort or to check again that does not come from the resolver.
     pub(super) fn on_message(&mut self, from: NodeId, ruling: Ruling, site: &SiteState) -> Vec<Action> {
         let mut actions = Vec::new();
-        let (is_resolver, from_resolver) = (self.config.me == self.config.resolver, from == self.config.resolver);
-        let is_for_us = match &ruling {
-            Ruling::Found(report) => is_resolver && report.by.site == from && self.knows_sites_of(report),
-            Ruling::Yielded { agent, .. } => is_resolver && agent.site == from,
-            Ruling::Doom(_) | Ruling::Again { .. } => from_resolver,
+        let (is_resolver, is_from_resolver) = (self.config.me == self.config.resolver, from == self.config.resolver);
+        let is_valid = match &ruling {
+            Ruling::Found(report) => is_resolver && report.finder.site == from && self.knows_sites_of(report),
+            Ruling::Aborted { agent, .. } => is_resolver && agent.site == from,
+            Ruling::Abort(_) | Ruling::CheckAgain { .. } => is_from_resolver,
         };
-        if is_for_us {
+        if is_valid {
             self.handle(ruling, site, &mut actions);
         }
         actions
@@ -176,16 +185,16 @@ impl Resolution {
 
     /// Returns whether all agents that the report names are at existing sites.
     fn knows_sites_of(&self, report: &Report) -> bool {
-        report.waits.iter().all(|wait| wait.agent.site.index() < self.config.sites)
+        report.waits.iter().all(|wait| wait.agent.site.index() < self.config.site_count)
     }
 
-    /// RS-5. An agent here no longer waits.
+    /// RS-5, if the agent that no longer waits is a victim.
     pub(super) fn on_unblocked(&mut self, agent: Agent, wait_id: WaitId, site: &SiteState) -> Vec<Action> {
         let mut actions = Vec::new();
         if self.victims.get(&agent) == Some(&wait_id) {
             self.victims.remove(&agent);
             actions.push(Action::Note("RS-5", "confirms the abort of", agent));
-            self.send(self.config.resolver, Ruling::Yielded { agent, wait_id }, site, &mut actions);
+            self.send(self.config.resolver, Ruling::Aborted { agent, wait_id }, site, &mut actions);
         }
         actions
     }
@@ -196,19 +205,23 @@ impl Resolution {
                 self.queue.push_back(report);
                 self.take_up_next(site, actions);
             }
-            Ruling::Doom(report) => self.on_abort_request(report, site, actions),
-            Ruling::Yielded { agent, wait_id } => self.on_aborted(agent, wait_id, site, actions),
-            Ruling::Again { agent, wait_id } => check_again(agent, wait_id, site, actions),
+            Ruling::Abort(report) => self.on_abort_request(report, site, actions),
+            Ruling::Aborted { agent, wait_id } => self.on_aborted(agent, wait_id, site, actions),
+            Ruling::CheckAgain { agent, wait_id } => check_again(agent, wait_id, site, actions),
         }
     }
 
-    /// RS-2. Handles one deadlock at a time.
+    /// RS-2, unless a victim has not aborted yet.
     fn take_up_next(&mut self, site: &SiteState, actions: &mut Vec<Action>) {
         while self.current.is_none()
             && let Some(report) = self.queue.pop_front()
         {
             if report.waits.iter().any(|wait| self.is_aborted(wait.agent, wait.wait_id)) {
-                actions.push(Action::Note("RS-2", "dismisses a deadlock that is broken already, found by", report.by));
+                actions.push(Action::Note(
+                    "RS-2",
+                    "dismisses a deadlock that is broken already, found by",
+                    report.finder,
+                ));
                 self.send_check_again(&report, site, actions);
                 continue;
             }
@@ -216,14 +229,14 @@ impl Resolution {
         }
     }
 
-    /// RS-3.
+    /// RS-3. Drops a report that names no process.
     fn choose_victim(&mut self, report: Report, site: &SiteState, actions: &mut Vec<Action>) {
         let Some(victim) = self.config.policy.and_then(|policy| policy.choose(report.candidates())) else { return };
         let report = Report { victim: Some(victim), ..report };
         actions.push(Action::Note("RS-3", "chooses the victim", victim));
         actions.push(Action::Emit(Finding::Deadlock(report.clone())));
         self.current = Some(report.clone());
-        self.send(victim.site, Ruling::Doom(report), site, actions);
+        self.send(victim.site, Ruling::Abort(report), site, actions);
     }
 
     /// RS-4.
@@ -233,7 +246,7 @@ impl Resolution {
         };
         if site.wait(agent).is_none_or(|wait| wait.wait_id != wait_id) {
             actions.push(Action::Note("RS-4", "confirms at once that it no longer waits:", agent));
-            return self.send(self.config.resolver, Ruling::Yielded { agent, wait_id }, site, actions);
+            return self.send(self.config.resolver, Ruling::Aborted { agent, wait_id }, site, actions);
         }
         actions.push(Action::Note("RS-4", "asks the process to abort:", agent));
         self.victims.insert(agent, wait_id);
@@ -247,15 +260,16 @@ impl Resolution {
         actions.push(Action::Note("RS-6", "has resolved the deadlock by the abort of", agent));
         let aborted = self.aborted.entry(agent).or_default();
         *aborted = wait_id.max(*aborted);
-        if report.by != agent {
+        if report.finder != agent {
             self.send_check_again(&report, site, actions);
         }
         self.take_up_next(site, actions);
     }
 
+    /// Asks the finder of a deadlock to check again.
     fn send_check_again(&mut self, report: &Report, site: &SiteState, actions: &mut Vec<Action>) {
-        let Report { by, during, .. } = *report;
-        self.send(by.site, Ruling::Again { agent: by, wait_id: during }, site, actions);
+        let Report { finder, finder_wait_id, .. } = *report;
+        self.send(finder.site, Ruling::CheckAgain { agent: finder, wait_id: finder_wait_id }, site, actions);
     }
 
     /// Sends a message, or handles it directly if it is for this site.
@@ -268,7 +282,8 @@ impl Resolution {
     }
 }
 
-/// Performs the actions. Returns the agents that must check again.
+/// Performs the actions, with each message wrapped by `wrap`. Returns the agents that must check
+/// again.
 pub(super) fn perform<P: Protocol<Event = Finding>>(
     actions: Vec<Action>,
     wrap: fn(Ruling) -> P::Message,

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct SiteState {
     waits: BTreeMap<Agent, Wait>,
-    /// The waits for agents here: the agent, the waiter, and the number of its wait.
+    /// The waits for agents here: the agent, the waiter, and the number of the waiter's wait.
     waiters: BTreeSet<(Agent, Agent, WaitId)>,
 }
 
@@ -16,8 +16,8 @@ impl SiteState {
         self.waits.insert(wait.agent, wait);
     }
 
-    /// Records that one of the agents that `agent` waits for has released, and the new cost of
-    /// aborting `agent`.
+    /// Records that `by`, which `agent` waits for, has released, and the new cost of aborting
+    /// `agent`.
     pub(super) fn release_dependency(&mut self, agent: Agent, by: Agent, abort_cost: AbortCost) {
         let Some(wait) = self.waits.get_mut(&agent) else { return };
         wait.abort_cost = abort_cost;
@@ -26,7 +26,7 @@ impl SiteState {
         }
     }
 
-    /// Ends a wait and returns it, if there is one.
+    /// Ends an agent's wait and returns it; `None` if the agent does not wait.
     pub(super) fn unblock(&mut self, agent: Agent) -> Option<Wait> {
         self.waits.remove(&agent)
     }
@@ -49,6 +49,6 @@ impl SiteState {
 
     /// Returns the agents that `agent` waits for.
     pub(super) fn awaited_by(&self, agent: Agent) -> Vec<Agent> {
-        self.waits.get(&agent).map_or_else(Vec::new, |wait| wait.need.on().to_vec())
+        self.waits.get(&agent).map_or_else(Vec::new, |wait| wait.need.awaited().to_vec())
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! 1 ask-P2+P3          the process of site 1 asks those of 2 and 3, and waits for both
-//! 1 ask-P2|P3          it waits for any of them
-//! 1 ask-R2@1           its second process requests the resource of site 2
-//! 1 answer-P2          it answers the process of site 2
-//! 1 give-up            it cancels its wait
-//! 1 look               it starts a check
+//! 1 ask-P2|P3          the process of site 1 asks both, and waits for one of them
+//! 1 ask-R2@1           the second process of site 1 requests the resource of site 2
+//! 1 answer-P2          the process of site 1 answers that of site 2
+//! 1 give-up            the process of site 1 cancels its wait
+//! 1 look               the process of site 1 starts a check
 //! 1 > 2                the oldest message in flight from 1 to 2 arrives
 //! ```
 //!
@@ -22,12 +22,12 @@ use alloc::sync::Arc;
 use core::fmt::Display;
 use std::string::String;
 
-/// The first process of a site, which has a number from 1.
+/// Returns the first process of a site. Sites are numbered from 1, here and below.
 pub(crate) fn process(site: usize) -> Agent {
     Agent::process(node(site), 0)
 }
 
-/// The first resource of a site.
+/// Returns the first resource of a site.
 pub(crate) fn resource(site: usize) -> Agent {
     Agent::resource(node(site), 0)
 }
@@ -36,13 +36,13 @@ pub(crate) fn node(number: usize) -> NodeId {
     NodeId::from_index(number - 1)
 }
 
-/// The first wait of an agent, for one other.
-pub(crate) fn wait(agent: Agent, on: Agent) -> Wait {
-    Wait { agent, wait_id: WaitId(1), need: Need::All([on].into()), abort_cost: AbortCost::default() }
+/// Returns the first wait of an agent, for one other agent.
+pub(crate) fn wait(agent: Agent, awaited: Agent) -> Wait {
+    Wait { agent, wait_id: WaitId(1), need: Need::All([awaited].into()), abort_cost: AbortCost::default() }
 }
 
-/// Returns a constructor for the sites of a group whose processes ask each other, by the plan for a
-/// group of its size.
+/// Returns a constructor for the sites of a group whose processes ask each other. `plan` returns
+/// the plan for a number of sites.
 pub(crate) fn request_sites<D: Detector>(
     plan: impl Fn(usize) -> Plan,
     detector: fn(NodeId, &Plan) -> D,
@@ -61,8 +61,8 @@ where
     ScriptGroup::new(plan.sites, request_sites(|_| plan.clone(), detector))
 }
 
-/// Delivers forged messages, each with its claimed sender and its receiver, and asserts that no
-/// node changes its state.
+/// Delivers forged messages, each given with its claimed sender and its receiver, and asserts that
+/// no node changes its state.
 #[track_caller]
 pub(crate) fn assert_ignored<P>(mut group: ScriptGroup<P>, forged: impl IntoIterator<Item = (usize, usize, P::Message)>)
 where
@@ -85,15 +85,15 @@ where
     group.trace
 }
 
-/// Returns a constructor for the sites of a group whose processes lock resources, one for each of
-/// these coordinators.
+/// Returns a constructor for the sites of a group whose processes lock resources: one resource for
+/// each coordinator in the list.
 pub(crate) fn lock_sites<D: Detector>(
     coordinators: &[usize],
     detector: fn(NodeId, &Plan) -> D,
 ) -> impl Fn(NodeId, Group) -> Locks<D> {
     move |me, group| {
-        let resources = coordinators.iter().map(|site| node(*site)).collect();
-        let plan = Arc::new(Plan { resources, ..Plan::new(group.len()) });
+        let resource_coordinators = coordinators.iter().map(|site| node(*site)).collect();
+        let plan = Arc::new(Plan { resource_coordinators, ..Plan::new(group.len()) });
         Locks::new(me, Arc::clone(&plan), detector(me, &plan))
     }
 }

@@ -11,7 +11,7 @@ use core::fmt;
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Policy {
     /// The member that started last, which has done the least work. A process that keeps its start
-    /// time when it retries is spared eventually.
+    /// time when it retries eventually is no longer the youngest.
     Youngest,
     /// The member with the fewest locks, which has the least to undo.
     #[default]
@@ -25,7 +25,8 @@ pub enum Policy {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AbortCost {
     /// When the process started.
-    pub born: Time,
+    #[cfg_attr(feature = "serde", serde(rename = "born"))]
+    pub started_at: Time,
     /// The number of locks that it holds.
     pub locks: u32,
     /// Higher numbers are more important.
@@ -55,13 +56,13 @@ impl Policy {
     /// without candidates.
     pub fn choose<N: Ord>(self, candidates: impl Iterator<Item = (N, AbortCost)>) -> Option<N> {
         let chosen = match self {
-            Self::Youngest => candidates.max_by(|(a, x), (b, y)| (x.born, a).cmp(&(y.born, b))),
+            Self::Youngest => candidates.max_by(|(a, x), (b, y)| (x.started_at, a).cmp(&(y.started_at, b))),
             Self::FewestLocks => candidates.max_by(|(a, x), (b, y)| (Reverse(x.locks), a).cmp(&(Reverse(y.locks), b))),
             Self::LowestPriority => {
                 candidates.max_by(|(a, x), (b, y)| (Reverse(x.priority), a).cmp(&(Reverse(y.priority), b)))
             }
         };
-        chosen.map(|(name, _)| name)
+        chosen.map(|(candidate, _)| candidate)
     }
 }
 
@@ -77,8 +78,8 @@ mod tests {
     use crate::time::Time;
     use alloc::string::ToString;
 
-    fn cost(born: i64, locks: u32, priority: u32) -> AbortCost {
-        AbortCost { born: Time::from_nanos(born), locks, priority }
+    fn cost(started_at_nanos: i64, locks: u32, priority: u32) -> AbortCost {
+        AbortCost { started_at: Time::from_nanos(started_at_nanos), locks, priority }
     }
 
     #[test]

@@ -3,22 +3,24 @@
 use super::{AbortCost, Agent, Event, Need, Report, WaitId};
 use crate::protocol::Protocol;
 
-/// A change of the waits at a detector's site, which the host reports. Links are FIFO, and a host
-/// reports a wait after it has sent the messages that make it known to others: so all messages of
-/// the detector arrive later.
+/// A change of the waits at a detector's site, which the host reports. A host reports a wait only
+/// after it has sent the requests for it, so on FIFO links the detector's messages arrive after
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitEvent {
     /// An agent here begins to wait.
     Blocked { agent: Agent, wait_id: WaitId, need: Need<Agent>, abort_cost: AbortCost },
-    /// One of the agents that a waiting agent here waits for, `by`, has released it.
+    /// One of the agents that `agent` waits for, `by`, has released what `agent` needs from it.
+    /// `agent` still waits for others.
     DependencyReleased { agent: Agent, by: Agent, abort_cost: AbortCost },
-    /// The agent no longer waits: it has got what it waited for, or has cancelled.
-    Runs { agent: Agent },
-    /// The agent `to` waits for `agent`, which is here. `wait_id` is that of the wait of `to`.
-    BlockedOn { agent: Agent, to: Agent, wait_id: WaitId },
-    /// The agent `to` no longer waits for `agent`. `wait_id` is that of the wait of `to`.
-    NoLongerBlockedOn { agent: Agent, to: Agent, wait_id: WaitId },
-    /// The agent checks whether it is part of a deadlock.
+    /// An agent here no longer waits: it has got what it waited for, or has cancelled.
+    Unblocked { agent: Agent },
+    /// `waiter`, here or elsewhere, waits for `agent`, which is here. `wait_id` numbers the wait of
+    /// `waiter`.
+    WaiterAdded { agent: Agent, waiter: Agent, wait_id: WaitId },
+    /// `waiter` no longer waits for `agent`, which is here. `wait_id` numbers the wait of `waiter`.
+    WaiterRemoved { agent: Agent, waiter: Agent, wait_id: WaitId },
+    /// The client of an agent here wants to know whether the agent is part of a deadlock.
     Check { agent: Agent },
 }
 

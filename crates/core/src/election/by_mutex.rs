@@ -15,13 +15,14 @@
 //! BM-3  the lock is granted      → lead in the epoch that the fence names, and announce it to all
 //! BM-4  another node leads in a
 //!       later epoch              → follow it; cancel the request or release the lock
-//! BM-5  asked to release         → release, and know no leader, if this node leads in the epoch
-//!                                  that the message names
+//! BM-5  another node asks this
+//!       one to release           → release the lock, and know no leader, if this node leads in the
+//!                                  epoch that the message names
 //! ```
 //!
 //! Cost: over Ricart and Agrawala's lock, 2(n−1) messages for an entry and n−1 for the
-//! announcement, if one node starts. With k starters at most 2k(n−1) and n−1; a false alarm costs
-//! one message more.
+//! announcement, if one node starts. With k starters at most 2k(n−1) and n−1. A campaign against a
+//! known leader costs one message more.
 //!
 //! Assumes: the assumptions of the lock. Over Ricart and Agrawala's: no node crashes or restarts,
 //! and every message arrives exactly once, in any order.
@@ -33,7 +34,7 @@
 //! Departs from the textbook: the highest rank does not win. A lock has no ranks, and the first
 //! request wins.
 
-use super::{Command, Cost, Counts, Event, ExpectedMessages, Facts, Refusal, Shape};
+use super::{Command, Cost, Counts, Event, ExpectedMessages, Facts, Refusal, Structure};
 use crate::about::Profile;
 use crate::adapt;
 use crate::describe::{Class, Describe};
@@ -48,9 +49,9 @@ use crate::time::Time;
 #[cfg(test)]
 mod tests;
 
-/// The algorithm's entry in the table.
+/// The algorithm's properties and expected costs.
 pub const FACTS: Facts = Facts {
-    survives: false,
+    survives_crashes: false,
     ..Facts::new(
         Profile {
             name: "by-mutex",
@@ -58,14 +59,15 @@ pub const FACTS: Facts = Facts {
             summary: "the node in a critical section leads for as long as it stays there",
             source: include_str!("by_mutex.rs"),
             flaw: None,
-            checkable: true,
+            is_checkable: true,
         },
-        Shape::Votes,
+        Structure::Votes,
         Cost {
+            // Requests and replies of the lock for one starter, and the announcement.
             formula: "2(n−1) + (n−1)",
-            expected: |case| {
-                let peers = case.live.saturating_sub(1) as f64;
-                match (case.dead, case.starters()) {
+            expected_messages: |case| {
+                let peers = case.live_nodes.saturating_sub(1) as f64;
+                match (case.dead_nodes, case.starter_count()) {
                     (0, 1) => Some(ExpectedMessages::exactly(Counts::WithAnnouncement, 3.0 * peers)),
                     (0, starters) => {
                         Some(ExpectedMessages::at_most(Counts::WithAnnouncement, (2.0 * starters as f64 + 1.0) * peers))
@@ -78,7 +80,7 @@ pub const FACTS: Facts = Facts {
     )
 };
 
-/// One node of an election over the lock `P`.
+/// A node of an election over the lock `P`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByMutex<P> {
     me: NodeId,
@@ -86,13 +88,14 @@ pub struct ByMutex<P> {
     lock: P,
     /// The latest epoch whose leader this node knows.
     latest_epoch: Epoch,
-    stage: Stage,
+    phase: Phase,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Stage {
+enum Phase {
     /// The node takes no part in an election, and knows no leader.
     Idle,
+    /// The node has requested the lock.
     Running,
     /// The node knows the leader of the latest epoch. If it leads itself, it holds the lock.
     Decided(NodeId),
@@ -133,44 +136,44 @@ impl<P> ByMutex<P>
 where
     P: Protocol<Command = mutex::Command, Event = mutex::Event>,
 {
-    /// Creates a node of this group over its part of a lock that no node holds.
+    /// Creates a node over `lock`, its part of a lock that no node holds.
     pub const fn new(me: NodeId, group: Group, lock: P) -> Self {
-        Self { me, group, lock, latest_epoch: Epoch(0), stage: Stage::Idle }
+        Self { me, group, lock, latest_epoch: Epoch(0), phase: Phase::Idle }
     }
 
     /// BM-1.
     fn campaign(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        match self.stage {
-            Stage::Running => return out.emit(Event::Refused(Refusal::AlreadyRunning)),
-            Stage::Decided(leader) if leader == self.me => return out.emit(Event::Refused(Refusal::AlreadyLeading)),
-            Stage::Decided(leader) => self.challenge(leader, out),
-            Stage::Idle => {}
+        match self.phase {
+            Phase::Running => return out.emit(Event::Refused(Refusal::AlreadyRunning)),
+            Phase::Decided(leader) if leader == self.me => return out.emit(Event::Refused(Refusal::AlreadyLeading)),
+            Phase::Decided(leader) => self.challenge(leader, out),
+            Phase::Idle => {}
         }
         out.note("BM-1", format_args!("requests the lock"));
         out.emit(Event::Began { epoch: Epoch(self.latest_epoch.0.saturating_add(1)) });
-        self.stage = Stage::Running;
+        self.phase = Phase::Running;
         self.command_lock(now, mutex::Command::Acquire, out);
     }
 
-    /// BM-2. Otherwise the leader would keep the lock, and every candidate would wait forever.
+    /// BM-2. Without this the leader would keep the lock, and every candidate would wait forever.
     fn challenge(&self, leader: NodeId, out: &mut Effects<'_, Self>) {
         out.note("BM-2", format_args!("asks {leader} to release the lock"));
         out.send(leader, Message::Yield { epoch: self.latest_epoch });
     }
 
     fn resign(&self, out: &mut Effects<'_, Self>) {
-        let leads = self.stage == Stage::Decided(self.me);
-        out.emit(Event::Refused(if leads { Refusal::CannotResign } else { Refusal::NotLeading }));
+        let is_leader = self.phase == Phase::Decided(self.me);
+        out.emit(Event::Refused(if is_leader { Refusal::CannotResign } else { Refusal::NotLeading }));
     }
 
     /// BM-3. Fences grow with every entry and are unique, so epochs are too. A node that no longer
     /// wants the lock releases it at once.
     fn enter(&mut self, now: Time, fence: Fence, out: &mut Effects<'_, Self>) {
-        if self.stage != Stage::Running {
+        if self.phase != Phase::Running {
             return self.command_lock(now, mutex::Command::Release, out);
         }
         self.latest_epoch = Epoch(fence.counter);
-        self.stage = Stage::Decided(self.me);
+        self.phase = Phase::Decided(self.me);
         out.note("BM-3", format_args!("holds the lock, and leads in epoch {}", self.latest_epoch));
         if self.group.len() > 1 {
             out.multicast(&self.group, Message::Leads { epoch: self.latest_epoch });
@@ -183,24 +186,24 @@ where
         if epoch <= self.latest_epoch || leader == self.me {
             return out.note("BM-4", format_args!("ignores that {leader} led in epoch {epoch}"));
         }
-        let previous = core::mem::replace(&mut self.stage, Stage::Decided(leader));
+        let previous = core::mem::replace(&mut self.phase, Phase::Decided(leader));
         self.latest_epoch = epoch;
         out.note("BM-4", format_args!("follows {leader}"));
         out.emit(Event::elected(leader, epoch));
         match previous {
-            Stage::Running => self.command_lock(now, mutex::Command::Cancel, out),
-            Stage::Decided(former) if former == self.me => self.command_lock(now, mutex::Command::Release, out),
-            Stage::Idle | Stage::Decided(_) => {}
+            Phase::Running => self.command_lock(now, mutex::Command::Cancel, out),
+            Phase::Decided(former) if former == self.me => self.command_lock(now, mutex::Command::Release, out),
+            Phase::Idle | Phase::Decided(_) => {}
         }
     }
 
     /// BM-5. A message that names an earlier epoch does not end a later one.
     fn yield_lock(&mut self, now: Time, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
-        if self.stage != Stage::Decided(self.me) || epoch != self.latest_epoch {
+        if self.phase != Phase::Decided(self.me) || epoch != self.latest_epoch {
             return out.note("BM-5", format_args!("no longer leads in epoch {epoch}"));
         }
         out.note("BM-5", format_args!("releases the lock: {from} wants an election"));
-        self.stage = Stage::Idle;
+        self.phase = Phase::Idle;
         out.emit(Event::Ended { epoch });
         self.command_lock(now, mutex::Command::Release, out);
     }
@@ -209,9 +212,9 @@ where
         self.step_lock(now, Input::Command(command), out);
     }
 
-    /// Passes an input to the lock and handles the lock's events.
+    /// Steps the lock with an input, and handles its events.
     fn step_lock(&mut self, now: Time, input: Input<P>, out: &mut Effects<'_, Self>) {
-        for event in adapt::pass(&mut self.lock, now, input, Message::Lock, out) {
+        for event in adapt::step_inner(&mut self.lock, now, input, Message::Lock, out) {
             match event {
                 mutex::Event::Entered { fence, .. } => self.enter(now, fence, out),
                 mutex::Event::Extended { .. }

@@ -1,15 +1,15 @@
 //! Leader elections on a ring: the part that all of them share.
 //!
-//! Elections on a ring differ in a single run: which messages a node sends to which
-//! neighbour, and how a node finds out that it has won. That part is a [`Contest`]. This module has
-//! the rest, once for all algorithms: runs and their epochs, the members of a run, the
-//! announcement, and the recovery from a crash during a run.
+//! Elections on a ring differ in a single run: which messages a node sends to which neighbour, and
+//! how a node finds out that it has won. That part is a [`Contest`]. This module has the rest, once
+//! for all algorithms: runs and their epochs, the members of a run, the announcement, and the
+//! recovery from a crash during a run.
 //!
 //! A run is identified by its epoch and by the nodes that it leaves out as dead. A node takes part
 //! in only one run of an epoch, which it remembers on its disk. Only a run with more than half of
 //! the group elects a leader. Two such runs share a node, so two runs of one epoch cannot both end:
 //! an epoch has at most one leader, however wrong the failure detector is. Nodes that are down at
-//! start-up do not count as members of the group.
+//! start-up do not count as nodes of the group for that majority.
 //!
 //! ```text
 //! CI-1   the client campaigns              → start the next epoch without the nodes known to be
@@ -17,7 +17,8 @@
 //! CI-2   a message of a later epoch        → take part in that run, and forget the leader
 //! CI-3   a message of an earlier epoch     → drop it, and report the current epoch to its sender
 //! CI-4   another run of this epoch, or a
-//!        run with a dead member            → wait for a short timeout; if the conflict remains,
+//!        run with a member that this node
+//!        considers dead                    → wait for a short timeout; if the conflict remains,
 //!                                            start the next epoch
 //! CI-5   the contest is won                → announce the winner, around the ring or to all, if
 //!                                            more than half of the group are in the run
@@ -25,21 +26,24 @@
 //! CI-7   a member of the run, or the
 //!        leader, is reported dead          → start the next epoch without it
 //! CI-8   a node that was left out is
-//!        trusted again                     → start the next epoch with it; also if a node restarts
-//!                                            while a run is in progress, since its short absence
-//!                                            may have broken that run
-//! CI-9   a hop is not acknowledged in time → the neighbour is dead: start the next epoch without
-//!                                            it
+//!        trusted again                     → start the next epoch with it; while a run is in
+//!                                            progress, do so for any node that is trusted again,
+//!                                            since its short absence may have broken that run
+//! CI-9   a neighbour does not acknowledge
+//!        a message in time                 → consider it dead: start the next epoch without it
 //! CI-10  a run exceeds its timeout         → start the next epoch
 //! CI-11  this node restarts                → start the next epoch: it knows no leader
-//! CI-12  a later epoch is reported that
-//!        has ended or leaves this node out → start an even later one, unless there is a leader by
-//!                                            then. With timeouts, a run notifies the nodes it
-//!                                            leaves out, in case they are alive
+//! CI-12  a peer reports a later epoch that
+//!        leaves this node out, or that has
+//!        ended while this node's run has
+//!        not                               → start an even later one. With timeouts, the starter
+//!                                            of a run notifies the nodes it leaves out, in case
+//!                                            they are alive
 //! ```
 //!
-//! Rules CI-7 to CI-12 make up the repair. Without repair none of them applies, and after a crash
-//! during a run all nodes wait forever.
+//! Rules CI-4 and CI-7 to CI-12, and the report of CI-3, are the repair (`--repair`), which uses
+//! either timeouts or a failure detector. Without repair none of them applies, no epoch is saved,
+//! and after a crash during a run all nodes wait forever.
 
 mod message;
 mod repair;
@@ -53,7 +57,7 @@ pub use message::{Body, Claim, Envelope, Run};
 pub use repair::Timer;
 pub use turn::Turn;
 
-use super::{Announce, Command, Event, Plan, Rank, Refusal, Repair};
+use super::{AnnouncementMode, Command, Event, Plan, Rank, Refusal, Repair};
 use crate::about::About;
 use crate::describe::Describe;
 use crate::effects::Effects;
@@ -68,21 +72,21 @@ use turn::Outcome;
 
 /// One run of an election on a ring, from the view of one node.
 ///
-/// A node receives messages from its neighbour on either side, and sends messages to them. In a
-/// ring of one, a node is its own neighbour on both sides.
+/// A node exchanges messages with its neighbours on both sides. In a ring of one, a node is its own
+/// neighbour on both sides.
 pub trait Contest: Clone + Eq + Hash + Default {
     /// A message between neighbours.
     type Message: Clone + Describe;
 
-    /// Starts the run, because this node's client campaigns or an earlier run failed.
+    /// Starts the run: this node's client campaigns, or an earlier run failed.
     fn start(&mut self, turn: &mut Turn<'_, '_, Self>);
 
     /// Handles a message from the neighbour on side `from`.
     fn receive(&mut self, from: Side, message: Self::Message, turn: &mut Turn<'_, '_, Self>);
 
-    /// Returns an upper bound on the number of hops until a member of a run knows the
-    /// winner, in a run of `members` nodes with any number of starters.
-    fn hops(members: usize) -> u64;
+    /// Returns an upper bound on the number of hops until a member of a run knows the winner, in a
+    /// run of `members` nodes with any number of starters.
+    fn max_hops(members: usize) -> u64;
 }
 
 /// The side of a neighbour on the ring.
@@ -90,9 +94,9 @@ pub trait Contest: Clone + Eq + Hash + Default {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Side {
-    /// The predecessor: messages that travel onward arrive from it.
+    /// The predecessor. Messages around the ring arrive from it.
     Before,
-    /// The successor: messages that travel onward go to it.
+    /// The successor. Messages around the ring go to it.
     After,
 }
 
@@ -119,30 +123,30 @@ pub struct Circuit<C> {
     plan: Arc<Plan>,
     /// The latest run that the node knows and took part in.
     run: Run,
-    stage: Stage,
+    phase: Phase,
     contest: C,
     /// Nodes that this node considers dead, in the order of their numbers.
     dead: Vec<NodeId>,
-    /// Number and receiver of each message that is not acknowledged yet; only used with
-    /// `Repair::Timeout`.
+    /// The number and the receiver of each message that is not acknowledged yet. Empty unless the
+    /// repair uses timeouts.
     unacknowledged: Vec<(u64, NodeId)>,
     /// Number of the latest message that needs an acknowledgement.
     last_number: u64,
-    /// A conflict with another node's view of the run, if this node waits for agreement.
+    /// The disagreement with other nodes about the run that this node waits to be settled.
     dispute: Option<Dispute>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Dispute {
     /// The run has a member that this node considers dead.
-    Death,
+    DeadMember,
     /// Another run of the same epoch leaves out other nodes.
-    Runs,
+    ConflictingRuns,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Stage {
-    /// The node takes no part in a run, and knows no leader.
+enum Phase {
+    /// The node takes part in no run, and knows no leader.
     Idle,
     /// The node takes part in a run.
     Contest,
@@ -166,12 +170,12 @@ impl<C: Contest> Circuit<C> {
     /// Creates a node of a group with this plan.
     pub fn new(me: NodeId, plan: Arc<Plan>) -> Self {
         let dead = plan.absent.iter().filter(|node| *node != me).collect();
-        let (run, stage, contest) = (Run::default(), Stage::Idle, C::default());
-        Self { me, plan, run, stage, contest, dead, unacknowledged: Vec::new(), last_number: 0, dispute: None }
+        let (run, phase, contest) = (Run::default(), Phase::Idle, C::default());
+        Self { me, plan, run, phase, contest, dead, unacknowledged: Vec::new(), last_number: 0, dispute: None }
     }
 
     fn boot(&mut self, saved_epoch: Epoch, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
-        self.run = Run { epoch: saved_epoch, without: Vec::new() };
+        self.run = Run { epoch: saved_epoch, left_out: Vec::new() };
         if incarnation > Incarnation::FIRST {
             // Nodes that were down at start-up may be up by now.
             self.dead.clear();
@@ -181,29 +185,30 @@ impl<C: Contest> Circuit<C> {
 
     /// CI-1.
     fn campaign(&mut self, out: &mut Effects<'_, Self>) {
-        match self.stage {
-            Stage::Contest => out.emit(Event::Refused(Refusal::AlreadyRunning)),
-            Stage::Idle | Stage::Decided(_) => {
-                out.note("CI-1", format_args!("begins epoch {}", self.run.next()));
-                self.begin(out);
+        match self.phase {
+            Phase::Contest => out.emit(Event::Refused(Refusal::AlreadyRunning)),
+            Phase::Idle | Phase::Decided(_) => {
+                out.note("CI-1", format_args!("begins epoch {}", self.run.next_epoch()));
+                self.begin_next_run(out);
             }
         }
     }
 
     fn resign(&self, out: &mut Effects<'_, Self>) {
-        let leads = self.stage == Stage::Decided(self.me);
-        out.emit(Event::Refused(if leads { Refusal::CannotResign } else { Refusal::NotLeading }));
+        let is_leader = self.phase == Phase::Decided(self.me);
+        out.emit(Event::Refused(if is_leader { Refusal::CannotResign } else { Refusal::NotLeading }));
     }
 
-    /// Starts a run of the next epoch with all nodes that are not known to be dead.
-    fn begin(&mut self, out: &mut Effects<'_, Self>) {
-        self.enter(Run { epoch: self.run.next(), without: self.dead.clone() }, out);
+    /// Starts a run of the next epoch with all nodes that are not known to be dead. With timeouts,
+    /// notifies the nodes that it leaves out.
+    fn begin_next_run(&mut self, out: &mut Effects<'_, Self>) {
+        self.enter_run(Run { epoch: self.run.next_epoch(), left_out: self.dead.clone() }, out);
         self.notify_left_out(out);
         self.run_contest(out, |contest, turn| contest.start(turn));
     }
 
     /// Makes `run` the node's current run. The caller starts or joins the contest.
-    fn enter(&mut self, run: Run, out: &mut Effects<'_, Self>) {
+    fn enter_run(&mut self, run: Run, out: &mut Effects<'_, Self>) {
         if self.plan.repair != Repair::None {
             out.save(run.epoch);
         }
@@ -211,12 +216,13 @@ impl<C: Contest> Circuit<C> {
         self.end_dispute(out);
         out.emit(Event::Began { epoch: run.epoch });
         self.run = run;
-        self.stage = Stage::Contest;
+        self.phase = Phase::Contest;
         self.contest = C::default();
         self.set_run_timeout(out);
     }
 
-    /// Lets the contest act, and handles the outcome.
+    /// Lets the contest act, and handles its outcome: announces or just records the winner, or
+    /// starts the next run if this one failed. A run without a majority has no outcome.
     fn run_contest(&mut self, out: &mut Effects<'_, Self>, act: impl FnOnce(&mut C, &mut Turn<'_, '_, C>)) {
         let mut contest = core::mem::take(&mut self.contest);
         let mut turn = Turn::new(self, out);
@@ -224,47 +230,47 @@ impl<C: Contest> Circuit<C> {
         let outcome = turn.outcome;
         self.contest = contest;
         match outcome {
-            Outcome::Open => {}
+            Outcome::Undecided => {}
             Outcome::Won(leader) if self.has_majority() => self.announce(leader, out),
             Outcome::Known(leader) if self.has_majority() => self.conclude(leader, out),
             Outcome::Won(_) | Outcome::Known(_) => {
                 out.note("CI-5", format_args!("epoch {} has no majority: it elects no leader", self.run.epoch));
             }
-            Outcome::Failed => self.begin(out),
+            Outcome::Failed => self.begin_next_run(out),
         }
     }
 
-    fn rank(&self) -> Rank {
+    fn own_rank(&self) -> Rank {
         self.plan.ranking.rank_of(self.me)
     }
 
-    fn members(&self) -> usize {
-        self.plan.ring.len().saturating_sub(self.run.without.len())
+    fn member_count(&self) -> usize {
+        self.plan.ring.len().saturating_sub(self.run.left_out.len())
     }
 
     /// Returns whether more than half of the nodes that were up at start-up are in the run. Two
-    /// such runs share a node, which takes part in only one run of an epoch. Without repair, every
-    /// run has all of these nodes.
+    /// such runs share a node, which takes part in only one run of an epoch. Without repair the
+    /// answer is always yes, because every run has all of these nodes.
     fn has_majority(&self) -> bool {
         let voters = self.plan.ring.len().saturating_sub(self.plan.absent.len());
-        self.plan.repair == Repair::None || 2 * self.members() > voters
+        self.plan.repair == Repair::None || 2 * self.member_count() > voters
     }
 
     fn neighbour(&self, side: Side) -> NodeId {
         match side {
-            Side::Before => self.plan.ring.before(self.me, &self.run.without),
-            Side::After => self.plan.ring.after(self.me, &self.run.without),
+            Side::Before => self.plan.ring.node_before(self.me, &self.run.left_out),
+            Side::After => self.plan.ring.node_after(self.me, &self.run.left_out),
         }
     }
 
     /// CI-5. On the ring, the announcement travels until it returns to this node.
     fn announce(&mut self, leader: NodeId, out: &mut Effects<'_, Self>) {
         out.note("CI-5", format_args!("announces {leader} in epoch {}", self.run.epoch));
-        let announcement = Body::Won { leader, by: self.me };
-        match self.plan.announce {
-            Announce::Ring => self.send_hop(self.neighbour(Side::After), announcement, out),
-            Announce::Multicast => {
-                let members = self.plan.group.iter().filter(|node| !self.run.without.contains(node)).collect();
+        let announcement = Body::Won { leader, announcer: self.me };
+        match self.plan.announcement {
+            AnnouncementMode::Ring => self.send_hop(self.neighbour(Side::After), announcement, out),
+            AnnouncementMode::Multicast => {
+                let members = self.plan.group.iter().filter(|node| !self.run.left_out.contains(node)).collect();
                 let envelope = Envelope { run: self.run.clone(), number: None, body: announcement };
                 out.multicast(&members, envelope);
             }
@@ -273,27 +279,29 @@ impl<C: Contest> Circuit<C> {
     }
 
     /// CI-6.
-    fn receive_announcement(&mut self, leader: NodeId, by: NodeId, out: &mut Effects<'_, Self>) {
-        if by == self.me {
+    fn receive_announcement(&mut self, leader: NodeId, announcer: NodeId, out: &mut Effects<'_, Self>) {
+        if announcer == self.me {
             return out.note("CI-6", format_args!("the announcement came all the way around"));
         }
-        if let Stage::Decided(_) = self.stage {
+        if let Phase::Decided(_) = self.phase {
             return;
         }
-        if self.plan.announce == Announce::Ring {
-            self.send_hop(self.neighbour(Side::After), Body::Won { leader, by }, out);
+        if self.plan.announcement == AnnouncementMode::Ring {
+            self.send_hop(self.neighbour(Side::After), Body::Won { leader, announcer }, out);
         }
         out.note("CI-6", format_args!("learns that {leader} has won"));
         self.conclude(leader, out);
     }
 
+    /// Ends the run with this leader, and reports it to the client. Starts the next run if this
+    /// node considers the leader dead.
     fn conclude(&mut self, leader: NodeId, out: &mut Effects<'_, Self>) {
-        if let Stage::Decided(_) = self.stage {
+        if let Phase::Decided(_) = self.phase {
             return;
         }
-        self.stage = Stage::Decided(leader);
+        self.phase = Phase::Decided(leader);
         self.cancel_run_timeout(out);
-        if self.dispute == Some(Dispute::Death) {
+        if self.dispute == Some(Dispute::DeadMember) {
             self.end_dispute(out);
         }
         out.emit(Event::elected(leader, self.run.epoch));
@@ -309,50 +317,53 @@ impl<C: Contest> Circuit<C> {
         }
         self.record_alive(from);
         if let Some(number) = number {
-            out.send(from, Envelope { run: run.clone(), number: None, body: Body::Received(number) });
+            out.send(from, Envelope { run: run.clone(), number: None, body: Body::Acknowledgement(number) });
         }
         match body {
-            Body::Received(number) => self.receive_acknowledgement(number, from, out),
+            Body::Acknowledgement(number) => self.receive_acknowledgement(number, from, out),
             Body::Behind { is_over } => self.receive_later_epoch(&run, is_over, out),
-            Body::Contest { .. } | Body::Won { .. } if run.epoch < self.run.epoch => self.drop_late(from, &run, out),
+            Body::Contest { .. } | Body::Won { .. } if run.epoch < self.run.epoch => {
+                self.drop_outdated(from, &run, out);
+            }
             Body::Contest { from: side, message } => {
                 if self.join_if_later(run, out) && self.neighbour(side) == from {
                     self.run_contest(out, |contest, turn| contest.receive(side, message, turn));
                 }
             }
-            Body::Won { leader, by } => {
-                let is_member = |node| self.plan.group.contains(node) && !run.without.contains(&node);
-                if is_member(leader) && is_member(by) && self.join_if_later(run, out) {
-                    self.receive_announcement(leader, by, out);
+            Body::Won { leader, announcer } => {
+                let is_member = |node| self.plan.group.contains(node) && !run.left_out.contains(&node);
+                if is_member(leader) && is_member(announcer) && self.join_if_later(run, out) {
+                    self.receive_announcement(leader, announcer, out);
                 }
             }
         }
     }
 
     /// CI-3.
-    fn drop_late(&mut self, from: NodeId, late: &Run, out: &mut Effects<'_, Self>) {
+    fn drop_outdated(&mut self, from: NodeId, outdated: &Run, out: &mut Effects<'_, Self>) {
         let epoch = self.run.epoch;
         out.note(
             "CI-3",
-            format_args!("drops a message of {from} in epoch {}: the current epoch is {epoch}", late.epoch),
+            format_args!("drops a message of {from} in epoch {}: the current epoch is {epoch}", outdated.epoch),
         );
         if self.plan.repair != Repair::None && from != self.me {
-            let is_over = matches!(self.stage, Stage::Decided(_));
+            let is_over = matches!(self.phase, Phase::Decided(_));
             out.send(from, Envelope { run: self.run.clone(), number: None, body: Body::Behind { is_over } });
         }
     }
 
     /// Returns whether this node takes part in `run`, which must not be earlier than its own. Joins
     /// the run if it is later, and handles the conflict if it is another run of the same epoch.
+    /// Does neither if the run leaves out this node.
     fn join_if_later(&mut self, run: Run, out: &mut Effects<'_, Self>) -> bool {
-        if run == self.run && self.stage != Stage::Idle {
+        if run == self.run && self.phase != Phase::Idle {
             return true;
         }
-        if run.without.contains(&self.me) {
+        if run.left_out.contains(&self.me) {
             return false;
         }
         if run.epoch > self.run.epoch {
-            self.join(run, out);
+            self.join_run(run, out);
             return true;
         }
         self.handle_conflicting_run(&run, out);
@@ -360,18 +371,18 @@ impl<C: Contest> Circuit<C> {
     }
 
     /// CI-2.
-    fn join(&mut self, run: Run, out: &mut Effects<'_, Self>) {
+    fn join_run(&mut self, run: Run, out: &mut Effects<'_, Self>) {
         out.note("CI-2", format_args!("takes part in epoch {}", run.epoch));
-        self.enter(run, out);
-        self.compare_deaths(out);
+        self.enter_run(run, out);
+        self.compare_dead_nodes(out);
     }
 
     /// Validates a run that a peer sent: a correct peer leaves out only members of the group, and
     /// never sends an epoch beyond `Epoch::MAX`.
     fn is_valid(&self, run: &Run) -> bool {
         let is_member = |node: &NodeId| self.plan.group.contains(*node);
-        let is_strictly_sorted = run.without.is_sorted_by(|node, next| node < next);
-        run.without.iter().all(is_member) && is_strictly_sorted && run.epoch <= Epoch::MAX
+        let is_strictly_sorted = run.left_out.is_sorted_by(|node, next| node < next);
+        run.left_out.iter().all(is_member) && is_strictly_sorted && run.epoch <= Epoch::MAX
     }
 }
 

@@ -2,16 +2,17 @@
 //!
 //! A group that can elect can decide: every node proposes a value, and the proposal of the elected
 //! node is decided. So an election is at least as hard as consensus, and neither is solvable in an
-//! asynchronous system in which even one node may crash undetected. A node's proposal is its
-//! attribute, or its number if there are no attributes. The leader sends its proposal to all nodes,
-//! and a node reports the leader only when it holds the decision.
+//! asynchronous system in which even one node may crash undetected. A node's proposal is the
+//! attribute that its rank is made of, or its number if there are no attributes. The leader sends
+//! its proposal to all nodes, and a node reports the leader only when it holds the decision.
 //!
 //! ```text
-//! CE-1  any input                  → pass it to the inner election, and handle its events
+//! CE-1  any input but a decision   → pass it to the inner election, and handle its events
 //! CE-2  the election makes this
 //!       node the leader            → decide the value held from an earlier epoch, or else its own
 //!                                    proposal; send it to all
-//! CE-3  a decision arrives         → hold it, unless this node holds that of a later epoch
+//! CE-3  a decision arrives         → hold it, unless this node holds one of the same or a later
+//!                                    epoch
 //! CE-4  the leader and its
 //!       decision are known         → report the leader to the client
 //! ```
@@ -19,7 +20,7 @@
 //! Cost: that of the election, plus n−1 messages for the decision. Over Chang and Roberts' ring
 //! with one starter: at most 3n−1 and n−1.
 //!
-//! Assumes: the assumptions of the inner election; for a single lasting decision, that no node
+//! Assumes: what the inner election assumes; for a single lasting decision, also that no node
 //! crashes.
 //!
 //! When it fails: each epoch decides one value, since it has one leader. A leader of a later epoch
@@ -28,7 +29,9 @@
 //! a value before it is decided, as in the replicated log. Decisions are not saved.
 
 use super::circuit::Circuit;
-use super::{Case, ChangRoberts, Command, Cost, Counts, Event, ExpectedMessages, Facts, Plan, Shape, chang_roberts};
+use super::{
+    Case, ChangRoberts, Command, Cost, Counts, Event, ExpectedMessages, Facts, Plan, Structure, chang_roberts,
+};
 use crate::about::Profile;
 use crate::adapt;
 use crate::describe::{Class, Describe};
@@ -42,7 +45,7 @@ use alloc::sync::Arc;
 #[cfg(test)]
 mod tests;
 
-/// The algorithm's entry in the table, over Chang and Roberts' ring.
+/// The algorithm's properties and expected costs, over Chang and Roberts' ring.
 pub const FACTS: Facts = Facts::new(
     Profile {
         name: "consensus-by-election",
@@ -50,23 +53,24 @@ pub const FACTS: Facts = Facts::new(
         summary: "the group decides what the elected node proposes",
         source: include_str!("consensus_by_election.rs"),
         flaw: None,
-        checkable: true,
+        is_checkable: true,
     },
-    Shape::Ring,
-    Cost { formula: "as chang-roberts, + (n−1)", expected: expected_messages },
+    Structure::Ring,
+    Cost { formula: "as chang-roberts, + (n−1)", expected_messages },
 );
 
-/// The leader sends its decision to every node of the group, dead ones included.
+/// Adds the decision to the messages of the ring election: the leader sends it to every node of the
+/// group, dead ones included. It counts as an announcement, so figures without announcements stay.
 fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
-    let expected_messages = (chang_roberts::FACTS.cost.expected)(case)?;
-    let peers = (case.live + case.dead).saturating_sub(1) as f64;
+    let expected_messages = (chang_roberts::FACTS.cost.expected_messages)(case)?;
+    let peers = (case.live_nodes + case.dead_nodes).saturating_sub(1) as f64;
     let with_decision = |messages: Option<f64>| messages.map(|messages| messages + peers);
     match expected_messages.counts {
         Counts::Election => Some(expected_messages),
         Counts::WithAnnouncement => Some(ExpectedMessages {
-            least: with_decision(expected_messages.least),
+            min: with_decision(expected_messages.min),
             mean: with_decision(expected_messages.mean),
-            most: with_decision(expected_messages.most),
+            max: with_decision(expected_messages.max),
             ..expected_messages
         }),
     }
@@ -89,8 +93,9 @@ pub struct ConsensusByElection<E> {
     group: Group,
     proposal: u64,
     election: E,
-    /// The leader and epoch of the inner election's latest result.
+    /// The leader and epoch of the inner election's latest result; `None` during an election.
     result: Option<(NodeId, Epoch)>,
+    /// The latest decision that this node knows.
     decision: Option<Decision>,
 }
 
@@ -131,7 +136,7 @@ impl<E> ConsensusByElection<E>
 where
     E: Protocol<Command = Command, Event = Event>,
 {
-    /// Creates a node of a group with this plan over its part of the election.
+    /// Creates a node of a group with this plan over `election`, its part of the inner election.
     pub fn new(me: NodeId, plan: &Plan, election: E) -> Self {
         let proposal = plan.ranking.attribute(me).unwrap_or(u64::from(me.number()));
         Self { me, group: plan.group.clone(), proposal, election, result: None, decision: None }
@@ -144,7 +149,7 @@ where
 
     /// CE-1. Passes an input to the inner election and handles its events.
     fn step_election(&mut self, now: Time, input: Input<E>, out: &mut Effects<'_, Self>) {
-        for event in adapt::pass(&mut self.election, now, input, Message::Election, out) {
+        for event in adapt::step_inner(&mut self.election, now, input, Message::Election, out) {
             match event {
                 Event::Began { .. } | Event::Ended { .. } => {
                     self.result = None;
@@ -174,7 +179,7 @@ where
     }
 
     /// CE-3.
-    fn learn(&mut self, decision: Decision, out: &mut Effects<'_, Self>) {
+    fn hold_decision(&mut self, decision: Decision, out: &mut Effects<'_, Self>) {
         if self.decision.is_some_and(|held| held.epoch >= decision.epoch) {
             return;
         }
@@ -183,7 +188,8 @@ where
         self.report_leader(out);
     }
 
-    /// CE-4. The result of the election and the decision may arrive in any order.
+    /// CE-4, if both are known. The result of the election and the decision may arrive in any
+    /// order.
     fn report_leader(&self, out: &mut Effects<'_, Self>) {
         if let (Some((leader, epoch)), Some(decision)) = (self.result, self.decision)
             && decision.epoch == epoch
@@ -206,7 +212,7 @@ where
 
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Message { from: _, message: Message::Decided(decision) } => self.learn(decision, out),
+            Input::Message { from: _, message: Message::Decided(decision) } => self.hold_decision(decision, out),
             Input::Message { from, message: Message::Election(message) } => {
                 self.step_election(now, Input::Message { from, message }, out);
             }

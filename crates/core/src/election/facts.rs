@@ -4,63 +4,66 @@
 use crate::about::Profile;
 use crate::model::{Links, Model};
 
-/// The entry of one algorithm in the table of algorithms.
+/// The properties and expected costs of one algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     pub profile: Profile,
     pub cost: Cost,
-    pub shape: Shape,
+    pub structure: Structure,
+    /// The order of messages on links that the algorithm assumes.
     pub links: Links,
+    /// The bounds on delays that the algorithm assumes, if any.
     pub model: Model,
     /// Whether the algorithm tolerates lost, duplicated and reordered messages. If it does not,
     /// drivers run it over reliable links.
     pub tolerates_loss: bool,
     /// Whether the group can still elect a leader after a node has crashed.
-    pub survives: bool,
+    pub survives_crashes: bool,
     /// Whether leaders hold leases. If so, at most one leader holds a valid lease at a time.
-    pub leases: bool,
+    pub has_leases: bool,
     pub splits: Splits,
 }
 
 impl Facts {
-    /// An algorithm with the usual properties: asynchronous, over reliable links, without leases.
-    pub const fn new(profile: Profile, shape: Shape, cost: Cost) -> Self {
+    /// Creates the facts of an algorithm with the usual properties: asynchronous, over reliable
+    /// links in any order, without leases, with one leader that is replaced after a crash.
+    pub const fn new(profile: Profile, structure: Structure, cost: Cost) -> Self {
         Self {
             profile,
             cost,
-            shape,
+            structure,
             links: Links::AnyOrder,
             model: Model::Asynchronous,
             tolerates_loss: false,
-            survives: true,
-            leases: false,
+            survives_crashes: true,
+            has_leases: false,
             splits: Splits::Never,
         }
     }
 }
 
-/// Whether an algorithm allows several leaders at once.
+/// When several leaders may exist at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Splits {
-    /// One leader for the whole group.
+    /// The whole group has one leader.
     Never,
     /// Each side of a partition has its own leader; once the partition has healed, there is one
     /// leader again.
-    WhileCut,
-    /// Always several leaders, each responsible for a part of the nodes.
+    WhilePartitioned,
+    /// There are always several leaders, each responsible for a part of the nodes.
     ByDesign,
 }
 
 /// The structure that an election relies on. It determines which options apply to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum Structure {
     /// Nodes form a ring, and the highest rank wins.
     Ring,
     /// Every node knows the ranks of all nodes, and the highest rank wins.
     Bully,
     /// Groups form and merge, each under its own coordinator.
     Groups,
-    /// The candidate with enough votes wins, whatever its rank.
+    /// The candidate with enough votes or permissions wins, whatever its rank.
     Votes,
     /// Each region of an overlay has a leader: its first node.
     Regions,
@@ -69,27 +72,28 @@ pub enum Shape {
 /// The message cost of an election.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
+    /// The number of messages as a formula, to print.
     pub formula: &'static str,
-    /// Returns the expected number of messages in such a run; `None` if the literature gives no
-    /// figure.
-    pub expected: fn(&Case) -> Option<ExpectedMessages>,
+    /// Returns the expected number of messages in a case; `None` if there is no figure for it.
+    pub expected_messages: fn(&Case) -> Option<ExpectedMessages>,
 }
 
-/// Parameters of a run without failures, for which the literature may state a cost.
+/// Parameters of an election in which no node fails, for which there may be an expected cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
-    pub live: usize,
-    pub dead: usize,
+    pub live_nodes: usize,
+    /// Nodes that are down from the start.
+    pub dead_nodes: usize,
     pub starting: Starting,
 }
 
 impl Case {
     /// Returns the number of nodes that start an election.
-    pub const fn starters(&self) -> usize {
+    pub const fn starter_count(&self) -> usize {
         match self.starting {
             Starting::One | Starting::Lowest | Starting::Highest => 1,
             Starting::Several(starters) => starters,
-            Starting::All => self.live,
+            Starting::All => self.live_nodes,
         }
     }
 }
@@ -97,8 +101,11 @@ impl Case {
 /// The nodes that start an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Starting {
+    /// One node of any rank.
     One,
+    /// The live node of lowest rank.
     Lowest,
+    /// The live node of highest rank.
     Highest,
     /// This number of nodes at once, but not all of them.
     Several(usize),
@@ -112,43 +119,44 @@ impl Starting {
     }
 }
 
-/// Expected number of messages of an election, over all ring orders and choices of starters.
+/// The expected number of messages of an election, over all orders of the nodes on the ring and all
+/// choices of starters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpectedMessages {
     pub counts: Counts,
-    pub least: Option<f64>,
+    pub min: Option<f64>,
     pub mean: Option<f64>,
-    /// The maximum, or an upper bound of it (see `tight`).
-    pub most: Option<f64>,
-    /// Whether some run reaches `most`; otherwise it is only an upper bound.
-    pub tight: bool,
+    /// The maximum, or only an upper bound of it (see `is_max_reached`).
+    pub max: Option<f64>,
+    /// Whether some election is known to take `max` messages.
+    pub is_max_reached: bool,
 }
 
 impl ExpectedMessages {
-    /// Exactly this number of messages in every run.
+    /// Returns the figures of elections that all take this number of messages.
     pub const fn exactly(counts: Counts, messages: f64) -> Self {
-        Self { counts, least: Some(messages), mean: Some(messages), most: Some(messages), tight: true }
+        Self { counts, min: Some(messages), mean: Some(messages), max: Some(messages), is_max_reached: true }
     }
 
-    /// At most this number of messages; the bound need not be reached.
+    /// Returns an upper bound that no election need reach.
     pub const fn at_most(counts: Counts, messages: f64) -> Self {
-        Self { counts, least: None, mean: None, most: Some(messages), tight: false }
+        Self { counts, min: None, mean: None, max: Some(messages), is_max_reached: false }
     }
 }
 
-/// The messages that an expected figure counts. Textbooks differ in this.
+/// The messages that an expected figure counts. Textbooks differ in whether they count the
+/// announcement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Counts {
-    /// Messages that determine the winner.
+    /// Only messages that determine the winner.
     Election,
-    /// These, and the messages that announce the winner.
+    /// Messages that determine the winner, and messages that announce it.
     WithAnnouncement,
 }
 
-/// Message counts of an election. The announcement is counted separately, because textbooks differ
-/// in whether they include it.
+/// The measured numbers of messages of an election.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub election: u64,
@@ -161,8 +169,8 @@ impl Tally {
         self.election.saturating_add(self.announcement)
     }
 
-    /// Returns the number of messages that an expected figure with these `counts` refers to.
-    pub const fn counted(self, counts: Counts) -> u64 {
+    /// Returns the number of messages that compares with an expected figure of these `counts`.
+    pub const fn count(self, counts: Counts) -> u64 {
         match counts {
             Counts::Election => self.election,
             Counts::WithAnnouncement => self.total(),

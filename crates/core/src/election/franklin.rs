@@ -1,37 +1,37 @@
 //! Franklin's election (1982).
 //!
 //! At first every node is a candidate. In each round every candidate sends its rank to the next
-//! candidates on both sides and receives theirs. Only a candidate greater than both remains one, so
-//! at most every second one does. The other nodes pass on all messages. A candidate that receives
-//! its own rank is the only one left.
+//! candidates on both sides and receives theirs. Only a candidate of greater rank than both remains
+//! a candidate, so at most every second one does. The other nodes pass on all messages. A candidate
+//! that receives its own rank is the only one left.
 //!
 //! ```text
 //! FR-1  this node starts, or receives its
 //!       first message                      → become a candidate, and send its own rank both ways
-//! FR-2  both neighbours are less           → remain, and send its own rank both ways again
-//! FR-3  a neighbour is greater             → stop being a candidate, and pass on all messages
+//! FR-2  both next candidates are less      → remain, and send its own rank both ways again
+//! FR-3  a next candidate is greater        → stop being a candidate, and pass on all messages
 //! FR-4  its own rank arrives, on both
 //!       sides                              → no other candidate is left: this node has won
 //! ```
 //!
 //! Cost: at most 2n(⌊log₂ n⌋+1) messages, plus n for the announcement.
 //!
-//! Assumes: links are FIFO and neither lose nor duplicate messages; every node knows its
-//! neighbours that are up, on both sides. No bound on time.
+//! Assumes: links are FIFO and neither lose nor duplicate messages; every node knows its neighbours
+//! that are up, on both sides. No bound on time.
 //!
 //! When it fails: without repair (`--repair none`), messages are lost with a node that crashes
 //! during a run, and all nodes wait forever. With repair, the run is repeated without the crashed
 //! node in the next epoch.
 
 use super::circuit::{Circuit, Claim, Contest, Side, Turn};
-use super::{Case, Cost, Counts, ExpectedMessages, Facts, Links, Rank, Shape, Starting};
+use super::{Case, Cost, Counts, ExpectedMessages, Facts, Links, Rank, Starting, Structure};
 use crate::about::Profile;
 use alloc::collections::VecDeque;
 
 #[cfg(test)]
 mod tests;
 
-/// The algorithm's entry in the table.
+/// The algorithm's properties and expected costs.
 pub const FACTS: Facts = Facts {
     links: Links::Fifo,
     ..Facts::new(
@@ -41,31 +41,32 @@ pub const FACTS: Facts = Facts {
             summary: "in each round, local maxima among both neighbours remain",
             source: include_str!("franklin.rs"),
             flaw: None,
-            checkable: true,
+            is_checkable: true,
         },
-        Shape::Ring,
-        Cost { formula: "≤ 2n(⌊log₂ n⌋+1)", expected: expected_messages },
+        Structure::Ring,
+        Cost { formula: "≤ 2n(⌊log₂ n⌋+1)", expected_messages },
     )
 };
 
 fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
-    let n = case.live as f64;
-    let rounds = f64::from(case.live.max(1).ilog2()) + 1.0;
-    Some(match (case.starting, case.live) {
-        // Over all orders of eight nodes on the ring.
+    let n = case.live_nodes as f64;
+    let rounds = f64::from(case.live_nodes.max(1).ilog2()) + 1.0;
+    Some(match (case.starting, case.live_nodes) {
+        // Counted over all orders of eight nodes on the ring.
         (Starting::All, 8) => ExpectedMessages {
             counts: Counts::Election,
-            least: Some(32.0),
+            min: Some(32.0),
             mean: Some(48.05),
-            most: Some(64.0),
-            tight: true,
+            max: Some(64.0),
+            is_max_reached: true,
         },
         _ => ExpectedMessages::at_most(Counts::Election, 2.0 * n * rounds),
     })
 }
 
-/// Maximum number of claims from one side that wait for those of the other side.
-const MAX_WAITING: usize = 64;
+/// Maximum number of ranks from one side that wait for those of the other side; further ones are
+/// dropped. Far more than correct neighbours need, which are a round or two ahead.
+const MAX_WAITING_RANKS: usize = 64;
 
 /// A node of Franklin's election.
 pub type Franklin = Circuit<Candidate>;
@@ -74,17 +75,18 @@ pub type Franklin = Circuit<Candidate>;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Candidate {
     status: Status,
-    /// Ranks received from each side that wait for their counterpart. A neighbour may be a round
-    /// ahead.
-    before: VecDeque<Rank>,
-    after: VecDeque<Rank>,
+    /// Ranks from each side that wait for the rank of the same round from the other side.
+    ranks_before: VecDeque<Rank>,
+    ranks_after: VecDeque<Rank>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Status {
+    /// The node has neither started nor received a message.
     #[default]
     Fresh,
     Candidate,
+    /// The node passes messages on.
     Passive,
 }
 
@@ -106,32 +108,32 @@ impl Contest for Candidate {
             return turn.send(from.opposite(), Claim(rank));
         }
         let waiting = match from {
-            Side::Before => &mut self.before,
-            Side::After => &mut self.after,
+            Side::Before => &mut self.ranks_before,
+            Side::After => &mut self.ranks_after,
         };
-        // A neighbour is ahead by a round or two, never by `MAX_WAITING`.
-        if waiting.len() < MAX_WAITING {
+        if waiting.len() < MAX_WAITING_RANKS {
             waiting.push_back(rank);
         }
         while let (Status::Candidate, Some(before), Some(after)) =
-            (self.status, self.before.front(), self.after.front())
+            (self.status, self.ranks_before.front(), self.ranks_after.front())
         {
             let (before, after) = (*before, *after);
-            self.before.pop_front();
-            self.after.pop_front();
+            self.ranks_before.pop_front();
+            self.ranks_after.pop_front();
             self.end_round(before, after, turn);
         }
     }
 
-    fn hops(members: usize) -> u64 {
+    fn max_hops(members: usize) -> u64 {
         let members = members as u64;
         2 * members * u64::from(members.max(1).ilog2() + 2)
     }
 }
 
 impl Candidate {
+    /// Compares the node's rank with those of the next candidates before and after it.
     fn end_round(&mut self, before: Rank, after: Rank, turn: &mut Turn<'_, '_, Self>) {
-        let own = turn.rank();
+        let own = turn.own_rank();
         if before == own && after == own {
             win(own, turn);
         } else if before < own && after < own {
@@ -145,10 +147,10 @@ impl Candidate {
     fn withdraw(&mut self, greater: Rank, turn: &mut Turn<'_, '_, Self>) {
         turn.note("FR-3", format_args!("is no longer a candidate: {greater} is greater"));
         self.status = Status::Passive;
-        for rank in self.before.drain(..) {
+        for rank in self.ranks_before.drain(..) {
             turn.send(Side::After, Claim(rank));
         }
-        for rank in self.after.drain(..) {
+        for rank in self.ranks_after.drain(..) {
             turn.send(Side::Before, Claim(rank));
         }
     }
@@ -167,7 +169,7 @@ fn win(own: Rank, turn: &mut Turn<'_, '_, Candidate>) {
 }
 
 fn send_both_ways(turn: &mut Turn<'_, '_, Candidate>) {
-    let claim = Claim(turn.rank());
+    let claim = Claim(turn.own_rank());
     turn.send(Side::After, claim);
     turn.send(Side::Before, claim);
 }

@@ -8,11 +8,12 @@
 //! ```text
 //! HS-1  this node starts                   → probe one hop on both sides
 //! HS-2  a probe of a greater rank          → pass it on, or reply at the end of its reach; a node
-//!                                            that has not started yet never will
+//!                                            that has not started yet never starts
 //! HS-3  a probe of a lesser rank           → drop it; start, unless this node has started or has
 //!                                            seen a greater rank
-//! HS-4  both replies to its own probes     → probe twice as far
-//! HS-5  a reply to another node            → pass it on
+//! HS-4  both replies to its own probes
+//!       have arrived                       → probe twice as far
+//! HS-5  a reply to another node arrives    → pass it on
 //! HS-6  both its probes have come all the
 //!       way around                         → this node has won
 //! ```
@@ -20,22 +21,22 @@
 //! Cost: at most 8n(1+⌈log₂ n⌉) messages, plus n for the announcement. The last two probes both go
 //! all the way around.
 //!
-//! Assumes: links neither lose nor duplicate messages; every node knows its neighbours that
-//! are up, on both sides. No bound on time, and links need not be FIFO.
+//! Assumes: links neither lose nor duplicate messages; every node knows its neighbours that are up,
+//! on both sides. No bound on time, and links need not be FIFO.
 //!
 //! When it fails: without repair (`--repair none`), probes are lost with a node that crashes during
 //! a run, and all nodes wait forever. With repair, the run is repeated without the crashed node in
 //! the next epoch.
 
 use super::circuit::{Circuit, Contest, Side, Turn};
-use super::{Case, Cost, Counts, ExpectedMessages, Facts, Rank, Shape, Starting};
+use super::{Case, Cost, Counts, ExpectedMessages, Facts, Rank, Starting, Structure};
 use crate::about::Profile;
 use crate::describe::Describe;
 
 #[cfg(test)]
 mod tests;
 
-/// The algorithm's entry in the table.
+/// The algorithm's properties and expected costs.
 pub const FACTS: Facts = Facts::new(
     Profile {
         name: "hirschberg-sinclair",
@@ -43,22 +44,22 @@ pub const FACTS: Facts = Facts::new(
         summary: "probes on both sides whose reach doubles",
         source: include_str!("hirschberg_sinclair.rs"),
         flaw: None,
-        checkable: true,
+        is_checkable: true,
     },
-    Shape::Ring,
-    Cost { formula: "≤ 8n(1+⌈log₂ n⌉)", expected: expected_messages },
+    Structure::Ring,
+    Cost { formula: "≤ 8n(1+⌈log₂ n⌉)", expected_messages },
 );
 
 fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
-    let exact_range = |least, mean, most| ExpectedMessages {
+    let exact_range = |min, mean, max| ExpectedMessages {
         counts: Counts::Election,
-        least: Some(least),
+        min: Some(min),
         mean: Some(mean),
-        most: Some(most),
-        tight: true,
+        max: Some(max),
+        is_max_reached: true,
     };
-    // Figures for four and eight nodes are over all their orders on the ring.
-    Some(match (case.starting, case.live) {
+    // The figures for four and eight nodes were counted over all orders on the ring.
+    Some(match (case.starting, case.live_nodes) {
         (Starting::All, 4) => exact_range(28.0, 29.33, 32.0),
         (Starting::All, 8) => exact_range(64.0, 80.08, 89.0),
         (_, live) => {
@@ -82,7 +83,8 @@ enum Status {
     /// The node has neither started nor seen a greater rank.
     #[default]
     Fresh,
-    /// The node probes up to `reach` hops on both sides.
+    /// The node probes up to `reach` hops on both sides. `replied` are the sides whose reply has
+    /// arrived, `returned` the sides from which its own probe came back around the ring.
     Probes { reach: u32, replied: Sides, returned: Sides },
     /// The node saw a greater rank before it started.
     Passive,
@@ -95,7 +97,7 @@ struct Sides {
 }
 
 impl Sides {
-    /// Marks a side. Returns whether this completed both sides.
+    /// Marks a side. Returns whether it was the second one of both.
     fn mark(&mut self, side: Side) -> bool {
         let was_complete = self.before && self.after;
         match side {
@@ -115,8 +117,9 @@ pub enum Message {
     Probe {
         rank: Rank,
         reach: u32,
-        /// Number of further hops after this one.
-        left: u32,
+        /// Number of hops that remain after this one.
+        #[cfg_attr(feature = "serde", serde(rename = "left"))]
+        remaining_hops: u32,
     },
     /// There is no greater rank within reach on this side.
     Reply { rank: Rank, reach: u32 },
@@ -143,9 +146,11 @@ impl Contest for Probing {
     }
 
     fn receive(&mut self, from: Side, message: Message, turn: &mut Turn<'_, '_, Self>) {
-        let own = turn.rank();
+        let own = turn.own_rank();
         match message {
-            Message::Probe { rank, reach, left } if rank > own => self.pass_probe(from, rank, (reach, left), turn),
+            Message::Probe { rank, reach, remaining_hops } if rank > own => {
+                self.pass_probe(from, rank, (reach, remaining_hops), turn);
+            }
             Message::Probe { rank, .. } if rank < own => self.drop_probe(rank, turn),
             Message::Probe { reach, .. } => self.receive_own_probe(from, reach, turn),
             Message::Reply { rank, reach } if rank == own => self.receive_reply(from, reach, turn),
@@ -153,28 +158,37 @@ impl Contest for Probing {
         }
     }
 
-    fn hops(members: usize) -> u64 {
+    /// A single prober needs less than 5n hops for n members: less than 4n for probes with replies,
+    /// and n for the last probes. Twice that leaves time for nodes that start late.
+    fn max_hops(members: usize) -> u64 {
         10 * members as u64
     }
 }
 
 impl Probing {
+    /// Sends a probe of this reach to both sides.
     fn probe(&mut self, reach: u32, turn: &mut Turn<'_, '_, Self>) {
         self.status = Status::Probes { reach, replied: Sides::default(), returned: Sides::default() };
-        let probe = Message::Probe { rank: turn.rank(), reach, left: reach - 1 };
+        let probe = Message::Probe { rank: turn.own_rank(), reach, remaining_hops: reach - 1 };
         turn.send(Side::After, probe);
         turn.send(Side::Before, probe);
     }
 
     /// HS-2.
-    fn pass_probe(&mut self, from: Side, rank: Rank, (reach, left): (u32, u32), turn: &mut Turn<'_, '_, Self>) {
+    fn pass_probe(
+        &mut self,
+        from: Side,
+        rank: Rank,
+        (reach, remaining_hops): (u32, u32),
+        turn: &mut Turn<'_, '_, Self>,
+    ) {
         if self.status == Status::Fresh {
             self.status = Status::Passive;
         }
-        match left.checked_sub(1) {
-            Some(left) => {
+        match remaining_hops.checked_sub(1) {
+            Some(remaining_hops) => {
                 turn.note("HS-2", format_args!("passes the probe of {rank} on"));
-                turn.send(from.opposite(), Message::Probe { rank, reach, left });
+                turn.send(from.opposite(), Message::Probe { rank, reach, remaining_hops });
             }
             None => {
                 turn.note("HS-2", format_args!("replies to {rank}: the reach of the probe ends here"));
@@ -193,9 +207,9 @@ impl Probing {
     fn receive_reply(&mut self, from: Side, replied_reach: u32, turn: &mut Turn<'_, '_, Self>) {
         let Status::Probes { reach, replied, .. } = &mut self.status else { return };
         if replied_reach == *reach && replied.mark(from) {
-            let further = reach.saturating_mul(2);
-            turn.note("HS-4", format_args!("is the greatest within reach: probes {further} hops"));
-            self.probe(further, turn);
+            let doubled_reach = reach.saturating_mul(2);
+            turn.note("HS-4", format_args!("is the greatest within reach: probes {doubled_reach} hops"));
+            self.probe(doubled_reach, turn);
         }
     }
 
@@ -204,7 +218,7 @@ impl Probing {
         let Status::Probes { reach, returned, .. } = &mut self.status else { return };
         if returned_reach == *reach && returned.mark(from) {
             turn.note("HS-6", format_args!("both probes came all the way around: it has won"));
-            turn.win(turn.rank());
+            turn.win(turn.own_rank());
         }
     }
 }

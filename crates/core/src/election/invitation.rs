@@ -1,9 +1,10 @@
 //! The invitation algorithm (Garcia-Molina 1982).
 //!
 //! Without a bound on time no node can tell a dead node from a slow one, and two sides of a
-//! partition cannot agree. So nodes form groups, each led by a coordinator, and two groups that can
-//! communicate merge. A node that loses its coordinator is a group of its own until another
-//! coordinator invites it. If all live nodes can communicate, one group is left in the end.
+//! partition cannot agree. So the nodes form several groups, each led by a coordinator, and two
+//! groups that can communicate merge. A node that loses its coordinator is a group of its own until
+//! another coordinator invites it. If all live nodes can communicate, one group remains in the end.
+//! One node is higher than another if it has the greater rank.
 //!
 //! ```text
 //! IN-1   the client campaigns, or this node
@@ -18,16 +19,19 @@
 //!                                             arrives
 //! IN-6   a higher coordinator invites       → accept, and forward the invitation to the members of
 //!                                             its own group
-//! IN-7   a node accepts an invitation       → report to it that the group is ready
-//! IN-8   the group is ready                 → its coordinator leads
+//! IN-7   a node accepts this node's
+//!        invitation                         → add it to the group, and send it a ready message
+//! IN-8   a ready message arrives            → be a member of the group: its coordinator leads
 //! IN-9   periodically                       → a coordinator asks nodes outside its group whether
 //!                                             they coordinate; a member asks its coordinator
 //!                                             whether it still leads
-//! IN-10  a member asks                      → confirm, or invite it to the group's new epoch, or
+//! IN-10  a member asks whether this node
+//!        still leads                        → confirm, or invite it to the group's new epoch, or
 //!                                             report that the group is gone
 //! IN-11  the coordinator is gone, suspected
 //!        or silent for too long             → seek
-//! IN-12  a joiner knows a later epoch       → take an even later one, and invite all members to it
+//! IN-12  a joiner knows a later epoch, or
+//!        a coordinator's client campaigns   → take an even later one, and invite all members to it
 //! ```
 //!
 //! Cost: 3(n−1) messages among n live nodes, for any number of starters, if no message exceeds its
@@ -44,8 +48,8 @@
 //!
 //! Departs from the paper: a group that grows keeps its epoch unless a joiner knows a later one, so
 //! that its members are not disturbed. Only a higher coordinator invites a lower one, whichever
-//! found the other. So the highest node leads in the end, and invitations do not cross. Delays by
-//! rank are then unnecessary.
+//! found the other. So the highest node leads in the end, and no two coordinators invite each other
+//! at once; the paper avoids that by delays that depend on the rank.
 
 mod facts;
 mod message;
@@ -71,13 +75,13 @@ pub struct Invitation {
     config: Fixed<Config>,
     phase: Phase,
     /// The largest epoch of a group that this node formed or joined, in all its incarnations.
-    floor: Epoch,
+    latest_epoch: Epoch,
 }
 
 #[derive(Debug)]
 struct Config {
     me: NodeId,
-    group: Group,
+    all_nodes: Group,
     ranking: Ranking,
     /// Expected time of a message, including processing.
     hop: Duration,
@@ -85,29 +89,32 @@ struct Config {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// The node never took part.
+    /// The node has not taken part in an election yet.
     Idle,
     /// The node is alone, and asks which other nodes coordinate a group.
     Seeking {
         /// Lower nodes that coordinate a group, each with the largest epoch that it knows.
         found: BTreeMap<NodeId, Epoch>,
+        /// Whether a higher node has asked meanwhile.
         is_outranked: bool,
     },
-    /// The node is alone, and waits for the invitation of a higher one.
-    Expecting,
+    /// The node is alone, and waits for the invitation of a higher coordinator.
+    AwaitingInvitation,
     /// The node has accepted an invitation.
-    Joining(Membership),
+    Joining(GroupId),
     /// The node is a member of another node's group.
     Member {
-        membership: Membership,
+        group_id: GroupId,
         /// Number of questions to its coordinator since its last answer.
         unanswered: u8,
     },
+    /// The node coordinates a group.
     Leading(OwnGroup),
 }
 
+/// Identifies a group by its coordinator and its epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Membership {
+struct GroupId {
     leader: NodeId,
     epoch: Epoch,
 }
@@ -115,6 +122,7 @@ struct Membership {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct OwnGroup {
     epoch: Epoch,
+    /// The nodes that have accepted, without this one.
     members: BTreeSet<NodeId>,
 }
 
@@ -124,27 +132,29 @@ impl Phase {
         match self {
             Self::Idle => None,
             Self::Seeking { .. } => Some(Timer::Found),
-            Self::Expecting => Some(Timer::Invitation),
+            Self::AwaitingInvitation => Some(Timer::Invitation),
             Self::Joining(_) => Some(Timer::Ready),
             Self::Member { .. } | Self::Leading(_) => Some(Timer::Watch),
         }
     }
 }
 
-/// Timeout of a search, in hops: a question that makes other nodes seek, and their questions.
+/// Timeout of a search, in hops: one for this node's question, one for the answer, or for the
+/// question of a higher node that now seeks, and one in reserve.
 const SEEK_HOPS: u64 = 3;
-/// Timeout for an invitation, in hops: a higher node seeks first.
-const EXPECT_HOPS: u64 = 8;
-/// Timeout of joining, in hops: an acceptance and its answer.
+/// Timeout for an invitation, in hops: the higher node may have to seek before it invites.
+const INVITATION_HOPS: u64 = 8;
+/// Timeout of joining, in hops: twice the time of an acceptance and its answer.
 const JOIN_HOPS: u64 = 4;
 /// Interval in hops between periodic questions.
 const WATCH_HOPS: u64 = 8;
 /// Maximum number of consecutive unanswered questions.
 const MAX_UNANSWERED: u8 = 3;
-/// Maximum number of inputs from each other node that may precede an input in a node's queue.
+/// Expected maximum number of inputs from each other node that wait in a node's queue before a
+/// given input.
 const BACKLOG: u64 = 4;
-/// Lower bound of a hop, so that other inputs can occur between two timers even if messages take no
-/// time.
+/// Lower bound of `Config::hop`, so that other inputs can occur between two timers even if messages
+/// take no time.
 const MINIMUM_HOP: Duration = Duration::from_micros(1);
 
 impl Protocol for Invitation {
@@ -156,16 +166,18 @@ impl Protocol for Invitation {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Start { durable: SavedEpoch(floor), incarnation } => self.boot(floor, incarnation, out),
+            Input::Start { durable: SavedEpoch(latest_epoch), incarnation } => {
+                self.boot(latest_epoch, incarnation, out);
+            }
             Input::Command(Command::Campaign) => self.campaign(out),
             Input::Command(Command::Resign) => self.resign(out),
             Input::Message { from, message } => self.receive(from, message, out),
             Input::Timer(Timer::Found) => self.end_search(out),
             Input::Timer(Timer::Invitation) => self.seek("IN-5", out),
             Input::Timer(Timer::Ready) => self.seek("IN-11", out),
-            Input::Timer(Timer::Watch) => self.watch(out),
+            Input::Timer(Timer::Watch) => self.ask_periodically(out),
             Input::Suspect(node) => self.lose_coordinator(node, None, out),
-            // A node that restarts announces that with its own question.
+            // A node that restarts asks every node, so the detector's trust is not needed.
             Input::Trust(_)
             | Input::Saved(_)
             | Input::DiskFull
@@ -181,13 +193,13 @@ impl Invitation {
     pub fn new(me: NodeId, plan: impl Into<Arc<Plan>>) -> Self {
         let plan: Arc<Plan> = plan.into();
         let hop = plan.bounds.message + plan.bounds.processing.times(BACKLOG * plan.group.len() as u64);
-        let (group, ranking) = (plan.group.clone(), plan.ranking.clone());
-        let config = Config { me, group, ranking, hop: hop.max(MINIMUM_HOP) };
-        Self { config: Fixed::new(config), phase: Phase::Idle, floor: Epoch::default() }
+        let (all_nodes, ranking) = (plan.group.clone(), plan.ranking.clone());
+        let config = Config { me, all_nodes, ranking, hop: hop.max(MINIMUM_HOP) };
+        Self { config: Fixed::new(config), phase: Phase::Idle, latest_epoch: Epoch::default() }
     }
 
-    fn boot(&mut self, floor: Epoch, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
-        self.floor = floor;
+    fn boot(&mut self, latest_epoch: Epoch, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
+        self.latest_epoch = latest_epoch;
         if incarnation > Incarnation::FIRST {
             self.seek("IN-1", out);
         }
@@ -198,110 +210,113 @@ impl Invitation {
             Phase::Idle | Phase::Member { .. } => self.seek("IN-1", out),
             Phase::Leading(own_group) => {
                 let members = core::mem::take(&mut own_group.members);
-                self.form("IN-12", members, out);
+                self.form_group("IN-12", members, out);
             }
-            Phase::Seeking { .. } | Phase::Expecting | Phase::Joining(_) => {
+            Phase::Seeking { .. } | Phase::AwaitingInvitation | Phase::Joining(_) => {
                 out.emit(Event::Refused(Refusal::AlreadyRunning));
             }
         }
     }
 
     fn resign(&self, out: &mut Effects<'_, Self>) {
-        let leads = matches!(self.phase, Phase::Leading(_));
-        out.emit(Event::Refused(if leads { Refusal::CannotResign } else { Refusal::NotLeading }));
+        let is_leader = matches!(self.phase, Phase::Leading(_));
+        out.emit(Event::Refused(if is_leader { Refusal::CannotResign } else { Refusal::NotLeading }));
     }
 
-    /// IN-1, IN-5 and IN-11.
+    /// IN-1, IN-3, IN-5 and IN-11: starts a search for the reason `rule`.
     fn seek(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         out.note(rule, format_args!("is alone, and asks which nodes coordinate a group"));
-        out.emit(Event::Began { epoch: self.floor });
-        self.enter(Phase::Seeking { found: BTreeMap::new(), is_outranked: false }, SEEK_HOPS, out);
-        if self.config.group.len() == 1 {
+        out.emit(Event::Began { epoch: self.latest_epoch });
+        self.enter_phase(Phase::Seeking { found: BTreeMap::new(), is_outranked: false }, SEEK_HOPS, out);
+        if self.config.all_nodes.len() == 1 {
             return self.end_search(out);
         }
-        out.multicast(&self.config.group, Message::Check { floor: self.floor });
+        out.multicast(&self.config.all_nodes, Message::Check { latest_epoch: self.latest_epoch });
     }
 
     fn receive(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
-        if from == self.config.me || !self.config.group.contains(from) || message.epoch() > Epoch::MAX {
+        if from == self.config.me || !self.config.all_nodes.contains(from) || message.epoch() > Epoch::MAX {
             return;
         }
         match message {
             Message::Check { .. } if self.outranks(from, self.config.me) => self.answer_higher(from, out),
-            Message::Check { floor } => self.answer_lower(from, floor, out),
-            Message::Found { floor } => self.note_found(from, floor, out),
-            Message::Invitation { leader, epoch } => self.consider_invitation(from, Membership { leader, epoch }, out),
+            Message::Check { latest_epoch } => self.answer_lower(from, latest_epoch, out),
+            Message::Found { latest_epoch } => self.add_or_invite(from, latest_epoch, out),
+            Message::Invitation { leader, epoch } => self.consider_invitation(from, GroupId { leader, epoch }, out),
             Message::Accept { epoch } => self.add_member(from, epoch, out),
-            Message::Ready { epoch } => self.become_member(Membership { leader: from, epoch }, out),
+            Message::Ready { epoch } => self.become_member(GroupId { leader: from, epoch }, out),
             Message::Query { epoch } => self.answer_query(from, epoch, out),
-            Message::Here { epoch } => self.receive_here(Membership { leader: from, epoch }),
+            Message::Confirm { epoch } => self.receive_confirmation(GroupId { leader: from, epoch }),
             Message::Gone { epoch } => self.lose_coordinator(from, Some(epoch), out),
         }
     }
 
-    /// IN-2. A member does not answer, because its coordinator was asked too. If the coordinator
-    /// itself asks, it has lost its group.
+    /// IN-2. A member does not answer, because `from` asked its coordinator too. If the coordinator
+    /// itself asks, the coordinator has lost the group, so the member answers.
     fn answer_higher(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
         match &mut self.phase {
             Phase::Idle => {
-                out.emit(Event::Began { epoch: self.floor });
-                self.enter(Phase::Expecting, EXPECT_HOPS, out);
+                out.emit(Event::Began { epoch: self.latest_epoch });
+                self.enter_phase(Phase::AwaitingInvitation, INVITATION_HOPS, out);
             }
             Phase::Seeking { is_outranked, .. } => *is_outranked = true,
-            Phase::Joining(membership) | Phase::Member { membership, .. } if membership.leader != from => return,
-            Phase::Expecting | Phase::Leading(_) | Phase::Joining(_) | Phase::Member { .. } => {}
+            Phase::Joining(group_id) | Phase::Member { group_id, .. } if group_id.leader != from => return,
+            Phase::AwaitingInvitation | Phase::Leading(_) | Phase::Joining(_) | Phase::Member { .. } => {}
         }
         out.note("IN-2", format_args!("answers {from}"));
-        out.send(from, Message::Found { floor: self.floor });
+        out.send(from, Message::Found { latest_epoch: self.latest_epoch });
     }
 
     /// IN-3.
-    fn answer_lower(&mut self, from: NodeId, floor: Epoch, out: &mut Effects<'_, Self>) {
+    fn answer_lower(&mut self, from: NodeId, latest_epoch: Epoch, out: &mut Effects<'_, Self>) {
         if self.phase == Phase::Idle {
             self.seek("IN-3", out);
         }
-        self.note_found(from, floor, out);
+        self.add_or_invite(from, latest_epoch, out);
     }
 
-    /// IN-3. Another node coordinates a group, even if of itself alone.
-    fn note_found(&mut self, from: NodeId, floor: Epoch, out: &mut Effects<'_, Self>) {
+    /// IN-3. A lower node, `from`, coordinates a group, even if of itself alone. A node that seeks
+    /// remembers it. A coordinator invites it, to a new epoch if `from` knows a later one than the
+    /// coordinator's (IN-12). Does nothing if `from` ranks higher.
+    fn add_or_invite(&mut self, from: NodeId, latest_epoch: Epoch, out: &mut Effects<'_, Self>) {
         if self.outranks(from, self.config.me) {
             return;
         }
         match &mut self.phase {
             Phase::Seeking { found, .. } => {
-                found.insert(from, floor);
+                found.insert(from, latest_epoch);
             }
-            Phase::Leading(own_group) if floor > own_group.epoch => {
+            Phase::Leading(own_group) if latest_epoch > own_group.epoch => {
                 let mut invited = core::mem::take(&mut own_group.members);
                 invited.insert(from);
-                self.floor = self.floor.max(floor);
-                self.form("IN-12", invited, out);
+                self.latest_epoch = self.latest_epoch.max(latest_epoch);
+                self.form_group("IN-12", invited, out);
             }
             Phase::Leading(own_group) => {
                 own_group.members.remove(&from);
                 out.note("IN-3", format_args!("invites {from}"));
                 out.send(from, Message::Invitation { leader: self.config.me, epoch: own_group.epoch });
             }
-            Phase::Idle | Phase::Expecting | Phase::Joining(_) | Phase::Member { .. } => {}
+            Phase::Idle | Phase::AwaitingInvitation | Phase::Joining(_) | Phase::Member { .. } => {}
         }
     }
 
+    /// IN-4 and IN-5. Ends a search.
     fn end_search(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Seeking { found, is_outranked } = &mut self.phase else { return };
         if *is_outranked {
-            // IN-5.
             out.note("IN-5", format_args!("waits for an invitation"));
-            return self.enter(Phase::Expecting, EXPECT_HOPS, out);
+            return self.enter_phase(Phase::AwaitingInvitation, INVITATION_HOPS, out);
         }
         let found = core::mem::take(found);
-        let latest = found.values().copied().max().unwrap_or_default();
-        self.floor = self.floor.max(latest);
-        self.form("IN-4", found.into_keys().collect(), out);
+        let latest_found = found.values().copied().max().unwrap_or_default();
+        self.latest_epoch = self.latest_epoch.max(latest_found);
+        self.form_group("IN-4", found.into_keys().collect(), out);
     }
 
-    /// IN-4 and IN-12. The epoch is unique to this node, and saved before any message carries it.
-    fn form(&mut self, rule: &'static str, invited: BTreeSet<NodeId>, out: &mut Effects<'_, Self>) {
+    /// IN-4 and IN-12. Forms a group in a new epoch, which is unique to this node and is saved
+    /// before any message carries it.
+    fn form_group(&mut self, rule: &'static str, invited: BTreeSet<NodeId>, out: &mut Effects<'_, Self>) {
         let (me, epoch) = (self.config.me, self.next_epoch());
         self.save_epoch(epoch, out);
         out.note(rule, format_args!("forms a group in epoch {epoch}, and invites {} nodes", invited.len()));
@@ -310,19 +325,20 @@ impl Invitation {
             let to = invited.iter().copied().collect();
             out.multicast(&to, Message::Invitation { leader: me, epoch });
         }
-        self.enter(Phase::Leading(OwnGroup { epoch, members: BTreeSet::new() }), WATCH_HOPS, out);
+        self.enter_phase(Phase::Leading(OwnGroup { epoch, members: BTreeSet::new() }), WATCH_HOPS, out);
     }
 
     /// IN-6. A member leaves its group only for a higher coordinator, for a later epoch of its
-    /// coordinator, or if its coordinator forwards an invitation.
-    fn consider_invitation(&mut self, from: NodeId, offer: Membership, out: &mut Effects<'_, Self>) {
-        let Membership { leader, epoch } = offer;
-        if !self.config.group.contains(leader) || !self.outranks(leader, self.config.me) {
+    /// coordinator, or if its coordinator forwards an invitation. In all cases the offered epoch
+    /// must be later than those that the member was in.
+    fn consider_invitation(&mut self, from: NodeId, offer: GroupId, out: &mut Effects<'_, Self>) {
+        let GroupId { leader, epoch } = offer;
+        if !self.config.all_nodes.contains(leader) || !self.outranks(leader, self.config.me) {
             return;
         }
         let may_join = match &self.phase {
-            Phase::Idle | Phase::Seeking { .. } | Phase::Expecting | Phase::Leading(_) => from == leader,
-            Phase::Joining(current) | Phase::Member { membership: current, .. } => {
+            Phase::Idle | Phase::Seeking { .. } | Phase::AwaitingInvitation | Phase::Leading(_) => from == leader,
+            Phase::Joining(current) | Phase::Member { group_id: current, .. } => {
                 from == leader && (leader == current.leader || self.outranks(leader, current.leader))
                     || from == current.leader
             }
@@ -331,18 +347,23 @@ impl Invitation {
             return out.note("IN-6", format_args!("does not leave its group for that of {leader}"));
         }
         match &self.phase {
-            Phase::Joining(current) | Phase::Member { membership: current, .. } if *current == offer => {
+            Phase::Joining(current) | Phase::Member { group_id: current, .. } if *current == offer => {
                 // The first acceptance may have been lost.
                 out.send(leader, Message::Accept { epoch });
             }
-            Phase::Joining(_) | Phase::Member { .. } if epoch <= self.floor => {}
-            Phase::Idle | Phase::Seeking { .. } | Phase::Expecting | Phase::Leading(_) if epoch < self.floor => {
-                out.note("IN-6", format_args!("cannot join epoch {epoch}: it was in epoch {} already", self.floor));
-                out.send(leader, Message::Found { floor: self.floor });
+            Phase::Joining(_) | Phase::Member { .. } if epoch <= self.latest_epoch => {}
+            Phase::Idle | Phase::Seeking { .. } | Phase::AwaitingInvitation | Phase::Leading(_)
+                if epoch < self.latest_epoch =>
+            {
+                out.note(
+                    "IN-6",
+                    format_args!("cannot join epoch {epoch}: it was in epoch {} already", self.latest_epoch),
+                );
+                out.send(leader, Message::Found { latest_epoch: self.latest_epoch });
             }
             Phase::Idle
             | Phase::Seeking { .. }
-            | Phase::Expecting
+            | Phase::AwaitingInvitation
             | Phase::Leading(_)
             | Phase::Joining(_)
             | Phase::Member { .. } => self.accept(offer, out),
@@ -350,8 +371,8 @@ impl Invitation {
     }
 
     /// IN-6.
-    fn accept(&mut self, offer: Membership, out: &mut Effects<'_, Self>) {
-        let Membership { leader, epoch } = offer;
+    fn accept(&mut self, offer: GroupId, out: &mut Effects<'_, Self>) {
+        let GroupId { leader, epoch } = offer;
         self.save_epoch(epoch, out);
         out.note("IN-6", format_args!("accepts the invitation of {leader} to epoch {epoch}"));
         out.emit(Event::Began { epoch });
@@ -362,10 +383,10 @@ impl Invitation {
                 out.multicast(&members, Message::Invitation { leader, epoch });
             }
         }
-        self.enter(Phase::Joining(offer), JOIN_HOPS, out);
+        self.enter_phase(Phase::Joining(offer), JOIN_HOPS, out);
     }
 
-    /// IN-7. A node that accepts too late receives the current state of the group.
+    /// IN-7. A node that accepts too late gets the answer of IN-10 instead.
     fn add_member(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
         let is_lower = self.outranks(self.config.me, from);
         let Phase::Leading(own_group) = &mut self.phase else { return self.answer_query(from, epoch, out) };
@@ -378,38 +399,38 @@ impl Invitation {
     }
 
     /// IN-8.
-    fn become_member(&mut self, membership: Membership, out: &mut Effects<'_, Self>) {
-        if self.phase == Phase::Joining(membership) {
-            out.note("IN-8", format_args!("is a member of the group of {}", membership.leader));
-            out.emit(Event::elected(membership.leader, membership.epoch));
-            self.enter(Phase::Member { membership, unanswered: 0 }, WATCH_HOPS, out);
+    fn become_member(&mut self, group_id: GroupId, out: &mut Effects<'_, Self>) {
+        if self.phase == Phase::Joining(group_id) {
+            out.note("IN-8", format_args!("is a member of the group of {}", group_id.leader));
+            out.emit(Event::elected(group_id.leader, group_id.epoch));
+            self.enter_phase(Phase::Member { group_id, unanswered: 0 }, WATCH_HOPS, out);
         }
     }
 
-    /// IN-9.
-    fn watch(&mut self, out: &mut Effects<'_, Self>) {
-        let Config { me, group, hop, .. } = &*self.config.clone();
+    /// IN-9. A member whose coordinator has left too many questions unanswered seeks (IN-11).
+    fn ask_periodically(&mut self, out: &mut Effects<'_, Self>) {
+        let Config { me, all_nodes, hop, .. } = &*self.config.clone();
         match &mut self.phase {
-            Phase::Member { membership: Membership { leader, .. }, unanswered: MAX_UNANSWERED } => {
+            Phase::Member { group_id: GroupId { leader, .. }, unanswered: MAX_UNANSWERED } => {
                 out.note("IN-11", format_args!("has not received an answer of {leader} for long"));
                 return self.seek("IN-11", out);
             }
-            Phase::Member { membership: Membership { leader, epoch }, unanswered } => {
+            Phase::Member { group_id: GroupId { leader, epoch }, unanswered } => {
                 *unanswered += 1;
                 out.send(*leader, Message::Query { epoch: *epoch });
             }
             Phase::Leading(own_group) => {
-                let outside: Group = group.others(*me).filter(|node| !own_group.members.contains(node)).collect();
+                let outside: Group = all_nodes.others(*me).filter(|node| !own_group.members.contains(node)).collect();
                 if !outside.is_empty() {
-                    out.multicast(&outside, Message::Check { floor: own_group.epoch });
+                    out.multicast(&outside, Message::Check { latest_epoch: own_group.epoch });
                 }
             }
-            Phase::Idle | Phase::Seeking { .. } | Phase::Expecting | Phase::Joining(_) => return,
+            Phase::Idle | Phase::Seeking { .. } | Phase::AwaitingInvitation | Phase::Joining(_) => return,
         }
         out.set_timer(Timer::Watch, Span::exactly(hop.times(WATCH_HOPS)));
     }
 
-    /// IN-10.
+    /// IN-10. `from` is in `epoch` of this node's group, or was.
     fn answer_query(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
         let me = self.config.me;
         if self.outranks(from, me) {
@@ -418,7 +439,7 @@ impl Invitation {
         match &mut self.phase {
             Phase::Leading(own_group) if own_group.epoch == epoch => {
                 own_group.members.insert(from);
-                out.send(from, Message::Here { epoch });
+                out.send(from, Message::Confirm { epoch });
             }
             Phase::Leading(own_group) if own_group.epoch > epoch => {
                 out.note("IN-10", format_args!("invites {from}, which is in epoch {epoch}, to {}", own_group.epoch));
@@ -426,7 +447,7 @@ impl Invitation {
             }
             Phase::Idle
             | Phase::Seeking { .. }
-            | Phase::Expecting
+            | Phase::AwaitingInvitation
             | Phase::Joining(_)
             | Phase::Member { .. }
             | Phase::Leading(_) => {
@@ -436,19 +457,19 @@ impl Invitation {
         }
     }
 
-    fn receive_here(&mut self, confirmed: Membership) {
-        if let Phase::Member { membership, unanswered } = &mut self.phase
-            && *membership == confirmed
+    fn receive_confirmation(&mut self, confirmed: GroupId) {
+        if let Phase::Member { group_id, unanswered } = &mut self.phase
+            && *group_id == confirmed
         {
             *unanswered = 0;
         }
     }
 
-    /// IN-11. A coordinator has lost its group of this epoch, or all its groups if `lost` is
-    /// `None`.
-    fn lose_coordinator(&mut self, node: NodeId, lost: Option<Epoch>, out: &mut Effects<'_, Self>) {
-        let (Phase::Joining(membership) | Phase::Member { membership, .. }) = &self.phase else { return };
-        if membership.leader == node && lost.is_none_or(|epoch| epoch == membership.epoch) {
+    /// IN-11, if this node belongs to a group of coordinator `node` that is gone: the one of epoch
+    /// `gone_epoch`, or any if that is `None`.
+    fn lose_coordinator(&mut self, node: NodeId, gone_epoch: Option<Epoch>, out: &mut Effects<'_, Self>) {
+        let (Phase::Joining(group_id) | Phase::Member { group_id, .. }) = &self.phase else { return };
+        if group_id.leader == node && gone_epoch.is_none_or(|epoch| epoch == group_id.epoch) {
             self.seek("IN-11", out);
         }
     }
@@ -457,22 +478,24 @@ impl Invitation {
         self.config.ranking.rank_of(node) > self.config.ranking.rank_of(other)
     }
 
-    /// Returns an epoch later than `floor` that only this node uses: a multiple of the number of
-    /// nodes plus the node's index.
+    /// Returns an epoch later than `latest_epoch` that only this node uses: a multiple of the
+    /// number of nodes plus the node's index.
     fn next_epoch(&self) -> Epoch {
-        let size = self.config.group.len().max(1) as u64;
-        let index = self.config.group.iter().position(|node| node == self.config.me).unwrap_or_default() as u64;
-        let count = self.floor.0 / size + 1;
+        let size = self.config.all_nodes.len().max(1) as u64;
+        let index = self.config.all_nodes.iter().position(|node| node == self.config.me).unwrap_or_default() as u64;
+        let count = self.latest_epoch.0 / size + 1;
         Epoch(count.saturating_mul(size).saturating_add(index))
     }
 
+    /// Records and saves the epoch of a group that this node forms or joins.
     fn save_epoch(&mut self, epoch: Epoch, out: &mut Effects<'_, Self>) {
-        self.floor = epoch;
+        self.latest_epoch = epoch;
         out.save(epoch);
     }
 
-    /// Changes the phase, and sets its timer to the time of `hops` messages.
-    fn enter(&mut self, phase: Phase, hops: u64, out: &mut Effects<'_, Self>) {
+    /// Changes the phase, cancels the timer of the old one, and sets that of the new one to the
+    /// time of `hops` messages.
+    fn enter_phase(&mut self, phase: Phase, hops: u64, out: &mut Effects<'_, Self>) {
         let (before, after) = (self.phase.timer(), phase.timer());
         if let Some(timer) = before.filter(|timer| after != Some(*timer)) {
             out.cancel_timer(timer);

@@ -1,7 +1,7 @@
 //! Majority lease: Chubby's master election (Burrows, 2006).
 //!
 //! A candidate asks every node for its vote in a new term, and a majority makes it the leader,
-//! which Chubby calls the master. A voter also promises not to vote for another node during its
+//! which Chubby calls the master. A voter also promises not to vote for another node during a
 //! lease, so only the leader may act during that time. The leader renews its lease long before it
 //! ends, and stays leader for as long as a majority agrees. No other node can have a majority
 //! meanwhile, so there are never two leaders, not even on two sides of a partition. A leader that
@@ -11,15 +11,15 @@
 //! ML-1   the client campaigns           → begin the next term, vote for this node, save the vote,
 //!                                         and ask every node
 //! ML-2   a candidate asks for a vote    → grant it to the first candidate of a term, unless
-//!                                         another node has our promise; save the vote, promise a
-//!                                         lease from now on, then answer
-//! ML-3   a majority has voted           → lead, for as long as the lease is trusted, counted from
-//!                                         before we asked; announce it to all
+//!                                         another node has this node's promise; save the vote,
+//!                                         promise a lease from now on, then answer
+//! ML-3   a majority has voted           → lead for the trusted part of the lease, counted from
+//!                                         before this node asked; announce it to all
 //! ML-4   a leader announces itself      → follow it for one lease, unless its term has ended
 //! ML-5   a part of the lease has passed → the leader asks every node again; a voter without a
 //!                                         promise to another node renews its promise
-//! ML-6   a majority has renewed         → lead for longer, counted from before we asked; answers
-//!                                         to other rounds do not count
+//! ML-6   a majority has renewed         → lead for longer, counted from before this node asked;
+//!                                         answers to other rounds do not count
 //! ML-7   the lease expires unrenewed    → stop leading
 //! ML-8   no message of the leader
 //!        for a lease                    → know no leader, and campaign after a delay that differs
@@ -28,8 +28,8 @@
 //!                                         delay
 //! ML-10  the client resigns             → stop leading, and release all voters; the successor
 //!                                         named in the release campaigns at once
-//! ML-11  the promise's holder releases
-//!        it                             → the promise ends
+//! ML-11  the node that has this node's
+//!        promise releases it            → the promise ends
 //! ML-12  this node restarts             → be silent for a full lease: neither vote nor promise nor
 //!                                         campaign
 //! ML-13  a later term becomes known     → the leader has itself elected in an even later term, and
@@ -37,8 +37,8 @@
 //! ```
 //!
 //! Cost: 2(n−1) messages to elect and n−1 to announce, if one node starts. Renewals, 2(n−1) each,
-//! and releases count as control. A planned handover takes 3T from the resignation to the next
-//! leader; after a crash of the leader, a lease passes until the next campaign.
+//! and releases count as control. A planned handover takes three message times from the resignation
+//! to the next leader; after a crash of the leader, a lease passes until the next campaign.
 //!
 //! Assumes: a majority is up and can communicate; disks keep what they confirmed; every clock runs
 //! at a rate between 1−ρ and 1+ρ. The value that a clock shows does not matter. A promise of L then
@@ -81,18 +81,18 @@ use leader::{Leadership, Round};
 pub struct MajorityLease {
     config: Fixed<Config>,
     /// The latest term in which the node took part, and its vote, as saved or about to be saved.
-    record: VoteRecord,
+    vote_record: VoteRecord,
     /// The latest term that any message mentioned.
-    latest_heard: Epoch,
+    latest_heard_term: Epoch,
     promise: Option<Promise>,
-    /// The node that sent the last release, and the term up to which it released all. Messages it
-    /// sent before may still arrive.
-    released: Option<(NodeId, Epoch)>,
+    /// The sender of the latest release, and the term up to which it released all promises.
+    /// Messages that it sent before the release may still arrive, and are ignored.
+    latest_release: Option<(NodeId, Epoch)>,
     /// End of the silence after a restart, because the last incarnation may have made a promise.
     silent_until: Option<Time>,
     phase: Phase,
     /// Number of failed campaigns since there was a leader.
-    failures: u32,
+    failed_campaigns: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -104,13 +104,13 @@ struct Config {
     /// Maximum time from a request to its answer; delays are multiples of it.
     answer_time: Duration,
     seed: u64,
-    /// Duration of the silence after a restart.
-    silence: Duration,
+    silence_after_restart: Duration,
 }
 
+/// A promise to vote for no node but `candidate` until an instant of this node's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Promise {
-    to: NodeId,
+    candidate: NodeId,
     term: Epoch,
     until: Time,
 }
@@ -142,17 +142,17 @@ impl Protocol for MajorityLease {
             return self.start(now, durable, incarnation, out);
         }
         // Leases and promises that have expired by now end before the input is handled.
-        self.expire(now, out);
+        self.end_expired(now, out);
         match input {
             Input::Command(Command::Campaign) => self.campaign(now, out),
             Input::Command(Command::Resign) => self.resign(now, out),
             Input::Message { from, message } => self.receive(now, from, message, out),
+            // A lease that has expired ended above. Any other was extended: the timer is set again.
             Input::Timer(Timer::Lapse) => self.set_lapse_timer(now, out),
-            Input::Timer(Timer::Renew) => self.renew(now, out),
-            Input::Timer(Timer::Votes) => self.end_vote(now, out),
+            Input::Timer(Timer::Renew) => self.renew_lease(now, out),
+            Input::Timer(Timer::Votes) => self.handle_vote_timeout(now, out),
             Input::Timer(Timer::Stand) => self.campaign_if_free(now, out),
-            // Effects that depend on a save are delayed by the driver, and the members never
-            // change.
+            // The driver delays effects that depend on a save, and the group never changes.
             Input::Start { .. }
             | Input::Saved(_)
             | Input::Suspect(_)
@@ -169,56 +169,57 @@ impl Protocol for MajorityLease {
 impl MajorityLease {
     /// Creates a node of a group with this plan.
     pub fn new(me: NodeId, plan: &Plan) -> Self {
-        Self::with_silence(me, plan, plan.lease.lease)
+        Self::with_silence(me, plan, plan.lease_terms.lease)
     }
 
-    /// Creates a node that is silent for `silence` after a restart. Safety requires a full lease.
-    pub fn with_silence(me: NodeId, plan: &Plan, silence: Duration) -> Self {
+    /// Creates a node that is silent for `silence_after_restart`. Safety requires a full lease.
+    pub fn with_silence(me: NodeId, plan: &Plan, silence_after_restart: Duration) -> Self {
         let config = Config {
             me,
             group: plan.group.clone(),
             ranking: plan.ranking.clone(),
-            lease_terms: plan.lease,
+            lease_terms: plan.lease_terms,
             answer_time: plan.bounds.round_trip().max(Duration::from_micros(1)),
             seed: plan.seed,
-            silence,
+            silence_after_restart,
         };
         Self {
             config: Fixed::new(config),
-            record: VoteRecord::default(),
-            latest_heard: Epoch::default(),
+            vote_record: VoteRecord::default(),
+            latest_heard_term: Epoch::default(),
             promise: None,
-            released: None,
+            latest_release: None,
             silent_until: None,
             phase: Phase::Idle,
-            failures: 0,
+            failed_campaigns: 0,
         }
     }
 
-    /// ML-12. A node that never took part has made no promise, since it saves a term before it
-    /// promises. If it ran before, its client may have asked it to campaign in vain, and other
-    /// nodes may wait for it.
+    /// ML-12. A node without a saved vote has made no promise, since it saves its vote before it
+    /// promises. If it restarts, its client may have asked it to campaign before the crash, so it
+    /// campaigns later by itself.
     fn start(&mut self, now: Time, record: VoteRecord, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
-        self.record = record;
-        let Config { silence, lease_terms: LeaseTerms { lease, .. }, .. } = *self.config;
+        self.vote_record = record;
+        let Config { silence_after_restart, lease_terms: LeaseTerms { lease, .. }, .. } = *self.config;
         if record.is_blank() {
             if incarnation != Incarnation::FIRST {
-                self.wait(now, lease, out);
+                self.wait_to_campaign(now, lease, out);
             }
             return;
         }
         if record.was_lost {
             out.note("ML-12", format_args!("has lost its disk: it no longer votes"));
         } else {
-            out.note("ML-12", format_args!("may have made a promise: it is silent for {silence}"));
+            out.note("ML-12", format_args!("may have made a promise: it is silent for {silence_after_restart}"));
         }
-        self.silent_until = Some(now + silence);
-        self.wait(now, Duration::ZERO, out);
+        self.silent_until = Some(now + silence_after_restart);
+        self.wait_to_campaign(now, Duration::ZERO, out);
     }
 
+    /// Returns whether this node may vote, promise and campaign.
     fn may_vote(&self, now: Time) -> bool {
         let is_silent = self.silent_until.is_some_and(|until| now < until);
-        !is_silent && !self.record.was_lost && self.config.group.contains(self.config.me)
+        !is_silent && !self.vote_record.was_lost && self.config.group.contains(self.config.me)
     }
 
     /// ML-1.
@@ -251,49 +252,50 @@ impl MajorityLease {
     }
 
     fn next_term(&self) -> Epoch {
-        let Epoch(latest) = self.record.term.max(self.latest_heard);
+        let Epoch(latest) = self.vote_record.term.max(self.latest_heard_term);
         Epoch(latest.saturating_add(1))
     }
 
     /// Saves the vote of a term. No message that depends on it leaves before it is saved.
     fn save_vote(&mut self, term: Epoch, vote: NodeId, out: &mut Effects<'_, Self>) {
         let ballot = Ballot { term, vote };
-        self.record.set(ballot);
+        self.vote_record.set(ballot);
         out.save(ballot);
     }
 
     /// ML-2. A promise lasts for a full lease from now on, by this node's clock.
-    fn promise(&mut self, now: Time, to: NodeId, term: Epoch) {
-        self.promise = Some(Promise { to, term, until: now + self.config.lease_terms.lease });
+    fn promise(&mut self, now: Time, candidate: NodeId, term: Epoch) {
+        self.promise = Some(Promise { candidate, term, until: now + self.config.lease_terms.lease });
     }
 
-    /// A candidate that has withdrawn may drop the promise to itself: no other node relies on it.
+    /// Drops a promise of this node to itself, which no other node relies on.
     fn drop_own_promise(&mut self) {
-        self.promise = self.promise.filter(|promise| promise.to != self.config.me);
+        self.promise = self.promise.filter(|promise| promise.candidate != self.config.me);
     }
 
-    /// ML-7, ML-8 and ML-9. Ends everything that has expired by now.
-    fn expire(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+    /// ML-7, ML-8 and ML-9. Ends the promise, lease and campaign that have expired by now.
+    fn end_expired(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         self.promise = self.promise.filter(|promise| now < promise.until);
         match &self.phase {
             Phase::Leading(leadership) if now >= leadership.until => {
                 out.note("ML-7", format_args!("its lease has expired"));
                 self.stop_leading(None, now, out);
             }
-            Phase::Campaigning(round) if now >= round.requested_at + self.config.lease_terms.trusted() => {
+            Phase::Campaigning(round) if now >= round.requested_at + self.config.lease_terms.trusted_duration() => {
                 self.withdraw(now, out);
             }
             Phase::Following { leader, term, until } if now >= *until => {
                 let (leader, epoch) = (*leader, *term);
                 out.note("ML-8", format_args!("has received no message of {leader} for a lease"));
                 out.emit(Event::Ended { epoch });
-                self.wait(now, Duration::ZERO, out);
+                self.wait_to_campaign(now, Duration::ZERO, out);
             }
             Phase::Idle | Phase::Waiting | Phase::Following { .. } | Phase::Campaigning(_) | Phase::Leading(_) => {}
         }
     }
 
-    /// ML-7 and ML-8. Sets the timer for the end of the current lease.
+    /// ML-7 and ML-8. Sets the timer for the end of the lease under which this node leads or
+    /// follows.
     fn set_lapse_timer(&self, now: Time, out: &mut Effects<'_, Self>) {
         match &self.phase {
             Phase::Leading(Leadership { until, .. }) | Phase::Following { until, .. } => {
@@ -303,19 +305,20 @@ impl MajorityLease {
         }
     }
 
-    /// ML-8, ML-9. Forgets the leader, and sets a timer to campaign: when no promise prevents it,
-    /// plus `extra`, plus a random delay.
-    fn wait(&mut self, now: Time, extra: Duration, out: &mut Effects<'_, Self>) {
+    /// ML-8, ML-9. Forgets the leader, and sets a timer to campaign: at the end of the promise and
+    /// of the silence that prevent it, plus `extra_delay`, plus a random delay.
+    fn wait_to_campaign(&mut self, now: Time, extra_delay: Duration, out: &mut Effects<'_, Self>) {
         self.change_phase(Phase::Waiting, out);
-        if self.record.was_lost {
+        if self.vote_record.was_lost {
             return;
         }
         let promised_until = self.promise.map(|promise| promise.until);
-        let until_free = self.silent_until.max(promised_until).map_or(Duration::ZERO, |until| until.since(now));
-        out.set_timer(Timer::Stand, Span::exactly(until_free + extra + self.retry_delay()));
+        let time_until_free = self.silent_until.max(promised_until).map_or(Duration::ZERO, |until| until.since(now));
+        out.set_timer(Timer::Stand, Span::exactly(time_until_free + extra_delay + self.retry_delay()));
     }
 
-    /// ML-8.
+    /// ML-8, when the timer of `wait_to_campaign` fires. Waits again if a promise or silence
+    /// prevents the campaign.
     fn campaign_if_free(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         if self.phase != Phase::Waiting {
             return;
@@ -323,30 +326,31 @@ impl MajorityLease {
         if self.promise.is_none() && self.may_vote(now) {
             self.start_term("ML-8", now, out);
         } else {
-            self.wait(now, Duration::ZERO, out);
+            self.wait_to_campaign(now, Duration::ZERO, out);
         }
     }
 
     /// ML-9.
-    fn end_vote(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+    fn handle_vote_timeout(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         if let Phase::Campaigning(_) = self.phase {
             self.withdraw(now, out);
         }
     }
 
-    /// ML-9. A voter that has not answered yet may still vote; the release reaches it after the
-    /// request.
+    /// ML-9. Ends the campaign, and campaigns again after a delay. The release also covers the vote
+    /// of a voter that has not answered yet.
     fn withdraw(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        out.note("ML-9", format_args!("has too few votes in term {}", self.record.term));
-        self.failures = self.failures.saturating_add(1);
-        self.release(None, out);
-        self.wait(now, Duration::ZERO, out);
+        out.note("ML-9", format_args!("has too few votes in term {}", self.vote_record.term));
+        self.failed_campaigns = self.failed_campaigns.saturating_add(1);
+        self.release_voters(None, out);
+        self.wait_to_campaign(now, Duration::ZERO, out);
     }
 
-    /// ML-9 and ML-10. From now on the node never acts on a promise made to it so far.
-    fn release(&mut self, successor: Option<NodeId>, out: &mut Effects<'_, Self>) {
+    /// ML-9 and ML-10. Releases all voters. The caller makes sure that this node never again acts
+    /// on a promise that it has received so far.
+    fn release_voters(&mut self, successor: Option<NodeId>, out: &mut Effects<'_, Self>) {
         self.drop_own_promise();
-        out.multicast(&self.config.group, Message::Release { term: self.record.term, successor });
+        out.multicast(&self.config.group, Message::Release { term: self.vote_record.term, successor });
     }
 
     /// Changes the phase, and cancels the timers of the old one.
@@ -363,11 +367,12 @@ impl MajorityLease {
         }
     }
 
+    /// Asserts in debug builds that a candidate or leader is bound by its own vote and promise.
     fn assert_invariants(&self) {
         if let Phase::Campaigning(_) | Phase::Leading(_) = self.phase {
-            let promised_to = self.promise.map(|promise| promise.to);
+            let promised_to = self.promise.map(|promise| promise.candidate);
             debug_assert_eq!(promised_to, Some(self.config.me), "a candidate or leader has promised itself");
-            debug_assert_eq!(self.record.vote, promised_to, "a candidate or leader has saved its vote for itself");
+            debug_assert_eq!(self.vote_record.vote, promised_to, "a candidate or leader has saved its vote for itself");
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Leader election: the group chooses one of its nodes, and every node learns which.
 //!
 //! Any node may start an election, and several nodes may do so at once. Every election has an
-//! [`Epoch`], which only grows, and at most one leader is elected in each epoch. All algorithms of
-//! the family accept the same [`Command`]s and emit the same [`Event`]s, so a property, a metric or
-//! a service is written once for all of them.
+//! [`Epoch`], which only grows. As long as the algorithm's assumptions hold, at most one leader is
+//! elected in each epoch. Two algorithms may have several leaders at once, in different epochs:
+//! [`Invitation`] until its groups can merge, as on two sides of a partition, and [`SuperPeer`] one
+//! in each region. All algorithms of the family accept the same [`Command`]s and emit the same
+//! [`Event`]s, so a property, a metric or a service is written once for all of them.
 
 pub mod bully;
 pub mod by_mutex;
@@ -32,16 +34,16 @@ pub use bully::Bully;
 pub use by_mutex::ByMutex;
 pub use chang_roberts::ChangRoberts;
 pub use consensus_by_election::{ConsensusByElection, ConsensusByRing};
-pub use facts::{Case, Cost, Counts, ExpectedMessages, Facts, Shape, Splits, Starting, Tally};
+pub use facts::{Case, Cost, Counts, ExpectedMessages, Facts, Splits, Starting, Structure, Tally};
 pub use franklin::Franklin;
 pub use hirschberg_sinclair::HirschbergSinclair;
 pub use invitation::Invitation;
 pub use lelann::LeLann;
 pub use majority_lease::MajorityLease;
-pub use overlay::{DEFAULT_ID_BITS, MAX_ID_BITS, Overlay};
+pub use overlay::{DEFAULT_ID_BITS, DEFAULT_REGION_BITS, MAX_ID_BITS, Overlay};
 pub use peterson::Peterson;
-pub use plan::{Announce, BullyOptions, LeaseTerms, Plan, Repair};
-pub use rank::{Prefer, Rank, Ranking};
+pub use plan::{AnnouncementMode, BullyOptions, LeaseTerms, Plan, Repair};
+pub use rank::{Preference, Rank, Ranking};
 pub use ring::Ring;
 pub use ring_list::RingList;
 pub use super_peer::SuperPeer;
@@ -56,13 +58,14 @@ use core::fmt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Command {
-    /// Start an election. A node accepts this even if a leader is alive: false alarms are allowed.
+    /// Start an election. A node accepts this command even if a leader is alive, because its client
+    /// may be wrong about that.
     Campaign,
     /// Stop leading, and make another node the leader soon: a planned handover.
     Resign,
 }
 
-/// All commands, in the order of their declaration.
+/// All commands, in the order of [`Command`].
 pub const COMMANDS: [Command; 2] = [Command::Campaign, Command::Resign];
 
 impl Command {
@@ -91,12 +94,12 @@ pub enum Event {
         /// Epoch of the election. At one node epochs never decrease.
         epoch: Epoch,
     },
-    /// This node learnt the result of an election. The winner emits this event too.
+    /// This node learned the result of an election. The winner emits this event too.
     Elected {
         leader: NodeId,
         /// Epoch of the election. At one node epochs never decrease.
         epoch: Epoch,
-        /// End of the winner's lease on its own clock; `Time::NEVER` in events of other nodes, and
+        /// At the winner: the end of its lease on its own clock. `Time::NEVER` at other nodes, and
         /// in algorithms without leases.
         #[cfg_attr(feature = "serde", serde(default = "Time::never", skip_serializing_if = "Time::is_never"))]
         until: Time,

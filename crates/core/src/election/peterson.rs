@@ -10,9 +10,10 @@
 //! PE-1  this node starts, or receives its
 //!       first message                      → become a candidate with its own rank, and send it on
 //! PE-2  the value of the candidate before
-//!       arrives                            → send on the greater of it and its own value
-//! PE-3  the value of the candidate before
-//!       that arrives                       → if the nearer value is the greatest, adopt it and
+//!       this one arrives (the nearer
+//!       value)                             → send on the greater of it and its own value
+//! PE-3  the value of the second candidate
+//!       before this one arrives            → if the nearer value is the greatest, adopt it and
 //!                                            send it on
 //! PE-4  the nearer value is not the
 //!       greatest                           → stop being a candidate, and pass on all messages
@@ -21,21 +22,21 @@
 //!
 //! Cost: at most 2n⌊log₂ n⌋+n messages, plus n for the announcement.
 //!
-//! Assumes: links are FIFO and neither lose nor duplicate messages; every node knows the
-//! next node that is up. No bound on time.
+//! Assumes: links are FIFO and neither lose nor duplicate messages; every node knows the next node
+//! that is up. No bound on time.
 //!
 //! When it fails: without repair (`--repair none`), a message is lost with a node that crashes
 //! during a run, and all nodes wait forever. With repair, the run is repeated without the crashed
 //! node in the next epoch.
 
 use super::circuit::{Circuit, Claim, Contest, Side, Turn};
-use super::{Case, Cost, Counts, ExpectedMessages, Facts, Links, Rank, Shape, Starting};
+use super::{Case, Cost, Counts, ExpectedMessages, Facts, Links, Rank, Starting, Structure};
 use crate::about::Profile;
 
 #[cfg(test)]
 mod tests;
 
-/// The algorithm's entry in the table.
+/// The algorithm's properties and expected costs.
 pub const FACTS: Facts = Facts {
     links: Links::Fifo,
     ..Facts::new(
@@ -45,24 +46,24 @@ pub const FACTS: Facts = Facts {
             summary: "in each round, local maxima among two predecessors remain",
             source: include_str!("peterson.rs"),
             flaw: None,
-            checkable: true,
+            is_checkable: true,
         },
-        Shape::Ring,
-        Cost { formula: "≤ 2n⌊log₂ n⌋+n", expected: expected_messages },
+        Structure::Ring,
+        Cost { formula: "≤ 2n⌊log₂ n⌋+n", expected_messages },
     )
 };
 
 fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
-    let n = case.live as f64;
-    let rounds = f64::from(case.live.max(1).ilog2());
-    Some(match (case.starting, case.live) {
-        // Over all orders of eight nodes on the ring.
+    let n = case.live_nodes as f64;
+    let rounds = f64::from(case.live_nodes.max(1).ilog2());
+    Some(match (case.starting, case.live_nodes) {
+        // Counted over all orders of eight nodes on the ring.
         (Starting::All, 8) => ExpectedMessages {
             counts: Counts::Election,
-            least: Some(24.0),
+            min: Some(24.0),
             mean: Some(40.05),
-            most: Some(56.0),
-            tight: true,
+            max: Some(56.0),
+            is_max_reached: true,
         },
         _ => ExpectedMessages::at_most(Counts::Election, 2.0 * n * rounds + n),
     })
@@ -79,9 +80,11 @@ pub struct Candidate {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Status {
+    /// The node has neither started nor received a message.
     #[default]
     Fresh,
-    /// The node holds a value, and waits for that of the candidate before it.
+    /// The node is a candidate with the value `own`, and waits for the value of the candidate
+    /// before it.
     Awaits { own: Rank },
     /// The node waits for the value of the second candidate before it.
     Compares { own: Rank, nearer: Rank },
@@ -96,7 +99,7 @@ impl Contest for Candidate {
     fn start(&mut self, turn: &mut Turn<'_, '_, Self>) {
         if self.status == Status::Fresh {
             turn.note("PE-1", format_args!("is a candidate"));
-            self.adopt(turn.rank(), turn);
+            self.adopt(turn.own_rank(), turn);
         }
     }
 
@@ -111,13 +114,14 @@ impl Contest for Candidate {
         }
     }
 
-    fn hops(members: usize) -> u64 {
+    fn max_hops(members: usize) -> u64 {
         let members = members as u64;
         2 * members * u64::from(members.max(1).ilog2() + 2)
     }
 }
 
 impl Candidate {
+    /// Begins a round as a candidate with this value.
     fn adopt(&mut self, own: Rank, turn: &mut Turn<'_, '_, Self>) {
         self.status = Status::Awaits { own };
         turn.send_onward(Claim(own));
@@ -130,6 +134,7 @@ impl Candidate {
         turn.send_onward(Claim(own.max(nearer)));
     }
 
+    /// PE-3 and PE-4.
     fn receive_further(&mut self, own: Rank, nearer: Rank, further: Rank, turn: &mut Turn<'_, '_, Self>) {
         if nearer >= own.max(further) { self.adopt_nearer(nearer, turn) } else { self.withdraw(turn) }
     }

@@ -1,11 +1,12 @@
-//! Settings that all nodes of a group share before an election begins.
+//! The configuration of an election, which is the same at all nodes.
 
-use super::{DEFAULT_ID_BITS, Overlay, Ranking, Ring};
+use super::{DEFAULT_ID_BITS, DEFAULT_REGION_BITS, Overlay, Ranking, Ring};
 use crate::bounds::Bounds;
 use crate::group::Group;
 use crate::time::Duration;
 
-/// How a group elects its leader. Every node of the group gets the same plan.
+/// The configuration of an election. Every node of the group gets the same plan, although each
+/// algorithm uses only a part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Plan {
     pub group: Group,
@@ -13,15 +14,15 @@ pub struct Plan {
     pub ranking: Ranking,
     /// Nodes of the group that are known to be down at start-up.
     pub absent: Group,
-    pub announce: Announce,
+    pub announcement: AnnouncementMode,
     pub repair: Repair,
     pub bully: BullyOptions,
-    pub lease: LeaseTerms,
+    pub lease_terms: LeaseTerms,
     /// Positions of the nodes in an overlay, for algorithms that elect one leader per region.
     pub overlay: Overlay,
     /// Upper bounds on message and processing times.
     pub bounds: Bounds,
-    /// Random seed for the delays before retries.
+    /// Seed of the pseudo-random delays before retries.
     pub seed: u64,
 }
 
@@ -33,24 +34,26 @@ impl Plan {
             ring: Ring::of_size(size),
             ranking: Ranking::default(),
             absent: Group::of_size(0),
-            announce: Announce::default(),
+            announcement: AnnouncementMode::default(),
             repair: Repair::default(),
             bully: BullyOptions::default(),
-            lease: LeaseTerms::default_for(&bounds),
-            overlay: Overlay::new(size, 1, DEFAULT_ID_BITS.0, DEFAULT_ID_BITS.1),
+            lease_terms: LeaseTerms::default_for(&bounds),
+            overlay: Overlay::new(size, 1, DEFAULT_ID_BITS, DEFAULT_REGION_BITS),
             bounds,
             seed: 1,
         }
     }
 }
 
-/// How the winner is announced.
+/// How the winner of an election on a ring announces itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-pub enum Announce {
+pub enum AnnouncementMode {
+    /// Around the ring, from node to node.
     #[default]
     Ring,
+    /// To all nodes at once.
     Multicast,
 }
 
@@ -59,6 +62,7 @@ pub enum Announce {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Repair {
+    /// It does not recover: all nodes wait forever.
     None,
     /// Every hop is acknowledged and every election has a timeout. A node that does not answer in
     /// time counts as dead.
@@ -72,30 +76,32 @@ pub enum Repair {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BullyOptions {
     /// A node that starts an election notifies the lower nodes.
-    pub tell_lower: bool,
+    pub notifies_lower: bool,
     /// A winner announces itself to all nodes, higher ones included.
-    pub broadcast: bool,
+    pub announces_to_all: bool,
 }
 
-/// The lease that a vote grants to a leader.
+/// The terms of the lease that a vote grants to a leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LeaseTerms {
     /// How long a voter promises not to vote for another node.
     pub lease: Duration,
-    /// Maximum drift of a clock, in parts per million.
+    /// Maximum deviation of a clock's rate from true time, in parts per million.
     pub drift_ppm: u32,
 }
 
 impl LeaseTerms {
-    /// The default: a lease of 20 round trips, and clocks that drift by at most one in a thousand.
+    /// Returns the default: a lease of 20 round trips, and clocks that drift by at most one in a
+    /// thousand.
     pub fn default_for(bounds: &Bounds) -> Self {
         Self { lease: bounds.round_trip().times(20), drift_ppm: 1_000 }
     }
 
-    /// Returns how long the leader may rely on its lease, counted from before it asked for votes:
-    /// L·(1−ρ)/(1+ρ) for a lease L and a drift ρ. So its lease ends before any voter's promise,
-    /// even if its clock is the slowest allowed.
-    pub fn trusted(&self) -> Duration {
+    /// Returns how long the leader may rely on its lease, counted on its own clock from before it
+    /// asked for votes: L·(1−ρ)/(1+ρ) for a lease L and a drift ρ. So the leader stops before any
+    /// voter's promise ends, even if the leader's clock is the slowest allowed and the voter's the
+    /// fastest.
+    pub fn trusted_duration(&self) -> Duration {
         let drift = u128::from(self.drift_ppm.min(1_000_000));
         let nanos = u128::from(self.lease.nanos()) * (1_000_000 - drift) / (1_000_000 + drift);
         Duration::from_nanos(nanos as u64)
@@ -108,11 +114,12 @@ mod tests {
     use crate::time::Duration;
 
     #[test]
-    fn a_leader_trusts_its_lease_for_less_than_voters_promise() {
-        let trusted = |drift_ppm| LeaseTerms { lease: Duration::from_secs(1), drift_ppm }.trusted().nanos();
-        assert_eq!(trusted(0), 1_000_000_000);
-        assert_eq!(trusted(1_000), 998_001_998);
-        assert_eq!(trusted(500_000), 333_333_333);
-        assert_eq!(trusted(2_000_000), 0);
+    fn a_leader_trusts_its_lease_no_longer_than_voters_promise() {
+        let trusted_nanos =
+            |drift_ppm| LeaseTerms { lease: Duration::from_secs(1), drift_ppm }.trusted_duration().nanos();
+        assert_eq!(trusted_nanos(0), 1_000_000_000);
+        assert_eq!(trusted_nanos(1_000), 998_001_998);
+        assert_eq!(trusted_nanos(500_000), 333_333_333);
+        assert_eq!(trusted_nanos(2_000_000), 0);
     }
 }

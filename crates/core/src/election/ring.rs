@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Nodes 1 to n in a circle. Clones share one table.
+/// The nodes 1 to n in a circle, in any order. Clones share one table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ring {
     size: usize,
@@ -58,25 +58,25 @@ impl Ring {
     }
 
     /// Returns the position of a node on the ring, from 0.
-    pub fn place_of(&self, node: NodeId) -> usize {
+    pub fn position_of(&self, node: NodeId) -> usize {
         match &self.arrangement {
             Some(arrangement) => arrangement.positions.get(node.index()).map_or(0, |position| *position as usize),
             None => node.index(),
         }
     }
 
-    /// Returns the next node after `node` that is not in `left_out`; `node` itself if there is
+    /// Returns the first node after `node` that is not in `left_out`; `node` itself if there is
     /// none.
-    pub fn after(&self, node: NodeId, left_out: &[NodeId]) -> NodeId {
-        let position = self.place_of(node);
+    pub fn node_after(&self, node: NodeId, left_out: &[NodeId]) -> NodeId {
+        let position = self.position_of(node);
         let others = (1..self.size).map(|step| self.at(position + step));
         first_not_left_out(others, left_out).unwrap_or(node)
     }
 
-    /// Returns the next node before `node` that is not in `left_out`; `node` itself if there is
+    /// Returns the last node before `node` that is not in `left_out`; `node` itself if there is
     /// none.
-    pub fn before(&self, node: NodeId, left_out: &[NodeId]) -> NodeId {
-        let position = self.place_of(node);
+    pub fn node_before(&self, node: NodeId, left_out: &[NodeId]) -> NodeId {
+        let position = self.position_of(node);
         let others = (1..self.size).map(|step| self.at(position + self.size - step));
         first_not_left_out(others, left_out).unwrap_or(node)
     }
@@ -97,7 +97,7 @@ mod tests {
     use crate::node::NodeId;
     use alloc::vec::Vec;
 
-    /// Returns the ids of these nodes, without 0, which is not a node's number.
+    /// Returns the ids of these nodes, and skips 0, which is not a node's number.
     fn nodes(numbers: &[u32]) -> Vec<NodeId> {
         numbers.iter().filter_map(|number| NodeId::new(*number)).collect()
     }
@@ -107,7 +107,7 @@ mod tests {
     fn neighbours(ring: &Ring, node: u32, left_out: &[u32]) -> (u32, u32) {
         let node = NodeId::from_index(node as usize - 1);
         let left_out = nodes(left_out);
-        (ring.before(node, &left_out).number(), ring.after(node, &left_out).number())
+        (ring.node_before(node, &left_out).number(), ring.node_after(node, &left_out).number())
     }
 
     #[test]

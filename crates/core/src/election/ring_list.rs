@@ -19,8 +19,8 @@
 //! Cost: 2n messages, n of them the announcement; 2nk if k nodes start at once. Lists grow to n
 //! ranks.
 //!
-//! Assumes: links neither lose nor duplicate messages; every node knows the next node that
-//! is up. No bound on time, and links need not be FIFO.
+//! Assumes: links neither lose nor duplicate messages; every node knows the next node that is up.
+//! No bound on time, and links need not be FIFO.
 //!
 //! When it fails: without repair (`--repair none`), the list is lost with a node that crashes
 //! during a run, and all nodes wait forever. With repair, the run is repeated without the crashed
@@ -30,7 +30,7 @@
 //! two nodes that start at once could find two different winners on lists of the same epoch.
 
 use super::circuit::{Circuit, Contest, Side, Turn};
-use super::{Case, Cost, Counts, ExpectedMessages, Facts, Rank, Shape};
+use super::{Case, Cost, Counts, ExpectedMessages, Facts, Rank, Structure};
 use crate::about::Profile;
 use crate::describe::{Class, Describe};
 use alloc::vec;
@@ -39,7 +39,7 @@ use alloc::vec::Vec;
 #[cfg(test)]
 mod tests;
 
-/// The algorithm's entry in the table.
+/// The algorithm's properties and expected costs.
 pub const FACTS: Facts = Facts::new(
     Profile {
         name: "ring-list",
@@ -47,20 +47,20 @@ pub const FACTS: Facts = Facts::new(
         summary: "one message collects the ranks of all nodes that are up",
         source: include_str!("ring_list.rs"),
         flaw: None,
-        checkable: true,
+        is_checkable: true,
     },
-    Shape::Ring,
-    Cost { formula: "2n a starter", expected: expected_messages },
+    Structure::Ring,
+    Cost { formula: "2n a starter", expected_messages },
 );
 
 fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
-    Some(ExpectedMessages::exactly(Counts::WithAnnouncement, (2 * case.live * case.starters()) as f64))
+    Some(ExpectedMessages::exactly(Counts::WithAnnouncement, (2 * case.live_nodes * case.starter_count()) as f64))
 }
 
 /// A node of the ring election with a list.
 pub type RingList = Circuit<Collector>;
 
-/// A node's state in one run. There is nothing to remember but that it takes part.
+/// A node's state in one run. It is empty: messages carry all that the algorithm needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Collector;
 
@@ -71,9 +71,13 @@ pub struct Collector;
 pub enum Message {
     /// The ranks of nodes that are up. The first one belongs to the starter.
     List(Vec<Rank>),
-    /// Announces the winner. The first rank in `heard` belongs to the announcing node; the other
-    /// nodes have received the announcement.
-    Elected { leader: Rank, heard: Vec<Rank> },
+    /// Announces the winner. The first rank in `receivers` belongs to the announcing node; the
+    /// others belong to the nodes that have received the announcement so far.
+    Elected {
+        leader: Rank,
+        #[cfg_attr(feature = "serde", serde(rename = "heard"))]
+        receivers: Vec<Rank>,
+    },
 }
 
 impl Describe for Message {
@@ -98,27 +102,29 @@ impl Contest for Collector {
     /// RL-1.
     fn start(&mut self, turn: &mut Turn<'_, '_, Self>) {
         turn.note("RL-1", format_args!("collects the ranks of nodes that are up"));
-        turn.send_onward(Message::List(vec![turn.rank()]));
+        turn.send_onward(Message::List(vec![turn.own_rank()]));
     }
 
     fn receive(&mut self, _from: Side, message: Message, turn: &mut Turn<'_, '_, Self>) {
-        let own = turn.rank();
+        let own = turn.own_rank();
         match message {
-            Message::List(list) | Message::Elected { heard: list, .. } if list.len() > turn.members() => {
+            Message::List(list) | Message::Elected { receivers: list, .. } if list.len() > turn.member_count() => {
                 turn.note("RL-2", format_args!("ignores a list that is longer than the ring"));
             }
             Message::List(list) if list.first() == Some(&own) => choose(&list, turn),
             Message::List(list) if list.contains(&own) => start_over(&list, turn),
             Message::List(list) => add_rank(list, turn),
-            Message::Elected { leader, heard } if heard.first() == Some(&own) => confirm(leader, &heard, turn),
-            Message::Elected { heard, .. } if heard.contains(&own) => {
+            Message::Elected { leader, receivers } if receivers.first() == Some(&own) => {
+                confirm(leader, &receivers, turn);
+            }
+            Message::Elected { receivers, .. } if receivers.contains(&own) => {
                 turn.note("RL-4", format_args!("has received this announcement already"));
             }
-            Message::Elected { leader, heard } => pass_on(leader, heard, turn),
+            Message::Elected { leader, receivers } => pass_on(leader, receivers, turn),
         }
     }
 
-    fn hops(members: usize) -> u64 {
+    fn max_hops(members: usize) -> u64 {
         2 * members as u64
     }
 }
@@ -126,7 +132,7 @@ impl Contest for Collector {
 /// RL-2.
 fn add_rank(mut list: Vec<Rank>, turn: &mut Turn<'_, '_, Collector>) {
     turn.note("RL-2", format_args!("adds itself to the list"));
-    list.push(turn.rank());
+    list.push(turn.own_rank());
     turn.send_onward(Message::List(list));
 }
 
@@ -134,24 +140,24 @@ fn add_rank(mut list: Vec<Rank>, turn: &mut Turn<'_, '_, Collector>) {
 fn choose(list: &[Rank], turn: &mut Turn<'_, '_, Collector>) {
     let Some(leader) = list.iter().copied().max() else { return };
     turn.note("RL-3", format_args!("its list has returned: {leader} has won"));
-    if turn.is_multicast() {
+    if turn.announces_by_multicast() {
         return turn.win(leader);
     }
-    turn.send_onward(Message::Elected { leader, heard: vec![turn.rank()] });
+    turn.send_onward(Message::Elected { leader, receivers: vec![turn.own_rank()] });
     turn.learn(leader);
 }
 
 /// RL-4.
-fn pass_on(leader: Rank, mut heard: Vec<Rank>, turn: &mut Turn<'_, '_, Collector>) {
+fn pass_on(leader: Rank, mut receivers: Vec<Rank>, turn: &mut Turn<'_, '_, Collector>) {
     turn.note("RL-4", format_args!("learns that {leader} has won"));
-    heard.push(turn.rank());
-    turn.send_onward(Message::Elected { leader, heard });
+    receivers.push(turn.own_rank());
+    turn.send_onward(Message::Elected { leader, receivers });
     turn.learn(leader);
 }
 
 /// RL-5.
-fn confirm(leader: Rank, heard: &[Rank], turn: &mut Turn<'_, '_, Collector>) {
-    if heard.contains(&leader) {
+fn confirm(leader: Rank, receivers: &[Rank], turn: &mut Turn<'_, '_, Collector>) {
+    if receivers.contains(&leader) {
         turn.note("RL-5", format_args!("every node has received the announcement, {leader} too"));
     } else {
         turn.note("RL-5", format_args!("{leader} has not received the announcement: starts over"));

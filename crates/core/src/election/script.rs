@@ -1,19 +1,20 @@
-//! A simulated group of nodes with disks, timers and a clock, for rule tests of elections. The
-//! input is a script, the output a readable trace.
+//! A simulated group of nodes with disks, timers and a clock, for tests of the rules of elections.
+//! A script goes in, and a readable trace comes out.
 //!
 //! ```text
-//! 1 campaign           the client of node 1 gives the command; likewise resign
+//! 1 campaign           the client of node 1 gives the command `campaign`; likewise `resign`
 //! 1 > 2                the oldest message in flight from 1 to 2 arrives
-//! 1 > 2 last           the newest one arrives before all others
-//! 1 > 2 as 3           the oldest one arrives with node 3 as its forged sender
-//! again 1 > 2          a copy of the oldest one arrives, and the original stays in flight
-//! lose 1 > 2           the oldest one is lost
+//! 1 > 2 last           the newest message from 1 to 2 arrives before all others
+//! 1 > 2 as 3           the oldest message from 1 to 2 arrives with node 3 as its forged sender
+//! again 1 > 2          a copy of the oldest message arrives, and the original stays in flight
+//! lose 1 > 2           the oldest message is lost
 //! rest                 every message in flight arrives, oldest first, until none is left
 //! 1 fires              the timer that node 1 set last fires
 //! 1 crashes            node 1 is down, and messages that reach it are lost
 //! 1 boots              node 1 restarts with the state it saved
 //! 1 is wiped           node 1 restarts with an empty disk
-//! 1 suspects 2         the failure detector of node 1 reports that node 2 has crashed; likewise trusts
+//! 1 suspects 2         the failure detector of node 1 reports that node 2 has crashed
+//! 1 trusts 2           the failure detector of node 1 withdraws that report
 //! after 3ms            time passes, and no timer fires
 //! wait 3ms             time passes, and timers fire at their times
 //! ```
@@ -28,7 +29,7 @@ use crate::election::majority_lease::Ballot;
 use crate::group::Epoch;
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Durable, Input, Protocol};
-use crate::testing::steps;
+use crate::testing::script_steps;
 use crate::time::{Duration, Time};
 use core::fmt::Debug;
 use expect_test::Expect;
@@ -56,7 +57,7 @@ macro_rules! rules {
 }
 pub(crate) use rules;
 
-/// A plan for a group in which a message takes one millisecond.
+/// Returns a plan for a group in which a message takes at most one millisecond.
 pub(crate) fn plan(nodes: usize) -> Plan {
     Plan::new(nodes, Bounds { message: Duration::from_millis(1), processing: Duration::ZERO })
 }
@@ -70,25 +71,26 @@ pub(crate) fn check<P: ElectionProtocol>(
     expected: &Expect,
 ) {
     let trace = run_script(plan, new_node, script);
-    let events: String = trace.split_inclusive('\n').filter(|line| !line.ends_with(": nothing\n")).collect();
-    expected.assert_eq(if events.is_empty() { "nothing\n" } else { &events });
+    let lines_with_effects: String =
+        trace.split_inclusive('\n').filter(|line| !line.ends_with(": nothing\n")).collect();
+    expected.assert_eq(if lines_with_effects.is_empty() { "nothing\n" } else { &lines_with_effects });
 }
 
 /// Runs a script. Returns the trace of the steps after ` | `.
 pub(crate) fn run_script<P: ElectionProtocol>(plan: Plan, new_node: fn(NodeId, &Plan) -> P, script: &str) -> String {
-    let (setup, steps_shown) = script.split_once(" | ").unwrap_or(("", script));
-    let up: Vec<_> = plan.group.iter().filter(|me| !plan.absent.contains(*me)).collect();
-    let slots = plan.group.iter().map(|me| NodeSlot::new(new_node(me, &plan), up.contains(&me))).collect();
+    let (preparation, traced_steps) = script.split_once(" | ").unwrap_or(("", script));
+    let up_nodes: Vec<_> = plan.group.iter().filter(|me| !plan.absent.contains(*me)).collect();
+    let slots = plan.group.iter().map(|me| NodeSlot::new(new_node(me, &plan), up_nodes.contains(&me))).collect();
     let (in_flight, timers) = (Vec::new(), Vec::new());
     let mut run = ScriptRun { plan, new_node, slots, in_flight, timers, now: Time::ZERO, trace: String::new() };
-    up.into_iter().for_each(|me| run.boot(me));
-    steps(setup).for_each(|step| run.play(step));
+    up_nodes.into_iter().for_each(|me| run.boot(me));
+    script_steps(preparation).for_each(|step| run.run_step(step));
     run.trace.clear();
-    steps(steps_shown).for_each(|step| run.play(step));
+    script_steps(traced_steps).for_each(|step| run.run_step(step));
     run.trace
 }
 
-/// An election protocol whose effects a trace can show.
+/// Election protocols whose effects a trace can show.
 pub(crate) trait ElectionProtocol:
     Protocol<
         Command = Command,
@@ -111,7 +113,7 @@ impl<P> ElectionProtocol for P where
 {
 }
 
-/// A durable write, as a trace shows it.
+/// A durable write that a trace can show.
 pub(crate) trait DescribeWrite {
     fn describe_write(&self) -> String;
 }
@@ -132,9 +134,10 @@ struct ScriptRun<P: Protocol> {
     plan: Plan,
     new_node: fn(NodeId, &Plan) -> P,
     slots: Vec<NodeSlot<P>>,
-    /// Sender, receiver and message, oldest first.
+    /// The messages in flight, oldest first: sender, receiver and message.
     in_flight: Vec<(NodeId, NodeId, P::Message)>,
-    /// When it fires, owner and name, in the order in which they were set.
+    /// The timers that are set, in the order in which they were set: the time at which it fires,
+    /// its node and its name.
     timers: Vec<(Time, NodeId, P::Timer)>,
     now: Time,
     trace: String,
@@ -148,9 +151,9 @@ struct NodeSlot<P: Protocol> {
 }
 
 impl<P: Protocol> NodeSlot<P> {
-    /// A node that is down at start-up already has its second incarnation when it boots.
-    fn new(node: P, boots: bool) -> Self {
-        let next_incarnation = if boots { Incarnation::FIRST } else { Incarnation::FIRST.next() };
+    /// A node that is absent at start-up already has its second incarnation when it boots later.
+    fn new(node: P, boots_at_start_up: bool) -> Self {
+        let next_incarnation = if boots_at_start_up { Incarnation::FIRST } else { Incarnation::FIRST.next() };
         Self { node, is_up: false, next_incarnation, durable: P::Durable::default() }
     }
 }
@@ -182,7 +185,7 @@ impl<P: ElectionProtocol> Sink<P> for Recorder<P> {
 }
 
 impl<P: ElectionProtocol> ScriptRun<P> {
-    fn play(&mut self, step: &str) {
+    fn run_step(&mut self, step: &str) {
         let words: Vec<_> = step.split_whitespace().collect();
         match words[..] {
             ["rest"] => {
@@ -193,23 +196,23 @@ impl<P: ElectionProtocol> ScriptRun<P> {
             ["after", length] => self.now += parse_milliseconds(length),
             ["wait", length] => self.wait(parse_milliseconds(length)),
             ["lose", from, ">", to] => {
-                self.in_flight.remove(self.indices(from, to)[0]);
+                self.in_flight.remove(self.message_indices(from, to)[0]);
             }
             ["again", from, ">", to] => {
-                let copy = self.in_flight[self.indices(from, to)[0]].clone();
+                let copy = self.in_flight[self.message_indices(from, to)[0]].clone();
                 self.in_flight.insert(0, copy);
                 self.deliver(0);
             }
-            [from, ">", to] => self.deliver(self.indices(from, to)[0]),
-            [from, ">", to, "last"] => self.deliver(*self.indices(from, to).last().expect("a message")),
+            [from, ">", to] => self.deliver(self.message_indices(from, to)[0]),
+            [from, ">", to, "last"] => self.deliver(*self.message_indices(from, to).last().expect("a message")),
             [from, ">", to, "as", impostor] => {
-                let index = self.indices(from, to)[0];
+                let index = self.message_indices(from, to)[0];
                 self.in_flight[index].0 = parse_node(impostor);
                 self.deliver(index);
             }
             [node, "fires"] => {
                 let last = self.timers.iter().rposition(|(_, owner, _)| *owner == parse_node(node));
-                self.fire(last.expect("a timer that is set"));
+                self.fire_timer(last.expect("a timer that is set"));
             }
             [node, "crashes"] => self.crash(parse_node(node)),
             [node, "boots"] => self.boot(parse_node(node)),
@@ -232,6 +235,7 @@ impl<P: ElectionProtocol> ScriptRun<P> {
         self.timers.retain(|(_, owner, _)| *owner != node);
     }
 
+    /// Starts a node with its durable state, after a crash if it is up.
     fn boot(&mut self, me: NodeId) {
         self.crash(me);
         let slot = &mut self.slots[me.index()];
@@ -247,12 +251,12 @@ impl<P: ElectionProtocol> ScriptRun<P> {
             && self.timers[next].0 <= end
         {
             self.now = self.timers[next].0;
-            self.fire(next);
+            self.fire_timer(next);
         }
         self.now = end;
     }
 
-    fn fire(&mut self, index: usize) {
+    fn fire_timer(&mut self, index: usize) {
         let (_, node, timer) = self.timers.remove(index);
         self.step(node, &format!("{node} {timer:?}"), Input::Timer(timer));
     }
@@ -291,7 +295,7 @@ impl<P: ElectionProtocol> ScriptRun<P> {
 
     /// Returns the indices of the messages in flight from one node to another, oldest first. Panics
     /// if there are none.
-    fn indices(&self, from: &str, to: &str) -> Vec<usize> {
+    fn message_indices(&self, from: &str, to: &str) -> Vec<usize> {
         let link = (parse_node(from), parse_node(to));
         let on_link = self.in_flight.iter().enumerate().filter(|(_, (from, to, _))| (*from, *to) == link);
         let indices: Vec<_> = on_link.map(|(index, _)| index).collect();

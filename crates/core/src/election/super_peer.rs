@@ -12,19 +12,19 @@
 //!                                          attach to it
 //! SP-2  this node is the first           → lead the region, in an epoch of its own, later than all
 //!                                          epochs it knows, and answer the nodes that have asked
-//! SP-3  a peer attaches                  → send it the epoch, or take a later one if it knows a
-//!                                          later one; if this node does not lead, answer once it
-//!                                          does
+//! SP-3  a peer attaches                  → send it the epoch; if the peer knows a later epoch,
+//!                                          take an even later one first; if this node does not
+//!                                          lead, answer once it does
 //! SP-4  a super-peer answers             → follow it, unless an earlier node of the region is up
-//! SP-5  a peer comes or goes             → nothing, unless the super-peer of this node changes:
-//!                                          attach to the new one, and stop leading
-//! SP-6  the super-peer has restarted     → attach to it again: it has forgotten its peers
-//! SP-7  no answer arrives                → consider it gone until a message of it arrives, and
+//! SP-5  a peer comes or goes             → if that changes the super-peer of this node, attach to
+//!                                          the new one, and stop leading
+//! SP-6  the super-peer has restarted     → attach to it again, because it has forgotten its peers
+//! SP-7  the super-peer does not answer   → consider it gone until a message of it arrives, and
 //!                                          find the next one
-//! SP-8  this node waits and is asked by
-//!       a peer that considers others
-//!       gone                             → stop waiting for those: a node that was away does not
-//!                                          know which nodes left meanwhile
+//! SP-8  a peer attaches that considers
+//!       the node gone that this node
+//!       waits for                        → stop waiting for that node: a node that was down does
+//!                                          not know which nodes left meanwhile
 //! ```
 //!
 //! Cost: two messages for each peer that is not a super-peer. M nodes have 2^k·(1−(1−2^−k)^M)
@@ -34,14 +34,14 @@
 //! Assumes: every node eventually learns which peers come and go, not necessarily at the same time;
 //! links lose no messages.
 //!
-//! When it fails: a node that wrongly considers its super-peer gone leads, or follows the next one
-//! once that one leads. A wrong detector causes more leaders than intended, never none. Two nodes
+//! When it fails: a node that wrongly considers its super-peer gone leads, or follows the next node
+//! once that node leads. A wrong detector causes more leaders than intended, never none. Two nodes
 //! never lead in the same epoch.
 //!
 //! Departs from the textbook: the number of super-peers is not 2^(k−m)·M, which holds only if every
 //! id is taken.
 
-use super::{Command, Cost, Counts, Event, ExpectedMessages, Facts, Overlay, Plan, Refusal, Shape, Splits};
+use super::{Command, Cost, Counts, Event, ExpectedMessages, Facts, Overlay, Plan, Refusal, Splits, Structure};
 use crate::about::Profile;
 use crate::describe::{Class, Describe};
 use crate::effects::Effects;
@@ -57,7 +57,7 @@ use alloc::vec::Vec;
 #[cfg(test)]
 mod tests;
 
-/// The algorithm's entry in the table.
+/// The algorithm's properties and expected costs.
 pub const FACTS: Facts = Facts {
     splits: Splits::ByDesign,
     ..Facts::new(
@@ -67,13 +67,16 @@ pub const FACTS: Facts = Facts {
             summary: "the first peer of each region of an overlay leads it",
             source: include_str!("super_peer.rs"),
             flaw: None,
-            checkable: true,
+            is_checkable: true,
         },
-        Shape::Regions,
+        Structure::Regions,
         Cost {
             formula: "2 for each of the M−S peers of S super-peers",
-            expected: |case| {
-                Some(ExpectedMessages::at_most(Counts::WithAnnouncement, 2.0 * case.live.saturating_sub(1) as f64))
+            expected_messages: |case| {
+                Some(ExpectedMessages::at_most(
+                    Counts::WithAnnouncement,
+                    2.0 * case.live_nodes.saturating_sub(1) as f64,
+                ))
             },
         },
     )
@@ -85,13 +88,14 @@ pub struct SuperPeer {
     config: Fixed<Config>,
     incarnation: Incarnation,
     /// Nodes that were down at start-up or are suspected.
-    down: BTreeSet<NodeId>,
-    /// Nodes that have not answered so far and are considered gone.
+    down_nodes: BTreeSet<NodeId>,
+    /// Nodes that have not answered and are considered gone, by this node or by a waiting peer.
     unresponsive: BTreeSet<NodeId>,
+    /// The latest epoch that this node knows.
     latest_epoch: Epoch,
-    stage: Stage,
+    phase: Phase,
     /// Peers that wait until this node leads, to attach to it.
-    waiting: BTreeMap<NodeId, Peer>,
+    waiting_peers: BTreeMap<NodeId, AttachRequest>,
 }
 
 #[derive(Debug)]
@@ -101,15 +105,19 @@ struct Config {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Stage {
+enum Phase {
+    /// The node has not booted yet.
     Idle,
+    /// The node waits for the answer of this super-peer.
     Attaching(NodeId),
+    /// The node follows this super-peer.
     Attached(NodeId),
     Leading,
 }
 
+/// A peer's request to attach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Peer {
+struct AttachRequest {
     incarnation: Incarnation,
     latest_epoch: Epoch,
 }
@@ -154,15 +162,16 @@ impl Describe for Message {
     }
 }
 
-/// The event that a peer waits for, with a timeout.
+/// A timeout, named after the event that the peer waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Timer {
+    /// The answer of the super-peer.
     Answer,
 }
 
-/// The latest epoch that a peer has reported, as saved on its disk.
+/// The latest epoch in which a peer has led or followed a super-peer, as saved on its disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SavedEpoch(Epoch);
@@ -177,15 +186,15 @@ impl Durable for SavedEpoch {
 impl SuperPeer {
     /// Creates a peer of a group with this plan.
     pub fn new(me: NodeId, plan: Arc<Plan>) -> Self {
-        let down = plan.absent.others(me).collect();
+        let down_nodes = plan.absent.others(me).collect();
         Self {
             config: Fixed::new(Config { me, plan }),
             incarnation: Incarnation::FIRST,
-            down,
+            down_nodes,
             unresponsive: BTreeSet::new(),
             latest_epoch: Epoch(0),
-            stage: Stage::Idle,
-            waiting: BTreeMap::new(),
+            phase: Phase::Idle,
+            waiting_peers: BTreeMap::new(),
         }
     }
 
@@ -201,45 +210,47 @@ impl SuperPeer {
     fn boot(&mut self, saved_epoch: Epoch, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
         (self.latest_epoch, self.incarnation) = (saved_epoch, incarnation);
         if incarnation > Incarnation::FIRST {
-            self.down.clear();
+            self.down_nodes.clear();
         }
         self.seek("SP-1", out);
     }
 
     /// SP-1.
     fn campaign(&mut self, out: &mut Effects<'_, Self>) {
-        match self.stage {
-            Stage::Attaching(_) => out.emit(Event::Refused(Refusal::AlreadyRunning)),
-            Stage::Leading => out.emit(Event::Refused(Refusal::AlreadyLeading)),
-            Stage::Idle | Stage::Attached(_) => self.seek("SP-1", out),
+        match self.phase {
+            Phase::Attaching(_) => out.emit(Event::Refused(Refusal::AlreadyRunning)),
+            Phase::Leading => out.emit(Event::Refused(Refusal::AlreadyLeading)),
+            Phase::Idle | Phase::Attached(_) => self.seek("SP-1", out),
         }
     }
 
     fn resign(&self, out: &mut Effects<'_, Self>) {
-        let leads = self.stage == Stage::Leading;
-        out.emit(Event::Refused(if leads { Refusal::CannotResign } else { Refusal::NotLeading }));
+        let is_leader = self.phase == Phase::Leading;
+        out.emit(Event::Refused(if is_leader { Refusal::CannotResign } else { Refusal::NotLeading }));
     }
 
-    /// Returns the first node of this node's region that is not gone, as far as it knows.
+    /// Returns the first node of this node's region that is not gone, as far as this node knows.
     fn first_of_region(&self) -> NodeId {
-        self.overlay().super_peer(self.me(), |node| self.down.contains(&node) || self.unresponsive.contains(&node))
+        self.overlay()
+            .super_peer(self.me(), |node| self.down_nodes.contains(&node) || self.unresponsive.contains(&node))
     }
 
     /// Leads if this node is the first of its region, and attaches to the first node otherwise.
+    /// `rule` is the reason.
     fn seek(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
-        let found = self.first_of_region();
-        if found == self.me() {
+        let first = self.first_of_region();
+        if first == self.me() {
             self.lead(out);
         } else {
-            self.attach(found, rule, out);
+            self.attach(first, rule, out);
         }
     }
 
     fn attach(&mut self, to: NodeId, rule: &'static str, out: &mut Effects<'_, Self>) {
         out.note(rule, format_args!("attaches to {to}, the first of its region"));
-        self.stage = Stage::Attaching(to);
+        self.phase = Phase::Attaching(to);
         out.emit(Event::Began { epoch: self.latest_epoch });
-        let gone = self.overlay().ahead(to).collect();
+        let gone = self.overlay().preceding_in_region(to).collect();
         out.send(to, Message::Attach { incarnation: self.incarnation, latest_epoch: self.latest_epoch, gone });
         out.set_timer(Timer::Answer, Span::exactly(self.config.plan.bounds.round_trip().times(2)));
     }
@@ -247,8 +258,8 @@ impl SuperPeer {
     /// SP-2.
     fn lead(&mut self, out: &mut Effects<'_, Self>) {
         out.cancel_timer(Timer::Answer);
-        self.stage = Stage::Leading;
-        let waiting = core::mem::take(&mut self.waiting);
+        self.phase = Phase::Leading;
+        let waiting = core::mem::take(&mut self.waiting_peers);
         let latest_known = waiting.values().map(|peer| peer.latest_epoch).fold(self.latest_epoch, Epoch::max);
         self.lead_in_epoch("SP-2", latest_known, out);
         for (node, peer) in waiting {
@@ -271,8 +282,8 @@ impl SuperPeer {
     }
 
     /// SP-3.
-    fn admit_peer(&mut self, node: NodeId, peer: Peer, gone: &[NodeId], out: &mut Effects<'_, Self>) {
-        if self.stage == Stage::Leading {
+    fn admit_peer(&mut self, node: NodeId, peer: AttachRequest, gone: &[NodeId], out: &mut Effects<'_, Self>) {
+        if self.phase == Phase::Leading {
             if peer.latest_epoch > self.latest_epoch {
                 self.lead_in_epoch("SP-3", peer.latest_epoch, out);
             }
@@ -280,19 +291,19 @@ impl SuperPeer {
             self.answer(node, peer, out);
         } else {
             out.note("SP-3", format_args!("does not lead yet: {node} waits"));
-            self.waiting.insert(node, peer);
+            self.waiting_peers.insert(node, peer);
             self.skip_gone(node, gone, out);
         }
     }
 
-    fn answer(&self, node: NodeId, peer: Peer, out: &mut Effects<'_, Self>) {
+    fn answer(&self, node: NodeId, peer: AttachRequest, out: &mut Effects<'_, Self>) {
         out.send(node, Message::Attached { incarnation: peer.incarnation, epoch: self.latest_epoch });
     }
 
-    /// SP-8. Each of these nodes has been asked. If one is not gone, its answer arrives, and SP-4
-    /// corrects this.
+    /// SP-8. This node has asked each node that it no longer waits for. If such a node is up, its
+    /// answer arrives, and SP-4 makes this node follow it.
     fn skip_gone(&mut self, from: NodeId, gone: &[NodeId], out: &mut Effects<'_, Self>) {
-        while let Stage::Attaching(to) = self.stage
+        while let Phase::Attaching(to) = self.phase
             && gone.contains(&to)
         {
             out.note("SP-8", format_args!("does not wait for {to}, which {from} considers gone"));
@@ -301,10 +312,11 @@ impl SuperPeer {
         }
     }
 
-    /// SP-4. A late answer may arrive after this node has stopped waiting for it.
+    /// SP-4. The answer may also come from a node for which this node no longer waits. Attaches
+    /// again if the epoch of the answer is outdated.
     fn receive_answer(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
         self.unresponsive.remove(&from);
-        if self.first_of_region() != from || self.down.contains(&from) || self.stage == Stage::Attached(from) {
+        if self.first_of_region() != from || self.down_nodes.contains(&from) || self.phase == Phase::Attached(from) {
             return out.note("SP-4", format_args!("no longer needs the answer of {from}"));
         }
         if epoch < self.latest_epoch {
@@ -312,35 +324,37 @@ impl SuperPeer {
         }
         out.note("SP-4", format_args!("follows {from}"));
         out.cancel_timer(Timer::Answer);
-        self.stage = Stage::Attached(from);
+        self.phase = Phase::Attached(from);
         self.latest_epoch = epoch;
         out.save(epoch);
         out.emit(Event::elected(from, epoch));
     }
 
+    /// SP-5, for a report that a node is down.
     fn suspect(&mut self, node: NodeId, out: &mut Effects<'_, Self>) {
         if node != self.me() {
             self.unresponsive.remove(&node);
-            self.down.insert(node);
+            self.down_nodes.insert(node);
             self.reattach(out);
         }
     }
 
+    /// SP-5 and SP-6, for a report that a node is up.
     fn trust(&mut self, node: NodeId, out: &mut Effects<'_, Self>) {
         self.unresponsive.remove(&node);
-        self.down.remove(&node);
-        match self.stage {
-            Stage::Attaching(to) | Stage::Attached(to) if to == node => self.attach_again(node, out),
-            Stage::Idle | Stage::Attaching(_) | Stage::Attached(_) | Stage::Leading => self.reattach(out),
+        self.down_nodes.remove(&node);
+        match self.phase {
+            Phase::Attaching(to) | Phase::Attached(to) if to == node => self.attach_again(node, out),
+            Phase::Idle | Phase::Attaching(_) | Phase::Attached(_) | Phase::Leading => self.reattach(out),
         }
     }
 
     /// SP-5.
     fn reattach(&mut self, out: &mut Effects<'_, Self>) {
-        let current = match self.stage {
-            Stage::Idle => return,
-            Stage::Attaching(to) | Stage::Attached(to) => to,
-            Stage::Leading => self.me(),
+        let current = match self.phase {
+            Phase::Idle => return,
+            Phase::Attaching(to) | Phase::Attached(to) => to,
+            Phase::Leading => self.me(),
         };
         if self.first_of_region() != current {
             self.seek("SP-5", out);
@@ -354,7 +368,7 @@ impl SuperPeer {
 
     /// SP-7.
     fn handle_timeout(&mut self, out: &mut Effects<'_, Self>) {
-        if let Stage::Attaching(to) = self.stage {
+        if let Phase::Attaching(to) = self.phase {
             out.note("SP-7", format_args!("considers {to} gone: it does not answer"));
             self.unresponsive.insert(to);
             self.seek("SP-7", out);
@@ -375,7 +389,7 @@ impl Protocol for SuperPeer {
             Input::Command(Command::Campaign) => self.campaign(out),
             Input::Command(Command::Resign) => self.resign(out),
             Input::Message { from, message: Message::Attach { incarnation, latest_epoch, gone } } => {
-                self.admit_peer(from, Peer { incarnation, latest_epoch }, &gone, out);
+                self.admit_peer(from, AttachRequest { incarnation, latest_epoch }, &gone, out);
             }
             Input::Message { from, message: Message::Attached { incarnation, epoch } } => {
                 if incarnation == self.incarnation {

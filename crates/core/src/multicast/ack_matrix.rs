@@ -1,4 +1,4 @@
-//! Acknowledgements: how many of each sender's messages each member holds.
+//! The latest acknowledgements: how many of each sender's messages each member holds.
 
 use crate::group::Group;
 use crate::node::NodeId;
@@ -9,32 +9,32 @@ use alloc::vec::Vec;
 /// without a gap.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AckMatrix {
-    /// A row for each member that has acknowledged anything, a column for each sender, in the order
-    /// of the group.
+    /// A row for each member, a column for each sender, in the order of the group. The row of a
+    /// member that has acknowledged nothing is empty.
     rows: Vec<Vec<u64>>,
-    /// The minimum of each column.
+    /// The minimum of each column: the number of the sender's messages that all members hold.
     minimums: Vec<u64>,
 }
 
 impl AckMatrix {
-    /// No member has acknowledged anything.
+    /// Creates a matrix in which no member has acknowledged anything.
     pub fn new(members: &Group) -> Self {
         Self { rows: vec![Vec::new(); members.len()], minimums: vec![0; members.len()] }
     }
 
-    /// Records an acknowledgement of a member. Counts never decrease; a list of another length is
-    /// ignored.
+    /// Records an acknowledgement: the counts of a member, for each sender. A count lower than the
+    /// known one is ignored, and so is a list without exactly one count for each member.
     pub fn record(&mut self, members: &Group, member: NodeId, counts: &[u64]) {
-        let Some(row_index) = members.place_of(member) else { return };
+        let Some(row_index) = members.index_of(member) else { return };
         let Some(row) = self.rows.get_mut(row_index).filter(|_| counts.len() == members.len()) else { return };
         row.resize(counts.len(), 0);
         for (column, count) in counts.iter().enumerate() {
             let Some(known) = self.rows.get_mut(row_index).and_then(|row| row.get_mut(column)) else { return };
             if *count > *known {
                 *known = *count;
-                let new_minimum = self.rows.iter().map(|row| row.get(column).copied().unwrap_or(0)).min();
+                let column_minimum = self.rows.iter().map(|row| row.get(column).copied().unwrap_or(0)).min();
                 if let Some(minimum) = self.minimums.get_mut(column) {
-                    *minimum = new_minimum.unwrap_or(0);
+                    *minimum = column_minimum.unwrap_or(0);
                 }
             }
         }
@@ -42,14 +42,14 @@ impl AckMatrix {
 
     /// Returns the number of a sender's messages that all members hold.
     pub fn held_by_all(&self, members: &Group, sender: NodeId) -> u64 {
-        members.place_of(sender).and_then(|column| self.minimums.get(column)).copied().unwrap_or(0)
+        members.index_of(sender).and_then(|column| self.minimums.get(column)).copied().unwrap_or(0)
     }
 
     /// Returns the members that hold the fewest of a sender's messages; empty if all hold `sent` of
     /// them.
     pub fn slowest(&self, members: &Group, sender: NodeId, sent: u64) -> Group {
         let minimum = self.held_by_all(members, sender);
-        let Some(column) = members.place_of(sender).filter(|_| minimum < sent) else { return Group::empty() };
+        let Some(column) = members.index_of(sender).filter(|_| minimum < sent) else { return Group::empty() };
         let rows = members.iter().zip(&self.rows);
         rows.filter(|(_, row)| row.get(column).copied().unwrap_or(0) == minimum).map(|(member, _)| member).collect()
     }

@@ -1,33 +1,36 @@
 //! Causal multicast with vector clocks (Birman, Schiper, Stephenson 1991).
 //!
 //! If the sender of a message had delivered another one before, all members deliver that other one
-//! first. Each message carries a vector: the number of messages of each member that precede it,
-//! itself included. A receiver that has delivered as many knows that it misses none of the messages
-//! that the sender had delivered. Concurrent messages may be delivered in different orders.
+//! first. Each message carries a vector V: V[i] is the number of messages of member i that precede
+//! it, or, if i is its sender, the number of the message itself. A receiver that has delivered that
+//! many messages of each member misses none of those that the sender had delivered. Concurrent
+//! messages may be delivered in different orders.
 //!
 //! ```text
 //! CA-1  this member sends     → tag the message with the number of delivered messages of each
 //!                               member, and of sent messages of this one
 //! CA-2  a message is received → it waits for all messages that its sender had delivered before it
-//! CA-3  nothing is missing    → of b's, deliver it when V[b] = mine[b] + 1 and V[i] ≤ mine[i] for
-//!                               every other i
-//! CA-4  a view ends           → all members deliver what any of them holds, causes first; a
-//!                               message is dropped if no member holds one of its causes
+//! CA-3  nothing is missing    → if D[i] counts the delivered messages of each member i, deliver a
+//!                               message of b with V[b] = D[b] + 1 and V[i] ≤ D[i] for every other
+//!                               i
+//! CA-4  a view ends           → all members deliver the messages that any of them holds, causes
+//!                               first; drop a message if no member holds one of its causes
 //! ```
 //!
 //! Cost: n−1 messages a multicast, each with n numbers. The slowest member delivers after one
 //! message time.
 //!
-//! Why one order suffices when a view ends: the sum of a message's vector is greater than that of
-//! any message before it. So sums give one order for all members in which causes come first.
-//! Messages that all members hold need no check: some member has delivered them with all their
-//! causes.
+//! Why causes come first when a view ends: the sum of a message's vector is greater than the sum of
+//! any message that precedes it. So sorting by sums gives all members the same order, in which
+//! causes come first. Messages that all members hold need no check of their causes: some member has
+//! delivered them, and their causes before.
 //!
-//! Assumes: messages between two members that stay up arrive. The vectors belong to one view, and
-//! start again with the next.
+//! Assumes: messages between two members that stay up arrive. The vectors count the messages of one
+//! view, and start from zero in the next.
 //!
-//! When it fails: like basic multicast; relaying or views prevent it. A vector of the wrong length,
-//! or one that counts messages that were never sent, blocks only the messages of its sender.
+//! When it fails: if a sender crashes while sending, as in basic multicast; relaying or views
+//! prevent that. A vector of the wrong length, or one that counts messages that were never sent,
+//! blocks only the messages of its sender.
 
 use super::{
     ExpectedCost, Facts, HoldBack, MessageId, OrderGuarantee, OrderSink, Ordering, PartialOrdering, Plan, Survey, fifo,
@@ -40,7 +43,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// The algorithm's entry in the table.
+/// The algorithm's properties and expected costs.
 pub const FACTS: Facts = Facts {
     profile: Profile {
         name: "causal",
@@ -49,23 +52,23 @@ pub const FACTS: Facts = Facts {
         ..fifo::FACTS.profile
     },
     order: OrderGuarantee { fifo: true, causal: true, total: false },
-    expected: ExpectedCost::local,
+    expected_cost: ExpectedCost::for_local_order,
     ..fifo::FACTS
 };
 
-/// The happened-before order.
+/// The causal (happened-before) order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Causal {
     me: NodeId,
     members: Group,
-    sent: u64,
-    /// The number of delivered messages of each member, in the order of the group: `mine` in CA-3.
+    sent_count: u64,
+    /// The number of delivered messages of each member, in the order of the group: D in CA-3.
     delivered_counts: Vec<u64>,
 }
 
-/// The number of messages of each member that precede a message, itself included, in the order of
-/// the group. This is the only tag that any ordering uses; it is empty in orderings without
-/// vectors.
+/// The vector of a message: the number of messages of each member that precede it, itself included,
+/// in the order of the group. It is the only kind of tag of any ordering; other orderings have an
+/// empty one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
 pub struct Causes(pub Vec<u64>);
@@ -81,10 +84,10 @@ impl Causes {
         self.0.is_empty()
     }
 
-    /// Returns whether the delivered messages of each member, `counts`, include everything before
-    /// the message with this number and tag, and the message is its sender's next one. `sender` is
-    /// an index in the group.
-    fn are_met(&self, sender: usize, number: u64, counts: &[u64]) -> bool {
+    /// Returns whether a member that has delivered `counts` messages of each member has delivered
+    /// all causes of the message with this tag and number, and the message is the next one of its
+    /// sender. `sender` is an index in the group.
+    fn are_delivered(&self, sender: usize, number: u64, counts: &[u64]) -> bool {
         let is_valid = self.0.len() == counts.len() && self.0.get(sender) == Some(&number);
         let mut pairs = self.0.iter().zip(counts).enumerate();
         is_valid
@@ -95,7 +98,7 @@ impl Causes {
             )
     }
 
-    /// Returns a number that grows from cause to effect.
+    /// Returns a number that is greater for a message than for each of its causes. Saturates.
     fn sum(&self) -> u64 {
         self.0.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
@@ -113,30 +116,30 @@ impl fmt::Display for Causes {
 
 impl Causal {
     fn is_next(&self, id: MessageId, queue: &HoldBack) -> bool {
-        let sender = self.members.place_of(id.sender);
+        let sender = self.members.index_of(id.sender);
         sender
             .zip(queue.tag(id))
-            .is_some_and(|(sender, causes)| causes.are_met(sender, id.number, &self.delivered_counts))
+            .is_some_and(|(sender, causes)| causes.are_delivered(sender, id.number, &self.delivered_counts))
     }
 }
 
 impl Ordering for Causal {
-    fn begin(_plan: &Plan, me: NodeId, members: &Group) -> Self {
-        Self { me, members: members.clone(), sent: 0, delivered_counts: vec![0; members.len()] }
+    fn create(_plan: &Plan, me: NodeId, members: &Group) -> Self {
+        Self { me, members: members.clone(), sent_count: 0, delivered_counts: vec![0; members.len()] }
     }
 
     /// CA-1.
-    fn tag(&mut self) -> Causes {
-        self.sent += 1;
+    fn next_tag(&mut self) -> Causes {
+        self.sent_count += 1;
         let mut counts = self.delivered_counts.clone();
-        if let Some(own_count) = self.members.place_of(self.me).and_then(|index| counts.get_mut(index)) {
-            *own_count = self.sent;
+        if let Some(own_count) = self.members.index_of(self.me).and_then(|index| counts.get_mut(index)) {
+            *own_count = self.sent_count;
         }
         Causes(counts)
     }
 
     /// CA-2.
-    fn received(&mut self, id: MessageId, queue: &HoldBack, sink: &mut dyn OrderSink) {
+    fn on_received(&mut self, id: MessageId, queue: &HoldBack, sink: &mut dyn OrderSink) {
         if let Some(causes) = queue.tag(id).filter(|_| !self.is_next(id, queue)) {
             let delivered = Causes(self.delivered_counts.clone());
             sink.note("CA-2", format_args!("{id} with {causes} waits: {delivered} lacks a message before it"));
@@ -144,7 +147,7 @@ impl Ordering for Causal {
     }
 
     /// CA-3.
-    fn next(&self, queue: &HoldBack) -> Option<MessageId> {
+    fn next_deliverable(&self, queue: &HoldBack) -> Option<MessageId> {
         self.next_ready(queue, &|_| true)
     }
 
@@ -155,8 +158,8 @@ impl Ordering for Causal {
         candidates.into_iter().find(|id| self.is_next(*id, queue) && is_ready(*id))
     }
 
-    fn delivered(&mut self, id: MessageId, _queue: &HoldBack) {
-        if let Some(count) = self.members.place_of(id.sender).and_then(|index| self.delivered_counts.get_mut(index)) {
+    fn on_delivered(&mut self, id: MessageId, _queue: &HoldBack) {
+        if let Some(count) = self.members.index_of(id.sender).and_then(|index| self.delivered_counts.get_mut(index)) {
             *count = id.number.max(*count);
         }
     }
@@ -170,20 +173,20 @@ impl Ordering for Causal {
 
     /// CA-4.
     fn prune(&self, settled: Vec<MessageId>, survey: &Survey) -> Vec<MessageId> {
-        let indices: BTreeMap<_, _> = survey.floor.keys().copied().zip(0..).collect();
-        let mut counts: Vec<_> = survey.floor.values().copied().collect();
-        let mut follows = |id: &MessageId| {
+        let indices: BTreeMap<_, _> = survey.stable_counts.keys().copied().zip(0..).collect();
+        let mut counts: Vec<_> = survey.stable_counts.values().copied().collect();
+        let mut has_all_causes = |id: &MessageId| {
             let (Some(causes), Some(sender)) = (survey.held.get(id), indices.get(&id.sender)) else { return false };
-            if id.number <= survey.floor(id.sender) {
+            if id.number <= survey.stable_count(id.sender) {
                 return true;
             }
-            let are_met = causes.are_met(*sender, id.number, &counts);
-            if let Some(count) = counts.get_mut(*sender).filter(|_| are_met) {
+            let has_causes = causes.are_delivered(*sender, id.number, &counts);
+            if let Some(count) = counts.get_mut(*sender).filter(|_| has_causes) {
                 *count = id.number;
             }
-            are_met
+            has_causes
         };
-        settled.into_iter().filter(|id| follows(id)).collect()
+        settled.into_iter().filter(|id| has_all_causes(id)).collect()
     }
 }
 
@@ -194,7 +197,7 @@ impl PartialOrdering for Causal {
         (later, causes): (MessageId, &Causes),
         members: &Group,
     ) -> bool {
-        let known = members.place_of(earlier.sender).and_then(|index| causes.0.get(index)).copied().unwrap_or(0);
+        let known = members.index_of(earlier.sender).and_then(|index| causes.0.get(index)).copied().unwrap_or(0);
         earlier != later && earlier.number <= known
     }
 }

@@ -4,17 +4,19 @@ use super::Plan;
 use crate::about::Profile;
 use crate::multicast::plan::{Delivery, Sequencing};
 
-/// The entry of one algorithm in the table of algorithms.
+/// The properties and expected costs of one algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     pub profile: Profile,
     pub order: OrderGuarantee,
-    /// Whether members relay the messages that they receive, by default.
-    pub relays: bool,
+    /// Whether members relay the messages that they receive, unless the configuration says
+    /// otherwise.
+    pub relays_by_default: bool,
     /// Whether the algorithm has a sequencer, and thus two routes for a message to all members.
-    pub sequences: bool,
-    /// Returns the cost of one multicast in a group with this plan, without concurrent multicasts.
-    pub expected: fn(&Plan) -> ExpectedCost,
+    pub has_sequencer: bool,
+    /// Returns the cost of one multicast in a group with this plan, if there are no others at the
+    /// time.
+    pub expected_cost: fn(&Plan) -> ExpectedCost,
 }
 
 /// The guarantees on the order in which messages are delivered.
@@ -28,22 +30,24 @@ pub struct OrderGuarantee {
     pub total: bool,
 }
 
-/// Expected cost of one multicast without contention.
+/// The expected cost of one multicast, if there are no others at the time. A message time is the
+/// time that one message takes from its sender to a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExpectedCost {
+    /// Number of messages of the algorithm, for a sender that is not the sequencer.
     pub messages: u64,
     /// Number of messages if the sequencer itself is the sender.
     pub messages_of_sequencer: u64,
     /// Number of message times until the last member delivers.
-    pub slowest: u64,
-    /// The same if the sequencer itself is the sender.
-    pub slowest_of_sequencer: u64,
+    pub message_times: u64,
+    /// Number of message times if the sequencer itself is the sender.
+    pub message_times_of_sequencer: u64,
 }
 
 impl ExpectedCost {
-    /// A cost that is the same for all senders.
-    pub const fn uniform(messages: u64, slowest: u64) -> Self {
-        Self { messages, messages_of_sequencer: messages, slowest, slowest_of_sequencer: slowest }
+    /// Returns a cost that is the same for all senders.
+    pub const fn same_for_all_senders(messages: u64, message_times: u64) -> Self {
+        Self { messages, messages_of_sequencer: messages, message_times, message_times_of_sequencer: message_times }
     }
 
     /// Returns the number of members other than the sender.
@@ -51,32 +55,34 @@ impl ExpectedCost {
         (plan.members.len() as u64).saturating_sub(1)
     }
 
-    /// Returns the cost of sending one message to all members. With relaying, each member but the
-    /// sender sends it to all others too.
-    pub fn spread(plan: &Plan) -> u64 {
+    /// Returns the number of messages that bring one message to all members. With relaying, each
+    /// member but the sender sends it to all others too.
+    pub fn messages_to_all(plan: &Plan) -> u64 {
         let others = Self::others(plan);
-        if plan.relay { others + others * others } else { others }
+        if plan.relays { others + others * others } else { others }
     }
 
-    /// Returns the cost of an order in which messages only wait for each other.
-    pub fn local(plan: &Plan) -> Self {
-        Self::uniform(Self::spread(plan), 1).adjusted_for(plan)
+    /// Returns the cost of an order that each member derives from the messages alone.
+    pub fn for_local_order(plan: &Plan) -> Self {
+        Self::same_for_all_senders(Self::messages_to_all(plan), 1).adjusted_for(plan)
     }
 
     /// Returns the cost of an order that a sequencer determines.
-    pub fn sequenced(plan: &Plan) -> Self {
-        let (others, spread) = (Self::others(plan), Self::spread(plan));
+    pub fn for_sequenced_order(plan: &Plan) -> Self {
+        let (others, messages_to_all) = (Self::others(plan), Self::messages_to_all(plan));
         let cost = match plan.sequencing {
-            Sequencing::ToAll => Self { slowest_of_sequencer: 1, ..Self::uniform(spread + others, 2) },
+            Sequencing::ToAll => {
+                Self { message_times_of_sequencer: 1, ..Self::same_for_all_senders(messages_to_all + others, 2) }
+            }
             Sequencing::ThroughSequencer => {
                 // The sender already has its message when it arrives from the sequencer, and does
                 // not relay it.
-                let relayed = if plan.relay { others * others.saturating_sub(1) } else { 0 };
+                let relayed = if plan.relays { others * others.saturating_sub(1) } else { 0 };
                 Self {
                     messages: 1 + others + relayed,
-                    messages_of_sequencer: spread,
-                    slowest: 2,
-                    slowest_of_sequencer: 1,
+                    messages_of_sequencer: messages_to_all,
+                    message_times: 2,
+                    message_times_of_sequencer: 1,
                 }
             }
         };
@@ -84,21 +90,21 @@ impl ExpectedCost {
     }
 
     /// Returns the cost of an order that all members agree on.
-    pub fn agreed(plan: &Plan) -> Self {
-        Self::uniform(Self::spread(plan) + 2 * Self::others(plan), 3).adjusted_for(plan)
+    pub fn for_agreed_order(plan: &Plan) -> Self {
+        Self::same_for_all_senders(Self::messages_to_all(plan) + 2 * Self::others(plan), 3).adjusted_for(plan)
     }
 
     /// Adjusts a cost to the size of the group and to its delivery: a group of one sends nothing
     /// and delivers at once, and uniform delivery takes one message time more.
     fn adjusted_for(self, plan: &Plan) -> Self {
         if plan.members.len() < 2 {
-            return Self::uniform(0, 0);
+            return Self::same_for_all_senders(0, 0);
         }
         match plan.delivery {
             Delivery::Prompt => self,
             Delivery::Uniform => {
-                let slowest_of_sequencer = self.slowest_of_sequencer + 1;
-                Self { slowest: self.slowest + 1, slowest_of_sequencer, ..self }
+                let message_times_of_sequencer = self.message_times_of_sequencer + 1;
+                Self { message_times: self.message_times + 1, message_times_of_sequencer, ..self }
             }
         }
     }

@@ -8,7 +8,8 @@
 //!
 //! ```text
 //! FI-1  a message is received → it waits for its sender's earlier messages
-//! FI-2  the next of a sender  → deliver it
+//! FI-2  a message is the next
+//!       one of its sender     → deliver it
 //! FI-3  a view ends           → all members deliver each sender's messages up to the first one
 //!                               that none of them holds
 //! ```
@@ -17,7 +18,8 @@
 //!
 //! Assumes: messages between two members that stay up arrive.
 //!
-//! When it fails: like basic multicast; relaying or views prevent it.
+//! When it fails: if a sender crashes while sending, as in basic multicast; relaying or views
+//! prevent that.
 
 use super::{
     Causes, Facts, HoldBack, MessageId, OrderGuarantee, OrderSink, Ordering, PartialOrdering, Plan, Survey, unordered,
@@ -28,7 +30,7 @@ use crate::node::NodeId;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// The algorithm's entry in the table.
+/// The algorithm's properties and expected costs.
 pub const FACTS: Facts = Facts {
     profile: Profile {
         name: "fifo",
@@ -44,36 +46,36 @@ pub const FACTS: Facts = Facts {
 /// The order of each sender's own messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fifo {
-    /// For each member, the number of its last delivered message.
-    delivered: BTreeMap<NodeId, u64>,
+    /// For each sender, the number of its last message that was delivered.
+    last_delivered: BTreeMap<NodeId, u64>,
 }
 
 impl Ordering for Fifo {
-    fn begin(_plan: &Plan, _me: NodeId, members: &Group) -> Self {
-        Self { delivered: members.iter().map(|member| (member, 0)).collect() }
+    fn create(_plan: &Plan, _me: NodeId, members: &Group) -> Self {
+        Self { last_delivered: members.iter().map(|member| (member, 0)).collect() }
     }
 
     /// FI-1.
-    fn received(&mut self, id: MessageId, _queue: &HoldBack, sink: &mut dyn OrderSink) {
-        let last_delivered = self.delivered.get(&id.sender).copied().unwrap_or(0);
+    fn on_received(&mut self, id: MessageId, _queue: &HoldBack, sink: &mut dyn OrderSink) {
+        let last_delivered = self.last_delivered.get(&id.sender).copied().unwrap_or(0);
         if id.number > last_delivered + 1 {
             sink.note("FI-1", format_args!("{id} waits for {}#{}", id.sender, last_delivered + 1));
         }
     }
 
     /// FI-2.
-    fn next(&self, queue: &HoldBack) -> Option<MessageId> {
+    fn next_deliverable(&self, queue: &HoldBack) -> Option<MessageId> {
         self.next_ready(queue, &|_| true)
     }
 
     /// FI-2.
     fn next_ready(&self, queue: &HoldBack, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
-        let candidates = self.delivered.iter().map(|(sender, number)| queue.id(*sender, number + 1));
-        candidates.into_iter().find(|id| queue.has(*id) && is_ready(*id))
+        let candidates = self.last_delivered.iter().map(|(sender, number)| queue.id(*sender, number + 1));
+        candidates.into_iter().find(|id| queue.has_received(*id) && is_ready(*id))
     }
 
-    fn delivered(&mut self, id: MessageId, _queue: &HoldBack) {
-        self.delivered.insert(id.sender, id.number);
+    fn on_delivered(&mut self, id: MessageId, _queue: &HoldBack) {
+        self.last_delivered.insert(id.sender, id.number);
     }
 
     /// FI-3.
@@ -81,17 +83,18 @@ impl Ordering for Fifo {
         self.prune(survey.held.keys().copied().collect(), survey)
     }
 
+    /// FI-3.
     fn prune(&self, settled: Vec<MessageId>, survey: &Survey) -> Vec<MessageId> {
-        let mut last = BTreeMap::new();
-        let mut follows = |id: &MessageId| {
-            let last = last.entry(id.sender).or_insert_with(|| survey.floor(id.sender));
-            // Messages that all members hold are delivered without this check: some member has
-            // already removed their predecessors.
+        let mut last_numbers = BTreeMap::new();
+        let mut is_next_of_sender = |id: &MessageId| {
+            let last = last_numbers.entry(id.sender).or_insert_with(|| survey.stable_count(id.sender));
+            // Messages that all members hold need no predecessors here: some member has already
+            // delivered and removed those.
             let is_next = id.number <= *last || id.number == *last + 1;
             *last = if is_next { id.number.max(*last) } else { *last };
             is_next
         };
-        settled.into_iter().filter(|id| survey.held.contains_key(id) && follows(id)).collect()
+        settled.into_iter().filter(|id| survey.held.contains_key(id) && is_next_of_sender(id)).collect()
     }
 }
 

@@ -2,21 +2,24 @@
 //!
 //! There is no sequencer. Each member proposes a priority for a message, greater than all that it
 //! has seen, and the sender takes the greatest proposal. All members deliver in the order of the
-//! agreed priorities: a message is next when its own is agreed and no other message in the queue
-//! has a smaller one, agreed or proposed, since an agreed priority is never smaller than this
-//! member's proposal. Members propose as an inner order releases messages, so the guarantees of the
-//! inner order hold for all members as well.
+//! agreed priorities. A message is next when its priority is agreed and no other message in the
+//! queue has a smaller priority, agreed or proposed: a priority that is agreed later is never
+//! smaller than this member's proposal. Members propose as an inner order releases messages, so the
+//! guarantees of the inner order hold for all members as well.
 //!
 //! ```text
-//! IS-1  the inner order releases one  → propose the greatest priority seen, plus one, to its
-//!                                       sender; the proposer breaks ties
+//! IS-1  the inner order releases a
+//!       message                       → propose the greatest priority seen, plus one, to its
+//!                                       sender; the number of the proposer breaks ties
 //! IS-2  all members have proposed     → its sender takes the greatest, and sends it to all
 //! IS-3  a priority is agreed          → the message moves back to its position in the queue
-//! IS-4  the first one is agreed       → deliver it
-//! IS-5  all members hold both         → forget the priority
-//! IS-6  a view ends                   → agreed messages keep their order, if any member knows it;
-//!                                       the others come after them, unless the inner order puts
-//!                                       them before some
+//! IS-4  the first message in the queue
+//!       has an agreed priority        → deliver it
+//! IS-5  all members hold a message
+//!       with its agreed priority      → forget the priority
+//! IS-6  a view ends                   → deliver messages whose agreed priority any member knows in
+//!                                       the order of priorities; then the others, unless the inner
+//!                                       order puts them before some of these
 //! ```
 //!
 //! Cost: 3(n−1) messages a multicast. The slowest member delivers after three message times, the
@@ -26,11 +29,11 @@
 //! message, and all members have made one. So a member that delivered a message had all messages
 //! with smaller priorities in its queue, and has delivered them. A member that forgets a priority
 //! knew that all members hold the message and its priority, so members that have not delivered it
-//! yet report it. No survivor has delivered a message that no survivor knows as agreed, so it comes
-//! after all that any survivor has delivered; if delivery is uniform, after all that crashed
-//! members delivered as well, since all members knew that as agreed. No member has delivered a
-//! message that the inner order puts after one that is not agreed: all members proposed less for
-//! that one.
+//! yet report it. No survivor has delivered a message whose agreed priority no survivor knows, so
+//! such a message comes after all that any survivor has delivered. If delivery is uniform, it also
+//! comes after all that crashed members delivered, since all members knew the agreed priorities of
+//! those. No member has delivered a message that the inner order puts after one without an agreed
+//! priority: all members proposed less for that one.
 //!
 //! Assumes: messages between two members that stay up arrive.
 //!
@@ -49,7 +52,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::fmt;
 
-/// The algorithm's entry in the table; see also [`FIFO_FACTS`] and [`CAUSAL_FACTS`].
+/// The algorithm's properties and expected costs; see also [`FIFO_FACTS`] and [`CAUSAL_FACTS`].
 pub const FACTS: Facts = Facts {
     profile: Profile {
         name: "isis",
@@ -59,11 +62,12 @@ pub const FACTS: Facts = Facts {
         ..unordered::FACTS.profile
     },
     order: OrderGuarantee { fifo: false, causal: false, total: true },
-    expected: ExpectedCost::agreed,
+    expected_cost: ExpectedCost::for_agreed_order,
     ..unordered::FACTS
 };
 
-/// The entry of the variant whose members propose for each sender's messages in sending order.
+/// The properties and expected costs of the variant whose members propose for each sender's
+/// messages in sending order.
 pub const FIFO_FACTS: Facts = Facts {
     profile: Profile {
         name: "fifo-isis",
@@ -74,7 +78,7 @@ pub const FIFO_FACTS: Facts = Facts {
     ..FACTS
 };
 
-/// The entry of the variant whose members propose for causes first.
+/// The properties and expected costs of the variant whose members propose for causes first.
 pub const CAUSAL_FACTS: Facts = Facts {
     profile: Profile {
         name: "causal-isis",
@@ -85,7 +89,8 @@ pub const CAUSAL_FACTS: Facts = Facts {
     ..FACTS
 };
 
-/// A position in the order: a number, and the member that proposed it. No two proposals are equal.
+/// A position in the order: a number and the member that proposed it, so that no two members
+/// propose the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Priority {
@@ -100,27 +105,29 @@ impl fmt::Display for Priority {
     }
 }
 
-/// The order of agreed priorities.
+/// The order of agreed priorities. Members propose in the order in which the inner order `I`
+/// releases messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Isis<I> {
     inner: I,
     me: NodeId,
     members: Group,
     /// The greatest number of a priority that this member has seen.
-    greatest: u64,
-    /// The priority of each message that not all members hold with its position.
-    states: BTreeMap<MessageId, PriorityState>,
-    /// The messages that were not delivered, by their proposed or agreed priorities.
+    greatest_number: u64,
+    /// The priority of each message. Forgotten when all members hold the message and its priority.
+    priority_states: BTreeMap<MessageId, PriorityState>,
+    /// The messages that were not delivered yet, sorted by their proposed or agreed priorities.
     pending: BTreeSet<(Priority, MessageId)>,
-    /// The proposals for this member's own messages, until all have arrived.
-    collecting: BTreeMap<MessageId, Proposals>,
+    /// The proposals for each of this member's own messages, until all of them have arrived.
+    open_proposals: BTreeMap<MessageId, Proposals>,
 }
 
-/// A member's knowledge of a message's priority.
+/// The priority of a message, as far as a member knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum PriorityState {
+    /// This member's own proposal.
     Proposed(Priority),
     Agreed(Priority),
 }
@@ -129,6 +136,7 @@ pub enum PriorityState {
 struct Proposals {
     /// Members that have not proposed yet.
     missing: BTreeSet<NodeId>,
+    /// The greatest proposal so far.
     greatest: Priority,
 }
 
@@ -136,15 +144,15 @@ struct Proposals {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-pub enum Vote {
-    /// Its sender proposes a priority with this number.
+pub enum PriorityMessage {
+    /// The member that sends this proposes a priority with this number.
     Proposal { id: MessageId, number: u64 },
     /// The sender of the multicast has agreed on this priority.
     Agreed { id: MessageId, priority: Priority },
 }
 
 /// `4 for 2#1` is a proposal, and `2#1 at 4.3` an agreed priority.
-impl fmt::Display for Vote {
+impl fmt::Display for PriorityMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Proposal { id, number } => write!(f, "{number} for {id}"),
@@ -153,7 +161,7 @@ impl fmt::Display for Vote {
     }
 }
 
-impl Describe for Vote {
+impl Describe for PriorityMessage {
     fn kind(&self) -> &'static str {
         match self {
             Self::Proposal { .. } => "proposal",
@@ -172,131 +180,143 @@ impl Describe for Vote {
     }
 }
 
-/// A member's knowledge of priorities when a view ends.
+/// The priorities that a member knows when a view ends, for its report.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Priorities {
     #[cfg_attr(feature = "serde", serde(rename = "standing", with = "crate::pairs"))]
-    pub states: BTreeMap<MessageId, PriorityState>,
-    /// Always empty: journals have this field for the inner order's knowledge.
+    pub priority_states: BTreeMap<MessageId, PriorityState>,
+    /// Always empty. Kept for compatibility with existing journals.
     pub inner: (),
 }
 
 impl<I> Isis<I> {
-    /// Returns the messages that were not delivered, by their proposed or agreed priorities.
+    /// Returns the messages that were not delivered yet, sorted by their proposed or agreed
+    /// priorities.
     pub fn pending(&self) -> impl Iterator<Item = MessageId> + '_ {
         self.pending.iter().map(|(_, id)| *id)
     }
 }
 
 impl<I: PartialOrdering> Isis<I> {
-    /// IS-1.
+    /// IS-1, for all messages that the inner order releases now.
     fn propose(&mut self, queue: &HoldBack, sink: &mut dyn OrderSink) {
-        while let Some(id) = self.inner.next(queue) {
-            self.inner.delivered(id, queue);
-            self.greatest = self.greatest.saturating_add(1);
-            let own_proposal = Priority { number: self.greatest, proposer: self.me };
-            self.states.insert(id, PriorityState::Proposed(own_proposal));
+        while let Some(id) = self.inner.next_deliverable(queue) {
+            self.inner.on_delivered(id, queue);
+            self.greatest_number = self.greatest_number.saturating_add(1);
+            let own_proposal = Priority { number: self.greatest_number, proposer: self.me };
+            self.priority_states.insert(id, PriorityState::Proposed(own_proposal));
             self.pending.insert((own_proposal, id));
             sink.note("IS-1", format_args!("proposes {own_proposal} for {id}"));
             if id.sender == self.me {
                 let missing = self.members.others(self.me).collect();
-                self.collecting.insert(id, Proposals { missing, greatest: own_proposal });
-                self.decide(id, sink);
+                self.open_proposals.insert(id, Proposals { missing, greatest: own_proposal });
+                self.agree_if_complete(id, sink);
             } else {
-                sink.send(id.sender, OrderMessage::Vote(Vote::Proposal { id, number: own_proposal.number }));
+                sink.send(
+                    id.sender,
+                    OrderMessage::Priority(PriorityMessage::Proposal { id, number: own_proposal.number }),
+                );
             }
         }
     }
 
-    /// IS-2. Unexpected and repeated proposals are ignored.
+    /// IS-2. Ignores unexpected and repeated proposals.
     fn receive_proposal(&mut self, from: NodeId, id: MessageId, number: u64, sink: &mut dyn OrderSink) {
-        let Some(proposals) = self.collecting.get_mut(&id) else { return };
+        let Some(proposals) = self.open_proposals.get_mut(&id) else { return };
         if proposals.missing.remove(&from) {
             proposals.greatest = proposals.greatest.max(Priority { number, proposer: from });
-            self.decide(id, sink);
+            self.agree_if_complete(id, sink);
         }
     }
 
-    /// IS-2.
-    fn decide(&mut self, id: MessageId, sink: &mut dyn OrderSink) {
-        let Some(proposals) = self.collecting.get(&id).filter(|proposals| proposals.missing.is_empty()) else { return };
+    /// IS-2, if all members have proposed.
+    fn agree_if_complete(&mut self, id: MessageId, sink: &mut dyn OrderSink) {
+        let Some(proposals) = self.open_proposals.get(&id).filter(|proposals| proposals.missing.is_empty()) else {
+            return;
+        };
         let priority = proposals.greatest;
-        self.collecting.remove(&id);
+        self.open_proposals.remove(&id);
         sink.note("IS-2", format_args!("{id} has priority {priority}"));
-        sink.multicast(OrderMessage::Vote(Vote::Agreed { id, priority }));
+        sink.multicast(OrderMessage::Priority(PriorityMessage::Agreed { id, priority }));
         self.agree(id, priority, sink);
     }
 
-    /// IS-3. A priority smaller than this member's proposal cannot be agreed.
+    /// IS-3. Ignores a priority smaller than this member's proposal, which cannot be the greatest
+    /// one.
     fn agree(&mut self, id: MessageId, priority: Priority, sink: &mut dyn OrderSink) {
-        let Some(PriorityState::Proposed(own_proposal)) = self.states.get(&id).copied() else { return };
+        let Some(PriorityState::Proposed(own_proposal)) = self.priority_states.get(&id).copied() else { return };
         if priority < own_proposal {
             return;
         }
-        self.greatest = self.greatest.max(priority.number);
+        self.greatest_number = self.greatest_number.max(priority.number);
         self.pending.remove(&(own_proposal, id));
         self.pending.insert((priority, id));
-        self.states.insert(id, PriorityState::Agreed(priority));
+        self.priority_states.insert(id, PriorityState::Agreed(priority));
         sink.note("IS-3", format_args!("{id} is at {priority}"));
     }
 }
 
 impl<I: PartialOrdering> Ordering for Isis<I> {
-    fn begin(plan: &Plan, me: NodeId, members: &Group) -> Self {
+    fn create(plan: &Plan, me: NodeId, members: &Group) -> Self {
         Self {
-            inner: I::begin(plan, me, members),
+            inner: I::create(plan, me, members),
             me,
             members: members.clone(),
-            greatest: 0,
-            states: BTreeMap::new(),
+            greatest_number: 0,
+            priority_states: BTreeMap::new(),
             pending: BTreeSet::new(),
-            collecting: BTreeMap::new(),
+            open_proposals: BTreeMap::new(),
         }
     }
 
-    fn tag(&mut self) -> Causes {
-        self.inner.tag()
+    fn next_tag(&mut self) -> Causes {
+        self.inner.next_tag()
     }
 
-    fn received(&mut self, id: MessageId, queue: &HoldBack, sink: &mut dyn OrderSink) {
-        self.inner.received(id, queue, sink);
+    fn on_received(&mut self, id: MessageId, queue: &HoldBack, sink: &mut dyn OrderSink) {
+        self.inner.on_received(id, queue, sink);
         self.propose(queue, sink);
     }
 
     fn handle_message(&mut self, from: NodeId, message: OrderMessage, _queue: &HoldBack, sink: &mut dyn OrderSink) {
         match message {
-            OrderMessage::Vote(Vote::Proposal { id, number }) => self.receive_proposal(from, id, number, sink),
-            OrderMessage::Vote(Vote::Agreed { id, priority }) if id.sender == from => self.agree(id, priority, sink),
+            OrderMessage::Priority(PriorityMessage::Proposal { id, number }) => {
+                self.receive_proposal(from, id, number, sink);
+            }
+            OrderMessage::Priority(PriorityMessage::Agreed { id, priority }) if id.sender == from => {
+                self.agree(id, priority, sink);
+            }
             // Only the sender of a message announces its priority, and there is no sequencer.
-            OrderMessage::Vote(Vote::Agreed { .. }) | OrderMessage::Position(_) => {}
+            OrderMessage::Priority(PriorityMessage::Agreed { .. }) | OrderMessage::Position(_) => {}
         }
     }
 
     /// IS-4.
-    fn next(&self, _queue: &HoldBack) -> Option<MessageId> {
+    fn next_deliverable(&self, _queue: &HoldBack) -> Option<MessageId> {
         self.pending().next().filter(|id| self.is_position_known(*id))
     }
 
     /// IS-4.
-    fn delivered(&mut self, id: MessageId, _queue: &HoldBack) {
-        if let Some(PriorityState::Proposed(priority) | PriorityState::Agreed(priority)) = self.states.get(&id) {
+    fn on_delivered(&mut self, id: MessageId, _queue: &HoldBack) {
+        if let Some(PriorityState::Proposed(priority) | PriorityState::Agreed(priority)) = self.priority_states.get(&id)
+        {
             self.pending.remove(&(*priority, id));
         }
     }
 
     fn is_position_known(&self, id: MessageId) -> bool {
-        matches!(self.states.get(&id), Some(PriorityState::Agreed(_)))
+        matches!(self.priority_states.get(&id), Some(PriorityState::Agreed(_)))
     }
 
     /// IS-5.
     fn forget(&mut self, id: MessageId) {
-        self.states.remove(&id);
+        self.priority_states.remove(&id);
         self.inner.forget(id);
     }
 
     fn report(&self) -> OrderReport {
-        OrderReport::Priorities(Priorities { states: self.states.clone(), inner: () })
+        OrderReport::Priorities(Priorities { priority_states: self.priority_states.clone(), inner: () })
     }
 
     /// IS-6. Messages without an agreed priority are inserted in the inner order, before the first
@@ -304,9 +324,9 @@ impl<I: PartialOrdering> Ordering for Isis<I> {
     fn settle(&self, survey: &Survey) -> Vec<MessageId> {
         let members = survey.members();
         let all = self.inner.settle(survey);
-        let mut decided: Vec<_> = all.iter().filter_map(|id| Some((agreed_priority(survey, *id)?, *id))).collect();
-        decided.sort_unstable();
-        let mut order: Vec<MessageId> = decided.into_iter().map(|(_, id)| id).collect();
+        let mut agreed: Vec<_> = all.iter().filter_map(|id| Some((agreed_priority(survey, *id)?, *id))).collect();
+        agreed.sort_unstable();
+        let mut order: Vec<MessageId> = agreed.into_iter().map(|(_, id)| id).collect();
         for id in all.into_iter().filter(|id| agreed_priority(survey, *id).is_none()) {
             let tag_of = |other: MessageId| survey.held.get(&other).map(|tag| (other, tag));
             let precedes = |other: &MessageId| {
@@ -326,9 +346,11 @@ impl<I: PartialOrdering> Ordering for Isis<I> {
 
 /// Returns the agreed priority of a message, if any survivor knows it.
 fn agreed_priority(survey: &Survey, id: MessageId) -> Option<Priority> {
-    survey.order_reports.values().filter_map(OrderReport::priorities).find_map(|known| match known.states.get(&id) {
-        Some(PriorityState::Agreed(priority)) => Some(*priority),
-        Some(PriorityState::Proposed(_)) | None => None,
+    survey.order_reports.values().filter_map(OrderReport::priorities).find_map(|known| {
+        match known.priority_states.get(&id) {
+            Some(PriorityState::Agreed(priority)) => Some(*priority),
+            Some(PriorityState::Proposed(_)) | None => None,
+        }
     })
 }
 

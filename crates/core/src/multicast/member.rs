@@ -10,33 +10,42 @@
 //! MC-1   the client sends         → assign an id, hold the message and send it to all; if too many
 //!                                   messages are unacknowledged, ask the client to wait
 //! MC-2   a message arrives        → hold the first copy, and relay it if the plan says so; drop
-//!                                   others
-//! MC-3   the order releases one   → deliver it; if delivery is uniform, once every member holds it
-//!                                   and knows its position
-//! MC-4   half a window arrived    → acknowledge: send all members the number of messages held from
-//!                                   each
-//! MC-5   all members hold it      → forget it; its sender may send another
-//! MC-6   the client leaves        → send nothing more, and leave when all members hold our
-//!                                   messages
+//!                                   further copies
+//! MC-3   the ordering releases a
+//!        message                  → deliver it; if delivery is uniform, only once every member
+//!                                   holds it and knows its position
+//! MC-4   half a window of messages
+//!        has arrived, or one if
+//!        delivery is uniform      → acknowledge: send all members the number of messages held from
+//!                                   each sender
+//! MC-5   all members hold a
+//!        delivered message        → forget it; its sender may send another
+//! MC-6   the client leaves        → send nothing more, and leave when all members hold the
+//!                                   messages of this one
 //! MC-7   a view ends              → report the messages held, and the known positions in the order
 //! MC-8   all reports have arrived → settle one order of all messages that any member holds; the
-//!                                   first holder sends each message to the members that lack it
-//! MC-9   all members hold it all  → deliver the rest in that order; then the new view begins
-//! MC-10  another view meanwhile   → start over from the last settled order; if a member has begun
-//!                                   the view in between, begin that first
+//!                                   holder with the lowest number sends each message to the
+//!                                   members that lack it
+//! MC-9   all members hold all of
+//!        these messages           → deliver the rest in that order; then the new view begins
+//! MC-10  another view is decided
+//!        meanwhile                → start over from the last settled order; if another member has
+//!                                   begun the view in between, begin that view first
 //! MC-11  this member is a joiner  → ask for the state piece by piece, and buffer deliveries until
 //!                                   it has arrived
 //! MC-12  a joiner asks            → send it a piece of the state at the beginning of the view
 //! ```
 //!
-//! Why nothing is lost: each survivor has reported everything it holds, so the settled order
-//! contains all messages that any of them has delivered. No member begins the next view before all
-//! survivors hold all of these messages. The settled order is part of the next report, so the
-//! others deliver the messages that one member delivered before it crashed, in the same order.
+//! Why no message is lost: each survivor has reported all messages it holds, so the settled order
+//! contains all messages that any survivor has delivered. No member begins the next view before all
+//! survivors hold all of these messages. The settled order is part of the next report, so if a
+//! member delivers in that order and crashes, the other members deliver the same messages in the
+//! same order.
 //!
-//! Cost: beside the messages of the order, one to each member for every half window of received
-//! messages. A view change costs n−1 reports from every member, n−1 completion messages from every
-//! member that is not a joiner, and one message for each message that a member lacked.
+//! Cost: beside the messages of the ordering, one acknowledgement to each member for every half
+//! window of received messages, or for every message if delivery is uniform. A view change costs
+//! n−1 reports from every member, n−1 completion messages from every member that is not a joiner,
+//! and one message for each message that a member lacked.
 //!
 //! Assumes: links between members that stay up neither lose nor duplicate messages, as
 //! [`Reliable`](crate::wrap::Reliable) links do. In a group that changes,
@@ -44,7 +53,7 @@
 //!
 //! When it fails: in a group without views, one crashed member stops everything that waits for it:
 //! acknowledgements, positions and uniform delivery. If all members with the state crash while
-//! joiners still load it, these begin with an empty state.
+//! joiners still load it, the joiners begin with an empty state.
 
 mod flush;
 mod joiner;
@@ -70,25 +79,25 @@ use crate::view::View;
 use alloc::sync::Arc;
 use core::fmt;
 use flush::Flush;
-use joiner::{Archive, GroupState, Item, send_to_others};
+use joiner::{Archive, ClientEvent, GroupState, send_to_others};
 use view_state::ViewState;
 
-/// Returns the rules of a member: the header of this file.
+/// Returns the rules of this module, which `quorate explain` adds to those of each ordering.
 pub fn about() -> About {
     About::from_source(include_str!("member.rs"))
 }
 
-/// A member of a group with a replicated state of type `S`. It creates a new ordering for each
-/// view.
+/// A member of a group with a replicated state of type `S`. It has a new ordering for each view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Member<S> {
     config: Fixed<Config>,
-    stage: Stage,
+    phase: Phase,
     group_state: GroupState<S>,
+    /// The states that joiners may still ask this member for.
     archive: Archive,
-    /// Length of the payload of the last `Send` that was answered by `Wait`, until `Ready` or a
-    /// view follows.
-    refused_length: Option<usize>,
+    /// Number of bytes of the payload for which the client was asked to wait, until the member
+    /// reports `Ready` or a view.
+    waiting_payload_len: Option<usize>,
     leaving: Leaving,
 }
 
@@ -107,8 +116,8 @@ impl Config {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::large_enum_variant, reason = "each member has only one")]
-enum Stage {
-    /// The member is in no view: either not yet or no longer.
+enum Phase {
+    /// The member is in no view yet, or no longer.
     NoView,
     /// The node restarted in a group without views, which does not accept it again.
     Retired,
@@ -117,10 +126,11 @@ enum Stage {
     InView(ViewState),
 }
 
+/// Whether the client has asked to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Leaving {
-    No,
-    /// The client has asked to leave, and not all members hold this member's messages yet.
+    NotRequested,
+    /// It has, but not all members hold this member's messages yet.
     Requested,
     Left,
 }
@@ -133,15 +143,16 @@ impl<S: State> Protocol for Member<S> {
     type Durable = ();
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
-        let waiting_before = self.waiting();
-        let arrival = self.arrival(&input);
+        let waiting_before = self.waiting_count();
+        let arriving_message = self.arriving_message(&input);
         match input {
             Input::Start { durable: (), incarnation } => self.start(incarnation),
             Input::Command(Command::Send { payload, .. }) => self.send(payload, out),
             Input::Command(Command::Leave { .. }) => self.leave(out),
             Input::Message { from, message } => self.receive_message(from, message, out),
             Input::Timer(never) => match never {},
-            // There are no saves and no suspicions, and views arrive through `resume`.
+            // A member saves nothing and uses no failure detector. The wrapper `Viewed` passes
+            // views to `resume`.
             Input::Saved(_)
             | Input::Suspect(_)
             | Input::Trust(_)
@@ -151,21 +162,21 @@ impl<S: State> Protocol for Member<S> {
             | Input::Lease(_) => {}
         }
         self.progress(out);
-        self.show_queue(waiting_before, arrival, out);
+        self.note_hold_back_changes(waiting_before, arriving_message, out);
     }
 }
 
 impl<S: State> Member<S> {
-    /// Creates the node `me` of a group with this plan, whose ordering `make_ordering` creates for
-    /// each view. It takes part once it is started, or with its first view.
+    /// Creates the node `me` of a group with this plan. `make_ordering` creates its ordering for
+    /// each view. The node takes part once it is started, or with its first view.
     pub fn new(me: NodeId, plan: Arc<Plan>, make_ordering: MakeOrdering) -> Self {
         Self {
-            group_state: GroupState::Loaded(S::begin(&plan)),
+            group_state: GroupState::Loaded(S::initial(&plan)),
             config: Fixed::new(Config { me, plan, make_ordering }),
-            stage: Stage::NoView,
+            phase: Phase::NoView,
             archive: Archive::default(),
-            refused_length: None,
-            leaving: Leaving::No,
+            waiting_payload_len: None,
+            leaving: Leaving::NotRequested,
         }
     }
 
@@ -177,22 +188,22 @@ impl<S: State> Member<S> {
         }
     }
 
-    /// Returns the number of messages that were received and not delivered.
-    pub fn waiting(&self) -> usize {
-        self.queues().map(HoldBack::waiting).sum()
+    /// Returns the number of messages that were received and not delivered yet.
+    pub fn waiting_count(&self) -> usize {
+        self.queues().map(HoldBack::waiting_count).sum()
     }
 
     /// Returns the number of messages that are kept, delivered or not.
-    pub fn kept(&self) -> usize {
-        self.queues().map(|queue| queue.kept().count()).sum()
+    pub fn kept_count(&self) -> usize {
+        self.queues().map(|queue| queue.kept_messages().count()).sum()
     }
 
-    /// Returns the queues of the current view, and of the next one if it has not begun.
+    /// Returns the queue of the current view, and that of the next one while it has not begun.
     fn queues(&self) -> impl Iterator<Item = &HoldBack> {
-        let view_states = match &self.stage {
-            Stage::NoView | Stage::Retired => [None, None],
-            Stage::Flushing(flush) => [flush.begun.as_ref(), Some(&flush.next)],
-            Stage::InView(view_state) => [Some(view_state), None],
+        let view_states = match &self.phase {
+            Phase::NoView | Phase::Retired => [None, None],
+            Phase::Flushing(flush) => [flush.old_view.as_ref(), Some(&flush.new_view)],
+            Phase::InView(view_state) => [Some(view_state), None],
         };
         view_states.into_iter().flatten().map(|view_state| &view_state.queue)
     }
@@ -209,81 +220,82 @@ impl<S: State> Member<S> {
     /// incarnation are in it.
     fn start(&mut self, incarnation: Incarnation) {
         let members = self.plan().members.clone();
-        self.stage = if incarnation == Incarnation::FIRST && members.contains(self.me()) {
-            Stage::InView(self.config.view_state(View::founding(members)))
+        self.phase = if incarnation == Incarnation::FIRST && members.contains(self.me()) {
+            Phase::InView(self.config.view_state(View::founding(members)))
         } else {
-            Stage::Retired
+            Phase::Retired
         };
     }
 
     /// MC-1.
     fn send(&mut self, payload: Payload, out: &mut Effects<'_, Self>) {
-        if let Some(refusal) = self.refusal(&payload) {
+        if let Some(refusal) = self.find_permanent_refusal(&payload) {
             return out.emit(Event::Refused(refusal));
         }
         let (me, plan) = (self.me(), Arc::clone(&self.config.plan));
-        match &self.stage {
-            Stage::Retired => out.emit(Event::Refused(Refusal::NoWayBack)),
-            // The next view event makes the client try again.
-            Stage::NoView | Stage::Flushing(_) => self.refuse_for_now(payload.len(), Group::empty(), out),
-            Stage::InView(_) if matches!(self.group_state, GroupState::Loading(_)) => {
-                self.refuse_for_now(payload.len(), Group::empty(), out);
+        match &self.phase {
+            Phase::Retired => out.emit(Event::Refused(Refusal::CannotRejoin)),
+            // The client tries again after the next `View` event.
+            Phase::NoView | Phase::Flushing(_) => self.ask_client_to_wait(payload.len(), Group::empty(), out),
+            Phase::InView(_) if matches!(self.group_state, GroupState::Loading(_)) => {
+                self.ask_client_to_wait(payload.len(), Group::empty(), out);
             }
-            Stage::InView(view_state) => {
+            Phase::InView(view_state) => {
                 let (messages, bytes) = view_state.unacknowledged(me);
                 if !plan.window.has_room(messages, bytes, payload.len()) {
-                    let slow = view_state.acks.slowest(view_state.members(), me, view_state.sent);
-                    return self.refuse_for_now(payload.len(), slow, out);
+                    let slow = view_state.acks.slowest(view_state.members(), me, view_state.sent_count);
+                    return self.ask_client_to_wait(payload.len(), slow, out);
                 }
                 self.multicast(payload, out);
             }
         }
     }
 
-    /// Returns why a message can never be sent, now or later.
-    fn refusal(&self, payload: &Payload) -> Option<Refusal> {
+    /// Returns the reason why this message can never be sent, if there is one.
+    fn find_permanent_refusal(&self, payload: &Payload) -> Option<Refusal> {
         match self.leaving {
-            _ if !payload.fits() => Some(Refusal::TooLong),
-            Leaving::No => None,
+            _ if !payload.is_within_limit() => Some(Refusal::TooLong),
+            Leaving::NotRequested => None,
             Leaving::Requested | Leaving::Left => Some(Refusal::Leaving),
         }
     }
 
-    fn refuse_for_now(&mut self, length: usize, slow: Group, out: &mut Effects<'_, Self>) {
+    /// Asks the client to wait before it sends a payload of this length.
+    fn ask_client_to_wait(&mut self, length: usize, slow: Group, out: &mut Effects<'_, Self>) {
         out.note("MC-1", format_args!("accepts no more messages for now"));
-        self.refused_length = Some(length);
+        self.waiting_payload_len = Some(length);
         out.emit(Event::Wait { group: self.plan().id, slow });
     }
 
-    /// MC-1. The sender of a message also receives it.
+    /// MC-1. The sender also counts as a receiver of its message.
     fn multicast(&mut self, payload: Payload, out: &mut Effects<'_, Self>) {
         let (me, group) = (self.me(), self.plan().id);
-        let Stage::InView(view_state) = &mut self.stage else { return };
+        let Phase::InView(view_state) = &mut self.phase else { return };
         let id = view_state.next_id(group, me);
-        let tag = view_state.order.tag();
+        let tag = view_state.ordering.next_tag();
         out.emit(Event::Sent { id });
         out.note("MC-1", format_args!("sends {id}"));
         let data = DataMessage { id, tag: tag.clone(), payload: payload.clone() };
-        match view_state.order.route() {
+        match view_state.ordering.route() {
             Route::Via(node) if node != me => out.send(node, Message::Data(data, None)),
-            // The sequencer sends its own messages when it has assigned their positions.
+            // The node is the sequencer: it sends its own message once it has assigned a position.
             Route::Via(_) => {}
             Route::ToAll => send_to_others(view_state.members(), Message::Data(data, None), out),
         }
         view_state.queue.receive(id, tag, payload);
         let mut sink = MemberSink { members: view_state.view.members(), queue: &view_state.queue, out };
-        view_state.order.received(id, &view_state.queue, &mut sink);
+        view_state.ordering.on_received(id, &view_state.queue, &mut sink);
     }
 
-    /// MC-6. Members that hold all our messages acknowledge at once; otherwise they would wait for
-    /// more messages.
+    /// MC-6. Asks the other members to acknowledge as soon as they hold all messages of this one;
+    /// otherwise they would wait for more messages first.
     fn leave(&mut self, out: &mut Effects<'_, Self>) {
-        if self.leaving != Leaving::No {
+        if self.leaving != Leaving::NotRequested {
             return out.emit(Event::Refused(Refusal::Leaving));
         }
         self.leaving = Leaving::Requested;
         out.note("MC-6", format_args!("leaves when all members hold what it sent"));
-        if let Stage::InView(view_state) = &self.stage {
+        if let Phase::InView(view_state) = &self.phase {
             request_acks(view_state, out);
         }
     }
@@ -292,7 +304,7 @@ impl<S: State> Member<S> {
         match message {
             Message::Data(data, position) => self.receive(from, data, position, out),
             Message::Order(message) => self.receive_order_message(from, message, out),
-            Message::Held(counts) => {
+            Message::Acknowledgement(counts) => {
                 if let Some(view_state) = self.view_state() {
                     view_state.acks.record(view_state.view.members(), from, &counts);
                 }
@@ -304,11 +316,13 @@ impl<S: State> Member<S> {
             }
             Message::Remainder(data) => self.receive_remainder(data, out),
             Message::Complete => self.receive_complete(from, out),
-            Message::Ask { boundary, offset, digest } => self.archive.record_request(from, boundary, offset, digest),
-            Message::Piece(piece) => self.add_piece(from, piece, out),
-            Message::Loaded(boundary) => {
+            Message::StateRequest { boundary, offset, digest } => {
+                self.archive.record_request(from, boundary, offset, digest);
+            }
+            Message::StatePiece(piece) => self.receive_piece(from, piece, out),
+            Message::StateLoaded(boundary) => {
                 self.archive.record_loaded(from, boundary);
-                if let Stage::Flushing(flush) = &mut self.stage {
+                if let Phase::Flushing(flush) = &mut self.phase {
                     flush.record_loaded(from, boundary);
                 }
             }
@@ -317,26 +331,26 @@ impl<S: State> Member<S> {
 
     /// Returns the state of the latest view, whether or not it has begun at this member.
     fn view_state(&mut self) -> Option<&mut ViewState> {
-        match &mut self.stage {
-            Stage::NoView | Stage::Retired => None,
-            Stage::Flushing(flush) => Some(&mut flush.next),
-            Stage::InView(view_state) => Some(view_state),
+        match &mut self.phase {
+            Phase::NoView | Phase::Retired => None,
+            Phase::Flushing(flush) => Some(&mut flush.new_view),
+            Phase::InView(view_state) => Some(view_state),
         }
     }
 
     /// MC-2.
     fn receive(&mut self, from: NodeId, data: DataMessage, position: Option<Position>, out: &mut Effects<'_, Self>) {
-        let (me, relays) = (self.me(), self.plan().relay);
+        let (me, relays) = (self.me(), self.plan().relays);
         let Some(view_state) = self.view_state() else { return };
         let DataMessage { id, tag, payload } = data;
         if view_state.queue.receive(id, tag.clone(), payload.clone()) {
-            // The sequencer sends every message to all anyway, so it relays none.
-            if relays && view_state.order.route() != Route::Via(me) {
+            // If messages go through this node, the sequencer, it sends each of them to all anyway.
+            if relays && view_state.ordering.route() != Route::Via(me) {
                 out.note("MC-2", format_args!("relays {id} to all others"));
                 out.multicast(view_state.view.members(), Message::Data(DataMessage { id, tag, payload }, None));
             }
             let mut sink = MemberSink { members: view_state.view.members(), queue: &view_state.queue, out };
-            view_state.order.received(id, &view_state.queue, &mut sink);
+            view_state.ordering.on_received(id, &view_state.queue, &mut sink);
         } else {
             out.note("MC-2", format_args!("drops a copy of {id} that {from} sent"));
         }
@@ -348,68 +362,69 @@ impl<S: State> Member<S> {
     fn receive_order_message(&mut self, from: NodeId, message: OrderMessage, out: &mut Effects<'_, Self>) {
         let Some(view_state) = self.view_state() else { return };
         let mut sink = MemberSink { members: view_state.view.members(), queue: &view_state.queue, out };
-        view_state.order.handle_message(from, message, &view_state.queue, &mut sink);
+        view_state.ordering.handle_message(from, message, &view_state.queue, &mut sink);
     }
 
-    /// Does everything that the last input has made possible: answers joiners, delivers,
-    /// acknowledges, forgets and leaves.
+    /// Does all that the last input has made possible: answers joiners, delivers, acknowledges,
+    /// forgets and leaves.
     fn progress(&mut self, out: &mut Effects<'_, Self>) {
-        self.serve(out);
-        if !matches!(self.stage, Stage::InView(_)) {
+        self.answer_joiners(out);
+        if !matches!(self.phase, Phase::InView(_)) {
             return;
         }
         loop {
             self.deliver(out);
             // Uniform delivery may wait for a message that this member can now acknowledge.
-            let (me, room) = (self.me(), self.plan().window.messages);
-            let Stage::InView(view_state) = &mut self.stage else { return };
+            let (me, max_undelivered) = (self.me(), self.plan().window.messages);
+            let Phase::InView(view_state) = &mut self.phase else { return };
             let is_loaded = matches!(self.group_state, GroupState::Loaded(_));
-            if !view_state.advance_acks(me, room, is_loaded) || self.plan().delivery == Delivery::Prompt {
+            if !view_state.advance_acks(me, max_undelivered, is_loaded) || self.plan().delivery == Delivery::Prompt {
                 break;
             }
         }
         self.acknowledge(out);
         self.forget(out);
-        self.depart(out);
+        self.leave_if_done(out);
     }
 
     /// MC-3.
     fn deliver(&mut self, out: &mut Effects<'_, Self>) {
         let is_uniform = self.plan().delivery == Delivery::Uniform;
-        while let Stage::InView(view_state) = &mut self.stage {
+        while let Phase::InView(view_state) = &mut self.phase {
             let is_ready = |id| !is_uniform || view_state.is_stable(id);
-            let Some(id) = view_state.order.next_ready(&view_state.queue, &is_ready) else { return };
+            let Some(id) = view_state.ordering.next_ready(&view_state.queue, &is_ready) else { return };
             let Some(payload) = view_state.release(id) else { return };
-            self.report_item(Item::Message(id, payload), out);
+            self.report_to_client(ClientEvent::Message(id, payload), out);
         }
     }
 
     /// MC-4.
     fn acknowledge(&mut self, out: &mut Effects<'_, Self>) {
-        let (messages, bytes) = (self.plan().ack_interval(), self.plan().window.bytes / 2);
-        let Stage::InView(view_state) = &mut self.stage else { return };
-        if view_state.must_acknowledge(messages, bytes) {
+        let (min_messages, min_bytes) = (self.plan().ack_interval(), self.plan().window.bytes / 2);
+        let Phase::InView(view_state) = &mut self.phase else { return };
+        if view_state.must_acknowledge(min_messages, min_bytes) {
             let counts = view_state.take_acks();
             if view_state.members().len() > 1 {
                 out.note("MC-4", format_args!("acknowledges the messages it holds"));
             }
-            send_to_others(view_state.members(), Message::Held(counts), out);
+            send_to_others(view_state.members(), Message::Acknowledgement(counts), out);
         }
     }
 
-    /// MC-5. Reports room to the client only once there is some for several messages, so that the
-    /// client need not wait for each one.
+    /// MC-5. Reports `Ready` to the client only once half the window is free, so that the client
+    /// need not wait again after each message.
     fn forget(&mut self, out: &mut Effects<'_, Self>) {
         let (me, group) = (self.me(), self.plan().id);
         let window = self.plan().window;
-        let Stage::InView(view_state) = &mut self.stage else { return };
+        let Phase::InView(view_state) = &mut self.phase else { return };
         view_state.forget();
-        let Some(length) = self.refused_length.filter(|_| matches!(self.group_state, GroupState::Loaded(_))) else {
+        let Some(length) = self.waiting_payload_len.filter(|_| matches!(self.group_state, GroupState::Loaded(_)))
+        else {
             return;
         };
         let (messages, bytes) = view_state.unacknowledged(me);
         if messages <= window.messages / 2 && window.has_room(messages, bytes, length) {
-            self.refused_length = None;
+            self.waiting_payload_len = None;
             out.note("MC-5", format_args!("has room for more"));
             out.emit(Event::Ready { group });
         }
@@ -417,19 +432,22 @@ impl<S: State> Member<S> {
 
     /// MC-6. Leaves if the client has asked to, has received all its own messages, and all members
     /// hold them. From then on the member only helps the others, until they continue without it.
-    fn depart(&mut self, out: &mut Effects<'_, Self>) {
+    fn leave_if_done(&mut self, out: &mut Effects<'_, Self>) {
         let (me, group) = (self.me(), self.plan().id);
-        let Stage::InView(view_state) = &self.stage else { return };
+        let Phase::InView(view_state) = &self.phase else { return };
         let (unacknowledged, _) = view_state.unacknowledged(me);
-        if self.leaving == Leaving::Requested && unacknowledged == 0 && view_state.delivered_of(me) >= view_state.sent {
+        if self.leaving == Leaving::Requested
+            && unacknowledged == 0
+            && view_state.delivered_count(me) >= view_state.sent_count
+        {
             self.leaving = Leaving::Left;
             out.note("MC-6", format_args!("leaves: all members hold what it sent"));
             out.emit(Event::Left { group });
         }
     }
 
-    /// Returns the id of the multicast in this input, unless it is already in a queue.
-    fn arrival(&self, input: &Input<Self>) -> Option<MessageId> {
+    /// Returns the id of the multicast in this input, unless it is waiting in a queue already.
+    fn arriving_message(&self, input: &Input<Self>) -> Option<MessageId> {
         let Input::Message { message: Message::Data(data, _) | Message::Remainder(data), .. } = input else {
             return None;
         };
@@ -440,28 +458,34 @@ impl<S: State> Member<S> {
         self.queues().any(|queue| queue.is_waiting(id))
     }
 
-    /// Notifies observers if the queue changed, even if one message arrived as another left.
-    fn show_queue(&self, waiting_before: usize, arrival: Option<MessageId>, out: &mut Effects<'_, Self>) {
-        let waiting = self.waiting();
-        if waiting != waiting_before || arrival.is_some_and(|id| self.is_waiting(id)) {
-            out.note_hold_back(waiting, format_args!("{}", Waiting(self)));
+    /// Notes the messages that wait in the hold-back queues if they have changed in this step, even
+    /// if one arrived as another was delivered.
+    fn note_hold_back_changes(
+        &self,
+        waiting_before: usize,
+        arriving_message: Option<MessageId>,
+        out: &mut Effects<'_, Self>,
+    ) {
+        let waiting = self.waiting_count();
+        if waiting != waiting_before || arriving_message.is_some_and(|id| self.is_waiting(id)) {
+            out.note_hold_back(waiting, format_args!("{}", WaitingList(self)));
         }
     }
 }
 
-/// Asks all members for an acknowledgement as soon as they hold our messages.
+/// Asks all members for an acknowledgement as soon as they hold all messages of this one.
 fn request_acks<S: State>(view_state: &ViewState, out: &mut Effects<'_, Member<S>>) {
-    if view_state.sent > 0 {
-        send_to_others(view_state.members(), Message::Drain(view_state.sent), out);
+    if view_state.sent_count > 0 {
+        send_to_others(view_state.members(), Message::Drain(view_state.sent_count), out);
     }
 }
 
-/// Displays the hold-back queue of a member as a list.
-struct Waiting<'a, S>(&'a Member<S>);
+/// Displays the ids of the messages that wait in the hold-back queues of a member.
+struct WaitingList<'a, S>(&'a Member<S>);
 
-impl<S: State> fmt::Display for Waiting<'_, S> {
+impl<S: State> fmt::Display for WaitingList<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, id) in self.0.queues().flat_map(HoldBack::queue).enumerate() {
+        for (index, id) in self.0.queues().flat_map(HoldBack::waiting_ids).enumerate() {
             let comma = if index == 0 { "" } else { ", " };
             write!(f, "{comma}{id}")?;
         }
@@ -469,6 +493,7 @@ impl<S: State> fmt::Display for Waiting<'_, S> {
     }
 }
 
+/// Receives the output of an ordering, and sends its messages to the members of the view.
 struct MemberSink<'a, 'b, S: State> {
     members: &'a Group,
     queue: &'a HoldBack,

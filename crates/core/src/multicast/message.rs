@@ -7,35 +7,35 @@ use crate::node::NodeId;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A message between members: data messages carry multicasts, and all others refer to them.
+/// A message between members: it carries a multicast or a piece of the state, or refers to them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Message {
     /// A multicast, optionally with its position.
     Data(DataMessage, Option<Position>),
     /// A message about positions in the order.
     Order(OrderMessage),
-    /// Acknowledgement: the number of each member's messages that the sender holds without a gap,
-    /// in the order of the group.
-    Held(Vec<u64>),
-    /// The sender leaves once all members hold all of its messages up to this one, and asks for an
-    /// acknowledgement then.
+    /// The number of each member's messages that the sender holds without a gap, in the order of
+    /// the group.
+    Acknowledgement(Vec<u64>),
+    /// The sender wants to leave. The receiver must acknowledge at once when it holds all messages
+    /// of the sender up to the one with this number.
     Drain(u64),
     /// A multicast of the previous view that the receiver lacks.
     Remainder(DataMessage),
-    /// The sender holds all messages of the previous view that are to be delivered.
+    /// The sender holds all messages of the previous view that remain to be delivered.
     Complete,
-    /// The sender joined with this view, and asks for the state at its beginning, from this byte
-    /// on.
-    Ask {
+    /// The sender, a joiner, asks for the state at the beginning of view `boundary`, from byte
+    /// `offset` on.
+    StateRequest {
         boundary: Epoch,
         offset: u64,
         /// Digest of the state that the sender has begun to load, if any.
         digest: Option<u64>,
     },
-    /// A piece of that state.
-    Piece(Piece),
-    /// The sender has the state at the beginning of this view.
-    Loaded(Epoch),
+    /// The answer to a `StateRequest`.
+    StatePiece(StatePiece),
+    /// The sender has loaded the state at the beginning of this view.
+    StateLoaded(Epoch),
 }
 
 /// A multicast as it travels between members.
@@ -43,15 +43,15 @@ pub enum Message {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct DataMessage {
     pub id: MessageId,
-    /// Which messages precede it; empty in orders that are not causal.
+    /// The number of messages of each member that precede it. Empty if the order is not causal.
     pub tag: Causes,
     pub payload: Payload,
 }
 
-/// A piece of a group's state.
+/// A piece of the replicated state, for a joiner.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Piece {
+pub struct StatePiece {
     /// The view at whose beginning the group had this state.
     pub boundary: Epoch,
     /// Position of the first byte of the piece in the state.
@@ -76,13 +76,13 @@ impl Describe for Message {
         match self {
             Self::Data(..) => "letter",
             Self::Order(order) => order.kind(),
-            Self::Held(_) => "held",
+            Self::Acknowledgement(_) => "held",
             Self::Drain(_) => "drain",
             Self::Remainder(_) => "remainder",
             Self::Complete => "complete",
-            Self::Ask { .. } => "ask",
-            Self::Piece(_) => "piece",
-            Self::Loaded(_) => "loaded",
+            Self::StateRequest { .. } => "ask",
+            Self::StatePiece(_) => "piece",
+            Self::StateLoaded(_) => "loaded",
         }
     }
 
@@ -92,9 +92,12 @@ impl Describe for Message {
             Self::Data(data, position) => position.as_ref().and_then(Describe::label).or(Some(data)),
             Self::Remainder(data) => Some(data),
             Self::Order(order) => order.label(),
-            Self::Held(_) | Self::Drain(_) | Self::Complete | Self::Ask { .. } | Self::Piece(_) | Self::Loaded(_) => {
-                None
-            }
+            Self::Acknowledgement(_)
+            | Self::Drain(_)
+            | Self::Complete
+            | Self::StateRequest { .. }
+            | Self::StatePiece(_)
+            | Self::StateLoaded(_) => None,
         }
     }
 
@@ -102,13 +105,13 @@ impl Describe for Message {
         match self {
             Self::Data(..) => Class::Algorithm,
             Self::Order(order) => order.class(),
-            Self::Held(_)
+            Self::Acknowledgement(_)
             | Self::Drain(_)
             | Self::Remainder(_)
             | Self::Complete
-            | Self::Ask { .. }
-            | Self::Piece(_)
-            | Self::Loaded(_) => Class::Control,
+            | Self::StateRequest { .. }
+            | Self::StatePiece(_)
+            | Self::StateLoaded(_) => Class::Control,
         }
     }
 
@@ -116,9 +119,12 @@ impl Describe for Message {
         match self {
             Self::Data(data, _) | Self::Remainder(data) => Some(data.id.sender),
             Self::Order(order) => order.on_behalf_of(),
-            Self::Held(_) | Self::Drain(_) | Self::Complete | Self::Ask { .. } | Self::Piece(_) | Self::Loaded(_) => {
-                None
-            }
+            Self::Acknowledgement(_)
+            | Self::Drain(_)
+            | Self::Complete
+            | Self::StateRequest { .. }
+            | Self::StatePiece(_)
+            | Self::StateLoaded(_) => None,
         }
     }
 }
@@ -128,7 +134,7 @@ mod tests {
     use super::{DataMessage, Message};
     use crate::describe::Describe;
     use crate::multicast::sequencer::Position;
-    use crate::multicast::support::{group, id};
+    use crate::multicast::support::{default_plan, id};
     use crate::multicast::{Causal, Causes, OrderMessage, Ordering, Payload};
     use crate::view::View;
     use crate::wrap::{Content, Envelope};
@@ -140,12 +146,12 @@ mod tests {
 
     #[test]
     fn a_data_message_is_labelled_by_its_id_and_tag() {
-        let (id, plan) = (id(2, 1), group(3));
-        let tag = Causal::begin(&plan, id.sender, &plan.members).tag();
+        let (id, plan) = (id(2, 1), default_plan(3));
+        let tag = Causal::create(&plan, id.sender, &plan.members).next_tag();
         let data = DataMessage { id, tag, payload: Payload::from("m") };
         assert_eq!(label(&Message::Data(data.clone(), None)).as_deref(), Some("2#1 (0,1,0)"));
         let untagged = DataMessage { tag: Causes::none(), ..data.clone() };
-        assert_eq!(label(&Message::Data(untagged, None)).as_deref(), Some("2#1"), "it has no tag");
+        assert_eq!(label(&Message::Data(untagged, None)).as_deref(), Some("2#1"), "without a tag");
         let position = Position { number: 3, id };
         assert_eq!(label(&Message::Data(data.clone(), Some(position))).as_deref(), Some("2#1 at 3"));
         assert_eq!(label(&Message::Order(OrderMessage::Position(position))).as_deref(), Some("2#1 at 3"));

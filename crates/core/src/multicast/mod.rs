@@ -1,12 +1,12 @@
 //! Ordered multicast: a message of one member reaches all members, in an order that the algorithm
 //! guarantees.
 //!
-//! A member *receives* a message when the network brings it, and *delivers* it when it reports it
-//! to its client. In between the message waits in the hold-back queue. All algorithms of the family
-//! accept the same [`Command`]s and emit the same [`Event`]s, so a property, a metric or a service
-//! is written once for all of them. Each of them is a [`Member`], which receives, relays, counts
-//! and moves from view to view, around an [`Ordering`] that decides which message is delivered
-//! next.
+//! A member *receives* a message when it arrives from the network, and *delivers* it when it
+//! reports the message to its client. In between the message waits in the hold-back queue. All
+//! algorithms of the family accept the same [`Command`]s and emit the same [`Event`]s, so a
+//! property, a metric or a service is written once for all of them. In each algorithm a node is a
+//! [`Member`], which receives, relays, acknowledges and moves from view to view; the algorithms
+//! differ in its [`Ordering`], which decides which message is delivered next.
 
 mod ack_matrix;
 pub mod causal;
@@ -16,12 +16,12 @@ mod hold_back;
 pub mod isis;
 pub mod member;
 mod message;
+mod multi_group;
 mod order_message;
 mod ordering;
 mod payload;
 mod plan;
 pub mod sequencer;
-mod several;
 mod state;
 #[cfg(test)]
 mod support;
@@ -38,13 +38,13 @@ pub use fifo::Fifo;
 pub use hold_back::HoldBack;
 pub use isis::Isis;
 pub use member::{Member, Report};
-pub use message::{DataMessage, Message, Piece};
+pub use message::{DataMessage, Message, StatePiece};
+pub use multi_group::{Addressed, MultiGroup};
 pub use order_message::{OrderMessage, OrderReport};
 pub use ordering::{AnyOrdering, ErasedOrdering, MakeOrdering, OrderSink, Ordering, PartialOrdering, Route, Survey};
 pub use payload::Payload;
 pub use plan::{Delivery, Plan, Sequencing, Window};
 pub use sequencer::{Position, Sequencer};
-pub use several::{Addressed, MultiGroup};
 pub use state::{Board, State};
 pub use unordered::Unordered;
 
@@ -59,8 +59,8 @@ use core::fmt;
 pub struct MessageId {
     #[cfg_attr(feature = "serde", serde(default))]
     pub group: GroupId,
-    /// The view in which it was sent. A member of a view is one incarnation of a node, so messages
-    /// of a later incarnation have other ids.
+    /// The view in which the message was sent. Only one incarnation of a node is a member of a
+    /// view, so messages of a later incarnation have other ids.
     pub view: Epoch,
     pub sender: NodeId,
     /// Number of the message among its sender's messages in this view, from 1.
@@ -146,7 +146,7 @@ impl fmt::Display for Command {
     }
 }
 
-/// An event that a node reports to its client. It answers every `Send` by `Sent`, `Wait` or
+/// An event that a node reports to its client. The node answers every `Send` by `Sent`, `Wait` or
 /// `Refused`, in the order of the commands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -154,12 +154,14 @@ impl fmt::Display for Command {
 pub enum Event {
     /// The node has sent the message.
     Sent { id: MessageId },
-    /// The node did not accept the message, because too many of its messages are unacknowledged.
-    /// Try again after the next `Ready` or `View`.
+    /// The node did not accept the message, because too many of its messages are unacknowledged, no
+    /// view has begun, or the node has joined and still loads the state of the group. The client
+    /// may try again after the next `Ready` or `View`.
     Wait {
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
-        /// The members that acknowledged the fewest messages; all others wait for them.
+        /// The members that have acknowledged the fewest of this node's messages. Empty if the node
+        /// waits for a view or for the state.
         slow: Group,
     },
     /// After a `Wait`: the node accepts messages again.
@@ -167,29 +169,30 @@ pub enum Event {
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
     },
-    /// The next message in the order.
+    /// The node has delivered the next message of the order.
     Delivered { id: MessageId, payload: Payload },
-    /// A view begins. All messages of earlier views have been delivered; from now on, messages of
-    /// this view are.
+    /// A view begins. All messages of earlier views have been delivered; messages of this view
+    /// follow.
     View {
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
         view: View,
-        /// Digest of the group's state at this point. It is equal at all members of the view.
+        /// Digest of the replicated state at this point. It is equal at all members of the view.
         state: u64,
     },
     /// The group continued without this node. Messages that it sent but did not deliver itself may
     /// or may not have been delivered by others.
-    Out {
+    #[cfg_attr(feature = "serde", serde(rename = "out"))]
+    Excluded {
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
     },
-    /// The node leaves, as requested: all members hold every message it sent.
+    /// The node has left, as requested: all members hold every message it sent.
     Left {
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
     },
-    /// The command is not valid in this state; nothing changed.
+    /// The node refused a command, and nothing changed.
     Refused(Refusal),
 }
 
@@ -202,7 +205,7 @@ impl fmt::Display for Event {
             Self::Ready { .. } => f.write_str("may send again"),
             Self::Delivered { id, payload } => write!(f, "DELIVERS {id} {payload}"),
             Self::View { view, .. } => write!(f, "BEGINS {view}"),
-            Self::Out { .. } => f.write_str("is out: the group continued without it"),
+            Self::Excluded { .. } => f.write_str("is out: the group continued without it"),
             Self::Left { .. } => f.write_str("leaves: all members hold what it sent"),
             Self::Refused(refusal) => write!(f, "refused: {refusal}"),
         }
@@ -218,8 +221,9 @@ pub enum Refusal {
     NotAMember,
     /// The payload is longer than `Payload::MAX_LEN`.
     TooLong,
-    /// The node restarted, and a group without views does not accept it again.
-    NoWayBack,
+    /// The node has restarted, and a group without views does not accept it again.
+    #[cfg_attr(feature = "serde", serde(rename = "no-way-back"))]
+    CannotRejoin,
 }
 
 impl fmt::Display for Refusal {
@@ -228,7 +232,7 @@ impl fmt::Display for Refusal {
             Self::Leaving => "the node is leaving, and sends nothing more",
             Self::NotAMember => "the node is not a member of that group",
             Self::TooLong => "the payload is longer than a message may be",
-            Self::NoWayBack => "the node has restarted, and a group without views accepts no node again",
+            Self::CannotRejoin => "the node has restarted, and a group without views accepts no node again",
         })
     }
 }

@@ -1,7 +1,7 @@
-//! Messages about positions in an order, and the knowledge about positions that members report, for
+//! Messages about positions in an order, and reports of known positions. Both are of one type for
 //! all orderings.
 
-use super::isis::{Priorities, Vote};
+use super::isis::{Priorities, PriorityMessage};
 use super::sequencer::{Position, Positions};
 use crate::describe::Describe;
 use crate::node::NodeId;
@@ -10,15 +10,17 @@ use core::fmt;
 /// A message about positions in the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OrderMessage {
+    /// From a sequencer.
     Position(Position),
-    Vote(Vote),
+    /// Between members that agree on priorities.
+    Priority(PriorityMessage),
 }
 
 impl OrderMessage {
     fn as_describe(&self) -> &dyn Describe {
         match self {
             Self::Position(position) => position,
-            Self::Vote(vote) => vote,
+            Self::Priority(message) => message,
         }
     }
 }
@@ -37,11 +39,13 @@ impl Describe for OrderMessage {
     }
 }
 
-/// A member's knowledge about positions in the order, as it reports it when the view ends.
+/// The positions in the order that a member knows, which it reports to the others when the view
+/// ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(untagged))]
 pub enum OrderReport {
+    /// The order has no positions to know.
     #[default]
     Nothing,
     Positions(Positions),

@@ -1,4 +1,4 @@
-//! The part in which the algorithms of the family differ: which message may be delivered next.
+//! The part in which multicast algorithms differ: which message may be delivered next.
 
 use super::{Causes, HoldBack, MessageId, OrderMessage, OrderReport, Plan, Position};
 use crate::group::Group;
@@ -17,24 +17,24 @@ pub type MakeOrdering = fn(&Plan, NodeId, &Group) -> AnyOrdering;
 /// The order of one view's messages at one member. It stores no messages: those are in the
 /// [`HoldBack`] queue, and the ordering decides which of them may be delivered.
 ///
-/// Orderings compose: a total order is built on a partial order, which only says which messages
-/// wait for which. The total order arranges the messages that the partial order releases.
+/// A total order is built on a partial order (see [`PartialOrdering`]), and arranges the messages
+/// that the partial order releases.
 ///
 /// A [`Member`](super::Member) has an [`AnyOrdering`], so that it is compiled once for all
-/// orderings. The messages that orderings exchange are therefore of one type, and each ordering
-/// ignores those of the others.
+/// orderings. Therefore the messages that orderings exchange are of one type, and each ordering
+/// ignores those of other orderings.
 pub trait Ordering: ErasedOrdering + fmt::Debug + Send + Sync {
-    /// Creates the ordering of this member of a view.
-    fn begin(plan: &Plan, me: NodeId, members: &Group) -> Self
+    /// Creates the ordering of member `me` of a view.
+    fn create(plan: &Plan, me: NodeId, members: &Group) -> Self
     where
         Self: Sized;
 
-    /// Creates the ordering as an [`AnyOrdering`]: this function is its [`MakeOrdering`].
+    /// Creates the ordering as an [`AnyOrdering`]. This function is a [`MakeOrdering`].
     fn boxed(plan: &Plan, me: NodeId, members: &Group) -> AnyOrdering
     where
         Self: Sized,
     {
-        AnyOrdering(Box::new(Self::begin(plan, me, members)))
+        AnyOrdering(Box::new(Self::create(plan, me, members)))
     }
 
     /// Returns the route of this member's own messages.
@@ -42,56 +42,57 @@ pub trait Ordering: ErasedOrdering + fmt::Debug + Send + Sync {
         Route::ToAll
     }
 
-    /// Returns the tag of this member's next message.
-    fn tag(&mut self) -> Causes {
+    /// Returns the tag of the message that this member is about to send, and counts it as sent.
+    fn next_tag(&mut self) -> Causes {
         Causes::none()
     }
 
-    /// Called when a message is received for the first time, or sent by this member.
-    fn received(&mut self, id: MessageId, queue: &HoldBack, sink: &mut dyn OrderSink);
+    /// Called when this member receives a message for the first time, or sends one.
+    fn on_received(&mut self, id: MessageId, queue: &HoldBack, sink: &mut dyn OrderSink);
 
     /// Called when a message about positions arrives.
     fn handle_message(&mut self, _from: NodeId, _message: OrderMessage, _queue: &HoldBack, _sink: &mut dyn OrderSink) {}
 
-    /// Returns a message of the queue that may be delivered now. Called repeatedly until there is
-    /// none.
-    fn next(&self, queue: &HoldBack) -> Option<MessageId>;
+    /// Returns a message of the queue that may be delivered now; `None` if there is none.
+    fn next_deliverable(&self, queue: &HoldBack) -> Option<MessageId>;
 
-    /// Returns the next message among those for which `is_ready` holds. If several could be next,
-    /// one that is not ready does not delay the others.
+    /// Returns a message of the queue that may be delivered now and for which `is_ready` holds. If
+    /// several messages may be delivered, one that is not ready does not delay the others.
     fn next_ready(&self, queue: &HoldBack, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
-        self.next(queue).filter(|id| is_ready(*id))
+        self.next_deliverable(queue).filter(|id| is_ready(*id))
     }
 
-    /// Called after the next message was delivered.
-    fn delivered(&mut self, id: MessageId, queue: &HoldBack);
+    /// Called after the member has delivered a message.
+    fn on_delivered(&mut self, id: MessageId, queue: &HoldBack);
 
-    /// Returns whether the position of a message is known, apart from the messages before it.
+    /// Returns whether this member knows the position of a message, whether or not it has the
+    /// messages before it.
     fn is_position_known(&self, _id: MessageId) -> bool {
         true
     }
 
-    /// Forgets a message that was delivered, and that all members hold with its position.
+    /// Forgets a message that this member has delivered, and that all members hold with its
+    /// position.
     fn forget(&mut self, _id: MessageId) {}
 
-    /// Returns this member's knowledge of positions, which becomes part of its report.
+    /// Returns the positions that this member knows, for its report when the view ends.
     fn report(&self) -> OrderReport {
         OrderReport::Nothing
     }
 
-    /// Returns one order of all messages that survivors hold when a view ends. It is consistent
-    /// with the deliveries of each of them. The same survey yields the same order at every member,
-    /// independent of the member's own knowledge. A message is left out if it must not be delivered
-    /// without another one that no survivor holds.
+    /// Returns the order in which survivors deliver the messages that they hold when a view ends.
+    /// It agrees with what each of them has delivered already. It depends on the survey only, so
+    /// all members compute the same order. Omits a message that must not be delivered without
+    /// another one that no survivor holds.
     fn settle(&self, survey: &Survey) -> Vec<MessageId>;
 
-    /// Returns the part of an earlier settled order that remains if survivors no longer hold some
+    /// Returns what remains of an order that was settled earlier, if survivors no longer hold some
     /// of its messages.
     fn prune(&self, settled: Vec<MessageId>, survey: &Survey) -> Vec<MessageId>;
 }
 
-/// A partial order: it only says which messages wait for which, and exchanges no messages. Total
-/// orders are built on top of one.
+/// A partial order: it decides from the messages alone which of them waits for which, and members
+/// exchange no messages about it. Total orders are built on top of a partial order.
 pub trait PartialOrdering: Ordering + Clone + Eq + Hash {
     /// Returns whether the first of two messages, each with its tag, is delivered before the second
     /// at every member.
@@ -164,30 +165,31 @@ impl<O: Ordering + Clone + Eq + Hash> ErasedOrdering for O {
 pub enum Route {
     /// The sender sends it to all members.
     ToAll,
-    /// The sender sends it to this member, which sends it to all.
+    /// The sender sends it to this member, the sequencer, which sends it to all.
     Via(NodeId),
 }
 
-/// The combined reports of all survivors when a view ends.
+/// The combined reports of all survivors about a view that ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
     /// Messages that any survivor still keeps, with their tags.
     pub held: BTreeMap<MessageId, Causes>,
     /// For each sender, the number of its messages that all members hold, as far as any survivor
-    /// knows.
-    pub floor: BTreeMap<NodeId, u64>,
+    /// knows. Its keys are the members of the view.
+    pub stable_counts: BTreeMap<NodeId, u64>,
     pub order_reports: BTreeMap<NodeId, OrderReport>,
 }
 
 impl Survey {
-    /// Returns the number of a sender's messages that all members hold.
-    pub fn floor(&self, sender: NodeId) -> u64 {
-        self.floor.get(&sender).copied().unwrap_or(0)
+    /// Returns the number of a sender's messages that all members hold; 0 for a node that is no
+    /// member.
+    pub fn stable_count(&self, sender: NodeId) -> u64 {
+        self.stable_counts.get(&sender).copied().unwrap_or(0)
     }
 
     /// Returns the members of the view.
     pub fn members(&self) -> Group {
-        self.floor.keys().copied().collect()
+        self.stable_counts.keys().copied().collect()
     }
 }
 
@@ -199,6 +201,6 @@ pub trait OrderSink {
     fn multicast(&mut self, message: OrderMessage);
     /// Sends a position to all other members together with its message, which this member holds.
     fn forward(&mut self, position: Position);
-    /// Records which rule was applied, with a text for the trace.
+    /// Notes in the trace which rule was applied.
     fn note(&mut self, rule: &'static str, text: fmt::Arguments<'_>);
 }

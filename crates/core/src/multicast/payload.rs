@@ -5,18 +5,18 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Opaque bytes. Clones share them.
+/// Opaque bytes. Clones share the memory.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(from = "Written", into = "Written"))]
+#[cfg_attr(feature = "serde", serde(from = "SerializedPayload", into = "SerializedPayload"))]
 pub struct Payload(Arc<[u8]>);
 
-/// Maximum number of characters of a payload that are displayed.
-const MAX_SHOWN_CHARS: usize = 24;
+/// Maximum number of characters of a payload that `Display` shows.
+const MAX_DISPLAYED_CHARS: usize = 24;
 
 impl Payload {
-    /// Maximum number of bytes of a payload. Larger data is sent in pieces, so that one message
-    /// never delays all others for long.
+    /// Maximum number of bytes of a payload, so that one message never delays all others for long.
+    /// Clients send larger data in several messages.
     pub const MAX_LEN: usize = 1 << 20;
 
     /// Returns the bytes.
@@ -35,7 +35,7 @@ impl Payload {
     }
 
     /// Returns whether the payload is at most `MAX_LEN` bytes long.
-    pub fn fits(&self) -> bool {
+    pub fn is_within_limit(&self) -> bool {
         self.0.len() <= Self::MAX_LEN
     }
 
@@ -68,10 +68,10 @@ impl fmt::Display for Payload {
     /// Text in quotation marks, otherwise the number of bytes; long text is cut.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.text() {
-            Some(text) if text.len() <= MAX_SHOWN_CHARS => write!(f, "\"{text}\""),
+            Some(text) if text.chars().count() <= MAX_DISPLAYED_CHARS => write!(f, "\"{text}\""),
             Some(text) => {
-                let shown: String = text.chars().take(MAX_SHOWN_CHARS).collect();
-                write!(f, "\"{shown}…\"")
+                let beginning: String = text.chars().take(MAX_DISPLAYED_CHARS).collect();
+                write!(f, "\"{beginning}…\"")
             }
             None => write!(f, "{} bytes", self.len()),
         }
@@ -84,27 +84,27 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// The serialized form of a payload: text if it is valid text.
+/// The serialized form of a payload: text if [`Payload::text`] accepts it.
 #[cfg(feature = "serde")]
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Written {
+enum SerializedPayload {
     Text(String),
     Bytes(Vec<u8>),
 }
 
 #[cfg(feature = "serde")]
-impl From<Written> for Payload {
-    fn from(written: Written) -> Self {
-        match written {
-            Written::Text(text) => text.into(),
-            Written::Bytes(bytes) => bytes.into(),
+impl From<SerializedPayload> for Payload {
+    fn from(serialized: SerializedPayload) -> Self {
+        match serialized {
+            SerializedPayload::Text(text) => text.into(),
+            SerializedPayload::Bytes(bytes) => bytes.into(),
         }
     }
 }
 
 #[cfg(feature = "serde")]
-impl From<Payload> for Written {
+impl From<Payload> for SerializedPayload {
     fn from(payload: Payload) -> Self {
         match payload.text() {
             Some(text) => Self::Text(text.into()),
@@ -120,10 +120,11 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn text_is_shown_and_other_bytes_are_counted() {
+    fn text_is_displayed_and_other_bytes_are_counted() {
         assert_eq!(Payload::from("re: lecture").to_string(), "\"re: lecture\"");
         assert_eq!(Payload::from(vec![0, 159, 146]).to_string(), "3 bytes");
         assert_eq!(Payload::from("line\nbreak").to_string(), "10 bytes");
+        assert_eq!(Payload::from("é".repeat(24)).to_string(), alloc::format!("\"{}\"", "é".repeat(24)));
         assert_eq!(Payload::from("x".repeat(30)).to_string(), alloc::format!("\"{}…\"", "x".repeat(24)));
     }
 }

@@ -1,32 +1,33 @@
-//! The settings of a group, which all its members know.
+//! The configuration of a group, which is the same at all its members.
 
 use super::GroupId;
 use crate::group::Group;
 
-/// The settings of a group.
+/// The configuration of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub id: GroupId,
     /// The initial members; in a group without views, all members.
     pub members: Group,
     pub window: Window,
-    /// Whether a member relays each message that it receives for the first time to all others, so
-    /// that it reaches all members even if its sender crashes while sending.
-    pub relay: bool,
+    /// Whether members relay each message that they receive for the first time to all others. Then
+    /// a message that any correct member delivers reaches all, even if its sender crashes while
+    /// sending.
+    pub relays: bool,
     pub delivery: Delivery,
     /// The route of a message to all members, for orders with a sequencer.
     pub sequencing: Sequencing,
-    /// Maximum number of bytes of a state in one message.
-    pub piece: usize,
-    /// Number of the latest messages that a joiner receives.
-    pub board: usize,
+    /// Maximum number of bytes of a state that one message to a joiner carries.
+    pub max_piece_bytes: usize,
+    /// Number of the latest messages that a bulletin board keeps ([`Board`](super::Board)).
+    pub board_capacity: usize,
 }
 
-/// Maximum amount of unacknowledged messages of one sender.
+/// Maximum amount of messages of one sender that not all members have acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     pub messages: u64,
-    /// Maximum number of bytes; a single message may exceed it.
+    /// Maximum number of payload bytes. A single message may exceed it.
     pub bytes: usize,
 }
 
@@ -35,12 +36,12 @@ pub struct Window {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Delivery {
-    /// At once. A member that crashes may have delivered a message that no other member ever
-    /// delivers.
+    /// As soon as it is next. A member that crashes may have delivered a message that no other
+    /// member ever delivers.
     #[default]
     Prompt,
-    /// Once every member of the view holds it and knows its position. If any member delivers a
-    /// message, even one that then crashes, all do.
+    /// Once every member of the view holds the message and knows its position. If any member
+    /// delivers a message, even a member that then crashes, all survivors deliver it.
     Uniform,
 }
 
@@ -49,30 +50,32 @@ pub enum Delivery {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Sequencing {
-    /// The sender sends it to all members, and the sequencer sends its position.
+    /// The sender sends the message to all members, and the sequencer sends its position to all.
     #[default]
     ToAll,
-    /// The sender sends it to the sequencer, which sends it to all members with its position.
+    /// The sender sends the message to the sequencer, which sends it to all members with its
+    /// position.
     #[cfg_attr(feature = "serde", serde(rename = "via"))]
     ThroughSequencer,
 }
 
 impl Plan {
-    /// The default settings for a group of these members.
+    /// Returns the default configuration of a group of these members.
     pub const fn new(members: Group) -> Self {
         Self {
             id: GroupId::ONLY,
             members,
             window: Window { messages: 64, bytes: 4 << 20 },
-            relay: false,
+            relays: false,
             delivery: Delivery::Prompt,
             sequencing: Sequencing::ToAll,
-            piece: 64 << 10,
-            board: 64,
+            max_piece_bytes: 64 << 10,
+            board_capacity: 64,
         }
     }
 
-    /// Returns the number of messages of one sender after which a member acknowledges them.
+    /// Returns the number of new messages of one sender after which a member acknowledges them.
+    /// Uniform delivery waits for the acknowledgement of each message.
     pub(super) fn ack_interval(&self) -> u64 {
         match self.delivery {
             Delivery::Prompt => self.window.messages.div_ceil(2).max(1),

@@ -1,9 +1,9 @@
 //! Total order by a sequencer (Kaashoek and Tanenbaum 1989; described in every textbook).
 //!
 //! One member, the first of the view, numbers all messages, and all members deliver them in the
-//! order of these numbers. The sequencer numbers messages as an inner order releases them: as
-//! received, each sender's in turn (FIFO-total), or causes first (causal-total). So the guarantees
-//! of the inner order hold for all members as well.
+//! order of these numbers. The sequencer numbers messages as an inner order releases them: in the
+//! order of receipt, in each sender's sending order (FIFO-total), or causes first (causal-total).
+//! So the guarantees of the inner order hold for all members as well.
 //!
 //! ```text
 //! SQ-1  a message is received → the sequencer assigns the next number, once the inner order
@@ -11,11 +11,13 @@
 //! SQ-2  a number is assigned  → the sequencer sends it to all; if messages go through the
 //!                               sequencer, it sends the message along
 //! SQ-3  a number arrives      → record which message has it, if it comes from the sequencer
-//! SQ-4  the next number       → deliver the message that has it, as soon as it is received
-//! SQ-5  all members hold both → forget the number
-//! SQ-6  a view ends           → numbered messages in the order of their numbers, up to the first
-//!                               number that no member knows; then the others, in the inner order.
-//!                               Messages that no member holds are skipped
+//! SQ-4  a number is next      → deliver the message that has it, as soon as that is received
+//! SQ-5  all members hold a
+//!       message with its
+//!       number                → forget the number
+//! SQ-6  a view ends           → deliver numbered messages in the order of their numbers, up to the
+//!                               first number that no member knows; then the others, in the inner
+//!                               order. Skip messages that no member holds
 //! ```
 //!
 //! Cost: 2(n−1) messages a multicast if its sender sends it to all; n if it goes through the
@@ -47,7 +49,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::fmt;
 
-/// The algorithm's entry in the table; see also [`FIFO_FACTS`] and [`CAUSAL_FACTS`].
+/// The algorithm's properties and expected costs; see also [`FIFO_FACTS`] and [`CAUSAL_FACTS`].
 pub const FACTS: Facts = Facts {
     profile: Profile {
         name: "sequencer",
@@ -57,12 +59,13 @@ pub const FACTS: Facts = Facts {
         ..unordered::FACTS.profile
     },
     order: OrderGuarantee { fifo: false, causal: false, total: true },
-    sequences: true,
-    expected: ExpectedCost::sequenced,
+    has_sequencer: true,
+    expected_cost: ExpectedCost::for_sequenced_order,
     ..unordered::FACTS
 };
 
-/// The entry of the variant whose sequencer numbers each sender's messages in sending order.
+/// The properties and expected costs of the variant whose sequencer numbers each sender's messages
+/// in sending order.
 pub const FIFO_FACTS: Facts = Facts {
     profile: Profile {
         name: "fifo-total",
@@ -73,7 +76,7 @@ pub const FIFO_FACTS: Facts = Facts {
     ..FACTS
 };
 
-/// The entry of the variant whose sequencer numbers causes first.
+/// The properties and expected costs of the variant whose sequencer numbers causes first.
 pub const CAUSAL_FACTS: Facts = Facts {
     profile: Profile {
         name: "causal-total",
@@ -87,18 +90,19 @@ pub const CAUSAL_FACTS: Facts = Facts {
 /// The order of the numbers that the sequencer assigns.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sequencer<I> {
-    /// At the sequencer it releases messages to be numbered; at the others it only creates their
-    /// tags.
+    /// At the sequencer, the inner order releases messages to be numbered. At other members it only
+    /// creates the tags of messages.
     inner: I,
     me: NodeId,
     sequencer: NodeId,
-    via_sequencer: bool,
-    /// Which message has which number, until all members know both.
+    routes_via_sequencer: bool,
+    /// The message with each number that this member knows. Forgotten when all members hold both.
     positions: BTreeMap<u64, MessageId>,
+    /// The same positions, as the number of each message.
     numbers: BTreeMap<MessageId, u64>,
-    /// The last number that was assigned; used at the sequencer only.
+    /// At the sequencer: the last number that it assigned.
     last_assigned: u64,
-    /// The last number whose message was delivered.
+    /// The last number whose message this member has delivered.
     last_delivered: u64,
 }
 
@@ -111,7 +115,7 @@ pub struct Position {
     pub id: MessageId,
 }
 
-/// Shown as `2#1 at 3`.
+/// `2#1 at 3`.
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at {}", self.id, self.number)
@@ -132,15 +136,16 @@ impl Describe for Position {
     }
 }
 
-/// A member's knowledge of numbers when a view ends.
+/// The numbers that a member knows when a view ends, for its report.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Positions {
     #[cfg_attr(feature = "serde", serde(rename = "places"))]
     pub positions: BTreeMap<u64, MessageId>,
-    /// The last number whose message it has delivered.
-    pub delivered: u64,
-    /// Always empty: journals have this field for the inner order's knowledge.
+    /// The last number whose message the member has delivered.
+    #[cfg_attr(feature = "serde", serde(rename = "delivered"))]
+    pub last_delivered: u64,
+    /// Always empty. Kept for compatibility with existing journals.
     pub inner: (),
 }
 
@@ -150,13 +155,13 @@ impl<I: PartialOrdering> Sequencer<I> {
     }
 
     /// SQ-1.
-    fn assign(&mut self, queue: &HoldBack, sink: &mut dyn OrderSink) {
-        while let Some(id) = self.inner.next(queue) {
-            self.inner.delivered(id, queue);
+    fn assign_numbers(&mut self, queue: &HoldBack, sink: &mut dyn OrderSink) {
+        while let Some(id) = self.inner.next_deliverable(queue) {
+            self.inner.on_delivered(id, queue);
             self.last_assigned += 1;
             sink.note("SQ-1", format_args!("{id} has number {}", self.last_assigned));
             let position = Position { number: self.last_assigned, id };
-            self.remember(position);
+            self.record_position(position);
             self.announce(position, sink);
         }
     }
@@ -164,26 +169,26 @@ impl<I: PartialOrdering> Sequencer<I> {
     /// SQ-2.
     fn announce(&self, position: Position, sink: &mut dyn OrderSink) {
         sink.note("SQ-2", format_args!("announces that number {} is {}", position.number, position.id));
-        if self.via_sequencer {
+        if self.routes_via_sequencer {
             sink.forward(position);
         } else {
             sink.multicast(OrderMessage::Position(position));
         }
     }
 
-    fn remember(&mut self, Position { number, id }: Position) {
+    fn record_position(&mut self, Position { number, id }: Position) {
         self.positions.insert(number, id);
         self.numbers.insert(id, number);
     }
 }
 
 impl<I: PartialOrdering> Ordering for Sequencer<I> {
-    fn begin(plan: &Plan, me: NodeId, members: &Group) -> Self {
+    fn create(plan: &Plan, me: NodeId, members: &Group) -> Self {
         Self {
-            inner: I::begin(plan, me, members),
+            inner: I::create(plan, me, members),
             me,
             sequencer: members.first().unwrap_or(me),
-            via_sequencer: plan.sequencing == Sequencing::ThroughSequencer,
+            routes_via_sequencer: plan.sequencing == Sequencing::ThroughSequencer,
             positions: BTreeMap::new(),
             numbers: BTreeMap::new(),
             last_assigned: 0,
@@ -192,46 +197,47 @@ impl<I: PartialOrdering> Ordering for Sequencer<I> {
     }
 
     fn route(&self) -> Route {
-        if self.via_sequencer { Route::Via(self.sequencer) } else { Route::ToAll }
+        if self.routes_via_sequencer { Route::Via(self.sequencer) } else { Route::ToAll }
     }
 
-    fn tag(&mut self) -> Causes {
-        self.inner.tag()
+    fn next_tag(&mut self) -> Causes {
+        self.inner.next_tag()
     }
 
-    fn received(&mut self, id: MessageId, queue: &HoldBack, sink: &mut dyn OrderSink) {
+    fn on_received(&mut self, id: MessageId, queue: &HoldBack, sink: &mut dyn OrderSink) {
         if self.is_sequencer() {
-            self.inner.received(id, queue, sink);
-            self.assign(queue, sink);
+            self.inner.on_received(id, queue, sink);
+            self.assign_numbers(queue, sink);
         }
     }
 
-    /// SQ-3. A number that does not come from the sequencer, or is taken already, is ignored.
+    /// SQ-3. Ignores a number that does not come from the sequencer, or that conflicts with an
+    /// earlier one.
     fn handle_message(&mut self, from: NodeId, message: OrderMessage, queue: &HoldBack, sink: &mut dyn OrderSink) {
         let OrderMessage::Position(position) = message else { return };
         let Position { number, id } = position;
-        let is_of_view = queue.id(id.sender, id.number) == id && queue.members().contains(id.sender);
+        let is_of_this_view = queue.id(id.sender, id.number) == id && queue.members().contains(id.sender);
         let is_free =
             number > self.last_delivered && !self.positions.contains_key(&number) && !self.numbers.contains_key(&id);
-        if from == self.sequencer && !self.is_sequencer() && is_of_view && is_free && !queue.is_delivered(id) {
+        if from == self.sequencer && !self.is_sequencer() && is_of_this_view && is_free && !queue.is_delivered(id) {
             sink.note("SQ-3", format_args!("{id} has number {number}"));
-            self.remember(position);
+            self.record_position(position);
         }
     }
 
     /// SQ-4.
-    fn next(&self, queue: &HoldBack) -> Option<MessageId> {
+    fn next_deliverable(&self, queue: &HoldBack) -> Option<MessageId> {
         self.positions.get(&(self.last_delivered + 1)).copied().filter(|id| queue.is_waiting(*id))
     }
 
-    /// SQ-4. At the sequencer the inner order releases messages when they are numbered, at the
-    /// others when they are delivered.
-    fn delivered(&mut self, id: MessageId, queue: &HoldBack) {
+    /// SQ-4. At the sequencer the inner order has released the message already, when it was
+    /// numbered; at other members it does so now.
+    fn on_delivered(&mut self, id: MessageId, queue: &HoldBack) {
         if let Some(number) = self.numbers.get(&id) {
             self.last_delivered = self.last_delivered.max(*number);
         }
         if !self.is_sequencer() {
-            self.inner.delivered(id, queue);
+            self.inner.on_delivered(id, queue);
         }
     }
 
@@ -250,7 +256,7 @@ impl<I: PartialOrdering> Ordering for Sequencer<I> {
     fn report(&self) -> OrderReport {
         OrderReport::Positions(Positions {
             positions: self.positions.clone(),
-            delivered: self.last_delivered,
+            last_delivered: self.last_delivered,
             inner: (),
         })
     }
@@ -259,18 +265,18 @@ impl<I: PartialOrdering> Ordering for Sequencer<I> {
     fn settle(&self, survey: &Survey) -> Vec<MessageId> {
         let reports = || survey.order_reports.values().filter_map(OrderReport::positions);
         let positions: BTreeMap<_, _> = reports().flat_map(|report| &report.positions).collect();
-        let delivered = reports().map(|report| report.delivered).max().unwrap_or(0);
-        let mut last = delivered;
+        let max_delivered = reports().map(|report| report.last_delivered).max().unwrap_or(0);
+        let mut last = max_delivered;
         // Accepts numbers up to the first gap after the last delivered one.
-        let mut follows = |number: u64| {
-            let is_next = number <= delivered || number == last + 1;
+        let mut is_before_gap = |number: u64| {
+            let is_next = number <= max_delivered || number == last + 1;
             last = if is_next { number.max(last) } else { last };
             is_next
         };
-        let mut seen = BTreeSet::new();
-        let numbered = positions.into_iter().filter(|(number, _)| follows(**number)).map(|(_, id)| *id);
+        let mut listed_ids = BTreeSet::new();
+        let numbered = positions.into_iter().filter(|(number, _)| is_before_gap(**number)).map(|(_, id)| *id);
         let numbered: Vec<_> = numbered.filter(|id| survey.held.contains_key(id)).collect();
-        let all = numbered.into_iter().chain(self.inner.settle(survey)).filter(|id| seen.insert(*id)).collect();
+        let all = numbered.into_iter().chain(self.inner.settle(survey)).filter(|id| listed_ids.insert(*id)).collect();
         self.inner.prune(all, survey)
     }
 

@@ -1,5 +1,5 @@
-//! The replicated state of a group: a fold of the delivered messages, which a joiner receives
-//! before it takes part.
+//! The replicated state of a group, which all members derive from the delivered messages. A joiner
+//! receives it before it takes part.
 
 use super::{MessageId, Payload, Plan};
 use alloc::collections::VecDeque;
@@ -7,14 +7,14 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::hash::Hash;
 
-/// State that a member derives from all messages delivered since the group began.
+/// A state that is a function of all messages delivered since the group began.
 pub trait State: Clone + fmt::Debug + Eq + Hash {
     /// Returns the state before any delivery.
-    fn begin(plan: &Plan) -> Self;
+    fn initial(plan: &Plan) -> Self;
     /// Applies a delivered message.
     fn apply(&mut self, id: MessageId, payload: &Payload);
-    /// Returns a number that is equal at all members with the same state. Where members may deliver
-    /// in different orders, it must not depend on the order.
+    /// Returns a number that is equal at all members that have delivered the same messages. If
+    /// members may deliver in different orders, it must not depend on the order.
     fn digest(&self) -> u64;
     /// Serializes the state for a joiner.
     fn save(&self) -> Vec<u8>;
@@ -23,7 +23,7 @@ pub trait State: Clone + fmt::Debug + Eq + Hash {
 }
 
 impl State for () {
-    fn begin(_plan: &Plan) -> Self {}
+    fn initial(_plan: &Plan) -> Self {}
     fn apply(&mut self, _id: MessageId, _payload: &Payload) {}
     fn digest(&self) -> u64 {
         0
@@ -41,7 +41,7 @@ impl State for () {
 pub struct Board {
     count: u64,
     digest: u64,
-    /// The latest messages, at most `capacity`.
+    /// The latest messages, oldest first; at most `capacity`.
     posts: VecDeque<Payload>,
     capacity: usize,
 }
@@ -59,11 +59,12 @@ impl Board {
 }
 
 impl State for Board {
-    fn begin(plan: &Plan) -> Self {
-        Self { capacity: plan.board, ..Self::default() }
+    fn initial(plan: &Plan) -> Self {
+        Self { capacity: plan.board_capacity, ..Self::default() }
     }
 
-    /// The digest is a sum over messages, so it does not depend on their order.
+    /// Adds the message to the board. The digest is a sum over messages, so it does not depend on
+    /// their order.
     fn apply(&mut self, id: MessageId, payload: &Payload) {
         let id_words = [u64::from(id.group.0), id.view.0, u64::from(id.sender.number()), id.number];
         let hash = id_words.into_iter().fold(HASH_SEED, |hash, word| scramble(hash ^ word));
@@ -80,7 +81,7 @@ impl State for Board {
         scramble(self.digest ^ self.count)
     }
 
-    /// The count, the digest, and each post preceded by its length.
+    /// Writes the count, the digest, and each post preceded by its length.
     fn save(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.extend(self.count.to_le_bytes());
@@ -93,7 +94,7 @@ impl State for Board {
     }
 
     fn load(plan: &Plan, mut bytes: &[u8]) -> Option<Self> {
-        let mut board = Self::begin(plan);
+        let mut board = Self::initial(plan);
         board.count = read_word(&mut bytes)?;
         board.digest = read_word(&mut bytes)?;
         while !bytes.is_empty() {
@@ -109,8 +110,7 @@ impl State for Board {
 /// An arbitrary number: the first digits of the fraction of π.
 const HASH_SEED: u64 = 0x243f_6a88_85a3_08d3;
 
-/// A permutation of 64-bit numbers in which every bit of the result depends on every bit of the
-/// input.
+/// Hashes a number, without collisions: every bit of the result depends on every bit of the input.
 pub(super) const fn scramble(number: u64) -> u64 {
     let number = (number ^ (number >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     let number = (number ^ (number >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -138,8 +138,8 @@ mod tests {
 
     #[test]
     fn a_board_is_restored_from_its_bytes_and_invalid_bytes_are_rejected() {
-        let plan = Plan { board: 2, ..Plan::new(Group::of_size(2)) };
-        let mut board = Board::begin(&plan);
+        let plan = Plan { board_capacity: 2, ..Plan::new(Group::of_size(2)) };
+        let mut board = Board::initial(&plan);
         for (number, text) in [(1, "one"), (2, "two"), (3, "")] {
             board.apply(id(0, number), &Payload::from(text));
         }
@@ -153,7 +153,7 @@ mod tests {
     fn the_digest_depends_on_messages_but_not_on_their_order() {
         let plan = Plan::new(Group::of_size(2));
         let digest_of = |posts: &[(MessageId, &str)]| {
-            let mut board = Board::begin(&plan);
+            let mut board = Board::initial(&plan);
             posts.iter().for_each(|(id, text)| board.apply(*id, &Payload::from(*text)));
             board.digest()
         };

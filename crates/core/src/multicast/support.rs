@@ -15,15 +15,17 @@ use core::fmt;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
+/// Returns the id of the node with this number, from 1.
 pub(super) fn node(number: usize) -> NodeId {
     NodeId::from_index(number - 1)
 }
 
+/// Returns the id of a message in the first view.
 pub(super) fn id(sender: usize, number: u64) -> MessageId {
     MessageId { group: GroupId::ONLY, view: View::FIRST, sender: node(sender), number }
 }
 
-/// Runs a script in a group without views with this plan. Returns the trace.
+/// Runs a script in a group with this plan and without views. Returns the trace.
 pub(super) fn run_script<O: Ordering>(plan: &Plan, script: &str) -> String {
     let mut script_group = script_group::<O>(plan);
     script_group.run(script);
@@ -51,25 +53,28 @@ pub(super) fn assert_all_deliver(trace: &str, nodes: usize, expected: &[&str]) {
     }
 }
 
-/// Lets three members multicast many messages with small windows. Asserts that in the end they hold
-/// no messages and know no positions, as counted by `known`. Returns the trace.
-pub(super) fn assert_forgets<O: Ordering>(known: fn(&OrderReport) -> Option<usize>) -> String {
-    let mut script_group = script_group::<O>(&Plan { window: Window { messages: 2, bytes: 100 }, ..group(3) });
+/// Lets three members multicast many messages with small windows. Asserts that in the end they keep
+/// no messages and know no positions, which `known_positions` counts. Returns the trace.
+pub(super) fn assert_forgets<O: Ordering>(known_positions: fn(&OrderReport) -> Option<usize>) -> String {
+    let mut script_group = script_group::<O>(&Plan { window: Window { messages: 2, bytes: 100 }, ..default_plan(3) });
     for _ in 0..20 {
         script_group.run("1 send; 2 send; 3 send; rest");
     }
     for node in &script_group.nodes {
-        let remaining = node.report().begun.map(|begun| (begun.held.len(), known(&begun.order_report)));
+        let remaining =
+            node.report().begun_holdings.map(|holdings| (holdings.held.len(), known_positions(&holdings.order_report)));
         assert_eq!(remaining, Some((0, Some(0))));
     }
     assert_eq!(delivered_by(&script_group.trace, 1).len(), 60);
     script_group.trace
 }
 
-pub(super) fn group(nodes: usize) -> Plan {
+/// Returns the default plan for a group of this size.
+pub(super) fn default_plan(nodes: usize) -> Plan {
     Plan::new(Group::of_size(nodes))
 }
 
+/// Records the messages that an ordering sends, and the rules that it applies.
 pub(super) struct RecordingSink {
     pub(super) messages: Vec<OrderMessage>,
     pub(super) rules: Vec<&'static str>,
@@ -96,38 +101,40 @@ impl OrderSink for RecordingSink {
     }
 }
 
+/// Returns an empty hold-back queue of the first view.
 pub(super) fn queue(nodes: usize) -> HoldBack {
     HoldBack::new(GroupId::ONLY, View::FIRST, Group::of_size(nodes))
 }
 
+/// Returns these messages, given as sender and number, with empty tags.
 pub(super) fn without_causes<const N: usize>(ids: [(usize, u64); N]) -> [(MessageId, Causes); N] {
     ids.map(|(sender, number)| (id(sender, number), Causes::none()))
 }
 
-/// A survey of a view of three members: the messages held, the number of each sender's messages
-/// that all members hold, and each member's order report.
+/// Returns a survey of a view of three members: the messages that survivors hold, the number of
+/// each sender's messages that all members hold, and the order report of each survivor.
 pub(super) fn survey(
     held: impl IntoIterator<Item = (MessageId, Causes)>,
-    floor: [u64; 3],
+    stable_counts: [u64; 3],
     order_reports: impl IntoIterator<Item = (usize, OrderReport)>,
 ) -> Survey {
     Survey {
         held: held.into_iter().collect(),
-        floor: (1..).map(node).zip(floor).collect(),
+        stable_counts: (1..).map(node).zip(stable_counts).collect(),
         order_reports: order_reports.into_iter().map(|(number, report)| (node(number), report)).collect(),
     }
 }
 
-/// Returns how an ordering in a group of three settles this survey.
+/// Returns the order that an ordering in a group of three settles for this survey.
 pub(super) fn settle<O: Ordering>(survey: &Survey) -> Vec<MessageId> {
-    third_member::<O>().settle(survey)
+    ordering_of_node_3::<O>().settle(survey)
 }
 
 /// Returns the part of a settled order that an ordering in a group of three keeps.
 pub(super) fn prune<O: Ordering>(settled: impl Into<Vec<MessageId>>, survey: &Survey) -> Vec<MessageId> {
-    third_member::<O>().prune(settled.into(), survey)
+    ordering_of_node_3::<O>().prune(settled.into(), survey)
 }
 
-fn third_member<O: Ordering>() -> O {
-    O::begin(&group(3), node(3), &group(3).members)
+fn ordering_of_node_3<O: Ordering>() -> O {
+    O::create(&default_plan(3), node(3), &default_plan(3).members)
 }

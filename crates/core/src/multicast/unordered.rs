@@ -1,15 +1,16 @@
 //! Basic multicast, and reliable multicast: members deliver messages in the order of receipt.
 //!
-//! The sender sends its message to every other member, one after the other or at once where the
-//! medium can, and delivers it itself. A receiver delivers a message at once. If the sender crashes
-//! while sending, some members have the message and others never get it. Reliable multicast
+//! The sender sends its message to every other member, one after the other or, on a broadcast
+//! medium, at once, and delivers it itself. A receiver delivers a message at once. If the sender
+//! crashes while sending, some members have the message and others never get it. Reliable multicast
 //! prevents that: a member that receives a message for the first time relays it to all others, the
 //! sender included, before it delivers it. Then if any correct member delivers a message, all
 //! correct members do.
 //!
 //! ```text
 //! UN-1  a message is received → it is next, in the order of receipt
-//! UN-2  a view ends           → all members deliver what any of them holds, by sender and number
+//! UN-2  a view ends           → all members deliver the messages that any of them holds, sorted by
+//!                               sender and number
 //! ```
 //!
 //! Cost: n−1 messages a multicast; n(n−1) with relaying. The slowest member delivers after one
@@ -30,7 +31,7 @@ use crate::node::NodeId;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// The entry without relaying; see also [`RELIABLE_FACTS`].
+/// The properties and expected costs without relaying; see also [`RELIABLE_FACTS`].
 pub const FACTS: Facts = Facts {
     profile: Profile {
         name: "basic",
@@ -38,52 +39,53 @@ pub const FACTS: Facts = Facts {
         summary: "the sender sends to all members, and each delivers at once",
         source: include_str!("unordered.rs"),
         flaw: None,
-        checkable: true,
+        is_checkable: true,
     },
     order: OrderGuarantee { fifo: false, causal: false, total: false },
-    relays: false,
-    sequences: false,
-    expected: ExpectedCost::local,
+    relays_by_default: false,
+    has_sequencer: false,
+    expected_cost: ExpectedCost::for_local_order,
 };
 
-/// The entry with relaying.
+/// The properties and expected costs with relaying.
 pub const RELIABLE_FACTS: Facts = Facts {
     profile: Profile {
         name: "reliable",
         summary: "members relay each message, so that all get it even if its sender crashes while sending",
         ..FACTS.profile
     },
-    relays: true,
+    relays_by_default: true,
     ..FACTS
 };
 
 /// No order: first received, first delivered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Unordered {
-    arrived: VecDeque<MessageId>,
+    /// The messages that were received and not delivered, in the order of receipt.
+    receipt_order: VecDeque<MessageId>,
 }
 
 impl Ordering for Unordered {
-    fn begin(_plan: &Plan, _me: NodeId, _members: &Group) -> Self {
+    fn create(_plan: &Plan, _me: NodeId, _members: &Group) -> Self {
         Self::default()
     }
 
     /// UN-1.
-    fn received(&mut self, id: MessageId, _queue: &HoldBack, sink: &mut dyn OrderSink) {
+    fn on_received(&mut self, id: MessageId, _queue: &HoldBack, sink: &mut dyn OrderSink) {
         sink.note("UN-1", format_args!("{id} is next, in the order of receipt"));
-        self.arrived.push_back(id);
+        self.receipt_order.push_back(id);
     }
 
-    fn next(&self, _queue: &HoldBack) -> Option<MessageId> {
-        self.arrived.front().copied()
+    fn next_deliverable(&self, _queue: &HoldBack) -> Option<MessageId> {
+        self.receipt_order.front().copied()
     }
 
     fn next_ready(&self, _queue: &HoldBack, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
-        self.arrived.iter().copied().find(|id| is_ready(*id))
+        self.receipt_order.iter().copied().find(|id| is_ready(*id))
     }
 
-    fn delivered(&mut self, id: MessageId, _queue: &HoldBack) {
-        self.arrived.retain(|arrived| *arrived != id);
+    fn on_delivered(&mut self, id: MessageId, _queue: &HoldBack) {
+        self.receipt_order.retain(|received| *received != id);
     }
 
     /// UN-2.

@@ -1,13 +1,14 @@
 //! Serialization of messages and reports.
 //!
 //! The text form does not say which ordering a message belongs to, for compatibility with existing
-//! journals. The binary form must say it, because nothing else tells a reader whether a vector or
-//! an order report follows. The variant number does so without an extra byte.
+//! journals; it is only written. The binary form is read too, so it must say which of its optional
+//! parts follow, a vector of causes or an order report. The variant number says so without an extra
+//! byte.
 
-use super::isis::{Priorities, Vote};
+use super::isis::{Priorities, PriorityMessage};
 use super::member::Holdings;
 use super::sequencer::Positions;
-use super::{Causes, DataMessage, Message, MessageId, OrderMessage, OrderReport, Payload, Piece, Position};
+use super::{Causes, DataMessage, Message, MessageId, OrderMessage, OrderReport, Payload, Position, StatePiece};
 use crate::group::Epoch;
 use crate::node::NodeId;
 use alloc::collections::BTreeMap;
@@ -42,27 +43,30 @@ impl Serialize for Message {
             Self::Order(OrderMessage::Position(position)) => {
                 serializer.serialize_newtype_variant(NAME, 1, "word", position)
             }
-            Self::Order(OrderMessage::Vote(vote)) => serializer.serialize_newtype_variant(NAME, 10, "word", vote),
-            Self::Held(counts) => serializer.serialize_newtype_variant(NAME, 2, "held", counts),
+            Self::Order(OrderMessage::Priority(message)) => {
+                serializer.serialize_newtype_variant(NAME, 10, "word", message)
+            }
+            Self::Acknowledgement(counts) => serializer.serialize_newtype_variant(NAME, 2, "held", counts),
             Self::Drain(upto) => serializer.serialize_newtype_variant(NAME, 3, "drain", upto),
             Self::Remainder(data) => {
                 let number = if data.tag.is_none() { 4 } else { 11 };
                 serializer.serialize_newtype_variant(NAME, number, "remainder", data)
             }
             Self::Complete => serializer.serialize_unit_variant(NAME, 5, "complete"),
-            Self::Ask { boundary, offset, digest } => {
+            Self::StateRequest { boundary, offset, digest } => {
                 let mut fields = serializer.serialize_struct_variant(NAME, 6, "ask", 3)?;
                 fields.serialize_field("boundary", boundary)?;
                 fields.serialize_field("offset", offset)?;
                 fields.serialize_field("digest", digest)?;
                 fields.end()
             }
-            Self::Piece(piece) => serializer.serialize_newtype_variant(NAME, 7, "piece", piece),
-            Self::Loaded(boundary) => serializer.serialize_newtype_variant(NAME, 8, "loaded", boundary),
+            Self::StatePiece(piece) => serializer.serialize_newtype_variant(NAME, 7, "piece", piece),
+            Self::StateLoaded(boundary) => serializer.serialize_newtype_variant(NAME, 8, "loaded", boundary),
         }
     }
 }
 
+/// The binary form of a message. Variants with a vector of causes have numbers of their own.
 #[derive(Deserialize)]
 enum MessageForm {
     Data(DataForm<()>, Option<Position>),
@@ -72,10 +76,10 @@ enum MessageForm {
     Remainder(DataForm<()>),
     Complete,
     Ask { boundary: Epoch, offset: u64, digest: Option<u64> },
-    Piece(Piece),
+    Piece(StatePiece),
     Loaded(Epoch),
     CausalData(DataForm<Causes>, Option<Position>),
-    Vote(Vote),
+    Priority(PriorityMessage),
     CausalRemainder(DataForm<Causes>),
 }
 
@@ -99,15 +103,15 @@ impl<'de> Deserialize<'de> for Message {
             MessageForm::Data(data, position) => Self::Data(data.into(), position),
             MessageForm::CausalData(data, position) => Self::Data(data.into(), position),
             MessageForm::Position(position) => Self::Order(OrderMessage::Position(position)),
-            MessageForm::Vote(vote) => Self::Order(OrderMessage::Vote(vote)),
-            MessageForm::Held(counts) => Self::Held(counts),
+            MessageForm::Priority(message) => Self::Order(OrderMessage::Priority(message)),
+            MessageForm::Held(counts) => Self::Acknowledgement(counts),
             MessageForm::Drain(upto) => Self::Drain(upto),
             MessageForm::Remainder(data) => Self::Remainder(data.into()),
             MessageForm::CausalRemainder(data) => Self::Remainder(data.into()),
             MessageForm::Complete => Self::Complete,
-            MessageForm::Ask { boundary, offset, digest } => Self::Ask { boundary, offset, digest },
-            MessageForm::Piece(piece) => Self::Piece(piece),
-            MessageForm::Loaded(boundary) => Self::Loaded(boundary),
+            MessageForm::Ask { boundary, offset, digest } => Self::StateRequest { boundary, offset, digest },
+            MessageForm::Piece(piece) => Self::StatePiece(piece),
+            MessageForm::Loaded(boundary) => Self::StateLoaded(boundary),
         })
     }
 }
@@ -118,16 +122,16 @@ pub(super) fn serialize<S: Serializer>(holdings: &Option<Holdings>, serializer: 
     match holdings {
         _ if serializer.is_human_readable() => holdings.serialize(serializer),
         None => serializer.serialize_unit_variant(NAME, 0, "none"),
-        Some(Holdings { view, held, floor, order_report }) => {
+        Some(Holdings { view, held, stable_counts, order_report }) => {
             let number = match order_report {
                 OrderReport::Nothing => 1,
                 OrderReport::Positions(_) => 2,
                 OrderReport::Priorities(_) => 3,
             };
-            // One vector is enough: a faulty member may send messages without one where all others
-            // have one.
+            // One vector of causes is enough: a faulty member may send messages without one where
+            // the messages of all others have one.
             let is_causal = held.values().any(|causes| !causes.is_none());
-            // The causal forms follow the three plain ones.
+            // The variants with causes follow the three without, in the same order.
             let number = if is_causal { number + 3 } else { number };
             let mut fields = serializer.serialize_tuple_variant(NAME, number, "some", 4)?;
             fields.serialize_field(view)?;
@@ -136,7 +140,7 @@ pub(super) fn serialize<S: Serializer>(holdings: &Option<Holdings>, serializer: 
             } else {
                 fields.serialize_field(&held.keys().map(|id| (id, ())).collect::<Vec<_>>())?;
             }
-            fields.serialize_field(floor)?;
+            fields.serialize_field(stable_counts)?;
             fields.serialize_field(order_report)?;
             fields.end()
         }
@@ -147,12 +151,12 @@ pub(super) fn serialize<S: Serializer>(holdings: &Option<Holdings>, serializer: 
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Holdings>, D::Error> {
     Ok(match HoldingsForm::deserialize(deserializer)? {
         HoldingsForm::None => None,
-        HoldingsForm::Plain(held, ()) => Some(held.with(OrderReport::Nothing)),
-        HoldingsForm::Numbered(held, positions) => Some(held.with(OrderReport::Positions(positions))),
-        HoldingsForm::Agreed(held, priorities) => Some(held.with(OrderReport::Priorities(priorities))),
-        HoldingsForm::Causal(held, ()) => Some(held.with(OrderReport::Nothing)),
-        HoldingsForm::CausalNumbered(held, positions) => Some(held.with(OrderReport::Positions(positions))),
-        HoldingsForm::CausalAgreed(held, priorities) => Some(held.with(OrderReport::Priorities(priorities))),
+        HoldingsForm::Plain(held, ()) => Some(held.into_holdings(OrderReport::Nothing)),
+        HoldingsForm::Numbered(held, positions) => Some(held.into_holdings(OrderReport::Positions(positions))),
+        HoldingsForm::Agreed(held, priorities) => Some(held.into_holdings(OrderReport::Priorities(priorities))),
+        HoldingsForm::Causal(held, ()) => Some(held.into_holdings(OrderReport::Nothing)),
+        HoldingsForm::CausalNumbered(held, positions) => Some(held.into_holdings(OrderReport::Positions(positions))),
+        HoldingsForm::CausalAgreed(held, priorities) => Some(held.into_holdings(OrderReport::Priorities(priorities))),
     })
 }
 
@@ -172,12 +176,12 @@ enum HoldingsForm {
 struct HeldForm<T> {
     view: Epoch,
     held: Vec<(MessageId, T)>,
-    floor: BTreeMap<NodeId, u64>,
+    stable_counts: BTreeMap<NodeId, u64>,
 }
 
 impl<T: Into<Causes>> HeldForm<T> {
-    fn with(self, order_report: OrderReport) -> Holdings {
+    fn into_holdings(self, order_report: OrderReport) -> Holdings {
         let held = self.held.into_iter().map(|(id, tag)| (id, tag.into())).collect();
-        Holdings { view: self.view, held, floor: self.floor, order_report }
+        Holdings { view: self.view, held, stable_counts: self.stable_counts, order_report }
     }
 }

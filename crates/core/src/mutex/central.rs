@@ -4,7 +4,7 @@
 //! request at a time. The coordinator's own requests take the same path without messages. If the
 //! critical section is occupied, the coordinator has three ways to answer: `block` queues the
 //! request without an answer, `deny` denies it, so that the requester retries later, and
-//! `deny-and-queue` denies it now and grants it later, so that the requester knows that it waits.
+//! `deny-and-queue` denies it now and grants it later, so the requester knows that it waits.
 //!
 //! ```text
 //! CE-1  the client asks to enter    → take a ticket and send it to the coordinator
@@ -13,8 +13,8 @@
 //! CE-4  the client releases         → return the ticket
 //! CE-5  a ticket is returned        → if it was granted, grant the next one in the queue;
 //!                                     if it was queued, remove it
-//! CE-6  the client cancels          → return the ticket, granted or not; discard a try, and its
-//!                                     grant when it arrives
+//! CE-6  the client cancels          → return the ticket, granted or not; a try is answered soon,
+//!                                     so return only its grant, if one arrives
 //! CE-7  a try arrives while another
 //!       ticket is granted           → deny it instead of queueing it
 //! CE-8  denied (deny)               → retry with the same ticket after a delay; every ticket is
@@ -40,15 +40,15 @@
 //! crashed idle node blocks no other. To a requester, a crashed coordinator looks like a busy one
 //! that blocks; a coordinator that denies shows that it is alive.
 //!
-//! Try: the coordinator answers within 2T with a grant or a denial; it never queues a try. A
-//! cancelled try may still be in the way of the same node's next one.
+//! Try: the coordinator answers within 2T with a grant or a denial; it never queues a try. Until
+//! the grant of a cancelled try is returned, the coordinator denies the same node's next try.
 //!
-//! In views: a member reports the state of its client, and the coordinator its queue as well. The
-//! lowest member of the new view coordinates: it rebuilds the holder and the queue from the
+//! In views: a member reports the state of its client, and the coordinator also reports its queue.
+//! The lowest member of the new view coordinates: it rebuilds the holder and the queue from the
 //! reports. Nodes whose requests are not queued repeat them.
 //!
-//! Departs from the book: tickets are numbered, so that a grant which crosses a cancellation is not
-//! used, and a ticket that is returned before it arrives is never granted.
+//! Departs from the book: tickets are numbered, so that a node recognises a grant that crosses a
+//! cancellation, and the coordinator never grants a ticket that was returned before it arrived.
 
 mod when_busy;
 
@@ -63,7 +63,7 @@ pub const FACTS: Facts = Facts {
     order: ServiceOrder::Arrival,
     fairness: Fairness::FromArrival(|nodes| nodes as u64 - 1),
     coordinator: |group| group.first(),
-    variant_choices: &[when_busy::choice("block", true)],
+    variant_choices: &[when_busy::when_busy_choice("block").mark_default()],
     ..Facts::new(PROFILE, COST)
 };
 
@@ -73,14 +73,14 @@ const PROFILE: Profile = Profile {
     summary: "one coordinator grants from a queue",
     source: include_str!("central.rs"),
     flaw: None,
-    checkable: true,
+    is_checkable: true,
 };
 
 const COST: Cost = Cost {
-    messages: "3, own 0",
-    client: "2T",
-    sync: "2T",
-    total: |_, entries| Range::exactly(3).times(entries),
+    messages_formula: "3, own 0",
+    client_delay_formula: "2T",
+    sync_delay_formula: "2T",
+    message_count: |_, entries| Range::exactly(3).times(entries),
     client_delay: |_| Range::exactly(2),
     sync_delay: |_| Range::exactly(2),
 };
@@ -94,7 +94,7 @@ pub struct Central {
     /// The largest fence received; at the coordinator, the fence of the latest grant.
     fence: Fence,
     phase: Phase<Waiting, Ticket>,
-    /// Cancelled tries that the coordinator has not answered yet.
+    /// Our cancelled tries that the coordinator has not answered yet.
     discarded_tries: BTreeSet<Ticket>,
     role: Role,
 }
@@ -197,7 +197,7 @@ impl Protocol for Central {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(command) => match self.phase.interpret(command) {
-                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Enter { patience, .. } => self.request(patience, out),
                 Intent::Cancel => self.cancel(out),
                 Intent::Release => self.release(out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
@@ -230,11 +230,12 @@ impl Central {
     /// An idle node of this group. The member with the lowest number coordinates, and blocks
     /// requests while the lock is held.
     pub fn new(me: NodeId, group: Group) -> Self {
-        Self::when_busy(me, group, WhenBusy::Block)
+        Self::with_when_busy(me, group, WhenBusy::Block)
     }
 
-    /// An idle node of this group, whose coordinator answers in this way while the lock is held.
-    pub fn when_busy(me: NodeId, group: Group, when_busy: WhenBusy) -> Self {
+    /// An idle node of this group, whose coordinator answers requests as `when_busy` says while the
+    /// lock is held.
+    pub fn with_when_busy(me: NodeId, group: Group, when_busy: WhenBusy) -> Self {
         let coordinator = group.first().unwrap_or(me);
         Self::with_config(Config { me, group, coordinator, when_busy })
     }
@@ -301,7 +302,7 @@ impl Central {
             (Some(holder), Patience::Wait) => {
                 lock.queue.push_back(ticket);
                 out.note("CE-2", format_args!("queues {ticket}: {holder} is granted"));
-                self.deny_for_now(ticket, out);
+                self.notify_if_deny_and_queue(ticket, out);
             }
             (Some(_), Patience::Try) => self.deny(ticket, out),
         }
@@ -318,7 +319,7 @@ impl Central {
     /// CE-3. Ignores a grant that crossed a cancellation, and returns the grant of a discarded try.
     fn on_grant(&mut self, ticket: Ticket, fence: Fence, out: &mut Effects<'_, Self>) {
         self.fence.raise(fence);
-        if self.patience_with(ticket).is_some() {
+        if self.patience_of_request(ticket).is_some() {
             self.phase = Phase::Inside(ticket);
             out.note("CE-3", format_args!("enters with {ticket}"));
             out.emit(Event::entered(fence));
@@ -362,8 +363,9 @@ impl Central {
         }
     }
 
-    /// CE-6. The coordinator answers a try soon in any case, so the try is only discarded here; a
-    /// waiting ticket must leave the queue. The coordinator keeps no state of a denied ticket.
+    /// CE-6. The coordinator answers a try soon in any case, so this node only discards the try; a
+    /// ticket that waits must leave the coordinator's queue. The coordinator keeps no state of a
+    /// denied ticket, so a node that backs off sends no message.
     fn cancel(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Waiting(waiting) = self.phase.end() else { return };
         out.emit(Event::Cancelled);
@@ -388,7 +390,7 @@ impl Central {
 
     /// CE-7 to CE-9. The coordinator keeps no state of a denied try.
     fn on_denial(&mut self, ticket: Ticket, out: &mut Effects<'_, Self>) {
-        match (self.patience_with(ticket), self.config.when_busy) {
+        match (self.patience_of_request(ticket), self.config.when_busy) {
             (Some(Patience::Try), _) => {
                 self.phase.end();
                 out.emit(Event::Denied);
@@ -419,8 +421,8 @@ impl Central {
         self.send_request(ticket, Patience::Wait, out);
     }
 
-    /// CE-9.
-    fn deny_for_now(&mut self, ticket: Ticket, out: &mut Effects<'_, Self>) {
+    /// CE-9. Only in the form deny-and-queue: tells the requester that its ticket is queued.
+    fn notify_if_deny_and_queue(&mut self, ticket: Ticket, out: &mut Effects<'_, Self>) {
         match self.config.when_busy {
             WhenBusy::DenyAndQueue => {
                 out.note("CE-9", format_args!("denies {ticket} for now"));
@@ -431,7 +433,7 @@ impl Central {
     }
 
     /// Returns the patience of our request if we wait with this ticket.
-    fn patience_with(&self, ticket: Ticket) -> Option<Patience> {
+    fn patience_of_request(&self, ticket: Ticket) -> Option<Patience> {
         match &self.phase {
             Phase::Waiting(Waiting::Requested { ticket: ours, patience }) if *ours == ticket => Some(*patience),
             Phase::Waiting(_) | Phase::Idle | Phase::Inside(_) => None,
@@ -440,7 +442,8 @@ impl Central {
 
     /// Sends a message to the coordinator, or handles it directly if this node coordinates.
     fn send_to_coordinator(&mut self, message: Message, out: &mut Effects<'_, Self>) {
-        match (self.config.me == self.config.coordinator, message) {
+        let is_coordinator = self.config.me == self.config.coordinator;
+        match (is_coordinator, message) {
             (false, message) => out.send(self.config.coordinator, message),
             (true, Message::Request { ticket, patience }) => self.on_request(ticket, patience, out),
             (true, Message::Release { ticket, fence }) => self.on_release(ticket, fence, out),
@@ -451,7 +454,8 @@ impl Central {
     /// Sends a message from the coordinator to a requester, or handles it directly if that is this
     /// node.
     fn send_to_requester(&mut self, requester: NodeId, message: Message, out: &mut Effects<'_, Self>) {
-        match (self.config.me == requester, message) {
+        let is_requester = self.config.me == requester;
+        match (is_requester, message) {
             (false, message) => out.send(requester, message),
             (true, Message::Grant { ticket, fence }) => self.on_grant(ticket, fence, out),
             (true, Message::Denied { ticket }) => self.on_denial(ticket, out),
@@ -501,11 +505,11 @@ impl ViewTransition for Central {
     /// The lowest member coordinates and rebuilds the holder and the queue. Waiting nodes know that
     /// they are queued; nodes whose requests are not queued repeat them.
     fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
-        *self = Self::when_busy(me, start.group().clone(), self.config.when_busy);
+        *self = Self::with_when_busy(me, start.group().clone(), self.config.when_busy);
         let holder = start.holder().map(|node| Ticket { node, number: start.inside_clock() });
         let is_queued = |waiter: &Waiter| self.config.when_busy.message_patience(waiter.patience) == Patience::Wait;
         let ticket = |waiter: &Waiter| Ticket { node: waiter.node, number: waiter.clock };
-        let queue: VecDeque<_> = start.waiting().iter().filter(|waiter| is_queued(waiter)).map(ticket).collect();
+        let queue: VecDeque<_> = start.waiters().iter().filter(|waiter| is_queued(waiter)).map(ticket).collect();
         if let Some(ticket) = holder.filter(|ticket| ticket.node == me) {
             self.phase = Phase::Inside(ticket);
         } else if let Some(ticket) = queue.iter().find(|ticket| ticket.node == me) {

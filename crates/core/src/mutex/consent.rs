@@ -1,21 +1,22 @@
 //! The state shared by the algorithms in which a node enters once all other nodes consent.
 //!
 //! This is Ricart–Agrawala without its messages: the stamp of our own request, its priority over
-//! other requests, the requests we defer, and the contents of a consent. Each algorithm adds how
-//! nodes request and send consents, and names the rules it applies.
+//! other requests, the requests we defer, and the contents of a consent. Each algorithm adds the
+//! messages by which nodes request and send consents, and names the rules it applies.
 
 use super::prelude::*;
 
 /// A node's own request and the requests it defers. `M` is the algorithm's record of the consents
 /// that a waiting request still lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Consent<M> {
+pub(crate) struct ConsentState<M> {
     config: Fixed<Config>,
     clock: Clock,
+    /// The largest fence that this node knows.
     fence: Fence,
     phase: Phase<Waiting<M>, Claim>,
     /// The requests that wait until ours ends.
-    deferred: BTreeSet<Stamp>,
+    deferred_requests: BTreeSet<Stamp>,
 }
 
 #[derive(Debug)]
@@ -28,7 +29,8 @@ struct Config {
 struct Waiting<M> {
     claim: Claim,
     patience: Patience,
-    missing: M,
+    /// The consents that the request still lacks.
+    missing_consents: M,
 }
 
 /// The part of a request that decides which of two requests goes first.
@@ -44,11 +46,11 @@ impl Claim {
     }
 }
 
-/// The answer to a request that arrives.
+/// Our answer to a request that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// Consent now.
-    Pass,
+    Consent,
     /// Consent once our own request, which goes first, has ended.
     Defer { ours: Stamp },
     /// Deny: the request is a try, and our own request goes first.
@@ -60,8 +62,11 @@ pub(crate) enum Decision {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Reply {
     /// The stamp of the request that this answers.
-    pub to: Stamp,
+    #[cfg_attr(feature = "serde", serde(rename = "to"))]
+    pub request: Stamp,
+    /// The sender's clock.
     pub clock: Clock,
+    /// The largest fence that the sender knows.
     pub fence: Fence,
 }
 
@@ -76,11 +81,13 @@ impl Reply {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Denial {
     /// The stamp of the try that this answers.
-    pub to: Stamp,
+    #[cfg_attr(feature = "serde", serde(rename = "to"))]
+    pub request: Stamp,
+    /// The sender's clock.
     pub clock: Clock,
 }
 
-impl<M> Consent<M> {
+impl<M> ConsentState<M> {
     /// An idle node of this group that has received no message yet.
     pub(crate) fn new(me: NodeId, group: Group) -> Self {
         Self {
@@ -88,7 +95,7 @@ impl<M> Consent<M> {
             clock: Clock::default(),
             fence: Fence::default(),
             phase: Phase::Idle,
-            deferred: BTreeSet::new(),
+            deferred_requests: BTreeSet::new(),
         }
     }
 
@@ -106,8 +113,8 @@ impl<M> Consent<M> {
     /// otherwise idle.
     pub(crate) fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
         *self = Self::new(me, start.group().clone());
-        if let Some(access) = start.access(me) {
-            self.phase = Phase::Inside(Claim { stamp: start.stamp_of(me), access });
+        if let Some(access) = start.inside_access(me) {
+            self.phase = Phase::Inside(Claim { stamp: start.inside_stamp(me), access });
         }
     }
 
@@ -128,9 +135,9 @@ impl<M> Consent<M> {
     }
 
     /// Starts a request for our idle client. Its stamp is larger than every stamp received so far.
-    pub(crate) fn request(&mut self, patience: Patience, access: Access, missing: M) -> Stamp {
+    pub(crate) fn request(&mut self, patience: Patience, access: Access, missing_consents: M) -> Stamp {
         let stamp = Stamp { clock: self.clock.tick(), node: self.config.me };
-        self.phase = Phase::Waiting(Waiting { claim: Claim { stamp, access }, patience, missing });
+        self.phase = Phase::Waiting(Waiting { claim: Claim { stamp, access }, patience, missing_consents });
         stamp
     }
 
@@ -138,25 +145,25 @@ impl<M> Consent<M> {
     /// the replies to deferred requests.
     pub(crate) fn on_request(&mut self, request: Claim, patience: Patience) -> Decision {
         self.clock.witness(request.stamp.clock);
-        match (self.own_request_before(request), patience) {
-            (None, Patience::Wait | Patience::Try) => Decision::Pass,
+        match (self.own_request_ahead_of(request), patience) {
+            (None, Patience::Wait | Patience::Try) => Decision::Consent,
             (Some(ours), Patience::Wait) => {
-                self.deferred.insert(request.stamp);
+                self.deferred_requests.insert(request.stamp);
                 Decision::Defer { ours }
             }
             (Some(_), Patience::Try) => Decision::Deny,
         }
     }
 
-    /// Returns our own request if it goes before this one: the two conflict, and ours is in the
-    /// critical section or older.
-    pub(crate) fn own_request_before(&self, other: Claim) -> Option<Stamp> {
+    /// Returns the stamp of our own request if it goes before `other`: the two conflict, and we are
+    /// in the critical section or our request is older.
+    pub(crate) fn own_request_ahead_of(&self, other: Claim) -> Option<Stamp> {
         let ours = match &self.phase {
             Phase::Inside(claim) => Some(*claim),
             Phase::Waiting(ours) if ours.claim.stamp < other.stamp => Some(ours.claim),
             Phase::Waiting(_) | Phase::Idle => None,
         };
-        ours.filter(|ours| ours.access.conflicts(other.access)).map(|ours| ours.stamp)
+        ours.filter(|ours| ours.access.conflicts_with(other.access)).map(|ours| ours.stamp)
     }
 
     #[cfg(any(test, feature = "fixtures"))]
@@ -171,40 +178,41 @@ impl<M> Consent<M> {
     /// Returns our waiting request and the consents it still lacks, or `None` if we do not wait.
     pub(crate) const fn waiting(&mut self) -> Option<(Stamp, Patience, &mut M)> {
         match &mut self.phase {
-            Phase::Waiting(ours) => Some((ours.claim.stamp, ours.patience, &mut ours.missing)),
+            Phase::Waiting(ours) => Some((ours.claim.stamp, ours.patience, &mut ours.missing_consents)),
             Phase::Idle | Phase::Inside(_) => None,
         }
     }
 
     /// Returns our consent to a request, with our clock and fence.
-    pub(crate) const fn reply(&self, to: Stamp) -> Reply {
-        Reply { to, clock: self.clock, fence: self.fence }
+    pub(crate) const fn reply(&self, request: Stamp) -> Reply {
+        Reply { request, clock: self.clock, fence: self.fence }
     }
 
-    pub(crate) const fn denial(&self, to: Stamp) -> Denial {
-        Denial { to, clock: self.clock }
+    pub(crate) const fn denial(&self, request: Stamp) -> Denial {
+        Denial { request, clock: self.clock }
     }
 
-    /// Handles a consent. Returns the record of missing consents if it answers the request we wait
-    /// with; a consent for a cancelled request has no effect.
+    /// Handles a consent. Returns the record of missing consents if the consent answers the request
+    /// we wait with. A consent for a cancelled request only advances our clock and fence.
     pub(crate) fn on_reply(&mut self, reply: Reply) -> Option<&mut M> {
         self.raise(&reply.floor());
-        self.waiting().filter(|(stamp, ..)| *stamp == reply.to).map(|(_, _, missing)| missing)
+        self.waiting().filter(|(stamp, ..)| *stamp == reply.request).map(|(_, _, missing)| missing)
     }
 
-    /// Handles a denial. Returns the record of missing consents if it answers the try we wait with.
+    /// Handles a denial. Returns the record of missing consents if the denial answers the try we
+    /// wait with.
     pub(crate) fn on_denial(&mut self, denial: Denial) -> Option<&mut M> {
         self.clock.witness(denial.clock);
-        let ours = self.waiting().filter(|(stamp, patience, _)| (*stamp, *patience) == (denial.to, Patience::Try));
+        let ours = self.waiting().filter(|(stamp, patience, _)| (*stamp, *patience) == (denial.request, Patience::Try));
         ours.map(|(_, _, missing)| missing)
     }
 
-    /// Enters if we wait and no consent is missing, as `is_complete` finds. Returns the stamp of
-    /// our request and the fence of the entry, or `None` if the node does not enter. The fence is
-    /// larger than every fence known to the nodes that consented.
+    /// Enters if we wait and no consent is missing, which `is_complete` decides. Returns the stamp
+    /// of our request and the fence of the entry, or `None` if the node does not enter. The fence
+    /// is larger than every fence known to the nodes that consented.
     pub(crate) fn enter_if(&mut self, is_complete: impl FnOnce(&M) -> bool) -> Option<(Stamp, Fence)> {
-        let Phase::Waiting(Waiting { claim, missing, .. }) = &self.phase else { return None };
-        if !is_complete(missing) {
+        let Phase::Waiting(Waiting { claim, missing_consents, .. }) = &self.phase else { return None };
+        if !is_complete(missing_consents) {
             return None;
         }
         let claim = *claim;
@@ -218,7 +226,7 @@ impl<M> Consent<M> {
     pub(crate) fn end(&mut self) -> impl Iterator<Item = Reply> + use<M> {
         self.phase.end();
         let (clock, fence) = (self.clock, self.fence);
-        core::mem::take(&mut self.deferred).into_iter().map(move |to| Reply { to, clock, fence })
+        core::mem::take(&mut self.deferred_requests).into_iter().map(move |request| Reply { request, clock, fence })
     }
 
     /// Returns whether our client is idle. An idle node defers no request.
@@ -226,7 +234,7 @@ impl<M> Consent<M> {
         self.phase.is_idle()
     }
 
-    /// Returns the floor that a later instance of the same resource must start from.
+    /// Returns the floor that a later state of the same resource must start from.
     pub(crate) const fn floor(&self) -> Floor {
         Floor { clock: self.clock, fence: self.fence }
     }
@@ -241,11 +249,11 @@ impl<M> Consent<M> {
     pub(crate) fn assert_invariants(&self, is_complete: impl FnOnce(&M) -> bool) {
         let ours = match &self.phase {
             Phase::Idle => {
-                debug_assert!(self.deferred.is_empty(), "an idle node defers no request");
+                debug_assert!(self.deferred_requests.is_empty(), "an idle node defers no request");
                 return;
             }
-            Phase::Waiting(Waiting { claim, missing, .. }) => {
-                debug_assert!(!is_complete(missing), "a node with all consents is in the critical section");
+            Phase::Waiting(Waiting { claim, missing_consents, .. }) => {
+                debug_assert!(!is_complete(missing_consents), "a node with all consents is in the critical section");
                 claim.stamp
             }
             Phase::Inside(claim) => claim.stamp,
@@ -255,7 +263,8 @@ impl<M> Consent<M> {
 }
 
 /// Implements [`OneOfMany`](crate::wrap::OneOfMany), so that the wrapper `Many` can run the
-/// algorithm once per resource, for an algorithm whose whole state is its `consent`.
+/// algorithm once per resource, for an algorithm that needs no state but its `consent` between two
+/// requests.
 macro_rules! one_of_many {
     ($algorithm:ty) => {
         impl $crate::wrap::OneOfMany for $algorithm {

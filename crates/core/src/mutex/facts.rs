@@ -19,20 +19,20 @@ pub struct Facts {
     /// Whether every request is granted eventually.
     pub service: Service,
     /// Whether entries carry fences, which grow from entry to entry.
-    pub fences: bool,
+    pub has_fences: bool,
     /// Whether readers may be in the critical section together.
-    pub shares: bool,
+    pub has_shared_access: bool,
     pub links: Links,
     pub model: Model,
     pub medium: Medium,
     /// Whether nodes send messages forever, even if no client requests entry. A run then ends when
     /// all requests are served.
-    pub never_quiescent: bool,
+    pub is_never_quiescent: bool,
     /// Returns the node that manages the lock for all others, if there is one.
     pub coordinator: fn(&Group) -> Option<NodeId>,
     /// Returns an error that lists the valid sizes if the algorithm cannot run with this number of
     /// nodes.
-    pub fits: fn(usize) -> Result<(), &'static str>,
+    pub check_group_size: fn(usize) -> Result<(), &'static str>,
     /// The options that select this variant of the algorithm. Empty if it has only one.
     pub variant_choices: &'static [Choice],
 }
@@ -48,20 +48,20 @@ impl Facts {
             order: ServiceOrder::None,
             fairness: Fairness::None,
             service: Service::Certain,
-            fences: true,
-            shares: false,
+            has_fences: true,
+            has_shared_access: false,
             links: Links::AnyOrder,
             model: Model::Asynchronous,
             medium: Medium::Unicast,
-            never_quiescent: false,
+            is_never_quiescent: false,
             coordinator: |_| None,
-            fits: |_| Ok(()),
+            check_group_size: |_| Ok(()),
             variant_choices: &[],
         }
     }
 
-    /// Returns whether an option must be given to select this variant.
-    pub fn is_special(&self) -> bool {
+    /// Returns whether the user must give an option to select this variant.
+    pub fn is_nondefault_variant(&self) -> bool {
         self.variant_choices.iter().any(|choice| !choice.is_default)
     }
 
@@ -71,21 +71,21 @@ impl Facts {
     }
 }
 
-/// The expected cost of entries. Texts are formulas as the literature gives them, where n is the
-/// number of nodes and T the time that one message takes; functions compute the figure for a
-/// concrete run.
+/// The expected cost of entries. The formulas are texts as the literature gives them, where n is
+/// the number of nodes and T the time that one message takes. The functions compute the figures for
+/// a concrete run.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     /// Formula for the messages per entry.
-    pub messages: &'static str,
+    pub messages_formula: &'static str,
     /// Formula for the client delay: the time from request to entry without contention.
-    pub client: &'static str,
+    pub client_delay_formula: &'static str,
     /// Formula for the synchronization delay: the time from a release to the next entry if exactly
     /// one node waits.
-    pub sync: &'static str,
-    /// Computes the number of messages for this number of entries. If a coordinator manages the
-    /// lock, its own entries do not count among them.
-    pub total: fn(&Case<'_>, u64) -> Range,
+    pub sync_delay_formula: &'static str,
+    /// Computes the number of messages that a number of entries cost. If a coordinator manages the
+    /// lock, its own entries are not among them.
+    pub message_count: fn(&Case<'_>, u64) -> Range,
     /// Computes the client delay in units of T.
     pub client_delay: fn(&Case<'_>) -> Range,
     /// Computes the synchronization delay in units of T.
@@ -105,26 +105,26 @@ impl Case<'_> {
         self.group.len() as u64
     }
 
-    /// Returns the number of nodes without the requester.
+    /// Returns the number of nodes other than the requester.
     pub fn peers(&self) -> u64 {
         self.nodes().saturating_sub(1)
     }
 
     /// Returns the cost of `entries` entries, where `cost_of` gives the cost of one entry of a
-    /// node. If all nodes request, each of the first `nodes` entries belongs to a different node;
-    /// the owners of the later ones depend on the run.
-    pub fn sum(&self, entries: u64, cost_of: impl Fn(NodeId) -> Range) -> Range {
+    /// node. If all nodes request, the first n entries are by n different nodes; which nodes make
+    /// the later ones depends on the run.
+    pub fn total_cost(&self, entries: u64, cost_of: impl Fn(NodeId) -> Range) -> Range {
         let nothing = Range::exactly(0);
-        let any_node = || self.group.iter().map(&cost_of).reduce(Range::or).unwrap_or(nothing);
+        let any_node = || self.group.iter().map(&cost_of).reduce(Range::union).unwrap_or(nothing);
         match self.load {
-            Load::Alone(node) => cost_of(node).times(entries),
-            Load::Everyone => {
+            Load::OneNode(node) => cost_of(node).times(entries),
+            Load::AllNodes => {
                 let first_entries = entries.min(self.nodes());
                 let first_cost =
                     self.group.iter().take(first_entries as usize).map(&cost_of).fold(nothing, Range::plus);
                 first_cost.plus(any_node().times(entries - first_entries))
             }
-            Load::Some => any_node().times(entries),
+            Load::SomeNodes => any_node().times(entries),
         }
     }
 }
@@ -133,71 +133,74 @@ impl Case<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Load {
     /// Only this node, from the beginning.
-    Alone(NodeId),
+    OneNode(NodeId),
     /// All nodes at once, and again as soon as they have released.
-    Everyone,
+    AllNodes,
     /// Some nodes, now and then.
-    Some,
+    SomeNodes,
 }
 
-/// A closed range of values. `most` is `None` if there is no upper bound.
+/// A closed range of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Range {
-    pub least: u64,
-    pub most: Option<u64>,
+    #[cfg_attr(feature = "serde", serde(rename = "least"))]
+    pub min: u64,
+    /// `None` if there is no upper bound.
+    #[cfg_attr(feature = "serde", serde(rename = "most"))]
+    pub max: Option<u64>,
 }
 
 impl Range {
     /// The range with only this value.
     pub const fn exactly(value: u64) -> Self {
-        Self { least: value, most: Some(value) }
+        Self { min: value, max: Some(value) }
     }
 
-    /// The range from `least` to `most`, both included.
-    pub const fn between(least: u64, most: u64) -> Self {
-        Self { least, most: Some(most) }
+    /// The range from `min` to `max`, both included.
+    pub const fn between(min: u64, max: u64) -> Self {
+        Self { min, max: Some(max) }
     }
 
-    /// The range from `least` without upper bound.
-    pub const fn at_least(least: u64) -> Self {
-        Self { least, most: None }
+    /// The range from `min` without upper bound.
+    pub const fn at_least(min: u64) -> Self {
+        Self { min, max: None }
     }
 
     /// Returns the value if the range has only one.
     pub fn exact(self) -> Option<u64> {
-        self.most.filter(|most| *most == self.least)
+        self.max.filter(|max| *max == self.min)
     }
 
     /// Returns the range of the sum of two values.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        let most = self.most.zip(other.most).map(|(ours, theirs)| ours.saturating_add(theirs));
-        Self { least: self.least.saturating_add(other.least), most }
+        let max = self.max.zip(other.max).map(|(ours, theirs)| ours.saturating_add(theirs));
+        Self { min: self.min.saturating_add(other.min), max }
     }
 
     /// Returns the smallest range that contains both ranges.
     #[must_use]
-    pub fn or(self, other: Self) -> Self {
-        let most = self.most.zip(other.most).map(|(ours, theirs)| ours.max(theirs));
-        Self { least: self.least.min(other.least), most }
+    pub fn union(self, other: Self) -> Self {
+        let max = self.max.zip(other.max).map(|(ours, theirs)| ours.max(theirs));
+        Self { min: self.min.min(other.min), max }
     }
 
     /// Returns the range of the value multiplied by `count`.
     #[must_use]
     pub fn times(self, count: u64) -> Self {
         let multiply = |value: u64| value.saturating_mul(count);
-        let most = if count == 0 { Some(0) } else { self.most.map(multiply) };
-        Self { least: multiply(self.least), most }
+        let max = if count == 0 { Some(0) } else { self.max.map(multiply) };
+        Self { min: multiply(self.min), max }
     }
 }
 
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.exact(), self.most) {
+        match (self.exact(), self.max) {
             (Some(value), _) => write!(f, "{value}"),
-            (None, Some(most)) => write!(f, "{}…{most}", self.least),
-            (None, None) => write!(f, "{}…", self.least),
+            (None, Some(max)) => write!(f, "{}…{max}", self.min),
+            (None, None) => write!(f, "{}…", self.min),
         }
     }
 }
@@ -212,13 +215,13 @@ pub enum ServiceOrder {
     None,
 }
 
-/// Bound on the entries of other nodes that may go ahead of a request. With shared access, only
-/// conflicting entries count.
+/// Bound on the number of entries of other nodes that may go ahead of a request. With shared
+/// access, only conflicting entries count.
 #[derive(Clone, Copy, Debug)]
 pub enum Fairness {
     None,
     /// Bound for a group of the given size, counted from the request on.
-    FromAsking(fn(usize) -> u64),
+    FromRequest(fn(usize) -> u64),
     /// Bound for a group of the given size, counted from the arrival of all messages that the node
     /// sent with its request.
     FromArrival(fn(usize) -> u64),
@@ -231,9 +234,9 @@ pub enum Service {
     Certain,
     /// Every request is granted with probability 1, but a schedule exists in which one waits
     /// forever.
-    Likely,
-    /// Requests can deadlock.
-    Doubtful,
+    AlmostCertain,
+    /// Requests can deadlock, so a request may never be granted.
+    CanDeadlock,
 }
 
 /// An option that selects a form of an algorithm, such as `--when-busy deny`.
@@ -243,9 +246,18 @@ pub struct Choice {
     pub algorithm: &'static str,
     /// The option, without its dashes.
     pub option: &'static str,
+    /// The option's value that selects the form.
     pub value: &'static str,
     /// Whether this value is the default.
     pub is_default: bool,
+}
+
+impl Choice {
+    /// Returns the same choice, marked as the default of its option.
+    #[must_use]
+    pub const fn mark_default(self) -> Self {
+        Self { is_default: true, ..self }
+    }
 }
 
 #[cfg(test)]
@@ -254,7 +266,8 @@ mod tests {
     use crate::group::Group;
     use crate::node::NodeId;
 
-    /// An entry of node 1 costs one message, of node 2 two, of node 3 three or more.
+    /// An entry of node 1 costs one message, of node 2 two, of node 3 three or more. If all nodes
+    /// request, four entries cost 1 + 2 + 3 and at least 1 for the fourth.
     #[test]
     fn a_sum_counts_the_entries_of_each_node_as_far_as_the_load_determines_them() {
         let group = Group::of_size(3);
@@ -262,11 +275,11 @@ mod tests {
             3 => Range::at_least(3),
             messages => Range::exactly(messages),
         };
-        let sum = |load, entries| Case { group: &group, load }.sum(entries, cost_of);
-        assert_eq!(sum(Load::Alone(NodeId::from_index(1)), 5), Range::exactly(10));
-        assert_eq!(sum(Load::Everyone, 2), Range::exactly(3));
-        assert_eq!(sum(Load::Everyone, 4), Range::at_least(7));
-        assert_eq!(sum(Load::Some, 2), Range::at_least(2));
-        assert_eq!(Range::exactly(1).or(Range::between(2, 3)), Range::between(1, 3));
+        let total_cost = |load, entries| Case { group: &group, load }.total_cost(entries, cost_of);
+        assert_eq!(total_cost(Load::OneNode(NodeId::from_index(1)), 5), Range::exactly(10));
+        assert_eq!(total_cost(Load::AllNodes, 2), Range::exactly(3));
+        assert_eq!(total_cost(Load::AllNodes, 4), Range::at_least(7));
+        assert_eq!(total_cost(Load::SomeNodes, 2), Range::at_least(2));
+        assert_eq!(Range::exactly(1).union(Range::between(2, 3)), Range::between(1, 3));
     }
 }

@@ -18,8 +18,8 @@
 //! ```
 //!
 //! Cost: 3(n−1) messages per entry; 2T from request to entry; T from a release to the next entry. A
-//! node always replies, as in the lecture slides; textbooks that omit the reply of a node whose own
-//! later request serves as one count from 2(n−1). A cancelled request costs the same.
+//! node always replies. Some textbooks count only 2(n−1) in the best case: there a node whose own
+//! later request serves as its reply sends none. A cancelled request costs the same.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, and links are FIFO. Requests
 //! are granted in happened-before order, which is the order of their stamps.
@@ -27,12 +27,12 @@
 //! When it fails: one crashed node, even an idle one, blocks all later requests. A node that
 //! crashes while it waits or is in the critical section blocks the others for good, because no
 //! release removes its request. On links that reorder messages, a reply can overtake an older
-//! request, and two nodes enter. A restarted node has an empty queue and a reset clock, so that its
-//! next request looks older than those it has forgotten: two nodes may enter.
+//! request, and two nodes enter. A restarted node has an empty queue and a reset clock, so its next
+//! request looks older than those it has forgotten: two nodes may enter.
 //!
 //! Try: decided within 2T, once a later stamp has arrived from every peer: the try is admitted if
-//! it is first then, else denied. Until then it is queued, so that a younger try may be denied
-//! because of an older one that is denied itself.
+//! it is first then, else denied. Until then it is queued, so a younger try may be denied because
+//! of an older one that is itself denied later.
 //!
 //! In views: a member reports the state of its client and the age of its request. All members begin
 //! with a queue that contains only the request in the critical section, and waiting nodes queue
@@ -61,14 +61,14 @@ const PROFILE: Profile = Profile {
     summary: "all nodes keep the queue of all requests; the first enters once no older one can arrive",
     source: include_str!("lamport.rs"),
     flaw: None,
-    checkable: true,
+    is_checkable: true,
 };
 
 const COST: Cost = Cost {
-    messages: "3(n−1)",
-    client: "2T",
-    sync: "T",
-    total: |case, entries| Range::exactly(3 * case.peers()).times(entries),
+    messages_formula: "3(n−1)",
+    client_delay_formula: "2T",
+    sync_delay_formula: "T",
+    message_count: |case, entries| Range::exactly(3 * case.peers()).times(entries),
     client_delay: |_| Range::exactly(2),
     sync_delay: |_| Range::exactly(1),
 };
@@ -78,6 +78,7 @@ const COST: Cost = Cost {
 pub struct Lamport {
     config: Fixed<Config>,
     clock: Clock,
+    /// The largest fence that this node knows.
     fence: Fence,
     phase: Phase<Waiting, Stamp>,
     /// All known requests that have not ended, our own included, oldest first.
@@ -96,7 +97,7 @@ struct Waiting {
     stamp: Stamp,
     patience: Patience,
     /// The nodes from which no later stamp has arrived yet.
-    missing: BTreeSet<NodeId>,
+    missing_nodes: BTreeSet<NodeId>,
 }
 
 /// The messages between nodes. Each carries the sender's clock; a request carries it in its stamp.
@@ -108,7 +109,8 @@ pub enum Message {
     /// The acknowledgement of a request.
     Reply {
         /// The stamp of the request that this answers.
-        to: Stamp,
+        #[cfg_attr(feature = "serde", serde(rename = "to"))]
+        request: Stamp,
         /// The replier's clock, later than the request.
         clock: Clock,
         fence: Fence,
@@ -129,7 +131,7 @@ impl Describe for Message {
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
             Self::Request { stamp } | Self::Release { stamp, .. } => Some(stamp.node),
-            Self::Reply { to, .. } => Some(to.node),
+            Self::Reply { request, .. } => Some(request.node),
         }
     }
 }
@@ -144,13 +146,13 @@ impl Protocol for Lamport {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(command) => match self.phase.interpret(command) {
-                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Enter { patience, .. } => self.request(patience, out),
                 Intent::Cancel => self.end("LA-6", Event::Cancelled, out),
                 Intent::Release => self.end("LA-4", Event::Left, out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
-                Message::Request { stamp } if stamp.node == from => self.answer(stamp, out),
+                Message::Request { stamp } if stamp.node == from => self.on_request(stamp, out),
                 Message::Reply { clock, fence, .. } => self.on_clock_and_fence(from, clock, fence, out),
                 Message::Release { stamp, clock, fence } if stamp.node == from => {
                     self.on_release(stamp, clock, fence, out);
@@ -181,11 +183,11 @@ impl Lamport {
         }
     }
 
-    pub(crate) fn first(&self) -> Option<Stamp> {
+    pub(crate) fn oldest_request(&self) -> Option<Stamp> {
         self.queue.first().copied()
     }
 
-    pub(crate) fn is_own(&self, stamp: Stamp) -> bool {
+    pub(crate) fn is_own_request(&self, stamp: Stamp) -> bool {
         stamp.node == self.config.me
     }
 
@@ -193,20 +195,20 @@ impl Lamport {
     /// messages count.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
         let stamp = Stamp { clock: self.clock.tick(), node: self.config.me };
-        let missing = self.config.group.others(self.config.me).collect();
+        let missing_nodes = self.config.group.others(self.config.me).collect();
         out.note("LA-1", format_args!("queues {stamp} and sends it to all"));
         self.queue.insert(stamp);
-        self.phase = Phase::Waiting(Waiting { stamp, patience, missing });
+        self.phase = Phase::Waiting(Waiting { stamp, patience, missing_nodes });
         self.send_to_all(Message::Request { stamp }, out);
         self.enter_or_deny_if_final(out);
     }
 
     /// LA-2. The reply is later than the request that it answers, whatever the node numbers are.
-    fn answer(&mut self, request: Stamp, out: &mut Effects<'_, Self>) {
+    fn on_request(&mut self, request: Stamp, out: &mut Effects<'_, Self>) {
         self.clock.witness(request.clock);
         self.queue.insert(request);
         out.note("LA-2", format_args!("queues {request}"));
-        out.send(request.node, Message::Reply { to: request, clock: self.clock.tick(), fence: self.fence });
+        out.send(request.node, Message::Reply { request, clock: self.clock.tick(), fence: self.fence });
         self.on_stamp(request, out);
     }
 
@@ -218,23 +220,25 @@ impl Lamport {
     }
 
     /// LA-3. Links are FIFO: a node that sent a later stamp has no older request in transit to us.
-    /// So even the late reply to a cancelled request counts for the current one, if it is later.
-    fn on_stamp(&mut self, sent: Stamp, out: &mut Effects<'_, Self>) {
+    /// So even the late reply to a cancelled request counts for the current one, if its stamp is
+    /// later than that of the current one.
+    fn on_stamp(&mut self, sender_stamp: Stamp, out: &mut Effects<'_, Self>) {
         if let Phase::Waiting(ours) = &mut self.phase
-            && ours.stamp < sent
+            && ours.stamp < sender_stamp
         {
-            ours.missing.remove(&sent.node);
+            ours.missing_nodes.remove(&sender_stamp.node);
         }
         self.enter_or_deny_if_final(out);
     }
 
     /// LA-3, LA-7. Once no older request can arrive, our position in the queue is final.
     fn enter_or_deny_if_final(&mut self, out: &mut Effects<'_, Self>) {
-        let Phase::Waiting(Waiting { stamp, patience, missing }) = &self.phase else { return };
-        if !missing.is_empty() {
+        let Phase::Waiting(Waiting { stamp, patience, missing_nodes }) = &self.phase else { return };
+        if !missing_nodes.is_empty() {
             return;
         }
-        match (self.first() == Some(*stamp), patience) {
+        let is_first = self.oldest_request() == Some(*stamp);
+        match (is_first, patience) {
             (true, Patience::Wait | Patience::Try) => self.enter(*stamp, out),
             (false, Patience::Wait) => {}
             (false, Patience::Try) => self.end("LA-7", Event::Denied, out),
@@ -259,10 +263,10 @@ impl Lamport {
     }
 
     /// LA-5. Like any other message, a release may carry the later stamp that we wait for.
-    fn on_release(&mut self, ended: Stamp, clock: Clock, fence: Fence, out: &mut Effects<'_, Self>) {
-        self.queue.remove(&ended);
-        out.note("LA-5", format_args!("removes {ended}"));
-        self.on_clock_and_fence(ended.node, clock, fence, out);
+    fn on_release(&mut self, ended_request: Stamp, clock: Clock, fence: Fence, out: &mut Effects<'_, Self>) {
+        self.queue.remove(&ended_request);
+        out.note("LA-5", format_args!("removes {ended_request}"));
+        self.on_clock_and_fence(ended_request.node, clock, fence, out);
     }
 
     fn send_to_all(&self, message: Message, out: &mut Effects<'_, Self>) {
@@ -276,7 +280,7 @@ impl Lamport {
             Phase::Idle => None,
             Phase::Waiting(Waiting { stamp, .. }) | Phase::Inside(stamp) => Some(stamp),
         };
-        let queued = self.queue.iter().filter(|stamp| self.is_own(**stamp));
+        let queued = self.queue.iter().filter(|stamp| self.is_own_request(**stamp));
         debug_assert!(queued.eq(ours), "our current request is our only one in the queue");
         debug_assert!(
             self.queue.iter().all(|stamp| stamp.clock <= self.clock),

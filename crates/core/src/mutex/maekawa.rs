@@ -2,10 +2,10 @@
 //!
 //! Every node has one vote, and its own quorum of voters; any two quorums share a voter. A node
 //! that wants to enter asks its quorum, and a node with all votes of its quorum is alone in the
-//! critical section. Votes are given one by one, so nodes with some votes may wait for each
-//! other's: therefore a voter that has voted for a younger request than it should have inquires
-//! whether it may have its vote back, and a node relinquishes it as soon as it knows that an older
-//! request goes first at some voter.
+//! critical section. Votes are given one by one, so nodes that each have some votes may wait for
+//! each other's. To prevent this, a voter that receives an older request than the one it voted for
+//! inquires whether it may have its vote back. A node relinquishes the vote once it knows that an
+//! older request goes first at some voter.
 //!
 //! ```text
 //! MK-1   the client asks to enter   → stamp a request and send it to our quorum; our own vote
@@ -20,11 +20,10 @@
 //! MK-5   a release arrives          → vote for the first in the queue, or remove the request from
 //!                                     the queue; if the request has not arrived yet, it is void
 //!                                     when it does
-//! MK-6   an older request is here   → send a failure to the younger one, also to one that was
-//!                                     first in the queue until now
+//! MK-6   a request is not first     → send it a failure, also if it was first in the queue until
+//!                                     now
 //! MK-7   a younger one has the vote → inquire once whether it gives it back
-//! MK-8   inquired while waiting     → relinquish the vote if any voter sends us a failure, now or
-//!                                     later
+//! MK-8   inquired while waiting     → relinquish the vote once any voter has sent us a failure
 //! MK-9   a vote is relinquished     → queue the request again, and vote for the oldest
 //! MK-10  the client cancels         → send a release to our quorum
 //! MK-11  a try finds the vote given → it fails and is not queued; one failure ends the try like
@@ -34,9 +33,9 @@
 //! Cost: 3(K−1) messages per entry in a quorum of K without contention, and always in the plain
 //! form; ≤5(K−1) under contention by Maekawa's count, and 6(K−1) if the count includes the vote
 //! that a voter must give again to the node that relinquished it. 2T from request to entry; T…2T
-//! from a release to the next entry, T if every voter that the two share is one of them. K is 2√n−1
-//! in a grid (any n; fewer where its last row is short) and q+1 in a projective plane of n = q²+q+1
-//! nodes.
+//! from a release to the next entry, T if the releasing and the entering node share no other voter
+//! than themselves. K is 2√n−1 in a grid (any n; fewer where its last row is short) and q+1 in a
+//! projective plane of n = q²+q+1 nodes.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order. Each other node
 //! overtakes a request at most twice after the request has reached its voters: by the entry that
@@ -87,6 +86,7 @@ pub enum Form {
 pub struct Maekawa {
     config: Fixed<Config>,
     clock: Clock,
+    /// The largest fence that this node knows.
     fence: Fence,
     phase: Phase<Waiting, Stamp>,
     voter: Voter,
@@ -96,8 +96,10 @@ pub struct Maekawa {
 struct Config {
     me: NodeId,
     group: Group,
+    /// The voters of this node's requests.
     quorum: Group,
     form: Form,
+    /// The construction of the quorums in the next view.
     quorums: Quorums,
 }
 
@@ -107,24 +109,34 @@ struct Waiting {
     stamp: Stamp,
     patience: Patience,
     /// The voters whose vote we do not have.
-    missing: BTreeSet<NodeId>,
-    /// The voters among them that sent us a failure, or to which we relinquished their vote.
-    failed: BTreeSet<NodeId>,
-    /// The voters that want their vote back. An inquiry may arrive before the vote.
-    inquiring: BTreeSet<NodeId>,
+    missing_voters: BTreeSet<NodeId>,
+    /// The voters in `missing_voters` that sent us a failure, or to which we relinquished their
+    /// vote.
+    failed_voters: BTreeSet<NodeId>,
+    /// The voters that inquired whether they may have their vote back. An inquiry may arrive before
+    /// the vote.
+    inquiring_voters: BTreeSet<NodeId>,
 }
 
-/// The messages between nodes.
+/// The messages between nodes. Each names the request that it is about by its stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// To a voter: a request for its vote.
     Request { stamp: Stamp, patience: Patience },
     /// From a voter: its vote for this request.
-    Vote { to: Stamp, clock: Clock, fence: Fence },
-    /// From a voter: another request goes before this one.
-    Failed { to: Stamp },
-    /// From a voter: asks this request for its vote back.
+    Vote {
+        #[cfg_attr(feature = "serde", serde(rename = "to"))]
+        stamp: Stamp,
+        clock: Clock,
+        fence: Fence,
+    },
+    /// From a voter: another request goes before the one with this stamp.
+    Failed {
+        #[cfg_attr(feature = "serde", serde(rename = "to"))]
+        stamp: Stamp,
+    },
+    /// From a voter: asks the node of this request to return the vote.
     Inquire {
         #[cfg_attr(feature = "serde", serde(rename = "of"))]
         stamp: Stamp,
@@ -149,8 +161,12 @@ impl Describe for Message {
 
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
-            Self::Request { stamp, .. } | Self::Relinquish { stamp } | Self::Release { stamp, .. } => Some(stamp.node),
-            Self::Vote { to, .. } | Self::Failed { to } | Self::Inquire { stamp: to } => Some(to.node),
+            Self::Request { stamp, .. }
+            | Self::Vote { stamp, .. }
+            | Self::Failed { stamp }
+            | Self::Inquire { stamp }
+            | Self::Relinquish { stamp }
+            | Self::Release { stamp, .. } => Some(stamp.node),
         }
     }
 }
@@ -165,7 +181,7 @@ impl Protocol for Maekawa {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(command) => match self.phase.interpret(command) {
-                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Enter { patience, .. } => self.request(patience, out),
                 Intent::Cancel => self.end("MK-10", Event::Cancelled, out),
                 Intent::Release => self.end("MK-4", Event::Left, out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
@@ -179,9 +195,9 @@ impl Protocol for Maekawa {
 }
 
 impl Maekawa {
-    /// An idle node of this group, whose voters are its quorum of this kind.
+    /// An idle node of this group, with the quorum that `quorums` constructs for it.
     pub fn new(me: NodeId, group: Group, form: Form, quorums: Quorums) -> Self {
-        let quorum = quorums.of(me, &group);
+        let quorum = quorums.quorum_of(me, &group);
         Self::with_config(Config { me, group, quorum, form, quorums })
     }
 
@@ -219,8 +235,8 @@ impl Maekawa {
             Message::Release { stamp, .. } => {
                 out.note("MK-5", format_args!("ignores the release of {stamp}, which came from {from}"));
             }
-            Message::Vote { to, clock, fence } => self.on_vote(from, to, clock, fence, out),
-            Message::Failed { to } => self.on_failure(from, to, out),
+            Message::Vote { stamp, clock, fence } => self.on_vote(from, stamp, clock, fence, out),
+            Message::Failed { stamp } => self.on_failure(from, stamp, out),
             Message::Inquire { stamp } => self.on_inquiry(from, stamp, out),
         }
     }
@@ -238,9 +254,13 @@ impl Maekawa {
         }
         let stamp = Stamp { clock: self.clock.tick(), node: self.config.me };
         out.note("MK-1", format_args!("requests votes of {} with {stamp}", self.config.quorum));
-        let missing = self.config.quorum.iter().collect();
-        let (failed, inquiring) = (BTreeSet::new(), BTreeSet::new());
-        self.phase = Phase::Waiting(Waiting { stamp, patience, missing, failed, inquiring });
+        self.phase = Phase::Waiting(Waiting {
+            stamp,
+            patience,
+            missing_voters: self.config.quorum.iter().collect(),
+            failed_voters: BTreeSet::new(),
+            inquiring_voters: BTreeSet::new(),
+        });
         self.send_to_quorum(Message::Request { stamp, patience }, out);
     }
 
@@ -255,28 +275,28 @@ impl Maekawa {
             }
             RequestOutcome::Denied { holder } => {
                 out.note("MK-11", format_args!("denies {request}: {holder} has the vote"));
-                self.send(request.node, Message::Failed { to: request }, out);
+                self.send(request.node, Message::Failed { stamp: request }, out);
             }
             RequestOutcome::Fails { older } => self.send_failure(request, older, out),
-            RequestOutcome::Oldest { displaced, inquire } => {
+            RequestOutcome::Oldest { displaced, inquired_holder } => {
                 if let Some(displaced) = displaced {
                     self.send_failure(displaced, request, out);
                 }
-                self.inquire(request, inquire, out);
+                self.inquire(request, inquired_holder, out);
             }
         }
     }
 
-    fn vote(&mut self, rule: &'static str, to: Stamp, out: &mut Effects<'_, Self>) {
-        out.note(rule, format_args!("votes for {to}"));
-        self.send(to.node, Message::Vote { to, clock: self.clock, fence: self.fence }, out);
+    fn vote(&mut self, rule: &'static str, stamp: Stamp, out: &mut Effects<'_, Self>) {
+        out.note(rule, format_args!("votes for {stamp}"));
+        self.send(stamp.node, Message::Vote { stamp, clock: self.clock, fence: self.fence }, out);
     }
 
     /// MK-6. A request that may have to wait for an older one must know it, because it may hold
     /// votes that the older one needs.
     fn send_failure(&mut self, younger: Stamp, older: Stamp, out: &mut Effects<'_, Self>) {
         out.note("MK-6", format_args!("queues {younger} behind {older}"));
-        self.send(younger.node, Message::Failed { to: younger }, out);
+        self.send(younger.node, Message::Failed { stamp: younger }, out);
     }
 
     /// MK-7. One inquiry per vote is enough, even if more requests arrive: `holder` is `None` if
@@ -292,26 +312,26 @@ impl Maekawa {
     }
 
     /// MK-3. A vote for a request that has ended counts for no other.
-    fn on_vote(&mut self, from: NodeId, to: Stamp, clock: Clock, fence: Fence, out: &mut Effects<'_, Self>) {
+    fn on_vote(&mut self, from: NodeId, stamp: Stamp, clock: Clock, fence: Fence, out: &mut Effects<'_, Self>) {
         self.clock.witness(clock);
         self.fence.raise(fence);
         match &mut self.phase {
-            Phase::Waiting(ours) if ours.stamp == to => {
-                ours.missing.remove(&from);
-                ours.failed.remove(&from);
+            Phase::Waiting(ours) if ours.stamp == stamp => {
+                ours.missing_voters.remove(&from);
+                ours.failed_voters.remove(&from);
                 self.enter_if_permitted(out);
                 self.relinquish_if_failed(out);
             }
             Phase::Waiting(_) | Phase::Idle | Phase::Inside(_) => {
-                out.note("MK-3", format_args!("ignores a vote for {to}: that request does not wait"));
+                out.note("MK-3", format_args!("ignores a vote for {stamp}: that request does not wait"));
             }
         }
     }
 
     /// MK-3. The fence is larger than every fence that our voters know.
     fn enter_if_permitted(&mut self, out: &mut Effects<'_, Self>) {
-        let Phase::Waiting(Waiting { stamp, missing, .. }) = &self.phase else { return };
-        if !missing.is_empty() {
+        let Phase::Waiting(Waiting { stamp, missing_voters, .. }) = &self.phase else { return };
+        if !missing_voters.is_empty() {
             return;
         }
         let stamp = *stamp;
@@ -337,28 +357,28 @@ impl Maekawa {
     fn on_release(&mut self, stamp: Stamp, fence: Fence, out: &mut Effects<'_, Self>) {
         self.fence.raise(fence);
         match self.voter.on_release(stamp) {
-            ReleaseOutcome::Passed { next: Some(next) } => self.vote("MK-5", next, out),
-            ReleaseOutcome::Passed { next: None } => {
+            ReleaseOutcome::VoteReturned { next: Some(next) } => self.vote("MK-5", next, out),
+            ReleaseOutcome::VoteReturned { next: None } => {
                 out.note("MK-5", format_args!("has its vote back; the queue is empty"));
             }
-            ReleaseOutcome::Withdrawn => out.note("MK-5", format_args!("removes {stamp} from the queue")),
-            ReleaseOutcome::Early => out.note("MK-5", format_args!("voids {stamp} before it arrives")),
-            ReleaseOutcome::Over => out.note("MK-5", format_args!("forgets {stamp}, which had ended already")),
+            ReleaseOutcome::Dequeued => out.note("MK-5", format_args!("removes {stamp} from the queue")),
+            ReleaseOutcome::BeforeRequest => out.note("MK-5", format_args!("voids {stamp} before it arrives")),
+            ReleaseOutcome::AlreadyEnded => out.note("MK-5", format_args!("forgets {stamp}, which had ended already")),
         }
     }
 
     /// MK-8, MK-11. A failure from a voter whose vote we have is outdated.
-    fn on_failure(&mut self, from: NodeId, to: Stamp, out: &mut Effects<'_, Self>) {
+    fn on_failure(&mut self, from: NodeId, stamp: Stamp, out: &mut Effects<'_, Self>) {
         match &mut self.phase {
-            Phase::Waiting(ours) if ours.stamp == to && ours.missing.contains(&from) => match ours.patience {
+            Phase::Waiting(ours) if ours.stamp == stamp && ours.missing_voters.contains(&from) => match ours.patience {
                 Patience::Try => self.end("MK-11", Event::Denied, out),
                 Patience::Wait => {
-                    ours.failed.insert(from);
+                    ours.failed_voters.insert(from);
                     self.relinquish_if_failed(out);
                 }
             },
             Phase::Waiting(_) | Phase::Idle | Phase::Inside(_) => {
-                out.note("MK-8", format_args!("ignores that {to} fails: it has that vote, or has ended"));
+                out.note("MK-8", format_args!("ignores that {stamp} fails: it has that vote, or has ended"));
             }
         }
     }
@@ -368,7 +388,7 @@ impl Maekawa {
     fn on_inquiry(&mut self, from: NodeId, stamp: Stamp, out: &mut Effects<'_, Self>) {
         match &mut self.phase {
             Phase::Waiting(ours) if ours.stamp == stamp && self.config.quorum.contains(from) => {
-                ours.inquiring.insert(from);
+                ours.inquiring_voters.insert(from);
                 self.relinquish_if_failed(out);
             }
             Phase::Waiting(_) | Phase::Idle | Phase::Inside(_) => {
@@ -381,14 +401,15 @@ impl Maekawa {
     /// again.
     fn relinquish_if_failed(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Waiting(ours) = &mut self.phase else { return };
-        if ours.failed.is_empty() {
+        if ours.failed_voters.is_empty() {
             return;
         }
-        let (without_vote, with_vote) = ours.inquiring.iter().partition(|voter| ours.missing.contains(*voter));
-        ours.inquiring = without_vote;
+        let (without_vote, with_vote) =
+            ours.inquiring_voters.iter().partition(|voter| ours.missing_voters.contains(*voter));
+        ours.inquiring_voters = without_vote;
         let (stamp, relinquished): (_, BTreeSet<NodeId>) = (ours.stamp, with_vote);
-        ours.missing.extend(&relinquished);
-        ours.failed.extend(&relinquished);
+        ours.missing_voters.extend(&relinquished);
+        ours.failed_voters.extend(&relinquished);
         for voter in relinquished {
             out.note("MK-8", format_args!("returns to {voter} its vote for {stamp}"));
             self.send(voter, Message::Relinquish { stamp }, out);
@@ -429,11 +450,11 @@ impl Maekawa {
         self.voter.assert_invariants();
         match &self.phase {
             Phase::Idle => {}
-            Phase::Waiting(Waiting { stamp, missing, failed, inquiring, .. }) => {
-                debug_assert!(!missing.is_empty(), "a node with every vote is in the critical section");
-                debug_assert!(failed.is_subset(missing), "a voter whose vote we have has not failed us");
+            Phase::Waiting(Waiting { stamp, missing_voters, failed_voters, inquiring_voters, .. }) => {
+                debug_assert!(!missing_voters.is_empty(), "a node with every vote is in the critical section");
+                debug_assert!(failed_voters.is_subset(missing_voters), "a voter whose vote we have has not failed us");
                 debug_assert!(
-                    failed.is_empty() || inquiring.is_subset(missing),
+                    failed_voters.is_empty() || inquiring_voters.is_subset(missing_voters),
                     "a failed request keeps no vote that a voter wants back"
                 );
                 debug_assert!(stamp.clock <= self.clock, "our stamp is not ahead of our clock");

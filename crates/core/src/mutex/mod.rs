@@ -99,7 +99,8 @@ impl fmt::Display for Command {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Event {
     Entered {
-        /// Larger than the fence of every earlier entry.
+        /// Larger than the fence of every earlier entry that conflicts with this one, if the
+        /// algorithm has fences.
         fence: Fence,
         /// The entry ends at this time of the node's own clock. `Time::NEVER` for an entry without
         /// a lease.
@@ -185,7 +186,7 @@ pub enum Access {
 
 impl Access {
     /// Returns whether two entries with these accesses must not overlap.
-    pub const fn conflicts(self, other: Self) -> bool {
+    pub const fn conflicts_with(self, other: Self) -> bool {
         matches!((self, other), (Self::Exclusive, _) | (_, Self::Exclusive))
     }
 }

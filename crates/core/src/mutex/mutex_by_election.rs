@@ -1,10 +1,10 @@
 //! Mutual exclusion by election (a reduction).
 //!
 //! The nodes that want to enter elect one of them, and the winner enters. On its release it
-//! notifies all nodes, and the remaining ones elect the next. So entries go by rounds, one election
-//! each. All nodes take part in every round, since on a ring every node forwards messages, but idle
-//! nodes rank lowest. Among the candidates, a node that has waited for more rounds ranks higher, so
-//! that high node numbers are not always served first.
+//! notifies all nodes, and those that still want to enter elect the next. So each entry is a round
+//! with one election. All nodes take part in every round, since on a ring every node forwards
+//! messages, but idle nodes rank lowest. Among the candidates, a node that has waited for more
+//! rounds ranks higher, so that high node numbers are not always served first.
 //!
 //! ```text
 //! EX-1  the client asks to enter         → become a candidate in the next round, if the last one
@@ -19,7 +19,7 @@
 //! EX-6  the round has ended              → become a candidate in the next one, if the client waits
 //! EX-7  the client cancels               → become idle; a round that has begun continues without
 //!                                          harm
-//! EX-8  a try meets a current round,
+//! EX-8  a try comes during a round,
 //!       or another node wins its round   → deny it
 //! ```
 //!
@@ -38,15 +38,15 @@
 //! of them enters wrongly. A restarted node has forgotten the rounds and counts from the start
 //! again: two nodes may enter.
 //!
-//! Try: denied at once if the node knows of a current round; else decided when its own round has a
-//! winner.
+//! Try: denied at once if the node knows of a current round; else decided when the round that it
+//! begins has a winner.
 
 use super::prelude::*;
 use crate::adapt;
 use crate::bounds::Bounds;
 use crate::describe::Class;
 use crate::election::circuit::{Circuit, Contest};
-use crate::election::{self, Announce, Plan, Prefer, Ranking, Repair};
+use crate::election::{self, AnnouncementMode, Plan, Preference, Ranking, Repair};
 use crate::group::Epoch;
 use crate::node::Incarnation;
 use alloc::sync::Arc;
@@ -57,7 +57,7 @@ mod tests;
 
 /// Expected figures over Chang and Roberts' ring.
 pub const FACTS: Facts = Facts {
-    fairness: Fairness::FromAsking(|nodes| nodes as u64 - 1),
+    fairness: Fairness::FromRequest(|nodes| nodes as u64 - 1),
     ..Facts::new(
         Profile {
             name: "mutex-by-election",
@@ -65,23 +65,23 @@ pub const FACTS: Facts = Facts {
             summary: "nodes that want to enter elect one of them, which enters",
             source: include_str!("mutex_by_election.rs"),
             flaw: None,
-            checkable: true,
+            is_checkable: true,
         },
         Cost {
-            messages: "3n−2 … n(n+1)/2 + 2(n−1)",
-            client: "nT",
-            sync: "(n+1)T",
-            total: |case, entries| match (case.nodes(), case.load) {
+            messages_formula: "3n−2 … n(n+1)/2 + 2(n−1)",
+            client_delay_formula: "nT",
+            sync_delay_formula: "(n+1)T",
+            message_count: |case, entries| match (case.nodes(), case.load) {
                 (0 | 1, _) => Range::exactly(0),
-                (nodes, Load::Alone(_)) => Range::exactly(3 * nodes - 2).times(entries),
-                (nodes, Load::Everyone | Load::Some) => {
+                (nodes, Load::OneNode(_)) => Range::exactly(3 * nodes - 2).times(entries),
+                (nodes, Load::AllNodes | Load::SomeNodes) => {
                     Range::between(3 * nodes - 2, nodes * (nodes + 1) / 2 + 2 * (nodes - 1)).times(entries)
                 }
             },
             // The message that ends the last round may still be in transit.
             client_delay: |case| match case.load {
-                Load::Alone(_) => Range::exactly(case.nodes()),
-                Load::Everyone | Load::Some => Range::between(case.nodes(), case.nodes() + 1),
+                Load::OneNode(_) => Range::exactly(case.nodes()),
+                Load::AllNodes | Load::SomeNodes => Range::between(case.nodes(), case.nodes() + 1),
             },
             sync_delay: |case| Range::exactly(case.nodes() + 1),
         },
@@ -124,7 +124,7 @@ struct Waiting {
     patience: Patience,
     /// The latest round that had ended when the request was made; the request waits for all later
     /// rounds.
-    last_ended: u64,
+    last_ended_round: u64,
 }
 
 /// The messages between nodes.
@@ -134,21 +134,22 @@ pub enum Message<M> {
     /// A message of the election in this round.
     Round { number: u64, message: M },
     /// The winner of this round has released, and the round has ended.
-    Over { number: u64 },
+    #[cfg_attr(feature = "serde", serde(rename = "over"))]
+    RoundEnded { number: u64 },
 }
 
 impl<M: Describe> Describe for Message<M> {
     fn kind(&self) -> &'static str {
         match self {
             Self::Round { message, .. } => message.kind(),
-            Self::Over { .. } => "over",
+            Self::RoundEnded { .. } => "over",
         }
     }
 
     fn class(&self) -> Class {
         match self {
             Self::Round { message, .. } => message.class(),
-            Self::Over { .. } => Class::Algorithm,
+            Self::RoundEnded { .. } => Class::Algorithm,
         }
     }
 }
@@ -156,7 +157,8 @@ impl<M: Describe> Describe for Message<M> {
 impl<E: RoundElection> MutexByElection<E> {
     /// Creates an idle node of this group.
     pub fn new(me: NodeId, group: Group, bounds: Bounds) -> Self {
-        let plan = Plan { announce: Announce::Multicast, repair: Repair::None, ..Plan::new(group.len(), bounds) };
+        let plan =
+            Plan { announcement: AnnouncementMode::Multicast, repair: Repair::None, ..Plan::new(group.len(), bounds) };
         let config = Fixed::new(Config { me, plan: Plan { group, ..plan } });
         Self { config, phase: Phase::Idle, round: 0, election: None }
     }
@@ -169,13 +171,13 @@ impl<E: RoundElection> MutexByElection<E> {
         }
         match self.election {
             None => {
-                self.phase = Phase::Waiting(Waiting { patience, last_ended: self.round });
+                self.phase = Phase::Waiting(Waiting { patience, last_ended_round: self.round });
                 self.become_candidate(now, "EX-1", out);
             }
             // The current round counts as one that we have waited for, so that its winner, which
             // may request again, cannot win the next one too.
             Some(_) => {
-                self.phase = Phase::Waiting(Waiting { patience, last_ended: self.round.saturating_sub(1) });
+                self.phase = Phase::Waiting(Waiting { patience, last_ended_round: self.round.saturating_sub(1) });
                 out.note("EX-1", format_args!("waits for the end of round {}", self.round));
             }
         }
@@ -193,11 +195,11 @@ impl<E: RoundElection> MutexByElection<E> {
     fn join_round(&mut self, now: Time, round: u64, out: &mut Effects<'_, Self>) {
         self.round = round;
         let Config { me, plan } = &*self.config;
-        let waited_rounds = self.phase.waiting().map_or(0, |request| round.saturating_sub(request.last_ended));
+        let waited_rounds = self.phase.waiting().map_or(0, |request| round.saturating_sub(request.last_ended_round));
         // Only our own rank matters: the election's messages carry the ranks of the others.
         let mut attributes = vec![0; me.index()];
         attributes.push(waited_rounds);
-        let plan = Plan { ranking: Ranking::by_attribute(attributes, Prefer::Highest), ..plan.clone() };
+        let plan = Plan { ranking: Ranking::by_attribute(attributes, Preference::Highest), ..plan.clone() };
         self.election = Some(E::from_plan(*me, Arc::new(plan)));
         self.pass_to_election(
             now,
@@ -234,7 +236,7 @@ impl<E: RoundElection> MutexByElection<E> {
     fn pass_to_election(&mut self, now: Time, input: Input<E>, out: &mut Effects<'_, Self>) {
         let (me, number) = (self.config.me, self.round);
         let Some(election) = &mut self.election else { return };
-        for event in adapt::pass(election, now, input, |message| Message::Round { number, message }, out) {
+        for event in adapt::step_inner(election, now, input, |message| Message::Round { number, message }, out) {
             match event {
                 election::Event::Elected { leader, .. } if leader == me => self.on_win(out),
                 election::Event::Elected { .. } => self.deny_try(out),
@@ -274,7 +276,7 @@ impl<E: RoundElection> MutexByElection<E> {
     fn end_round(&mut self, out: &mut Effects<'_, Self>) {
         self.election = None;
         if self.config.plan.group.len() > 1 {
-            out.multicast(&self.config.plan.group, Message::Over { number: self.round });
+            out.multicast(&self.config.plan.group, Message::RoundEnded { number: self.round });
         }
     }
 
@@ -318,7 +320,7 @@ impl<E: RoundElection> Protocol for MutexByElection<E> {
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(command) => match self.phase.interpret(command) {
-                Intent::Enter(patience, _) => self.request(now, patience, out),
+                Intent::Enter { patience, .. } => self.request(now, patience, out),
                 Intent::Release => self.release(out),
                 Intent::Cancel => self.cancel(out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
@@ -326,7 +328,7 @@ impl<E: RoundElection> Protocol for MutexByElection<E> {
             Input::Message { from, message: Message::Round { number, message } } => {
                 self.on_round_message(now, from, number, message, out);
             }
-            Input::Message { from: _, message: Message::Over { number } } => self.on_round_end(now, number, out),
+            Input::Message { from: _, message: Message::RoundEnded { number } } => self.on_round_end(now, number, out),
             Input::Timer(timer) => self.pass_to_election(now, Input::Timer(timer), out),
             Input::Start { .. } | ignored_inputs!() => {}
         }

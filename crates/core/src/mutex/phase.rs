@@ -16,7 +16,7 @@ pub enum Phase<W, I> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intent {
     /// An idle client requests entry.
-    Enter(Patience, Access),
+    Enter { patience: Patience, access: Access },
     /// A waiting client cancels its request.
     Cancel,
     /// A client in the critical section releases it.
@@ -29,9 +29,9 @@ impl<W, I> Phase<W, I> {
     /// Returns the meaning of a command in this phase.
     pub const fn interpret(&self, command: Command) -> Intent {
         match (self, command) {
-            (Self::Idle, Command::Acquire) => Intent::Enter(Patience::Wait, Access::Exclusive),
-            (Self::Idle, Command::Try) => Intent::Enter(Patience::Try, Access::Exclusive),
-            (Self::Idle, Command::Share) => Intent::Enter(Patience::Wait, Access::Shared),
+            (Self::Idle, Command::Acquire) => Intent::Enter { patience: Patience::Wait, access: Access::Exclusive },
+            (Self::Idle, Command::Try) => Intent::Enter { patience: Patience::Try, access: Access::Exclusive },
+            (Self::Idle, Command::Share) => Intent::Enter { patience: Patience::Wait, access: Access::Shared },
             (Self::Waiting(_), Command::Cancel) => Intent::Cancel,
             (Self::Inside(_), Command::Release) => Intent::Release,
             (Self::Idle, Command::Cancel) => Intent::Refuse(Refusal::NotWaiting),
@@ -83,8 +83,8 @@ impl<W, I> Phase<W, I> {
 }
 
 impl Phase<Patience, ()> {
-    /// Returns the client's state in an algorithm that knows neither the age of requests nor shared
-    /// access.
+    /// Returns the client's state in an algorithm without shared access that does not record when
+    /// a client requested entry.
     pub const fn client_state(&self) -> ClientState {
         match self {
             Self::Idle => ClientState::Idle,
@@ -93,8 +93,10 @@ impl Phase<Patience, ()> {
         }
     }
 
-    /// Returns the phase at the beginning of a view in which no node has sent a request yet.
+    /// Returns a node's phase at the beginning of a view, in an algorithm with a token: in the
+    /// critical section if the node was there when the last view ended, otherwise idle. A client
+    /// that waited requests entry again afterwards.
     pub fn at_view_start(me: NodeId, start: &ViewStart) -> Self {
-        if start.access(me).is_some() { Self::Inside(()) } else { Self::Idle }
+        if start.inside_access(me).is_some() { Self::Inside(()) } else { Self::Idle }
     }
 }

@@ -13,9 +13,9 @@ pub enum Quorums {
     /// and column: 2√n−1 nodes in a full square. The last row may be short; a node in it meets
     /// every full row in its own column.
     Grid,
-    /// The nodes are the points of a projective plane, and a quorum is a line: q+1 of q²+q+1 nodes,
-    /// the smallest possible quorums. Any two lines meet in exactly one node, and every node is on
-    /// the same number of lines.
+    /// The nodes are the points of a projective plane, and a quorum is a line: in a plane of
+    /// order q, q+1 of q²+q+1 nodes, the smallest possible quorums. Any two lines meet in exactly
+    /// one node, and every node is on the same number of lines.
     Plane,
 }
 
@@ -36,7 +36,7 @@ const LINES: [&[usize]; 8] = [
 impl Quorums {
     /// Returns an error that lists the valid sizes if there are no such quorums for this number of
     /// nodes.
-    pub fn fit(self, nodes: usize) -> Result<(), &'static str> {
+    pub fn check_group_size(self, nodes: usize) -> Result<(), &'static str> {
         match self {
             Self::Plane if first_line(nodes).is_none() => {
                 Err("a projective plane has 3, 7, 13, 21, 31, 57, 73 or 91 points")
@@ -48,7 +48,7 @@ impl Quorums {
     /// Returns the quorum of a member, which contains the member itself. Falls back to a grid if
     /// there is no plane of the group's size. The quorum of a node outside the group is the node
     /// alone.
-    pub fn of(self, me: NodeId, group: &Group) -> Group {
+    pub fn quorum_of(self, me: NodeId, group: &Group) -> Group {
         let members = group.as_slice();
         let Ok(position) = members.binary_search(&me) else { return Group::from_iter([me]) };
         let positions = match (self, first_line(members.len())) {

@@ -1,10 +1,10 @@
 //! Random schedules for every algorithm of the family: clients give any command, valid or not, and
 //! messages arrive in any order.
 //!
-//! In every schedule, at most one node is in the critical section, fences grow, and no client
-//! receives an event that its commands do not explain. After the schedule, when all entries are
-//! released, every request has an answer. The faulty variants in `fixtures` prove that random
-//! schedules find violations of this.
+//! In every schedule, no entry overlaps with one that it conflicts with, its fence is larger if the
+//! algorithm has fences, and no client receives an event that its commands do not explain. After
+//! the schedule, when all entries are released, every request has an answer. Faulty variants of
+//! Ricart–Agrawala in `fixtures` prove that random schedules find violations of these properties.
 
 use super::central::WhenBusy;
 use super::quorum::Quorums;
@@ -31,9 +31,10 @@ use std::vec;
 pub(super) const MAX_ACTIONS: usize = 100;
 
 /// The commands of clients that do not use shared access.
-pub(super) const EXCLUSIVE: [Command; 4] = [Command::Acquire, Command::Try, Command::Cancel, Command::Release];
+pub(super) const EXCLUSIVE_COMMANDS: [Command; 4] = [Command::Acquire, Command::Try, Command::Cancel, Command::Release];
 
-/// Maximum number of steps after the schedule. A group that is still busy then never comes to rest.
+/// Maximum number of steps after the schedule. A group that is still busy after them counts as one
+/// that never comes to rest.
 const MAX_STEPS_TO_REST: usize = 2_000;
 
 /// A sequence of actions on a group, after which the group comes to rest.
@@ -43,8 +44,8 @@ pub(super) struct Schedule {
     actions: Vec<Action>,
 }
 
-/// One action. Indices beyond the last node or message wrap around, so that every action stays
-/// meaningful when proptest shrinks a schedule.
+/// One action. Indices beyond the last node, message or timer wrap around, so that every action
+/// stays meaningful when proptest shrinks a schedule.
 #[derive(Clone, Debug)]
 enum Action {
     Command(usize, Command),
@@ -55,7 +56,7 @@ enum Action {
 }
 
 /// Schedules for one to five nodes with fewer than `actions` actions, in which clients use these
-/// commands.
+/// commands. Three of five actions deliver a message.
 pub(super) fn schedules(actions: usize, commands: &'static [Command]) -> impl Strategy<Value = Schedule> {
     let command = (0..5_usize, prop::sample::select(commands));
     let action = prop_oneof![
@@ -67,10 +68,11 @@ pub(super) fn schedules(actions: usize, commands: &'static [Command]) -> impl St
 
 /// Schedules for algorithms with timers, which fire at any time.
 pub(super) fn timed_schedules(actions: usize, commands: &'static [Command]) -> impl Strategy<Value = Schedule> {
-    let fires = prop::collection::vec(prop::option::weighted(0.2, 0..10_usize), actions);
-    (schedules(actions, commands), fires).prop_map(|(schedule, fires)| {
-        let actions = schedule.actions.into_iter().zip(fires);
-        let actions = actions.map(|(action, fire)| fire.map_or(action, Action::Fire)).collect();
+    // A fifth of the actions, on average, fire a timer instead.
+    let timers = prop::collection::vec(prop::option::weighted(0.2, 0..10_usize), actions);
+    (schedules(actions, commands), timers).prop_map(|(schedule, timers)| {
+        let actions = schedule.actions.into_iter().zip(timers);
+        let actions = actions.map(|(action, timer)| timer.map_or(action, Action::Fire)).collect();
         Schedule { actions, ..schedule }
     })
 }
@@ -81,7 +83,7 @@ impl Schedule {
     where
         P: Protocol<Command = Command, Event = Event, Message: Describe>,
     {
-        let mut run = Run::new(self.nodes, new_node, *facts);
+        let mut run = ScheduleRun::new(self.nodes, new_node, *facts);
         match run.execute(&self.actions) {
             Ok(()) => Ok(run.group.nodes),
             Err(violation) => Err(Failure { violation, script: run.script, trace: run.group.trace }),
@@ -104,7 +106,7 @@ impl fmt::Display for Failure {
 }
 
 /// A group that runs a schedule, with the state of each client.
-struct Run<P: Protocol> {
+struct ScheduleRun<P: Protocol> {
     group: ScriptGroup<P>,
     clients: Vec<Client>,
     facts: Facts,
@@ -121,8 +123,9 @@ enum Client {
 }
 
 impl Client {
-    /// Returns the state after this command, or the reason why the command is not valid.
-    fn after(self, command: Command) -> Result<Self, Refusal> {
+    /// Returns the state after this command, or the reason why the command is not valid. A cancel
+    /// or release changes the state only by the event that answers it.
+    fn state_after(self, command: Command) -> Result<Self, Refusal> {
         match (self, command) {
             (Self::Idle, Command::Acquire) => Ok(Self::Waiting(Patience::Wait, Access::Exclusive)),
             (Self::Idle, Command::Try) => Ok(Self::Waiting(Patience::Try, Access::Exclusive)),
@@ -138,7 +141,7 @@ impl Client {
     }
 }
 
-impl<P> Run<P>
+impl<P> ScheduleRun<P>
 where
     P: Protocol<Command = Command, Event = Event, Message: Describe>,
 {
@@ -155,36 +158,36 @@ where
                 Action::Command(node, command) => {
                     self.command(NodeId::from_index(node % self.clients.len()), *command)?;
                 }
-                Action::Deliver(_) if self.group.in_flight() == 0 => {}
-                Action::Deliver(index) => self.deliver(index % self.group.in_flight())?,
-                Action::Fire(_) if self.group.timers() == 0 => {}
-                Action::Fire(index) => self.fire(index % self.group.timers())?,
+                Action::Deliver(_) if self.group.in_flight_count() == 0 => {}
+                Action::Deliver(index) => self.deliver(index % self.group.in_flight_count())?,
+                Action::Fire(_) if self.group.timer_count() == 0 => {}
+                Action::Fire(index) => self.fire(index % self.group.timer_count())?,
             }
         }
-        self.rest()
+        self.run_to_rest()
     }
 
     /// Releases every entry, delivers all messages, and fires timers if nothing else can happen,
     /// until no client waits and no message is in transit.
-    fn rest(&mut self) -> Result<(), String> {
+    fn run_to_rest(&mut self) -> Result<(), String> {
         for _ in 0..MAX_STEPS_TO_REST {
-            match self.find(|client| matches!(client, Client::Inside(_))) {
+            match self.find_client(|client| matches!(client, Client::Inside(_))) {
                 Some(node) => self.command(node, Command::Release)?,
-                None if self.group.in_flight() > 0 => self.deliver(0)?,
-                None if self.group.timers() > 0 && self.find(|client| client != Client::Idle).is_some() => {
+                None if self.group.in_flight_count() > 0 => self.deliver(0)?,
+                None if self.group.timer_count() > 0 && self.find_client(|client| client != Client::Idle).is_some() => {
                     self.fire(0)?;
                 }
                 None => break,
             }
         }
-        match self.find(|client| client != Client::Idle) {
+        match self.find_client(|client| client != Client::Idle) {
             Some(node) => Err(format!("{node} waits forever")),
             None => Ok(()),
         }
     }
 
-    fn find(&self, matches: impl Fn(Client) -> bool) -> Option<NodeId> {
-        self.clients.iter().position(|client| matches(*client)).map(NodeId::from_index)
+    fn find_client(&self, is_wanted: impl Fn(Client) -> bool) -> Option<NodeId> {
+        self.clients.iter().position(|client| is_wanted(*client)).map(NodeId::from_index)
     }
 
     /// Fires a timer, unless an assumption of the algorithm forbids that it fires now.
@@ -214,15 +217,15 @@ where
     /// effect in the same step.
     fn command(&mut self, node: NodeId, command: Command) -> Result<(), String> {
         self.script += &format!("{node} {command}\n");
-        let in_flight = self.group.in_flight();
-        let client = match self.clients[node.index()].after(command) {
+        let in_flight = self.group.in_flight_count();
+        let client = match self.clients[node.index()].state_after(command) {
             Ok(client) => client,
             Err(expected) => {
                 let is_faulty = self.facts.profile.flaw.is_some();
                 return match self.group.command(node, command)[..] {
                     // A faulty variant may give another reason.
                     [Event::Refused(given)]
-                        if self.group.in_flight() == in_flight && (given == expected || is_faulty) =>
+                        if self.group.in_flight_count() == in_flight && (given == expected || is_faulty) =>
                     {
                         Ok(())
                     }
@@ -249,7 +252,7 @@ where
                 Event::Entered { fence, .. },
                 None | Some(Command::Acquire | Command::Try | Command::Share),
             ) => {
-                self.admit(node, access, fence)?;
+                self.check_entry(node, access, fence)?;
                 Client::Inside(access)
             }
             (Client::Waiting(Patience::Try, _), Event::Denied, None | Some(Command::Try))
@@ -261,16 +264,16 @@ where
         Ok(())
     }
 
-    /// Checks that an entry conflicts with no other entry and has a large enough fence.
-    fn admit(&mut self, node: NodeId, access: Access, fence: Fence) -> Result<(), String> {
-        let access = if self.facts.shares { access } else { Access::Exclusive };
-        let conflicts =
-            |client| matches!(client, Client::Inside(other) if access.conflicts(other) || !self.facts.shares);
-        if let Some(other) = self.find(conflicts) {
+    /// Checks that an entry conflicts with no other entry and that its fence is larger than those
+    /// of earlier entries that conflict with it.
+    fn check_entry(&mut self, node: NodeId, access: Access, fence: Fence) -> Result<(), String> {
+        let access = if self.facts.has_shared_access { access } else { Access::Exclusive };
+        let conflicts = |client| matches!(client, Client::Inside(other) if access.conflicts_with(other) || !self.facts.has_shared_access);
+        if let Some(other) = self.find_client(conflicts) {
             return Err(format!("{node} enters while {other} is in the critical section"));
         }
-        match self.fences.admit(access, fence) {
-            Err(violation) if self.facts.fences => Err(format!("{node} {violation}")),
+        match self.fences.record_and_check(access, fence) {
+            Err(violation) if self.facts.has_fences => Err(format!("{node} {violation}")),
             Err(_) | Ok(()) => Ok(()),
         }
     }
@@ -286,7 +289,7 @@ pub(super) struct Fences {
 impl Fences {
     /// Records the fence of a new entry, and checks that it is larger than those of all earlier
     /// entries that conflict with it.
-    pub(super) fn admit(&mut self, access: Access, fence: Fence) -> Result<(), String> {
+    pub(super) fn record_and_check(&mut self, access: Access, fence: Fence) -> Result<(), String> {
         let (exclusive, shared) = (self.exclusive, self.shared);
         let (largest_of_kind, last_conflicting) = match access {
             Access::Exclusive => (&mut self.exclusive, exclusive.max(shared)),
@@ -307,12 +310,14 @@ fn assert_finds(flaw: Flaw, expected: Expect) {
         let new_node = |me, group| RicartAgrawala1981::new(me, group, flaw);
         schedule.run(new_node, &flaw.facts())
     };
-    let fails = |actions| {
+    let run_schedules = |actions| {
         let config = Config { cases: 1_000, failure_persistence: None, ..Config::default() };
         let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
-        runner.run(&schedules(actions, &EXCLUSIVE), |schedule| run_schedule(schedule).map(drop).map_err(test_error))
+        runner.run(&schedules(actions, &EXCLUSIVE_COMMANDS), |schedule| {
+            run_schedule(schedule).map(drop).map_err(test_error)
+        })
     };
-    match (1..=MAX_ACTIONS).find_map(|actions| fails(actions).err()) {
+    match (1..=MAX_ACTIONS).find_map(|actions| run_schedules(actions).err()) {
         Some(TestError::Fail(_, schedule)) => {
             let failure = run_schedule(schedule).expect_err("a schedule is deterministic");
             expected.assert_eq(&format!("{}\n\n{}", failure.violation, failure.trace));
@@ -328,7 +333,7 @@ pub(super) fn test_error(failure: Failure) -> TestCaseError {
 
 /// Runs schedules on a group. At rest, every node must be idle without leftovers of earlier
 /// requests.
-fn assert_holds<P>(schedules: impl Strategy<Value = Schedule>, new_node: impl Fn(NodeId, Group) -> P, facts: &Facts)
+fn assert_correct<P>(schedules: impl Strategy<Value = Schedule>, new_node: impl Fn(NodeId, Group) -> P, facts: &Facts)
 where
     P: OneOfMany<Command = Command, Event = Event, Message: Describe> + fmt::Debug,
 {
@@ -360,61 +365,62 @@ macro_rules! every_schedule {
         $(#[$meta])*
         #[test]
         fn $name() {
-            assert_holds($schedules(MAX_ACTIONS, &COMMANDS), $new_node, &$facts);
+            assert_correct($schedules(MAX_ACTIONS, &COMMANDS), $new_node, &$facts);
         }
     )*};
 }
 
 every_schedule! {
-    central_holds_in_every_schedule(schedules, Central::new, central::FACTS);
-    central_that_denies_holds_in_every_schedule(timed_schedules, denying, central::DENY_FACTS);
-    central_that_denies_and_queues_holds_in_every_schedule(schedules, queueing, central::DENY_AND_QUEUE_FACTS);
-    lamport_holds_in_every_schedule(schedules, Lamport::new, lamport::FACTS);
-    ricart_agrawala_holds_in_every_schedule(schedules, RicartAgrawala::new, ricart_agrawala::FACTS);
-    ricart_agrawala_ring_holds_in_every_schedule(schedules, RicartAgrawalaRing::new, ricart_agrawala_ring::FACTS);
-    implicit_replies_hold_in_every_schedule_without_late_messages(timed_schedules, implicit, ricart_agrawala_implicit::FACTS);
-    readers_and_writers_hold_in_every_schedule(schedules, ReadersWriters::new, readers_writers::FACTS);
-    maekawa_holds_in_every_schedule(schedules, maekawa_with(Quorums::Grid), maekawa::FACTS);
+    central_is_correct_in_every_schedule(schedules, Central::new, central::FACTS);
+    central_that_denies_is_correct_in_every_schedule(timed_schedules, denying_central, central::DENY_FACTS);
+    central_that_denies_and_queues_is_correct_in_every_schedule(schedules, queueing_central, central::DENY_AND_QUEUE_FACTS);
+    lamport_is_correct_in_every_schedule(schedules, Lamport::new, lamport::FACTS);
+    ricart_agrawala_is_correct_in_every_schedule(schedules, RicartAgrawala::new, ricart_agrawala::FACTS);
+    ricart_agrawala_ring_is_correct_in_every_schedule(schedules, RicartAgrawalaRing::new, ricart_agrawala_ring::FACTS);
+    implicit_replies_are_correct_in_every_schedule_without_late_messages(timed_schedules, implicit_node, ricart_agrawala_implicit::FACTS);
+    readers_and_writers_are_correct_in_every_schedule(schedules, ReadersWriters::new, readers_writers::FACTS);
+    maekawa_is_correct_in_every_schedule(schedules, maekawa_node(Quorums::Grid), maekawa::FACTS);
     /// Three nodes form a triangle; other groups use a grid.
-    maekawa_in_a_plane_holds_in_every_schedule(
-        schedules, maekawa_with(Quorums::Plane), maekawa::facts(maekawa::Form::DeadlockFree, Quorums::Plane)
+    maekawa_in_a_plane_is_correct_in_every_schedule(
+        schedules, maekawa_node(Quorums::Plane), maekawa::facts(maekawa::Form::DeadlockFree, Quorums::Plane)
     );
-    voting_holds_in_every_schedule(timed_schedules, voting(RequestMode::AllAtOnce), voting::facts(RequestMode::AllAtOnce));
-    sequential_voting_holds_in_every_schedule(timed_schedules, voting(RequestMode::Sequential), voting::facts(RequestMode::Sequential));
+    voting_is_correct_in_every_schedule(timed_schedules, voting_node(RequestMode::AllAtOnce), voting::facts(RequestMode::AllAtOnce));
+    sequential_voting_is_correct_in_every_schedule(timed_schedules, voting_node(RequestMode::Sequential), voting::facts(RequestMode::Sequential));
     /// When all clients are idle, all nodes are in their initial state.
-    a_token_ring_on_call_holds_in_every_schedule(schedules, TokenRing::on_call, token_ring::FACTS);
+    a_token_ring_on_call_is_correct_in_every_schedule(schedules, TokenRing::on_call, token_ring::FACTS);
 }
 
 const BOUNDS: Bounds = Bounds { message: Duration::from_millis(5), processing: Duration::from_millis(1) };
 
-fn denying(me: NodeId, group: Group) -> Central {
-    Central::when_busy(me, group, WhenBusy::deny(&BOUNDS))
+fn denying_central(me: NodeId, group: Group) -> Central {
+    Central::with_when_busy(me, group, WhenBusy::deny(&BOUNDS))
 }
 
-fn queueing(me: NodeId, group: Group) -> Central {
-    Central::when_busy(me, group, WhenBusy::DenyAndQueue)
+fn queueing_central(me: NodeId, group: Group) -> Central {
+    Central::with_when_busy(me, group, WhenBusy::DenyAndQueue)
 }
 
-fn implicit(me: NodeId, group: Group) -> RicartAgrawalaImplicit {
+fn implicit_node(me: NodeId, group: Group) -> RicartAgrawalaImplicit {
     RicartAgrawalaImplicit::new(me, group, BOUNDS)
 }
 
-fn maekawa_with(quorums: Quorums) -> impl Fn(NodeId, Group) -> Maekawa {
+fn maekawa_node(quorums: Quorums) -> impl Fn(NodeId, Group) -> Maekawa {
     move |me, group| Maekawa::new(me, group, maekawa::Form::DeadlockFree, quorums)
 }
 
-fn voting(request_mode: RequestMode) -> impl Fn(NodeId, Group) -> Voting {
+fn voting_node(request_mode: RequestMode) -> impl Fn(NodeId, Group) -> Voting {
     move |me, group| Voting::new(me, group, request_mode, BOUNDS)
 }
 
 proptest! {
     #[test]
-    fn ricart_agrawala_modulo_holds_in_every_schedule(schedule in schedules(MAX_ACTIONS, &COMMANDS)) {
+    fn ricart_agrawala_modulo_is_correct_in_every_schedule(schedule in schedules(MAX_ACTIONS, &COMMANDS)) {
         let nodes = schedule.run(RicartAgrawalaModulo::new, &ricart_agrawala_modulo::FACTS).map_err(test_error)?;
         prop_assert!(nodes.iter().all(RicartAgrawalaModulo::is_idle), "a node is not idle: {nodes:#?}");
     }
 
-    /// The algorithm of the paper is correct without cancellations, which the paper does not have.
+    /// The algorithm of the paper, in which replies name no request, is correct without
+    /// cancellations, which the paper does not have.
     #[test]
     fn the_paper_is_correct_in_schedules_without_cancellations(
         schedule in schedules(MAX_ACTIONS, &[Command::Acquire, Command::Try, Command::Release])
@@ -423,10 +429,10 @@ proptest! {
         schedule.run(new_node, &Flaw::BareReplies.facts()).map_err(test_error)?;
     }
 
-    /// This lets the script that a failure prints become a test of its own.
+    /// The script that a failure prints can therefore become a test of its own.
     #[test]
     fn the_script_of_a_schedule_replays_it(schedule in schedules(MAX_ACTIONS, &COMMANDS)) {
-        let mut run = Run::new(schedule.nodes, RicartAgrawala::new, ricart_agrawala::FACTS);
+        let mut run = ScheduleRun::new(schedule.nodes, RicartAgrawala::new, ricart_agrawala::FACTS);
         prop_assert_eq!(run.execute(&schedule.actions), Ok(()));
         prop_assert_eq!(run_script(schedule.nodes, RicartAgrawala::new, &run.script), run.group.trace);
     }

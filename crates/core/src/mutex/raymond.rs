@@ -1,8 +1,8 @@
 //! Raymond's token on a tree (1989).
 //!
 //! The members form a tree, and each knows only its neighbours and in which direction the token is.
-//! A node that wants the token asks its neighbour in that direction, which forwards the request, so
-//! that the requests of many nodes go up the same branch as one. Each node keeps a queue of the
+//! A node that wants the token asks its neighbour in that direction, which forwards the request.
+//! The requests of many nodes go up the same branch as one. Each node keeps a queue of the
 //! neighbours that have asked it, and of itself; the token returns along the path of the request,
 //! and every node on the path then points to its new holder.
 //!
@@ -18,7 +18,7 @@
 //! RY-7  the client cancels          → leave the queue; a token that arrives all the same stays
 //!                                     here
 //! RY-8  a try finds others queued   → deny it, also if this node is in the critical section; a
-//!                                     neighbour that is denied denies the try that it asked for
+//!                                     neighbour that forwarded the try passes the denial on
 //! ```
 //!
 //! Cost: 2 messages, a request and the token, for each edge between one holder and the next:
@@ -31,7 +31,7 @@
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order. The tree is a
 //! balanced binary one with the lowest member as its root, which has the token at first. Every
-//! queue is in order of arrival, so that every request is granted; but while a request climbs the
+//! queue is in order of arrival, so every request is granted; but while a request climbs the
 //! tree, nodes near the token may enter any number of times, so there is no bound on overtaking.
 //!
 //! When it fails: a crashed node cuts the tree, and the nodes on the side without the token wait
@@ -47,8 +47,8 @@
 //! Overtaking: a node that has sent the token may ask for it back at once, and that request may
 //! arrive before the token. The receiver still believes that the token is at the sender, and has
 //! asked it: so it queues the sender, sends nothing, and soon has the token. The algorithm needs no
-//! order of messages. A variant that ignores a request from the direction of the token, which looks
-//! invalid, loses it: see `raymond-deaf`.
+//! order of messages. A variant that ignores a request from the direction of the token, because
+//! it looks invalid, loses that request: see `raymond-deaf`.
 //!
 //! Many names: a node discards the state of a resource if the token is in the direction where it
 //! began. So a node keeps the state of every resource whose token stayed on its side of the tree.
@@ -73,29 +73,29 @@ const PROFILE: Profile = Profile {
     summary: "a token on a tree; each node knows in which direction it is",
     source: include_str!("raymond.rs"),
     flaw: None,
-    checkable: true,
+    is_checkable: true,
 };
 
 const COST: Cost = Cost {
-    messages: "≤ 2D, full ≈ 4",
-    client: "0…2D T",
-    sync: "1…D T",
-    total: |case, entries| {
+    messages_formula: "≤ 2D, full ≈ 4",
+    client_delay_formula: "0…2D T",
+    sync_delay_formula: "1…D T",
+    message_count: |case, entries| {
         let tree = Tree::of(case.group.clone());
         // The minimum and maximum number of edges that the token crosses. Each crossing takes one
         // request.
         let (min_crossings, max_crossings) = match case.load {
-            Load::Alone(node) => {
+            Load::OneNode(node) => {
                 let distance = tree.root().and_then(|root| tree.distance(root, node)).unwrap_or_default();
                 (distance * entries.min(1), distance * entries.min(1))
             }
             // The token starts at the root, which is one of the requesting nodes, and goes to all
             // others.
-            Load::Everyone => {
+            Load::AllNodes => {
                 let others = entries.saturating_sub(1).min(case.peers());
                 (others, tree.diameter().saturating_mul(entries))
             }
-            Load::Some => (0, tree.diameter().saturating_mul(entries)),
+            Load::SomeNodes => (0, tree.diameter().saturating_mul(entries)),
         };
         Range::between(min_crossings.saturating_mul(2), max_crossings.saturating_mul(2))
     },
@@ -108,14 +108,16 @@ const COST: Cost = Cost {
 pub struct Raymond {
     config: Fixed<Config>,
     phase: Phase<Patience, ()>,
+    /// The token, if it is here. It has no label.
     slot: TokenSlot<()>,
     /// The neighbour in the direction of the token, or this node while it has the token.
     token_direction: NodeId,
-    /// The patience of our request to that neighbour, if it has not been answered yet.
+    /// The patience of our unanswered request to the neighbour in the direction of the token;
+    /// `None` if there is none.
     pending_request: Option<Patience>,
     /// The neighbours that want the token from us, and ourselves, each at most once. A try can only
     /// be the first.
-    queue: VecDeque<Claim>,
+    queue: VecDeque<QueuedRequest>,
 }
 
 #[derive(Debug)]
@@ -124,9 +126,9 @@ struct Config {
     tree: Tree,
 }
 
-/// An entry of the queue.
+/// A request in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Claim {
+struct QueuedRequest {
     /// A neighbour, or this node.
     node: NodeId,
     patience: Patience,
@@ -164,13 +166,13 @@ impl Protocol for Raymond {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(command) => match self.phase.interpret(command) {
-                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Enter { patience, .. } => self.request(patience, out),
                 Intent::Cancel => self.cancel(out),
                 Intent::Release => self.release(out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
-                Message::Request { patience } => self.on_request(Claim { node: from, patience }, out),
+                Message::Request { patience } => self.on_request(QueuedRequest { node: from, patience }, out),
                 Message::Token(token) if from == self.token_direction => self.on_token(token, out),
                 Message::Denied if from == self.token_direction => self.on_denial(out),
                 Message::Token(_) | Message::Denied => {
@@ -205,37 +207,37 @@ impl Raymond {
 
     /// Returns the neighbour in the direction of the token, or this node while it has the token.
     #[cfg(any(test, feature = "fixtures"))]
-    pub(crate) const fn toward(&self) -> NodeId {
+    pub(crate) const fn token_direction(&self) -> NodeId {
         self.token_direction
     }
 
     /// RY-1.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
         self.phase = Phase::Waiting(patience);
-        self.enqueue(Claim { node: self.config.me, patience }, "RY-1", out);
+        self.enqueue(QueuedRequest { node: self.config.me, patience }, "RY-1", out);
     }
 
-    /// RY-2. Only neighbours ask, and each at most once until it has an answer. A neighbour in the
-    /// direction of the token has already sent it here.
-    fn on_request(&mut self, claim: Claim, out: &mut Effects<'_, Self>) {
-        let is_queued = self.queue.iter().any(|queued| queued.node == claim.node);
-        if is_queued || !self.config.tree.joins(self.config.me, claim.node) {
-            return out.note("RY-2", format_args!("ignores a request of {}", claim.node));
+    /// RY-2. Only neighbours ask, and each at most once until it has an answer. If the neighbour in
+    /// the direction of the token asks, it has already sent the token to this node.
+    fn on_request(&mut self, request: QueuedRequest, out: &mut Effects<'_, Self>) {
+        let is_queued = self.queue.iter().any(|queued| queued.node == request.node);
+        if is_queued || !self.config.tree.has_edge(self.config.me, request.node) {
+            return out.note("RY-2", format_args!("ignores a request of {}", request.node));
         }
-        self.enqueue(claim, "RY-2", out);
+        self.enqueue(request, "RY-2", out);
     }
 
     /// RY-8. Denies a try if another node is queued, or if this node is in the critical section or
     /// has sent a request that is not a try: no node would deny that one. Queues all other
     /// requests.
-    fn enqueue(&mut self, claim: Claim, rule: &'static str, out: &mut Effects<'_, Self>) {
+    fn enqueue(&mut self, request: QueuedRequest, rule: &'static str, out: &mut Effects<'_, Self>) {
         let has_sent_waiting_request = self.pending_request == Some(Patience::Wait);
         let is_busy = self.phase.inside().is_some() || !self.queue.is_empty() || has_sent_waiting_request;
-        match claim.patience {
-            Patience::Try if is_busy => self.deny(claim.node, out),
+        match request.patience {
+            Patience::Try if is_busy => self.deny(request.node, out),
             Patience::Try | Patience::Wait => {
-                out.note(rule, format_args!("queues {}", claim.node));
-                self.queue.push_back(claim);
+                out.note(rule, format_args!("queues {}", request.node));
+                self.queue.push_back(request);
                 self.serve_queue(out);
             }
         }
@@ -301,7 +303,7 @@ impl Raymond {
     /// RY-7. Neighbours need no message: at worst the token arrives without need.
     fn cancel(&mut self, out: &mut Effects<'_, Self>) {
         self.phase.end();
-        self.queue.retain(|claim| claim.node != self.config.me);
+        self.queue.retain(|request| request.node != self.config.me);
         out.note("RY-7", format_args!("leaves the queue"));
         out.emit(Event::Cancelled);
     }
@@ -324,7 +326,7 @@ impl Raymond {
             return out.note("RY-8", format_args!("ignores a denial: no try is pending"));
         }
         self.pending_request = None;
-        if let Some(Claim { node, patience: Patience::Try }) = self.queue.front().copied() {
+        if let Some(QueuedRequest { node, patience: Patience::Try }) = self.queue.front().copied() {
             self.queue.pop_front();
             self.deny(node, out);
         }
@@ -335,13 +337,16 @@ impl Raymond {
         match self.phase {
             Phase::Idle => {}
             Phase::Waiting(_) => {
-                let is_queued = self.queue.iter().any(|claim| claim.node == self.config.me);
+                let is_queued = self.queue.iter().any(|request| request.node == self.config.me);
                 debug_assert!(is_queued, "a waiting node is queued");
             }
             Phase::Inside(()) => debug_assert!(self.slot.has_token(), "the node in the critical section has the token"),
         }
         let mut behind_first = self.queue.iter().skip(1);
-        debug_assert!(behind_first.all(|claim| claim.patience == Patience::Wait), "a try is the first in the queue");
+        debug_assert!(
+            behind_first.all(|request| request.patience == Patience::Wait),
+            "a try is the first in the queue"
+        );
         if self.slot.has_token() {
             let is_used = self.phase.inside().is_some();
             debug_assert!(is_used || self.queue.is_empty(), "no node waits for an unused token");
@@ -392,7 +397,7 @@ impl ViewTransition for Raymond {
         self.phase = Phase::at_view_start(me, start);
         self.slot = TokenSlot::at_view_start(me, start);
         if let Some(holder) = start.holder() {
-            self.token_direction = self.config.tree.toward(me, holder).unwrap_or(me);
+            self.token_direction = self.config.tree.next_hop(me, holder).unwrap_or(me);
         }
     }
 }

@@ -18,8 +18,8 @@
 //!                                   RW-5
 //! ```
 //!
-//! Cost: 2(n−1) messages per entry, of readers too, because they receive all replies, if at once;
-//! 2T from request to entry; T from a release to the next entry.
+//! Cost: 2(n−1) messages per entry, also of readers: each of them still needs all replies. 2T from
+//! request to entry; T from a release to the next entry.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order. Of two
 //! conflicting requests, the one that happened before the other is granted first. Two readers may
@@ -27,7 +27,7 @@
 //!
 //! When it fails: one crashed node, even an idle one, blocks all later requests; no other node
 //! enters wrongly. A restarted node has forgotten which replies it deferred and sent, and its clock
-//! starts again, so that its next request looks older than the pending ones: two nodes may enter.
+//! starts again, so its next request looks older than the pending ones: two nodes may enter.
 //! Lost messages block the nodes that wait for them.
 //!
 //! Try: a try requests exclusive entry and is decided within 2T, by the first denial or by all
@@ -40,7 +40,7 @@
 //! earlier entries that conflict with it; readers that are in the critical section together may
 //! have equal fences.
 
-use super::consent::{self, Claim, Consent, Decision, Denial, Reply};
+use super::consent::{self, Claim, ConsentState, Decision, Denial, Reply};
 use super::prelude::*;
 use super::ricart_agrawala;
 
@@ -48,7 +48,7 @@ use super::ricart_agrawala;
 pub const FACTS: Facts = Facts {
     order: ricart_agrawala::FACTS.order,
     fairness: ricart_agrawala::FACTS.fairness,
-    shares: true,
+    has_shared_access: true,
     ..Facts::new(
         Profile {
             name: "readers-writers",
@@ -64,7 +64,7 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReadersWriters {
     /// Our own request with the nodes whose replies are missing, and the requests that we defer.
-    consent: Consent<BTreeSet<NodeId>>,
+    consent: ConsentState<BTreeSet<NodeId>>,
 }
 
 /// The messages between nodes.
@@ -92,7 +92,7 @@ impl Describe for Message {
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
             Self::Request { stamp, .. } => Some(stamp.node),
-            Self::Reply(Reply { to, .. }) | Self::Denied(Denial { to, .. }) => Some(to.node),
+            Self::Reply(Reply { request, .. }) | Self::Denied(Denial { request, .. }) => Some(request.node),
         }
     }
 }
@@ -107,20 +107,20 @@ impl Protocol for ReadersWriters {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(command) => match self.consent.interpret(command) {
-                Intent::Enter(patience, access) => self.request(patience, access, out),
+                Intent::Enter { patience, access } => self.request(patience, access, out),
                 Intent::Release => self.end("RW-4", Event::Left, out),
                 Intent::Cancel => self.end("RW-5", Event::Cancelled, out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
                 Message::Request { stamp, access, patience } if stamp.node == from => {
-                    self.answer(Claim { stamp, access }, patience, out);
+                    self.on_request(Claim { stamp, access }, patience, out);
                 }
                 Message::Request { stamp, .. } => {
                     out.note("RW-2", format_args!("ignores a request of {} that came from {from}", stamp.node));
                 }
-                Message::Reply(reply) => self.accept_reply(from, reply, out),
-                Message::Denied(denial) => self.accept_denial(from, denial, out),
+                Message::Reply(reply) => self.on_reply(from, reply, out),
+                Message::Denied(denial) => self.on_denial(from, denial, out),
             },
             Input::Timer(never) => match never {},
             Input::Start { .. } | ignored_inputs!() => {}
@@ -132,7 +132,7 @@ impl Protocol for ReadersWriters {
 impl ReadersWriters {
     /// An idle node of this group.
     pub fn new(me: NodeId, group: Group) -> Self {
-        Self { consent: Consent::new(me, group) }
+        Self { consent: ConsentState::new(me, group) }
     }
 
     /// RW-1. A new request is younger than every request this node has received.
@@ -152,10 +152,10 @@ impl ReadersWriters {
     }
 
     /// RW-2 and RW-6. Readers do not conflict, however old their requests are.
-    fn answer(&mut self, request: Claim, patience: Patience, out: &mut Effects<'_, Self>) {
+    fn on_request(&mut self, request: Claim, patience: Patience, out: &mut Effects<'_, Self>) {
         let stamp = request.stamp;
         match self.consent.on_request(request, patience) {
-            Decision::Pass => {
+            Decision::Consent => {
                 out.note("RW-2", format_args!("replies to {stamp}"));
                 out.send(stamp.node, Message::Reply(self.consent.reply(stamp)));
             }
@@ -168,17 +168,18 @@ impl ReadersWriters {
     }
 
     /// RW-3. Late replies to a cancelled request do not count for the current one.
-    fn accept_reply(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
+    fn on_reply(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
         match self.consent.on_reply(reply) {
             Some(missing) => {
                 missing.remove(&from);
                 self.enter_if_permitted(out);
             }
-            None => out.note("RW-3", format_args!("ignores a reply to {}: that request does not wait", reply.to)),
+            None => out.note("RW-3", format_args!("ignores a reply to {}: that request does not wait", reply.request)),
         }
     }
 
-    /// RW-3. All nodes that were in our way have replied since, with fences not below their own.
+    /// RW-3. All nodes that were in our way have replied since their entries ended, with fences not
+    /// below those of these entries.
     fn enter_if_permitted(&mut self, out: &mut Effects<'_, Self>) {
         if let Some((stamp, fence)) = self.consent.enter_if(BTreeSet::is_empty) {
             out.note("RW-3", format_args!("has every reply to {stamp}"));
@@ -190,13 +191,13 @@ impl ReadersWriters {
     fn end(&mut self, rule: &'static str, event: Event, out: &mut Effects<'_, Self>) {
         out.emit(event);
         for reply in self.consent.end() {
-            out.note(rule, format_args!("sends its deferred reply to {}", reply.to));
-            out.send(reply.to.node, Message::Reply(reply));
+            out.note(rule, format_args!("sends its deferred reply to {}", reply.request));
+            out.send(reply.request.node, Message::Reply(reply));
         }
     }
 
     /// RW-6. One denial is enough, and only a try can be denied.
-    fn accept_denial(&mut self, from: NodeId, denial: Denial, out: &mut Effects<'_, Self>) {
+    fn on_denial(&mut self, from: NodeId, denial: Denial, out: &mut Effects<'_, Self>) {
         if self.consent.on_denial(denial).is_some_and(|missing| missing.contains(&from)) {
             self.end("RW-6", Event::Denied, out);
         }

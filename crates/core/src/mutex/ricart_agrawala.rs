@@ -26,7 +26,7 @@
 //!
 //! When it fails: one crashed node, even an idle one, blocks all later requests; no other node
 //! enters wrongly. A restarted node has forgotten which replies it deferred and sent, and its clock
-//! starts again, so that its next request looks older than the pending ones: two nodes may enter.
+//! starts again, so its next request looks older than the pending ones: two nodes may enter.
 //! Lost messages block the nodes that wait for them.
 //!
 //! Try: decided within 2T, by the first denial or by all replies.
@@ -40,7 +40,7 @@
 //! reply can stamp its own as older). Replies also carry the largest known fence, from which the
 //! next entry's fence follows.
 
-use super::consent::{self, Claim, Consent, Decision, Denial, Reply};
+use super::consent::{self, Claim, ConsentState, Decision, Denial, Reply};
 use super::prelude::*;
 use crate::describe::Medium;
 
@@ -48,24 +48,24 @@ use crate::describe::Medium;
 pub const FACTS: Facts = Facts {
     order: ServiceOrder::HappenedBefore,
     fairness: Fairness::FromArrival(|nodes| nodes as u64 - 1),
-    variant_choices: &[requests("unicast", true)],
+    variant_choices: &[requests_choice("unicast").mark_default()],
     ..Facts::new(PROFILE, COST)
 };
 
-/// Expected figures and properties if one message reaches all nodes.
-pub const BROADCAST: Facts = Facts {
+/// Expected figures and properties if one message reaches all nodes, as on a shared cable.
+pub const BROADCAST_FACTS: Facts = Facts {
     profile: Profile {
         name: "ricart-agrawala-broadcast",
         summary: "ricart-agrawala where one request message reaches all nodes",
         ..PROFILE
     },
     cost: Cost {
-        messages: "n",
-        total: |case, entries| Range::exactly(if case.peers() == 0 { 0 } else { case.nodes() }).times(entries),
+        messages_formula: "n",
+        message_count: |case, entries| Range::exactly(if case.peers() == 0 { 0 } else { case.nodes() }).times(entries),
         ..COST
     },
     medium: Medium::Broadcast,
-    variant_choices: &[requests("broadcast", false)],
+    variant_choices: &[requests_choice("broadcast")],
     ..FACTS
 };
 
@@ -75,28 +75,28 @@ const PROFILE: Profile = Profile {
     summary: "ask all nodes; the holder and nodes with older requests defer their replies",
     source: include_str!("ricart_agrawala.rs"),
     flaw: None,
-    checkable: true,
+    is_checkable: true,
 };
 
 const COST: Cost = Cost {
-    messages: "2(n−1)",
-    client: "2T",
-    sync: "T",
-    total: |case, entries| Range::exactly(2 * case.peers()).times(entries),
+    messages_formula: "2(n−1)",
+    client_delay_formula: "2T",
+    sync_delay_formula: "T",
+    message_count: |case, entries| Range::exactly(2 * case.peers()).times(entries),
     client_delay: |_| Range::exactly(2),
     sync_delay: |_| Range::exactly(1),
 };
 
-/// The option that selects how requests travel.
-pub(super) const fn requests(value: &'static str, is_default: bool) -> Choice {
-    Choice { algorithm: PROFILE.name, option: "requests", value, is_default }
+/// The value of the option `--requests` that selects how requests travel.
+pub(super) const fn requests_choice(value: &'static str) -> Choice {
+    Choice { algorithm: PROFILE.name, option: "requests", value, is_default: false }
 }
 
 /// A node of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RicartAgrawala {
     /// Our own request with the nodes whose replies are missing, and the requests that we defer.
-    consent: Consent<BTreeSet<NodeId>>,
+    consent: ConsentState<BTreeSet<NodeId>>,
 }
 
 /// The messages between nodes.
@@ -123,7 +123,7 @@ impl Describe for Message {
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
             Self::Request { stamp, .. } => Some(stamp.node),
-            Self::Reply(Reply { to, .. }) | Self::Denied(Denial { to, .. }) => Some(to.node),
+            Self::Reply(Reply { request, .. }) | Self::Denied(Denial { request, .. }) => Some(request.node),
         }
     }
 }
@@ -138,18 +138,18 @@ impl Protocol for RicartAgrawala {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(command) => match self.consent.interpret(command) {
-                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Enter { patience, .. } => self.request(patience, out),
                 Intent::Release => self.end("RA-4", Event::Left, out),
                 Intent::Cancel => self.end("RA-5", Event::Cancelled, out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
-                Message::Request { stamp, patience } if stamp.node == from => self.answer(stamp, patience, out),
+                Message::Request { stamp, patience } if stamp.node == from => self.on_request(stamp, patience, out),
                 Message::Request { stamp, .. } => {
                     out.note("RA-2", format_args!("ignores a request of {} that came from {from}", stamp.node));
                 }
-                Message::Reply(reply) => self.accept_reply(from, reply, out),
-                Message::Denied(denial) => self.accept_denial(from, denial, out),
+                Message::Reply(reply) => self.on_reply(from, reply, out),
+                Message::Denied(denial) => self.on_denial(from, denial, out),
             },
             Input::Timer(never) => match never {},
             Input::Start { .. } | ignored_inputs!() => {}
@@ -161,7 +161,7 @@ impl Protocol for RicartAgrawala {
 impl RicartAgrawala {
     /// An idle node of this group.
     pub fn new(me: NodeId, group: Group) -> Self {
-        Self { consent: Consent::new(me, group) }
+        Self { consent: ConsentState::new(me, group) }
     }
 
     /// RA-1. A new request is younger than every request this node has received.
@@ -178,9 +178,9 @@ impl RicartAgrawala {
 
     /// RA-2 and RA-6. Our own request goes first if we are in the critical section with it or if it
     /// is older.
-    fn answer(&mut self, request: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
+    fn on_request(&mut self, request: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
         match self.consent.on_request(Claim::exclusive(request), patience) {
-            Decision::Pass => {
+            Decision::Consent => {
                 out.note("RA-2", format_args!("replies to {request}"));
                 out.send(request.node, Message::Reply(self.consent.reply(request)));
             }
@@ -194,13 +194,13 @@ impl RicartAgrawala {
     }
 
     /// RA-3. Late replies to a cancelled request do not count for the current one.
-    fn accept_reply(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
+    fn on_reply(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
         match self.consent.on_reply(reply) {
             Some(missing) => {
                 missing.remove(&from);
                 self.enter_if_permitted(out);
             }
-            None => out.note("RA-3", format_args!("ignores a reply to {}: that request does not wait", reply.to)),
+            None => out.note("RA-3", format_args!("ignores a reply to {}: that request does not wait", reply.request)),
         }
     }
 
@@ -217,13 +217,13 @@ impl RicartAgrawala {
     fn end(&mut self, rule: &'static str, event: Event, out: &mut Effects<'_, Self>) {
         out.emit(event);
         for reply in self.consent.end() {
-            out.note(rule, format_args!("sends its deferred reply to {}", reply.to));
-            out.send(reply.to.node, Message::Reply(reply));
+            out.note(rule, format_args!("sends its deferred reply to {}", reply.request));
+            out.send(reply.request.node, Message::Reply(reply));
         }
     }
 
     /// RA-6. One denial is enough, and only a try can be denied.
-    fn accept_denial(&mut self, from: NodeId, denial: Denial, out: &mut Effects<'_, Self>) {
+    fn on_denial(&mut self, from: NodeId, denial: Denial, out: &mut Effects<'_, Self>) {
         if self.consent.on_denial(denial).is_some_and(|missing| missing.contains(&from)) {
             self.end("RA-6", Event::Denied, out);
         }

@@ -35,17 +35,17 @@
 //! although it never released. So does a node that restarts and has forgotten its entry; and since
 //! its clock starts again, its next request looks older than those it consented to, and two nodes
 //! may enter. A lost message does the same harm as a late one. The algorithm cannot run in views:
-//! there silence is never evidence, and here the silence of a node that is suspended or has not
-//! installed the view yet would be a consent.
+//! it would count the silence of a node that is suspended or has not installed the view yet as
+//! consent.
 //!
 //! Try: decided within 2T, by the first denial or by silence until the end of the waiting time.
 //!
 //! Departs from the paper: every answer names the request it is about and carries the clock, as in
 //! `ricart-agrawala`. Silence carries no fence, but entries are in the order of their stamps, so
 //! the stamp of an entry determines its fence: n times the clock, plus the node's position in the
-//! group.
+//! group, from 1.
 
-use super::consent::{self, Claim, Consent, Decision, Denial, Reply};
+use super::consent::{self, Claim, ConsentState, Decision, Denial, Reply};
 use super::prelude::*;
 use super::{Model, ricart_agrawala};
 use crate::bounds::Bounds;
@@ -55,7 +55,7 @@ pub const FACTS: Facts = Facts {
     order: ricart_agrawala::FACTS.order,
     fairness: ricart_agrawala::FACTS.fairness,
     model: Model::Synchronous,
-    variant_choices: &[ricart_agrawala::requests("implicit", false)],
+    variant_choices: &[ricart_agrawala::requests_choice("implicit")],
     ..Facts::new(PROFILE, COST)
 };
 
@@ -67,15 +67,15 @@ const PROFILE: Profile = Profile {
 };
 
 const COST: Cost = Cost {
-    messages: "(n−1)…3(n−1)",
-    client: "2T + 1ns",
-    sync: "T",
-    total: |case, entries| match case.load {
-        Load::Alone(_) => Range::exactly(case.peers()).times(entries),
-        Load::Everyone | Load::Some => Range::between(case.peers(), 3 * case.peers()).times(entries),
+    messages_formula: "(n−1)…3(n−1)",
+    client_delay_formula: "2T + 1ns",
+    sync_delay_formula: "T",
+    message_count: |case, entries| match case.load {
+        Load::OneNode(_) => Range::exactly(case.peers()).times(entries),
+        Load::AllNodes | Load::SomeNodes => Range::between(case.peers(), 3 * case.peers()).times(entries),
     },
-    // The delay is a nanosecond longer than 2T, so that an answer that takes exactly the maximum is
-    // in time.
+    // If steps take no time, the delay is a nanosecond longer than 2T, so that an answer that takes
+    // exactly the maximum is in time.
     client_delay: |_| Range::exactly(2),
     sync_delay: |_| Range::exactly(1),
 };
@@ -91,7 +91,7 @@ const MARGIN: Duration = Duration::from_nanos(1);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RicartAgrawalaImplicit {
     /// Our own request with the answers to it, and the requests that we defer.
-    consent: Consent<Answers>,
+    consent: ConsentState<Answers>,
     /// The longest time that an answer can take.
     waiting_time: Fixed<Duration>,
 }
@@ -102,7 +102,7 @@ struct Answers {
     /// Whether the waiting time has ended, so that silent nodes consent.
     wait_has_ended: bool,
     /// The nodes that defer.
-    deferring: BTreeSet<NodeId>,
+    deferring_nodes: BTreeSet<NodeId>,
     /// The nodes whose reply overtook their "deferred" message.
     replied_early: BTreeSet<NodeId>,
 }
@@ -110,19 +110,19 @@ struct Answers {
 impl Answers {
     fn add_deferral(&mut self, node: NodeId) {
         if !self.replied_early.remove(&node) {
-            self.deferring.insert(node);
+            self.deferring_nodes.insert(node);
         }
     }
 
     fn add_reply(&mut self, node: NodeId) {
-        if !self.deferring.remove(&node) {
+        if !self.deferring_nodes.remove(&node) {
             self.replied_early.insert(node);
         }
     }
 
     /// Returns whether the waiting time has ended and no node defers.
     fn is_consent_of_all(&self) -> bool {
-        self.wait_has_ended && self.deferring.is_empty()
+        self.wait_has_ended && self.deferring_nodes.is_empty()
     }
 }
 
@@ -135,10 +135,11 @@ pub enum Message {
     /// The sender's reply comes later.
     Deferred {
         /// The stamp of the request that the sender defers.
-        to: Stamp,
+        #[cfg_attr(feature = "serde", serde(rename = "to"))]
+        request: Stamp,
         clock: Clock,
     },
-    /// The reply of a node that deferred it.
+    /// The reply that the sender deferred.
     Reply(Reply),
     /// The denial of a try that RI-2 would defer.
     Denied(Denial),
@@ -157,9 +158,9 @@ impl Describe for Message {
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
             Self::Request { stamp, .. } => Some(stamp.node),
-            Self::Deferred { to, .. } | Self::Reply(Reply { to, .. }) | Self::Denied(Denial { to, .. }) => {
-                Some(to.node)
-            }
+            Self::Deferred { request, .. }
+            | Self::Reply(Reply { request, .. })
+            | Self::Denied(Denial { request, .. }) => Some(request.node),
         }
     }
 }
@@ -182,19 +183,19 @@ impl Protocol for RicartAgrawalaImplicit {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(command) => match self.consent.interpret(command) {
-                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Enter { patience, .. } => self.request(patience, out),
                 Intent::Release => self.end("RI-5", Event::Left, out),
                 Intent::Cancel => self.end("RI-6", Event::Cancelled, out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
-                Message::Request { stamp, patience } if stamp.node == from => self.answer(stamp, patience, out),
+                Message::Request { stamp, patience } if stamp.node == from => self.on_request(stamp, patience, out),
                 Message::Request { stamp, .. } => {
                     out.note("RI-2", format_args!("ignores a request of {} that came from {from}", stamp.node));
                 }
-                Message::Deferred { to, clock } => self.on_deferral(from, to, clock, out),
-                Message::Reply(reply) => self.accept_reply(from, reply, out),
-                Message::Denied(denial) => self.accept_denial(from, denial, out),
+                Message::Deferred { request, clock } => self.on_deferral(from, request, clock, out),
+                Message::Reply(reply) => self.on_reply(from, reply, out),
+                Message::Denied(denial) => self.on_denial(from, denial, out),
             },
             Input::Timer(Timer::Silence) => self.end_wait(out),
             Input::Start { .. } | ignored_inputs!() => {}
@@ -208,7 +209,7 @@ impl RicartAgrawalaImplicit {
     pub fn new(me: NodeId, group: Group, bounds: Bounds) -> Self {
         let max_queueing_time = bounds.processing.times(MAX_QUEUED_INPUTS.saturating_mul(group.len() as u64));
         let waiting_time = bounds.message.times(2) + max_queueing_time + MARGIN;
-        Self { consent: Consent::new(me, group), waiting_time: Fixed::new(waiting_time) }
+        Self { consent: ConsentState::new(me, group), waiting_time: Fixed::new(waiting_time) }
     }
 
     /// RI-1. In a group of one there is no node to wait for.
@@ -226,13 +227,13 @@ impl RicartAgrawalaImplicit {
 
     /// RI-2 and RI-7. Our own request goes first if we are in the critical section with it or if it
     /// is older.
-    fn answer(&mut self, request: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
+    fn on_request(&mut self, request: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
         match self.consent.on_request(Claim::exclusive(request), patience) {
-            Decision::Pass => out.note("RI-2", format_args!("consents to {request} by silence")),
+            Decision::Consent => out.note("RI-2", format_args!("consents to {request} by silence")),
             Decision::Defer { ours } => {
-                let Reply { to, clock, .. } = self.consent.reply(request);
+                let Reply { clock, .. } = self.consent.reply(request);
                 out.note("RI-2", format_args!("defers {request}: ours {ours} goes first"));
-                out.send(request.node, Message::Deferred { to, clock });
+                out.send(request.node, Message::Deferred { request, clock });
             }
             Decision::Deny => {
                 out.note("RI-7", format_args!("denies {request}"));
@@ -242,26 +243,26 @@ impl RicartAgrawalaImplicit {
     }
 
     /// RI-3. If the node has already entered, the message was late: the bound did not hold.
-    fn on_deferral(&mut self, from: NodeId, to: Stamp, clock: Clock, out: &mut Effects<'_, Self>) {
+    fn on_deferral(&mut self, from: NodeId, request: Stamp, clock: Clock, out: &mut Effects<'_, Self>) {
         self.consent.raise(&Floor { clock, fence: Fence::default() });
         let is_member = self.consent.group().contains(from);
-        if self.consent.is_inside_with(to) {
-            return out.note("RI-3", format_args!("learns too late that {from} defers {to}"));
+        if self.consent.is_inside_with(request) {
+            return out.note("RI-3", format_args!("learns too late that {from} defers {request}"));
         }
         match self.consent.waiting() {
-            Some((stamp, _, answers)) if stamp == to && is_member => answers.add_deferral(from),
-            Some(_) | None => out.note("RI-3", format_args!("ignores that {from} defers {to}")),
+            Some((stamp, _, answers)) if stamp == request && is_member => answers.add_deferral(from),
+            Some(_) | None => out.note("RI-3", format_args!("ignores that {from} defers {request}")),
         }
     }
 
     /// RI-3. A reply may overtake the message that announces it.
-    fn accept_reply(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
+    fn on_reply(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
         match self.consent.on_reply(reply) {
             Some(answers) => {
                 answers.add_reply(from);
                 self.enter_if_permitted(out);
             }
-            None => out.note("RI-3", format_args!("ignores a reply to {}: that request does not wait", reply.to)),
+            None => out.note("RI-3", format_args!("ignores a reply to {}: that request does not wait", reply.request)),
         }
     }
 
@@ -269,8 +270,8 @@ impl RicartAgrawalaImplicit {
     fn end_wait(&mut self, out: &mut Effects<'_, Self>) {
         let Some((stamp, _, answers)) = self.consent.waiting() else { return };
         answers.wait_has_ended = true;
-        if !answers.deferring.is_empty() {
-            let deferring: Group = answers.deferring.iter().copied().collect();
+        if !answers.deferring_nodes.is_empty() {
+            let deferring: Group = answers.deferring_nodes.iter().copied().collect();
             out.note("RI-4", format_args!("counts silence as consent to {stamp}, and waits for {deferring}"));
         }
         self.enter_if_permitted(out);
@@ -289,8 +290,8 @@ impl RicartAgrawalaImplicit {
         }
     }
 
-    /// Returns the stamp as one number, n times the clock plus the node's position. It is at least
-    /// the fence of every entry with a smaller stamp.
+    /// Returns a fence whose counter is the stamp as one number: n times the clock, plus the node's
+    /// position from 0. It is at least the fence of every entry with a smaller stamp.
     fn fence_before(&self, stamp: Stamp) -> Fence {
         let group = self.consent.group();
         let position = group.iter().position(|node| node == stamp.node).unwrap_or_default() as u64;
@@ -305,13 +306,13 @@ impl RicartAgrawalaImplicit {
             out.cancel_timer(Timer::Silence);
         }
         for reply in self.consent.end() {
-            out.note(rule, format_args!("sends its deferred reply to {}", reply.to));
-            out.send(reply.to.node, Message::Reply(reply));
+            out.note(rule, format_args!("sends its deferred reply to {}", reply.request));
+            out.send(reply.request.node, Message::Reply(reply));
         }
     }
 
     /// RI-7. One denial is enough, and only a try can be denied.
-    fn accept_denial(&mut self, from: NodeId, denial: Denial, out: &mut Effects<'_, Self>) {
+    fn on_denial(&mut self, from: NodeId, denial: Denial, out: &mut Effects<'_, Self>) {
         if self.consent.on_denial(denial).is_some() && self.consent.group().contains(from) {
             self.end("RI-7", Event::Denied, out);
         }

@@ -9,18 +9,18 @@
 //!
 //! ```text
 //! RM-1  the client asks to enter → number a request one higher than all known ones and send it to
-//!                                  every peer; if our last question is not fully answered, do so
-//!                                  once it is
+//!                                  every peer; if an earlier request or try of ours still lacks
+//!                                  answers, wait for them first
 //! RM-2  a request arrives        → reply; defer the reply instead if we are in the critical
 //!                                  section, or if ours is pending and older
 //! RM-3  all answers have arrived → enter; if the client no longer waits, send all deferred replies
 //! RM-4  the client releases      → send all deferred replies
 //! RM-5  the client cancels       → confirm it; the request stays pending, and keeps its position
 //!                                  until all have answered
-//! RM-6  the client tries         → send a try, which has no number, to every peer; if our last
-//!                                  question is not fully answered, deny the try at once
+//! RM-6  the client tries         → send a try, which has no number, to every peer; if an earlier
+//!                                  request or try of ours still lacks answers, deny it at once
 //! RM-7  a try arrives            → reply; deny it instead if we are in the critical section or
-//!                                  waiting, or if our try is pending and our node is lower
+//!                                  waiting, or if our try is pending and our node id is lower
 //! RM-8  our try is pending       → one denial ends it, and so does our reply to a request or a try
 //! ```
 //!
@@ -31,22 +31,22 @@
 //!
 //! When it fails: one crashed node, even an idle one, blocks all later requests; no other node
 //! enters wrongly. A restarted node counts from 0 again, which is later than some numbers and
-//! earlier than others, so that two nodes may enter. They may, too, if a message arrives twice.
-//! Lost messages block the nodes that wait for them. The algorithm cannot run in views: there a
-//! resource must recognise a late holder by its fence, and two entries of one view would have the
-//! same.
+//! earlier than others, so two nodes may enter. Two nodes may also enter if a message arrives
+//! twice. Lost messages block the nodes that wait for them. The algorithm cannot run in views:
+//! there a resource must recognise a late holder by its fence, and two entries of one view would
+//! have the same.
 //!
 //! Try: decided within 2T, by a conflicting node or by all replies; it delays no request.
 //!
-//! Departs from the paper: the paper has neither cancellation nor tries, and its bound depends on
-//! that. A cancelled request continues to hold back younger ones: if they passed, their numbers
-//! would move too far from a node that has not received the cancelled request yet. That delays them
-//! only by message times, because all requests that the cancelled one waits for go before them too.
-//! Tries have no number, because denied tries would move the numbers too far from the request that
-//! denies them. Replies name no request, because a node asks no new question before all have
-//! answered the last one. Nor do they carry a clock, so requests are not granted in happened-before
-//! order; with a clock they would not be either, because a request made while a cancelled one is
-//! pending gets its number late. There are no fences: they would grow forever.
+//! Departs from the paper: the paper has neither cancellation nor tries, and its bound of 2n−1
+//! depends on their absence. A cancelled request continues to hold back younger ones: if they
+//! passed, their numbers would move too far from a node that has not received the cancelled request
+//! yet. That delays them only by message times, because all requests that the cancelled one waits
+//! for go before them too. Tries have no number, because denied tries would move the numbers too
+//! far from the request that denies them. Replies name no request, because a node asks no new
+//! question before all have answered the last one. They carry no clock either. Requests are not
+//! granted in happened-before order, and a clock would not change that: a request made while a
+//! cancelled one is pending gets its number late. There are no fences: they would grow forever.
 
 mod reading;
 
@@ -59,7 +59,7 @@ use reading::{Circle, Stamp};
 /// Expected figures and properties.
 pub const FACTS: Facts = Facts {
     order: ServiceOrder::None,
-    fences: false,
+    has_fences: false,
     ..Facts::new(
         Profile {
             name: "ricart-agrawala-modulo",
@@ -73,17 +73,18 @@ pub const FACTS: Facts = Facts {
 
 /// A node of the algorithm.
 ///
-/// It does not implement `OneOfMany`: a discarded instance would have to keep its reading, and
+/// The algorithm does not implement `OneOfMany`, so the wrapper `Many` cannot run it once per
+/// resource: a node would have to keep its reading when it discards the state of a resource, and
 /// readings of different resources cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RicartAgrawalaModulo {
     config: Fixed<Config>,
-    /// The latest reading that we received or used ourselves. If our own did not count, a peer
-    /// could be n ahead.
+    /// The latest reading that we received or used ourselves. If our own did not count, a peer's
+    /// reading could be n ahead of it.
     latest_reading: Reading,
     phase: Phase,
     /// The nodes to which we owe a reply.
-    deferred: BTreeSet<NodeId>,
+    deferred_nodes: BTreeSet<NodeId>,
 }
 
 #[derive(Debug)]
@@ -99,19 +100,21 @@ enum Phase {
     /// Waiting for the answers to our last question, even if our client no longer waits.
     Asking {
         question: Question,
-        missing: BTreeSet<NodeId>,
+        /// The nodes that have not answered yet.
+        missing_nodes: BTreeSet<NodeId>,
         after_answers: AfterAnswers,
     },
     Inside,
 }
 
+/// A request or a try, which all other nodes must answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Question {
     Request(Reading),
     Try,
 }
 
-/// What the node does once all have answered its question.
+/// The node's action once all have answered its question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum AfterAnswers {
     /// Enter: our client waits for these answers.
@@ -162,10 +165,10 @@ impl Protocol for RicartAgrawalaModulo {
             Input::Command(Command::Cancel) => self.cancel(out),
             Input::Command(Command::Release) => self.release(out),
             Input::Message { from, message } => match message {
-                Message::Request { reading } => self.answer(from, reading, out),
-                Message::Try => self.answer_try(from, out),
+                Message::Request { reading } => self.on_request(from, reading, out),
+                Message::Try => self.on_try(from, out),
                 Message::Reply => self.on_reply(from, out),
-                Message::Denied => self.accept_denial(from, out),
+                Message::Denied => self.on_denial(from, out),
             },
             Input::Timer(never) => match never {},
             Input::Start { .. } | ignored_inputs!() => {}
@@ -182,7 +185,7 @@ impl RicartAgrawalaModulo {
             config: Fixed::new(Config { me, group, circle }),
             latest_reading: Reading::default(),
             phase: Phase::Idle,
-            deferred: BTreeSet::new(),
+            deferred_nodes: BTreeSet::new(),
         }
     }
 
@@ -210,16 +213,16 @@ impl RicartAgrawalaModulo {
     }
 
     fn ask(&mut self, question: Question, message: Message, out: &mut Effects<'_, Self>) {
-        let missing: BTreeSet<_> = self.config.group.others(self.config.me).collect();
-        if !missing.is_empty() {
+        let missing_nodes: BTreeSet<_> = self.config.group.others(self.config.me).collect();
+        if !missing_nodes.is_empty() {
             out.multicast(&self.config.group, message);
         }
-        self.phase = Phase::Asking { question, missing, after_answers: AfterAnswers::Enter };
+        self.phase = Phase::Asking { question, missing_nodes, after_answers: AfterAnswers::Enter };
         self.continue_if_answered(out);
     }
 
     /// RM-2. Our own request goes first if it is older, even if our client has cancelled it.
-    fn answer(&mut self, from: NodeId, reading: Reading, out: &mut Effects<'_, Self>) {
+    fn on_request(&mut self, from: NodeId, reading: Reading, out: &mut Effects<'_, Self>) {
         let request = Stamp { reading: self.config.circle.normalize(reading), node: from };
         if self.config.circle.is_later(request.reading, self.latest_reading) {
             self.latest_reading = request.reading;
@@ -227,13 +230,13 @@ impl RicartAgrawalaModulo {
         match self.phase {
             Phase::Inside => {
                 out.note("RM-2", format_args!("defers {request}: we are in the critical section"));
-                self.deferred.insert(from);
+                self.deferred_nodes.insert(from);
             }
             Phase::Asking { question: Question::Request(ours), .. }
                 if self.config.circle.is_older(self.own_stamp(ours), request) =>
             {
                 out.note("RM-2", format_args!("defers {request}: ours {} goes first", self.own_stamp(ours)));
-                self.deferred.insert(from);
+                self.deferred_nodes.insert(from);
             }
             Phase::Asking { .. } | Phase::Idle => {
                 out.note("RM-2", format_args!("replies to {request}"));
@@ -246,8 +249,8 @@ impl RicartAgrawalaModulo {
     /// RM-3. Only one question of ours is pending, so a reply cannot answer another.
     fn on_reply(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
         match &mut self.phase {
-            Phase::Asking { missing, .. } if missing.contains(&from) => {
-                missing.remove(&from);
+            Phase::Asking { missing_nodes, .. } if missing_nodes.contains(&from) => {
+                missing_nodes.remove(&from);
                 self.continue_if_answered(out);
             }
             Phase::Asking { .. } | Phase::Idle | Phase::Inside => {
@@ -259,7 +262,7 @@ impl RicartAgrawalaModulo {
     /// RM-3. The algorithm has no fences, so every entry has the default one.
     fn continue_if_answered(&mut self, out: &mut Effects<'_, Self>) {
         let after_answers = match &self.phase {
-            Phase::Asking { missing, after_answers, .. } if missing.is_empty() => *after_answers,
+            Phase::Asking { missing_nodes, after_answers, .. } if missing_nodes.is_empty() => *after_answers,
             Phase::Asking { .. } | Phase::Idle | Phase::Inside => return,
         };
         match after_answers {
@@ -290,7 +293,7 @@ impl RicartAgrawalaModulo {
     /// Ends the question or entry and sends all deferred replies.
     fn become_idle(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         self.phase = Phase::Idle;
-        for node in core::mem::take(&mut self.deferred) {
+        for node in core::mem::take(&mut self.deferred_nodes) {
             out.note(rule, format_args!("sends its deferred reply to {node}"));
             out.send(node, Message::Reply);
         }
@@ -330,7 +333,7 @@ impl RicartAgrawalaModulo {
     }
 
     /// RM-7. A cancelled request does not conflict with a try.
-    fn answer_try(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
+    fn on_try(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
         let conflicts = match self.phase {
             Phase::Inside | Phase::Asking { after_answers: AfterAnswers::Request, .. } => true,
             Phase::Asking { after_answers: AfterAnswers::Enter, question: Question::Request(_), .. } => true,
@@ -360,10 +363,12 @@ impl RicartAgrawalaModulo {
     }
 
     /// RM-8. One denial is enough, and only a try can be denied.
-    fn accept_denial(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
+    fn on_denial(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
         match &mut self.phase {
-            Phase::Asking { question: Question::Try, missing, after_answers } if missing.contains(&from) => {
-                missing.remove(&from);
+            Phase::Asking { question: Question::Try, missing_nodes, after_answers }
+                if missing_nodes.contains(&from) =>
+            {
+                missing_nodes.remove(&from);
                 if *after_answers == AfterAnswers::Enter {
                     *after_answers = AfterAnswers::Idle;
                     out.emit(Event::Denied);
@@ -387,10 +392,10 @@ impl RicartAgrawalaModulo {
 
     fn assert_invariants(&self) {
         match &self.phase {
-            Phase::Idle => debug_assert!(self.deferred.is_empty(), "an idle node owes no reply"),
-            Phase::Asking { question, missing, .. } => {
-                debug_assert!(!missing.is_empty(), "a node with every answer does not wait");
-                debug_assert!(*question != Question::Try || self.deferred.is_empty(), "a try defers no request");
+            Phase::Idle => debug_assert!(self.deferred_nodes.is_empty(), "an idle node owes no reply"),
+            Phase::Asking { question, missing_nodes, .. } => {
+                debug_assert!(!missing_nodes.is_empty(), "a node with every answer does not wait");
+                debug_assert!(*question != Question::Try || self.deferred_nodes.is_empty(), "a try defers no request");
             }
             Phase::Inside => {}
         }

@@ -28,8 +28,8 @@
 //!
 //! When it fails: one crashed node, even an idle one, blocks all nodes, and a lost message blocks
 //! the node whose request it was; no node enters wrongly. A restarted node has forgotten the
-//! requests it held, and their nodes wait forever; and its clock starts again, so that its next
-//! request looks older than those it forwarded: two nodes may enter.
+//! requests it held, and their nodes wait forever; and its clock starts again, so its next request
+//! looks older than those it forwarded: two nodes may enter.
 //!
 //! Try: decided within nT, by a denial sent directly from a conflicting node, or by the return of
 //! the try.
@@ -40,7 +40,7 @@
 //! Departs from the paper: a request carries the largest clock and the largest fence of all nodes
 //! it has passed, as replies do in `ricart-agrawala`.
 
-use super::consent::{self, Claim, Consent, Decision, Denial, Reply};
+use super::consent::{self, Claim, ConsentState, Decision, Denial, Reply};
 use super::prelude::*;
 use super::ricart_agrawala;
 
@@ -51,8 +51,8 @@ use super::ricart_agrawala;
 /// carries our clock back to its node, so that the node's next request is younger than ours.
 pub const FACTS: Facts = Facts {
     order: ricart_agrawala::FACTS.order,
-    fairness: Fairness::FromAsking(|nodes| 2 * (nodes as u64 - 1)),
-    variant_choices: &[ricart_agrawala::requests("ring", false)],
+    fairness: Fairness::FromRequest(|nodes| 2 * (nodes as u64 - 1)),
+    variant_choices: &[ricart_agrawala::requests_choice("ring")],
     ..Facts::new(PROFILE, COST)
 };
 
@@ -64,10 +64,10 @@ const PROFILE: Profile = Profile {
 };
 
 const COST: Cost = Cost {
-    messages: "n",
-    client: "nT",
-    sync: "1…(n−1)T",
-    total: |case, entries| Range::exactly(if case.peers() == 0 { 0 } else { case.nodes() }).times(entries),
+    messages_formula: "n",
+    client_delay_formula: "nT",
+    sync_delay_formula: "1…(n−1)T",
+    message_count: |case, entries| Range::exactly(if case.peers() == 0 { 0 } else { case.nodes() }).times(entries),
     client_delay: |case| Range::exactly(case.nodes()),
     sync_delay: |case| Range::between(1, case.peers()),
 };
@@ -77,7 +77,7 @@ const COST: Cost = Cost {
 pub struct RicartAgrawalaRing {
     /// Our own request, and the requests that we hold. The request itself collects the consents on
     /// its way.
-    consent: Consent<()>,
+    consent: ConsentState<()>,
 }
 
 /// The messages between nodes.
@@ -87,7 +87,8 @@ pub enum Message {
     /// To the next node: a request to enter.
     Request {
         /// The combined consent of all nodes it has passed, its own node included.
-        so_far: Reply,
+        #[cfg_attr(feature = "serde", serde(rename = "so_far"))]
+        consents: Reply,
         patience: Patience,
     },
     /// To the trying node: its try is denied.
@@ -104,7 +105,9 @@ impl Describe for Message {
 
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
-            Self::Request { so_far: Reply { to, .. }, .. } | Self::Denied(Denial { to, .. }) => Some(to.node),
+            Self::Request { consents: Reply { request, .. }, .. } | Self::Denied(Denial { request, .. }) => {
+                Some(request.node)
+            }
         }
     }
 }
@@ -119,24 +122,25 @@ impl Protocol for RicartAgrawalaRing {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(command) => match self.consent.interpret(command) {
-                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Enter { patience, .. } => self.request(patience, out),
                 Intent::Release => self.end("RR-4", Event::Left, out),
                 Intent::Cancel => self.end("RR-5", Event::Cancelled, out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
-                Message::Request { so_far: consents, .. } if !self.is_predecessor(from) => {
-                    out.note("RR-2", format_args!("ignores {}, which came from {from}", consents.to));
+                Message::Request { consents, .. } if !self.is_predecessor(from) => {
+                    out.note("RR-2", format_args!("ignores {}, which came from {from}", consents.request));
                 }
-                Message::Request { so_far: consents, .. } if consents.to.node == self.consent.me() => {
+                Message::Request { consents, .. } if consents.request.node == self.consent.me() => {
                     self.on_return(consents, out);
                 }
-                Message::Request { so_far: consents, patience } => self.answer(consents, patience, out),
-                Message::Denied(denial) => self.accept_denial(from, denial, out),
+                Message::Request { consents, patience } => self.on_request(consents, patience, out),
+                Message::Denied(denial) => self.on_denial(from, denial, out),
             },
             Input::Timer(never) => match never {},
             Input::Start { .. } | ignored_inputs!() => {}
         }
+        // A waiting request lacks consents until it returns.
         self.consent.assert_invariants(|()| false);
     }
 }
@@ -144,13 +148,13 @@ impl Protocol for RicartAgrawalaRing {
 impl RicartAgrawalaRing {
     /// An idle node of this group. The ring goes through the members in order.
     pub fn new(me: NodeId, group: Group) -> Self {
-        Self { consent: Consent::new(me, group) }
+        Self { consent: ConsentState::new(me, group) }
     }
 
     /// Returns whether our own request goes before this one.
     #[cfg(any(test, feature = "fixtures"))]
-    pub(crate) fn goes_before(&self, request: Stamp) -> bool {
-        self.consent.own_request_before(Claim::exclusive(request)).is_some()
+    pub(crate) fn own_request_goes_before(&self, request: Stamp) -> bool {
+        self.consent.own_request_ahead_of(Claim::exclusive(request)).is_some()
     }
 
     /// RR-1. On a ring of one the request returns without a message.
@@ -167,11 +171,11 @@ impl RicartAgrawalaRing {
 
     /// RR-2 and RR-6. Our own request goes first if we are in the critical section with it or if it
     /// is older.
-    fn answer(&mut self, consents: Reply, patience: Patience, out: &mut Effects<'_, Self>) {
-        let request = consents.to;
+    fn on_request(&mut self, consents: Reply, patience: Patience, out: &mut Effects<'_, Self>) {
+        let request = consents.request;
         self.consent.raise(&consents.floor());
         match self.consent.on_request(Claim::exclusive(request), patience) {
-            Decision::Pass => {
+            Decision::Consent => {
                 out.note("RR-2", format_args!("forwards {request}"));
                 self.forward(self.consent.reply(request), patience, out);
             }
@@ -186,7 +190,7 @@ impl RicartAgrawalaRing {
     /// RR-3. The request has the consent of all, with the largest fence that any node knows.
     fn on_return(&mut self, consents: Reply, out: &mut Effects<'_, Self>) {
         if self.consent.on_reply(consents).is_none() {
-            return out.note("RR-3", format_args!("removes {}: that request does not wait", consents.to));
+            return out.note("RR-3", format_args!("removes {}: that request does not wait", consents.request));
         }
         if let Some((stamp, fence)) = self.consent.enter_if(|()| true) {
             out.note("RR-3", format_args!("has {stamp} back"));
@@ -198,13 +202,13 @@ impl RicartAgrawalaRing {
     fn end(&mut self, rule: &'static str, event: Event, out: &mut Effects<'_, Self>) {
         out.emit(event);
         for consents in self.consent.end() {
-            out.note(rule, format_args!("forwards {}, which it held", consents.to));
+            out.note(rule, format_args!("forwards {}, which it held", consents.request));
             self.forward(consents, Patience::Wait, out);
         }
     }
 
     /// RR-6. Only a try can be denied.
-    fn accept_denial(&mut self, from: NodeId, denial: Denial, out: &mut Effects<'_, Self>) {
+    fn on_denial(&mut self, from: NodeId, denial: Denial, out: &mut Effects<'_, Self>) {
         if self.consent.on_denial(denial).is_some() && self.consent.group().contains(from) {
             self.end("RR-6", Event::Denied, out);
         }
@@ -212,7 +216,7 @@ impl RicartAgrawalaRing {
 
     fn forward(&self, consents: Reply, patience: Patience, out: &mut Effects<'_, Self>) {
         if let Some(next) = self.consent.group().successor(self.consent.me()) {
-            out.send(next, Message::Request { so_far: consents, patience });
+            out.send(next, Message::Request { consents, patience });
         }
     }
 

@@ -41,7 +41,7 @@
 //! missing. A try is also denied if the node has to reply to an older request of a node that it
 //! need not have asked, even if that request was cancelled meanwhile.
 //!
-//! In views: as in `ricart-agrawala`. Permissions end with their view, so that every node asks all
+//! In views: as in `ricart-agrawala`. Permissions end with their view, so every node asks all
 //! members once more.
 //!
 //! Departs from the paper: a reply names the request it answers and carries the clock and the
@@ -50,7 +50,7 @@
 
 pub use super::ricart_agrawala::Message;
 
-use super::consent::{self, Claim, Consent, Decision, Denial, Reply};
+use super::consent::{self, Claim, ConsentState, Decision, Denial, Reply};
 use super::prelude::*;
 use super::ricart_agrawala;
 
@@ -63,23 +63,23 @@ pub const FACTS: Facts = Facts::new(
         ..ricart_agrawala::FACTS.profile
     },
     Cost {
-        messages: "0…2(n−1)",
-        client: "0…2T",
-        sync: "T",
-        total: total_cost,
+        messages_formula: "0…2(n−1)",
+        client_delay_formula: "0…2T",
+        sync_delay_formula: "T",
+        message_count,
         client_delay: |_| Range::between(0, 2),
         sync_delay: |_| Range::exactly(1),
     },
 );
 
-/// Returns the messages of entries. Initially a node has no permission, so its first entry has the
-/// maximum cost.
-fn total_cost(case: &Case<'_>, entries: u64) -> Range {
+/// Returns the number of messages of entries. Initially a node has no permission, so its first
+/// entry has the maximum cost.
+fn message_count(case: &Case<'_>, entries: u64) -> Range {
     let max_cost = 2 * case.peers();
     let first_entries = match case.load {
-        Load::Alone(_) => return Range::exactly(max_cost * entries.min(1)),
-        Load::Everyone => entries.min(case.nodes()),
-        Load::Some => entries.min(1),
+        Load::OneNode(_) => return Range::exactly(max_cost * entries.min(1)),
+        Load::AllNodes => entries.min(case.nodes()),
+        Load::SomeNodes => entries.min(1),
     };
     Range::between(max_cost * first_entries, max_cost * entries)
 }
@@ -88,7 +88,7 @@ fn total_cost(case: &Case<'_>, entries: u64) -> Range {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RoucairolCarvalho {
     /// Our own request with the nodes whose permission it lacks, and the requests that we defer.
-    consent: Consent<BTreeSet<NodeId>>,
+    consent: ConsentState<BTreeSet<NodeId>>,
     /// The nodes whose permission we have.
     permissions: BTreeSet<NodeId>,
 }
@@ -103,18 +103,18 @@ impl Protocol for RoucairolCarvalho {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(command) => match self.consent.interpret(command) {
-                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Enter { patience, .. } => self.request(patience, out),
                 Intent::Release => self.end("RC-6", Event::Left, out),
                 Intent::Cancel => self.end("RC-7", Event::Cancelled, out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
-                Message::Request { stamp, patience } if stamp.node == from => self.answer(stamp, patience, out),
+                Message::Request { stamp, patience } if stamp.node == from => self.on_request(stamp, patience, out),
                 Message::Request { stamp, .. } => {
                     out.note("RC-2", format_args!("ignores a request of {} that came from {from}", stamp.node));
                 }
-                Message::Reply(reply) => self.accept_reply(from, reply, out),
-                Message::Denied(denial) => self.accept_denial(from, denial, out),
+                Message::Reply(reply) => self.on_reply(from, reply, out),
+                Message::Denied(denial) => self.on_denial(from, denial, out),
             },
             Input::Timer(never) => match never {},
             Input::Start { .. } | ignored_inputs!() => {}
@@ -126,7 +126,7 @@ impl Protocol for RoucairolCarvalho {
 impl RoucairolCarvalho {
     /// An idle node of this group, without any permission.
     pub fn new(me: NodeId, group: Group) -> Self {
-        Self { consent: Consent::new(me, group), permissions: BTreeSet::new() }
+        Self { consent: ConsentState::new(me, group), permissions: BTreeSet::new() }
     }
 
     /// Returns the stamp of our waiting request, if there is one.
@@ -137,14 +137,14 @@ impl RoucairolCarvalho {
 
     /// RC-1. A new request is younger than every request this node has received.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
-        let lacking: Group = self.consent.others().filter(|node| !self.permissions.contains(node)).collect();
-        let stamp = self.consent.request(patience, Access::Exclusive, lacking.iter().collect());
-        if lacking.is_empty() {
+        let nodes_to_ask: Group = self.consent.others().filter(|node| !self.permissions.contains(node)).collect();
+        let stamp = self.consent.request(patience, Access::Exclusive, nodes_to_ask.iter().collect());
+        if nodes_to_ask.is_empty() {
             out.note("RC-1", format_args!("has every permission for {stamp} already"));
         } else {
-            out.note("RC-1", format_args!("asks {lacking} with {stamp}"));
+            out.note("RC-1", format_args!("asks {nodes_to_ask} with {stamp}"));
         }
-        for node in lacking.iter() {
+        for node in nodes_to_ask.iter() {
             out.send(node, Message::Request { stamp, patience });
         }
         self.enter_if_permitted(out);
@@ -152,9 +152,9 @@ impl RoucairolCarvalho {
 
     /// RC-2 and RC-8. Our own request goes first if we are in the critical section with it or if it
     /// is older.
-    fn answer(&mut self, request: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
+    fn on_request(&mut self, request: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
         match self.consent.on_request(Claim::exclusive(request), patience) {
-            Decision::Pass => {
+            Decision::Consent => {
                 out.note("RC-2", format_args!("replies to {request}"));
                 out.send(request.node, Message::Reply(self.consent.reply(request)));
                 if self.permissions.remove(&request.node) {
@@ -171,15 +171,15 @@ impl RoucairolCarvalho {
 
     /// RC-3. A reply that arrives after its request has ended is no permission: we may have replied
     /// to its sender since.
-    fn accept_reply(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
+    fn on_reply(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
         match self.consent.on_reply(reply) {
-            Some(lacking) => {
-                if lacking.remove(&from) {
+            Some(missing_permissions) => {
+                if missing_permissions.remove(&from) {
                     self.permissions.insert(from);
                 }
                 self.enter_if_permitted(out);
             }
-            None => out.note("RC-3", format_args!("ignores a reply to {}: that request does not wait", reply.to)),
+            None => out.note("RC-3", format_args!("ignores a reply to {}: that request does not wait", reply.request)),
         }
     }
 
@@ -196,8 +196,8 @@ impl RoucairolCarvalho {
     /// instead.
     fn ask_again(&mut self, node: NodeId, out: &mut Effects<'_, Self>) {
         match self.consent.waiting() {
-            Some((stamp, Patience::Wait, lacking)) => {
-                lacking.insert(node);
+            Some((stamp, Patience::Wait, missing_permissions)) => {
+                missing_permissions.insert(node);
                 out.note("RC-5", format_args!("asks {node} again with {stamp}"));
                 out.send(node, Message::Request { stamp, patience: Patience::Wait });
             }
@@ -206,31 +206,31 @@ impl RoucairolCarvalho {
         }
     }
 
-    /// RC-6, RC-7 and RC-8. A node that gets a reply has asked, so it has our permission now and we
-    /// lose its own.
+    /// RC-6, RC-7 and RC-8. A node that gets a reply had asked for it, so it has our permission
+    /// now, and we lose its permission.
     fn end(&mut self, rule: &'static str, event: Event, out: &mut Effects<'_, Self>) {
         out.emit(event);
         for reply in self.consent.end() {
-            self.permissions.remove(&reply.to.node);
-            out.note(rule, format_args!("sends its deferred reply to {}", reply.to));
-            out.send(reply.to.node, Message::Reply(reply));
+            self.permissions.remove(&reply.request.node);
+            out.note(rule, format_args!("sends its deferred reply to {}", reply.request));
+            out.send(reply.request.node, Message::Reply(reply));
         }
     }
 
     /// RC-8. One denial is enough, and only a try can be denied.
-    fn accept_denial(&mut self, from: NodeId, denial: Denial, out: &mut Effects<'_, Self>) {
-        if self.consent.on_denial(denial).is_some_and(|lacking| lacking.contains(&from)) {
+    fn on_denial(&mut self, from: NodeId, denial: Denial, out: &mut Effects<'_, Self>) {
+        if self.consent.on_denial(denial).is_some_and(|missing_permissions| missing_permissions.contains(&from)) {
             self.end("RC-8", Event::Denied, out);
         }
     }
 
     fn assert_invariants(&self) {
-        self.consent.assert_invariants(|lacking| {
+        self.consent.assert_invariants(|missing_permissions| {
             let others = self.consent.others();
             let has_or_lacks_each =
-                others.into_iter().all(|node| lacking.contains(&node) != self.permissions.contains(&node));
+                others.into_iter().all(|node| missing_permissions.contains(&node) != self.permissions.contains(&node));
             debug_assert!(has_or_lacks_each, "a waiting node has asked for every permission that it lacks");
-            lacking.is_empty()
+            missing_permissions.is_empty()
         });
     }
 }

@@ -25,6 +25,7 @@ use expect_test::Expect;
 use std::string::String;
 
 macro_rules! rules {
+    // The value of the test itself, if it has one, else the default.
     (@own_or $default:expr) => { $default };
     (@own_or $default:expr, $own:expr) => { $own };
     (
@@ -34,24 +35,24 @@ macro_rules! rules {
         $(#[$meta])*
         #[test]
         fn $name() {
-            use $crate::mutex::rules::{check, rules};
+            use $crate::mutex::rules::{assert_trace, rules};
             let size = rules!(@own_or $size $(, $own_size)?);
-            check(size, rules!(@own_or $new_node $(, $own_new_node)?), $script, &$trace);
+            assert_trace(size, rules!(@own_or $new_node $(, $own_new_node)?), $script, &$trace);
         }
     )*};
 }
 pub(crate) use rules;
 
 /// Runs a script and compares the trace of the steps after the bar.
-pub(crate) fn check<P>(nodes: usize, new_node: impl Fn(NodeId, Group) -> P, script: &str, expected: &Expect)
+pub(crate) fn assert_trace<P>(nodes: usize, new_node: impl Fn(NodeId, Group) -> P, script: &str, expected: &Expect)
 where
     P: Protocol<Command: ScriptCommand, Event: Display, Message: Describe>,
 {
     let mut group = ScriptGroup::new(nodes, new_node);
-    let (preparation, shown) = script.split_once(" | ").unwrap_or(("", script));
+    let (preparation, tested_steps) = script.split_once(" | ").unwrap_or(("", script));
     group.run(preparation);
     group.trace.clear();
-    group.run(shown);
+    group.run(tested_steps);
     let lines_with_effects: String =
         group.trace.split_inclusive('\n').filter(|line| !line.ends_with(": nothing\n")).collect();
     expected.assert_eq(if lines_with_effects.is_empty() { "nothing\n" } else { &lines_with_effects });

@@ -18,8 +18,9 @@ pub struct Token<L> {
 /// A node's place for the token, which is empty while another node has it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TokenSlot<L> {
-    /// Lower bound for the token's fence, from earlier instances that this node discarded. The
-    /// token carries its own fence, so the floor is not needed once the token has left.
+    /// Lower bound for the token's fence, from earlier states of the same resource that this node
+    /// discarded. The token carries its own fence, so the floor is not needed once the token has
+    /// left.
     floor: Fence,
     token: Option<Token<L>>,
 }
@@ -61,8 +62,8 @@ impl<L> TokenSlot<L> {
         self.token.as_mut().map(|token| &mut token.label)
     }
 
-    /// Stores the token and returns `true`. Returns `false` and drops it if there already is one,
-    /// which only a faulty peer can cause.
+    /// Stores the token and returns `true`. If the slot has a token already, which only a faulty
+    /// peer can cause, drops the new one and returns `false`.
     #[must_use]
     pub(super) fn put(&mut self, mut token: Token<L>) -> bool {
         if self.has_token() {
@@ -84,7 +85,8 @@ impl<L> TokenSlot<L> {
         self.token.take()
     }
 
-    /// Returns the floor for a later instance of the same resource, with this clock reading.
+    /// Returns the floor that a later state of the same resource must start from, with this clock
+    /// reading.
     pub(super) fn floor(&self, clock: Clock) -> Floor {
         let fence = self.token.as_ref().map_or(self.floor, |token| self.floor.max(token.fence));
         Floor { clock, fence }

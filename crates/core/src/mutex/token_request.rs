@@ -40,15 +40,15 @@
 //! request may.
 //!
 //! Many names: a node that has received a request stores it until it has the token, and the token
-//! stores all answers, so that a node discards the state of a resource only if no node but the
-//! lowest member has used it.
+//! stores all answers. So a node discards the state of a resource only if no node but the lowest
+//! member has used it.
 //!
 //! In views: a member reports the state of its client. Every view has a token of its own, at the
 //! node in the critical section or else at the lowest member; a token of an older view is dropped.
 //! Waiting nodes request anew.
 //!
-//! Departs from the book: a request takes a new number before it is sent. The book's
-//! `token[i] := C` records the clock's reading without a tick, so that the next request has that
+//! Departs from the book: a request takes a new number before it is sent. A textbook form,
+//! `token[i] := C`, records the clock's reading without a tick, so the next request has that
 //! very number and looks answered. Numbers are a node's own count instead of a logical clock, since
 //! only numbers of the same node are compared. The token carries the fence of the last entry.
 
@@ -67,24 +67,24 @@ const PROFILE: Profile = Profile {
     summary: "ask all nodes for the token, which records the answered requests",
     source: include_str!("token_request.rs"),
     flaw: None,
-    checkable: true,
+    is_checkable: true,
 };
 
 const COST: Cost = Cost {
-    messages: "0 or n",
-    client: "0 or 2T",
-    sync: "T",
-    total: |case, entries| {
+    messages_formula: "0 or n",
+    client_delay_formula: "0 or 2T",
+    sync_delay_formula: "T",
+    message_count: |case, entries| {
         let nodes = case.nodes();
         // The minimum and maximum number of entries that needed a request for the token.
         let (min_requests, max_requests) = match case.load {
             _ if nodes < 2 => (0, 0),
-            Load::Alone(node) if Some(node) == case.group.first() => (0, 0),
-            Load::Alone(_) => (entries.min(1), entries.min(1)),
+            Load::OneNode(node) if Some(node) == case.group.first() => (0, 0),
+            Load::OneNode(_) => (entries.min(1), entries.min(1)),
             // All nodes but the first holder must request the token once. A holder that releases
             // before it has received other requests may enter again without messages.
-            Load::Everyone => (entries.min(nodes).saturating_sub(1), entries),
-            Load::Some => (0, entries),
+            Load::AllNodes => (entries.min(nodes).saturating_sub(1), entries),
+            Load::SomeNodes => (0, entries),
         };
         Range::between(nodes.saturating_mul(min_requests), nodes.saturating_mul(max_requests))
     },
@@ -101,7 +101,7 @@ pub struct TokenRequest {
     phase: Phase<Patience, ()>,
     /// The newest possibly pending request of each other node. At the token holder, all of them are
     /// pending.
-    requests: BTreeMap<NodeId, Request>,
+    pending_requests: BTreeMap<NodeId, Request>,
     /// The token's label holds the number of each node's last answered request.
     slot: TokenSlot<VectorClock>,
 }
@@ -150,7 +150,7 @@ impl Protocol for TokenRequest {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Command(command) => match self.phase.interpret(command) {
-                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Enter { patience, .. } => self.request(patience, out),
                 Intent::Cancel => self.cancel(out),
                 Intent::Release => self.release(out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
@@ -176,7 +176,7 @@ impl TokenRequest {
             config: Fixed::new(Config { me, group }),
             last_number: Clock::default(),
             phase: Phase::Idle,
-            requests: BTreeMap::new(),
+            pending_requests: BTreeMap::new(),
             slot,
         }
     }
@@ -195,14 +195,14 @@ impl TokenRequest {
 
     /// TQ-2. A request that arrives late, after it was answered or cancelled, has no effect.
     fn on_request(&mut self, from: NodeId, request: Request, out: &mut Effects<'_, Self>) {
-        let is_known = self.requests.get(&from).is_some_and(|known| known.number >= request.number);
+        let is_known = self.pending_requests.get(&from).is_some_and(|known| known.number >= request.number);
         let is_answered = self.slot.label().is_some_and(|answered| answered.get(from) >= request.number.0);
         let is_foreign = from == self.config.me || !self.config.group.contains(from);
         if is_known || is_answered || is_foreign {
             return out.note("TQ-2", format_args!("ignores request {} of {from}", request.number));
         }
         out.note("TQ-2", format_args!("stores request {} of {from}", request.number));
-        self.requests.insert(from, request);
+        self.pending_requests.insert(from, request);
         match &self.phase {
             _ if !self.slot.has_token() => {}
             Phase::Inside(()) => self.deny_tries(out),
@@ -216,7 +216,7 @@ impl TokenRequest {
             return out.note("TQ-3", format_args!("drops a second token"));
         }
         if let Some(answered) = self.slot.label() {
-            self.requests.retain(|node, request| request.number.0 > answered.get(*node));
+            self.pending_requests.retain(|node, request| request.number.0 > answered.get(*node));
         }
         match &self.phase {
             Phase::Waiting(_) => {
@@ -247,10 +247,10 @@ impl TokenRequest {
     /// TQ-4. Passes the token on if a request is pending. All requests of our own are answered or
     /// cancelled. The next holder records the answer to its own request itself.
     fn pass_or_keep(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
-        let Some(next) = self.first_pending() else {
+        let Some(next) = self.next_pending_node() else {
             return out.note(rule, format_args!("keeps the token: no request is pending"));
         };
-        self.requests.remove(&next);
+        self.pending_requests.remove(&next);
         self.deny_tries(out);
         let Some(mut token) = self.slot.take() else { return };
         token.label.raise(self.config.me, self.last_number.0);
@@ -259,9 +259,9 @@ impl TokenRequest {
     }
 
     /// Returns the first node after us on the ring whose request is pending.
-    fn first_pending(&self) -> Option<NodeId> {
-        let mut after_us = self.requests.range((Bound::Excluded(self.config.me), Bound::Unbounded));
-        after_us.next().or_else(|| self.requests.first_key_value()).map(|(node, _)| *node)
+    fn next_pending_node(&self) -> Option<NodeId> {
+        let mut after_us = self.pending_requests.range((Bound::Excluded(self.config.me), Bound::Unbounded));
+        after_us.next().or_else(|| self.pending_requests.first_key_value()).map(|(node, _)| *node)
     }
 
     /// TQ-5. No other node needs a message: at worst the token arrives without need.
@@ -274,7 +274,7 @@ impl TokenRequest {
     /// TQ-6. Denies every stored try, and records on the token that it is answered.
     fn deny_tries(&mut self, out: &mut Effects<'_, Self>) {
         let Some(answered) = self.slot.label_mut() else { return };
-        self.requests.retain(|node, request| match request.patience {
+        self.pending_requests.retain(|node, request| match request.patience {
             Patience::Wait => true,
             Patience::Try => {
                 answered.raise(*node, request.number.0);
@@ -299,10 +299,13 @@ impl TokenRequest {
     }
 
     fn assert_invariants(&self) {
-        let mut tries = self.requests.values().filter(|request| request.patience == Patience::Try);
+        let mut tries = self.pending_requests.values().filter(|request| request.patience == Patience::Try);
         match self.phase {
             Phase::Idle => {
-                debug_assert!(!self.slot.has_token() || self.requests.is_empty(), "no node waits for an unused token");
+                debug_assert!(
+                    !self.slot.has_token() || self.pending_requests.is_empty(),
+                    "no node waits for an unused token"
+                );
             }
             Phase::Waiting(_) => debug_assert!(!self.slot.has_token(), "a waiting node has no token"),
             Phase::Inside(()) => {
@@ -322,7 +325,7 @@ impl OneOfMany for TokenRequest {
         let is_first = self.config.group.first().is_none_or(|first| first == self.config.me);
         let is_token_in_place =
             self.slot.label().map_or(!is_first, |answered| is_first && answered.counts().is_empty());
-        is_token_in_place && self.requests.is_empty() && self.phase.is_idle()
+        is_token_in_place && self.pending_requests.is_empty() && self.phase.is_idle()
     }
 
     fn floor(&self) -> Floor {

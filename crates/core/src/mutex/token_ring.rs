@@ -2,8 +2,8 @@
 //!
 //! The members form a ring in the order of their numbers, and one token goes round it, starting at
 //! the lowest member. The holder of the token may enter. A node that wants to enter keeps the token
-//! until it has released; all other nodes pass it on at once. Nodes send no requests, so that none
-//! is disturbed by those of others; but the token moves even if no node wants it.
+//! until it has released; all other nodes pass it on at once. Nodes send no requests, so a node
+//! that wants to enter does not disturb others; but the token moves even if no node wants it.
 //!
 //! ```text
 //! TR-1  the client asks to enter → enter if the token rests here, else wait for it
@@ -15,8 +15,8 @@
 //! TR-6  the client cancels       → become idle; the token will arrive and be passed on
 //! TR-7  the token meets a try    → enter if no other node has entered since the token was last
 //!                                  here; else deny it, and pass the token on
-//! TR-8  on call: the client asks → call the token, which sleeps at the lowest member or has left
-//!                                  there
+//! TR-8  on call: the client asks → send a call to the lowest member, where the token sleeps or
+//!                                  which it has left
 //! TR-9  on call: token unwanted  → pass it on; but let it sleep at the lowest member until it is
 //!                                  called, unless a call has arrived since it left
 //! ```
@@ -41,8 +41,8 @@
 //! entered since it was last here: then that node may have been in the way, and the try is denied.
 //! A try where the token rests enters at once.
 //!
-//! Many names: a token that always moves never comes to rest, so that no node could ever discard
-//! the state of a resource; and a resource that only some nodes know has no token yet. The form for
+//! Many names: a token that always moves never comes to rest, so no node could ever discard the
+//! state of a resource; and a resource that only some nodes know has no token yet. The form for
 //! many names, `TokenRing::on_call`, lets the token sleep at the lowest member instead (TR-8,
 //! TR-9).
 //!
@@ -60,9 +60,9 @@ use crate::bounds::Bounds;
 
 /// Expected figures and properties.
 pub const FACTS: Facts = Facts {
-    fairness: Fairness::FromAsking(|nodes| nodes as u64 - 1),
-    never_quiescent: true,
-    variant_choices: &[passing("trusting", true)],
+    fairness: Fairness::FromRequest(|nodes| nodes as u64 - 1),
+    is_never_quiescent: true,
+    variant_choices: &[passing_choice("trusting").mark_default()],
     ..Facts::new(PROFILE, COST)
 };
 
@@ -72,31 +72,31 @@ const PROFILE: Profile = Profile {
     summary: "one token goes round a ring; its holder may enter",
     source: include_str!("token_ring.rs"),
     flaw: None,
-    checkable: true,
+    is_checkable: true,
 };
 
 const COST: Cost = Cost {
-    messages: "1…∞, full 1",
-    client: "0…n+1 T",
-    sync: "1…n−1 T",
-    total: |case, entries| match (case.load, entries.checked_sub(1)) {
+    messages_formula: "1…∞, full 1",
+    client_delay_formula: "0…n+1 T",
+    sync_delay_formula: "1…n−1 T",
+    message_count: |case, entries| match (case.load, entries.checked_sub(1)) {
         _ if case.peers() == 0 => Range::exactly(0),
-        (Load::Everyone, _) => Range::exactly(entries),
+        (Load::AllNodes, _) => Range::exactly(entries),
         // The way to the requesting node, a whole round for each further entry, and one more hop.
-        (Load::Alone(node), Some(later_entries)) => {
-            let position = case.group.place_of(node).unwrap_or_default() as u64;
+        (Load::OneNode(node), Some(later_entries)) => {
+            let position = case.group.index_of(node).unwrap_or_default() as u64;
             Range::at_least(position + 1 + case.nodes().saturating_mul(later_entries))
         }
-        (Load::Alone(_) | Load::Some, _) => Range::at_least(entries),
+        (Load::OneNode(_) | Load::SomeNodes, _) => Range::at_least(entries),
     },
     client_delay: |case| if case.peers() == 0 { Range::exactly(0) } else { Range::between(0, case.nodes() + 1) },
     sync_delay: |case| Range::between(1, case.peers().max(1)),
 };
 
-/// The option that selects how a member passes the token: `trusting` that it arrives, or waiting
-/// until it is `acknowledged`.
-pub(super) const fn passing(value: &'static str, is_default: bool) -> Choice {
-    Choice { algorithm: PROFILE.name, option: "passing", value, is_default }
+/// The value of the option `--passing` that selects how a member passes the token: `trusting` that
+/// it arrives, or waiting until it is `acknowledged`.
+pub(super) const fn passing_choice(value: &'static str) -> Choice {
+    Choice { algorithm: PROFILE.name, option: "passing", value, is_default: false }
 }
 
 /// A node of the algorithm.
@@ -106,7 +106,7 @@ pub struct TokenRing {
     phase: Phase<Patience, ()>,
     /// If the token is here, the node is in the critical section, or the token rests or sleeps.
     slot: TokenSlot<Lap>,
-    /// On call, at the lowest member: whether a call has arrived since the token left.
+    /// On call, at the lowest member: whether a call has arrived since the token last left.
     is_called: bool,
 }
 
@@ -138,7 +138,8 @@ pub struct Lap {
     /// Hops since the last entry or rest.
     pub hops: u32,
     /// Whether the count began with an entry.
-    pub used: bool,
+    #[cfg_attr(feature = "serde", serde(rename = "used"))]
+    pub began_with_entry: bool,
 }
 
 /// The messages between nodes.
@@ -179,7 +180,7 @@ impl Protocol for TokenRing {
         match input {
             Input::Start { .. } => self.start_view(out),
             Input::Command(command) => match self.phase.interpret(command) {
-                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Enter { patience, .. } => self.request(patience, out),
                 Intent::Cancel => self.cancel(out),
                 Intent::Release => self.release(out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
@@ -297,7 +298,7 @@ impl TokenRing {
 
     fn enter(&mut self, out: &mut Effects<'_, Self>) {
         let Some(fence) = self.slot.advance_fence() else { return };
-        self.set_lap(Lap { hops: 0, used: true });
+        self.set_lap(Lap { hops: 0, began_with_entry: true });
         self.phase = Phase::Inside(());
         out.emit(Event::entered(fence));
     }
@@ -396,7 +397,7 @@ impl TokenRing {
     /// Returns whether no other node has entered since the token was last here. After a full round
     /// the last entry was our own.
     fn no_other_has_entered(&self) -> bool {
-        self.slot.label().is_some_and(|lap| !lap.used) || self.has_gone_round()
+        self.slot.label().is_some_and(|lap| !lap.began_with_entry) || self.has_gone_round()
     }
 
     fn is_home(&self) -> bool {
@@ -420,8 +421,8 @@ impl TokenRing {
 impl OneOfMany for TokenRing {
     type Floor = Floor;
 
-    /// A circulating token is never idle. One that sleeps in its initial position leaves no state
-    /// behind.
+    /// A circulating token is never idle, except in a group of one, where it stays. One that sleeps
+    /// in its initial position leaves no state behind.
     fn is_idle(&self) -> bool {
         let is_token_in_place = match self.config.pace {
             Pace::Circulating(_) => self.is_alone(),
@@ -450,7 +451,7 @@ impl ViewTransition for TokenRing {
         *self = Self::with_pace(me, start.group(), self.config.pace);
         self.phase = Phase::at_view_start(me, start);
         self.slot = TokenSlot::at_view_start(me, start);
-        self.set_lap(Lap { hops: 0, used: !self.phase.is_idle() });
+        self.set_lap(Lap { hops: 0, began_with_entry: !self.phase.is_idle() });
     }
 
     /// TR-5. The first round begins with a rest, so that an initial request of the lowest member

@@ -12,8 +12,8 @@
 //! TA-1   the client asks to enter   → enter if the token rests here, else wait for it
 //! TA-2   the token arrives          → acknowledge it; keep it and enter if it is wanted, else pass
 //!                                     it on
-//! TA-3   no acknowledgement in time → the member has crashed: pass the same to the next one, and
-//!                                     skip the crashed one from now on
+//! TA-3   no acknowledgement in time → the member has crashed: pass the token or search to the
+//!                                     next one, and skip the crashed one from now on
 //! TA-4   the client releases        → pass the token on, even if the client requests again at once
 //! TA-5   a round without an entry   → let the token rest here for one message time before it moves
 //!                                     on; it rests at the lowest member in the beginning, too
@@ -48,7 +48,8 @@
 //! most three inputs from each member and six others are queued at a node. Clocks run at the same
 //! rate. There is no bound on the time in the critical section: a search ends at the holder.
 //! Requests are granted in the order of the ring: at most n−1 others enter between a request and
-//! its entry, plus the number of live nodes for each token that is lost meanwhile, n(n−1)/2 in all.
+//! its entry, plus the number of other live nodes for each token that is lost meanwhile: n(n−1)/2
+//! in all.
 //!
 //! When it fails: if one acknowledgement is lost or late, there are two tokens, so two nodes may
 //! enter: silence means a crash only in the synchronous model. The member that was suspected
@@ -56,8 +57,8 @@
 //! all. A second token goes round until it meets a node that has seen a younger one. A node that
 //! pauses for longer than the bound is suspected too. Nodes must not restart: the lowest member
 //! creates a second token, and others skip a node that crashed once. The algorithm cannot run in
-//! views: there silence is never evidence, and `token-ring` needs none to continue without crashed
-//! members.
+//! views, where silence is never evidence of a crash. It need not: `token-ring` in views continues
+//! without crashed members, because the next view excludes them.
 //!
 //! Try: answered when the token arrives, as in `token-ring`; if the token is lost, when there is a
 //! new one.
@@ -76,7 +77,7 @@
 mod passing;
 
 use self::passing::Passing;
-pub use self::passing::{Cargo, Number, Search};
+pub use self::passing::{PassContent, PassNumber, Search};
 use super::Model;
 use super::prelude::*;
 use super::token::{Token, TokenSlot};
@@ -88,9 +89,9 @@ use crate::group::Epoch;
 /// Expected figures and properties.
 pub const FACTS: Facts = Facts {
     profile: PROFILE,
-    fairness: Fairness::FromAsking(|nodes| (nodes as u64).saturating_mul(nodes as u64 - 1) / 2),
+    fairness: Fairness::FromRequest(|nodes| (nodes as u64).saturating_mul(nodes as u64 - 1) / 2),
     model: Model::Synchronous,
-    variant_choices: &[token_ring::passing("acknowledged", false)],
+    variant_choices: &[token_ring::passing_choice("acknowledged")],
     ..token_ring::FACTS
 };
 
@@ -101,9 +102,9 @@ const PROFILE: Profile = Profile {
     ..token_ring::FACTS.profile
 };
 
-/// Maximum number of queued inputs per member ahead of a pass and of its acknowledgement: a search,
-/// an acknowledgement and a timer at each of the two nodes. Inputs other than searches count as two
-/// more members.
+/// Maximum number of queued inputs from each member ahead of a pass and of its acknowledgement: a
+/// search, an acknowledgement and a timer at each of the two nodes. Up to six other inputs at each
+/// node count as two more members.
 const MAX_QUEUED_INPUTS: u64 = 6;
 
 /// Added to the waiting time, so that an answer that takes exactly the maximum arrives in time.
@@ -144,10 +145,10 @@ struct Config {
 enum Watch {
     /// The node does not wait, and has no search of its own in progress.
     Off,
-    /// The node waits, and will search when the patience timer fires.
+    /// The node waits, and will search when the timer [`Timer::Round`] fires.
     Waiting,
-    /// The node's search is in progress or was stopped elsewhere; it repeats when the patience
-    /// timer fires.
+    /// The node's search is in progress or was stopped elsewhere; it repeats when the timer
+    /// [`Timer::Round`] fires.
     Searching(Epoch),
 }
 
@@ -156,31 +157,35 @@ enum Watch {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
     /// To the next live member: the token or a search.
-    Pass { number: Number, cargo: Cargo },
+    Pass {
+        number: PassNumber,
+        #[cfg_attr(feature = "serde", serde(rename = "cargo"))]
+        content: PassContent,
+    },
     /// To the sender of a pass: its acknowledgement.
-    Received(Number),
+    Received(PassNumber),
 }
 
 impl Describe for Message {
     fn kind(&self) -> &'static str {
         match self {
-            Self::Pass { cargo: Cargo::Token(_), .. } => "token",
-            Self::Pass { cargo: Cargo::Search(_), .. } => "search",
+            Self::Pass { content: PassContent::Token(_), .. } => "token",
+            Self::Pass { content: PassContent::Search(_), .. } => "search",
             Self::Received(_) => "received",
         }
     }
 
     fn class(&self) -> Class {
         match self {
-            Self::Pass { cargo: Cargo::Token(_), .. } => Class::Algorithm,
-            Self::Pass { cargo: Cargo::Search(_), .. } | Self::Received(_) => Class::Control,
+            Self::Pass { content: PassContent::Token(_), .. } => Class::Algorithm,
+            Self::Pass { content: PassContent::Search(_), .. } | Self::Received(_) => Class::Control,
         }
     }
 
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
-            Self::Pass { cargo: Cargo::Search(search), .. } => Some(search.starter),
-            Self::Pass { cargo: Cargo::Token(_), .. } | Self::Received(_) => None,
+            Self::Pass { content: PassContent::Search(search), .. } => Some(search.starter),
+            Self::Pass { content: PassContent::Token(_), .. } | Self::Received(_) => None,
         }
     }
 }
@@ -192,9 +197,10 @@ pub enum Timer {
     /// The token has rested long enough.
     Rest,
     /// The longest time that the acknowledgement of this pass can take has passed.
-    Silence(Number),
+    Silence(PassNumber),
     /// The longest time that the token or a search can take to go round has passed.
-    Patience,
+    #[cfg_attr(feature = "serde", serde(rename = "patience"))]
+    Round,
 }
 
 impl Protocol for TokenRingAcknowledged {
@@ -208,13 +214,13 @@ impl Protocol for TokenRingAcknowledged {
         match input {
             Input::Start { .. } => self.start(out),
             Input::Command(command) => match self.phase.interpret(command) {
-                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Enter { patience, .. } => self.request(patience, out),
                 Intent::Cancel => self.cancel(out),
                 Intent::Release => self.release(out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } if self.passing.is_peer(from) => match message {
-                Message::Pass { number, cargo } => self.on_pass(from, number, cargo, out),
+                Message::Pass { number, content } => self.on_pass(from, number, content, out),
                 Message::Received(number) => self.on_acknowledgement(from, number, out),
             },
             Input::Message { from, .. } => {
@@ -222,7 +228,7 @@ impl Protocol for TokenRingAcknowledged {
             }
             Input::Timer(Timer::Rest) => self.end_rest(out),
             Input::Timer(Timer::Silence(number)) => self.skip_silent_member(number, out),
-            Input::Timer(Timer::Patience) => self.start_search(out),
+            Input::Timer(Timer::Round) => self.start_search(out),
             // The textbook form: it saves nothing, detects crashes itself, and has no views.
             ignored_inputs!() => {}
         }
@@ -237,12 +243,14 @@ impl TokenRingAcknowledged {
         let members = group.len() as u64;
         let max_queueing_time = bounds.processing.times(MAX_QUEUED_INPUTS.saturating_mul(members.saturating_add(2)));
         let max_answer_time = bounds.message.times(2) + max_queueing_time + MARGIN;
+        // One answer time at each member, and one more for a rest of the token.
+        let max_round_time = max_answer_time.times(members.saturating_add(1));
         let config = Config {
             me,
             hops_per_round: u32::try_from(members).unwrap_or(u32::MAX),
             rest_time: bounds.message,
             max_answer_time,
-            max_round_time: max_answer_time.times(members.saturating_add(1)),
+            max_round_time,
         };
         let is_home = group.first().is_none_or(|home| home == me);
         Self {
@@ -278,18 +286,18 @@ impl TokenRingAcknowledged {
         self.phase = Phase::Waiting(patience);
         if self.watch == Watch::Off {
             self.watch = Watch::Waiting;
-            self.set_patience_timer(out);
+            self.set_round_timer(out);
         }
     }
 
     /// TA-2, TA-9. Acknowledges every pass first, even if the node then drops its content.
-    fn on_pass(&mut self, from: NodeId, number: Number, cargo: Cargo, out: &mut Effects<'_, Self>) {
+    fn on_pass(&mut self, from: NodeId, number: PassNumber, content: PassContent, out: &mut Effects<'_, Self>) {
         out.send(from, Message::Received(number));
-        match cargo {
-            Cargo::Token(token) => self.on_token(token, out),
-            Cargo::Search(search) if search.starter == self.config.me => self.on_own_search(search, out),
-            Cargo::Search(search) if self.passing.is_peer(search.starter) => self.on_search(search, out),
-            Cargo::Search(search) => {
+        match content {
+            PassContent::Token(token) => self.on_token(token, out),
+            PassContent::Search(search) if search.starter == self.config.me => self.on_own_search(search, out),
+            PassContent::Search(search) if self.passing.is_peer(search.starter) => self.on_search(search, out),
+            PassContent::Search(search) => {
                 out.note("TA-9", format_args!("ignores a search of {}, which is no member", search.starter));
             }
         }
@@ -323,7 +331,7 @@ impl TokenRingAcknowledged {
     fn store_token(&mut self, token: Token<Lap>, out: &mut Effects<'_, Self>) {
         if self.watch != Watch::Off {
             self.watch = Watch::Off;
-            out.cancel_timer(Timer::Patience);
+            out.cancel_timer(Timer::Round);
         }
         self.youngest_fence.raise(token.fence);
         let is_stored = self.slot.put(token);
@@ -354,7 +362,7 @@ impl TokenRingAcknowledged {
     fn enter(&mut self, out: &mut Effects<'_, Self>) {
         let Some(fence) = self.slot.advance_fence() else { return };
         self.youngest_fence.raise(fence);
-        self.set_lap(Lap { hops: 0, used: true });
+        self.set_lap(Lap { hops: 0, began_with_entry: true });
         self.phase = Phase::Inside(());
         out.emit(Event::entered(fence));
     }
@@ -373,7 +381,7 @@ impl TokenRingAcknowledged {
         out.emit(Event::Cancelled);
         if self.watch == Watch::Waiting {
             self.watch = Watch::Off;
-            out.cancel_timer(Timer::Patience);
+            out.cancel_timer(Timer::Round);
         }
     }
 
@@ -407,21 +415,21 @@ impl TokenRingAcknowledged {
     fn pass_token(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         let Some(token) = self.slot.take() else { return };
         out.note(rule, format_args!("passes the token on"));
-        self.pass_to_next(Cargo::Token(token), out);
+        self.pass_to_next(PassContent::Token(token), out);
     }
 
     /// Passes the token or a search to the next member that is not known to have crashed. A search
     /// ends if only its starter follows, and the starter has crashed or is this node.
-    fn pass_to_next(&mut self, cargo: Cargo, out: &mut Effects<'_, Self>) {
-        if let Some(pass) = self.passing.begin(cargo) {
-            let cargo = cargo.moved(pass.hops, self.config.hops_per_round);
-            out.send(pass.to, Message::Pass { number: pass.number, cargo });
+    fn pass_to_next(&mut self, content: PassContent, out: &mut Effects<'_, Self>) {
+        if let Some(pass) = self.passing.begin_pass(content) {
+            let content = content.after_hops(pass.hops, self.config.hops_per_round);
+            out.send(pass.to, Message::Pass { number: pass.number, content });
             return out.set_timer(Timer::Silence(pass.number), Span::exactly(self.config.max_answer_time));
         }
-        match cargo {
-            Cargo::Token(token) => self.remain_alone(token, out),
-            Cargo::Search(search) if search.starter == self.config.me => self.on_own_search(search, out),
-            Cargo::Search(search) => {
+        match content {
+            PassContent::Token(token) => self.remain_alone(token, out),
+            PassContent::Search(search) if search.starter == self.config.me => self.on_own_search(search, out),
+            PassContent::Search(search) => {
                 out.note("TA-3", format_args!("drops the search of {}, which has crashed", search.starter));
             }
         }
@@ -434,7 +442,7 @@ impl TokenRingAcknowledged {
     }
 
     /// TA-3. An acknowledgement that arrives too late only brings its node back into the ring.
-    fn on_acknowledgement(&mut self, from: NodeId, number: Number, out: &mut Effects<'_, Self>) {
+    fn on_acknowledgement(&mut self, from: NodeId, number: PassNumber, out: &mut Effects<'_, Self>) {
         if self.passing.acknowledge(from, number) {
             out.cancel_timer(Timer::Silence(number));
         } else if self.passing.revive(from) {
@@ -445,14 +453,14 @@ impl TokenRingAcknowledged {
     /// TA-3. Passes the content of an unacknowledged pass to the next member. In the synchronous
     /// model a silent node crashed before the pass arrived there, and all its earlier messages have
     /// arrived by now.
-    fn skip_silent_member(&mut self, number: Number, out: &mut Effects<'_, Self>) {
-        let Some((crashed, cargo)) = self.passing.time_out(number) else { return };
+    fn skip_silent_member(&mut self, number: PassNumber, out: &mut Effects<'_, Self>) {
+        let Some((crashed, content)) = self.passing.time_out(number) else { return };
         out.note("TA-3", format_args!("suspects {crashed}, and skips it"));
-        let cargo = match cargo {
-            Cargo::Token(token) => Cargo::Token(Token { fence: token.fence.next(), ..token }),
-            Cargo::Search(search) => Cargo::Search(search),
+        let content = match content {
+            PassContent::Token(token) => PassContent::Token(Token { fence: token.fence.next(), ..token }),
+            PassContent::Search(search) => PassContent::Search(search),
         };
-        self.pass_to_next(cargo, out);
+        self.pass_to_next(content, out);
     }
 
     /// TA-8. A node that is still passing the token on knows where it is.
@@ -461,24 +469,24 @@ impl TokenRingAcknowledged {
             self.watch = Watch::Off;
             return;
         }
-        if self.passing.has_token() {
+        if self.passing.is_passing_token() {
             self.watch = Watch::Waiting;
             out.note("TA-8", format_args!("does not search: it is still passing the token on"));
-            return self.set_patience_timer(out);
+            return self.set_round_timer(out);
         }
         let generation = Epoch(self.max_generation.max(self.youngest_fence.epoch).0.saturating_add(1));
         self.max_generation = generation;
         self.watch = Watch::Searching(generation);
         out.note("TA-8", format_args!("searches for the token, to create one of generation {generation}"));
-        self.pass_to_next(Cargo::Search(Search { starter: self.config.me, generation }), out);
+        self.pass_to_next(PassContent::Search(Search { starter: self.config.me, generation }), out);
         // If all others have crashed, the search has ended already.
         if self.watch != Watch::Off {
-            self.set_patience_timer(out);
+            self.set_round_timer(out);
         }
     }
 
-    fn set_patience_timer(&self, out: &mut Effects<'_, Self>) {
-        out.set_timer(Timer::Patience, Span::exactly(self.config.max_round_time));
+    fn set_round_timer(&self, out: &mut Effects<'_, Self>) {
+        out.set_timer(Timer::Round, Span::exactly(self.config.max_round_time));
     }
 
     /// TA-9. The token can get behind a search only by passing its starter, so a search that
@@ -490,7 +498,7 @@ impl TokenRingAcknowledged {
         if self.slot.has_token() {
             return out.note("TA-9", format_args!("stops the search of {starter}: the token is here"));
         }
-        if self.passing.has_token() {
+        if self.passing.is_passing_token() {
             return out.note("TA-9", format_args!("stops the search of {starter}: the token has just left"));
         }
         if let Watch::Searching(_) = self.watch {
@@ -501,17 +509,17 @@ impl TokenRingAcknowledged {
             self.end_search(out);
         }
         out.note("TA-9", format_args!("passes the search of {starter} on"));
-        self.pass_to_next(Cargo::Search(search), out);
+        self.pass_to_next(PassContent::Search(search), out);
     }
 
-    /// TA-9. The patience timer of a waiting node keeps running: the higher member may crash, and
+    /// TA-9. The round timer of a waiting node keeps running: the higher member may crash, and
     /// its search with it.
     fn end_search(&mut self, out: &mut Effects<'_, Self>) {
         if self.phase.waiting().is_some() {
             self.watch = Watch::Waiting;
         } else {
             self.watch = Watch::Off;
-            out.cancel_timer(Timer::Patience);
+            out.cancel_timer(Timer::Round);
         }
     }
 
@@ -540,7 +548,7 @@ impl TokenRingAcknowledged {
     /// Returns whether no other node has entered since the token was last here. After a full round
     /// the last entry was our own, or that of a crashed node.
     fn no_other_has_entered(&self) -> bool {
-        self.slot.label().is_some_and(|lap| !lap.used) || self.has_gone_round()
+        self.slot.label().is_some_and(|lap| !lap.began_with_entry) || self.has_gone_round()
     }
 
     fn assert_invariants(&self) {
@@ -554,12 +562,12 @@ impl TokenRingAcknowledged {
         }
         if let Watch::Searching(_) = self.watch {
             debug_assert!(
-                !self.slot.has_token() && !self.passing.has_token(),
+                !self.slot.has_token() && !self.passing.is_passing_token(),
                 "a node with the token does not search for it"
             );
         }
         debug_assert!(
-            !(self.slot.has_token() && self.passing.has_token()),
+            !(self.slot.has_token() && self.passing.is_passing_token()),
             "the token is here or on its way, not both"
         );
     }

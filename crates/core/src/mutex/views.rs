@@ -58,7 +58,7 @@ pub struct Waiter {
     pub node: NodeId,
     pub patience: Patience,
     pub access: Access,
-    /// The number or the clock of the stamp of its request in this view. It increases along the
+    /// The number or the stamp's clock that its request has in this view. It increases along the
     /// queue.
     pub clock: Clock,
 }
@@ -67,9 +67,10 @@ pub struct Waiter {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ViewStart {
     group: Group,
-    inside: BTreeMap<NodeId, Access>,
+    /// The nodes in the critical section, each with its access.
+    insiders: BTreeMap<NodeId, Access>,
     /// In the order in which the nodes should be served.
-    waiting: Vec<Waiter>,
+    waiters: Vec<Waiter>,
     floor: Floor,
 }
 
@@ -80,13 +81,13 @@ impl ViewStart {
         let clock = reports.values().map(|report| report.floor.clock).max().unwrap_or_default();
         let counter = reports.values().map(|report| report.floor.fence.counter).max().unwrap_or_default();
         let queued: Vec<NodeId> = reports.values().flat_map(|report| report.queue.iter().copied()).collect();
-        let mut inside = BTreeMap::new();
+        let mut insiders = BTreeMap::new();
         let mut waiting = Vec::new();
         for (&node, report) in reports {
             match report.client_state {
                 ClientState::Idle => {}
                 ClientState::Inside(access) => {
-                    inside.insert(node, access);
+                    insiders.insert(node, access);
                 }
                 ClientState::Waiting { requested_at, patience, access } => {
                     let queue_position = queued.iter().position(|queued| *queued == node).unwrap_or(usize::MAX);
@@ -98,15 +99,15 @@ impl ViewStart {
         let numbered = waiting.into_iter().zip(clock.0..).map(|(((_, _, node), (patience, access)), previous)| {
             Waiter { node, patience, access, clock: Clock(previous.saturating_add(1)) }
         });
-        let waiting: Vec<_> = numbered.collect();
+        let waiters = numbered.collect();
         let floor = Floor { clock, fence: Fence { epoch: view.epoch(), counter } };
-        Self { group: view.members().clone(), inside, waiting, floor }
+        Self { group: view.members().clone(), insiders, waiters, floor }
     }
 
     /// The state of an idle node that is the only member of its group.
-    fn alone(me: NodeId) -> Self {
+    fn of_single_node(me: NodeId) -> Self {
         let floor = Floor { clock: Clock::default(), fence: Fence { epoch: Epoch(0), counter: 0 } };
-        Self { group: core::iter::once(me).collect(), inside: BTreeMap::new(), waiting: Vec::new(), floor }
+        Self { group: core::iter::once(me).collect(), insiders: BTreeMap::new(), waiters: Vec::new(), floor }
     }
 
     /// The members of the new view.
@@ -115,24 +116,24 @@ impl ViewStart {
     }
 
     /// Returns the access of a node that is in the critical section, otherwise `None`.
-    pub fn access(&self, node: NodeId) -> Option<Access> {
-        self.inside.get(&node).copied()
+    pub fn inside_access(&self, node: NodeId) -> Option<Access> {
+        self.insiders.get(&node).copied()
     }
 
     /// Returns the nodes in the critical section. There are several only if all of them are
     /// readers.
-    pub fn insiders(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.inside.keys().copied()
+    pub fn nodes_inside(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.insiders.keys().copied()
     }
 
     /// Returns the node in the critical section, for algorithms without shared access.
     pub fn holder(&self) -> Option<NodeId> {
-        self.insiders().next()
+        self.nodes_inside().next()
     }
 
     /// Returns the waiting nodes in the order in which they should be served.
-    pub fn waiting(&self) -> &[Waiter] {
-        &self.waiting
+    pub fn waiters(&self) -> &[Waiter] {
+        &self.waiters
     }
 
     /// The number or stamp clock of the requests in the critical section: smaller than those of all
@@ -142,19 +143,19 @@ impl ViewStart {
     }
 
     /// Returns the stamp of the node in the critical section, for algorithms without shared access.
-    /// It is older than all others.
+    /// The stamp is older than those of all waiting requests.
     pub fn holder_stamp(&self) -> Option<Stamp> {
-        self.holder().map(|node| self.stamp_of(node))
+        self.holder().map(|node| self.inside_stamp(node))
     }
 
-    pub(super) const fn stamp_of(&self, insider: NodeId) -> Stamp {
-        Stamp { clock: self.inside_clock(), node: insider }
+    pub(super) const fn inside_stamp(&self, node: NodeId) -> Stamp {
+        Stamp { clock: self.inside_clock(), node }
     }
 
     /// Returns the floor of a member. A waiting node's next request gets the number that all
     /// members expect; other nodes get larger numbers.
     fn floor_of(&self, node: NodeId) -> Floor {
-        let waiters_before = self.waiting.iter().position(|waiter| waiter.node == node).unwrap_or(self.waiting.len());
+        let waiters_before = self.waiters.iter().position(|waiter| waiter.node == node).unwrap_or(self.waiters.len());
         Floor { clock: Clock(self.floor.clock.0.saturating_add(waiters_before as u64)), fence: self.floor.fence }
     }
 }
@@ -208,29 +209,31 @@ impl<P: ViewTransition> InViews for P {
         matches!(self.client_state(), ClientState::Inside(_))
     }
 
-    fn forget(&mut self, me: NodeId, _ends: bool) {
+    /// Becomes an idle node of a group of one. The wrapper calls this only for a node in the
+    /// critical section, which has no pending request.
+    fn forget(&mut self, me: NodeId, _is_released: bool) {
         let floor = self.floor();
-        self.begin_view(me, &ViewStart::alone(me));
+        self.begin_view(me, &ViewStart::of_single_node(me));
         self.raise(&floor);
         // An idle node that is alone has nothing to send or emit, so its effects are discarded.
         let mut discarded: Vec<Effect<Self>> = Vec::new();
         self.start_view(&mut Effects::new(&mut discarded));
     }
 
-    fn lost(&self) -> Event {
+    fn lost_event(&self) -> Event {
         Event::Lost
     }
 }
 
 impl Leased<Command> for Event {
-    fn within(self, until: Time) -> Self {
+    fn limit_to(self, until: Time) -> Self {
         match self {
             Self::Entered { fence, .. } => Self::Entered { fence, until },
             Self::Extended { .. } | Self::Lost | Self::Left | Self::Denied | Self::Cancelled | Self::Refused(_) => self,
         }
     }
 
-    fn extended(until: Time) -> Option<Self> {
+    fn extension_event(until: Time) -> Option<Self> {
         Some(Self::Extended { until })
     }
 

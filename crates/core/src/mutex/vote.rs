@@ -51,13 +51,13 @@ impl<R: Stamped> Vote<R> {
         outcome
     }
 
-    /// Frees the vote if this request holds it. Returns whether it did.
+    /// Frees the vote if this request holds it. Returns whether the request held it.
     pub(super) fn take_back(&mut self, from: R) -> bool {
-        let held = self.holder == Some(from);
-        if held {
+        let is_holder = self.holder == Some(from);
+        if is_holder {
             self.holder = None;
         }
-        held
+        is_holder
     }
 }
 

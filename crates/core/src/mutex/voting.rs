@@ -11,7 +11,7 @@
 //! VO-1  the client asks to enter  → request every replica's vote, first of all our own ones
 //!                                   (sequential: one after the other, in order, until there are m)
 //! VO-2  a vote request arrives    → give the vote if it is free, or if an earlier request of the
-//!                                   same node has it, because that has ended; else deny it
+//!                                   same node, which must have ended, has it; else deny it
 //! VO-3  m votes have arrived      → enter
 //! VO-4  the client releases       → return every vote
 //! VO-5  a vote is returned        → it is free again
@@ -23,7 +23,7 @@
 //! ```
 //!
 //! Cost: 2n messages per attempt, and one for each returned vote: 3n for an entry alone;
-//! sequential: 2m per attempt and m to return the votes, 2mk+m for k attempts as the book counts. A
+//! sequential: 2m per attempt and m to return the votes, 2mk+m for k attempts by the usual count. A
 //! node's own votes take no message. 2T from request to entry (sequential: 2mT, less 2T for each
 //! vote of its own), and 2T more for each further attempt, plus the waiting times between. At least
 //! T from a release to the next entry, plus the remaining waiting time of the next node.
@@ -56,7 +56,7 @@ mod views;
 
 pub use bid::{Claim, Turn};
 pub use facts::{FACTS, facts};
-pub use placement::{Replica, placement};
+pub use placement::{Replica, place_replicas};
 
 use super::prelude::*;
 use super::vote::{Vote, VoteOutcome};
@@ -65,14 +65,20 @@ use crate::node::Incarnation;
 use alloc::string::String;
 use bid::{Answer, Bid};
 
-/// The default resource. In no group size does one node vote for a majority of its replicas.
+/// The default resource. In no group of 2 to 100 nodes does one node vote for a majority of its
+/// replicas.
 pub const RESOURCE: &str = "plotter";
 
 /// Lower bound for the unit of waiting times: however fast messages are, competing requests must be
 /// able to miss each other.
 const MIN_RETRY_UNIT: Duration = Duration::from_micros(1);
 
-/// Returns the unit of waiting times.
+/// Upper bound for `max_extra_delay`, per replica: so many retry units have room for the attempts
+/// of all nodes.
+const MAX_EXTRA_DELAY_PER_REPLICA: u64 = 4;
+
+/// Returns the unit of waiting times: the longest time that an answer takes, but at least
+/// [`MIN_RETRY_UNIT`].
 fn retry_unit(bounds: Bounds) -> Duration {
     bounds.round_trip().max(MIN_RETRY_UNIT)
 }
@@ -91,9 +97,10 @@ pub enum RequestMode {
 pub struct Voting {
     config: Fixed<Config>,
     clock: Clock,
+    /// The largest fence that this node knows.
     fence: Fence,
     phase: Phase<Waiting, Bid>,
-    /// The votes that this node gives.
+    /// The votes that this node gives, one for each replica that is placed on it.
     votes: BTreeMap<Replica, Vote<Claim>>,
 }
 
@@ -104,7 +111,7 @@ struct Config {
     /// The name of the resource, which determines the voters in the next view.
     resource: String,
     /// The voter of each replica.
-    hosts: Vec<NodeId>,
+    replica_voters: Vec<NodeId>,
     /// The number of votes that suffice to enter.
     needed_votes: usize,
     request_mode: RequestMode,
@@ -117,15 +124,15 @@ struct Config {
 struct Waiting {
     bid: Bid,
     patience: Patience,
-    pace: Pace,
+    attempt: Attempt,
     /// The longest next waiting time, in retry units, beyond the one unit that every node waits.
-    max_delay: u64,
+    max_extra_delay: u64,
 }
 
-/// Whether an attempt is in progress.
+/// The state of a waiting request's attempt to get enough votes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Pace {
-    Asking,
+enum Attempt {
+    InProgress,
     /// The last attempt failed, and the next one begins when the timer fires.
     BackingOff,
 }
@@ -183,13 +190,13 @@ impl Protocol for Voting {
         match input {
             Input::Start { incarnation, .. } => self.start(incarnation),
             Input::Command(command) => match self.phase.interpret(command) {
-                Intent::Enter(patience, _) => self.request(patience, out),
+                Intent::Enter { patience, .. } => self.request(patience, out),
                 Intent::Cancel => self.end("VO-7", Event::Cancelled, out),
                 Intent::Release => self.end("VO-4", Event::Left, out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => self.on_message(from, message, out),
-            Input::Timer(Timer::Retry) => self.attempt("VO-6", out),
+            Input::Timer(Timer::Retry) => self.begin_attempt("VO-6", out),
             ignored_inputs!() => {}
         }
         self.assert_invariants();
@@ -199,27 +206,27 @@ impl Protocol for Voting {
 impl Voting {
     /// An idle node of this group, for the default resource.
     pub fn new(me: NodeId, group: Group, request_mode: RequestMode, bounds: Bounds) -> Self {
-        let needed = group.majority();
-        Self::with_votes(me, group, RESOURCE, needed, request_mode, bounds)
+        let needed_votes = group.majority();
+        Self::with_votes(me, group, RESOURCE, needed_votes, request_mode, bounds)
     }
 
-    /// An idle node of this group, which enters with `needed` votes for the replicas of this
-    /// resource. The caller must ensure that `needed` is more than half.
+    /// An idle node of this group, which enters with `needed_votes` votes for the replicas of this
+    /// resource. The caller must ensure that these are more than half of the replicas.
     pub fn with_votes(
         me: NodeId,
         group: Group,
         resource: &str,
-        needed: usize,
+        needed_votes: usize,
         request_mode: RequestMode,
         bounds: Bounds,
     ) -> Self {
-        let hosts = placement(resource, &group);
+        let replica_voters = place_replicas(resource, &group);
         Self::with_config(Config {
             me,
             group,
             resource: resource.into(),
-            hosts,
-            needed_votes: needed,
+            replica_voters,
+            needed_votes,
             request_mode,
             retry_unit: retry_unit(bounds),
         })
@@ -227,11 +234,11 @@ impl Voting {
 
     /// An idle node of this group with an explicit voter for each replica. In its next view it uses
     /// the replicas of the default resource.
-    pub fn with_hosts(
+    pub fn with_voters(
         me: NodeId,
         group: Group,
-        hosts: Vec<NodeId>,
-        needed: usize,
+        replica_voters: Vec<NodeId>,
+        needed_votes: usize,
         request_mode: RequestMode,
         bounds: Bounds,
     ) -> Self {
@@ -239,21 +246,21 @@ impl Voting {
             me,
             group,
             resource: RESOURCE.into(),
-            hosts,
-            needed_votes: needed,
+            replica_voters,
+            needed_votes,
             request_mode,
             retry_unit: retry_unit(bounds),
         })
     }
 
     fn with_config(config: Config) -> Self {
-        let ours = config.hosts.iter().enumerate().filter(|(_, host)| **host == config.me);
+        let ours = config.replica_voters.iter().enumerate().filter(|(_, voter)| **voter == config.me);
         let votes = ours.map(|(index, _)| (Replica::from_index(index), Vote::new())).collect();
         Self { config: Fixed::new(config), clock: Clock::default(), fence: Fence::default(), phase: Phase::Idle, votes }
     }
 
     /// Raises the clock, so that a restarted node does not reuse the stamps of earlier
-    /// incarnations: each has 2³² clock readings of its own.
+    /// incarnations: each of the first 2³² incarnations has 2³² clock readings of its own.
     fn start(&mut self, Incarnation(incarnation): Incarnation) {
         self.clock.witness(Clock(incarnation << 32));
     }
@@ -268,10 +275,10 @@ impl Voting {
             Message::Release { replica, claim, fence } if self.is_claim_of(claim, from) => {
                 self.on_release(replica, claim, fence, out);
             }
-            Message::Vote { replica, claim, fence } if self.host(replica) == Some(from) => {
+            Message::Vote { replica, claim, fence } if self.voter_of(replica) == Some(from) => {
                 self.on_vote(replica, claim, fence, out);
             }
-            Message::Denied { replica, claim } if self.host(replica) == Some(from) => {
+            Message::Denied { replica, claim } if self.voter_of(replica) == Some(from) => {
                 self.on_denial(replica, claim, out);
             }
             Message::Request { claim, .. } | Message::Release { claim, .. } => {
@@ -288,30 +295,34 @@ impl Voting {
         claim.stamp.node == from && self.config.group.contains(from)
     }
 
-    fn host(&self, replica: Replica) -> Option<NodeId> {
-        self.config.hosts.get(replica.index()).copied()
+    fn voter_of(&self, replica: Replica) -> Option<NodeId> {
+        self.config.replica_voters.get(replica.index()).copied()
     }
 
     /// VO-1.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
         let stamp = Stamp { clock: self.clock.tick(), node: self.config.me };
-        let bid = Bid::new(stamp, self.config.hosts.len());
-        self.phase = Phase::Waiting(Waiting { bid, patience, pace: Pace::BackingOff, max_delay: 1 });
-        self.attempt("VO-1", out);
+        let bid = Bid::new(stamp, self.config.replica_voters.len());
+        self.phase = Phase::Waiting(Waiting { bid, patience, attempt: Attempt::BackingOff, max_extra_delay: 1 });
+        self.begin_attempt("VO-1", out);
     }
 
     /// VO-1 and VO-6. A voter that has not answered the last attempt is not asked again: its answer
-    /// counts for this one.
-    fn attempt(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
-        let Phase::Waiting(ours @ Waiting { pace: Pace::BackingOff, .. }) = &mut self.phase else { return };
-        ours.pace = Pace::Asking;
+    /// counts for the new attempt.
+    fn begin_attempt(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
+        let Phase::Waiting(ours @ Waiting { attempt: Attempt::BackingOff, .. }) = &mut self.phase else { return };
+        ours.attempt = Attempt::InProgress;
         for voter in ours.bid.voters.iter_mut().filter(|voter| voter.answer == Answer::Denied) {
             voter.answer = Answer::NotAsked;
         }
         let stamp = ours.bid.stamp;
         out.note(
             rule,
-            format_args!("requests {} of {} votes with {stamp}", self.config.needed_votes, self.config.hosts.len()),
+            format_args!(
+                "requests {} of {} votes with {stamp}",
+                self.config.needed_votes,
+                self.config.replica_voters.len()
+            ),
         );
         match self.config.request_mode {
             RequestMode::AllAtOnce => self.ask_all(out),
@@ -322,8 +333,8 @@ impl Voting {
     /// VO-1. Our own votes need no message, and may be enough.
     fn ask_all(&mut self, out: &mut Effects<'_, Self>) {
         let config = self.config.clone();
-        let is_ours = |index: &usize| config.hosts.get(*index) == Some(&config.me);
-        let (ours, others): (Vec<_>, Vec<_>) = (0..config.hosts.len()).partition(is_ours);
+        let is_ours = |index: &usize| config.replica_voters.get(*index) == Some(&config.me);
+        let (ours, others): (Vec<_>, Vec<_>) = (0..config.replica_voters.len()).partition(is_ours);
         for index in ours.into_iter().chain(others) {
             self.ask(Replica::from_index(index), out);
         }
@@ -331,14 +342,14 @@ impl Voting {
 
     /// Requests a vote, unless it is requested already or the attempt has ended.
     fn ask(&mut self, replica: Replica, out: &mut Effects<'_, Self>) {
-        let Some(host) = self.host(replica) else { return };
-        let Phase::Waiting(Waiting { bid, pace: Pace::Asking, .. }) = &mut self.phase else { return };
-        let Some(claim) = bid.ask(replica) else { return };
-        self.send(host, Message::Request { replica, claim }, out);
+        let Some(voter) = self.voter_of(replica) else { return };
+        let Phase::Waiting(Waiting { bid, attempt: Attempt::InProgress, .. }) = &mut self.phase else { return };
+        let Some(claim) = bid.mark_asked(replica) else { return };
+        self.send(voter, Message::Request { replica, claim }, out);
     }
 
-    /// VO-2. A node makes one request after the other, so that a later one proves that the earlier
-    /// one has ended.
+    /// VO-2. A node makes one request after the other, so a later one proves that the earlier one
+    /// has ended.
     fn on_request(&mut self, replica: Replica, claim: Claim, out: &mut Effects<'_, Self>) {
         let Some(vote) = self.votes.get_mut(&replica) else {
             return out.note("VO-2", format_args!("ignores {claim}: replica {replica} is not here"));
@@ -362,7 +373,7 @@ impl Voting {
         self.fence.raise(fence);
         let is_awaited = self.bid().is_some_and(|bid| bid.record_answer(replica, claim, Answer::Voted));
         match &mut self.phase {
-            Phase::Waiting(Waiting { pace: Pace::Asking, .. }) if is_awaited => return self.evaluate(out),
+            Phase::Waiting(Waiting { attempt: Attempt::InProgress, .. }) if is_awaited => return self.evaluate(out),
             Phase::Inside(_) if is_awaited => return,
             Phase::Waiting(Waiting { bid, .. }) if is_awaited => bid.return_vote(replica),
             Phase::Waiting(_) | Phase::Idle | Phase::Inside(_) => {}
@@ -388,8 +399,8 @@ impl Voting {
 
     /// VO-3, VO-6 and VO-9. An attempt ends as soon as its outcome is certain.
     fn evaluate(&mut self, out: &mut Effects<'_, Self>) {
-        let Phase::Waiting(Waiting { bid, patience, pace: Pace::Asking, .. }) = &self.phase else { return };
-        let (votes, denials) = (bid.count(Answer::Voted), bid.count(Answer::Denied));
+        let Phase::Waiting(Waiting { bid, patience, attempt: Attempt::InProgress, .. }) = &self.phase else { return };
+        let (votes, denials) = (bid.count_answers(Answer::Voted), bid.count_answers(Answer::Denied));
         match patience {
             _ if votes >= self.config.needed_votes => self.enter(out),
             Patience::Wait if bid.voters.len() - denials < self.config.needed_votes => self.back_off(out),
@@ -404,7 +415,7 @@ impl Voting {
     fn ask_next(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Waiting(Waiting { bid, .. }) = &self.phase else { return };
         if self.config.request_mode == RequestMode::Sequential
-            && bid.count(Answer::Pending) == 0
+            && bid.count_answers(Answer::Pending) == 0
             && let Some(index) = bid.voters.iter().position(|voter| voter.answer == Answer::NotAsked)
         {
             self.ask(Replica::from_index(index), out);
@@ -423,12 +434,14 @@ impl Voting {
     /// VO-6. Every waiting time is long enough for the returned votes to arrive, and the longest
     /// has room for all nodes.
     fn back_off(&mut self, out: &mut Effects<'_, Self>) {
-        let Phase::Waiting(Waiting { bid, pace, max_delay, .. }) = &mut self.phase else { return };
+        let Phase::Waiting(Waiting { bid, attempt, max_extra_delay, .. }) = &mut self.phase else { return };
         let unit = self.config.retry_unit;
-        let span = Span::between(unit, unit.times(max_delay.saturating_add(1)));
+        let span = Span::between(unit, unit.times(max_extra_delay.saturating_add(1)));
         out.note("VO-6", format_args!("cannot get {} votes for {}; waits {span}", self.config.needed_votes, bid.stamp));
-        *pace = Pace::BackingOff;
-        *max_delay = max_delay.saturating_mul(2).min(4 * self.config.hosts.len() as u64);
+        *attempt = Attempt::BackingOff;
+        *max_extra_delay = max_extra_delay
+            .saturating_mul(2)
+            .min(MAX_EXTRA_DELAY_PER_REPLICA * self.config.replica_voters.len() as u64);
         let votes = bid.return_all_votes();
         out.set_timer(Timer::Retry, span);
         for (replica, claim) in votes {
@@ -439,8 +452,8 @@ impl Voting {
     /// VO-4, VO-7 and VO-9. Votes in transit are returned when they arrive.
     fn end(&mut self, rule: &'static str, event: Event, out: &mut Effects<'_, Self>) {
         let mut bid = match self.phase.end() {
-            Phase::Waiting(Waiting { bid, pace, .. }) => {
-                if pace == Pace::BackingOff {
+            Phase::Waiting(Waiting { bid, attempt, .. }) => {
+                if attempt == Attempt::BackingOff {
                     out.cancel_timer(Timer::Retry);
                 }
                 bid
@@ -456,8 +469,8 @@ impl Voting {
     }
 
     fn return_vote(&mut self, replica: Replica, claim: Claim, out: &mut Effects<'_, Self>) {
-        if let Some(host) = self.host(replica) {
-            self.send(host, Message::Release { replica, claim, fence: self.fence }, out);
+        if let Some(voter) = self.voter_of(replica) {
+            self.send(voter, Message::Release { replica, claim, fence: self.fence }, out);
         }
     }
 
@@ -486,11 +499,11 @@ impl Voting {
     fn assert_invariants(&self) {
         match &self.phase {
             Phase::Idle => {}
-            Phase::Waiting(Waiting { bid, pace: Pace::BackingOff, .. }) => {
-                debug_assert_eq!(bid.count(Answer::Voted), 0, "a node that backs off keeps no vote");
+            Phase::Waiting(Waiting { bid, attempt: Attempt::BackingOff, .. }) => {
+                debug_assert_eq!(bid.count_answers(Answer::Voted), 0, "a node that backs off keeps no vote");
             }
-            Phase::Waiting(Waiting { bid, pace: Pace::Asking, .. }) => {
-                let (votes, denials) = (bid.count(Answer::Voted), bid.count(Answer::Denied));
+            Phase::Waiting(Waiting { bid, attempt: Attempt::InProgress, .. }) => {
+                let (votes, denials) = (bid.count_answers(Answer::Voted), bid.count_answers(Answer::Denied));
                 debug_assert!(votes < self.config.needed_votes, "a node with enough votes is in the critical section");
                 debug_assert!(
                     bid.voters.len() - denials >= self.config.needed_votes,
@@ -499,7 +512,7 @@ impl Voting {
             }
             Phase::Inside(bid) => {
                 debug_assert!(
-                    bid.count(Answer::Voted) >= self.config.needed_votes,
+                    bid.count_answers(Answer::Voted) >= self.config.needed_votes,
                     "the node in the critical section has enough votes"
                 );
             }

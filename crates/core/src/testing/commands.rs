@@ -34,7 +34,8 @@ impl ScriptCommand for multicast::Command {
 }
 
 impl ScriptCommand for deadlock::Command {
-    const WORDS: &'static str = "ask-P2+R3 (all of these), ask-P2|P3 (any of these), answer-P2, give-up, look; \
+    const WORDS: &'static str = "ask-P2+R3 (all of these), ask-P2|P3 (any of these), answer-P2, \
+                                 give-up (cancel the request), look (check for a deadlock); \
                                  @1 at the end selects the second process of the site";
 
     fn from_word(word: &str) -> Option<Self> {
@@ -43,8 +44,8 @@ impl ScriptCommand for deadlock::Command {
         match word.split_once('-').unwrap_or((word, "")) {
             ("ask", agents) => Some(Self::Ask { process, need: parse_need(agents)? }),
             ("answer", word) => Some(Self::Answer { process, to: parse_agent(word)? }),
-            ("give", "up") => Some(Self::GiveUp { process }),
-            ("look", "") => Some(Self::Look { process }),
+            ("give", "up") => Some(Self::Cancel { process }),
+            ("look", "") => Some(Self::Check { process }),
             _ => None,
         }
     }

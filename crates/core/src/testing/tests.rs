@@ -14,7 +14,7 @@ fn panic_message(script: &str) -> String {
 }
 
 #[test]
-fn an_invalid_step_is_named_with_the_valid_ones() {
+fn an_invalid_or_impossible_step_is_named_with_its_problem() {
     let wrong =
         ["1 enter", "1 acquires 2", "3 acquire", "one acquire", "2 > 1", "2 fires", "1 acquire; 1 > 2 overtakes x"];
     let messages: String = wrong.map(|script| format!("{}\n\n", panic_message(script))).concat();
@@ -72,7 +72,7 @@ fn a_step_that_overtakes_too_many_messages_says_how_many_there_are() {
 fn a_delivery_has_a_script_step_that_repeats_it() {
     let mut group = ScriptGroup::new(2, RicartAgrawala::new);
     group.run("1 acquire; 1 cancel; 1 acquire");
-    assert_eq!(group.in_flight(), 2);
+    assert_eq!(group.in_flight_count(), 2, "both requests of node 1; a cancellation sends no message");
     assert_eq!((group.step_to_deliver(0), group.step_to_deliver(1)), ("1 > 2".into(), "1 > 2 overtakes 1".into()));
     assert_eq!(group.oldest_on_link(1), 0);
 }

@@ -2,7 +2,7 @@
 //!
 //! | property | meaning |
 //! |---|---|
-//! | `who` | the armies that know the leader name the same one |
+//! | `who` | armies that know the leader know the same one |
 //! | `both-know` | in the end both know the leader |
 //! | `both-attack` | in the end both attack |
 //! | `when` | the second army attacks within the given bound after the first, if there is a bound |
@@ -14,16 +14,17 @@ use super::{Command, Event};
 use quorate_check::{ClientStep, Clients, Judged, Offer, Property, StepRecord};
 use quorate_core::{Duration, NodeId, Time};
 
-/// The commanders of the two armies, which order the attack at any time.
+/// The commanders of the two armies. Each orders its army to attack once, at any time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Commanders {
     /// Bound on the time between the attacks, for the property `when`; it requires modelled time.
     pub(super) max_gap: Option<Duration>,
 }
 
+/// One commander: its order, and the reports of its army.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Commander {
-    ordered: bool,
+    has_ordered: bool,
     leader: Option<NodeId>,
     attacked_at: Option<Time>,
 }
@@ -34,16 +35,16 @@ impl Clients for Commanders {
     type Client = Commander;
 
     fn initial(&self, _node: NodeId) -> Commander {
-        Commander { ordered: false, leader: None, attacked_at: None }
+        Commander { has_ordered: false, leader: None, attacked_at: None }
     }
 
     fn offers(&self, client: &Commander) -> Vec<Offer<Command>> {
-        if client.ordered { Vec::new() } else { vec![Offer { command: Command::Attack, obliged: true }] }
+        if client.has_ordered { Vec::new() } else { vec![Offer { command: Command::Attack, is_obliged: true }] }
     }
 
     fn observe(&self, client: &mut Commander, step: ClientStep<'_, Command, Event>, record: &mut StepRecord) {
         match step {
-            ClientStep::Issued(Command::Attack) => client.ordered = true,
+            ClientStep::Issued(Command::Attack) => client.has_ordered = true,
             ClientStep::Emitted(Event::Leads { army }) => client.leader = Some(*army),
             ClientStep::Emitted(Event::Attacks { .. }) => client.attacked_at = Some(record.now),
             ClientStep::Crashed | ClientStep::Restarted | ClientStep::PeerCrashed(_) | ClientStep::PeerRestarted(_) => {
@@ -57,7 +58,7 @@ impl Clients for Commanders {
 
     /// Packs what the properties inspect: the two lowest bits are the leader's number, the others
     /// the time of the attack plus 1. Zero means that there is none yet.
-    fn facet(&self, client: &Commander, _acts: bool) -> u64 {
+    fn facet(&self, client: &Commander, _may_act: bool) -> u64 {
         let leader = client.leader.map_or(0, |leader| leader.index() as u64 + 1);
         let attack = client.attacked_at.map_or(0, |at| at.nanos().max(0).cast_unsigned() + 1);
         leader & LEADER_MASK | attack << LEADER_BITS
@@ -67,8 +68,8 @@ impl Clients for Commanders {
         let property = |name, judged| Property { name, judged };
         let mut properties = vec![
             property("who", Judged::ByState(leaders_agree)),
-            property("both-know", Judged::ByEnds(|facets| facets.iter().all(|facet| leader_in(*facet) != 0))),
-            property("both-attack", Judged::ByEnds(|facets| facets.iter().all(|facet| attack_in(*facet) != 0))),
+            property("both-know", Judged::ByEnds(|facets| facets.iter().all(|facet| unpack_leader(*facet) != 0))),
+            property("both-attack", Judged::ByEnds(|facets| facets.iter().all(|facet| unpack_attack(*facet) != 0))),
         ];
         properties
             .extend(self.max_gap.map(|max_gap| property("when", Judged::ByBound(attacks_are_within, max_gap.nanos()))));
@@ -79,23 +80,26 @@ impl Clients for Commanders {
 const LEADER_BITS: u32 = 2;
 const LEADER_MASK: u64 = (1 << LEADER_BITS) - 1;
 
-fn leader_in(facet: u64) -> u64 {
+/// The number of the leader, from 1; 0 if it is not known.
+fn unpack_leader(facet: u64) -> u64 {
     facet & LEADER_MASK
 }
 
-fn attack_in(facet: u64) -> u64 {
+/// The time of the attack in nanoseconds plus 1; 0 before the attack.
+fn unpack_attack(facet: u64) -> u64 {
     facet >> LEADER_BITS
 }
 
-/// Whether the armies that know the leader name the same one.
+/// Whether the armies that know the leader know the same one.
 fn leaders_agree(facets: &[u64]) -> bool {
-    let mut known = facets.iter().copied().map(leader_in).filter(|leader| *leader != 0);
+    let mut known = facets.iter().copied().map(unpack_leader).filter(|leader| *leader != 0);
     known.next().is_none_or(|first| known.all(|leader| leader == first))
 }
 
-/// Whether the armies that attacked did so within `max_gap` nanoseconds of each other.
+/// Whether the armies that attacked did so within `max_gap` nanoseconds of each other. True if only
+/// one or none attacked.
 fn attacks_are_within(facets: &[u64], max_gap: u64) -> bool {
-    let attacks = || facets.iter().copied().map(attack_in).filter(|at| *at != 0);
+    let attacks = || facets.iter().copied().map(unpack_attack).filter(|at| *at != 0);
     let (first, last) = (attacks().min().unwrap_or(0), attacks().max().unwrap_or(0));
     last - first <= max_gap
 }

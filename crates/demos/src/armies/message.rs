@@ -56,13 +56,10 @@ pub enum Timer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Event {
-    Leads {
-        army: NodeId,
-    },
+    /// The army knows that `army` leads.
+    Leads { army: NodeId },
     /// The army attacks; `at` is the time of its own clock.
-    Attacks {
-        at: Time,
-    },
+    Attacks { at: Time },
 }
 
 impl fmt::Display for Event {

@@ -24,21 +24,22 @@
 //! the leader's clock is accurate: with a clock that is off by r it waits for *min*/(1+r) to
 //! *min*/(1−r).
 //!
-//! When it fails: if a message takes longer than *max*, the leader fights alone for as long as it
-//! is late, and no army can detect that. If it takes less than *min*, the other army attacks first.
+//! When it fails: if the order takes longer than *max*, the leader fights alone for longer than
+//! *max − min*, and no army can detect that. If the order takes less than *min*, the other army
+//! attacks first.
 //! If a message is lost, one army attacks alone, and no number of confirmations helps: the sender
 //! of the last one does not know whether it arrived.
 
 mod commanders;
 mod message;
+mod scenario;
 #[cfg(test)]
 mod tests;
 mod timeline;
-mod war;
 
 pub use message::{Command, Event, Message, Strength, Timer};
-pub use timeline::{Entry, Timeline, What};
-pub use war::{ArmiesError, Judged, Outcome, Violation, War, check, simulate};
+pub use scenario::{ArmiesError, Outcome, PropertyVerdict, Scenario, Violation, check, simulate};
+pub use timeline::{Occurrence, OccurrenceKind, Timeline};
 
 use quorate_core::about::Profile;
 use quorate_core::{Duration, Effects, Fixed, Input, NodeId, Protocol, Span, Time};
@@ -50,7 +51,7 @@ pub const PROFILE: Profile = Profile {
     summary: "two armies agree on who leads the attack, and on when to attack as far as delays are bounded",
     source: include_str!("mod.rs"),
     flaw: None,
-    checkable: true,
+    is_checkable: true,
 };
 
 pub const ARMIES: [NodeId; 2] = [NodeId::from_index(0), NodeId::from_index(1)];
@@ -61,7 +62,7 @@ pub struct Army {
     /// The leader, once it is known.
     leader: Option<NodeId>,
     /// Whether its commander has ordered the attack.
-    commanded: bool,
+    is_commanded: bool,
     phase: Phase,
 }
 
@@ -70,7 +71,7 @@ pub struct Army {
 struct Config {
     me: NodeId,
     strength: Strength,
-    /// The minimum delay of a message, as far as the army knows.
+    /// A lower bound on the delay of a message; zero if the army knows none.
     min_delay: Duration,
 }
 
@@ -82,11 +83,11 @@ enum Phase {
 }
 
 impl Army {
-    /// One of the two armies, with this strength. `min_delay` is the minimum delay of a message, as
-    /// far as it knows.
+    /// One of the two armies, with this strength. `min_delay` is a lower bound on the delay of a
+    /// message; zero if the army knows none.
     pub fn new(me: NodeId, strength: Strength, min_delay: Duration) -> Self {
         let config = Fixed::new(Config { me, strength, min_delay });
-        Self { config, leader: None, commanded: false, phase: Phase::Idle }
+        Self { config, leader: None, is_commanded: false, phase: Phase::Idle }
     }
 
     fn me(&self) -> NodeId {
@@ -126,8 +127,8 @@ impl Army {
 
     /// AR-3. Only the leader sends the order, and only once its commander has ordered the attack.
     fn send_order(&mut self, out: &mut Effects<'_, Self>) {
-        let leads = self.leader == Some(self.me());
-        if !(leads && self.commanded && self.phase == Phase::Idle) {
+        let is_leader = self.leader == Some(self.me());
+        if !(is_leader && self.is_commanded && self.phase == Phase::Idle) {
             return;
         }
         let min_delay = self.config.min_delay;
@@ -170,7 +171,7 @@ impl Protocol for Army {
         match input {
             Input::Start { .. } => self.send_strength(out),
             Input::Command(Command::Attack) => {
-                self.commanded = true;
+                self.is_commanded = true;
                 self.send_order(out);
             }
             Input::Message { from, message } if from == self.other() => match message {

@@ -7,68 +7,76 @@ use quorate_journal::settings::Length;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The events of a run, in true time.
+/// The orders, receipts, applied rules, decisions and attacks of a run, in true time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
-    pub entries: Vec<Entry>,
-    sent: BTreeMap<MessageId, Time>,
+    pub occurrences: Vec<Occurrence>,
+    /// When each message in transit was sent.
+    send_times: BTreeMap<MessageId, Time>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct Occurrence {
     pub time: Time,
     pub army: NodeId,
-    pub what: What,
+    pub kind: OccurrenceKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
-    Ordered,
-    Received { kind: String, sent: Time },
-    Did { rule: String, text: String },
-    Leads(NodeId),
+pub enum OccurrenceKind {
+    OrderedToAttack,
+    Received { message_kind: String, sent_at: Time },
+    AppliedRule { rule: String, text: String },
+    LearnedLeader(NodeId),
     Attacks,
 }
 
-impl fmt::Display for Entry {
+impl fmt::Display for Occurrence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.what {
-            What::Ordered => f.write_str("is ordered to attack"),
-            What::Received { kind, sent } => write!(f, "receives '{kind}' after {}", Length(self.time.since(*sent))),
-            What::Did { rule, text } => write!(f, "{rule} {text}"),
-            What::Leads(army) => write!(f, "knows that army {army} leads"),
-            What::Attacks => f.write_str("attacks"),
+        match &self.kind {
+            OccurrenceKind::OrderedToAttack => f.write_str("is ordered to attack"),
+            OccurrenceKind::Received { message_kind, sent_at } => {
+                write!(f, "receives '{message_kind}' after {}", Length(self.time.since(*sent_at)))
+            }
+            OccurrenceKind::AppliedRule { rule, text } => write!(f, "{rule} {text}"),
+            OccurrenceKind::LearnedLeader(army) => write!(f, "knows that army {army} leads"),
+            OccurrenceKind::Attacks => f.write_str("attacks"),
         }
     }
 }
 
 impl Timeline {
-    pub fn attacks(&self) -> [Option<Time>; 2] {
+    /// When each army attacked.
+    pub fn attack_times(&self) -> [Option<Time>; 2] {
         let attack = |army: NodeId| {
-            let mut attacks = self.entries.iter().filter(|entry| entry.what == What::Attacks && entry.army == army);
-            attacks.next().map(|entry| entry.time)
+            let mut attacks = self
+                .occurrences
+                .iter()
+                .filter(|occurrence| occurrence.kind == OccurrenceKind::Attacks && occurrence.army == army);
+            attacks.next().map(|occurrence| occurrence.time)
         };
         ARMIES.map(attack)
     }
 
     /// The time between the two attacks; `None` unless both armies attacked.
-    pub fn gap(&self) -> Option<Duration> {
-        let [Some(one), Some(other)] = self.attacks() else { return None };
-        Some(one.max(other).since(one.min(other)))
+    pub fn attack_gap(&self) -> Option<Duration> {
+        let [Some(attack_of_1), Some(attack_of_2)] = self.attack_times() else { return None };
+        Some(attack_of_1.max(attack_of_2).since(attack_of_1.min(attack_of_2)))
     }
 
+    /// The leader that each army knows.
     pub fn leaders(&self) -> [Option<NodeId>; 2] {
         let leader_of = |army: NodeId| {
-            self.entries.iter().find_map(|entry| match entry.what {
-                What::Leads(leader) if entry.army == army => Some(leader),
+            self.occurrences.iter().find_map(|occurrence| match occurrence.kind {
+                OccurrenceKind::LearnedLeader(leader) if occurrence.army == army => Some(leader),
                 _ => None,
             })
         };
         ARMIES.map(leader_of)
     }
 
-    fn add(&mut self, time: Time, army: NodeId, what: What) {
-        self.entries.push(Entry { time, army, what });
+    fn add(&mut self, time: Time, army: NodeId, kind: OccurrenceKind) {
+        self.occurrences.push(Occurrence { time, army, kind });
     }
 }
 
@@ -76,23 +84,25 @@ impl Observer<Command, Event> for Timeline {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
             Moment::Input { time, node, input, .. } => match input {
-                ObservedInput::Command(Command::Attack) => self.add(*time, *node, What::Ordered),
+                ObservedInput::Command(Command::Attack) => self.add(*time, *node, OccurrenceKind::OrderedToAttack),
                 ObservedInput::Message { id, kind, .. } => {
-                    let sent = self.sent.remove(id).unwrap_or(*time);
-                    self.add(*time, *node, What::Received { kind: (*kind).to_owned(), sent });
+                    let sent_at = self.send_times.remove(id).unwrap_or(*time);
+                    self.add(*time, *node, OccurrenceKind::Received { message_kind: (*kind).to_owned(), sent_at });
                 }
                 _ => {}
             },
             Moment::Effect { time, node, effect } => match effect {
                 ObservedEffect::Send { sent, .. } => {
-                    self.sent.insert(sent.id, *time);
+                    self.send_times.insert(sent.id, *time);
                 }
                 ObservedEffect::Rule { rule, text } => {
                     let (rule, text) = ((*rule).to_owned(), text.to_string());
-                    self.add(*time, *node, What::Did { rule, text });
+                    self.add(*time, *node, OccurrenceKind::AppliedRule { rule, text });
                 }
-                ObservedEffect::Emit(Event::Leads { army }) => self.add(*time, *node, What::Leads(*army)),
-                ObservedEffect::Emit(Event::Attacks { .. }) => self.add(*time, *node, What::Attacks),
+                ObservedEffect::Emit(Event::Leads { army }) => {
+                    self.add(*time, *node, OccurrenceKind::LearnedLeader(*army));
+                }
+                ObservedEffect::Emit(Event::Attacks { .. }) => self.add(*time, *node, OccurrenceKind::Attacks),
                 _ => {}
             },
             Moment::World { .. } => {}

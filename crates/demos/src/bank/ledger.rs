@@ -4,14 +4,14 @@ use super::Terms;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{NodeId, Time};
 use quorate_journal::moment::{Moment, Observer};
-use quorate_lab::mutex::run::{Change, change};
+use quorate_lab::mutex::run::{Change, observed_change};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// One access of a teller to the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Posting {
-    #[serde(rename = "time_ns", serialize_with = "nanos")]
+pub struct Access {
+    #[serde(rename = "time_ns", serialize_with = "serialize_nanos")]
     pub time: Time,
     pub node: NodeId,
     #[serde(flatten)]
@@ -26,13 +26,14 @@ pub enum Act {
     },
     Writes {
         balance: u64,
-        /// The balance that the write overwrites, if it is not the one that the teller read.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        over: Option<u64>,
+        /// The balance that the write overwrites, if another teller wrote it after this teller's
+        /// read.
+        #[serde(rename = "over", skip_serializing_if = "Option::is_none")]
+        overwritten: Option<u64>,
     },
 }
 
-fn nanos<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_nanos<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_i64(time.nanos())
 }
 
@@ -44,17 +45,17 @@ pub struct Ledger {
     balance: u64,
     /// Number of writes, that is, of completed deposits.
     version: u64,
-    /// For each teller that has not written yet: the balance that it read, and the version of the
-    /// account at that time.
+    /// For each teller that has read and not written yet: the balance that it read, and the version
+    /// of the account at that time.
     unwritten_reads: BTreeMap<NodeId, (u64, u64)>,
-    history: Vec<Posting>,
+    history: Vec<Access>,
 }
 
 impl Ledger {
     pub const fn new(terms: &Terms) -> Self {
         Self {
             deposit: terms.deposit,
-            balance: terms.opening,
+            balance: terms.opening_balance,
             version: 0,
             unwritten_reads: BTreeMap::new(),
             history: Vec::new(),
@@ -65,36 +66,36 @@ impl Ledger {
         self.balance
     }
 
-    /// Returns the number of deposits that tellers completed.
-    pub const fn made(&self) -> u64 {
+    /// Number of deposits that tellers completed.
+    pub const fn completed_deposits(&self) -> u64 {
         self.version
     }
 
-    pub fn into_history(self) -> Vec<Posting> {
+    pub fn into_history(self) -> Vec<Access> {
         self.history
     }
 
     fn record_read(&mut self, time: Time, node: NodeId) {
         self.unwritten_reads.insert(node, (self.balance, self.version));
-        self.history.push(Posting { time, node, act: Act::Reads { balance: self.balance } });
+        self.history.push(Access { time, node, act: Act::Reads { balance: self.balance } });
     }
 
     fn record_write(&mut self, time: Time, node: NodeId) {
-        let Some((read, version)) = self.unwritten_reads.remove(&node) else { return };
-        let over = (version != self.version).then_some(self.balance);
-        self.balance = read.saturating_add(self.deposit);
+        let Some((read_balance, read_version)) = self.unwritten_reads.remove(&node) else { return };
+        let overwritten = (read_version != self.version).then_some(self.balance);
+        self.balance = read_balance.saturating_add(self.deposit);
         self.version += 1;
-        self.history.push(Posting { time, node, act: Act::Writes { balance: self.balance, over } });
+        self.history.push(Access { time, node, act: Act::Writes { balance: self.balance, overwritten } });
     }
 }
 
 impl Observer<Command, Event> for Ledger {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
-        let Some((time, node, change)) = change(moment) else { return };
+        let Some((time, node, change)) = observed_change(moment) else { return };
         match change {
             Change::Enters { .. } => self.record_read(time, node),
             Change::Leaves => self.record_write(time, node),
-            // A teller that crashes or is removed has not written: the customer keeps the money.
+            // A teller that crashes or loses the lock never writes, so its deposit is not made.
             Change::Crashes | Change::Loses => drop(self.unwritten_reads.remove(&node)),
             Change::Requests(..) | Change::Extends { .. } | Change::EndsWithoutEntry => {}
         }

@@ -1,13 +1,13 @@
 //! A bank: tellers at different nodes deposit into one account at about the same time.
 //!
-//! The account is in a store outside the group, which has no locks. A deposit reads the balance,
-//! takes some time, and writes the sum; a teller acquires the lock before it reads, and releases it
-//! after it has written. If two deposits overlap, the second write overwrites the first, and money
-//! is lost. A lock with one holder at a time loses none.
+//! The account is in a store outside the group; the store itself has no locks. A deposit reads the
+//! balance, takes some time, and writes the sum; a teller acquires the lock before it reads, and
+//! releases it after it has written. If two deposits overlap, the second write overwrites the
+//! first, and money is lost. A lock with one holder at a time loses none.
 //!
 //! The tellers are clients of any mutual exclusion algorithm, so a run of the bank is a run like
-//! any other: it has a journal, it replays, and it can be drawn. The account is an observer of it,
-//! the [`Ledger`].
+//! any other: it has a journal, it can be replayed and drawn. The account is an observer of the
+//! run, the [`Ledger`].
 //!
 //! ```
 //! use quorate_demos::bank::{self, NO_LOCK, Terms};
@@ -28,7 +28,7 @@ mod ledger;
 #[cfg(test)]
 mod tests;
 
-pub use ledger::{Act, Ledger, Posting};
+pub use ledger::{Access, Act, Ledger};
 
 use quorate_core::{Duration, Group};
 use quorate_journal::moment::Observer;
@@ -49,28 +49,29 @@ pub const NO_LOCK: &str = "no-lock";
 /// The default message delay; the length of deposits depends on it.
 pub const LATENCY: Latency = Latency::Uniform { min: Duration::from_millis(1), max: Duration::from_millis(5) };
 
-/// The default minimum number of nodes.
+/// The size of the group by default, unless the tellers or the lock need more nodes.
 pub const DEFAULT_NODES: usize = 3;
 
 /// No algorithm leaves larger gaps between its possible group sizes than this.
 const MAX_SIZE_GAP: usize = 100;
 
+/// The tellers, the amount that each deposits, and the opening balance of the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Terms {
     tellers: usize,
     deposit: u64,
     #[serde(rename = "balance")]
-    opening: u64,
+    opening_balance: u64,
 }
 
 impl Terms {
-    pub fn new(tellers: usize, deposit: u64, opening: u64) -> Result<Self, BankError> {
+    pub fn new(tellers: usize, deposit: u64, opening_balance: u64) -> Result<Self, BankError> {
         if tellers == 0 {
             return Err(BankError::NoTellers);
         }
-        let sum = deposit.checked_mul(tellers as u64).and_then(|deposits| deposits.checked_add(opening));
+        let sum = deposit.checked_mul(tellers as u64).and_then(|deposits| deposits.checked_add(opening_balance));
         match sum {
-            Some(_) => Ok(Self { tellers, deposit, opening }),
+            Some(_) => Ok(Self { tellers, deposit, opening_balance }),
             None => Err(BankError::TooMuchMoney),
         }
     }
@@ -84,22 +85,24 @@ impl Terms {
         self.deposit
     }
 
-    pub const fn opening(&self) -> u64 {
-        self.opening
+    pub const fn opening_balance(&self) -> u64 {
+        self.opening_balance
     }
 
     /// The balance after all deposits, if none is lost.
-    pub const fn expected(&self) -> u64 {
-        self.opening + self.deposit * self.tellers as u64
+    pub const fn expected_balance(&self) -> u64 {
+        self.opening_balance + self.deposit * self.tellers as u64
     }
 }
 
+/// The mutual exclusion algorithms of the registry.
 pub fn locks() -> impl Iterator<Item = &'static MutexEntry> {
     all().iter().filter_map(Mutex::entry)
 }
 
-/// The size of the group for this lock: as requested, or the smallest with a node for every teller.
-/// Some algorithms only support a few sizes.
+/// The size of the group for this lock: as requested, or the smallest from [`DEFAULT_NODES`] on
+/// that has a node for every teller and that the lock supports. Fails if the request is too small
+/// for the tellers; whether the lock supports a requested size shows only in the run.
 pub fn group_size(terms: &Terms, lock: &MutexEntry, requested: Option<usize>) -> Result<usize, BankError> {
     let minimum = terms.tellers;
     match requested {
@@ -107,19 +110,20 @@ pub fn group_size(terms: &Terms, lock: &MutexEntry, requested: Option<usize>) ->
         Some(nodes) => Ok(nodes),
         None => {
             let minimum = minimum.max(DEFAULT_NODES);
-            let fitting = (minimum..minimum + MAX_SIZE_GAP).find(|nodes| (lock.facts.fits)(*nodes).is_ok());
-            // If there is none, the run reports why.
-            Ok(fitting.unwrap_or(minimum))
+            let smallest_size =
+                (minimum..minimum + MAX_SIZE_GAP).find(|nodes| (lock.facts.check_group_size)(*nodes).is_ok());
+            // If no size fits, the run fails with the reason.
+            Ok(smallest_size.unwrap_or(minimum))
         }
     }
 }
 
 /// The experiment in which the tellers make their deposits under this lock.
 ///
-/// Customers arrive within a few message delays, and a deposit takes one to three of them, so that
-/// without a lock most seeds lose money and some do not.
+/// The tellers request the lock within four typical message delays, and a deposit takes one to
+/// three, so that without a lock most seeds lose money and some do not.
 pub fn spec(terms: &Terms, lock: Algorithm<Mutex>, nodes: usize, seed: u64, latency: Latency) -> Spec<Mutex> {
-    let typical = latency.typical();
+    let typical = latency.typical_delay();
     let settings = Settings {
         entries: terms.tellers as u64,
         workload: Pattern::Random,
@@ -131,43 +135,52 @@ pub fn spec(terms: &Terms, lock: Algorithm<Mutex>, nodes: usize, seed: u64, late
     Spec { nodes, seed, latency, settings, ..Spec::new(lock) }
 }
 
-/// The account at the end of a run.
+/// The account at the end of a run, and its history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Statement {
     #[serde(rename = "final")]
     pub balance: u64,
     /// The balance if all tellers deposit and no deposit is lost.
-    pub expected: u64,
+    #[serde(rename = "expected")]
+    pub expected_balance: u64,
     /// Number of deposits that tellers completed.
-    pub made: u64,
+    #[serde(rename = "made")]
+    pub completed_deposits: u64,
     /// Amount of money that was deposited but overwritten.
     pub lost: u64,
     pub ending: Ending,
-    pub history: Vec<Posting>,
+    pub history: Vec<Access>,
 }
 
 impl Statement {
     fn new(terms: &Terms, ending: Ending, ledger: Ledger) -> Self {
-        let (balance, made) = (ledger.balance(), ledger.made());
+        let (balance, completed_deposits) = (ledger.balance(), ledger.completed_deposits());
         // Each write adds one deposit to a balance that was read before, so the balance is at most
         // the sum of all deposits.
-        let lost = (terms.opening + terms.deposit * made).saturating_sub(balance);
-        Self { balance, expected: terms.expected(), made, lost, ending, history: ledger.into_history() }
+        let lost = (terms.opening_balance + terms.deposit * completed_deposits).saturating_sub(balance);
+        Self {
+            balance,
+            expected_balance: terms.expected_balance(),
+            completed_deposits,
+            lost,
+            ending,
+            history: ledger.into_history(),
+        }
     }
 
     /// Whether all deposits were made and none was lost.
     pub fn is_correct(&self) -> bool {
-        self.balance == self.expected
+        self.balance == self.expected_balance
     }
 }
 
 pub fn run(spec: &Spec<Mutex>, terms: &Terms) -> Result<Statement, LabError> {
     spec.validate()?;
-    Ok(statement_of_run(spec, terms))
+    Ok(run_unvalidated(spec, terms))
 }
 
 /// Runs the experiment once, writes its journal, and passes the run to another observer as well.
-pub fn run_before<O>(
+pub fn run_with_observer<O>(
     spec: &Spec<Mutex>,
     terms: &Terms,
     journal: impl Write,
@@ -180,7 +193,7 @@ where
     Ok((Statement::new(terms, outcome.ending, ledger), observer))
 }
 
-fn statement_of_run(spec: &Spec<Mutex>, terms: &Terms) -> Statement {
+fn run_unvalidated(spec: &Spec<Mutex>, terms: &Terms) -> Statement {
     let run = simulate(spec, Ledger::new(terms));
     Statement::new(terms, run.ending, run.observer)
 }
@@ -191,13 +204,16 @@ pub struct SeedTotals {
     /// Number of seeds that were run.
     pub seeds: u64,
     /// Number of runs with the expected balance.
-    pub right: u64,
+    #[serde(rename = "right")]
+    pub correct: u64,
     /// Number of runs that lost money.
     pub losing: u64,
     /// Largest amount that one run lost.
-    pub most_lost: u64,
+    #[serde(rename = "most_lost")]
+    pub max_lost: u64,
     /// The first seed whose run did not end with the expected balance.
-    pub first_wrong: Option<u64>,
+    #[serde(rename = "first_wrong")]
+    pub first_incorrect_seed: Option<u64>,
 }
 
 /// Runs `seeds` seeds, starting with that of the experiment, as long as `should_continue` returns
@@ -212,13 +228,13 @@ pub fn run_seeds(
     let mut totals = SeedTotals::default();
     let mut spec = spec.clone();
     while totals.seeds < seeds && should_continue() {
-        let statement = statement_of_run(&spec, terms);
+        let statement = run_unvalidated(&spec, terms);
         totals.seeds += 1;
-        totals.right += u64::from(statement.is_correct());
+        totals.correct += u64::from(statement.is_correct());
         totals.losing += u64::from(statement.lost > 0);
-        totals.most_lost = totals.most_lost.max(statement.lost);
+        totals.max_lost = totals.max_lost.max(statement.lost);
         if !statement.is_correct() {
-            totals.first_wrong.get_or_insert(spec.seed);
+            totals.first_incorrect_seed.get_or_insert(spec.seed);
         }
         spec.seed = spec.seed.wrapping_add(1);
     }

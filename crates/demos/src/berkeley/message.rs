@@ -31,7 +31,8 @@ pub enum Message<M> {
     /// The answer to a poll: the sender's clock shows this time.
     Clock {
         round: Round,
-        shows: Time,
+        #[serde(rename = "shows")]
+        reading: Time,
     },
     /// The leader tells a node how far to move its clock.
     Adjust {
@@ -107,9 +108,15 @@ pub enum Event {
     Election(election::Event),
     /// The node has moved its clock.
     Adjusted { by: Shift },
-    /// The leader has averaged the clocks of the nodes in `counted`. Clocks in `far` deviated too
-    /// much to count, but are adjusted too. Nodes in `silent` did not answer.
-    Averaged { round: Round, counted: Group, far: Group, silent: Group },
+    /// The leader has averaged the clocks of the nodes in `counted`. Clocks in `outliers`
+    /// deviated too much to count, but are adjusted too. Nodes in `silent` did not answer.
+    Averaged {
+        round: Round,
+        counted: Group,
+        #[serde(rename = "far")]
+        outliers: Group,
+        silent: Group,
+    },
 }
 
 impl fmt::Display for Event {
@@ -117,10 +124,10 @@ impl fmt::Display for Event {
         match self {
             Self::Election(event) => event.fmt(f),
             Self::Adjusted { by } => write!(f, "its clock was moved by {by}"),
-            Self::Averaged { round, counted, far, silent } => {
+            Self::Averaged { round, counted, outliers, silent } => {
                 write!(f, "averages the clocks of {counted} ({round})")?;
-                if !far.is_empty() {
-                    write!(f, ", without {far}, too far off")?;
+                if !outliers.is_empty() {
+                    write!(f, ", without {outliers}, too far off")?;
                 }
                 if !silent.is_empty() {
                     write!(f, ", without {silent}, silent")?;

@@ -1,4 +1,4 @@
-//! An observer that knows the true time, and so the differences between clocks.
+//! An observer that measures the differences between clocks in true time.
 
 use super::scenario::{NodeClock, Scenario};
 use super::{Event, Round, Shift};
@@ -11,8 +11,8 @@ use serde::Serialize;
 /// Number of samples of the spread between two rounds, if the run is short.
 const SAMPLES_PER_ROUND: u64 = 10;
 
-/// Maximum number of samples.
-const MAX_SAMPLES: u64 = 400;
+/// Maximum number of intervals between samples in a run.
+const MAX_SAMPLE_INTERVALS: u64 = 400;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Sample {
@@ -31,12 +31,12 @@ pub struct Milestone {
     #[serde(rename = "spread_ns")]
     pub spread: Duration,
     #[serde(flatten)]
-    pub what: What,
+    pub kind: MilestoneKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
-pub enum What {
+pub enum MilestoneKind {
     /// The initial state: no clock has been adjusted.
     Begins,
     /// A node is elected leader.
@@ -45,14 +45,19 @@ pub enum What {
         epoch: Epoch,
         /// How long there was no leader, if the last one crashed.
         #[serde(rename = "without_leader_ns")]
-        without: Option<Duration>,
+        leaderless_time: Option<Duration>,
     },
     /// The first round of a leader has ended, and every node has received its adjustment.
     FirstRound { leader: NodeId, epoch: Epoch },
     /// A node crashes; its clock no longer counts.
-    Crashes { node: NodeId, led: bool },
+    Crashes {
+        node: NodeId,
+        #[serde(rename = "led")]
+        was_leader: bool,
+    },
     /// A node restarts with its unadjusted clock.
-    Returns { node: NodeId },
+    #[serde(rename = "returns")]
+    Restarts { node: NodeId },
     /// The run ends.
     Ends,
 }
@@ -64,18 +69,19 @@ pub struct RoundReport {
     pub leader: NodeId,
     pub round: Round,
     #[serde(rename = "before_ns")]
-    pub before: Duration,
-    /// The spread when every node must have received its adjustment; `None` if the run ended
-    /// before.
+    pub spread_before: Duration,
+    /// The spread when every node must have received its adjustment; `None` if the run ended before
+    /// then.
     #[serde(rename = "after_ns")]
-    pub after: Option<Duration>,
+    pub spread_after: Option<Duration>,
     pub counted: Group,
-    pub far: Group,
+    #[serde(rename = "far")]
+    pub outliers: Group,
     pub silent: Group,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Messages {
+pub struct MessageCounts {
     pub rounds: u64,
     pub elections: u64,
 }
@@ -85,7 +91,7 @@ pub struct Report {
     pub clocks: Vec<NodeClock>,
     pub milestones: Vec<Milestone>,
     pub rounds: Vec<RoundReport>,
-    pub messages: Messages,
+    pub messages: MessageCounts,
     pub samples: Vec<Sample>,
 }
 
@@ -94,19 +100,19 @@ pub struct Report {
 pub(super) struct SpreadObserver {
     clocks: Clocks,
     nodes: Vec<Node>,
-    /// The time of the next sample; `step` is the time between samples.
-    next: Time,
-    step: Duration,
-    /// How long after an average every node has received its adjustment.
-    settle: Duration,
-    /// Index of the first round whose `after` is not known yet.
-    unsettled: usize,
+    /// The time of the next sample.
+    next_sample: Time,
+    sample_interval: Duration,
+    /// The time from the averaging until every node must have received its adjustment.
+    settle_time: Duration,
+    /// Index of the first round whose `spread_after` is not known yet.
+    first_unsettled: usize,
     leader: Option<NodeId>,
-    /// Since when there is no leader, if one crashed.
-    leaderless: Option<Time>,
+    /// When the last leader crashed, if there is none since.
+    leaderless_since: Option<Time>,
     milestones: Vec<Milestone>,
     rounds: Vec<RoundReport>,
-    messages: Messages,
+    messages: MessageCounts,
     samples: Vec<Sample>,
 }
 
@@ -118,118 +124,127 @@ struct Node {
 
 impl SpreadObserver {
     pub(super) fn new(scenario: &Scenario) -> Self {
-        let step =
-            (scenario.every.nanos() / SAMPLES_PER_ROUND).max(scenario.length.nanos().div_ceil(MAX_SAMPLES)).max(1);
+        let sample_interval = (scenario.period.nanos() / SAMPLES_PER_ROUND)
+            .max(scenario.run_length.nanos().div_ceil(MAX_SAMPLE_INTERVALS))
+            .max(1);
         Self {
             clocks: Clocks::new(scenario.nodes),
             nodes: vec![Node { is_up: true, shift: Shift::ZERO }; scenario.nodes],
-            next: Time::ZERO,
-            step: Duration::from_nanos(step),
-            settle: scenario.bounds().message,
-            unsettled: 0,
+            next_sample: Time::ZERO,
+            sample_interval: Duration::from_nanos(sample_interval),
+            settle_time: scenario.bounds().message,
+            first_unsettled: 0,
             leader: None,
-            leaderless: None,
+            leaderless_since: None,
             milestones: Vec::new(),
             rounds: Vec::new(),
-            messages: Messages::default(),
+            messages: MessageCounts::default(),
             samples: Vec::new(),
         }
     }
 
-    pub(super) fn report(mut self, end: Time, clocks: Vec<NodeClock>) -> Report {
+    pub(super) fn into_report(mut self, end: Time, clocks: Vec<NodeClock>) -> Report {
         self.sample_until(end + Duration::from_nanos(1));
-        self.add_milestone(end, What::Ends);
+        self.add_milestone(end, MilestoneKind::Ends);
         let Self { milestones, rounds, messages, samples, .. } = self;
         Report { clocks, milestones, rounds, messages, samples }
     }
 
-    /// Samples the clocks at all sampling instants before this one.
+    /// Takes all samples that are due before this time, and completes rounds that settle before it,
+    /// in the order of time.
     fn sample_until(&mut self, time: Time) {
         loop {
-            let settled = self.rounds.get(self.unsettled).map(|round| round.at + self.settle);
-            match settled {
-                Some(at) if at < time && at <= self.next => self.settle_round(at),
-                Some(_) | None if self.next < time => {
-                    let (at, spread) = (self.next, self.spread(self.next));
+            let settled_at = self.rounds.get(self.first_unsettled).map(|round| round.at + self.settle_time);
+            match settled_at {
+                Some(at) if at < time && at <= self.next_sample => self.settle_round(at),
+                Some(_) | None if self.next_sample < time => {
+                    let (at, spread) = (self.next_sample, self.spread(self.next_sample));
                     self.samples.push(Sample { at, spread });
-                    self.next += self.step;
+                    self.next_sample += self.sample_interval;
                 }
                 Some(_) | None => return,
             }
         }
     }
 
+    /// Records the spread after the first unsettled round.
     fn settle_round(&mut self, at: Time) {
         let spread = self.spread(at);
-        let Some(round) = self.rounds.get_mut(self.unsettled) else { return };
-        round.after = Some(spread);
+        let Some(round) = self.rounds.get_mut(self.first_unsettled) else { return };
+        round.spread_after = Some(spread);
         let (leader, epoch) = (round.leader, round.round.epoch);
-        let is_first = self.rounds.iter().take(self.unsettled).all(|earlier| earlier.round.epoch != epoch);
-        self.unsettled += 1;
+        let is_first = self.rounds.iter().take(self.first_unsettled).all(|earlier| earlier.round.epoch != epoch);
+        self.first_unsettled += 1;
         if is_first {
-            self.add_milestone(at, What::FirstRound { leader, epoch });
+            self.add_milestone(at, MilestoneKind::FirstRound { leader, epoch });
         }
     }
 
     /// The largest difference between the adjusted clocks of two nodes that are up.
     fn spread(&self, time: Time) -> Duration {
         let up = self.nodes.iter().enumerate().filter(|(_, node)| node.is_up);
-        let shown = up.map(|(index, node)| node.shift.applied_to(self.clocks.at(NodeId::from_index(index), time)));
-        let ends = shown.fold(None, |ends, shown| match ends {
-            None => Some((shown, shown)),
-            Some((first, last)) => Some((shown.min(first), shown.max(last))),
+        let readings = up.map(|(index, node)| node.shift.applied_to(self.clocks.at(NodeId::from_index(index), time)));
+        let range = readings.fold(None, |range, reading| match range {
+            None => Some((reading, reading)),
+            Some((min, max)) => Some((reading.min(min), reading.max(max))),
         });
-        ends.map_or(Duration::ZERO, |(first, last)| last.since(first))
+        range.map_or(Duration::ZERO, |(min, max)| max.since(min))
     }
 
-    fn add_milestone(&mut self, at: Time, what: What) {
+    fn add_milestone(&mut self, at: Time, kind: MilestoneKind) {
         let spread = self.spread(at);
-        self.milestones.push(Milestone { at, spread, what });
+        self.milestones.push(Milestone { at, spread, kind });
     }
 
-    fn node_started(&mut self, time: Time, node: NodeId, incarnation: Incarnation) {
+    fn record_start(&mut self, time: Time, node: NodeId, incarnation: Incarnation) {
         if let Some(state) = self.nodes.get_mut(node.index()) {
             *state = Node { is_up: true, shift: Shift::ZERO };
         }
         if incarnation != Incarnation::FIRST {
-            self.add_milestone(time, What::Returns { node });
+            self.add_milestone(time, MilestoneKind::Restarts { node });
         } else if self.milestones.is_empty() {
-            self.add_milestone(time, What::Begins);
+            self.add_milestone(time, MilestoneKind::Begins);
         }
     }
 
-    fn node_crashed(&mut self, time: Time, node: NodeId) {
+    fn record_crash(&mut self, time: Time, node: NodeId) {
         if let Some(state) = self.nodes.get_mut(node.index()) {
             state.is_up = false;
         }
-        let led = self.leader == Some(node);
-        if led {
-            (self.leader, self.leaderless) = (None, Some(time));
+        let was_leader = self.leader == Some(node);
+        if was_leader {
+            (self.leader, self.leaderless_since) = (None, Some(time));
         }
         // A node that is down before the run begins is not reported.
         if !self.milestones.is_empty() {
-            self.add_milestone(time, What::Crashes { node, led });
+            self.add_milestone(time, MilestoneKind::Crashes { node, was_leader });
         }
     }
 
-    fn event_emitted(&mut self, time: Time, node: NodeId, event: &Event) {
+    fn record_event(&mut self, time: Time, node: NodeId, event: &Event) {
         match event {
             Event::Adjusted { by } => {
                 if let Some(state) = self.nodes.get_mut(node.index()) {
                     state.shift = state.shift.plus(*by);
                 }
             }
-            Event::Averaged { round, counted, far, silent } => {
-                let (counted, far, silent) = (counted.clone(), far.clone(), silent.clone());
-                let before = self.spread(time);
-                let seen =
-                    RoundReport { at: time, leader: node, round: *round, before, after: None, counted, far, silent };
-                self.rounds.push(seen);
+            Event::Averaged { round, counted, outliers, silent } => {
+                let spread_before = self.spread(time);
+                self.rounds.push(RoundReport {
+                    at: time,
+                    leader: node,
+                    round: *round,
+                    spread_before,
+                    spread_after: None,
+                    counted: counted.clone(),
+                    outliers: outliers.clone(),
+                    silent: silent.clone(),
+                });
             }
             Event::Election(ElectionEvent::Elected { leader, epoch, .. }) if *leader == node => {
-                let without = self.leaderless.take().map(|since| time.since(since));
+                let leaderless_time = self.leaderless_since.take().map(|since| time.since(since));
                 self.leader = Some(node);
-                self.add_milestone(time, What::Elected { leader: node, epoch: *epoch, without });
+                self.add_milestone(time, MilestoneKind::Elected { leader: node, epoch: *epoch, leaderless_time });
             }
             Event::Election(_) => {}
         }
@@ -250,11 +265,11 @@ impl Observer<Command, Event> for SpreadObserver {
         self.clocks.observe(moment);
         match moment {
             Moment::Input { time, node, input: ObservedInput::Start { incarnation, .. }, .. } => {
-                self.node_started(*time, *node, *incarnation);
+                self.record_start(*time, *node, *incarnation);
             }
-            Moment::World { time, event: WorldEvent::Crashed { node, .. } } => self.node_crashed(*time, *node),
+            Moment::World { time, event: WorldEvent::Crashed { node, .. } } => self.record_crash(*time, *node),
             Moment::Effect { time, node, effect: ObservedEffect::Emit(event) } => {
-                self.event_emitted(*time, *node, event);
+                self.record_event(*time, *node, event);
             }
             Moment::Effect { effect: ObservedEffect::Send { sent, .. }, .. } => self.count_messages(sent.kind, 1),
             Moment::Effect { node, effect: ObservedEffect::Multicast { to, sent }, .. } => {

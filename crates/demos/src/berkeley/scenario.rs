@@ -14,21 +14,23 @@ pub struct Scenario {
     pub latency: Latency,
     /// Maximum initial skew of each clock, in either direction.
     #[serde(rename = "skew_ns")]
-    pub skew: Duration,
+    pub max_skew: Duration,
     /// Maximum drift of each clock, in either direction.
-    pub drift: Ppm,
+    #[serde(rename = "drift")]
+    pub max_drift: Ppm,
+    /// The time from one round to the next.
     #[serde(rename = "every_ns")]
-    pub every: Duration,
+    pub period: Duration,
     #[serde(rename = "length_ns")]
-    pub length: Duration,
+    pub run_length: Duration,
     /// Maximum distance from the median at which a clock counts; by default, the maximum initial
-    /// distance of two clocks.
+    /// distance of two clocks plus the maximum round trip of a message.
     #[serde(rename = "tolerance_ns")]
     pub tolerance: Option<Duration>,
-    /// How long followers wait for a poll before they consider the leader missing; three rounds by
+    /// How long followers wait for a poll before they consider the leader missing; three periods by
     /// default.
     #[serde(rename = "patience_ns")]
-    pub patience: Option<Duration>,
+    pub leader_timeout: Option<Duration>,
     pub faults: Vec<TimedFault>,
 }
 
@@ -38,12 +40,12 @@ impl Default for Scenario {
             nodes: 5,
             seed: 1,
             latency: LATENCY,
-            skew: Duration::from_millis(500),
-            drift: Ppm::new(200).unwrap_or_default(),
-            every: Duration::from_secs(1),
-            length: Duration::from_secs(20),
+            max_skew: Duration::from_millis(500),
+            max_drift: Ppm::new(200).unwrap_or_default(),
+            period: Duration::from_secs(1),
+            run_length: Duration::from_secs(20),
             tolerance: None,
-            patience: None,
+            leader_timeout: None,
             faults: Vec::new(),
         }
     }
@@ -52,10 +54,10 @@ impl Default for Scenario {
 const LATENCY: Latency = Latency::Uniform { min: Duration::from_millis(1), max: Duration::from_millis(2) };
 
 /// The length of a round, in message delays.
-const ROUND: u64 = 3;
+const ROUND_DELAYS: u64 = 3;
 
-/// The default wait for a poll, in rounds.
-const PATIENCE: u64 = 3;
+/// How long a follower waits for a poll by default, in periods.
+const LEADER_TIMEOUT_PERIODS: u64 = 3;
 
 /// Maximum number of nodes; larger groups show nothing new.
 const MAX_NODES: usize = 1_000;
@@ -68,6 +70,7 @@ const MAX_SKEW: Duration = Duration::from_secs(100 * 365 * 24 * 3_600);
 
 const MILLION: u128 = 1_000_000;
 
+/// The initial error of a node's clock, and its drift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct NodeClock {
     pub node: NodeId,
@@ -77,27 +80,28 @@ pub struct NodeClock {
 }
 
 impl NodeClock {
+    /// The faults that give the node this clock at time zero.
     pub(super) fn faults(&self) -> [TimedFault; 2] {
         let Self { node, ahead, drift } = *self;
         let skew = Fault::Skew { node, by: Offset::from_nanos(ahead.nanos()) };
-        [skew, Fault::Drift { node, by: drift }].map(|fault| TimedFault { at: Duration::ZERO, fault, lasts: None })
+        [skew, Fault::Drift { node, by: drift }].map(|fault| TimedFault { at: Duration::ZERO, fault, duration: None })
     }
 }
 
 impl Scenario {
     pub fn validate(&self) -> Result<(), BerkeleyError> {
         self.validate_size()?;
-        if self.latency.bound().is_none() {
+        if self.latency.upper_bound().is_none() {
             return Err(BerkeleyError::NoBound { latency: self.latency });
         }
-        if self.latency.typical() == Duration::ZERO {
+        if self.latency.typical_delay() == Duration::ZERO {
             return Err(BerkeleyError::NoLatency);
         }
-        if self.drift.parts() < 0 {
-            return Err(BerkeleyError::NegativeDrift { drift: self.drift });
+        if self.max_drift.parts() < 0 {
+            return Err(BerkeleyError::NegativeDrift { drift: self.max_drift });
         }
-        if self.skew > MAX_SKEW {
-            return Err(BerkeleyError::TooFarOff { skew: Length(self.skew), most: Length(MAX_SKEW) });
+        if self.max_skew > MAX_SKEW {
+            return Err(BerkeleyError::SkewTooLarge { skew: Length(self.max_skew), max: Length(MAX_SKEW) });
         }
         self.validate_pace()?;
         self.faults.iter().try_for_each(|fault| fault.validate(self.nodes)).map_err(BerkeleyError::from)
@@ -106,84 +110,87 @@ impl Scenario {
     fn validate_size(&self) -> Result<(), BerkeleyError> {
         match self.nodes {
             0 | 1 => Err(BerkeleyError::TooFew { nodes: self.nodes }),
-            nodes if nodes > MAX_NODES => Err(BerkeleyError::TooMany { nodes, most: MAX_NODES }),
+            nodes if nodes > MAX_NODES => Err(BerkeleyError::TooMany { nodes, max: MAX_NODES }),
             _ => Ok(()),
         }
     }
 
     /// Rounds must not overlap, and followers must have the time to receive the next poll.
     fn validate_pace(&self) -> Result<(), BerkeleyError> {
-        let least = self.bounds().message.times(ROUND);
-        if self.every < least {
-            return Err(BerkeleyError::Hasty { every: Length(self.every), least: Length(least) });
+        let min = self.bounds().message.times(ROUND_DELAYS);
+        if self.period < min {
+            return Err(BerkeleyError::PeriodTooShort { period: Length(self.period), min: Length(min) });
         }
-        if self.length.nanos() / self.every.nanos().max(1) > MAX_ROUNDS {
-            return Err(BerkeleyError::TooLong { most: Length(self.every.times(MAX_ROUNDS)) });
+        if self.run_length.nanos() / self.period.nanos().max(1) > MAX_ROUNDS {
+            return Err(BerkeleyError::RunTooLong { max: Length(self.period.times(MAX_ROUNDS)) });
         }
-        let least = self.every.times(2);
-        match self.patience {
-            Some(patience) if patience < least => {
-                Err(BerkeleyError::Impatient { patience: Length(patience), least: Length(least) })
+        let min = self.period.times(2);
+        match self.leader_timeout {
+            Some(timeout) if timeout < min => {
+                Err(BerkeleyError::LeaderTimeoutTooShort { timeout: Length(timeout), min: Length(min) })
             }
             Some(_) | None => Ok(()),
         }
     }
 
-    pub fn clocks(&self) -> Vec<NodeClock> {
+    /// Draws the clocks of all nodes from the seed.
+    pub fn draw_clocks(&self) -> Vec<NodeClock> {
         let mut rng = SeededRng::new(self.seed, Stream::Faults);
-        let mut either_way = |most: u64| rng.below(2 * most + 1) as i64 - most as i64;
+        let mut draw_symmetric = |max: u64| rng.below(2 * max + 1) as i64 - max as i64;
         let clock = |index| NodeClock {
             node: NodeId::from_index(index),
-            ahead: Shift::from_nanos(either_way(self.skew.nanos())),
-            drift: Ppm::new(either_way(self.drift.parts().unsigned_abs().into()) as i32).unwrap_or_default(),
+            ahead: Shift::from_nanos(draw_symmetric(self.max_skew.nanos())),
+            drift: Ppm::new(draw_symmetric(self.max_drift.parts().unsigned_abs().into()) as i32).unwrap_or_default(),
         };
         (0..self.nodes).map(clock).collect()
     }
 
     /// Upper bounds on delays, as measured by any clock: a fast clock measures longer delays.
     pub fn bounds(&self) -> Bounds {
-        let message = self.latency.typical();
-        let gained = part(message, self.fastest());
-        Bounds { message: message + gained, processing: Duration::ZERO }
+        // The typical delay of a bounded latency is its upper bound; `validate` refuses others.
+        let message = self.latency.typical_delay();
+        let excess = scale_by_ppm(message, self.max_gain_ppm());
+        Bounds { message: message + excess, processing: Duration::ZERO }
     }
 
     pub fn terms(&self) -> Terms {
         let bounds = self.bounds();
         Terms {
-            every: self.every,
-            wait: bounds.round_trip(),
-            tolerance: self.tolerance.unwrap_or(self.skew.times(2) + bounds.round_trip()),
-            patience: self.patience.unwrap_or(self.every.times(PATIENCE)),
+            period: self.period,
+            answer_timeout: bounds.round_trip(),
+            tolerance: self.tolerance.unwrap_or(self.max_skew.times(2) + bounds.round_trip()),
+            leader_timeout: self.leader_timeout.unwrap_or(self.period.times(LEADER_TIMEOUT_PERIODS)),
         }
     }
 
-    /// Maximum difference of two clocks after a round: the difference between message delays, and
-    /// the drift during the round.
+    /// Maximum difference of two clocks after a round: the range of message delays, the drift of
+    /// both clocks during the round and one more message delay, and rounding.
     pub fn uncertainty(&self) -> Duration {
-        let (least, most) = match self.latency {
+        let (min_delay, max_delay) = match self.latency {
             Latency::Fixed(length) | Latency::LongTail { median: length } => (length, length),
             Latency::Uniform { min, max } => (min, max),
         };
-        let differ = Duration::from_nanos(most.nanos().saturating_sub(least.nanos()));
-        differ + part(most.times(ROUND + 1), self.fastest()).times(2) + ROUNDING
+        let delay_range = Duration::from_nanos(max_delay.nanos().saturating_sub(min_delay.nanos()));
+        delay_range + scale_by_ppm(max_delay.times(ROUND_DELAYS + 1), self.max_gain_ppm()).times(2) + MAX_ROUNDING_ERROR
     }
 
-    /// Maximum rate by which any clock runs too fast, in parts per million.
-    fn fastest(&self) -> u128 {
-        let by_fault = self.faults.iter().map(|timed| match timed.fault {
+    /// Maximum rate by which any clock runs too fast, in parts per million, drift faults included.
+    fn max_gain_ppm(&self) -> u128 {
+        let fault_drifts = self.faults.iter().map(|timed| match timed.fault {
             Fault::Drift { by, .. } => by.parts(),
             _ => 0,
         });
-        by_fault.chain([self.drift.parts()]).max().unwrap_or(0).unsigned_abs().into()
+        fault_drifts.chain([self.max_drift.parts()]).max().unwrap_or(0).unsigned_abs().into()
     }
 }
 
 /// Upper bound on the rounding errors of round trips, averages and clocks.
-const ROUNDING: Duration = Duration::from_nanos(20);
+const MAX_ROUNDING_ERROR: Duration = Duration::from_nanos(20);
 
-/// This many millionths of a duration, rounded up, plus one for the rounding of clocks.
-fn part(length: Duration, millionths: u128) -> Duration {
-    let nanos = (u128::from(length.nanos()) * millionths).div_ceil(MILLION) + 1;
+/// This many parts per million of a duration, rounded up, plus one nanosecond for the rounding of
+/// clocks.
+fn scale_by_ppm(length: Duration, ppm: u128) -> Duration {
+    let nanos = (u128::from(length.nanos()) * ppm).div_ceil(MILLION) + 1;
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
@@ -191,8 +198,8 @@ fn part(length: Duration, millionths: u128) -> Duration {
 pub enum BerkeleyError {
     #[error("--nodes must be at least 2; got {nodes}.")]
     TooFew { nodes: usize },
-    #[error("--nodes must be at most {most}; got {nodes}.")]
-    TooMany { nodes: usize, most: usize },
+    #[error("--nodes must be at most {max}; got {nodes}.")]
+    TooMany { nodes: usize, max: usize },
     #[error(
         "--latency {latency} has no upper bound, but the election needs one to detect a late answer. Use for example \
          --latency uniform:1ms..2ms."
@@ -204,16 +211,16 @@ pub enum BerkeleyError {
     NoLatency,
     #[error("--drift must not be negative, since it is a maximum in either direction; got {drift}. Use {}ppm.", drift.parts().unsigned_abs())]
     NegativeDrift { drift: Ppm },
-    #[error("--skew must be at most {most}; got {skew}.")]
-    TooFarOff { skew: Length, most: Length },
+    #[error("--skew must be at most {max}; got {skew}.")]
+    SkewTooLarge { skew: Length, max: Length },
     #[error(
-        "--every must be at least {least}, the length of a round; got {every}. Use a longer --every or a shorter --latency."
+        "--every must be at least {min}, the length of a round; got {period}. Use a longer --every or a shorter --latency."
     )]
-    Hasty { every: Length, least: Length },
-    #[error("--for must be at most {most} with this --every. Use a shorter --for or a longer --every.")]
-    TooLong { most: Length },
-    #[error("--leader-timeout must be at least {least}, or followers suspect live leaders; got {patience}.")]
-    Impatient { patience: Length, least: Length },
+    PeriodTooShort { period: Length, min: Length },
+    #[error("--for must be at most {max} with this --every. Use a shorter --for or a longer --every.")]
+    RunTooLong { max: Length },
+    #[error("--leader-timeout must be at least {min}, or followers suspect live leaders; got {timeout}.")]
+    LeaderTimeoutTooShort { timeout: Length, min: Length },
     #[error(transparent)]
     Setting(#[from] SettingError),
 }

@@ -15,8 +15,8 @@ impl Shift {
         Self(nanos)
     }
 
-    /// A shift of `nanos` nanoseconds, clamped to the range.
-    pub(super) fn saturated(nanos: i128) -> Self {
+    /// A shift of `nanos` nanoseconds, clamped to the range of `i64`.
+    pub(super) fn from_nanos_saturating(nanos: i128) -> Self {
         Self(nanos.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
     }
 
@@ -24,13 +24,13 @@ impl Shift {
         self.0
     }
 
-    pub const fn length(self) -> Duration {
+    pub const fn magnitude(self) -> Duration {
         Duration::from_nanos(self.0.unsigned_abs())
     }
 
-    /// How far a clock that shows `one` is ahead of a clock that shows `other`.
-    pub fn between(other: Time, one: Time) -> Self {
-        Self::saturated(i128::from(one.nanos()) - i128::from(other.nanos()))
+    /// How far a clock that shows `reading` is ahead of a clock that shows `reference`.
+    pub fn between(reference: Time, reading: Time) -> Self {
+        Self::from_nanos_saturating(i128::from(reading.nanos()) - i128::from(reference.nanos()))
     }
 
     #[must_use]
@@ -43,8 +43,9 @@ impl Shift {
         Self(self.0.saturating_sub(other.0))
     }
 
-    pub const fn applied_to(self, shown: Time) -> Time {
-        Time::from_nanos(shown.nanos().saturating_add(self.0))
+    /// The reading of a clock that is moved by this, if it showed `reading` before.
+    pub const fn applied_to(self, reading: Time) -> Time {
+        Time::from_nanos(reading.nanos().saturating_add(self.0))
     }
 }
 
@@ -53,7 +54,7 @@ impl fmt::Display for Shift {
         if self.0 < 0 {
             f.write_str("-")?;
         }
-        self.length().fmt(f)
+        self.magnitude().fmt(f)
     }
 }
 
@@ -70,10 +71,10 @@ mod tests {
 
     #[test]
     fn a_shift_saturates_instead_of_wrapping() {
-        let most = Shift::from_nanos(i64::MAX);
-        assert_eq!(most.plus(most), most);
-        assert_eq!(Shift::between(Time::from_nanos(i64::MIN), Time::NEVER), most);
-        assert_eq!(most.applied_to(Time::from_nanos(1)), Time::NEVER);
-        assert_eq!(Shift::from_nanos(i64::MIN).length().nanos(), 1 << 63);
+        let max = Shift::from_nanos(i64::MAX);
+        assert_eq!(max.plus(max), max);
+        assert_eq!(Shift::between(Time::from_nanos(i64::MIN), Time::NEVER), max);
+        assert_eq!(max.applied_to(Time::from_nanos(1)), Time::NEVER);
+        assert_eq!(Shift::from_nanos(i64::MIN).magnitude().nanos(), 1 << 63);
     }
 }

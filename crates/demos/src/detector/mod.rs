@@ -3,18 +3,18 @@
 //!
 //! The same component that elections use ([`Watched`]) runs in the simulator around a protocol that
 //! only reports suspicions. The seed determines when nodes crash and restart, and every detector
-//! faces the same crashes. The measured figures are the quality of service of Chen, Toueg and
-//! Aguilera (2002): detection time, mistakes, and how long these last.
+//! faces the same crashes. The measures are the quality of service of Chen, Toueg and Aguilera
+//! (2002): detection time, number of mistakes, and duration of mistakes.
 //!
 //! ```
 //! use quorate_core::Duration;
 //! use quorate_core::wrap::Detector;
 //! use quorate_demos::detector::{Conditions, measure};
 //!
-//! let conditions = Conditions { length: Duration::from_secs(120), ..Conditions::new(3) };
-//! let period = conditions.period();
-//! let quality = measure(&conditions, Detector::FixedBound { period, bound: conditions.latency.typical() })?;
-//! assert_eq!((quality.mistakes, quality.missed), (0, 0)); // perfect, since no delay exceeds the bound
+//! let conditions = Conditions { run_length: Duration::from_secs(120), ..Conditions::new(3) };
+//! let period = conditions.heartbeat_period();
+//! let quality = measure(&conditions, Detector::FixedBound { period, bound: Duration::from_millis(5) })?;
+//! assert_eq!((quality.mistakes, quality.missed), (0, 0)); // perfect, since all delays are 1 to 5 ms
 //! # Ok::<(), quorate_demos::detector::DetectorError>(())
 //! ```
 
@@ -31,26 +31,28 @@ use observer::QualityObserver;
 use quorate_core::wrap::{Detector, Threshold, Watched};
 use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_journal::rng::{SeededRng, Stream};
-use quorate_journal::settings::{Chance, Fault, Latency, Length, SettingError, TimedFault, Unsynced};
+use quorate_journal::settings::{Chance, Fault, Latency, Length, SettingError, TimedFault, UnsyncedSaves};
 use quorate_journal::workload::ClientEvent;
 use quorate_journal::workload::{Plan, Workload};
 use quorate_sim::run::{self, Limits};
-use quorate_sim::{Setup, Wire, World};
+use quorate_sim::{LinkDefaults, Setup, World};
 use reporter::Reporter;
 
 /// Maximum number of nodes, all of which watch all others.
 pub const MAX_NODES: usize = 1_000;
 
-/// The default time from one heartbeat to the next, in message delays.
-const PERIOD: u64 = 10;
+/// The default time from one heartbeat to the next, in typical message delays.
+const PERIOD_DELAYS: u64 = 10;
 
-/// How long a crashed node stays down, in heartbeats. A detection after that would be of no use.
-const DOWN: u64 = 40;
+/// How long a crashed node stays down, in heartbeats. A detector that has not noticed the crash by
+/// then has missed it.
+const DOWN_HEARTBEATS: u64 = 40;
 
-/// Minimum time from a node's restart to the next crash, in heartbeats, so that its pace is known
-/// again.
-const REST: u64 = 20;
+/// Minimum time from a node's restart to the next crash, in heartbeats, in which detectors learn
+/// the pace of the node's heartbeats.
+const RECOVERY_HEARTBEATS: u64 = 20;
 
+/// The group, its network, and the crashes to detect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conditions {
     pub nodes: usize,
@@ -59,11 +61,13 @@ pub struct Conditions {
     pub processing: Latency,
     pub loss: Chance,
     pub duplicate: Chance,
-    /// The time from one heartbeat to the next; ten message delays by default.
+    /// The time from one heartbeat to the next; ten typical message delays by default.
     pub heartbeat: Option<Length>,
+    /// Number of crashes that the seed draws.
     pub crashes: u64,
+    /// Faults besides these crashes.
     pub faults: Vec<TimedFault>,
-    pub length: Duration,
+    pub run_length: Duration,
 }
 
 impl Conditions {
@@ -80,56 +84,61 @@ impl Conditions {
             heartbeat: None,
             crashes: 20,
             faults: Vec::new(),
-            length: Duration::from_secs(600),
+            run_length: Duration::from_secs(600),
         }
     }
 
-    pub fn period(&self) -> Duration {
-        self.heartbeat.map_or_else(|| self.latency.typical().times(PERIOD), |Length(period)| period)
+    /// The time from one heartbeat to the next.
+    pub fn heartbeat_period(&self) -> Duration {
+        self.heartbeat.map_or_else(|| self.latency.typical_delay().times(PERIOD_DELAYS), |Length(period)| period)
     }
 
     pub fn validate(&self) -> Result<(), DetectorError> {
-        let Self { nodes, crashes, length, .. } = *self;
+        let Self { nodes, crashes, run_length, .. } = *self;
         match nodes {
             0 | 1 => return Err(DetectorError::TooFew { nodes }),
             2..=MAX_NODES => {}
             _ => return Err(DetectorError::TooMany { nodes }),
         }
-        let period = self.period();
+        let period = self.heartbeat_period();
         if period == Duration::ZERO {
             return Err(DetectorError::NoHeartbeat);
         }
-        let least = self.turn().times(crashes.max(1)) + self.turn();
-        if length < least {
-            return Err(DetectorError::TooShort { length: Length(length), crashes, least: Length(least) });
+        let min = self.min_interval_per_crash().times(crashes.max(1)) + self.min_interval_per_crash();
+        if run_length < min {
+            return Err(DetectorError::TooShort { length: Length(run_length), crashes, min: Length(min) });
         }
         self.faults.iter().try_for_each(|fault| fault.validate(nodes))?;
         Ok(())
     }
 
-    fn turn(&self) -> Duration {
-        self.period().times(DOWN + 2 * REST)
+    /// Minimum length of an interval with one crash: the time for which the node is down, its
+    /// recovery, and as much time again from which to draw the instant of the crash.
+    fn min_interval_per_crash(&self) -> Duration {
+        self.heartbeat_period().times(DOWN_HEARTBEATS + 2 * RECOVERY_HEARTBEATS)
     }
 
-    /// One crash in each equal part of the time, at an instant and of a node that the seed chooses.
-    /// The first part has no crash, so that the detectors learn the pace.
-    fn crashes(&self) -> Vec<TimedFault> {
+    /// Divides the run into equal intervals, each with one crash at an instant and of a node that
+    /// the seed chooses. The first interval has no crash, so that detectors learn the pace of
+    /// heartbeats.
+    fn draw_crashes(&self) -> Vec<TimedFault> {
         let mut rng = SeededRng::new(self.seed, Stream::Faults);
-        let part = self.length.nanos() / (self.crashes + 1);
-        let slack = part.saturating_sub(self.period().times(DOWN + REST).nanos());
+        let interval = self.run_length.nanos() / (self.crashes + 1);
+        let max_offset =
+            interval.saturating_sub(self.heartbeat_period().times(DOWN_HEARTBEATS + RECOVERY_HEARTBEATS).nanos());
         let crash = |number: u64| {
             let node = NodeId::from_index(rng.below(self.nodes as u64) as usize);
-            let at = Duration::from_nanos((part * number).saturating_add(rng.below(slack.max(1))));
-            let fault = Fault::Crash { node, unsynced: Unsynced::Lost };
-            TimedFault { fault, at, lasts: Some(self.period().times(DOWN)) }
+            let at = Duration::from_nanos((interval * number).saturating_add(rng.below(max_offset.max(1))));
+            let fault = Fault::Crash { node, unsynced: UnsyncedSaves::Lost };
+            TimedFault { fault, at, duration: Some(self.heartbeat_period().times(DOWN_HEARTBEATS)) }
         };
         (1..=self.crashes).map(crash).collect()
     }
 
     fn setup(&self) -> Setup {
         let Self { nodes, seed, latency, loss, duplicate, .. } = *self;
-        let wire = Wire { latency, loss, duplicate, fifo: false };
-        Setup { nodes, seed, wire, processing: self.processing, sync: Latency::Fixed(Duration::ZERO) }
+        let link_defaults = LinkDefaults { latency, loss, duplicate, is_fifo: false };
+        Setup { nodes, seed, link_defaults, processing: self.processing, sync: Latency::Fixed(Duration::ZERO) }
     }
 }
 
@@ -137,28 +146,32 @@ impl Conditions {
 pub fn measure(conditions: &Conditions, detector: Detector) -> Result<Quality, DetectorError> {
     conditions.validate()?;
     let group = Group::of_size(conditions.nodes);
-    let make = move |me| Watched::new(me, group.clone(), Reporter, detector);
-    let mut world = World::new(&conditions.setup(), make, QualityObserver::new(conditions.nodes));
-    for fault in conditions.crashes().into_iter().chain(conditions.faults.iter().cloned()) {
-        world.schedule(fault);
+    let make_node = move |me| Watched::new(me, group.clone(), Reporter, detector);
+    let mut world = World::new(&conditions.setup(), make_node, QualityObserver::new(conditions.nodes));
+    for fault in conditions.draw_crashes().into_iter().chain(conditions.faults.iter().cloned()) {
+        world.schedule_fault(fault);
     }
     world.start();
-    let end = Time::ZERO + conditions.length;
-    let limits =
-        Limits { until: Some(end), events: u64::MAX, settle: Duration::ZERO, patience: Duration::from_nanos(u64::MAX) };
+    let end = Time::ZERO + conditions.run_length;
+    let limits = Limits {
+        max_time: Some(end),
+        max_events: u64::MAX,
+        max_settling: Duration::ZERO,
+        max_silence: Duration::from_nanos(u64::MAX),
+    };
     run::run(&mut world, &mut NoWorkload, limits);
-    Ok(world.into_observer().finish(end))
+    Ok(world.into_observer().into_quality(end))
 }
 
-/// Returns the timeouts of a series of detectors with a fixed timeout: the shortest makes many
-/// wrong suspicions, the longest detects crashes late.
+/// Timeouts for a series of detectors with a fixed timeout: the shortest makes many mistakes, the
+/// longest detects crashes late.
 pub fn default_timeouts(period: Duration) -> Vec<Duration> {
     let percent = |percent: u64| Duration::from_nanos(period.nanos() / 100 * percent);
     [102, 105, 110, 125, 150, 200, 225, 300, 400, 600].into_iter().map(percent).collect()
 }
 
-/// Returns the thresholds of a series of accrual detectors: the lowest makes many wrong suspicions,
-/// the highest detects crashes late.
+/// Thresholds for a series of accrual detectors: the lowest makes many mistakes, the highest
+/// detects crashes late.
 pub fn default_thresholds() -> Vec<Threshold> {
     let thousandths = [500, 1_000, 1_500, 2_000, 3_000, 5_000, 8_000, 12_000, 16_000, 20_000];
     thousandths.into_iter().filter_map(Threshold::from_thousandths).collect()
@@ -173,7 +186,7 @@ impl Workload<quorate_core::Never, DetectorEvent> for NoWorkload {
         &mut self,
         _now: Time,
         _node: NodeId,
-        _notification: &ClientEvent<DetectorEvent>,
+        _event: &ClientEvent<DetectorEvent>,
         _plan: &mut Plan<quorate_core::Never>,
     ) {
     }
@@ -191,10 +204,8 @@ pub enum DetectorError {
     TooMany { nodes: usize },
     #[error("--heartbeat must be more than 0; use for example --heartbeat 50ms.")]
     NoHeartbeat,
-    #[error(
-        "--for must be at least {least} for {crashes} crashes; got {length}. Use a longer --for or fewer --crashes."
-    )]
-    TooShort { length: Length, crashes: u64, least: Length },
+    #[error("--for must be at least {min} for {crashes} crashes; got {length}. Use a longer --for or fewer --crashes.")]
+    TooShort { length: Length, crashes: u64, min: Length },
     #[error(transparent)]
     Setting(#[from] SettingError),
 }

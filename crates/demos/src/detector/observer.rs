@@ -8,7 +8,8 @@ use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, W
 /// Compares each node's suspicions with the true state of the other nodes.
 pub(super) struct QualityObserver {
     nodes: Vec<NodeStatus>,
-    /// The opinion of each node about each other: one row per observing node.
+    /// The opinion of each node about each other: one row per observing node, one column per
+    /// observed node.
     opinions: Vec<Opinion>,
     quality: Quality,
 }
@@ -16,15 +17,19 @@ pub(super) struct QualityObserver {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NodeStatus {
     NotStarted,
+    /// Up since this time.
     Up(Time),
+    /// Down since this time.
     Down(Time),
 }
 
+/// The opinion of one node about another: trust, or suspicion since some time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Opinion {
-    suspects: Option<Time>,
-    /// Whether the other node restarted since this opinion was formed, so that it concerns the
-    /// former incarnation.
+    /// `None` if it trusts the other node.
+    suspected_since: Option<Time>,
+    /// Whether the other node has restarted since, so that the opinion concerns its former
+    /// incarnation.
     is_outdated: bool,
 }
 
@@ -34,16 +39,16 @@ impl QualityObserver {
         Self { nodes: vec![NodeStatus::NotStarted; nodes], opinions, quality: Quality::default() }
     }
 
-    /// Returns the quality. Crashes that were not noticed by now count as missed, and lasting
-    /// mistakes end now.
-    pub(super) fn finish(mut self, end: Time) -> Quality {
-        let all = || (0..self.nodes.len()).map(NodeId::from_index);
-        let (up, down): (Vec<_>, Vec<_>) = all().partition(|node| self.is_up(*node));
+    /// Returns the quality of a run that ends at `end`. Crashes that were not detected by then
+    /// count as missed, and mistakes that last until then end.
+    pub(super) fn into_quality(mut self, end: Time) -> Quality {
+        let node_ids = || (0..self.nodes.len()).map(NodeId::from_index);
+        let (up, down): (Vec<_>, Vec<_>) = node_ids().partition(|node| self.is_up(*node));
         for node in down {
             self.count_detections(node);
         }
         for node in up {
-            self.node_stopped(end, node);
+            self.record_stop(end, node);
         }
         self.quality
     }
@@ -57,8 +62,8 @@ impl QualityObserver {
     }
 
     fn set_status(&mut self, node: NodeId, status: NodeStatus) {
-        if let Some(known) = self.nodes.get_mut(node.index()) {
-            *known = status;
+        if let Some(current) = self.nodes.get_mut(node.index()) {
+            *current = status;
         }
     }
 
@@ -66,70 +71,71 @@ impl QualityObserver {
         (0..self.nodes.len()).map(NodeId::from_index).filter(move |other| *other != node)
     }
 
-    fn opinion(&mut self, by: NodeId, of: NodeId) -> &mut Opinion {
-        let place = by.index() * self.nodes.len() + of.index();
-        &mut self.opinions[place]
+    fn opinion_mut(&mut self, observing: NodeId, observed: NodeId) -> &mut Opinion {
+        let index = observing.index() * self.nodes.len() + observed.index();
+        &mut self.opinions[index]
     }
 
-    /// A node starts. It trusts every node, and the others' opinions about it are outdated.
-    fn node_started(&mut self, time: Time, node: NodeId) {
+    /// A node starts. It trusts every node. If it restarts, the others' opinions about it are
+    /// outdated.
+    fn record_start(&mut self, time: Time, node: NodeId) {
         self.count_detections(node);
-        let is_back = self.status(node) != NodeStatus::NotStarted;
+        let is_restart = self.status(node) != NodeStatus::NotStarted;
         self.set_status(node, NodeStatus::Up(time));
         for other in self.others(node) {
-            *self.opinion(node, other) = Opinion::default();
-            self.opinion(other, node).is_outdated = is_back;
+            *self.opinion_mut(node, other) = Opinion::default();
+            self.opinion_mut(other, node).is_outdated = is_restart;
         }
     }
 
     /// A node crashes, or the run ends. Its mistakes end, and so do mistakes about it: suspicions
     /// of it become correct at once.
-    fn node_stopped(&mut self, time: Time, node: NodeId) {
-        let NodeStatus::Up(since) = self.status(node) else { return };
-        self.quality.watched += time.since(since).nanos();
+    fn record_stop(&mut self, time: Time, node: NodeId) {
+        let NodeStatus::Up(up_since) = self.status(node) else { return };
+        self.quality.uptime_nanos += time.since(up_since).nanos();
         self.set_status(node, NodeStatus::Down(time));
         for other in self.others(node) {
-            let NodeStatus::Up(other_since) = self.status(other) else { continue };
-            self.quality.pairs += 2 * u128::from(time.since(since.max(other_since)).nanos());
-            for (by, of) in [(node, other), (other, node)] {
-                self.end_mistake(time, by, of);
+            let NodeStatus::Up(other_up_since) = self.status(other) else { continue };
+            self.quality.pair_uptime_nanos += 2 * u128::from(time.since(up_since.max(other_up_since)).nanos());
+            for (observing, observed) in [(node, other), (other, node)] {
+                self.end_mistake(time, observing, observed);
             }
-            let opinion = self.opinion(other, node);
-            opinion.suspects = opinion.suspects.map(|_| time);
+            let opinion = self.opinion_mut(other, node);
+            opinion.suspected_since = opinion.suspected_since.map(|_| time);
             opinion.is_outdated = false;
         }
     }
 
-    fn end_mistake(&mut self, time: Time, by: NodeId, of: NodeId) {
-        if let Opinion { suspects: Some(since), is_outdated: false } = *self.opinion(by, of) {
-            self.quality.err(time.since(since));
+    fn end_mistake(&mut self, time: Time, observing: NodeId, observed: NodeId) {
+        if let Opinion { suspected_since: Some(since), is_outdated: false } = *self.opinion_mut(observing, observed) {
+            self.quality.record_mistake(time.since(since));
         }
     }
 
-    /// A node restarts, or the run ends: counts which others had noticed its crash. Nodes that
-    /// started after the crash do not count.
+    /// A node restarts, or the run ends: counts which others had detected its crash. Only nodes
+    /// that have been up since the crash count.
     fn count_detections(&mut self, node: NodeId) {
-        let NodeStatus::Down(since) = self.status(node) else { return };
+        let NodeStatus::Down(crashed_at) = self.status(node) else { return };
         for other in self.others(node) {
-            if matches!(self.status(other), NodeStatus::Up(other_since) if other_since <= since) {
-                match self.opinion(other, node).suspects {
-                    Some(noticed) => self.quality.detect(noticed.since(since)),
+            if matches!(self.status(other), NodeStatus::Up(up_since) if up_since <= crashed_at) {
+                match self.opinion_mut(other, node).suspected_since {
+                    Some(suspected_at) => self.quality.record_detection(suspected_at.since(crashed_at)),
                     None => self.quality.missed += 1,
                 }
             }
         }
     }
 
-    fn event_emitted(&mut self, time: Time, node: NodeId, event: DetectorEvent) {
+    fn record_event(&mut self, time: Time, node: NodeId, event: DetectorEvent) {
         match event {
-            DetectorEvent::Suspect(of) => {
-                self.opinion(node, of).suspects.get_or_insert(time);
+            DetectorEvent::Suspect(peer) => {
+                self.opinion_mut(node, peer).suspected_since.get_or_insert(time);
             }
-            DetectorEvent::Trust(of) => {
-                if self.is_up(of) {
-                    self.end_mistake(time, node, of);
+            DetectorEvent::Trust(peer) => {
+                if self.is_up(peer) {
+                    self.end_mistake(time, node, peer);
                 }
-                *self.opinion(node, of) = Opinion::default();
+                *self.opinion_mut(node, peer) = Opinion::default();
             }
         }
     }
@@ -138,10 +144,10 @@ impl QualityObserver {
 impl Observer<Never, DetectorEvent> for QualityObserver {
     fn observe(&mut self, moment: &Moment<'_, Never, DetectorEvent>) {
         match moment {
-            Moment::Input { time, node, input: ObservedInput::Start { .. }, .. } => self.node_started(*time, *node),
-            Moment::World { time, event: WorldEvent::Crashed { node, .. } } => self.node_stopped(*time, *node),
+            Moment::Input { time, node, input: ObservedInput::Start { .. }, .. } => self.record_start(*time, *node),
+            Moment::World { time, event: WorldEvent::Crashed { node, .. } } => self.record_stop(*time, *node),
             Moment::Effect { time, node, effect: ObservedEffect::Emit(event) } => {
-                self.event_emitted(*time, *node, **event);
+                self.record_event(*time, *node, **event);
             }
             Moment::Input { .. } | Moment::World { .. } | Moment::Effect { .. } => {}
         }

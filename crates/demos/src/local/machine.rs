@@ -30,6 +30,7 @@ impl fmt::Display for Thread {
     }
 }
 
+/// The thread of each step, in the order of steps. It prints as `1 1 2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule(pub Vec<Thread>);
 
@@ -48,8 +49,8 @@ impl fmt::Display for Schedule {
 /// A counter, and threads that each change it once.
 #[derive(Clone, Debug)]
 pub struct Race {
-    start: i64,
-    right: i64,
+    initial_counter: i64,
+    expected_counter: i64,
     programs: Vec<Program>,
 }
 
@@ -63,18 +64,21 @@ pub struct State {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Memory {
     pub counter: i64,
-    pub flag: bool,
-    pub permit: bool,
+    pub is_flag_set: bool,
+    /// Whether the semaphore has its permit.
+    pub has_permit: bool,
+    /// The thread in the monitor.
     pub monitor: Option<Thread>,
-    /// The condition that the monitor protects: whether a thread uses the counter.
-    pub busy: bool,
+    /// Whether a thread uses the counter: the condition that the monitor protects.
+    pub is_busy: bool,
     /// The threads that wait on the condition, in the order in which they fell asleep.
     pub sleepers: VecDeque<Thread>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct ThreadState {
-    next_instruction: usize,
+    /// The index of the next instruction in the thread's program.
+    instruction_index: usize,
     register: i64,
 }
 
@@ -84,6 +88,7 @@ pub struct Step {
     pub act: Act,
 }
 
+/// The action of a thread in one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     Loads(i64),
@@ -143,94 +148,96 @@ impl fmt::Display for Act {
 impl Race {
     /// The standard race: the counter is 5, one thread adds 1, the other one subtracts 1.
     pub fn new(locking: Locking) -> Self {
-        Self::of(locking, 5, &[1, -1])
+        Self::with_changes(locking, 5, &[1, -1])
     }
 
     /// A race with this initial value of the counter, and a thread for each change.
-    pub fn of(locking: Locking, start: i64, changes: &[i64]) -> Self {
-        let right = changes.iter().fold(start, |sum, change| sum.wrapping_add(*change));
-        Self { start, right, programs: changes.iter().map(|change| Program::new(locking, *change)).collect() }
+    pub fn with_changes(locking: Locking, initial_counter: i64, changes: &[i64]) -> Self {
+        let expected_counter = changes.iter().fold(initial_counter, |sum, change| sum.wrapping_add(*change));
+        let programs = changes.iter().map(|change| Program::new(locking, *change)).collect();
+        Self { initial_counter, expected_counter, programs }
     }
 
     /// The value of the counter at the end if no update is lost.
-    pub const fn expected(&self) -> i64 {
-        self.right
+    pub const fn expected_counter(&self) -> i64 {
+        self.expected_counter
     }
 
     pub fn threads(&self) -> impl Iterator<Item = Thread> + use<> {
         (0..self.programs.len()).map(Thread)
     }
 
-    pub fn begin(&self) -> State {
+    pub fn initial_state(&self) -> State {
         let memory = Memory {
-            counter: self.start,
-            flag: false,
-            permit: true,
+            counter: self.initial_counter,
+            is_flag_set: false,
+            has_permit: true,
             monitor: None,
-            busy: false,
+            is_busy: false,
             sleepers: VecDeque::new(),
         };
         State { memory, threads: vec![ThreadState::default(); self.programs.len()] }
     }
 
     pub fn is_over(&self, state: &State) -> bool {
-        self.threads().all(|thread| self.next(state, thread).is_none())
+        self.threads().all(|thread| self.next_instruction(state, thread).is_none())
     }
 
-    pub fn inside(&self, state: &State) -> usize {
+    /// Number of threads that have loaded the counter and not stored it yet.
+    pub fn count_threads_inside(&self, state: &State) -> usize {
         let thread_states = self.programs.iter().zip(&state.threads);
-        thread_states.filter(|(program, thread_state)| program.is_inside(thread_state.next_instruction)).count()
+        thread_states.filter(|(program, thread_state)| program.is_inside(thread_state.instruction_index)).count()
     }
 
     /// LO-2. The threads that can take the next step.
-    pub fn ready<'a>(&'a self, state: &'a State) -> impl Iterator<Item = Thread> + 'a {
+    pub fn ready_threads<'a>(&'a self, state: &'a State) -> impl Iterator<Item = Thread> + 'a {
         self.threads().filter(|thread| self.can_continue(state, *thread))
     }
 
     /// LO-4, LO-5. A thread is blocked while there is no permit, while another thread is in the
     /// monitor, and while it sleeps.
     fn can_continue(&self, state: &State, thread: Thread) -> bool {
-        let Memory { permit, monitor, sleepers, .. } = &state.memory;
-        match self.next(state, thread) {
+        let Memory { has_permit, monitor, sleepers, .. } = &state.memory;
+        match self.next_instruction(state, thread) {
             None => false,
-            Some(Instruction::Wait) => *permit,
+            Some(Instruction::Wait) => *has_permit,
             Some(Instruction::Enter) => monitor.is_none() && !sleepers.contains(&thread),
             Some(_) => true,
         }
     }
 
-    fn next(&self, state: &State, thread: Thread) -> Option<Instruction> {
-        let next_instruction = state.threads.get(thread.index())?.next_instruction;
-        self.programs.get(thread.index())?.at(next_instruction)
+    fn next_instruction(&self, state: &State, thread: Thread) -> Option<Instruction> {
+        let instruction_index = state.threads.get(thread.index())?.instruction_index;
+        self.programs.get(thread.index())?.at(instruction_index)
     }
 
     /// Executes one instruction of this thread; `None` if it has ended or is blocked.
     pub fn step(&self, state: &mut State, thread: Thread) -> Option<Step> {
-        let instruction = self.next(state, thread).filter(|_| self.can_continue(state, thread))?;
+        let instruction = self.next_instruction(state, thread).filter(|_| self.can_continue(state, thread))?;
         let State { memory, threads } = state;
         let thread_state = threads.get_mut(thread.index())?;
-        let act = memory.take(thread, instruction, &mut thread_state.register);
+        let act = memory.execute(thread, instruction, &mut thread_state.register);
         match act {
             Act::Spins => {}
-            // When it wakes, it enters the monitor again and tests the condition again.
-            Act::Sleeps => thread_state.next_instruction = thread_state.next_instruction.saturating_sub(1),
-            _ => thread_state.next_instruction += 1,
+            // When the thread wakes, it enters the monitor again and tests the condition again.
+            Act::Sleeps => thread_state.instruction_index = thread_state.instruction_index.saturating_sub(1),
+            _ => thread_state.instruction_index += 1,
         }
         Some(Step { thread, act })
     }
 
-    /// A run of at most `most` steps. `choose` picks the next thread by its index among those that
-    /// can continue.
-    pub fn run(&self, mut choose: impl FnMut(&[Thread]) -> usize, most: usize) -> Run {
-        let mut state = self.begin();
+    /// A run of at most `max_steps` steps. `choose` picks the next thread by its index among those
+    /// that can continue; an invalid index ends the run.
+    pub fn run(&self, mut choose: impl FnMut(&[Thread]) -> usize, max_steps: usize) -> Run {
+        let mut state = self.initial_state();
         let (mut steps, mut schedule) = (Vec::new(), Vec::new());
         let end = loop {
-            let ready: Vec<_> = self.ready(&state).collect();
+            let ready: Vec<_> = self.ready_threads(&state).collect();
             if ready.is_empty() {
-                break if self.is_over(&state) { End::Over } else { End::Stuck };
+                break if self.is_over(&state) { End::Completed } else { End::Stuck };
             }
-            let step = ready.get(choose(&ready)).filter(|_| steps.len() < most);
-            let Some(step) = step.and_then(|thread| self.step(&mut state, *thread)) else { break End::Open };
+            let step = ready.get(choose(&ready)).filter(|_| steps.len() < max_steps);
+            let Some(step) = step.and_then(|thread| self.step(&mut state, *thread)) else { break End::Unfinished };
             schedule.push(step.thread);
             steps.push(step);
         };
@@ -240,10 +247,10 @@ impl Race {
     /// The run with this schedule. It ends early if the schedule names a thread that cannot
     /// continue.
     pub fn run_schedule(&self, schedule: &Schedule) -> Run {
-        let mut next = schedule.0.iter();
-        let none = usize::MAX;
+        const INVALID_INDEX: usize = usize::MAX;
+        let mut threads = schedule.0.iter();
         let choose = |ready: &[Thread]| {
-            next.next().and_then(|thread| ready.iter().position(|one| one == thread)).unwrap_or(none)
+            threads.next().and_then(|thread| ready.iter().position(|other| other == thread)).unwrap_or(INVALID_INDEX)
         };
         self.run(choose, schedule.0.len())
     }
@@ -257,7 +264,7 @@ impl State {
 
 impl Memory {
     /// LO-1, LO-3, LO-4 and LO-5. Executes one instruction of a thread that can continue.
-    fn take(&mut self, thread: Thread, instruction: Instruction, register: &mut i64) -> Act {
+    fn execute(&mut self, thread: Thread, instruction: Instruction, register: &mut i64) -> Act {
         match instruction {
             Instruction::Load => {
                 *register = self.counter;
@@ -271,44 +278,44 @@ impl Memory {
                 self.counter = *register;
                 Act::Stores(*register)
             }
-            Instruction::TestAndSet => match core::mem::replace(&mut self.flag, true) {
+            Instruction::TestAndSet => match core::mem::replace(&mut self.is_flag_set, true) {
                 false => Act::TestsAndSets,
                 true => Act::Spins,
             },
-            Instruction::Test if self.flag => Act::Spins,
+            Instruction::Test if self.is_flag_set => Act::Spins,
             Instruction::Test => Act::FindsClear,
             Instruction::Set => {
-                self.flag = true;
+                self.is_flag_set = true;
                 Act::Sets
             }
             Instruction::Clear => {
-                self.flag = false;
+                self.is_flag_set = false;
                 Act::Clears
             }
             Instruction::Wait => {
-                self.permit = false;
+                self.has_permit = false;
                 Act::TakesPermit
             }
             Instruction::Signal => {
-                self.permit = true;
+                self.has_permit = true;
                 Act::SignalsSemaphore
             }
             Instruction::Enter => {
                 self.monitor = Some(thread);
                 Act::Enters
             }
-            Instruction::AwaitFree if self.busy => {
+            Instruction::AwaitFree if self.is_busy => {
                 self.monitor = None;
                 self.sleepers.push_back(thread);
                 Act::Sleeps
             }
             Instruction::AwaitFree => Act::FindsFree,
             Instruction::Occupy => {
-                self.busy = true;
+                self.is_busy = true;
                 Act::Occupies
             }
             Instruction::Vacate => {
-                self.busy = false;
+                self.is_busy = false;
                 Act::Vacates
             }
             Instruction::Wake => Act::Wakes(self.sleepers.pop_front()),
@@ -328,9 +335,13 @@ pub struct Run {
     pub counter: i64,
 }
 
+/// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    Over,
+    /// All threads have ended.
+    Completed,
+    /// No thread can continue, although some have not ended.
     Stuck,
-    Open,
+    /// The schedule or the limit on steps ended the run.
+    Unfinished,
 }

@@ -1,4 +1,4 @@
-//! The race in one process, and the locks that end it.
+//! A race between two threads of one process, and the locks that prevent it.
 //!
 //! One thread runs `counter++` while another one runs `counter--`. Each looks like one step, but a
 //! processor takes three: it loads the counter into a register, adds, and stores the sum. If both
@@ -25,8 +25,8 @@
 //! threads unlocked, 2 end with the right value.
 //!
 //! Assumes: memory executes one instruction after the other, and all threads see them in that
-//! order. Compilers and processors that reorder instructions require more: the lock must keep the
-//! three between its own.
+//! order. Where compilers and processors reorder instructions, the lock must also keep the three
+//! instructions between its own.
 //!
 //! When it fails: a thread that dies in the critical section blocks all others forever. A thread
 //! that spins on a flag keeps a processor busy, and may starve; blocked and sleeping threads cost
@@ -57,7 +57,7 @@ pub const PROFILE: Profile = Profile {
     summary: "counter++ beside counter-- in one process, and the locks that end the race",
     source: include_str!("mod.rs"),
     flaw: None,
-    checkable: true,
+    is_checkable: true,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,7 +85,8 @@ impl Locking {
         }
     }
 
-    pub const fn protects(self) -> bool {
+    /// Whether the counter always ends with the expected value.
+    pub const fn prevents_race(self) -> bool {
         match self {
             Self::None | Self::TestThenSet => false,
             Self::TestAndSet | Self::Semaphore | Self::ConditionVariable => true,

@@ -17,17 +17,21 @@ pub enum Instruction {
     TestAndSet,
     /// Continues if the flag is clear; otherwise repeats the instruction.
     Test,
+    /// Sets the flag.
     Set,
+    /// Clears the flag.
     Clear,
     /// Takes the semaphore's permit; blocks while there is none.
     Wait,
     Signal,
     /// Enters the monitor; blocks while another thread is in it.
     Enter,
-    /// Continues if the counter is free; otherwise leaves the monitor and sleeps. When it wakes,
-    /// the thread repeats the instruction before.
+    /// Continues if the counter is free; otherwise leaves the monitor and sleeps. When the thread
+    /// wakes, it repeats the previous instruction, `Enter`.
     AwaitFree,
+    /// Marks the counter as in use.
     Occupy,
+    /// Marks the counter as free.
     Vacate,
     /// Wakes the thread that has slept longest, if any sleeps.
     Wake,
@@ -42,14 +46,14 @@ use Instruction::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     instructions: Vec<Instruction>,
-    /// The three instructions that must not be interrupted.
+    /// The indices of the three instructions that must not be interrupted.
     critical: Range<usize>,
 }
 
 impl Program {
     /// LO-1. Changes the counter by `change` under this lock.
     pub fn new(locking: Locking, change: i64) -> Self {
-        let (before, after) = brackets(locking);
+        let (before, after) = lock_instructions(locking);
         let critical = [Load, Add(change), Store];
         Self {
             instructions: [before, &critical, after].concat(),
@@ -58,19 +62,19 @@ impl Program {
     }
 
     /// The instruction at this index; `None` at the end.
-    pub fn at(&self, place: usize) -> Option<Instruction> {
-        self.instructions.get(place).copied()
+    pub fn at(&self, index: usize) -> Option<Instruction> {
+        self.instructions.get(index).copied()
     }
 
     /// Whether a thread whose next instruction has this index has loaded the counter, and not
     /// stored it yet.
-    pub fn is_inside(&self, place: usize) -> bool {
-        self.critical.start < place && place < self.critical.end
+    pub fn is_inside(&self, index: usize) -> bool {
+        self.critical.start < index && index < self.critical.end
     }
 }
 
 /// LO-3, LO-4 and LO-5. The instructions before and after the critical ones.
-const fn brackets(locking: Locking) -> (&'static [Instruction], &'static [Instruction]) {
+const fn lock_instructions(locking: Locking) -> (&'static [Instruction], &'static [Instruction]) {
     match locking {
         Locking::None => (&[], &[]),
         Locking::TestAndSet => (&[TestAndSet], &[Clear]),

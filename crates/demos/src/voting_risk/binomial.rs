@@ -7,51 +7,50 @@ use super::likelihood::Likelihood;
 /// computed from the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Odds {
-    happens: f64,
-    fails: f64,
+    probability: f64,
+    complement: f64,
 }
 
 impl Odds {
+    /// The odds of an event that happens in `cases` of `all` equally likely cases.
     pub(super) fn new(cases: u64, all: u64) -> Self {
-        let share = |part: u64| part as f64 / all as f64;
-        Self { happens: share(cases), fails: share(all - cases) }
+        Self { probability: ratio(cases, all), complement: ratio(all - cases, all) }
     }
 
-    pub(super) const fn happens(self) -> f64 {
-        self.happens
+    pub(super) const fn probability(self) -> f64 {
+        self.probability
     }
 }
 
-/// The probability that an event happens at least `least` times in `draws` draws, for 0 < `least` ≤
-/// `draws`.
+/// The probability that an event happens at least `min_count` times in `draws` draws, for 0 <
+/// `min_count` ≤ `draws`.
 ///
-/// Of the two tails, this sums the one whose terms decrease from its first, largest term on, to
-/// avoid small differences of large numbers. The other is its complement, which is about a half or
-/// more.
-pub(super) fn at_least(least: u64, draws: u64, odds: Odds) -> Likelihood {
-    let Odds { happens, fails } = odds;
-    if happens == 0.0 {
+/// Of the two tails, this sums the one whose terms decrease from its first term on, to avoid small
+/// differences of large numbers. The other tail is its complement.
+pub(super) fn probability_of_at_least(min_count: u64, draws: u64, odds: Odds) -> Likelihood {
+    let Odds { probability, complement } = odds;
+    if probability == 0.0 {
         return Likelihood::NEVER;
     }
-    if fails == 0.0 {
+    if complement == 0.0 {
         return Likelihood::ALWAYS;
     }
-    if least as f64 > (draws + 1) as f64 * happens {
-        let more = |count: u64| ratio(draws - count, count + 1) * (happens / fails);
-        let sum = falling((least..draws).map(more));
-        Likelihood::from_ln(ln_exactly(least, draws, odds) + sum.ln())
+    if min_count as f64 > (draws + 1) as f64 * probability {
+        let ratio_to_next = |count: u64| ratio(draws - count, count + 1) * (probability / complement);
+        let sum = sum_decreasing_tail((min_count..draws).map(ratio_to_next));
+        Likelihood::from_ln(ln_probability_of(min_count, draws, odds) + sum.ln())
     } else {
-        let last = least - 1;
-        let fewer = |count: u64| ratio(count, draws - count + 1) * (fails / happens);
-        let sum = falling((1..=last).rev().map(fewer));
-        let below = ln_exactly(last, draws, odds) + sum.ln();
-        Likelihood::from_ln((-below.exp()).ln_1p())
+        let max_below = min_count - 1;
+        let ratio_to_previous = |count: u64| ratio(count, draws - count + 1) * (complement / probability);
+        let sum = sum_decreasing_tail((1..=max_below).rev().map(ratio_to_previous));
+        let ln_below = ln_probability_of(max_below, draws, odds) + sum.ln();
+        Likelihood::from_ln((-ln_below.exp()).ln_1p())
     }
 }
 
-/// The sum of a tail whose first term is 1, from the ratios of successive terms. It ends when
+/// The sum of a tail whose first term is 1, from the ratios of successive terms. It stops when
 /// further terms would change nothing.
-fn falling(ratios: impl Iterator<Item = f64>) -> f64 {
+fn sum_decreasing_tail(ratios: impl Iterator<Item = f64>) -> f64 {
     let (mut term, mut sum) = (1.0, 1.0);
     for ratio in ratios {
         term *= ratio;
@@ -64,43 +63,43 @@ fn falling(ratios: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// The logarithm of the probability of exactly `count` events.
-fn ln_exactly(count: u64, draws: u64, odds: Odds) -> f64 {
-    let mut sum = Sum::default();
+fn ln_probability_of(count: u64, draws: u64, odds: Odds) -> f64 {
+    let mut sum = CompensatedSum::default();
     // C(draws, count) as a product of ratios.
     let fewer = count.min(draws - count);
-    for place in 1..=fewer {
-        sum.add(ratio(draws - fewer + place, place).ln());
+    for factor in 1..=fewer {
+        sum.add(ratio(draws - fewer + factor, factor).ln());
     }
-    sum.add(count as f64 * ln_of(odds.happens, odds.fails));
-    sum.add((draws - count) as f64 * ln_of(odds.fails, odds.happens));
+    sum.add(count as f64 * accurate_ln(odds.probability, odds.complement));
+    sum.add((draws - count) as f64 * accurate_ln(odds.complement, odds.probability));
     sum.total()
 }
 
-/// The logarithm of a share, computed from its complement if that is smaller.
-fn ln_of(share: f64, rest: f64) -> f64 {
-    if share <= 0.5 { share.ln() } else { (-rest).ln_1p() }
+/// The logarithm of a probability, computed from its complement if that is smaller.
+fn accurate_ln(probability: f64, complement: f64) -> f64 {
+    if probability <= 0.5 { probability.ln() } else { (-complement).ln_1p() }
 }
 
-fn ratio(of: u64, to: u64) -> f64 {
-    of as f64 / to as f64
+fn ratio(numerator: u64, denominator: u64) -> f64 {
+    numerator as f64 / denominator as f64
 }
 
-/// A compensated sum, which keeps the rounding error.
+/// A sum that also keeps what rounding loses (compensated summation).
 #[derive(Default)]
-struct Sum {
+struct CompensatedSum {
     sum: f64,
-    lost: f64,
+    lost_digits: f64,
 }
 
-impl Sum {
+impl CompensatedSum {
     fn add(&mut self, value: f64) {
         let sum = self.sum + value;
         let (large, small) = if self.sum.abs() >= value.abs() { (self.sum, value) } else { (value, self.sum) };
-        self.lost += (large - sum) + small;
+        self.lost_digits += (large - sum) + small;
         self.sum = sum;
     }
 
     fn total(&self) -> f64 {
-        self.sum + self.lost
+        self.sum + self.lost_digits
     }
 }

@@ -14,7 +14,7 @@ impl Likelihood {
     pub const NEVER: Self = Self { ln: f64::NEG_INFINITY };
     pub const ALWAYS: Self = Self { ln: 0.0 };
 
-    pub fn of(value: f64) -> Self {
+    pub fn from_value(value: f64) -> Self {
         Self::from_ln(value.ln())
     }
 
@@ -34,14 +34,14 @@ impl Likelihood {
         (self != Self::NEVER).then(|| self.ln / LN_10)
     }
 
-    /// The probability as a number: 0 if it is below about 1e-323.
+    /// The probability as a number: 0 if it is below about 5e-324.
     pub fn value(self) -> f64 {
         self.ln.exp()
     }
 }
 
-/// Below this, floating-point numbers lose precision or are 0.
-const LEAST_NORMAL_LN: f64 = -700.0;
+/// A little above −708, below which floating-point numbers lose precision or are 0.
+const MIN_NORMAL_LN: f64 = -700.0;
 
 /// Printed with four significant digits, such as `0.3086`, `2.132e-43` or `1.022e-15170`.
 impl fmt::Display for Likelihood {
@@ -52,26 +52,26 @@ impl fmt::Display for Likelihood {
         } else if *self == Self::ALWAYS {
             "1".into()
         } else if value >= 0.99995 {
-            // Rounding would print 1.
+            // Four digits would round to 1.
             format!("1 − {:.3e}", -self.ln.exp_m1())
         } else if value >= 0.1 {
             format!("{value:.4}")
         } else if value >= 0.01 {
             format!("{value:.5}")
-        } else if self.ln > LEAST_NORMAL_LN {
+        } else if self.ln > MIN_NORMAL_LN {
             format!("{value:.3e}")
         } else {
-            tiny(self.ln / LN_10)
+            format_tiny(self.ln / LN_10)
         };
         f.pad(&text)
     }
 }
 
-/// Formats a number by its decimal logarithm, if it is too small for floating point.
-fn tiny(log10: f64) -> String {
+/// Formats a number that is too small for floating point, from its decimal logarithm.
+fn format_tiny(log10: f64) -> String {
     let exponent = log10.floor();
     let thousandths = (1_000.0 * 10_f64.powf(log10 - exponent)).round();
-    // 9.9996 would be printed as 10.00.
+    // 9.9996 would be printed as 10.000.
     let (thousandths, exponent) =
         if thousandths < 10_000.0 { (thousandths, exponent) } else { (1_000.0, exponent + 1.0) };
     format!("{:.3}e{exponent:.0}", thousandths / 1_000.0)
@@ -84,12 +84,12 @@ mod tests {
 
     #[test]
     fn a_likelihood_prints_four_significant_digits_however_small_it_is() {
-        let of = |value: f64| Likelihood::of(value).to_string();
-        let texts = [1.0, 0.5, 0.99994, 0.1, 0.0123456, 0.001, 2.132e-43, 1e-300, 0.0].map(of);
+        let print_value = |value: f64| Likelihood::from_value(value).to_string();
+        let texts = [1.0, 0.5, 0.99994, 0.1, 0.0123456, 0.001, 2.132e-43, 1e-300, 0.0].map(print_value);
         assert_eq!(texts, ["1", "0.5000", "0.9999", "0.1000", "0.01235", "1.000e-3", "2.132e-43", "1.000e-300", "0"]);
-        let by_log = |log10: f64| Likelihood::from_ln(log10 * LN_10).to_string();
-        assert_eq!(by_log(-15_170.0 + 0.009_45), "1.022e-15170");
-        assert_eq!(by_log(-400.0 - 1e-6), "1.000e-400", "9.99998e-401 rounds up");
+        let print_log10 = |log10: f64| Likelihood::from_ln(log10 * LN_10).to_string();
+        assert_eq!(print_log10(-15_170.0 + 0.009_45), "1.022e-15170");
+        assert_eq!(print_log10(-400.0 - 1e-6), "1.000e-400", "9.99998e-401 rounds up");
         assert_eq!(Likelihood::from_ln(-1e-12).to_string(), "1 − 1.000e-12");
         assert_eq!(Likelihood::from_ln(1e-12), Likelihood::ALWAYS, "rounding must not exceed 1");
     }

@@ -10,17 +10,17 @@
 //! P_v = Σ C(m,k) p^k (1−p)^(m−k)   for k from 2m−n to m,   p = Δt/T
 //! ```
 //!
-//! Here T is the mean lifetime of a voter and Δt the time for which the vote is needed.
-//! [`violation`] computes the probability, however small it is; [`simulate`] counts violations in
-//! [`Trial`]s.
+//! In this formula T is the mean lifetime of a voter, and Δt the time for which its vote is needed.
+//! [`violation_probability`] computes the probability, however small it is; [`simulate`] counts
+//! violations in [`Trial`]s.
 //!
 //! ```
 //! use quorate_core::Duration;
-//! use quorate_demos::voting_risk::{Ballot, Forgetting, violation};
+//! use quorate_demos::voting_risk::{Ballot, ForgetModel, violation_probability};
 //!
 //! let ballot = Ballot::new(32, 24)?;
-//! let forgetting = Forgetting::new(Duration::from_secs(10), Duration::from_secs(3 * 60 * 60))?;
-//! assert_eq!(violation(ballot, forgetting).to_string(), "2.132e-43");
+//! let model = ForgetModel::new(Duration::from_secs(10), Duration::from_secs(3 * 60 * 60))?;
+//! assert_eq!(violation_probability(ballot, model).to_string(), "2.132e-43");
 //! # Ok::<(), quorate_demos::voting_risk::RiskError>(())
 //! ```
 
@@ -34,7 +34,7 @@ mod trial;
 
 pub use likelihood::Likelihood;
 pub use nodes::NodeTrial;
-pub use tally::{Interval, LEVEL, Tally};
+pub use tally::{CONFIDENCE_LEVEL, ConfidenceInterval, Tally};
 pub use trial::{DrawTrial, Trial, simulate};
 
 use binomial::Odds;
@@ -45,6 +45,7 @@ use quorate_journal::settings::Length;
 /// Maximum number of replicas, which keeps the sum fast.
 pub const MAX_REPLICAS: u64 = 1_000_000;
 
+/// The number of replicas, each with one voter, and of the votes that a node needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ballot {
     replicas: u64,
@@ -84,15 +85,15 @@ impl Ballot {
     }
 }
 
-/// How voters forget: each crashes once in its lifetime, and the vote is needed for an interval of
-/// it.
+/// When voters forget: each crashes once in its lifetime, and forgets its vote if the crash falls
+/// into the interval in which the vote is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Forgetting {
+pub struct ForgetModel {
     interval: Duration,
     lifetime: Duration,
 }
 
-impl Forgetting {
+impl ForgetModel {
     pub fn new(interval: Duration, lifetime: Duration) -> Result<Self, RiskError> {
         if lifetime == Duration::ZERO {
             return Err(RiskError::NoLifetime);
@@ -112,13 +113,13 @@ impl Forgetting {
     }
 
     /// The probability p that a voter forgets while its vote is needed.
-    pub fn chance(self) -> f64 {
-        self.odds().happens()
+    pub fn forget_probability(self) -> f64 {
+        self.odds().probability()
     }
 
-    /// DrawTrial whether a voter forgets. Integers only, so that a seed draws the same on every
+    /// Draws whether a voter forgets. It uses integers only, so that a seed draws the same on every
     /// machine.
-    fn occurs(self, rng: &mut SeededRng) -> bool {
+    fn draw_forgets(self, rng: &mut SeededRng) -> bool {
         rng.below(self.lifetime.nanos()) < self.interval.nanos()
     }
 
@@ -128,17 +129,17 @@ impl Forgetting {
 }
 
 /// The probability that a second node enters while the first holds the lock.
-pub fn violation(ballot: Ballot, forgetting: Forgetting) -> Likelihood {
-    binomial::at_least(ballot.overlap(), ballot.majority, forgetting.odds())
+pub fn violation_probability(ballot: Ballot, model: ForgetModel) -> Likelihood {
+    binomial::probability_of_at_least(ballot.overlap(), ballot.majority, model.odds())
 }
 
 /// The natural logarithm of the formula as printed in the lecture slides: Σ C(m,k) p^k p^(m−k) for
 /// k from 2m−n to n. It is no probability: if p is more than a half, it may be more than 1.
-pub fn ln_as_printed(ballot: Ballot, forgetting: Forgetting) -> f64 {
-    // p^m times the sum of C(m,k), and that is 2^m times the probability of that many heads among m
-    // coins.
-    let heads = binomial::at_least(ballot.overlap(), ballot.majority, Odds::new(1, 2));
-    heads.ln() + ballot.majority as f64 * (2.0 * forgetting.chance()).ln()
+pub fn ln_as_printed(ballot: Ballot, model: ForgetModel) -> f64 {
+    // p^m times the sum of C(m,k), which is 2^m times the probability of at least 2m−n heads in m
+    // tosses of a coin.
+    let enough_heads = binomial::probability_of_at_least(ballot.overlap(), ballot.majority, Odds::new(1, 2));
+    enough_heads.ln() + ballot.majority as f64 * (2.0 * model.forget_probability()).ln()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

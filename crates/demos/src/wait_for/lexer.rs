@@ -1,21 +1,21 @@
-//! Splits a line into tokens: names, words, and the signs between them.
+//! Splits a line into tokens: words, which include names, and the signs between them.
 
 use super::name::is_name_character;
 
 /// A token of a line, and where it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token<'a> {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) text: &'a str,
     /// In characters, from 1.
     pub(super) column: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// Letters, digits and the other characters of a name.
     Word,
-    /// `->`
+    /// `->` or `→`
     Arrow,
     /// `,`
     Comma,
@@ -25,7 +25,8 @@ pub(super) enum Kind {
     UnknownCharacter,
 }
 
-pub(super) fn tokens(line: &str) -> Vec<Token<'_>> {
+/// The tokens of a line, without its comment.
+pub(super) fn tokenize(line: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut rest = line;
     let mut column = 1;
@@ -33,7 +34,7 @@ pub(super) fn tokens(line: &str) -> Vec<Token<'_>> {
         if first == '#' {
             break;
         }
-        let (kind, length) = if first.is_whitespace() { (None, first.len_utf8()) } else { piece(rest, first) };
+        let (kind, length) = if first.is_whitespace() { (None, first.len_utf8()) } else { classify_token(rest, first) };
         let (text, after) = rest.split_at(length);
         tokens.extend(kind.map(|kind| Token { kind, text, column }));
         column += text.chars().count();
@@ -43,20 +44,20 @@ pub(super) fn tokens(line: &str) -> Vec<Token<'_>> {
 }
 
 /// The kind of the next token, and its length in bytes.
-fn piece(rest: &str, first: char) -> (Option<Kind>, usize) {
+fn classify_token(rest: &str, first: char) -> (Option<TokenKind>, usize) {
     let (kind, length) = match first {
-        ',' => (Kind::Comma, 1),
-        '|' => (Kind::Bar, 1),
-        '→' => (Kind::Arrow, first.len_utf8()),
-        '-' if rest.starts_with("->") => (Kind::Arrow, 2),
-        _ if is_name_character(first) => (Kind::Word, word(rest)),
-        _ => (Kind::UnknownCharacter, first.len_utf8()),
+        ',' => (TokenKind::Comma, 1),
+        '|' => (TokenKind::Bar, 1),
+        '→' => (TokenKind::Arrow, first.len_utf8()),
+        '-' if rest.starts_with("->") => (TokenKind::Arrow, 2),
+        _ if is_name_character(first) => (TokenKind::Word, word_length(rest)),
+        _ => (TokenKind::UnknownCharacter, first.len_utf8()),
     };
     (Some(kind), length)
 }
 
-/// The length of a word. An arrow ends it, so that `P1->P2` is read as expected.
-fn word(rest: &str) -> usize {
+/// The length of a word in bytes. An arrow ends it, so that `P1->P2` has three tokens.
+fn word_length(rest: &str) -> usize {
     let end = rest.find(|character| !is_name_character(character)).unwrap_or(rest.len());
     let (word, after) = rest.split_at(end);
     if after.starts_with('>') && word.ends_with('-') { end - 1 } else { end }

@@ -1,19 +1,20 @@
 //! Wait-for graphs given as text: parsed, searched and explained.
 //!
 //! ```text
-//! # One statement a line. Both forms mean the same.
-//! P1 -> P2, P3                 P1 waits for P2 and P3      until both have released
-//! P1 -> P2 | P3                P1 waits for P2 or P3       until one of them has
-//! P1 holds printer             P1 holds printer and scanner
-//! P2 wants printer             and waits until all its holders and all processes before it in the
-//!                              queue have released it
-//! pool has 2 permits           so that two may hold it at once, and a process that wants it waits
-//!                              for one of them
-//! P1 began 12                  P1 has priority 3           for the choice of a victim
+//! P1 -> P2, P3                 until both have released; or: P1 waits for P2 and P3
+//! P1 -> P2 | P3                until one of them has released; or: P1 waits for P2 or P3
+//! P1 holds printer             several at once: P1 holds printer and scanner
+//! P2 wants printer             P2 waits until all holders of printer, and all processes before P2
+//!                              in its queue, have released it
+//! pool has 2 permits           two processes may hold it at once, and one that wants it waits for
+//!                              one of them
+//! P1 began 12                  when P1 began, for the choice of a victim
+//! P1 has priority 3            how important P1 is, for the choice of a victim
 //! ```
 //!
-//! A process with several lines waits until all of them are met. Processes that want the same
-//! resource queue in the order of their lines. Names have letters, digits and `-_.:;/`.
+//! Each line has one statement, on the left here; a `#` begins a comment. A process with several
+//! lines waits until all of them are met. Processes that want the same resource queue in the order
+//! of their lines. Names have letters, digits and `-_.:;/`.
 
 mod lexer;
 mod name;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 pub struct Name(Arc<str>);
 
 impl Name {
+    /// A name with this text, which must be valid.
     pub(super) fn new(text: &str) -> Self {
         Self(text.into())
     }
@@ -19,12 +20,13 @@ impl Name {
     }
 
     /// The name with this text; `None` unless it has only letters, digits and `-_.:;/`, at least
-    /// one of them a letter or a digit, and no `.`, `:` or `;` at either end.
-    pub fn of(text: &str) -> Option<Self> {
-        let stops = ['.', ':', ';'];
-        let is_whole = !text.starts_with(stops) && !text.ends_with(stops);
-        let is_fit = text.chars().all(is_name_character) && text.chars().any(char::is_alphanumeric);
-        (is_fit && is_whole && !RESERVED.contains(&text)).then(|| Self::new(text))
+    /// one of them a letter or a digit, no `.`, `:` or `;` at either end, and is not a reserved
+    /// word.
+    pub fn parse(text: &str) -> Option<Self> {
+        let punctuation = ['.', ':', ';'];
+        let has_clean_ends = !text.starts_with(punctuation) && !text.ends_with(punctuation);
+        let has_valid_characters = text.chars().all(is_name_character) && text.chars().any(char::is_alphanumeric);
+        (has_valid_characters && has_clean_ends && !RESERVED.contains(&text)).then(|| Self::new(text))
     }
 }
 
@@ -55,19 +57,19 @@ impl PartialOrd for Name {
 
 impl Ord for Name {
     fn cmp(&self, other: &Self) -> Ordering {
-        pieces(&self.0).cmp(pieces(&other.0)).then_with(|| self.0.cmp(&other.0))
+        split_into_parts(&self.0).cmp(split_into_parts(&other.0)).then_with(|| self.0.cmp(&other.0))
     }
 }
 
 /// A part of a name, for natural order.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Piece<'a> {
-    /// A number without leading zeros: fewer digits are smaller.
+enum NamePart<'a> {
+    /// The number of digits of a number without its leading zeros, and these digits.
     Number(usize, &'a str),
     Letter(char),
 }
 
-fn pieces(name: &str) -> impl Iterator<Item = Piece<'_>> {
+fn split_into_parts(name: &str) -> impl Iterator<Item = NamePart<'_>> {
     let mut rest = name;
     std::iter::from_fn(move || {
         let first = rest.chars().next()?;
@@ -75,9 +77,9 @@ fn pieces(name: &str) -> impl Iterator<Item = Piece<'_>> {
         let (piece, after) = rest.split_at(if end == 0 { first.len_utf8() } else { end });
         rest = after;
         if end == 0 {
-            return Some(Piece::Letter(first));
+            return Some(NamePart::Letter(first));
         }
         let digits = piece.trim_start_matches('0');
-        Some(Piece::Number(digits.len(), digits))
+        Some(NamePart::Number(digits.len(), digits))
     })
 }

@@ -10,13 +10,13 @@ pub struct ParseError {
     pub line: usize,
     /// In characters, from 1.
     pub column: usize,
-    pub what: Problem,
+    pub problem: Problem,
 }
 
 /// The kind of error. `found` is `None` at the end of a line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    #[error("{}, expected {expected}.{}", named(.found), suggested(.nearest))]
+    #[error("{}, expected {expected}.{}", describe_found(.found), suggest(.nearest))]
     Unexpected { found: Option<String>, expected: &'static str, nearest: Option<&'static str> },
     #[error(
         "this mixes 'and' with 'or'. Write a line for each: a process with several lines waits until all of them are met."
@@ -26,9 +26,9 @@ pub enum Problem {
         "'{}' is not a name: a name has letters, digits and -_.:;/, does not begin or end with one of .:; and is not 'and' or \
          'or'.", .0.escape_debug()
     )]
-    NoName(String),
-    #[error("a name must have at most {most} characters; this one has {length}.")]
-    LongName { length: usize, most: usize },
+    NotAName(String),
+    #[error("a name must have at most {max} characters; this one has {length}.")]
+    LongName { length: usize, max: usize },
     #[error("a number must be at most {max}; got {0}.", max = u32::MAX)]
     LargeNumber(String),
     #[error("{0} must have at least 1 permit.")]
@@ -41,20 +41,20 @@ pub enum Problem {
     )]
     NotAProcess { name: Name, line: usize },
     #[error("line {line} already says {statement}.")]
-    Twice { statement: String, line: usize },
+    Repeated { statement: String, line: usize },
     #[error("{name} has {permits} permit{}, but {holders} processes hold it.", if *.permits == 1 { "" } else { "s" })]
     TooManyHolders { name: Name, permits: u32, holders: usize },
     #[error("the text is not valid UTF-8.")]
     NotText,
-    #[error("the text is too long: at most {most} bytes are allowed.")]
-    TooLong { most: usize },
+    #[error("the text is too long: at most {max} bytes are allowed.")]
+    TooLong { max: usize },
 }
 
-fn named(found: &Option<String>) -> String {
+fn describe_found(found: &Option<String>) -> String {
     found.as_ref().map_or("found the end of the line".into(), |found| format!("found '{}'", found.escape_debug()))
 }
 
-fn suggested(nearest: &Option<&str>) -> String {
+fn suggest(nearest: &Option<&str>) -> String {
     nearest.map_or_else(String::new, |nearest| format!(" Did you mean '{nearest}'?"))
 }
 
@@ -62,11 +62,11 @@ impl std::error::Error for ParseError {}
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { line, column, what } = self;
-        match what {
-            Problem::TooLong { .. } => write!(f, "{what}"),
-            Problem::NotText => write!(f, "line {line}: {what}"),
-            _ => write!(f, "line {line}, column {column}: {what}"),
+        let Self { line, column, problem } = self;
+        match problem {
+            Problem::TooLong { .. } => write!(f, "{problem}"),
+            Problem::NotText => write!(f, "line {line}: {problem}"),
+            _ => write!(f, "line {line}, column {column}: {problem}"),
         }
     }
 }

@@ -7,7 +7,8 @@
 //!
 //! For a semaphore with p permits, a process that wants one waits until at most p − 1 of the
 //! holders and of the processes before it in the queue hold one. So of any p of them, one must
-//! release. With one permit that is a lock; without a queue, it is a wait for any of the holders.
+//! release. With one permit, it is a lock. For the first process in the queue, it is a wait for any
+//! one of the holders.
 
 use super::name::Name;
 use super::reason::Reason;
@@ -22,123 +23,128 @@ const MAX_WAITS: usize = 1_000_000;
 pub enum SearchError {
     #[error("the queue for {resource} is too long: it gives more than {MAX_WAITS} single waits.")]
     TooLarge { resource: Name },
-    #[error("the victim cannot be chosen by '{policy}': the text does not say {}.", missing(*policy, who))]
-    Unknown { policy: Policy, who: Name },
+    #[error("the victim cannot be chosen by '{policy}': the text does not say {}.", describe_missing(*policy, process))]
+    Unknown { policy: Policy, process: Name },
 }
 
-fn missing(policy: Policy, who: &Name) -> String {
+fn describe_missing(policy: Policy, process: &Name) -> String {
     match policy {
-        Policy::Youngest => format!("when {who} began. Add a line such as '{who} began 12'"),
-        Policy::LowestPriority => format!("what priority {who} has. Add a line such as '{who} has priority 3'"),
-        Policy::FewestLocks => format!("what {who} holds"),
+        Policy::Youngest => format!("when {process} began. Add a line such as '{process} began 12'"),
+        Policy::LowestPriority => format!("what priority {process} has. Add a line such as '{process} has priority 3'"),
+        Policy::FewestLocks => format!("what {process} holds"),
     }
 }
 
+/// A wait-for graph, with the reason of each wait.
 pub(super) struct Search {
     pub(super) graph: Graph<Name>,
     /// The needs of each process, in the order in which the graph has them.
     reasons: BTreeMap<Name, Vec<(Need<Name>, Reason)>>,
+    /// Number of single waits: pairs of a waiting process and a process that it waits for.
     waits: usize,
 }
 
 impl Search {
-    pub(super) fn of(situation: &Situation) -> Result<Self, SearchError> {
+    pub(super) fn new(situation: &Situation) -> Result<Self, SearchError> {
         let mut search = Self { graph: Graph::new(), reasons: BTreeMap::new(), waits: 0 };
         for (name, resource) in &situation.resources {
-            for (place, who) in resource.queue.iter().enumerate() {
+            for (position, process) in resource.queue.iter().enumerate() {
                 let too_large = || SearchError::TooLarge { resource: name.clone() };
-                let left = MAX_WAITS.saturating_sub(search.waits);
-                let needs = needs(resource, place, who, left).ok_or_else(too_large)?;
+                let remaining_waits = MAX_WAITS.saturating_sub(search.waits);
+                let needs = queue_needs(resource, position, process, remaining_waits).ok_or_else(too_large)?;
                 for need in needs {
-                    search.add(who, need, Reason::Resource(name.clone()));
+                    search.add_wait(process, need, Reason::Resource(name.clone()));
                 }
             }
         }
-        for (who, need) in &situation.waits {
-            search.add(who, need.clone(), Reason::Process);
+        for (process, need) in &situation.waits {
+            search.add_wait(process, need.clone(), Reason::Process);
         }
         Ok(search)
     }
 
-    fn add(&mut self, who: &Name, need: Need<Name>, reason: Reason) {
-        self.waits += need.on().len();
-        if !need.on().is_empty() {
-            self.graph.wait(who.clone(), need.clone());
-            self.reasons.entry(who.clone()).or_default().push((need, reason));
+    fn add_wait(&mut self, process: &Name, need: Need<Name>, reason: Reason) {
+        self.waits += need.awaited().len();
+        if !need.awaited().is_empty() {
+            self.graph.add_need(process.clone(), need.clone());
+            self.reasons.entry(process.clone()).or_default().push((need, reason));
         }
     }
 
-    pub(super) fn reason(&self, who: &Name, need: &Need<Name>) -> Reason {
-        let reasons = self.reasons.get(who).map_or(&[][..], Vec::as_slice);
-        let is_it = |own: &Need<Name>| match need.on() {
-            [one] => !own.is_any() && own.on().contains(one),
-            _ => own == need,
+    /// Finds the reason for a need of a process. A need for one process may be part of a larger
+    /// one.
+    pub(super) fn find_reason(&self, process: &Name, need: &Need<Name>) -> Reason {
+        let reasons = self.reasons.get(process).map_or(&[][..], Vec::as_slice);
+        let is_wanted = |known: &Need<Name>| match need.awaited() {
+            [single] => !known.has_alternatives() && known.awaited().contains(single),
+            _ => known == need,
         };
-        reasons.iter().find(|(own, _)| is_it(own)).map_or(Reason::Process, |(_, reason)| reason.clone())
+        reasons.iter().find(|(known, _)| is_wanted(known)).map_or(Reason::Process, |(_, reason)| reason.clone())
     }
 }
 
-/// The needs of the process at a place in the queue; `None` if they are more than `most` single
-/// waits.
-fn needs(resource: &Resource, place: usize, who: &Name, most: usize) -> Option<Vec<Need<Name>>> {
+/// The needs of the process at a position in the queue; `None` if they are more than `max_waits`
+/// single waits.
+fn queue_needs(resource: &Resource, position: usize, process: &Name, max_waits: usize) -> Option<Vec<Need<Name>>> {
     let Some(permits) = resource.permits else {
-        let shares = resource.holders.len() > 1;
+        let is_shared = resource.holders.len() > 1;
         let mut others: Vec<Name> = Vec::new();
-        let mut seen = BTreeSet::new();
-        let holders = resource.ahead(place).filter(|holder| !(shares && *holder == who));
-        others.extend(holders.filter(|holder| seen.insert(*holder)).cloned());
-        return (others.len() <= most).then(|| vec![Need::All(others)]);
+        let mut known_names = BTreeSet::new();
+        let holders = resource.processes_before(position).filter(|holder| !(is_shared && *holder == process));
+        others.extend(holders.filter(|holder| known_names.insert(*holder)).cloned());
+        return (others.len() <= max_waits).then(|| vec![Need::All(others)]);
     };
-    let ahead: Vec<&Name> = resource.ahead(place).collect();
+    let earlier: Vec<&Name> = resource.processes_before(position).collect();
     let permits = permits as usize;
-    if ahead.len() < permits {
+    if earlier.len() < permits {
         return Some(Vec::new());
     }
-    let ways = binomial(ahead.len(), permits, most)?;
-    if ways.saturating_mul(permits) > most {
+    let ways = binomial(earlier.len(), permits, max_waits)?;
+    if ways.saturating_mul(permits) > max_waits {
         return None;
     }
     if permits == 1 {
-        return Some(vec![Need::All(ahead.into_iter().cloned().collect())]);
+        return Some(vec![Need::All(earlier.into_iter().cloned().collect())]);
     }
-    Some(choices(&ahead, permits).into_iter().map(any).collect())
+    Some(combinations(&earlier, permits).into_iter().map(need_any_of).collect())
 }
 
 /// A need for any one of these, each named once.
-fn any(names: Vec<&Name>) -> Need<Name> {
-    let mut several: Vec<Name> = Vec::new();
+fn need_any_of(names: Vec<&Name>) -> Need<Name> {
+    let mut distinct: Vec<Name> = Vec::new();
     for name in names {
-        if !several.contains(name) {
-            several.push(name.clone());
+        if !distinct.contains(name) {
+            distinct.push(name.clone());
         }
     }
-    if several.len() == 1 { Need::All(several) } else { Need::Any(several) }
+    if distinct.len() == 1 { Need::All(distinct) } else { Need::Any(distinct) }
 }
 
-/// The number of ways to choose `chosen` of `of`; `None` if it is more than `most`.
-fn binomial(of: usize, chosen: usize, most: usize) -> Option<usize> {
-    let fewer = chosen.min(of - chosen.min(of));
+/// The number of ways to choose `chosen` of `total`; `None` if it is more than `max`.
+fn binomial(total: usize, chosen: usize, max: usize) -> Option<usize> {
+    let fewer = chosen.min(total - chosen.min(total));
     let mut ways: usize = 1;
     for step in 0..fewer {
-        ways = ways.checked_mul(of - step)? / (step + 1);
-        if ways > most {
+        ways = ways.checked_mul(total - step)? / (step + 1);
+        if ways > max {
             return None;
         }
     }
     Some(ways)
 }
 
-fn choices<'a>(of: &[&'a Name], chosen: usize) -> Vec<Vec<&'a Name>> {
+/// All ways to choose `chosen` of these names.
+fn combinations<'a>(names: &[&'a Name], chosen: usize) -> Vec<Vec<&'a Name>> {
     let mut ways: Vec<Vec<&Name>> = Vec::new();
     // Indices in ascending order, counted up like the digits of a number.
-    let mut places: Vec<usize> = (0..chosen).collect();
+    let mut indices: Vec<usize> = (0..chosen).collect();
     loop {
-        ways.push(places.iter().filter_map(|place| of.get(*place).copied()).collect());
-        let last = places.iter().enumerate().rposition(|(digit, place)| place + (chosen - digit) < of.len());
+        ways.push(indices.iter().filter_map(|index| names.get(*index).copied()).collect());
+        let last = indices.iter().enumerate().rposition(|(digit, index)| index + (chosen - digit) < names.len());
         let Some(digit) = last else { return ways };
-        let start = places.get(digit).map_or(0, |place| place + 1);
-        for (place, value) in places.iter_mut().skip(digit).zip(start..) {
-            *place = value;
+        let start = indices.get(digit).map_or(0, |index| index + 1);
+        for (index, value) in indices.iter_mut().skip(digit).zip(start..) {
+            *index = value;
         }
     }
 }

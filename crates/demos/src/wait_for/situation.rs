@@ -1,11 +1,12 @@
-//! Which process holds, wants and waits for what, at one instant.
+//! A situation: the processes, the resources that they hold and want, and their waits, at one
+//! instant.
 
 use super::name::Name;
 use quorate_core::deadlock::Need;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The content of a text. It prints as an equivalent text.
+/// The parsed content of a text. It prints as an equivalent text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Situation {
     pub processes: BTreeMap<Name, Process>,
@@ -16,7 +17,8 @@ pub struct Situation {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Process {
-    pub born: Option<u32>,
+    /// When the process began, in any unit, if the text says so.
+    pub start_time: Option<u32>,
     /// The process's priority, if the text gives one; higher is more important.
     pub priority: Option<u32>,
 }
@@ -25,6 +27,7 @@ pub struct Process {
 pub struct Resource {
     /// The holders, in the order of the lines.
     pub holders: Vec<Name>,
+    /// The processes that want it, in the order of the lines.
     pub queue: Vec<Name>,
     /// How many processes may hold it at once, if it is a semaphore. Otherwise it is a lock:
     /// several processes may share it, but a process in the queue wants it exclusively.
@@ -32,36 +35,37 @@ pub struct Resource {
 }
 
 impl Situation {
-    pub fn held(&self) -> BTreeMap<&Name, Vec<&Name>> {
+    /// The resources that each process holds.
+    pub fn held_resources(&self) -> BTreeMap<&Name, Vec<&Name>> {
         let mut held: BTreeMap<&Name, Vec<&Name>> = BTreeMap::new();
         for (name, resource) in &self.resources {
-            resource.holders.iter().for_each(|who| held.entry(who).or_default().push(name));
+            resource.holders.iter().for_each(|process| held.entry(process).or_default().push(name));
         }
         held
     }
 
     /// Aborts the victims: they wait for nothing, want nothing, and release everything.
     pub fn abort(&mut self, is_victim: impl Fn(&Name) -> bool) {
-        self.waits.retain(|(who, _)| !is_victim(who));
+        self.waits.retain(|(process, _)| !is_victim(process));
         for resource in self.resources.values_mut() {
-            let shared = resource.holders.len() > 1;
-            resource.holders.retain(|who| !is_victim(who));
-            resource.queue.retain(|who| !is_victim(who));
+            let was_shared = resource.holders.len() > 1;
+            resource.holders.retain(|process| !is_victim(process));
+            resource.queue.retain(|process| !is_victim(process));
             // A process that shared the lock and wanted it exclusively has it now, since it is the
             // only holder left.
-            if let (true, [alone]) = (shared, &resource.holders[..])
+            if let (true, [last_holder]) = (was_shared, &resource.holders[..])
                 && resource.permits.is_none()
             {
-                resource.queue.retain(|who| who != alone);
+                resource.queue.retain(|process| process != last_holder);
             }
         }
     }
 }
 
 impl Resource {
-    /// The holders, and the processes before this place in the queue.
-    pub(super) fn ahead(&self, place: usize) -> impl Iterator<Item = &Name> {
-        self.holders.iter().chain(self.queue.iter().take(place))
+    /// The holders, and the processes before this position in the queue.
+    pub(super) fn processes_before(&self, position: usize) -> impl Iterator<Item = &Name> {
+        self.holders.iter().chain(self.queue.iter().take(position))
     }
 }
 
@@ -71,16 +75,16 @@ impl fmt::Display for Situation {
             if let Some(permits) = resource.permits {
                 writeln!(f, "{name} has {permits} permit{}", if permits == 1 { "" } else { "s" })?;
             }
-            resource.holders.iter().try_for_each(|who| writeln!(f, "{who} holds {name}"))?;
-            resource.queue.iter().try_for_each(|who| writeln!(f, "{who} wants {name}"))?;
+            resource.holders.iter().try_for_each(|process| writeln!(f, "{process} holds {name}"))?;
+            resource.queue.iter().try_for_each(|process| writeln!(f, "{process} wants {name}"))?;
         }
-        for (who, need) in &self.waits {
-            let names: Vec<_> = need.on().iter().map(Name::as_str).collect();
-            writeln!(f, "{who} -> {}", names.join(if need.is_any() { " | " } else { ", " }))?;
+        for (process, need) in &self.waits {
+            let names: Vec<_> = need.awaited().iter().map(Name::as_str).collect();
+            writeln!(f, "{process} -> {}", names.join(if need.has_alternatives() { " | " } else { ", " }))?;
         }
-        for (who, Process { born, priority }) in &self.processes {
-            born.map_or(Ok(()), |born| writeln!(f, "{who} began {born}"))?;
-            priority.map_or(Ok(()), |priority| writeln!(f, "{who} has priority {priority}"))?;
+        for (process, Process { start_time, priority }) in &self.processes {
+            start_time.map_or(Ok(()), |time| writeln!(f, "{process} began {time}"))?;
+            priority.map_or(Ok(()), |priority| writeln!(f, "{process} has priority {priority}"))?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
-//! Escapes text for Mermaid.
+//! Escapes text so that Mermaid does not interpret it.
 
-use crate::text::shortened;
+use crate::text::shorten;
 use std::fmt::Write;
 
 /// Maximum length of a text in characters.
@@ -11,14 +11,14 @@ const MAX_CHARS: usize = 160;
 /// Neither Mermaid's grammar nor its renderer interprets a character written as its code point
 /// (`#35;`). This escapes every ASCII character with a meaning to either, the characters that
 /// Mermaid uses internally for such code points, and the keyword that ends a block.
-pub(super) fn escaped(text: &str) -> String {
-    let short = shortened(text, MAX_CHARS);
+pub(super) fn escape(text: &str) -> String {
+    let short = shorten(text, MAX_CHARS);
     let is_setting = [":", "wrap:", "nowrap:"].iter().any(|setting| short.trim_start().starts_with(setting));
     let mut safe = String::with_capacity(text.len() + 16);
     let mut rest: &str = &short;
     while let Some(character) = rest.chars().next() {
         let after = &rest[character.len_utf8()..];
-        let is_block_end = is_end(rest) && !safe.ends_with(char::is_alphanumeric);
+        let is_block_end = starts_with_block_end(rest) && !safe.ends_with(char::is_alphanumeric);
         let is_plain_colon = character == ':' && after.starts_with(' ') && !is_setting;
         if is_plain_colon || (is_plain(character) && !is_block_end) {
             safe.push(character);
@@ -31,7 +31,7 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 /// Whether a text starts with the keyword that ends a block.
-fn is_end(text: &str) -> bool {
+fn starts_with_block_end(text: &str) -> bool {
     text.get(..3).is_some_and(|word| word.eq_ignore_ascii_case("end"))
         && !text.get(3..).is_some_and(|after| after.starts_with(char::is_alphanumeric))
 }
@@ -47,18 +47,18 @@ fn is_plain(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::escaped;
+    use super::escape;
 
     #[test]
     fn characters_with_a_meaning_in_mermaid_are_escaped() {
-        assert_eq!(escaped("RA-2 defers (1, 2): ours goes first"), "RA-2 defers (1, 2): ours goes first");
-        assert_eq!(escaped("a;b#c%%d"), "a#59;b#35;c#37;#37;d");
-        assert_eq!(escaped("<br/>&lt;"), "#60;br/#62;#38;lt#59;");
-        assert_eq!(escaped("the end"), "the #101;nd");
-        assert_eq!(escaped("END, ended, weekend, end_"), "#69;ND, ended, weekend, #101;nd_");
-        assert_eq!(escaped("wrap: x $$y$$"), "wrap#58; x #36;#36;y#36;#36;");
-        assert_eq!(escaped("style:#35;"), "style#58;#35;35#59;");
-        assert_eq!(escaped("ﬂ°lt¶ß"), "#64258;#176;lt#182;#223;");
-        assert_eq!(escaped("שלום → 要求"), "שלום → 要求");
+        assert_eq!(escape("RA-2 defers (1, 2): ours goes first"), "RA-2 defers (1, 2): ours goes first");
+        assert_eq!(escape("a;b#c%%d"), "a#59;b#35;c#37;#37;d");
+        assert_eq!(escape("<br/>&lt;"), "#60;br/#62;#38;lt#59;");
+        assert_eq!(escape("the end"), "the #101;nd");
+        assert_eq!(escape("END, ended, weekend, end_"), "#69;ND, ended, weekend, #101;nd_");
+        assert_eq!(escape("wrap: x $$y$$"), "wrap#58; x #36;#36;y#36;#36;");
+        assert_eq!(escape("style:#35;"), "style#58;#35;35#59;");
+        assert_eq!(escape("ﬂ°lt¶ß"), "#64258;#176;lt#182;#223;");
+        assert_eq!(escape("שלום → 要求"), "שלום → 要求");
     }
 }

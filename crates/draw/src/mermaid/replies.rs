@@ -3,34 +3,35 @@
 use crate::scene::{Arrow, Cause, Scene, Tail};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the message kinds that reply to another kind.
+/// Returns the message kinds of which at least one message is a reply.
 ///
-/// A message is a reply if its sender sends it in the step in which it receives a message from the
-/// receiver, or after saving the outcome of that step, and sends that kind to no other node. Of two
-/// kinds that reply to each other, the one seen first is the request.
-pub(super) fn replies(scene: &Scene) -> BTreeSet<&str> {
-    let mut first_seen: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut receivers: BTreeMap<(usize, &str), usize> = BTreeMap::new();
+/// A message is a reply if node A sends it to node B in the step in which A receives a message from
+/// B, or once the state saved since then is durable. A must send that kind to no other node in that
+/// step, and the run must show the kind of B's message before that of the reply: so of two kinds
+/// that answer each other, the one that appears first is the request.
+pub(super) fn reply_kinds(scene: &Scene) -> BTreeSet<&str> {
+    let mut first_index: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut receiver_counts: BTreeMap<(usize, &str), usize> = BTreeMap::new();
     for (index, arrow) in scene.arrows.iter().enumerate().filter(|(_, arrow)| !arrow.is_duplicate) {
-        first_seen.entry(&arrow.kind).or_insert(index);
+        first_index.entry(&arrow.kind).or_insert(index);
         if let Tail::Step(step) = arrow.tail {
-            *receivers.entry((step, &arrow.kind)).or_default() += 1;
+            *receiver_counts.entry((step, &arrow.kind)).or_default() += 1;
         }
     }
-    let requests = requests(scene);
+    let requests = possible_requests(scene);
     let is_reply = |arrow: &Arrow| {
         let Tail::Step(step) = arrow.tail else { return false };
         let is_request = |request: &&Arrow| {
-            request.from == arrow.to && first_seen.get(request.kind.as_str()) < first_seen.get(arrow.kind.as_str())
+            request.from == arrow.to && first_index.get(request.kind.as_str()) < first_index.get(arrow.kind.as_str())
         };
-        let has_one_receiver = receivers.get(&(step, arrow.kind.as_str())) == Some(&1);
+        let has_one_receiver = receiver_counts.get(&(step, arrow.kind.as_str())) == Some(&1);
         has_one_receiver && requests.get(step).is_some_and(|requests| requests.iter().any(is_request))
     };
     scene.arrows.iter().filter(|arrow| is_reply(arrow)).map(|arrow| arrow.kind.as_str()).collect()
 }
 
-/// Returns the messages to which each step may reply.
-fn requests(scene: &Scene) -> Vec<Vec<&Arrow>> {
+/// Returns, for each step, the messages to which it may reply.
+fn possible_requests(scene: &Scene) -> Vec<Vec<&Arrow>> {
     // For each lane, the messages since the last disk confirmation.
     let mut received: BTreeMap<usize, Vec<&Arrow>> = BTreeMap::new();
     let requests = scene.steps.iter().map(|step| match step.cause {

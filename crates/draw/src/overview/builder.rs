@@ -1,6 +1,6 @@
-//! Builds an overview while a run is observed.
+//! Builds an overview while it observes a run.
 
-use super::{Bin, NodeRow, Overview, Shares};
+use super::{Bin, NodeRow, Overview, RoleTimes};
 use crate::scene::{Band, Heading, Omitted};
 use quorate_core::{Class, Duration, NodeId, Time};
 use quorate_journal::moment::{Moment, ObservedEffect, Sent, WorldEvent, receivers};
@@ -23,7 +23,7 @@ pub struct OverviewBuilder {
     /// The latest time observed. In a malformed journal, time may go backwards.
     latest: Time,
     /// Width of a bin, in nanoseconds.
-    width: u64,
+    bin_width_nanos: u64,
     bins: Vec<Bin>,
     rows: Vec<RowBuilder>,
     total: Bin,
@@ -34,31 +34,36 @@ struct RowBuilder {
     node: NodeId,
     role: Role,
     /// When the node took this role.
-    since: Time,
-    shares: Vec<Shares>,
+    role_since: Time,
+    role_times: Vec<RoleTimes>,
 }
 
 impl OverviewBuilder {
-    pub fn new(members: &[NodeId], nodes: usize) -> Self {
-        let mut members: Vec<_> = members.iter().copied().filter(|member| member.index() < nodes).collect();
-        members.sort_unstable();
-        members.dedup();
-        let mut roles = vec![None; members.last().map_or(0, |member| member.index() + 1)];
-        for member in &members {
-            if let Some(role) = roles.get_mut(member.index()) {
+    /// Creates a builder for the selected nodes of a group of `nodes`.
+    pub fn new(selected: &[NodeId], nodes: usize) -> Self {
+        let mut selected: Vec<_> = selected.iter().copied().filter(|node| node.index() < nodes).collect();
+        selected.sort_unstable();
+        selected.dedup();
+        let mut selected_roles = vec![None; selected.last().map_or(0, |node| node.index() + 1)];
+        for node in &selected {
+            if let Some(role) = selected_roles.get_mut(node.index()) {
                 *role = Some(Role::default());
             }
         }
-        let builder =
-            |node: &NodeId| RowBuilder { node: *node, role: Role::default(), since: Time::ZERO, shares: Vec::new() };
+        let builder = |node: &NodeId| RowBuilder {
+            node: *node,
+            role: Role::default(),
+            role_since: Time::ZERO,
+            role_times: Vec::new(),
+        };
         Self {
-            selected_roles: roles,
-            nodes_without_row: members.len().saturating_sub(MAX_ROWS),
+            selected_roles,
+            nodes_without_row: selected.len().saturating_sub(MAX_ROWS),
             start: None,
             latest: Time::ZERO,
-            width: INITIAL_BIN_WIDTH,
+            bin_width_nanos: INITIAL_BIN_WIDTH,
             bins: Vec::new(),
-            rows: members.iter().take(MAX_ROWS).map(builder).collect(),
+            rows: selected.iter().take(MAX_ROWS).map(builder).collect(),
             total: Bin::default(),
         }
     }
@@ -68,7 +73,7 @@ impl OverviewBuilder {
         self.start
     }
 
-    /// Counts a moment of the window. `roles` must have observed it already.
+    /// Counts a moment that is in the window. `roles` must have observed the moment already.
     pub fn observe<C, E>(&mut self, moment: &Moment<'_, C, E>, roles: &Roles<C, E>) {
         let time = moment.time();
         if self.start.is_none() {
@@ -90,11 +95,11 @@ impl OverviewBuilder {
         if let Some(node) = node
             && self.set_role(node, roles.role(node), time)
         {
-            counts.chosen = 1;
+            counts.times_chosen = 1;
         }
         if counts != Bin::default() {
             self.total.add(counts);
-            if let Some(bin) = self.bin(time) {
+            if let Some(bin) = self.bin_at(time) {
                 bin.add(counts);
             }
         }
@@ -102,13 +107,13 @@ impl OverviewBuilder {
 
     fn start_at<C, E>(&mut self, time: Time, roles: &Roles<C, E>) {
         (self.start, self.latest) = (Some(time), time);
-        for (index, member) in self.selected_roles.iter_mut().enumerate() {
-            if let Some(role) = member {
+        for (index, selected_role) in self.selected_roles.iter_mut().enumerate() {
+            if let Some(role) = selected_role {
                 *role = roles.role(NodeId::from_index(index));
             }
         }
         for row in &mut self.rows {
-            (row.role, row.since) = (roles.role(row.node), time);
+            (row.role, row.role_since) = (roles.role(row.node), time);
         }
     }
 
@@ -116,22 +121,23 @@ impl OverviewBuilder {
         self.selected_roles.get(node.index()).is_some_and(Option::is_some)
     }
 
-    /// Returns the bin of an instant, after widening bins until it is in range.
-    fn bin(&mut self, time: Time) -> Option<&mut Bin> {
-        let index = self.bin_index(time);
+    /// Returns the bin of an instant, after widening all bins until the instant is in range.
+    fn bin_at(&mut self, time: Time) -> Option<&mut Bin> {
+        let index = self.bin_index_at(time);
         if self.bins.len() <= index {
             self.bins.resize(index + 1, Bin::default());
         }
         self.bins.get_mut(index)
     }
 
-    /// Returns the index of the bin of an instant, after widening bins until it is in range.
-    fn bin_index(&mut self, time: Time) -> usize {
-        let since = self.nanos_since_start(time);
-        while since / self.width >= MAX_BINS as u64 {
-            self.widen();
+    /// Returns the index of the bin of an instant, after widening all bins until the instant is in
+    /// range.
+    fn bin_index_at(&mut self, time: Time) -> usize {
+        let nanos = self.nanos_since_start(time);
+        while nanos / self.bin_width_nanos >= MAX_BINS as u64 {
+            self.widen_bins();
         }
-        usize::try_from(since / self.width).unwrap_or_default()
+        usize::try_from(nanos / self.bin_width_nanos).unwrap_or_default()
     }
 
     /// Returns the nanoseconds since the start; 0 for earlier instants.
@@ -141,45 +147,48 @@ impl OverviewBuilder {
     }
 
     /// Doubles the width of the bins by merging adjacent ones.
-    fn widen(&mut self) {
-        self.width = self.width.saturating_mul(2);
+    fn widen_bins(&mut self) {
+        self.bin_width_nanos = self.bin_width_nanos.saturating_mul(2);
         self.bins = self.bins.chunks(2).map(Bin::sum).collect();
         for row in &mut self.rows {
-            row.shares = row.shares.chunks(2).map(Shares::sum).collect();
+            row.role_times = row.role_times.chunks(2).map(RoleTimes::sum).collect();
         }
     }
 
-    /// Records a node's role. Returns whether the node became chosen.
+    /// Records a node's role. Returns whether the node became chosen; the end of a pause does not
+    /// count.
     fn set_role(&mut self, node: NodeId, role: Role, time: Time) -> bool {
         let Some(Some(known)) = self.selected_roles.get_mut(node.index()) else { return false };
         if *known == role {
             return false;
         }
-        let before = std::mem::replace(known, role);
+        let previous_role = std::mem::replace(known, role);
         // Rows are sorted by node.
         if let Ok(row_index) = self.rows.binary_search_by_key(&node, |row| row.node) {
             self.add_time_in_role(row_index, time);
             if let Some(row) = self.rows.get_mut(row_index) {
-                (row.role, row.since) = (role, time);
+                (row.role, row.role_since) = (role, time);
             }
         }
-        role == Role::Chosen && before != Role::Paused
+        role == Role::Chosen && previous_role != Role::Paused
     }
 
     /// Adds the time since the row's last role change to the bins that it covers.
     fn add_time_in_role(&mut self, row_index: usize, until: Time) {
-        self.bin_index(until);
-        let Some(since) = self.rows.get(row_index).map(|row| row.since) else { return };
-        let (mut from, to, width) = (self.nanos_since_start(since), self.nanos_since_start(until), self.width);
+        // Widens the bins until this instant is in range.
+        self.bin_index_at(until);
+        let Some(since) = self.rows.get(row_index).map(|row| row.role_since) else { return };
+        let (mut from, to, width) =
+            (self.nanos_since_start(since), self.nanos_since_start(until), self.bin_width_nanos);
         let Some(row) = self.rows.get_mut(row_index) else { return };
         while from < to {
             let bin = from / width;
             let end = (bin + 1).saturating_mul(width).min(to);
             let index = usize::try_from(bin).unwrap_or_default();
-            if row.shares.len() <= index {
-                row.shares.resize(index + 1, Shares::default());
+            if row.role_times.len() <= index {
+                row.role_times.resize(index + 1, RoleTimes::default());
             }
-            if let Some(shares) = row.shares.get_mut(index) {
+            if let Some(shares) = row.role_times.get_mut(index) {
                 shares.add(row.role, end - from);
             }
             from = end;
@@ -189,13 +198,16 @@ impl OverviewBuilder {
     fn count_effect<E>(&self, node: NodeId, effect: &ObservedEffect<'_, E>, counts: &mut Bin) {
         let mut count = |sent: &Sent<'_>, copies: usize| match sent.class {
             Class::Algorithm | Class::Announcement => counts.messages = copies as u64,
-            Class::Control => counts.control = copies as u64,
+            Class::Control => counts.control_messages = copies as u64,
         };
-        let sends = self.is_selected(node);
+        let is_sender_selected = self.is_selected(node);
         match effect {
-            ObservedEffect::Send { to, sent } => count(sent, usize::from(sends || self.is_selected(*to))),
+            ObservedEffect::Send { to, sent } => count(sent, usize::from(is_sender_selected || self.is_selected(*to))),
             ObservedEffect::Multicast { to, sent } => {
-                count(sent, receivers(to, sent.id).filter(|(to, _)| sends || self.is_selected(*to)).count());
+                count(
+                    sent,
+                    receivers(to, sent.id).filter(|(to, _)| is_sender_selected || self.is_selected(*to)).count(),
+                );
             }
             ObservedEffect::Save(_)
             | ObservedEffect::SetTimer { .. }
@@ -208,10 +220,11 @@ impl OverviewBuilder {
         }
     }
 
+    /// Counts an event of the world. Returns the node whose role it may change.
     fn count_world_event(&self, event: &WorldEvent<'_>, counts: &mut Bin) -> Option<NodeId> {
         match event {
             WorldEvent::Lost { id, to, .. } => {
-                counts.lost = u64::from(self.is_selected(id.sender) || self.is_selected(*to));
+                counts.lost_messages = u64::from(self.is_selected(id.sender) || self.is_selected(*to));
                 None
             }
             WorldEvent::Crashed { node, .. } => {
@@ -223,6 +236,8 @@ impl OverviewBuilder {
         }
     }
 
+    /// Returns the overview. It begins at the first moment observed, and ends at `to` or at the
+    /// latest moment, if that is later. Without moments it is from `from` to `to`.
     pub(crate) fn finish(
         mut self,
         heading: Heading,
@@ -237,26 +252,26 @@ impl OverviewBuilder {
             self.add_time_in_role(row_index, to);
         }
         // Bins cover the whole time, even where nothing happens.
-        let count = self.bin_index(to) + 1;
+        let count = self.bin_index_at(to) + 1;
         self.bins.resize(count, Bin::default());
-        let row = |mut builder: RowBuilder| {
-            builder.shares.resize(count, Shares::default());
-            NodeRow { node: builder.node, shares: builder.shares, last: builder.role }
+        let finish_row = |mut builder: RowBuilder| {
+            builder.role_times.resize(count, RoleTimes::default());
+            NodeRow { node: builder.node, role_times: builder.role_times, last_role: builder.role }
         };
         Overview {
             heading,
             origin,
             from,
             to,
-            width: Duration::from_nanos(self.width),
+            bin_width: Duration::from_nanos(self.bin_width_nanos),
             bins: self.bins,
-            rows: self.rows.into_iter().map(row).collect(),
+            rows: self.rows.into_iter().map(finish_row).collect(),
             nodes_without_row: self.nodes_without_row,
             bands,
             violations: Vec::new(),
             total: self.total,
             // An overview counts all steps and all nodes.
-            omitted: Omitted { quiet: 0, idle: 0, ..omitted },
+            omitted: Omitted { quiet_steps: 0, idle_nodes: 0, ..omitted },
         }
     }
 }

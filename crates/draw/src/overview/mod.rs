@@ -22,7 +22,7 @@ pub struct Overview {
     pub from: Time,
     pub to: Time,
     /// Width of a bin.
-    pub width: Duration,
+    pub bin_width: Duration,
     /// Counts per bin. The first bin starts at `from`, the last one contains `to`.
     pub bins: Vec<Bin>,
     pub rows: Vec<NodeRow>,
@@ -35,17 +35,18 @@ pub struct Overview {
     pub omitted: Omitted,
 }
 
-/// Counts of what happened during one bin.
+/// Counts of the events during one bin of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bin {
     pub steps: u64,
+    /// Messages that are not control messages.
     pub messages: u64,
     /// Control messages: retransmissions, acknowledgements and heartbeats.
-    pub control: u64,
-    /// Messages that were lost.
-    pub lost: u64,
+    pub control_messages: u64,
+    /// Messages of either kind that were lost.
+    pub lost_messages: u64,
     /// Number of times a node became chosen: entered the critical section or was elected.
-    pub chosen: u64,
+    pub times_chosen: u64,
     pub crashes: u64,
 }
 
@@ -57,23 +58,23 @@ impl Overview {
 
     /// Returns the totals as text, with counts formatted by `format_count`.
     pub fn totals(&self, format_count: impl Fn(u64) -> String) -> String {
-        let Bin { steps, messages, control, lost, chosen, crashes } = self.total;
+        let Bin { steps, messages, control_messages, lost_messages, times_chosen, crashes } = self.total;
         let counted = |count: u64, singular: &str, plural: &str| {
             format!("{} {}", format_count(count), if count == 1 { singular } else { plural })
         };
         let mut parts = vec![counted(steps, "step", "steps"), counted(messages, "message", "messages")];
-        if control > 0 {
-            parts.push(format!("{} control", format_count(control)));
+        if control_messages > 0 {
+            parts.push(format!("{} control", format_count(control_messages)));
         }
-        if lost > 0 {
-            parts.push(format!("{} lost", format_count(lost)));
+        if lost_messages > 0 {
+            parts.push(format!("{} lost", format_count(lost_messages)));
         }
         if crashes > 0 {
             parts.push(counted(crashes, "crash", "crashes"));
         }
         let chosen_name = self.heading.role_name(Role::Chosen);
-        if chosen > 0 && !chosen_name.is_empty() {
-            parts.push(format!("{chosen_name} {}", counted(chosen, "time", "times")));
+        if times_chosen > 0 && !chosen_name.is_empty() {
+            parts.push(format!("{chosen_name} {}", counted(times_chosen, "time", "times")));
         }
         parts.join(", ")
     }
@@ -83,10 +84,10 @@ impl Overview {
         Time::from_nanos(time.nanos().saturating_sub(self.origin.nanos()))
     }
 
-    /// Returns the bin of an instant, clamped to the first and the last one.
+    /// Returns the index of the bin of an instant, clamped to the first and the last bin.
     pub fn bin_of(&self, time: Time) -> usize {
         let since = if time > self.from { time.nanos().abs_diff(self.from.nanos()) } else { 0 };
-        let index = since.checked_div(self.width.nanos()).unwrap_or_default();
+        let index = since.checked_div(self.bin_width.nanos()).unwrap_or_default();
         usize::try_from(index).unwrap_or(usize::MAX).min(self.bins.len().saturating_sub(1))
     }
 }
@@ -94,13 +95,13 @@ impl Overview {
 impl Bin {
     // A journal is untrusted input, so no count may overflow.
     fn add(&mut self, other: Self) {
-        let Self { steps, messages, control, lost, chosen, crashes } = self;
+        let Self { steps, messages, control_messages, lost_messages, times_chosen, crashes } = self;
         let pairs = [
             (steps, other.steps),
             (messages, other.messages),
-            (control, other.control),
-            (lost, other.lost),
-            (chosen, other.chosen),
+            (control_messages, other.control_messages),
+            (lost_messages, other.lost_messages),
+            (times_chosen, other.times_chosen),
             (crashes, other.crashes),
         ];
         pairs.into_iter().for_each(|(count, more)| *count = count.saturating_add(more));
@@ -119,18 +120,18 @@ impl Bin {
 pub struct NodeRow {
     pub node: NodeId,
     /// Time spent in each role, per bin.
-    pub shares: Vec<Shares>,
-    /// Its role at the end.
-    pub last: Role,
+    pub role_times: Vec<RoleTimes>,
+    /// The node's role at the end of the overview.
+    pub last_role: Role,
 }
 
-/// Time that a node spent in each role, in nanoseconds.
+/// Time that a node spent in each role, in nanoseconds, in the order of `ROLES`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shares([u64; 6]);
+pub struct RoleTimes([u64; 6]);
 
 pub(crate) const ROLES: [Role; 6] = [Role::Idle, Role::Waiting, Role::Follows, Role::Chosen, Role::Paused, Role::Down];
 
-impl Shares {
+impl RoleTimes {
     /// Returns the time spent in a role, in nanoseconds.
     pub fn time_in(&self, role: Role) -> u64 {
         let Self([idle, waiting, follows, chosen, paused, down]) = self;
@@ -144,17 +145,18 @@ impl Shares {
         }
     }
 
+    /// Returns the total time in nanoseconds; it saturates.
     pub fn total(&self) -> u64 {
         u64::try_from(self.exact_total()).unwrap_or(u64::MAX)
     }
 
-    /// Returns the total time without overflow: a journal whose time goes back and forth can exceed
-    /// 64 bits.
+    /// Returns the total time in nanoseconds without overflow: a journal whose time goes back and
+    /// forth can exceed 64 bits.
     pub(crate) fn exact_total(&self) -> u128 {
         self.0.iter().copied().map(u128::from).sum()
     }
 
-    /// Returns the role that took most of the time.
+    /// Returns the role that took the longest; the default role if the total time is 0.
     pub fn longest_role(&self) -> Role {
         let longest = ROLES.into_iter().max_by_key(|role| self.time_in(*role));
         longest.filter(|_| self.exact_total() > 0).unwrap_or_default()

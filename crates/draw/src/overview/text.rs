@@ -1,12 +1,13 @@
-//! An overview as text: a row per node, one for lasting faults, some for messages, and a legend.
+//! An overview as text: a row per node, one for lasting faults, rows of counts and violations, a
+//! time axis, lists of faults and violations, and a legend.
 
-use super::{Bin, NodeRow, Overview, ROLES, Shares};
-use crate::plural::counted;
+use super::{Bin, NodeRow, Overview, ROLES, RoleTimes};
+use crate::plural::count_with_noun;
 use crate::scene::{Band, Violation};
-use crate::terminal::text::{fit, isolated, width};
+use crate::terminal::text::{display_width, fit, isolate_right_to_left};
 use quorate_core::Time;
 use quorate_journal::role::Role;
-use quorate_journal::words::millis;
+use quorate_journal::words::format_millis;
 use std::collections::BTreeSet;
 
 /// The meaning of a piece of text, by which a caller may colour it.
@@ -35,19 +36,20 @@ const MAX_ROW_COLUMNS: usize = 200;
 const MAX_LISTED: usize = 8;
 
 type Paint<'a> = &'a dyn Fn(Ink, &str) -> String;
-type Count = fn(&Bin) -> u64;
+type CountOf = fn(&Bin) -> u64;
 
-/// Returns the overview as text of at most `columns` columns. `paint` may colour each piece.
+/// Returns the overview as text of at most `columns` columns, or of the few that its rows need if
+/// `columns` is less. `paint` may colour each piece.
 pub fn draw(overview: &Overview, columns: usize, paint: Paint<'_>) -> String {
     let mut page = Page::new(overview, columns, paint);
-    page.nodes();
-    page.bands();
-    page.messages();
-    page.violations();
-    page.times();
-    page.list_bands();
-    page.list_violations();
-    page.legend();
+    page.write_nodes();
+    page.write_bands();
+    page.write_counts();
+    page.write_violations();
+    page.write_time_axis();
+    page.write_band_list();
+    page.write_violation_list();
+    page.write_legend();
     if let Some(omitted) = overview.omitted.summary() {
         page.write_line(Ink::Faint, &omitted);
     }
@@ -57,12 +59,13 @@ pub fn draw(overview: &Overview, columns: usize, paint: Paint<'_>) -> String {
 /// One column of a node's row.
 #[derive(Clone, Copy)]
 enum Cell {
+    /// The node had this role for most of the time.
     Mostly(Role),
-    /// The node was chosen for this many eighths of the time.
+    /// The node was chosen (in the critical section or leader) for this many eighths of the time.
     Chosen(usize),
 }
 
-/// The text so far.
+/// The text so far, and the symbols that its legend must explain.
 struct Page<'a> {
     overview: &'a Overview,
     paint: Paint<'a>,
@@ -70,16 +73,16 @@ struct Page<'a> {
     bins_per_column: usize,
     /// The counts of each column.
     column_sums: Vec<Bin>,
-    /// Width of a row after its name.
-    room: usize,
-    roles_seen: BTreeSet<char>,
-    has_chosen: bool,
+    /// Width of a row after its name, in columns.
+    row_columns: usize,
+    shown_role_symbols: BTreeSet<char>,
+    has_chosen_cell: bool,
 }
 
 impl<'a> Page<'a> {
     fn new(overview: &'a Overview, columns: usize, paint: Paint<'a>) -> Self {
-        let room = columns.saturating_sub(NAME_COLUMNS + 2).max(MIN_ROW_COLUMNS);
-        let bins_per_column = overview.bins.len().div_ceil(room.min(MAX_ROW_COLUMNS)).max(1);
+        let row_columns = columns.saturating_sub(NAME_COLUMNS + 2).max(MIN_ROW_COLUMNS);
+        let bins_per_column = overview.bins.len().div_ceil(row_columns.min(MAX_ROW_COLUMNS)).max(1);
         let column_sums = overview.bins.chunks(bins_per_column).map(Bin::sum).collect();
         Self {
             overview,
@@ -87,37 +90,38 @@ impl<'a> Page<'a> {
             text: String::new(),
             bins_per_column,
             column_sums,
-            room,
-            roles_seen: BTreeSet::new(),
-            has_chosen: false,
+            row_columns,
+            shown_role_symbols: BTreeSet::new(),
+            has_chosen_cell: false,
         }
     }
 
-    fn row(&mut self, name: &str, row: &str) {
+    fn write_row(&mut self, name: &str, row: &str) {
         self.text.push_str(&format!("{name:>NAME_COLUMNS$}  {row}\n"));
     }
 
     fn write_symbols(&mut self, name: &str, ink: Ink, symbols: &str) {
         match symbols.trim_end() {
             "" => self.text.push_str(&format!("{name:>NAME_COLUMNS$}\n")),
-            symbols => self.row(name, &(self.paint)(ink, symbols)),
+            symbols => self.write_row(name, &(self.paint)(ink, symbols)),
         }
     }
 
     fn write_line(&mut self, ink: Ink, text: &str) {
-        let line = (self.paint)(ink, &isolated(&fit(text, self.room)));
-        self.row("", &line);
+        let line = (self.paint)(ink, &isolate_right_to_left(&fit(text, self.row_columns)));
+        self.write_row("", &line);
     }
 
-    fn nodes(&mut self) {
+    fn write_nodes(&mut self) {
         let overview = self.overview;
         for row in &overview.rows {
-            let cells: Vec<Cell> = row.shares.chunks(self.bins_per_column).map(|shares| cell(row, shares)).collect();
+            let cells: Vec<Cell> =
+                row.role_times.chunks(self.bins_per_column).map(|shares| cell_of(row, shares)).collect();
             let line = cells.iter().map(|cell| self.cell_symbol(*cell)).collect::<String>();
-            self.row(&format!("node {}", row.node), &line);
+            self.write_row(&format!("node {}", row.node), &line);
         }
         if overview.nodes_without_row > 0 {
-            let more = counted(overview.nodes_without_row as u64, "more node");
+            let more = count_with_noun(overview.nodes_without_row as u64, "more node");
             self.write_line(Ink::Faint, &format!("and {more}"));
         }
     }
@@ -125,11 +129,11 @@ impl<'a> Page<'a> {
     fn cell_symbol(&mut self, cell: Cell) -> String {
         match cell {
             Cell::Mostly(role) => {
-                self.roles_seen.insert(role.sign());
-                (self.paint)(Ink::Role(role), role.sign().encode_utf8(&mut [0; 4]))
+                self.shown_role_symbols.insert(role.symbol());
+                (self.paint)(Ink::Role(role), role.symbol().encode_utf8(&mut [0; 4]))
             }
             Cell::Chosen(eighths) => {
-                self.has_chosen = true;
+                self.has_chosen_cell = true;
                 let bar = BARS.get(eighths).copied().unwrap_or('█');
                 (self.paint)(Ink::Role(Role::Chosen), bar.encode_utf8(&mut [0; 4]))
             }
@@ -137,14 +141,14 @@ impl<'a> Page<'a> {
     }
 
     /// Draws the row of lasting faults. A partition hides other faults.
-    fn bands(&mut self) {
+    fn write_bands(&mut self) {
         if self.overview.bands.is_empty() {
             return;
         }
         let mut row = vec![' '; self.column_sums.len()];
         for band in &self.overview.bands {
-            let last = band.to.map_or(self.overview.to, |position| position.time);
-            let (from, to) = (self.column(band.from.time), self.column(last));
+            let end = band.to.map_or(self.overview.to, |position| position.time);
+            let (from, to) = (self.column_of(band.from.time), self.column_of(end));
             for symbol in row.iter_mut().take(to + 1).skip(from).filter(|symbol| **symbol != PARTITION) {
                 *symbol = if band.is_partition { PARTITION } else { OTHER_FAULT };
             }
@@ -153,23 +157,23 @@ impl<'a> Page<'a> {
         self.write_symbols("faults", Ink::Alarm, &line);
     }
 
-    fn messages(&mut self) {
-        let rows: [(&str, Ink, Count); 4] = [
+    fn write_counts(&mut self) {
+        let rows: [(&str, Ink, CountOf); 4] = [
             ("messages", Ink::Messages, |bin| bin.messages),
-            ("control", Ink::Faint, |bin| bin.control),
-            ("lost", Ink::Alarm, |bin| bin.lost),
+            ("control", Ink::Faint, |bin| bin.control_messages),
+            ("lost", Ink::Alarm, |bin| bin.lost_messages),
             ("crashes", Ink::Alarm, |bin| bin.crashes),
         ];
         for (name, ink, count_of) in rows {
             if name == "messages" || count_of(&self.overview.total) > 0 {
-                self.write_symbols(name, ink, &bars(&self.column_sums, count_of));
+                self.write_symbols(name, ink, &bar_symbols(&self.column_sums, count_of));
             }
         }
     }
 
-    fn violations(&mut self) {
+    fn write_violations(&mut self) {
         let columns: BTreeSet<usize> =
-            self.overview.shown_violations().iter().map(|violation| self.column(violation.time)).collect();
+            self.overview.shown_violations().iter().map(|violation| self.column_of(violation.time)).collect();
         if let Some(last) = columns.last() {
             let row: String =
                 (0..=*last).map(|column| if columns.contains(&column) { VIOLATION } else { ' ' }).collect();
@@ -177,41 +181,41 @@ impl<'a> Page<'a> {
         }
     }
 
-    fn column(&self, time: Time) -> usize {
+    fn column_of(&self, time: Time) -> usize {
         self.overview.bin_of(time) / self.bins_per_column
     }
 
     fn millis(&self, time: Time) -> String {
-        millis(self.overview.relative(time))
+        format_millis(self.overview.relative(time))
     }
 
-    fn times(&mut self) {
+    fn write_time_axis(&mut self) {
         let (from, to) = (self.millis(self.overview.from), self.millis(self.overview.to));
         let gap = self.column_sums.len().saturating_sub(from.len() + to.len() + 3).max(2);
         let line = (self.paint)(Ink::Faint, &format!("{from}{}{to} ms", " ".repeat(gap)));
-        self.row("", &line);
+        self.write_row("", &line);
     }
 
-    fn list_bands(&mut self) {
+    fn write_band_list(&mut self) {
         let overview = self.overview;
         let end =
             |band: &Band| band.to.map_or("the end".to_owned(), |position| format!("{} ms", self.millis(position.time)));
         let line = |band: &Band| format!("{} ms to {}: {}", self.millis(band.from.time), end(band), band.text);
         let lines: Vec<String> = overview.bands.iter().take(MAX_LISTED).map(line).collect();
         lines.iter().for_each(|line| self.write_line(Ink::Faint, line));
-        self.count_rest(overview.bands.len(), "lasting fault", "lasting faults");
+        self.write_rest_count(overview.bands.len(), "lasting fault", "lasting faults");
     }
 
-    fn list_violations(&mut self) {
-        let shown = self.overview.shown_violations();
+    fn write_violation_list(&mut self) {
+        let violations = self.overview.shown_violations();
         let line =
             |violation: &&Violation| format!("{VIOLATION} {} ms: {}", self.millis(violation.time), violation.text);
-        let lines: Vec<String> = shown.iter().take(MAX_LISTED).map(line).collect();
+        let lines: Vec<String> = violations.iter().take(MAX_LISTED).map(line).collect();
         lines.iter().for_each(|line| self.write_line(Ink::Alarm, line));
-        self.count_rest(shown.len(), "violation", "violations");
+        self.write_rest_count(violations.len(), "violation", "violations");
     }
 
-    fn count_rest(&mut self, count: usize, singular: &str, plural: &str) {
+    fn write_rest_count(&mut self, count: usize, singular: &str, plural: &str) {
         match count.saturating_sub(MAX_LISTED) {
             0 => {}
             1 => self.write_line(Ink::Faint, &format!("and 1 more {singular}")),
@@ -219,11 +223,13 @@ impl<'a> Page<'a> {
         }
     }
 
-    fn legend(&mut self) {
+    fn write_legend(&mut self) {
         const SEPARATOR: &str = "   ";
         let mut line = String::new();
         for item in self.legend_items() {
-            if !line.is_empty() && width(&line) + width(SEPARATOR) + width(&item) > self.room {
+            if !line.is_empty()
+                && display_width(&line) + display_width(SEPARATOR) + display_width(&item) > self.row_columns
+            {
                 self.write_line(Ink::Faint, &std::mem::take(&mut line));
             }
             if !line.is_empty() {
@@ -238,29 +244,33 @@ impl<'a> Page<'a> {
 
     fn legend_items(&self) -> Vec<String> {
         let heading = &self.overview.heading;
-        let roles_seen = ROLES.into_iter().filter(|role| self.roles_seen.contains(&role.sign()));
-        let roles_seen = roles_seen.map(|role| (role.sign().to_string(), heading.role_name(role).to_owned()));
-        let chosen = heading.role_name(Role::Chosen);
-        let share = (self.has_chosen && !chosen.is_empty())
-            .then(|| ("▁▂█".to_owned(), format!("{chosen} for part of the time")));
+        let shown_roles = ROLES.into_iter().filter(|role| self.shown_role_symbols.contains(&role.symbol()));
+        let shown_roles = shown_roles.map(|role| (role.symbol().to_string(), heading.role_name(role).to_owned()));
+        let chosen_name = heading.role_name(Role::Chosen);
+        let chosen_part = (self.has_chosen_cell && !chosen_name.is_empty())
+            .then(|| ("▁▂█".to_owned(), format!("{chosen_name} for part of the time")));
         let has_band = |is_partition: bool| self.overview.bands.iter().any(|band| band.is_partition == is_partition);
-        let cut = has_band(true).then(|| (PARTITION.to_string(), "partition".to_owned()));
-        let other = has_band(false).then(|| (OTHER_FAULT.to_string(), "link fault or full disk".to_owned()));
+        let partition = has_band(true).then(|| (PARTITION.to_string(), "partition".to_owned()));
+        let other_fault = has_band(false).then(|| (OTHER_FAULT.to_string(), "link fault or full disk".to_owned()));
         let violation = (!self.overview.shown_violations().is_empty())
             .then(|| (VIOLATION.to_string(), "property violated".to_owned()));
-        let items =
-            roles_seen.chain(share).chain(cut).chain(other).chain(violation).filter(|(_, words)| !words.is_empty());
+        let items = shown_roles
+            .chain(chosen_part)
+            .chain(partition)
+            .chain(other_fault)
+            .chain(violation)
+            .filter(|(_, words)| !words.is_empty());
         items.map(|(symbol, words)| format!("{symbol} {words}")).collect()
     }
 }
 
-/// Returns the symbol of a node in one column. Being chosen for any part of the time takes
-/// precedence.
-fn cell(row: &NodeRow, shares: &[Shares]) -> Cell {
-    let sum = Shares::sum(shares);
+/// Returns the cell of a node in one column. Being chosen for any part of the time takes precedence
+/// over other roles, except at times when the node is mostly down or paused.
+fn cell_of(row: &NodeRow, shares: &[RoleTimes]) -> Cell {
+    let sum = RoleTimes::sum(shares);
     let (chosen, whole) = (u128::from(sum.time_in(Role::Chosen)), sum.exact_total());
     // The last bin may contain only the final instant.
-    let role = if whole == 0 { row.last } else { sum.longest_role() };
+    let role = if whole == 0 { row.last_role } else { sum.longest_role() };
     match role {
         Role::Chosen if whole == 0 => Cell::Chosen(8),
         Role::Down | Role::Paused => Cell::Mostly(role),
@@ -269,7 +279,8 @@ fn cell(row: &NodeRow, shares: &[Shares]) -> Cell {
     }
 }
 
-fn bars(bins: &[Bin], count_of: impl Fn(&Bin) -> u64) -> String {
+/// Returns a bar per column, in proportion to the largest count.
+fn bar_symbols(bins: &[Bin], count_of: impl Fn(&Bin) -> u64) -> String {
     let maximum = bins.iter().map(&count_of).max().unwrap_or_default();
     bins.iter().map(|bin| BARS.get(eighths(count_of(bin).into(), maximum.into())).copied().unwrap_or(' ')).collect()
 }

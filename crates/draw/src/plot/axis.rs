@@ -1,6 +1,6 @@
 //! An axis with its value range, its ticks, and the mapping of values to positions.
 
-use super::ticks::{self, Tick, number};
+use super::ticks::{self, Tick, format_number};
 use super::{Axis, Plot, Scale, Ticks};
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use std::ops;
@@ -8,8 +8,8 @@ use std::ops;
 /// The direction of an axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
-    Across,
-    Up,
+    Horizontal,
+    Vertical,
 }
 
 /// An axis with its value range.
@@ -24,9 +24,11 @@ pub(super) struct ScaledAxis {
 }
 
 /// Part of an axis reserved for zero.
-const ZERO_LANE: f64 = 0.1;
-/// Position of zero within it.
+const ZERO_SECTION: f64 = 0.1;
+/// Position of zero within that part.
 const ZERO_POSITION: f64 = 0.25;
+/// Position within that part of the gap between zero and the other values.
+const ZERO_GAP_POSITION: f64 = 0.75;
 /// Minimum and maximum margin between the outermost values and the ends of an axis, as parts of its
 /// length.
 const MIN_MARGIN: f64 = 0.05;
@@ -38,13 +40,13 @@ const MIN_RELATIVE_WIDTH: f64 = 1e-9;
 const MAX_POINTS_WITH_TICKS: usize = 12;
 
 impl ScaledAxis {
-    /// Computes an axis of a plot, `length` pixels long, with at least `room` pixels of margin at
-    /// its ends.
-    pub(super) fn new(plot: &Plot, direction: Direction, length: i32, room: i32) -> Self {
-        let axis = if direction == Direction::Across { &plot.x } else { &plot.y };
-        let values = values(plot, axis, direction);
+    /// Computes an axis of a plot, `length` pixels long. Its ends have margins of about `margin`
+    /// pixels, within limits relative to the length.
+    pub(super) fn new(plot: &Plot, direction: Direction, length: i32, margin: i32) -> Self {
+        let axis = if direction == Direction::Horizontal { &plot.x } else { &plot.y };
+        let values = axis_values(plot, axis, direction);
         let has_zero = axis.scale == Scale::Log && values.contains(&0.0);
-        let margin = (f64::from(room) / f64::from(length.max(1))).clamp(MIN_MARGIN, MAX_MARGIN);
+        let margin = (f64::from(margin) / f64::from(length.max(1))).clamp(MIN_MARGIN, MAX_MARGIN);
         let (low, high) = match axis.scale {
             Scale::Linear => linear_ends(&values, direction, margin),
             Scale::Log => log_ends(&values, margin),
@@ -60,41 +62,44 @@ impl ScaledAxis {
     }
 
     fn find_ticks(&self, axis: &Axis, tick_values: Vec<f64>, values: &[f64], max_ticks: usize) -> Vec<(f64, String)> {
-        if !axis.names.is_empty() {
-            return axis.names.clone();
+        if !axis.value_names.is_empty() {
+            return axis.value_names.clone();
         }
-        let has_few = axis.ticks == Ticks::AtPoints && tick_values.len() <= MAX_POINTS_WITH_TICKS;
-        let tick_values = tick_values.into_iter().filter(|_| has_few).map(|value| (value, number(value)));
+        let has_ticks_at_points = axis.ticks == Ticks::AtPoints && tick_values.len() <= MAX_POINTS_WITH_TICKS;
+        let tick_values =
+            tick_values.into_iter().filter(|_| has_ticks_at_points).map(|value| (value, format_number(value)));
         let mut ticks: Vec<_> = tick_values.collect();
         // One tick shows no scale. It is enough only if there is just one value.
         if ticks.len() > 1 || (ticks.len() == 1 && values.iter().all(|value| values.first() == Some(value))) {
             return ticks;
         }
-        let is_whole = values.iter().all(|value| value.fract() == 0.0);
-        let round = match self.scale {
-            Scale::Linear => ticks::linear(self.low, self.high, max_ticks, is_whole && self.high - self.low >= 1.0),
-            Scale::Log => ticks::log(self.low, self.high, max_ticks, is_whole && self.high - self.low >= 2.0),
+        let are_values_whole = values.iter().all(|value| value.fract() == 0.0);
+        let round_ticks = match self.scale {
+            Scale::Linear => {
+                ticks::linear(self.low, self.high, max_ticks, are_values_whole && self.high - self.low >= 1.0)
+            }
+            Scale::Log => ticks::log(self.low, self.high, max_ticks, are_values_whole && self.high - self.low >= 2.0),
         };
         let zero = self.has_zero.then(|| Tick::from_f64(0.0));
-        ticks.extend(zero.into_iter().chain(round).map(|tick| (tick.value(), tick.text())));
+        ticks.extend(zero.into_iter().chain(round_ticks).map(|tick| (tick.value(), tick.text())));
         ticks.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         ticks.dedup_by(|(one, _), (other, _)| one == other);
         ticks
     }
 
     /// Returns the position of the gap between zero and the rest, if zero has a separate place.
-    pub(super) fn gap(&self) -> Option<f64> {
-        self.has_zero.then_some(ZERO_LANE * 0.75)
+    pub(super) fn zero_gap(&self) -> Option<f64> {
+        self.has_zero.then_some(ZERO_SECTION * ZERO_GAP_POSITION)
     }
 
     /// Returns the position of a value, from 0 at the start of the axis to 1 at its end.
     fn fraction(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
-            Scale::Log if value <= 0.0 => ZERO_POSITION * ZERO_LANE,
+            Scale::Log if value <= 0.0 => ZERO_POSITION * ZERO_SECTION,
             Scale::Log => {
-                let whole = (value.log10() - self.low.log10()) / (self.high.log10() - self.low.log10());
-                if self.has_zero { ZERO_LANE + whole * (1.0 - ZERO_LANE) } else { whole }
+                let log_fraction = (value.log10() - self.low.log10()) / (self.high.log10() - self.low.log10());
+                if self.has_zero { ZERO_SECTION + log_fraction * (1.0 - ZERO_SECTION) } else { log_fraction }
             }
         }
     }
@@ -117,26 +122,28 @@ impl Ranged for ScaledAxis {
     }
 }
 
-/// Returns the maximum number of ticks. A linear axis needs fewer than fit.
+/// Returns the maximum number of ticks on an axis of this length in pixels. A linear vertical axis
+/// gets fewer than fit.
 fn max_ticks_for(scale: Scale, direction: Direction, length: i32) -> usize {
-    let fit = match (direction, scale) {
-        (Direction::Across, _) => (length / 64).clamp(2, 12),
-        (Direction::Up, Scale::Linear) => (length / 40).clamp(2, 7),
-        (Direction::Up, Scale::Log) => (length / 34).clamp(2, 12),
+    // Each tick has at least 64, 40 or 34 pixels for its label.
+    let max_ticks = match (direction, scale) {
+        (Direction::Horizontal, _) => (length / 64).clamp(2, 12),
+        (Direction::Vertical, Scale::Linear) => (length / 40).clamp(2, 7),
+        (Direction::Vertical, Scale::Log) => (length / 34).clamp(2, 12),
     };
-    fit.unsigned_abs() as usize
+    max_ticks.unsigned_abs() as usize
 }
 
-fn values(plot: &Plot, axis: &Axis, direction: Direction) -> Vec<f64> {
-    let mut values = axis.shown.clone();
+fn axis_values(plot: &Plot, axis: &Axis, direction: Direction) -> Vec<f64> {
+    let mut values = axis.included_values.clone();
     for series in &plot.series {
         let line = series.formula.iter().flat_map(|formula| &formula.points);
         match direction {
-            Direction::Across => {
+            Direction::Horizontal => {
                 values.extend(line.map(|(x, _)| x));
                 values.extend(series.points.iter().map(|point| point.x));
             }
-            Direction::Up => {
+            Direction::Vertical => {
                 values.extend(line.map(|(_, y)| y));
                 let ranges = |point: &super::Point| [point.range, point.interval];
                 let ends = series.points.iter().flat_map(ranges).flatten();
@@ -151,8 +158,8 @@ fn values(plot: &Plot, axis: &Axis, direction: Direction) -> Vec<f64> {
 /// Returns the values of points and those that the axis must include, in ascending order.
 fn tick_values(plot: &Plot, axis: &Axis, direction: Direction) -> Vec<f64> {
     let points = plot.series.iter().flat_map(|series| &series.points);
-    let points = points.map(|point| if direction == Direction::Across { point.x } else { point.y });
-    let mut tick_values: Vec<_> = points.chain(axis.shown.iter().copied()).collect();
+    let points = points.map(|point| if direction == Direction::Horizontal { point.x } else { point.y });
+    let mut tick_values: Vec<_> = points.chain(axis.included_values.iter().copied()).collect();
     tick_values.sort_by(f64::total_cmp);
     tick_values.dedup();
     tick_values
@@ -164,16 +171,16 @@ fn lowest_and_highest(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 
 fn linear_ends(values: &[f64], direction: Direction, margin: f64) -> (f64, f64) {
     let (mut low, mut high) = lowest_and_highest(values.iter().copied()).unwrap_or((0.0, 1.0));
-    let size = low.abs().max(high.abs());
-    if high - low <= MIN_RELATIVE_WIDTH * size || size == 0.0 {
-        // A single value is in the middle of a range that shows its scale.
-        let half_range = if size == 0.0 { 1.0 } else { size / 2.0 };
+    let magnitude = low.abs().max(high.abs());
+    if high - low <= MIN_RELATIVE_WIDTH * magnitude || magnitude == 0.0 {
+        // A single value is in the middle of a range of its own magnitude.
+        let half_range = if magnitude == 0.0 { 1.0 } else { magnitude / 2.0 };
         (low, high) = if low == 0.0 { (0.0, half_range) } else { (low - half_range, high + half_range) };
     }
     let margin = margin * (high - low);
-    // A vertical axis starts at zero if the values do, so that heights can be compared.
-    let starts_at_zero = low == 0.0 && direction == Direction::Up;
-    let ends_at_zero = high == 0.0 && direction == Direction::Up;
+    // A vertical axis has no margin at zero, so that heights can be compared.
+    let starts_at_zero = low == 0.0 && direction == Direction::Vertical;
+    let ends_at_zero = high == 0.0 && direction == Direction::Vertical;
     (if starts_at_zero { low } else { low - margin }, if ends_at_zero { high } else { high + margin })
 }
 
@@ -195,7 +202,8 @@ mod tests {
     fn scaled_axis(scale: Scale, values: &[f64]) -> ScaledAxis {
         let axis = Axis { scale, ..Axis::linear("") };
         let series = Series::new("s").points(values.iter().map(|value| Point::new(1.0, *value)));
-        ScaledAxis::new(&Plot::new("p").y(axis).with(series), Direction::Up, 300, 0)
+        let (length, margin) = (300, 0);
+        ScaledAxis::new(&Plot::new("p").y(axis).with_series(series), Direction::Vertical, length, margin)
     }
 
     /// Positions are within the axis, in ascending order, and there is at least one tick.
@@ -231,28 +239,29 @@ mod tests {
     #[test]
     fn zero_has_a_separate_place_on_a_log_axis() {
         let scaled_axis = scaled_axis(Scale::Log, &[0.0, 1.0, 100.0]);
+        // Positions on a vertical axis count downwards: from 1000 at its start to 0 at its end.
         let [zero, one, hundred] = [0.0, 1.0, 100.0].map(|value| scaled_axis.map(&value, (1000, 0)));
         assert!(zero < 1000 && zero - one > 60 && one - hundred > 700, "{zero} {one} {hundred}");
         assert_eq!(scaled_axis.ticks.first().map(|(_, text)| text.as_str()), Some("0"));
     }
 
     #[test]
-    fn few_points_have_a_tick_each_and_many_have_round_ones() {
-        let plot = |sizes: std::ops::Range<u32>| {
-            let points = sizes.map(|size| Point::new(f64::from(size), 1.0));
-            Plot::new("p").x(Axis::log("nodes").at_points()).with(Series::new("s").points(points))
+    fn few_points_have_a_tick_each_and_many_have_ticks_at_round_numbers() {
+        let plot = |xs: std::ops::Range<u32>| {
+            let points = xs.map(|x| Point::new(f64::from(x), 1.0));
+            Plot::new("p").x(Axis::log("nodes").at_points()).with_series(Series::new("s").points(points))
         };
         let texts = |plot: &Plot| {
-            let scaled_axis = ScaledAxis::new(plot, Direction::Across, 520, 0);
+            let scaled_axis = ScaledAxis::new(plot, Direction::Horizontal, 520, 0);
             scaled_axis.ticks.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(texts(&plot(3..7)), "3 4 5 6");
-        assert_eq!(texts(&plot(3..5).x(Axis::log("nodes").at_points().showing(8.0).showing(2.0))), "2 3 4 8");
+        assert_eq!(texts(&plot(3..5).x(Axis::log("nodes").at_points().including(8.0).including(2.0))), "2 3 4 8");
         assert_eq!(texts(&plot(2..40)), "2 5 10 20");
         assert_eq!(texts(&plot(7..8)), "7");
         let named = Axis::linear("load").naming(3.0, "idle").naming(5.0, "busy");
         assert_eq!(texts(&plot(3..7).x(named)), "idle busy");
-        let half_range = Series::new("s").formula("f", [(4.0, 1.0), (14.0, 1.0)]);
-        assert_eq!(texts(&plot(7..8).with(half_range)), "4 6 7 8 10 12 14");
+        let formula = Series::new("s").formula("f", [(4.0, 1.0), (14.0, 1.0)]);
+        assert_eq!(texts(&plot(7..8).with_series(formula)), "4 6 7 8 10 12 14");
     }
 }

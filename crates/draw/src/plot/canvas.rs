@@ -5,7 +5,7 @@
 //! smooth and marks are placed exactly.
 
 use super::shape::Shape;
-use super::text::{escape, isolate};
+use super::text::{escape, escape_and_isolate};
 use crate::style::{Colour, SANS, Theme, colours};
 use plotters::style::RGBColor;
 use plotters_backend::{BackendColor, BackendCoord, BackendStyle, DrawingBackend, DrawingErrorKind};
@@ -13,11 +13,13 @@ use std::convert::Infallible;
 use std::fmt::Write;
 
 /// Plotters units per pixel.
-pub(super) const UNIT: i32 = 10;
+pub(super) const UNITS_PER_PIXEL: i32 = 10;
+/// Width of a mark's rim, in hundredths of its radius.
+const RIM_PERCENT: i32 = 22;
 
 /// An SVG document that is being drawn.
 pub(super) struct Canvas {
-    /// Width and height, in units.
+    /// Width and height, in plotters units.
     size: (i32, i32),
     theme: Theme,
     body: String,
@@ -29,25 +31,24 @@ pub(super) struct Canvas {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pen {
     pub(super) colour: Colour,
-    /// In units.
+    /// In plotters units.
     pub(super) width: i32,
     pub(super) dashes: Option<Dashes>,
-    /// In hundredths.
-    pub(super) opacity: u8,
+    pub(super) opacity_percent: u8,
 }
 
-/// A line with gaps, in units.
+/// The pattern of a dashed line, in plotters units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Dashes {
     pub(super) dash: i32,
     pub(super) gap: i32,
-    /// Length before the first dash.
+    /// Gap before the first dash.
     pub(super) skip: i32,
 }
 
 impl Pen {
     pub(super) fn new(colour: Colour, width: i32) -> Self {
-        Self { colour, width, dashes: None, opacity: 100 }
+        Self { colour, width, dashes: None, opacity_percent: 100 }
     }
 }
 
@@ -56,7 +57,7 @@ impl Pen {
 pub(super) struct MarkerStyle {
     pub(super) shape: Shape,
     pub(super) colour: Colour,
-    /// In units.
+    /// In plotters units.
     pub(super) radius: i32,
     /// Rim colour of a filled mark; `None` draws only the outline.
     pub(super) rim: Option<Colour>,
@@ -75,14 +76,14 @@ pub(super) enum Anchor {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TextRun {
     pub(super) text: String,
-    /// Text that follows in another colour, whatever the text direction.
+    /// Text that follows in a colour of its own, whatever the direction of the first text.
     pub(super) suffix: Option<Suffix>,
-    /// In pixels.
+    /// Font size in pixels.
     pub(super) size: i32,
     pub(super) colour: Colour,
     pub(super) anchor: Anchor,
     pub(super) is_bold: bool,
-    pub(super) hover: Option<String>,
+    pub(super) tooltip: Option<String>,
 }
 
 /// Text that follows another.
@@ -90,72 +91,84 @@ pub(super) struct TextRun {
 pub(super) struct Suffix {
     pub(super) text: String,
     pub(super) colour: Colour,
-    /// Distance in pixels in addition to a blank; with 0 there is no blank either.
+    /// Distance in pixels in addition to a space; with 0 there is no space either.
     pub(super) gap: i32,
 }
 
 impl TextRun {
     pub(super) fn new(text: impl Into<String>, size: i32, colour: Colour) -> Self {
         let text = text.into();
-        Self { text, suffix: None, size, colour, anchor: Anchor::Start, is_bold: false, hover: None }
+        Self { text, suffix: None, size, colour, anchor: Anchor::Start, is_bold: false, tooltip: None }
     }
 }
 
+/// Returns the light value of a colour for plotters.
 pub(super) fn rgb(colour: Colour) -> RGBColor {
-    let part = |from: usize| colour.light.get(from..from + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
-    RGBColor(part(1).unwrap_or_default(), part(3).unwrap_or_default(), part(5).unwrap_or_default())
+    let channel = |from: usize| colour.light.get(from..from + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+    RGBColor(channel(1).unwrap_or_default(), channel(3).unwrap_or_default(), channel(5).unwrap_or_default())
 }
 
 impl Canvas {
     /// Creates an empty document of this size in pixels.
     pub(super) fn new((width, height): (i32, i32), theme: Theme) -> Self {
-        Self { size: (width * UNIT, height * UNIT), theme, body: String::new(), used_colours: Vec::new() }
+        Self {
+            size: (width * UNITS_PER_PIXEL, height * UNITS_PER_PIXEL),
+            theme,
+            body: String::new(),
+            used_colours: Vec::new(),
+        }
     }
 
-    pub(super) fn line(&mut self, points: &[(i32, i32)], pen: &Pen, hover: &str) {
-        let colour = self.themed(pen.colour);
-        let pairs: Vec<_> = straightened(points).into_iter().map(pair).collect();
+    pub(super) fn line(&mut self, points: &[(i32, i32)], pen: &Pen, tooltip: &str) {
+        let colour = self.theme_colour(pen.colour);
+        let pairs: Vec<_> = without_collinear_points(points).into_iter().map(format_point).collect();
         let mut tag = format!("<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\"", pairs.join(" "));
-        let _ = write!(tag, " stroke-width=\"{}\" stroke-linejoin=\"round\"", pixels(pen.width));
+        let _ = write!(tag, " stroke-width=\"{}\" stroke-linejoin=\"round\"", format_pixels(pen.width));
         if let Some(Dashes { dash, gap, skip }) = pen.dashes {
-            let _ = write!(tag, " stroke-dasharray=\"{} {}\"", pixels(dash), pixels(gap));
+            let _ = write!(tag, " stroke-dasharray=\"{} {}\"", format_pixels(dash), format_pixels(gap));
             if skip != 0 {
-                let _ = write!(tag, " stroke-dashoffset=\"{}\"", pixels(-skip));
+                let _ = write!(tag, " stroke-dashoffset=\"{}\"", format_pixels(-skip));
             }
         }
-        if pen.opacity < 100 {
-            let _ = write!(tag, " stroke-opacity=\"{}.{:02}\"", pen.opacity / 100, pen.opacity % 100);
+        if pen.opacity_percent < 100 {
+            let _ = write!(tag, " stroke-opacity=\"{}.{:02}\"", pen.opacity_percent / 100, pen.opacity_percent % 100);
         }
-        self.element("polyline", &tag, hover);
+        self.write_element("polyline", &tag, tooltip);
     }
 
-    pub(super) fn marker(&mut self, (x, y): (i32, i32), marker: &MarkerStyle, hover: &str) {
-        let colour = self.themed(marker.colour);
+    pub(super) fn marker(&mut self, (x, y): (i32, i32), marker: &MarkerStyle, tooltip: &str) {
+        let colour = self.theme_colour(marker.colour);
         let paint = match marker.rim {
             Some(rim) => {
-                let rim = self.themed(rim);
-                let width = pixels(marker.radius * 22 / 100);
+                let rim = self.theme_colour(rim);
+                let width = format_pixels(marker.radius * RIM_PERCENT / 100);
                 format!("fill=\"{colour}\" stroke=\"{rim}\" stroke-width=\"{width}\"")
             }
             None => format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.6\""),
         };
         if marker.shape == Shape::Circle {
-            let (x, y, radius) = (pixels(x), pixels(y), pixels(marker.radius));
-            return self.element("circle", &format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" {paint}"), hover);
+            let (x, y, radius) = (format_pixels(x), format_pixels(y), format_pixels(marker.radius));
+            return self.write_element(
+                "circle",
+                &format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" {paint}"),
+                tooltip,
+            );
         }
-        let corner =
-            |(right, down): &(i32, i32)| pair((x + right * marker.radius / 100, y + down * marker.radius / 100));
+        let corner = |(right, down): &(i32, i32)| {
+            format_point((x + right * marker.radius / 100, y + down * marker.radius / 100))
+        };
         let points: Vec<_> = marker.shape.corners().iter().map(corner).collect();
         let tag = format!("<polygon points=\"{}\" {paint} stroke-linejoin=\"round\"", points.join(" "));
-        self.element("polygon", &tag, hover);
+        self.write_element("polygon", &tag, tooltip);
     }
 
     pub(super) fn text_run(&mut self, (x, y): (i32, i32), text_run: &TextRun) {
         if text_run.text.is_empty() {
             return;
         }
-        let colour = self.themed(text_run.colour);
-        let mut tag = format!("<text x=\"{}\" y=\"{}\" font-size=\"{}\"", pixels(x), pixels(y), text_run.size);
+        let colour = self.theme_colour(text_run.colour);
+        let mut tag =
+            format!("<text x=\"{}\" y=\"{}\" font-size=\"{}\"", format_pixels(x), format_pixels(y), text_run.size);
         let _ = write!(tag, " fill=\"{colour}\"");
         if text_run.is_bold {
             tag.push_str(" font-weight=\"600\"");
@@ -166,33 +179,36 @@ impl Canvas {
             Anchor::End => tag.push_str(" text-anchor=\"end\""),
         }
         let suffix = text_run.suffix.as_ref().map(|Suffix { text, colour, gap }| {
-            let colour = self.themed(*colour);
-            // The blank matters when the text is copied.
-            let blank = if *gap > 0 { " " } else { "" };
-            format!("{blank}<tspan dx=\"{gap}\" fill=\"{colour}\" font-weight=\"400\">{}</tspan>", isolate(text))
+            let colour = self.theme_colour(*colour);
+            // The space matters when the text is copied.
+            let space = if *gap > 0 { " " } else { "" };
+            format!(
+                "{space}<tspan dx=\"{gap}\" fill=\"{colour}\" font-weight=\"400\">{}</tspan>",
+                escape_and_isolate(text)
+            )
         });
-        let hover = text_run.hover.as_ref().map(|hover| title(hover)).unwrap_or_default();
-        let (text, suffix) = (isolate(&text_run.text), suffix.unwrap_or_default());
-        let _ = writeln!(self.body, "{tag}>{hover}{text}{suffix}</text>");
+        let tooltip = text_run.tooltip.as_ref().map(|text| tooltip_element(text)).unwrap_or_default();
+        let (text, suffix) = (escape_and_isolate(&text_run.text), suffix.unwrap_or_default());
+        let _ = writeln!(self.body, "{tag}>{tooltip}{text}{suffix}</text>");
     }
 
     /// Returns the document, with a name and a description for screen readers.
     pub(super) fn finish(self, name: &str, description: &str) -> String {
-        let (width, height) = (pixels(self.size.0), pixels(self.size.1));
+        let (width, height) = (format_pixels(self.size.0), format_pixels(self.size.1));
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"quorate-plot\" viewBox=\"0 0 {width} {height}\" \
              width=\"{width}\" height=\"{height}\" role=\"img\" font-family=\"{SANS}\">\n\
              <title>{}</title>\n<desc>{}</desc>\n{}{}</svg>\n",
             escape(name),
             escape(description),
-            self.sheet(),
+            self.style_sheet(),
             self.body
         )
     }
 
     /// Returns a style sheet that replaces light colours by dark ones, for a document that follows
     /// the viewer's theme. A viewer that ignores style sheets shows it light.
-    fn sheet(&self) -> String {
+    fn style_sheet(&self) -> String {
         if self.theme != Theme::Auto {
             return String::new();
         }
@@ -207,7 +223,8 @@ impl Canvas {
         )
     }
 
-    fn themed(&mut self, colour: Colour) -> &'static str {
+    /// Returns the value of a colour in the document's theme, and records that the colour is used.
+    fn theme_colour(&mut self, colour: Colour) -> &'static str {
         if !self.used_colours.contains(&colour) {
             self.used_colours.push(colour);
         }
@@ -217,19 +234,20 @@ impl Canvas {
         }
     }
 
-    fn element(&mut self, name: &str, tag: &str, hover: &str) {
-        let _ = match hover {
+    /// Writes an element: `tag` is its opening tag without the closing bracket.
+    fn write_element(&mut self, name: &str, tag: &str, tooltip: &str) {
+        let _ = match tooltip {
             "" => writeln!(self.body, "{tag}/>"),
-            hover => writeln!(self.body, "{tag}>{}</{name}>", title(hover)),
+            text => writeln!(self.body, "{tag}>{}</{name}>", tooltip_element(text)),
         };
     }
 
     /// Returns the themed colour for a colour from plotters. Colours outside the palette are the
     /// same in both themes.
-    fn themed_backend(&mut self, BackendColor { rgb: (red, green, blue), .. }: BackendColor) -> String {
+    fn theme_backend_colour(&mut self, BackendColor { rgb: (red, green, blue), .. }: BackendColor) -> String {
         let hex = format!("#{red:02x}{green:02x}{blue:02x}");
         match colours().find(|colour| colour.light == hex) {
-            Some(colour) => self.themed(colour).to_owned(),
+            Some(colour) => self.theme_colour(colour).to_owned(),
             None => hex,
         }
     }
@@ -261,15 +279,15 @@ impl DrawingBackend for Canvas {
         style: &S,
         is_filled: bool,
     ) -> Result<(), DrawingErrorKind<Infallible>> {
-        let colour = self.themed_backend(style.color());
+        let colour = self.theme_backend_colour(style.color());
         let (fill, stroke) = if is_filled { (colour.as_str(), "none") } else { ("none", colour.as_str()) };
         let _ = writeln!(
             self.body,
             "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{fill}\" stroke=\"{stroke}\"/>",
-            pixels(left),
-            pixels(top),
-            pixels(right - left),
-            pixels(bottom - top)
+            format_pixels(left),
+            format_pixels(top),
+            format_pixels(right - left),
+            format_pixels(bottom - top)
         );
         Ok(())
     }
@@ -288,9 +306,9 @@ impl DrawingBackend for Canvas {
         path: I,
         style: &S,
     ) -> Result<(), DrawingErrorKind<Infallible>> {
-        let points: Vec<_> = path.into_iter().map(pair).collect();
-        let colour = self.themed_backend(style.color());
-        let width = pixels(i32::try_from(style.stroke_width()).unwrap_or(UNIT));
+        let points: Vec<_> = path.into_iter().map(format_point).collect();
+        let colour = self.theme_backend_colour(style.color());
+        let width = format_pixels(i32::try_from(style.stroke_width()).unwrap_or(UNITS_PER_PIXEL));
         let _ = writeln!(
             self.body,
             "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"/>",
@@ -300,59 +318,63 @@ impl DrawingBackend for Canvas {
     }
 }
 
-fn title(text: &str) -> String {
+fn tooltip_element(text: &str) -> String {
     format!("<title>{}</title>", escape(text))
 }
 
 /// Formats units as pixels with at most one decimal place.
-fn pixels(units: i32) -> String {
+fn format_pixels(units: i32) -> String {
     let sign = if units < 0 { "-" } else { "" };
-    let (whole, tenth) = (units.unsigned_abs() / UNIT.unsigned_abs(), units.unsigned_abs() % UNIT.unsigned_abs());
+    let (whole, tenth) =
+        (units.unsigned_abs() / UNITS_PER_PIXEL.unsigned_abs(), units.unsigned_abs() % UNITS_PER_PIXEL.unsigned_abs());
     if tenth == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{tenth}") }
 }
 
-fn pair((x, y): (i32, i32)) -> String {
-    format!("{},{}", pixels(x), pixels(y))
+fn format_point((x, y): (i32, i32)) -> String {
+    format!("{},{}", format_pixels(x), format_pixels(y))
 }
 
 /// Returns the points of a line without those exactly between their neighbours.
-fn straightened(points: &[(i32, i32)]) -> Vec<(i32, i32)> {
-    let mut kept: Vec<(i32, i32)> = Vec::with_capacity(points.len());
+fn without_collinear_points(points: &[(i32, i32)]) -> Vec<(i32, i32)> {
+    let mut corners: Vec<(i32, i32)> = Vec::with_capacity(points.len());
     for point in points {
-        if let [.., before, last] = kept[..]
+        if let [.., before, last] = corners[..]
             && lies_between(before, last, *point)
         {
-            kept.pop();
+            corners.pop();
         }
-        if kept.last() != Some(point) {
-            kept.push(*point);
+        if corners.last() != Some(point) {
+            corners.push(*point);
         }
     }
-    kept
+    corners
 }
 
 fn lies_between(from: (i32, i32), point: (i32, i32), to: (i32, i32)) -> bool {
-    let step = |from: (i32, i32), to: (i32, i32)| (i64::from(to.0 - from.0), i64::from(to.1 - from.1));
-    let ((first_x, first_y), (second_x, second_y)) = (step(from, point), step(point, to));
+    let difference = |from: (i32, i32), to: (i32, i32)| (i64::from(to.0 - from.0), i64::from(to.1 - from.1));
+    let ((first_x, first_y), (second_x, second_y)) = (difference(from, point), difference(point, to));
     first_x * second_y == first_y * second_x && first_x * second_x >= 0 && first_y * second_y >= 0
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{pixels, rgb, straightened};
+    use super::{format_pixels, rgb, without_collinear_points};
     use crate::style::colours;
 
     #[test]
     fn units_are_tenths_of_pixels() {
-        assert_eq!([0, 5, 10, -3, -25, 12_345].map(pixels), ["0", "0.5", "1", "-0.3", "-2.5", "1234.5"]);
+        assert_eq!([0, 5, 10, -3, -25, 12_345].map(format_pixels), ["0", "0.5", "1", "-0.3", "-2.5", "1234.5"]);
     }
 
     #[test]
     fn a_line_keeps_only_its_corners() {
-        assert_eq!(straightened(&[(0, 0), (1, 1), (2, 2), (3, 2), (9, 2), (9, 2)]), [(0, 0), (2, 2), (9, 2)]);
+        assert_eq!(
+            without_collinear_points(&[(0, 0), (1, 1), (2, 2), (3, 2), (9, 2), (9, 2)]),
+            [(0, 0), (2, 2), (9, 2)]
+        );
         // A line that turns back keeps its turning point.
-        assert_eq!(straightened(&[(0, 0), (5, 0), (2, 0)]), [(0, 0), (5, 0), (2, 0)]);
-        assert_eq!(straightened(&[(4, 4)]), [(4, 4)]);
+        assert_eq!(without_collinear_points(&[(0, 0), (5, 0), (2, 0)]), [(0, 0), (5, 0), (2, 0)]);
+        assert_eq!(without_collinear_points(&[(4, 4)]), [(4, 4)]);
     }
 
     /// The style sheet selects elements by their light colour.

@@ -38,25 +38,26 @@ impl<C, E: Draw> Drawable<Canvas> for Placed<C, E> {
 }
 
 /// A line through its points.
-pub(super) struct Stroke {
+pub(super) struct Polyline {
     pub(super) pen: Pen,
-    /// Shift to the right, in units.
+    /// Shift to the right, in plotters units.
     pub(super) shift: i32,
-    pub(super) hover: String,
+    pub(super) tooltip: String,
 }
 
-impl Draw for Stroke {
+impl Draw for Polyline {
     fn draw(&self, points: &[(i32, i32)], canvas: &mut Canvas) {
         let points: Vec<_> = points.iter().map(|(x, y)| (x + self.shift, *y)).collect();
-        canvas.line(&points, &self.pen, &self.hover);
+        canvas.line(&points, &self.pen, &self.tooltip);
     }
 }
 
 /// An error bar from its first point to its last, with a short line across each end.
 pub(super) struct ErrorBar {
     pub(super) pen: Pen,
+    /// Shift to the right, in plotters units.
     pub(super) shift: i32,
-    /// Half length of the lines across the ends, in units.
+    /// Half length of the lines across the ends, in plotters units.
     pub(super) half_length: i32,
 }
 
@@ -74,14 +75,15 @@ impl Draw for ErrorBar {
 /// A mark at each of its points.
 pub(super) struct Marker {
     pub(super) style: MarkerStyle,
+    /// Shift to the right, in plotters units.
     pub(super) shift: i32,
-    pub(super) hover: String,
+    pub(super) tooltip: String,
 }
 
 impl Draw for Marker {
     fn draw(&self, points: &[(i32, i32)], canvas: &mut Canvas) {
         for (x, y) in points {
-            canvas.marker((x + self.shift, *y), &self.style, &self.hover);
+            canvas.marker((x + self.shift, *y), &self.style, &self.tooltip);
         }
     }
 }

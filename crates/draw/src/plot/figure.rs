@@ -1,37 +1,40 @@
 //! Draws a whole figure.
 
 use super::canvas::{Canvas, TextRun, rgb};
-use super::layout::{Layout, PAGE, SUBTITLE, TITLE};
+use super::layout::{Layout, PAGE_MARGIN, SUBTITLE_SIZE, TITLE_SIZE};
 use super::legend::Legend;
 use super::panel::{Page, Panel, draw_text, drawing_error};
 use super::series_style::SeriesStyles;
-use super::text::{bold, fit};
-use super::ticks::number;
+use super::text::{fit, regular_size_of_bold};
+use super::ticks::format_number;
 use super::{Figure, Plot, PlotError, Series, validate};
 use crate::style::{FAINT, INK, PAPER, Theme};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Distance between the plots and the legend.
-const ABOVE_LEGEND: i32 = 20;
+/// Distance between the plots and the legend, in pixels.
+const LEGEND_GAP: i32 = 20;
+/// Space below the last line of text, in pixels, which counts as part of the margin.
+const SPACE_BELOW_TEXT: i32 = 6;
 
 pub(super) fn draw(figure: &Figure, theme: Theme) -> Result<String, PlotError> {
-    validate::check(figure)?;
+    validate::validate(figure)?;
     let styles = SeriesStyles::new(figure);
     let layout = Layout::new(figure, &styles);
     let cells = figure.plots.iter().zip(&layout.cells);
     let panels: Vec<_> = cells.map(|(plot, cell)| Panel::new(plot, &figure.key, cell, &styles)).collect();
     let has_offsets = panels.iter().any(Panel::has_offsets);
-    let legend = Legend::new(figure, &styles, layout.width - 2 * PAGE, layout.are_all_named, has_offsets);
-    let below = if legend.height > 0 { ABOVE_LEGEND + legend.height } else { 0 };
-    let size = (layout.width, layout.bottom + below + PAGE - 6);
+    let legend =
+        Legend::new(figure, &styles, layout.width - 2 * PAGE_MARGIN, layout.are_all_series_labelled, has_offsets);
+    let height_below = if legend.height > 0 { LEGEND_GAP + legend.height } else { 0 };
+    let size = (layout.width, layout.bottom + height_below + PAGE_MARGIN - SPACE_BELOW_TEXT);
 
     let canvas = Rc::new(RefCell::new(Canvas::new(size, theme)));
     let page = Page::from(&canvas);
     page.fill(&rgb(PAPER)).map_err(drawing_error)?;
     draw_head(figure, &layout, &page)?;
     panels.iter().try_for_each(|panel| panel.draw(&page))?;
-    legend.draw(&page, (PAGE, layout.bottom + ABOVE_LEGEND))?;
+    legend.draw(&page, (PAGE_MARGIN, layout.bottom + LEGEND_GAP))?;
     drop(page);
     let canvas = Rc::into_inner(canvas).ok_or_else(|| drawing_error("the canvas is still in use"))?.into_inner();
     Ok(canvas.finish(&title(figure), &description(figure)))
@@ -39,15 +42,15 @@ pub(super) fn draw(figure: &Figure, theme: Theme) -> Result<String, PlotError> {
 
 fn draw_head(figure: &Figure, layout: &Layout, page: &Page) -> Result<(), PlotError> {
     let lines = [
-        (layout.title, &figure.title, TextRun { is_bold: true, ..TextRun::new("", TITLE, INK) }),
-        (layout.subtitle, &figure.subtitle, TextRun::new("", SUBTITLE, FAINT)),
+        (layout.title_baseline, &figure.title, TextRun { is_bold: true, ..TextRun::new("", TITLE_SIZE, INK) }),
+        (layout.subtitle_baseline, &figure.subtitle, TextRun::new("", SUBTITLE_SIZE, FAINT)),
     ];
-    for (baseline, full, text_run) in lines {
+    for (baseline, full_text, text_run) in lines {
         let Some(baseline) = baseline else { continue };
-        let size = if text_run.is_bold { bold(text_run.size) } else { text_run.size };
-        let (text, is_whole) = fit(full, size, layout.width - 2 * PAGE);
-        let hover = (!is_whole).then(|| full.clone());
-        draw_text(page, (PAGE, baseline), TextRun { text, hover, ..text_run })?;
+        let size = if text_run.is_bold { regular_size_of_bold(text_run.size) } else { text_run.size };
+        let (text, is_whole) = fit(full_text, size, layout.width - 2 * PAGE_MARGIN);
+        let tooltip = (!is_whole).then(|| full_text.clone());
+        draw_text(page, (PAGE_MARGIN, baseline), TextRun { text, tooltip, ..text_run })?;
     }
     Ok(())
 }
@@ -60,24 +63,24 @@ fn title(figure: &Figure) -> String {
 
 fn description(figure: &Figure) -> String {
     let mut parts: Vec<_> = std::iter::once(figure.subtitle.clone()).filter(|text| !text.is_empty()).collect();
-    parts.extend(figure.plots.iter().map(describe));
-    parts.join("\u{20}")
+    parts.extend(figure.plots.iter().map(describe_plot));
+    parts.join(" ")
 }
 
-fn describe(plot: &Plot) -> String {
+fn describe_plot(plot: &Plot) -> String {
     let title = if plot.title.is_empty() { String::new() } else { format!("{}: ", plot.title) };
     let axes = [&plot.y, &plot.x].map(|axis| match (axis.name.as_str(), axis.unit.as_str()) {
         ("", "") => "measured value".to_owned(),
         (name, "") | ("", name) => name.to_owned(),
         (name, unit) => format!("{name}, in {unit},"),
     });
-    let series: Vec<_> = plot.series.iter().map(outline).collect();
-    let [up, across] = axes;
-    format!("{title}{up} over {}. {}", across.trim_end_matches(','), series.join(" "))
+    let series: Vec<_> = plot.series.iter().map(describe_series).collect();
+    let [vertical, horizontal] = axes;
+    format!("{title}{vertical} over {}. {}", horizontal.trim_end_matches(','), series.join(" "))
 }
 
-fn outline(series: &Series) -> String {
-    let describe_point = |point: &super::Point| format!("{} at {}", number(point.y), number(point.x));
+fn describe_series(series: &Series) -> String {
+    let describe_point = |point: &super::Point| format!("{} at {}", format_number(point.y), format_number(point.x));
     let formula = series.formula.as_ref().filter(|formula| !formula.text.is_empty());
     let formula = formula.map(|formula| format!(", formula {}", formula.text)).unwrap_or_default();
     match (&series.points[..], &series.name) {

@@ -1,13 +1,13 @@
 //! Draws one plot of a figure: grid, lines, marks and texts.
 
 use super::axis::ScaledAxis;
-use super::canvas::{Anchor, Canvas, Dashes, MarkerStyle, Pen, Suffix, TextRun, UNIT, rgb};
-use super::element::{Draw, ErrorBar, Marker, Placed, Stroke};
-use super::layout::{AXIS_GAP, Cell, HEADING, LABEL, TICK};
+use super::canvas::{Anchor, Canvas, Dashes, MarkerStyle, Pen, Suffix, TextRun, UNITS_PER_PIXEL, rgb};
+use super::element::{Draw, ErrorBar, Marker, Placed, Polyline};
+use super::layout::{AXIS_GAP, Cell, HEADING_SIZE, LABEL_SIZE, TICK_SIZE};
 use super::offsets::MarkOffsets;
 use super::series_style::{SeriesStyle, SeriesStyles};
-use super::text::{bold, fit, width};
-use super::ticks::number;
+use super::text::{fit, regular_size_of_bold, text_width};
+use super::ticks::format_number;
 use super::{Axis, Key, Mark, Plot, PlotError, Point, Range, Series};
 use crate::style::{FAINT, INK, PAPER, RULE};
 use plotters::chart::{ChartBuilder, ChartContext};
@@ -21,17 +21,33 @@ use std::collections::BTreeMap;
 pub(super) type Page = DrawingArea<Canvas, Shift>;
 type Chart<'a> = ChartContext<'a, Canvas, Cartesian2d<ScaledAxis, ScaledAxis>>;
 
-/// Radius of marks and rings, in units.
+/// Radius of solid marks and of rings, in plotters units.
 pub(super) const DOT_RADIUS: i32 = 55;
 pub(super) const RING_RADIUS: i32 = 92;
-/// Dashes of a line whose colour another series has too.
+/// Widths of lines, in plotters units.
+pub(super) const FORMULA_WIDTH: i32 = 16;
+pub(super) const RANGE_WIDTH: i32 = 14;
+pub(super) const INTERVAL_WIDTH: i32 = 18;
+const JOIN_WIDTH: i32 = 18;
+/// Half length of the lines across the ends of an interval, in plotters units.
+pub(super) const INTERVAL_HALF_LENGTH: i32 = 45;
+/// Dashes of a line whose colour another series also has.
 pub(super) const DASHES: Dashes = Dashes { dash: 60, gap: 30, skip: 0 };
-/// Length of the dashes of several lines at the same place.
+/// Length of the dashes of several lines at the same place, in plotters units.
 const STRIPE_LENGTH: i32 = 120;
+/// Distances from the middle of a tick's text and of a line's label to their baselines, in plotters
+/// units.
+const TICK_BASELINE: i32 = 45;
+const LABEL_BASELINE: i32 = 50;
+/// Distances from the bottom of a plot's area to the baselines of the ticks and of the axis name
+/// below it, in pixels.
+const TICKS_BELOW: i32 = 20;
+const NAME_BELOW: i32 = 41;
 
 /// A plot with its layout.
 pub(super) struct Panel<'a> {
     plot: &'a Plot,
+    /// The figure's legend texts for the kinds of marks and lines.
     key: &'a Key,
     cell: &'a Cell,
     styles: Vec<SeriesStyle>,
@@ -48,27 +64,31 @@ pub(super) fn draw_at<E: Draw>(page: &Page, points: Vec<(i32, i32)>, element: E)
 
 /// Draws text at a position in pixels.
 pub(super) fn draw_text(page: &Page, (x, y): (i32, i32), text_run: TextRun) -> Result<(), PlotError> {
-    draw_at(page, vec![(x * UNIT, y * UNIT)], text_run)
+    draw_at(page, vec![(x * UNITS_PER_PIXEL, y * UNITS_PER_PIXEL)], text_run)
 }
 
-/// Returns the name and the unit of an axis, truncated to `room` pixels.
-fn name(axis: &Axis, room: i32) -> TextRun {
+/// Returns the name and the unit of an axis, truncated to `max_width` pixels.
+fn axis_name(axis: &Axis, max_width: i32) -> TextRun {
     if axis.name.is_empty() || axis.unit.is_empty() {
-        let full = format!("{}{}", axis.name, axis.unit);
-        let (text, is_whole) = fit(&full, LABEL, room);
-        return TextRun { hover: (!is_whole).then_some(full), ..TextRun::new(text, LABEL, FAINT) };
+        let full_text = format!("{}{}", axis.name, axis.unit);
+        let (text, is_whole) = fit(&full_text, LABEL_SIZE, max_width);
+        return TextRun { tooltip: (!is_whole).then_some(full_text), ..TextRun::new(text, LABEL_SIZE, FAINT) };
     }
-    let (unit, is_unit_whole) = fit(&format!(", in {}", axis.unit), LABEL, room / 2);
-    let (text, is_whole) = fit(&axis.name, LABEL, room - width(&unit, LABEL));
-    let hover = (!is_whole || !is_unit_whole).then(|| format!("{}, in {}", axis.name, axis.unit));
-    TextRun { suffix: Some(Suffix { text: unit, colour: FAINT, gap: 0 }), hover, ..TextRun::new(text, LABEL, FAINT) }
+    let (unit, is_unit_whole) = fit(&format!(", in {}", axis.unit), LABEL_SIZE, max_width / 2);
+    let (text, is_whole) = fit(&axis.name, LABEL_SIZE, max_width - text_width(&unit, LABEL_SIZE));
+    let tooltip = (!is_whole || !is_unit_whole).then(|| format!("{}, in {}", axis.name, axis.unit));
+    TextRun {
+        suffix: Some(Suffix { text: unit, colour: FAINT, gap: 0 }),
+        tooltip,
+        ..TextRun::new(text, LABEL_SIZE, FAINT)
+    }
 }
 
 impl<'a> Panel<'a> {
     pub(super) fn new(plot: &'a Plot, key: &'a Key, cell: &'a Cell, styles: &SeriesStyles<'_>) -> Self {
         let styles = plot.series.iter().map(|series| styles.style(series)).collect();
-        let (wide, high) = (cell.frame.width * UNIT, cell.frame.height * UNIT);
-        let offsets = MarkOffsets::new(plot, wide, |x| cell.x.map(&x, (0, wide)), |y| cell.y.map(&y, (high, 0)));
+        let (width, height) = (cell.frame.width * UNITS_PER_PIXEL, cell.frame.height * UNITS_PER_PIXEL);
+        let offsets = MarkOffsets::new(plot, width, |x| cell.x.map(&x, (0, width)), |y| cell.y.map(&y, (height, 0)));
         Self { plot, key, cell, styles, offsets }
     }
 
@@ -77,99 +97,114 @@ impl<'a> Panel<'a> {
     }
 
     fn shift(&self, series: &Series, point: &Point) -> i32 {
-        self.offsets.shift(self.plot, series, units(self.cell, point))
+        self.offsets.shift(self.plot, series, position_in_units(self.cell, point))
     }
 
     pub(super) fn draw(&self, page: &Page) -> Result<(), PlotError> {
         let frame = &self.cell.frame;
-        let area =
-            page.clone().shrink((frame.left * UNIT, frame.top * UNIT), (frame.width * UNIT, frame.height * UNIT));
+        let area = page.clone().shrink(
+            (frame.left * UNITS_PER_PIXEL, frame.top * UNITS_PER_PIXEL),
+            (frame.width * UNITS_PER_PIXEL, frame.height * UNITS_PER_PIXEL),
+        );
         let (x, y) = (self.cell.x.clone(), self.cell.y.clone());
         let mut chart = ChartBuilder::on(&area).build_cartesian_2d(x, y).map_err(drawing_error)?;
-        self.head(page)?;
+        self.draw_texts(page)?;
         if self.plot.series.iter().all(|series| series.points.is_empty() && series.formula.is_none()) {
-            return self.no_data(page);
+            return self.draw_no_data(page);
         }
-        self.grid(page, &chart)?;
-        self.formulas(&mut chart)?;
-        self.ranges(&mut chart)?;
-        self.joins(&mut chart)?;
-        self.marks(&mut chart, Mark::Ring)?;
-        self.marks(&mut chart, Mark::Solid)?;
-        self.labels(page)
+        self.draw_grid(page, &chart)?;
+        self.draw_formulas(&mut chart)?;
+        self.draw_ranges(&mut chart)?;
+        self.draw_joins(&mut chart)?;
+        self.draw_marks(&mut chart, Mark::Ring)?;
+        self.draw_marks(&mut chart, Mark::Solid)?;
+        self.draw_labels(page)
     }
 
-    fn head(&self, page: &Page) -> Result<(), PlotError> {
-        let Cell { left, heading, name: line, width, frame, .. } = *self.cell;
-        let (text, is_whole) = fit(&self.plot.title, bold(HEADING), width);
-        let hover = (!is_whole).then(|| self.plot.title.clone());
-        draw_text(page, (left, heading), TextRun { is_bold: true, hover, ..TextRun::new(text, HEADING, INK) })?;
-        draw_text(page, (left, line), name(&self.plot.y, width))?;
-        let text_run = TextRun { anchor: Anchor::Middle, ..name(&self.plot.x, frame.width) };
-        draw_text(page, (frame.left + frame.width / 2, frame.bottom() + 41), text_run)
+    fn draw_texts(&self, page: &Page) -> Result<(), PlotError> {
+        let Cell { left, heading_baseline, name_baseline, width, frame, .. } = *self.cell;
+        let (text, is_whole) = fit(&self.plot.title, regular_size_of_bold(HEADING_SIZE), width);
+        let tooltip = (!is_whole).then(|| self.plot.title.clone());
+        draw_text(
+            page,
+            (left, heading_baseline),
+            TextRun { is_bold: true, tooltip, ..TextRun::new(text, HEADING_SIZE, INK) },
+        )?;
+        draw_text(page, (left, name_baseline), axis_name(&self.plot.y, width))?;
+        let text_run = TextRun { anchor: Anchor::Middle, ..axis_name(&self.plot.x, frame.width) };
+        draw_text(page, (frame.left + frame.width / 2, frame.bottom() + NAME_BELOW), text_run)
     }
 
-    fn no_data(&self, page: &Page) -> Result<(), PlotError> {
+    fn draw_no_data(&self, page: &Page) -> Result<(), PlotError> {
         let frame = &self.cell.frame;
-        let (left, bottom, right) = (frame.left * UNIT, frame.bottom() * UNIT, frame.right() * UNIT);
-        draw_at(page, vec![(left, bottom), (right, bottom)], stroke(Pen::new(RULE, UNIT)))?;
-        let text_run = TextRun { anchor: Anchor::Middle, ..TextRun::new("no data", LABEL, FAINT) };
+        let (left, bottom, right) =
+            (frame.left * UNITS_PER_PIXEL, frame.bottom() * UNITS_PER_PIXEL, frame.right() * UNITS_PER_PIXEL);
+        draw_at(page, vec![(left, bottom), (right, bottom)], plain_line(Pen::new(RULE, UNITS_PER_PIXEL)))?;
+        let text_run = TextRun { anchor: Anchor::Middle, ..TextRun::new("no data", LABEL_SIZE, FAINT) };
         draw_text(page, (frame.left + frame.width / 2, frame.top + frame.height / 2), text_run)
     }
 
-    fn grid(&self, page: &Page, chart: &Chart<'_>) -> Result<(), PlotError> {
-        let style = ShapeStyle { color: rgb(RULE).into(), filled: false, stroke_width: UNIT.unsigned_abs() };
+    fn draw_grid(&self, page: &Page, chart: &Chart<'_>) -> Result<(), PlotError> {
+        let style = ShapeStyle { color: rgb(RULE).into(), filled: false, stroke_width: UNITS_PER_PIXEL.unsigned_abs() };
         let rule = |canvas: &mut Canvas, line: MeshLine<'_, ScaledAxis, ScaledAxis>| line.draw(canvas, &style);
         chart
             .plotting_area()
             .draw_mesh(rule, self.cell.y.ticks.len(), self.cell.x.ticks.len())
             .map_err(drawing_error)?;
         let frame = &self.cell.frame;
-        let (left, bottom, right) = (frame.left * UNIT, frame.bottom() * UNIT, frame.right() * UNIT);
-        draw_at(page, vec![(left, bottom), (right, bottom)], stroke(Pen::new(FAINT, UNIT)))?;
-        self.zero_gaps(page)?;
-        self.ticks(page)
+        let (left, bottom, right) =
+            (frame.left * UNITS_PER_PIXEL, frame.bottom() * UNITS_PER_PIXEL, frame.right() * UNITS_PER_PIXEL);
+        draw_at(page, vec![(left, bottom), (right, bottom)], plain_line(Pen::new(FAINT, UNITS_PER_PIXEL)))?;
+        self.draw_zero_gaps(page)?;
+        self.draw_ticks(page)
     }
 
     /// Draws the gap between zero and the rest of a log axis.
-    fn zero_gaps(&self, page: &Page) -> Result<(), PlotError> {
+    fn draw_zero_gaps(&self, page: &Page) -> Result<(), PlotError> {
         let frame = &self.cell.frame;
-        let (left, bottom, right, top) =
-            (frame.left * UNIT, frame.bottom() * UNIT, frame.right() * UNIT, frame.top * UNIT);
+        let (left, bottom, right, top) = (
+            frame.left * UNITS_PER_PIXEL,
+            frame.bottom() * UNITS_PER_PIXEL,
+            frame.right() * UNITS_PER_PIXEL,
+            frame.top * UNITS_PER_PIXEL,
+        );
         let dashes = Some(Dashes { dash: 30, gap: 40, skip: 0 });
-        let pen = Pen { dashes, ..Pen::new(FAINT, UNIT) };
-        let along = |length: i32, part: f64| (f64::from(length * UNIT) * part).round() as i32;
-        if let Some(part) = self.cell.y.gap() {
-            let y = bottom - along(frame.height, part);
-            draw_at(page, vec![(left, y), (right, y)], stroke(pen))?;
+        let pen = Pen { dashes, ..Pen::new(FAINT, UNITS_PER_PIXEL) };
+        let distance = |length: i32, part: f64| (f64::from(length * UNITS_PER_PIXEL) * part).round() as i32;
+        if let Some(part) = self.cell.y.zero_gap() {
+            let y = bottom - distance(frame.height, part);
+            draw_at(page, vec![(left, y), (right, y)], plain_line(pen))?;
         }
-        if let Some(part) = self.cell.x.gap() {
-            let x = left + along(frame.width, part);
-            draw_at(page, vec![(x, top), (x, bottom)], stroke(pen))?;
+        if let Some(part) = self.cell.x.zero_gap() {
+            let x = left + distance(frame.width, part);
+            draw_at(page, vec![(x, top), (x, bottom)], plain_line(pen))?;
         }
         Ok(())
     }
 
-    fn ticks(&self, page: &Page) -> Result<(), PlotError> {
+    fn draw_ticks(&self, page: &Page) -> Result<(), PlotError> {
         let frame = &self.cell.frame;
-        let (across, up) = (&self.cell.x, &self.cell.y);
-        let rows =
-            up.ticks.iter().map(|(value, text)| (up.map(value, (frame.bottom() * UNIT, frame.top * UNIT)), text));
-        for (y, text) in spaced(rows.collect(), |_| TICK + 5) {
-            let text_run = TextRun { anchor: Anchor::End, ..TextRun::new(text, TICK, FAINT) };
-            draw_at(page, vec![((frame.left - AXIS_GAP) * UNIT, y + 45)], text_run)?;
+        let (x_axis, y_axis) = (&self.cell.x, &self.cell.y);
+        let rows = y_axis.ticks.iter().map(|(value, text)| {
+            (y_axis.map(value, (frame.bottom() * UNITS_PER_PIXEL, frame.top * UNITS_PER_PIXEL)), text)
+        });
+        for (y, text) in select_spaced(rows.collect(), |_| TICK_SIZE + 5) {
+            let text_run = TextRun { anchor: Anchor::End, ..TextRun::new(text, TICK_SIZE, FAINT) };
+            draw_at(page, vec![((frame.left - AXIS_GAP) * UNITS_PER_PIXEL, y + TICK_BASELINE)], text_run)?;
         }
-        let columns = across.ticks.iter();
-        let columns = columns.map(|(value, text)| (across.map(value, (frame.left * UNIT, frame.right() * UNIT)), text));
-        for (x, text) in spaced(columns.collect(), |text| width(text, TICK) + 8) {
-            let text_run = TextRun { anchor: Anchor::Middle, ..TextRun::new(text, TICK, FAINT) };
-            draw_at(page, vec![(x, (frame.bottom() + 20) * UNIT)], text_run)?;
+        let columns = x_axis.ticks.iter();
+        let columns = columns.map(|(value, text)| {
+            (x_axis.map(value, (frame.left * UNITS_PER_PIXEL, frame.right() * UNITS_PER_PIXEL)), text)
+        });
+        for (x, text) in select_spaced(columns.collect(), |text| text_width(text, TICK_SIZE) + 8) {
+            let text_run = TextRun { anchor: Anchor::Middle, ..TextRun::new(text, TICK_SIZE, FAINT) };
+            draw_at(page, vec![(x, (frame.bottom() + TICKS_BELOW) * UNITS_PER_PIXEL)], text_run)?;
         }
         Ok(())
     }
 
     /// Draws the formulas. Lines at exactly the same place alternate in dashes.
-    fn formulas(&self, chart: &mut Chart<'_>) -> Result<(), PlotError> {
+    fn draw_formulas(&self, chart: &mut Chart<'_>) -> Result<(), PlotError> {
         let mut paths: BTreeMap<Vec<(i32, i32)>, Vec<usize>> = BTreeMap::new();
         for (index, series) in self.plot.series.iter().enumerate() {
             if let Some(formula) = &series.formula {
@@ -182,48 +217,53 @@ impl<'a> Panel<'a> {
         for (index, (series, style)) in self.plot.series.iter().zip(&self.styles).enumerate() {
             let Some(formula) = series.formula.as_ref().filter(|formula| !formula.points.is_empty()) else { continue };
             let overlapping = paths.values().find(|indices| indices.contains(&index)).map_or(&[][..], Vec::as_slice);
-            let rank = overlapping.iter().position(|other| *other == index).unwrap_or_default() as i32;
+            let position = overlapping.iter().position(|other| *other == index).unwrap_or_default() as i32;
             let dashes = match (overlapping.len() as i32, style.is_dashed) {
                 (0 | 1, false) => None,
                 (0 | 1, true) => Some(DASHES),
-                (count, _) => {
-                    Some(Dashes { dash: STRIPE_LENGTH, gap: STRIPE_LENGTH * (count - 1), skip: STRIPE_LENGTH * rank })
-                }
+                (count, _) => Some(Dashes {
+                    dash: STRIPE_LENGTH,
+                    gap: STRIPE_LENGTH * (count - 1),
+                    skip: STRIPE_LENGTH * position,
+                }),
             };
-            let pen = Pen { dashes, opacity: 70, ..Pen::new(style.colour, 16) };
-            let hover = [series.name.as_str(), self.key.formula.as_str(), formula.text.as_str()];
-            let hover = hover.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
-            let line = Placed { points: formula.points.clone(), element: Stroke { pen, shift: 0, hover } };
+            let pen = Pen { dashes, opacity_percent: 70, ..Pen::new(style.colour, FORMULA_WIDTH) };
+            let tooltip = [series.name.as_str(), self.key.formula.as_str(), formula.text.as_str()];
+            let tooltip = tooltip.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
+            let line = Placed { points: formula.points.clone(), element: Polyline { pen, shift: 0, tooltip } };
             chart.draw_series([line]).map_err(drawing_error)?;
         }
         Ok(())
     }
 
-    fn ranges(&self, chart: &mut Chart<'_>) -> Result<(), PlotError> {
+    fn draw_ranges(&self, chart: &mut Chart<'_>) -> Result<(), PlotError> {
         for (series, style) in self.plot.series.iter().zip(&self.styles) {
             for point in &series.points {
                 let ends = |range: Range| vec![(point.x, range.low), (point.x, range.high)];
                 let shift = self.shift(series, point);
-                let pen = Pen { opacity: 55, ..Pen::new(style.colour, 14) };
-                let range_line = point
-                    .range
-                    .map(|range| Placed { points: ends(range), element: Stroke { pen, shift, hover: String::new() } });
+                let pen = Pen { opacity_percent: 55, ..Pen::new(style.colour, RANGE_WIDTH) };
+                let range_line = point.range.map(|range| Placed {
+                    points: ends(range),
+                    element: Polyline { pen, shift, tooltip: String::new() },
+                });
                 chart.draw_series(range_line).map_err(drawing_error)?;
-                let pen = Pen::new(style.colour, 18);
-                let interval = point
-                    .interval
-                    .map(|range| Placed { points: ends(range), element: ErrorBar { pen, shift, half_length: 45 } });
+                let pen = Pen::new(style.colour, INTERVAL_WIDTH);
+                let interval = point.interval.map(|range| Placed {
+                    points: ends(range),
+                    element: ErrorBar { pen, shift, half_length: INTERVAL_HALF_LENGTH },
+                });
                 chart.draw_series(interval).map_err(drawing_error)?;
             }
         }
         Ok(())
     }
 
-    fn joins(&self, chart: &mut Chart<'_>) -> Result<(), PlotError> {
+    /// Draws the lines that join the points of a series.
+    fn draw_joins(&self, chart: &mut Chart<'_>) -> Result<(), PlotError> {
         for (series, style) in self.plot.series.iter().zip(&self.styles).filter(|(series, _)| series.is_joined) {
             let points = series.points.iter().map(|point| (point.x, point.y)).collect();
             let dashes = style.is_dashed.then_some(DASHES);
-            let line = stroke(Pen { dashes, ..Pen::new(style.colour, 18) });
+            let line = plain_line(Pen { dashes, ..Pen::new(style.colour, JOIN_WIDTH) });
             chart.draw_series([Placed { points, element: line }]).map_err(drawing_error)?;
         }
         Ok(())
@@ -231,58 +271,71 @@ impl<'a> Panel<'a> {
 
     /// Draws the marks from left to right. Where marks overlap, the one in front differs from
     /// column to column, so that all can be seen.
-    fn marks(&self, chart: &mut Chart<'_>, mark: Mark) -> Result<(), PlotError> {
-        let mut dots = Vec::new();
+    fn draw_marks(&self, chart: &mut Chart<'_>, mark: Mark) -> Result<(), PlotError> {
+        let mut markers = Vec::new();
         let count = self.plot.series.len();
         for (index, (series, style)) in self.plot.series.iter().zip(&self.styles).enumerate() {
             for point in series.points.iter().filter(|point| point.mark == mark) {
-                let column = self.offsets.column(units(self.cell, point).0);
+                let column = self.offsets.column(position_in_units(self.cell, point).0);
                 let mut marker_style = marker_style(style, mark);
-                marker_style.radius = marker_style.radius * self.offsets.size() / 100;
-                let dot =
-                    Marker { style: marker_style, shift: self.shift(series, point), hover: self.hover(series, point) };
-                dots.push((
+                marker_style.radius = marker_style.radius * self.offsets.mark_size_percent() / 100;
+                let marker = Marker {
+                    style: marker_style,
+                    shift: self.shift(series, point),
+                    tooltip: self.tooltip(series, point),
+                };
+                markers.push((
                     (column, (index + column) % count),
-                    Placed { points: vec![(point.x, point.y)], element: dot },
+                    Placed { points: vec![(point.x, point.y)], element: marker },
                 ));
             }
         }
-        dots.sort_by_key(|(rank, _)| *rank);
-        chart.draw_series(dots.into_iter().map(|(_, dot)| dot)).map_err(drawing_error)?;
+        markers.sort_by_key(|(order, _)| *order);
+        chart.draw_series(markers.into_iter().map(|(_, marker)| marker)).map_err(drawing_error)?;
         Ok(())
     }
 
-    fn hover(&self, series: &Series, point: &Point) -> String {
-        let value = |axis: &Axis, value: f64| {
+    fn tooltip(&self, series: &Series, point: &Point) -> String {
+        let describe_value = |axis: &Axis, value: f64| {
             let unit = if axis.unit.is_empty() { String::new() } else { format!(" {}", axis.unit) };
             let name = if axis.name.is_empty() { String::new() } else { format!("{} ", axis.name) };
-            match axis.names.iter().find(|(named, _)| *named == value) {
+            match axis.value_names.iter().find(|(named, _)| *named == value) {
                 Some((_, known)) => format!("{name}{known}"),
-                None => format!("{name}{}{unit}", number(value)),
+                None => format!("{name}{}{unit}", format_number(value)),
             }
         };
         let kind = if point.mark == Mark::Ring { &self.key.ring } else { &self.key.solid };
-        let mut parts =
-            vec![series.name.clone(), kind.clone(), value(&self.plot.x, point.x), value(&self.plot.y, point.y)];
+        let mut parts = vec![
+            series.name.clone(),
+            kind.clone(),
+            describe_value(&self.plot.x, point.x),
+            describe_value(&self.plot.y, point.y),
+        ];
         for (range, label) in [(point.range, &self.key.range), (point.interval, &self.key.interval)] {
-            parts.extend(range.map(|Range { low, high }| format!("{label}: {} to {}", number(low), number(high))));
+            parts.extend(
+                range.map(|Range { low, high }| format!("{label}: {} to {}", format_number(low), format_number(high))),
+            );
         }
         parts.retain(|part| !part.is_empty());
         parts.join(" · ")
     }
 
-    fn labels(&self, page: &Page) -> Result<(), PlotError> {
+    fn draw_labels(&self, page: &Page) -> Result<(), PlotError> {
         let frame = &self.cell.frame;
         for (y, text_run) in &self.cell.labels {
-            draw_at(page, vec![((frame.right() + AXIS_GAP) * UNIT, frame.top * UNIT + y + 50)], text_run.clone())?;
+            draw_at(
+                page,
+                vec![((frame.right() + AXIS_GAP) * UNITS_PER_PIXEL, frame.top * UNITS_PER_PIXEL + y + LABEL_BASELINE)],
+                text_run.clone(),
+            )?;
         }
         Ok(())
     }
 }
 
-/// Returns the position of a point in its plot, in units.
-fn units(cell: &Cell, point: &Point) -> (i32, i32) {
-    let (width, height) = (cell.frame.width * UNIT, cell.frame.height * UNIT);
+/// Returns the position of a point in its plot, in plotters units.
+fn position_in_units(cell: &Cell, point: &Point) -> (i32, i32) {
+    let (width, height) = (cell.frame.width * UNITS_PER_PIXEL, cell.frame.height * UNITS_PER_PIXEL);
     (cell.x.map(&point.x, (0, width)), cell.y.map(&point.y, (height, 0)))
 }
 
@@ -291,21 +344,24 @@ pub(super) fn marker_style(style: &SeriesStyle, mark: Mark) -> MarkerStyle {
     MarkerStyle { shape: style.shape, colour: style.colour, radius, rim }
 }
 
-fn stroke(pen: Pen) -> Stroke {
-    Stroke { pen, shift: 0, hover: String::new() }
+fn plain_line(pen: Pen) -> Polyline {
+    Polyline { pen, shift: 0, tooltip: String::new() }
 }
 
-/// Selects the labels along an axis that fit: the last one, then from the first on.
-fn spaced(positions: Vec<(i32, &String)>, size: impl Fn(&str) -> i32) -> Vec<(i32, &str)> {
-    let mut written: Vec<(i32, &str)> = Vec::new();
-    let first = positions.len().saturating_sub(1);
-    let order = positions.iter().skip(first).chain(positions.iter().take(first));
+/// Selects the labels along an axis that fit: the last one, then from the first on. `length` is the
+/// length of a label along the axis, in pixels.
+fn select_spaced(positions: Vec<(i32, &String)>, length: impl Fn(&str) -> i32) -> Vec<(i32, &str)> {
+    let mut selected: Vec<(i32, &str)> = Vec::new();
+    let last_index = positions.len().saturating_sub(1);
+    let order = positions.iter().skip(last_index).chain(positions.iter().take(last_index));
     for (position, text) in order {
-        let half = size(text) * UNIT / 2;
-        let has_room = |(other, beside): &(i32, &str)| (position - other).abs() >= half + size(beside) * UNIT / 2;
-        if written.iter().all(has_room) {
-            written.push((*position, text));
+        let half_length = length(text) * UNITS_PER_PIXEL / 2;
+        let is_apart = |(other, other_text): &(i32, &str)| {
+            (position - other).abs() >= half_length + length(other_text) * UNITS_PER_PIXEL / 2
+        };
+        if selected.iter().all(is_apart) {
+            selected.push((*position, text));
         }
     }
-    written
+    selected
 }

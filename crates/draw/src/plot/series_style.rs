@@ -9,7 +9,7 @@ use crate::style::{Colour, SERIES};
 pub(super) struct SeriesStyle {
     pub(super) colour: Colour,
     pub(super) shape: Shape,
-    /// Whether another series already has the colour, so that lines differ by dashes.
+    /// Whether another series already has the colour, so the lines must differ by dashes.
     pub(super) is_dashed: bool,
 }
 
@@ -35,14 +35,13 @@ impl<'a> SeriesStyles<'a> {
         style(self.0.iter().position(|name| *name == series.name).unwrap_or_default())
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = (&'a str, SeriesStyle)> + '_ {
+    pub(super) fn named_styles(&self) -> impl Iterator<Item = (&'a str, SeriesStyle)> + '_ {
         self.0.iter().enumerate().map(|(index, name)| (*name, style(index)))
     }
 }
 
 fn style(index: usize) -> SeriesStyle {
-    let pick = |index: usize| (SERIES.get(index % SERIES.len()), Shape::ALL.get(index % Shape::ALL.len()));
-    let (colour, shape) = pick(index);
+    let (colour, shape) = (SERIES.get(index % SERIES.len()), Shape::ALL.get(index % Shape::ALL.len()));
     SeriesStyle {
         colour: colour.copied().unwrap_or(crate::style::INK),
         shape: shape.copied().unwrap_or(Shape::Circle),

@@ -8,13 +8,13 @@ pub(super) enum Shape {
     Triangle,
     Diamond,
     Cross,
-    Down,
+    TriangleDown,
     Star,
     Plus,
     Pentagon,
     Hourglass,
-    Left,
-    Right,
+    TriangleLeft,
+    TriangleRight,
 }
 
 impl Shape {
@@ -24,25 +24,25 @@ impl Shape {
         Self::Triangle,
         Self::Diamond,
         Self::Cross,
-        Self::Down,
+        Self::TriangleDown,
         Self::Star,
         Self::Plus,
         Self::Pentagon,
         Self::Hourglass,
-        Self::Left,
-        Self::Right,
+        Self::TriangleLeft,
+        Self::TriangleRight,
     ];
 
-    /// Returns its corners relative to the middle, in hundredths of the radius; none for a circle.
+    /// Returns the corners relative to the middle, in hundredths of the radius; none for a circle.
     /// All shapes have about the same area.
     pub(super) fn corners(self) -> &'static [(i32, i32)] {
         match self {
             Self::Circle => &[],
             Self::Square => &[(-88, -88), (88, -88), (88, 88), (-88, 88)],
             Self::Triangle => &[(0, -122), (112, 76), (-112, 76)],
-            Self::Down => &[(0, 122), (112, -76), (-112, -76)],
-            Self::Left => &[(-122, 0), (76, -112), (76, 112)],
-            Self::Right => &[(122, 0), (-76, -112), (-76, 112)],
+            Self::TriangleDown => &[(0, 122), (112, -76), (-112, -76)],
+            Self::TriangleLeft => &[(-122, 0), (76, -112), (76, 112)],
+            Self::TriangleRight => &[(122, 0), (-76, -112), (-76, 112)],
             Self::Diamond => &[(0, -128), (112, 0), (0, 128), (-112, 0)],
             Self::Pentagon => &[(0, -112), (107, -35), (66, 91), (-66, 91), (-107, -35)],
             Self::Hourglass => &[(-96, -104), (96, -104), (30, 0), (96, 104), (-96, 104), (-30, 0)],
@@ -100,8 +100,10 @@ mod tests {
             assert!(Shape::ALL.iter().skip(index + 1).all(|other| other.corners() != shape.corners()));
             let corners = shape.corners();
             let next = corners.iter().cycle().skip(1);
-            let doubled: i32 = corners.iter().zip(next).map(|((x, y), (right, below))| x * below - right * y).sum();
-            let area = if corners.is_empty() { 31_416 } else { doubled.abs() / 2 };
+            let doubled_area: i32 =
+                corners.iter().zip(next).map(|((x, y), (right, below))| x * below - right * y).sum();
+            // A circle of radius 100 has an area of 100² π.
+            let area = if corners.is_empty() { 31_416 } else { doubled_area.abs() / 2 };
             assert!((17_000..35_000).contains(&area), "{shape:?}: {area}");
         }
     }

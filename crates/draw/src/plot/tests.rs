@@ -3,48 +3,48 @@
 mod document;
 mod random;
 
-use super::text::{bold, width};
+use super::text::{regular_size_of_bold, text_width};
 use super::{Axis, Figure, Key, Plot, PlotError, Point, Series};
 use crate::style::{INK, PAPER, Theme};
 use document::{Element, read};
 use expect_test::{expect, expect_file};
 
-const SIZES: [f64; 3] = [2.0, 4.0, 8.0];
+const NODE_COUNTS: [f64; 3] = [2.0, 4.0, 8.0];
 
 fn ricart_agrawala() -> Series {
     let messages = |n: f64| 2.0 * (n - 1.0);
     Series::new("ricart-agrawala")
-        .points(SIZES.map(|n| Point::new(n, messages(n))))
+        .points(NODE_COUNTS.map(|n| Point::new(n, messages(n))))
         .formula("2(n−1)", (2..=8).map(f64::from).map(|n| (n, messages(n))))
 }
 
 fn central() -> Series {
-    Series::new("central").points(SIZES.map(|n| Point::new(n, 3.0))).formula("3", [(2.0, 3.0), (8.0, 3.0)])
+    Series::new("central").points(NODE_COUNTS.map(|n| Point::new(n, 3.0))).formula("3", [(2.0, 3.0), (8.0, 3.0)])
 }
 
 fn messages() -> Plot {
     let plot = Plot::new("Messages an entry").x(Axis::log("nodes").at_points()).y(Axis::log("messages"));
-    plot.with(central()).with(ricart_agrawala())
+    plot.with_series(central()).with_series(ricart_agrawala())
 }
 
 fn delays() -> Plot {
     let delay = |name: &str| {
-        let points = SIZES.map(|n| Point::new(n, 2.0).range(1.0, 3.0).interval(1.5, 2.5));
-        Series::new(name).points(points).points(SIZES.map(|n| Point::new(n, 2.0).ring()))
+        let points = NODE_COUNTS.map(|n| Point::new(n, 2.0).range(1.0, 3.0).interval(1.5, 2.5));
+        Series::new(name).points(points).points(NODE_COUNTS.map(|n| Point::new(n, 2.0).ring()))
     };
-    let plot = Plot::new("Delay").x(Axis::log("nodes").at_points()).y(Axis::linear("delay").unit("T").showing(0.0));
-    plot.with(delay("central")).with(delay("ricart-agrawala"))
+    let plot = Plot::new("Delay").x(Axis::log("nodes").at_points()).y(Axis::linear("delay").unit("T").including(0.0));
+    plot.with_series(delay("central")).with_series(delay("ricart-agrawala"))
 }
 
 /// Returns the marks, except those of the legend.
 fn marks(root: &Element) -> Vec<&Element> {
     let is_mark =
-        |element: &&Element| ["circle", "polygon"].contains(&element.name.as_str()) && element.hover().is_some();
+        |element: &&Element| ["circle", "polygon"].contains(&element.name.as_str()) && element.tooltip().is_some();
     root.all().into_iter().filter(is_mark).collect()
 }
 
 /// Returns the horizontal position of a mark, in tenths of a pixel.
-fn middle(mark: &Element) -> i64 {
+fn middle_x(mark: &Element) -> i64 {
     let Some(points) = mark.get("points") else { return (10.0 * mark.number("cx")) as i64 };
     let across: Vec<f64> =
         points.split_whitespace().map(|pair| pair.split(',').next().unwrap().parse().unwrap()).collect();
@@ -56,12 +56,12 @@ fn texts(root: &Element) -> Vec<&Element> {
     root.all().into_iter().filter(|element| element.name == "text").collect()
 }
 
-/// Parses a picture and checks what every picture must satisfy: it is well-formed, everything is
-/// within its bounds, and texts do not overlap.
-fn checked(svg: &str) -> Element {
+/// Parses a picture and checks what every picture must satisfy: it is well-formed, its lines,
+/// polygons and texts are within its bounds, and texts do not overlap.
+fn parse_and_check(svg: &str) -> Element {
     let root = read(svg);
-    let (page, high) = (root.number("width"), root.number("height"));
-    assert_eq!(root.get("viewBox"), Some(format!("0 0 {page} {high}").as_str()));
+    let (page_width, page_height) = (root.number("width"), root.number("height"));
+    assert_eq!(root.get("viewBox"), Some(format!("0 0 {page_width} {page_height}").as_str()));
     assert_eq!((root.get("role"), root.get("xmlns")), (Some("img"), Some("http://www.w3.org/2000/svg")));
     let kinds: Vec<_> = root.children.iter().take(2).map(|child| child.name.as_str()).collect();
     assert_eq!(kinds, ["title", "desc"]);
@@ -71,12 +71,18 @@ fn checked(svg: &str) -> Element {
         let points = element.get("points").unwrap_or_default().split_whitespace();
         for (x, y) in points.map(|pair| pair.split_once(',').unwrap()) {
             let (x, y): (f64, f64) = (x.parse().unwrap(), y.parse().unwrap());
-            assert!((0.0..=page).contains(&x) && (0.0..=high).contains(&y), "{x},{y} is outside: {element:?}");
+            assert!(
+                (0.0..=page_width).contains(&x) && (0.0..=page_height).contains(&y),
+                "{x},{y} is outside: {element:?}"
+            );
         }
     }
-    let boxes: Vec<_> = texts(&root).into_iter().filter(|text| !text.text.is_empty()).map(area).collect();
+    let boxes: Vec<_> = texts(&root).into_iter().filter(|text| !text.text.is_empty()).map(text_area).collect();
     for (index, (one, left, top, right, bottom)) in boxes.iter().enumerate() {
-        assert!(*left >= -1.0 && *right <= page + 1.0 && *top >= 0.0 && *bottom <= high, "'{one}' is cut off");
+        assert!(
+            *left >= -1.0 && *right <= page_width + 1.0 && *top >= 0.0 && *bottom <= page_height,
+            "'{one}' is cut off"
+        );
         for (other, from, above, to, below) in boxes.iter().skip(index + 1) {
             let is_apart = right <= from || to <= left || bottom <= above || below <= top;
             assert!(is_apart, "'{one}' and '{other}' overlap");
@@ -85,40 +91,42 @@ fn checked(svg: &str) -> Element {
     root
 }
 
-fn area(element: &Element) -> (&str, f64, f64, f64, f64) {
+/// Returns a text with its left, upper, right and lower edges, estimated from its font size.
+fn text_area(element: &Element) -> (&str, f64, f64, f64, f64) {
     let (x, y, size) = (element.number("x"), element.number("y"), element.number("font-size"));
-    let shown = element.text.replace(['\u{2068}', '\u{2069}'], "");
-    let font_size = if element.get("font-weight").is_some() { bold(size as i32) } else { size as i32 };
-    let wide = f64::from(width(&shown, font_size));
+    let visible_text = element.text.replace(['\u{2068}', '\u{2069}'], "");
+    let font_size = if element.get("font-weight").is_some() { regular_size_of_bold(size as i32) } else { size as i32 };
+    let width = f64::from(text_width(&visible_text, font_size));
     let left = match element.get("text-anchor") {
-        Some("middle") => x - wide / 2.0,
-        Some("end") => x - wide,
+        Some("middle") => x - width / 2.0,
+        Some("end") => x - width,
         _ => x,
     };
-    (&element.text, left, y - 0.75 * size, left + wide, y + 0.2 * size)
+    (&element.text, left, y - 0.75 * size, left + width, y + 0.2 * size)
 }
 
 #[test]
-fn a_small_plot_looks_like_this() {
+fn a_small_plot_matches_its_golden_file() {
     expect_file!["../../tests/plots/messages.svg"].assert_eq(&messages().svg(Theme::Auto).unwrap());
     let key = Key { solid: "simulated".into(), ring: "real".into(), ..Key::default() };
-    let figure = Figure::new("Costs").subtitle("seed 1").key(key).with(messages()).with(delays());
+    let figure = Figure::new("Costs").subtitle("seed 1").key(key).with_plot(messages()).with_plot(delays());
     expect_file!["../../tests/plots/figure.svg"].assert_eq(&figure.svg(Theme::Dark).unwrap());
 }
 
 #[test]
 fn the_same_figure_gives_the_same_bytes() {
-    let figure = || Figure::new("Costs").with(messages()).with(delays());
+    let figure = || Figure::new("Costs").with_plot(messages()).with_plot(delays());
     assert_eq!(figure().svg(Theme::Auto), figure().svg(Theme::Auto));
 }
 
 #[test]
 fn every_point_has_a_mark_with_a_tooltip() {
-    let svg = Figure::new("Costs").with(delays()).svg(Theme::Light).unwrap();
-    let root = checked(&svg);
+    let svg = Figure::new("Costs").with_plot(delays()).svg(Theme::Light).unwrap();
+    let root = parse_and_check(&svg);
     let marks = marks(&root);
+    // Two series, each with three solid marks and three rings. Rings are drawn first.
     assert_eq!(marks.len(), 12);
-    let tooltips: Vec<_> = marks.iter().filter_map(|mark| mark.hover()).step_by(6).collect();
+    let tooltips: Vec<_> = marks.iter().filter_map(|mark| mark.tooltip()).step_by(6).collect();
     expect![[r#"
         central · measured elsewhere · nodes 2 · delay 2 T
         central · measured · nodes 2 · delay 2 T · minimum to maximum: 1 to 3 · 95 % confidence interval: 1.5 to 2.5"#]]
@@ -127,14 +135,14 @@ fn every_point_has_a_mark_with_a_tooltip() {
 
 #[test]
 fn lines_that_end_apart_are_named_there_and_others_in_a_legend() {
-    let has = |root: &Element, text: &str| texts(root).iter().filter(|element| element.text == text).count();
-    let root = checked(&messages().svg(Theme::Light).unwrap());
+    let count = |root: &Element, text: &str| texts(root).iter().filter(|element| element.text == text).count();
+    let root = parse_and_check(&messages().svg(Theme::Light).unwrap());
     // Name and formula are one text at the line's end, which needs no legend.
-    assert_eq!((has(&root, "ricart-agrawala 2(n−1)"), has(&root, "ricart-agrawala")), (1, 0));
+    assert_eq!((count(&root, "ricart-agrawala 2(n−1)"), count(&root, "ricart-agrawala")), (1, 0));
     let twin = Series { name: "twin".into(), ..ricart_agrawala() };
-    let root = checked(&messages().with(twin).svg(Theme::Light).unwrap());
-    assert_eq!((has(&root, "ricart-agrawala 2(n−1)"), has(&root, "twin 2(n−1)")), (1, 0));
-    assert_eq!((has(&root, "ricart-agrawala"), has(&root, "twin"), has(&root, "2(n−1)")), (1, 1, 2));
+    let root = parse_and_check(&messages().with_series(twin).svg(Theme::Light).unwrap());
+    assert_eq!((count(&root, "ricart-agrawala 2(n−1)"), count(&root, "twin 2(n−1)")), (1, 0));
+    assert_eq!((count(&root, "ricart-agrawala"), count(&root, "twin"), count(&root, "2(n−1)")), (1, 1, 2));
 }
 
 /// However close lines end, their labels do not overlap, and labels left out are in the legend.
@@ -142,14 +150,19 @@ fn lines_that_end_apart_are_named_there_and_others_in_a_legend() {
 fn names_at_close_ends_make_room_for_each_other() {
     for gap in [0.1, 1.0, 3.0, 10.0, 30.0] {
         let series = |index: u8| Series::new(format!("line {index}")).points([Point::new(1.0, f64::from(index) * gap)]);
-        let plot = (0..12).map(series).fold(Plot::new("p").y(Axis::linear("").showing(0.0).showing(300.0)), Plot::with);
-        let root = checked(&plot.svg(Theme::Light).unwrap());
-        let named = |bold: bool| {
-            let is_it = |text: &&&Element| text.text.starts_with("line ") && text.get("font-weight").is_some() == bold;
-            texts(&root).iter().filter(is_it).count()
+        let plot = (0..12)
+            .map(series)
+            .fold(Plot::new("p").y(Axis::linear("").including(0.0).including(300.0)), Plot::with_series);
+        let root = parse_and_check(&plot.svg(Theme::Light).unwrap());
+        let name_count = |is_bold: bool| {
+            let has_weight =
+                |text: &&&Element| text.text.starts_with("line ") && text.get("font-weight").is_some() == is_bold;
+            texts(&root).iter().filter(has_weight).count()
         };
-        assert_eq!(named(false), if named(true) == 12 { 0 } else { 12 }, "{gap}");
-        assert!(named(true) >= 1 && (gap < 30.0 || named(true) == 12), "{gap}");
+        // Labels at line ends are bold; names in the legend are not.
+        assert_eq!(name_count(false), if name_count(true) == 12 { 0 } else { 12 }, "{gap}");
+        // With the largest gap there is room for every label.
+        assert!(name_count(true) >= 1 && (gap < 30.0 || name_count(true) == 12), "{gap}");
     }
 }
 
@@ -157,11 +170,13 @@ fn names_at_close_ends_make_room_for_each_other() {
 fn a_series_looks_the_same_in_every_plot() {
     let mut other = delays();
     other.series.reverse();
-    let root = checked(&Figure::new("Costs").with(messages()).with(other).svg(Theme::Light).unwrap());
+    let root = parse_and_check(&Figure::new("Costs").with_plot(messages()).with_plot(other).svg(Theme::Light).unwrap());
     let mut styles: Vec<_> = marks(&root)
         .into_iter()
         .filter(|mark| mark.get("fill") != Some("none"))
-        .map(|mark| (mark.hover().unwrap().split(" · ").next().unwrap(), mark.name.as_str(), mark.get("fill").unwrap()))
+        .map(|mark| {
+            (mark.tooltip().unwrap().split(" · ").next().unwrap(), mark.name.as_str(), mark.get("fill").unwrap())
+        })
         .collect();
     styles.sort_unstable();
     styles.dedup();
@@ -188,42 +203,53 @@ fn degenerate_plots_are_drawn() {
     let points = |points: &[(f64, f64)]| Series::new("s").points(points.iter().map(|(x, y)| Point::new(*x, *y)));
     let log = || Plot::new("p").x(Axis::log("x").at_points()).y(Axis::log("y"));
     let shows_text = |plot: Plot, text: &str| {
-        texts(&checked(&plot.svg(Theme::Auto).unwrap())).iter().any(|found| found.text == text)
+        texts(&parse_and_check(&plot.svg(Theme::Auto).unwrap())).iter().any(|found| found.text == text)
     };
     assert!(shows_text(log(), "no data"));
-    assert!(shows_text(log().with(Series::new("empty")), "no data"));
-    assert!(!shows_text(log().with(points(&[(4.0, 6.0)])), "no data"));
+    assert!(shows_text(log().with_series(Series::new("empty")), "no data"));
+    assert!(!shows_text(log().with_series(points(&[(4.0, 6.0)])), "no data"));
     // Zero has a separate tick on a log axis, and there is another tick.
-    assert!(shows_text(log().with(points(&[(1.0, 0.0), (2.0, 40.0)])), "0"));
-    assert!(shows_text(log().with(points(&[(1.0, 0.0), (2.0, 0.0)])), "0"));
+    assert!(shows_text(log().with_series(points(&[(1.0, 0.0), (2.0, 40.0)])), "0"));
+    assert!(shows_text(log().with_series(points(&[(1.0, 0.0), (2.0, 0.0)])), "0"));
     for values in
         [&[(1e-250, 1e250), (1e250, 1e-250)][..], &[(1.0, 1.0); 50], &[(0.0, 0.0)], &[(1e9, 1e9), (1e9 + 1.0, 1e9)]]
     {
         for plot in [log(), Plot::new("")] {
-            checked(&plot.with(points(values)).svg(Theme::Auto).unwrap());
+            parse_and_check(&plot.with_series(points(values)).svg(Theme::Auto).unwrap());
         }
     }
-    checked(&Plot::new("").svg(Theme::Auto).unwrap());
-    checked(&Plot::new("a formula alone").with(Series::new("s").formula("f", [(1.0, 1.0)])).svg(Theme::Auto).unwrap());
-    checked(&Plot::new("a formula without a line").with(Series::new("s").formula("f", [])).svg(Theme::Auto).unwrap());
+    parse_and_check(&Plot::new("").svg(Theme::Auto).unwrap());
+    parse_and_check(
+        &Plot::new("a formula alone")
+            .with_series(Series::new("s").formula("f", [(1.0, 1.0)]))
+            .svg(Theme::Auto)
+            .unwrap(),
+    );
+    parse_and_check(
+        &Plot::new("a formula without a line").with_series(Series::new("s").formula("f", [])).svg(Theme::Auto).unwrap(),
+    );
 }
 
 #[test]
 fn twelve_overlapping_series_are_all_visible() {
     let series = |index: usize| Series { name: format!("number {index}"), ..ricart_agrawala() };
-    let plot = (0..12).map(series).fold(Plot::new("p").x(Axis::log("n").at_points()).y(Axis::log("m")), Plot::with);
-    let root = checked(&plot.svg(Theme::Light).unwrap());
-    let mut places: Vec<_> = marks(&root).into_iter().map(middle).collect();
-    places.sort_unstable();
-    assert_eq!(places.len(), 36);
-    places.dedup();
-    assert_eq!(places.len(), 36, "marks overlap");
-    let lines =
-        root.all().into_iter().filter(|element| element.get("stroke-dasharray").is_some() && element.hover().is_some());
-    let mut turns: Vec<_> = lines.map(|line| line.get("stroke-dashoffset").unwrap_or("0").to_owned()).collect();
-    turns.sort();
-    turns.dedup();
-    assert_eq!(turns.len(), 12, "lines overlap");
+    let plot =
+        (0..12).map(series).fold(Plot::new("p").x(Axis::log("n").at_points()).y(Axis::log("m")), Plot::with_series);
+    let root = parse_and_check(&plot.svg(Theme::Light).unwrap());
+    let mut positions: Vec<_> = marks(&root).into_iter().map(middle_x).collect();
+    positions.sort_unstable();
+    // Twelve series of three points each.
+    assert_eq!(positions.len(), 36);
+    positions.dedup();
+    assert_eq!(positions.len(), 36, "no two marks may be at the same horizontal position");
+    let lines = root
+        .all()
+        .into_iter()
+        .filter(|element| element.get("stroke-dasharray").is_some() && element.tooltip().is_some());
+    let mut dash_offsets: Vec<_> = lines.map(|line| line.get("stroke-dashoffset").unwrap_or("0").to_owned()).collect();
+    dash_offsets.sort();
+    dash_offsets.dedup();
+    assert_eq!(dash_offsets.len(), 12, "the dashes of overlapping lines must alternate");
 }
 
 #[test]
@@ -233,31 +259,38 @@ fn hostile_names_are_escaped() {
     let axis = |name: &str| Axis::log(name).unit(name);
     for name in [bad, &long, "", " ", "שלום (2)", "日本語", "é\u{301}\u{301}", "\u{2068}"] {
         let series =
-            || Series::new(name).points(SIZES.map(|n| Point::new(n, n))).formula(name, [(2.0, 2.0), (8.0, 8.0)]);
-        let plot = Plot::new(name).subtitle(name).x(axis(name)).y(axis(name)).with(series()).with(ricart_agrawala());
+            || Series::new(name).points(NODE_COUNTS.map(|n| Point::new(n, n))).formula(name, [(2.0, 2.0), (8.0, 8.0)]);
+        let plot = Plot::new(name)
+            .subtitle(name)
+            .x(axis(name))
+            .y(axis(name))
+            .with_series(series())
+            .with_series(ricart_agrawala());
         let key = Key { solid: name.into(), formula: name.into(), ..Key::default() };
-        let figure = Figure::new(name).subtitle(name).key(key).with(plot.clone()).with(delays().with(series()));
+        let figure =
+            Figure::new(name).subtitle(name).key(key).with_plot(plot.clone()).with_plot(delays().with_series(series()));
         for svg in [plot.svg(Theme::Auto).unwrap(), figure.svg(Theme::Dark).unwrap()] {
-            let root = checked(&svg);
+            let root = parse_and_check(&svg);
             assert!(
                 root.all().iter().all(|element| element.attributes.iter().all(|(name, _)| !name.starts_with("on")))
             );
         }
     }
-    let svg = Plot::new("p").with(Series::new("שלום").points([Point::new(1.0, 1.0)])).svg(Theme::Light).unwrap();
+    let svg = Plot::new("p").with_series(Series::new("שלום").points([Point::new(1.0, 1.0)])).svg(Theme::Light).unwrap();
     assert!(svg.contains(">&#x2068;שלום&#x2069;</text>"), "right-to-left text must be isolated");
 }
 
 #[test]
 fn invalid_figures_are_refused() {
-    let point = |x: f64, y: f64| Plot::new("p").y(Axis::log("m")).with(Series::new("s").points([Point::new(x, y)]));
-    let many = (0..49).fold(Plot::new("p"), |plot, index| plot.with(Series::new(index.to_string())));
-    let long = Plot::new("p").with(Series::new("s").points((0..20_001).map(|n| Point::new(f64::from(n), 1.0))));
-    let range = Plot::new("p").with(Series::new("s").points([Point::new(1.0, 1.0).range(3.0, 2.0)]));
-    let formula = Plot::new("p\u{1b}").with(Series::new("s\n").formula("f", [(1.0, f64::NAN)]));
+    let point =
+        |x: f64, y: f64| Plot::new("p").y(Axis::log("m")).with_series(Series::new("s").points([Point::new(x, y)]));
+    let many = (0..49).fold(Plot::new("p"), |plot, index| plot.with_series(Series::new(index.to_string())));
+    let long = Plot::new("p").with_series(Series::new("s").points((0..20_001).map(|n| Point::new(f64::from(n), 1.0))));
+    let range = Plot::new("p").with_series(Series::new("s").points([Point::new(1.0, 1.0).range(3.0, 2.0)]));
+    let formula = Plot::new("p\u{1b}").with_series(Series::new("s\n").formula("f", [(1.0, f64::NAN)]));
     let refused = [
         Figure::new("f").svg(Theme::Auto),
-        (0..13).fold(Figure::new("f"), |figure, _| figure.with(Plot::new("p"))).svg(Theme::Auto),
+        (0..13).fold(Figure::new("f"), |figure, _| figure.with_plot(Plot::new("p"))).svg(Theme::Auto),
         many.svg(Theme::Auto),
         long.svg(Theme::Auto),
         point(f64::NAN, 1.0).svg(Theme::Auto),
@@ -267,22 +300,22 @@ fn invalid_figures_are_refused() {
         point(f64::MAX, 1.0).svg(Theme::Auto),
         range.svg(Theme::Auto),
         formula.svg(Theme::Auto),
-        Plot::new("p").x(Axis::log("n").showing(-1.0)).svg(Theme::Auto),
+        Plot::new("p").x(Axis::log("n").including(-1.0)).svg(Theme::Auto),
     ];
     let messages: Vec<_> = refused.into_iter().map(|svg| svg.expect_err("drew a picture").to_string()).collect();
     expect![[r#"
-        A figure needs at least one plot.
-        A figure can have at most 12 plots; got 13. Split it into several figures.
-        A plot can have at most 48 series; 'p' has 49.
-        A series can have at most 20000 points; 's' in 'p' has 20001. Aggregate them.
-        Values must be finite; a point's x of 's' in 'p' is NaN. Leave out missing measurements.
-        Values must be finite; a point's y of 's' in 'p' is inf. Leave out missing measurements.
-        A logarithmic axis has no negative values; a point's y of 's' in 'p' is −3. Use a linear axis.
-        Absolute values must be between 1e-250 and 1e250; a point's y of 's' in 'p' is 10⁻³⁰⁰. Use another unit.
-        Absolute values must be between 1e-250 and 1e250; a point's x of 's' in 'p' is 1.7977·10³⁰⁸. Use another unit.
-        The low end of a range must not exceed the high end; 's' in 'p' has 3 to 2.
-        Values must be finite; the formula's y of 's\u{a}' in 'p\u{1b}' is NaN. Leave out missing measurements.
-        A logarithmic axis has no negative values; a value to show of 'n' in 'p' is −1. Use a linear axis."#]]
+        a figure needs at least one plot.
+        a figure can have at most 12 plots; got 13. Split it into several figures.
+        a plot can have at most 48 series; 'p' has 49.
+        a series can have at most 20000 points; 's' in 'p' has 20001. Aggregate them.
+        values must be finite; a point's x of 's' in 'p' is NaN. Leave out missing measurements.
+        values must be finite; a point's y of 's' in 'p' is inf. Leave out missing measurements.
+        a logarithmic axis has no negative values; a point's y of 's' in 'p' is −3. Use a linear axis.
+        absolute values must be between 1e-250 and 1e250; a point's y of 's' in 'p' is 10⁻³⁰⁰. Use another unit.
+        absolute values must be between 1e-250 and 1e250; a point's x of 's' in 'p' is 1.7977·10³⁰⁸. Use another unit.
+        the low end of a range must not exceed the high end; 's' in 'p' has 3 to 2.
+        values must be finite; the formula's y of 's\u{a}' in 'p\u{1b}' is NaN. Leave out missing measurements.
+        a logarithmic axis has no negative values; a value to show of 'n' in 'p' is −1. Use a linear axis."#]]
     .assert_eq(&messages.join("\n"));
     assert_eq!(Figure::new("f").svg(Theme::Auto), Err(PlotError::NoPlots));
 }

@@ -13,8 +13,8 @@ pub(super) struct Tick {
 
 /// Number of significant digits of fractions.
 const SIGNIFICANT_DIGITS: usize = 5;
-/// Whole numbers below this are written in full.
-const LARGEST_WHOLE: f64 = 1e15;
+/// Whole numbers below this are not rounded.
+const MAX_WHOLE: f64 = 1e15;
 
 impl Tick {
     fn new(digits: i64, exponent: i32) -> Self {
@@ -27,7 +27,7 @@ impl Tick {
 
     /// Rounds a fraction to the significant digits; whole numbers stay exact.
     pub(super) fn from_f64(value: f64) -> Self {
-        if value.fract() == 0.0 && value.abs() < LARGEST_WHOLE {
+        if value.fract() == 0.0 && value.abs() < MAX_WHOLE {
             return Self::new(value as i64, 0);
         }
         let text = format!("{value:.*e}", SIGNIFICANT_DIGITS - 1);
@@ -47,24 +47,25 @@ impl Tick {
     pub(super) fn text(self) -> String {
         let sign = if self.digits < 0 { "−" } else { "" };
         let digits = self.digits.unsigned_abs().to_string();
-        // Number of digits before the point; 0 or negative if the number is below 1.
-        let before = digits.len() as i32 + self.exponent;
-        let plain = match before {
+        // 0 or negative if the number is below 1.
+        let digits_before_point = digits.len() as i32 + self.exponent;
+        let number = match digits_before_point {
             _ if self.digits == 0 => "0".into(),
-            1..=6 => plain(&digits, before as usize),
-            -2..=0 => format!("0.{}{digits}", "0".repeat(before.unsigned_abs() as usize)),
-            _ => scientific(&digits, before - 1),
+            1..=6 => format_plain(&digits, digits_before_point as usize),
+            -2..=0 => format!("0.{}{digits}", "0".repeat(digits_before_point.unsigned_abs() as usize)),
+            _ => format_scientific(&digits, digits_before_point - 1),
         };
-        format!("{sign}{plain}")
+        format!("{sign}{number}")
     }
 }
 
-pub(super) fn number(value: f64) -> String {
+pub(super) fn format_number(value: f64) -> String {
     Tick::from_f64(value).text()
 }
 
-/// Formats a number with `before` digits before the point, and a narrow space between thousands.
-fn plain(digits: &str, before: usize) -> String {
+/// Formats a number with `before` digits before the point, and a narrow space before the last three
+/// of them if there are five or more.
+fn format_plain(digits: &str, before: usize) -> String {
     let (whole, rest) = digits.split_at_checked(before).unwrap_or((digits, ""));
     let mut whole = format!("{whole:0<before$}");
     if whole.len() > 4 {
@@ -73,7 +74,7 @@ fn plain(digits: &str, before: usize) -> String {
     if rest.is_empty() { whole } else { format!("{whole}.{rest}") }
 }
 
-fn scientific(digits: &str, power: i32) -> String {
+fn format_scientific(digits: &str, power: i32) -> String {
     let (first, rest) = digits.split_at_checked(1).unwrap_or((digits, ""));
     let mut text = match (first, rest) {
         ("1", "") => String::new(),
@@ -104,42 +105,43 @@ fn superscript(power: i32) -> String {
 /// Relative tolerance at the ends of a range.
 const TOLERANCE: f64 = 1e-9;
 
-/// Returns at most about `max_count` round numbers between two others at equal distances; only
-/// whole ones if `is_whole`.
-pub(super) fn linear(low: f64, high: f64, max_count: usize, is_whole: bool) -> Vec<Tick> {
+/// Returns round numbers at equal distances from `low` to `high`; with `only_whole`, no fractions.
+/// There are at most `max_count`, or one more if the ends happen to be round.
+pub(super) fn linear(low: f64, high: f64, max_count: usize, only_whole: bool) -> Vec<Tick> {
     let min_step = (high - low) / max_count.max(1) as f64;
     if !(min_step.is_finite() && min_step > 0.0) {
         return Vec::new();
     }
     let first = min_step.log10().floor() as i32;
     let steps = (first..=first + 1).flat_map(|exponent| [1, 2, 5].map(|digits| Tick { digits, exponent }));
-    let fits = |step: &Tick| step.value() >= min_step * (1.0 - TOLERANCE) && !(is_whole && step.exponent < 0);
+    let fits = |step: &Tick| step.value() >= min_step * (1.0 - TOLERANCE) && !(only_whole && step.exponent < 0);
     let one = Tick { digits: 1, exponent: 0 };
     let step = steps.into_iter().find(fits).unwrap_or(one);
-    let count = |value: f64| value / step.value();
-    let from = (count(low) - TOLERANCE).ceil() as i64;
-    let to = (count(high) + TOLERANCE).floor() as i64;
+    let step_count = |value: f64| value / step.value();
+    let from = (step_count(low) - TOLERANCE).ceil() as i64;
+    let to = (step_count(high) + TOLERANCE).floor() as i64;
     (from..=to)
         .take(2 * max_count + 2)
         .map(|count| Tick::new(count.saturating_mul(step.digits), step.exponent))
         .collect()
 }
 
-/// Returns at most about `max_count` round numbers between two positive ones: 1, 2, 5, 10 and so
-/// on, or only powers of ten, or every n-th power. If the two are close together, returns numbers
-/// at equal distances.
-pub(super) fn log(low: f64, high: f64, max_count: usize, is_whole: bool) -> Vec<Tick> {
+/// Returns round numbers from `low` to `high`, which are positive: 1, 2, 5, 10 and so on, or only
+/// powers of ten, or every n-th power. There are at most `max_count`, unless fewer than two would
+/// remain otherwise. If `low` and `high` are close together, returns numbers at equal distances;
+/// with `only_whole`, no fractions.
+pub(super) fn log(low: f64, high: f64, max_count: usize, only_whole: bool) -> Vec<Tick> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let is_within = |tick: &Tick| tick.value() >= low * (1.0 - TOLERANCE) && tick.value() <= high * (1.0 + TOLERANCE);
-    let level = |digits: &'static [i64], every: i32| -> Vec<Tick> {
-        let powers = (first..=last).filter(|power| power.rem_euclid(every) == 0);
+    let candidates = |digits: &'static [i64], interval: i32| -> Vec<Tick> {
+        let powers = (first..=last).filter(|power| power.rem_euclid(interval) == 0);
         powers.flat_map(|power| digits.iter().map(move |digit| Tick::new(*digit, power))).filter(is_within).collect()
     };
-    let dense = level(&[1, 2, 5], 1);
+    let dense = candidates(&[1, 2, 5], 1);
     if dense.len() < 3 {
-        return linear(low, high, max_count, is_whole);
+        return linear(low, high, max_count, only_whole);
     }
-    let sparse = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500].into_iter().map(|every| level(&[1], every));
+    let sparse = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500].into_iter().map(|interval| candidates(&[1], interval));
     let mut best = dense;
     for next in sparse {
         // One tick shows no scale.
@@ -153,7 +155,10 @@ pub(super) fn log(low: f64, high: f64, max_count: usize, is_whole: bool) -> Vec<
 
 #[cfg(test)]
 mod tests {
-    use super::{Tick, linear, log, number};
+    use super::{Tick, format_number, linear, log};
+
+    const WITH_FRACTIONS: bool = false;
+    const ONLY_WHOLE: bool = true;
 
     fn texts(ticks: &[Tick]) -> String {
         ticks.iter().map(|tick| tick.text()).collect::<Vec<_>>().join(" ")
@@ -182,7 +187,7 @@ mod tests {
             (f64::MAX, "1.7977·10³⁰⁸"),
             (5e-324, "4.9407·10⁻³²⁴"),
         ] {
-            assert_eq!(number(value), expected, "{value:e}");
+            assert_eq!(format_number(value), expected, "{value:e}");
         }
     }
 
@@ -201,14 +206,14 @@ mod tests {
                 "10¹² 1.000000000001·10¹² 1.000000000002·10¹² 1.000000000003·10¹² 1.000000000004·10¹²",
             ),
         ] {
-            assert_eq!(texts(&linear(low, high, max_count, false)), expected, "{low}..{high}");
+            assert_eq!(texts(&linear(low, high, max_count, WITH_FRACTIONS)), expected, "{low}..{high}");
         }
-        assert_eq!(texts(&linear(0.0, 2.1, 6, true)), "0 1 2");
-        assert_eq!(texts(&linear(0.2, 0.4, 6, true)), "");
-        assert!(linear(1.0, 1.0, 5, false).is_empty());
-        assert!(linear(2.0, 1.0, 5, false).is_empty());
-        assert!(linear(f64::NAN, 1.0, 5, false).is_empty());
-        assert!(linear(-1e308, 1e308, 5, false).is_empty());
+        assert_eq!(texts(&linear(0.0, 2.1, 6, ONLY_WHOLE)), "0 1 2");
+        assert_eq!(texts(&linear(0.2, 0.4, 6, ONLY_WHOLE)), "");
+        assert!(linear(1.0, 1.0, 5, WITH_FRACTIONS).is_empty());
+        assert!(linear(2.0, 1.0, 5, WITH_FRACTIONS).is_empty());
+        assert!(linear(f64::NAN, 1.0, 5, WITH_FRACTIONS).is_empty());
+        assert!(linear(-1e308, 1e308, 5, WITH_FRACTIONS).is_empty());
     }
 
     #[test]
@@ -222,22 +227,23 @@ mod tests {
             (1.5, 60.0, 4, "2 5 10 20 50"),
             (1e-300, 1e300, 7, "10⁻³⁰⁰ 10⁻²⁰⁰ 10⁻¹⁰⁰ 1 10¹⁰⁰ 10²⁰⁰ 10³⁰⁰"),
         ] {
-            assert_eq!(texts(&log(low, high, max_count, false)), expected, "{low}..{high}");
+            assert_eq!(texts(&log(low, high, max_count, WITH_FRACTIONS)), expected, "{low}..{high}");
         }
     }
 
-    /// In every range, ticks are inside it, in order, limited in number, at least one, and true to
-    /// their labels.
+    /// For every range, the ticks are within it, in ascending order and limited in number. There is
+    /// one at least if three are allowed.
     #[test]
-    fn ticks_are_valid_over_many_ranges() {
+    fn ticks_of_many_ranges_are_within_the_range_and_in_order() {
         let edges =
             [1e-300, 3.7e-90, 1e-9, 0.004, 0.1, 0.99, 1.0, 2.0, 7.3, 10.0, 64.0, 999.0, 12_345.6, 1e9, 4e77, 1e300];
         for (index, low) in edges.iter().enumerate() {
             for high in edges.iter().skip(index + 1).chain([&(low * 1.3), &(low * 2.0)]) {
                 for max_count in 1..12 {
                     for (ticks, bound) in [
-                        (linear(*low, *high, max_count, false), max_count + 1),
-                        (log(*low, *high, max_count, false), max_count.max(12)),
+                        (linear(*low, *high, max_count, WITH_FRACTIONS), max_count + 1),
+                        // A log axis may exceed a small maximum.
+                        (log(*low, *high, max_count, WITH_FRACTIONS), max_count.max(12)),
                     ] {
                         assert!(!ticks.is_empty() || max_count < 3, "{low:e}..{high:e} with {max_count}");
                         assert!(ticks.len() <= bound, "{low:e}..{high:e} with {max_count}: {}", texts(&ticks));

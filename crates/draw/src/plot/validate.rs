@@ -1,6 +1,6 @@
 //! Validates a figure before it is drawn.
 
-use super::ticks::number;
+use super::ticks::format_number;
 use super::{Axis, Figure, Plot, Point, Scale, Series};
 use quorate_journal::words::escape_controls;
 use thiserror::Error;
@@ -39,11 +39,11 @@ pub(super) const MAX_PLOTS: usize = 12;
 pub(super) const MAX_SERIES: usize = 48;
 pub(super) const MAX_POINTS: usize = 20_000;
 
-/// Absolute values within which differences and ratios are finite, as are the ends of an axis with
-/// its margins.
+/// Absolute values for which differences, ratios and the ends of an axis with its margins are
+/// finite.
 const FINITE_RANGE: std::ops::RangeInclusive<f64> = 1e-250..=1e250;
 
-pub(super) fn check(figure: &Figure) -> Result<(), PlotError> {
+pub(super) fn validate(figure: &Figure) -> Result<(), PlotError> {
     match figure.plots.len() {
         0 => Err(PlotError::NoPlots),
         plots if plots > MAX_PLOTS => Err(PlotError::TooManyPlots { plots, max: MAX_PLOTS }),
@@ -58,25 +58,28 @@ fn check_plot(figure: &Figure, plot: &Plot) -> Result<(), PlotError> {
         return Err(PlotError::TooManySeries { plot: name, series: plot.series.len(), max: MAX_SERIES });
     }
     for series in &plot.series {
-        Validator { plot: &name, series: &escape_controls(&series.name), x: &plot.x, y: &plot.y }.series(series)?;
+        Validator { plot: &name, series: &escape_controls(&series.name), x: &plot.x, y: &plot.y }
+            .check_series(series)?;
     }
     for axis in [&plot.x, &plot.y] {
         let validator = Validator { plot: &name, series: &escape_controls(&axis.name), x: &plot.x, y: &plot.y };
-        axis.shown.iter().try_for_each(|value| validator.value(axis, "a value to show", *value))?;
+        axis.included_values.iter().try_for_each(|value| validator.check_value(axis, "a value to show", *value))?;
     }
     Ok(())
 }
 
-/// Validates the values of one series, and names it in errors.
+/// Validates the values of one series, or those that an axis must include.
 struct Validator<'a> {
+    /// Name of the plot, for errors.
     plot: &'a str,
+    /// Name of the series or of the axis, for errors.
     series: &'a str,
     x: &'a Axis,
     y: &'a Axis,
 }
 
 impl Validator<'_> {
-    fn series(&self, series: &Series) -> Result<(), PlotError> {
+    fn check_series(&self, series: &Series) -> Result<(), PlotError> {
         let line = series.formula.iter().flat_map(|formula| &formula.points);
         let points = series.points.len() + line.clone().count();
         if points > MAX_POINTS {
@@ -84,40 +87,41 @@ impl Validator<'_> {
             return Err(PlotError::TooManyPoints { plot, series, points, max: MAX_POINTS });
         }
         for (x, y) in line {
-            self.value(self.x, "the formula's x", *x)?;
-            self.value(self.y, "the formula's y", *y)?;
+            self.check_value(self.x, "the formula's x", *x)?;
+            self.check_value(self.y, "the formula's y", *y)?;
         }
-        series.points.iter().try_for_each(|point| self.point(point))
+        series.points.iter().try_for_each(|point| self.check_point(point))
     }
 
-    fn point(&self, point: &Point) -> Result<(), PlotError> {
-        self.value(self.x, "a point's x", point.x)?;
-        self.value(self.y, "a point's y", point.y)?;
+    fn check_point(&self, point: &Point) -> Result<(), PlotError> {
+        self.check_value(self.x, "a point's x", point.x)?;
+        self.check_value(self.y, "a point's y", point.y)?;
         for range in point.range.iter().chain(&point.interval) {
-            self.value(self.y, "the end of a range", range.low)?;
-            self.value(self.y, "the end of a range", range.high)?;
+            self.check_value(self.y, "the end of a range", range.low)?;
+            self.check_value(self.y, "the end of a range", range.high)?;
             if range.low > range.high {
                 let (plot, series) = (self.plot.to_owned(), self.series.to_owned());
-                let (low, high) = (number(range.low), number(range.high));
+                let (low, high) = (format_number(range.low), format_number(range.high));
                 return Err(PlotError::ReversedRange { plot, series, low, high });
             }
         }
         Ok(())
     }
 
-    fn value(&self, axis: &Axis, value_name: &'static str, value: f64) -> Result<(), PlotError> {
+    fn check_value(&self, axis: &Axis, value_name: &'static str, value: f64) -> Result<(), PlotError> {
         let (plot, series) = (self.plot.to_owned(), self.series.to_owned());
         if !value.is_finite() {
             return Err(PlotError::NotFinite { plot, series, value_name, value: value.to_string() });
         }
         let is_log = axis.scale == Scale::Log;
         if is_log && value < 0.0 {
-            return Err(PlotError::Negative { plot, series, value_name, value: number(value) });
+            return Err(PlotError::Negative { plot, series, value_name, value: format_number(value) });
         }
+        // Tiny values spoil only ratios, so a linear axis allows them.
         let is_within = value == 0.0 || FINITE_RANGE.contains(&value.abs()) || (!is_log && value.abs() < 1.0);
         if is_within {
             return Ok(());
         }
-        Err(PlotError::OutOfRange { plot, series, value_name, value: number(value) })
+        Err(PlotError::OutOfRange { plot, series, value_name, value: format_number(value) })
     }
 }

@@ -1,4 +1,4 @@
-//! Views and leases in a scene: which nodes act together, and for how long each may act.
+//! Views and leases in a scene: which nodes act together, and how long each may act.
 
 use super::TimePosition;
 use quorate_core::View;
@@ -42,7 +42,8 @@ pub struct InactiveSpan {
 /// Why a node does not act in its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InactiveReason {
-    /// It is in the view, but has no lease, or has not received the reports of all members.
+    /// It is in the view, but has no lease, or has not received every member's report on earlier
+    /// views.
     Frozen,
     /// It is not a member of the view in which other nodes act.
     Outside,

@@ -6,32 +6,33 @@ use quorate_journal::words;
 /// Maximum number of bands; later ones are only counted. A run with more is drawn as an overview.
 const MAX_BANDS: usize = 1_000;
 
-/// The open and the closed bands so far.
+/// The bands so far: those of faults that still last, and those of faults that have ended.
 #[derive(Default)]
 pub(super) struct Bands {
-    open: Vec<Band>,
-    closed: Vec<Band>,
+    current: Vec<Band>,
+    ended: Vec<Band>,
     omitted_count: u64,
 }
 
 impl Bands {
-    /// Records a change that is described in the fault language. Returns false if the change
-    /// neither starts nor ends a lasting fault. Faults that ended before the window are dropped.
-    pub(super) fn record(&mut self, text: &str, position: TimePosition, before_window: bool) -> bool {
+    /// Records a change that is described in the fault language. Returns whether the change starts
+    /// or ends a lasting fault. A fault that ends before the window is dropped.
+    pub(super) fn record(&mut self, text: &str, position: TimePosition, is_before_window: bool) -> bool {
         let text = words::escape_controls(text);
         if text == "heal" {
-            let (cuts, others) = self.open.drain(..).partition(|band| band.is_partition);
-            self.open = others;
-            for cut in Vec::from_iter::<Vec<_>>(cuts) {
-                self.close(cut, position, before_window);
+            let (partitions, others): (Vec<Band>, Vec<Band>) =
+                self.current.drain(..).partition(|band| band.is_partition);
+            self.current = others;
+            for partition in partitions {
+                self.end_band(partition, position, is_before_window);
             }
             return true;
         }
         if let Some(ended_text) = text.strip_prefix("end of ") {
-            let found = self.open.iter().position(|band| band.text == ended_text);
+            let found = self.current.iter().position(|band| band.text == ended_text);
             if let Some(index) = found {
-                let band = self.open.remove(index);
-                self.close(band, position, before_window);
+                let band = self.current.remove(index);
+                self.end_band(band, position, is_before_window);
             }
             return found.is_some();
         }
@@ -41,19 +42,19 @@ impl Bands {
         let fits = self.count() < MAX_BANDS;
         self.omitted_count += u64::from(is_lasting && !fits);
         if is_lasting && fits {
-            self.open.push(Band { text: text.into_owned(), is_partition, from: position, to: None });
+            self.current.push(Band { text: text.into_owned(), is_partition, from: position, to: None });
         }
         is_lasting
     }
 
-    fn close(&mut self, band: Band, position: TimePosition, before_window: bool) {
-        if !before_window {
-            self.closed.push(Band { to: Some(position), ..band });
+    fn end_band(&mut self, band: Band, position: TimePosition, is_before_window: bool) {
+        if !is_before_window {
+            self.ended.push(Band { to: Some(position), ..band });
         }
     }
 
     pub(super) fn count(&self) -> usize {
-        self.open.len() + self.closed.len()
+        self.current.len() + self.ended.len()
     }
 
     /// Number of bands beyond the limit.
@@ -62,8 +63,8 @@ impl Bands {
     }
 
     pub(super) fn finish(self) -> Vec<Band> {
-        let mut bands = self.closed;
-        bands.extend(self.open);
+        let mut bands = self.ended;
+        bands.extend(self.current);
         bands.sort_by_key(|band| band.from);
         bands
     }

@@ -1,7 +1,8 @@
 //! Logical and vector clocks of every step.
 //!
-//! The literature does not count a node's first start as an event. A first start from which no node
-//! receives anything is not counted here either, so the first action of a node has the reading 1.
+//! The literature does not count a node's first start as an event. Logical clocks do not count it
+//! here either, and vector clocks count it only if it sends a message. So after a start that sends
+//! nothing, the clock of a node's first action reads 1.
 
 use quorate_core::{Clock, Incarnation, NodeId, VectorClock};
 use quorate_journal::causality::Causality;
@@ -15,19 +16,21 @@ const MAX_NODES: usize = 64;
 pub(super) struct Clocks {
     logical: Causality<Clock>,
     vectors: Option<Causality>,
-    /// Whether the journal is that of one real process, in which no message it sends arrives.
+    /// Whether the journal is that of one real process, which records no arrival of the messages
+    /// that it sends.
     is_single_process: bool,
-    /// State of each node's first start.
+    /// Whether each node's first start counts as an event; empty if the group is large.
     first_starts: Vec<FirstStart>,
 }
 
+/// Whether a node's first start counts as an event in vector clocks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FirstStart {
-    /// It was not observed, or other nodes received a message sent in it.
+    /// The start counts: it sent a message. Also used while no start was observed.
     Counts,
-    /// It is the current step, and has sent nothing so far.
+    /// The start is the current step, and has sent nothing so far.
     Pending,
-    /// It sent nothing.
+    /// The start does not count: it sent nothing.
     Silent,
 }
 
@@ -47,7 +50,7 @@ impl Clocks {
             return;
         }
         let is_first_start = matches!(moment, Moment::Input { input: ObservedInput::Start { incarnation, .. }, .. } if *incarnation == Incarnation::FIRST);
-        // A step that depends on a first start is later than 0.
+        // A first start keeps clock 0; a step that depends on it still gets a larger clock.
         if !is_first_start {
             self.logical.observe(moment);
         }
@@ -70,13 +73,13 @@ impl Clocks {
         }
     }
 
-    pub(super) fn logical(&self, node: NodeId) -> u64 {
+    pub(super) fn logical_clock(&self, node: NodeId) -> u64 {
         self.logical.clock(node).map_or(0, |clock| clock.0)
     }
 
-    /// Returns a node's vector clock: for each node, the number of its steps that this one knows
-    /// of.
-    pub(super) fn vector(&self, node: NodeId) -> Option<Vec<u64>> {
+    /// Returns a node's vector clock: for each node of the group, the number of its steps that
+    /// happened before, the current step included. `None` if the group is too large.
+    pub(super) fn vector_clock(&self, node: NodeId) -> Option<Vec<u64>> {
         let clock: &VectorClock = self.vectors.as_ref()?.clock(node)?;
         let counted_steps = |(index, first_start): (usize, &FirstStart)| {
             let count = clock.get(NodeId::from_index(index));

@@ -2,7 +2,7 @@
 
 use super::lanes::Lanes;
 use crate::scene::{Arrow, Head, Tail};
-use crate::text::shortened;
+use crate::text::shorten;
 use quorate_core::{Class, Epoch, NodeId};
 use quorate_journal::moment::{MessageId, Sent};
 use quorate_journal::words;
@@ -13,7 +13,8 @@ use std::rc::Rc;
 const MAX_KIND_CHARS: usize = 200;
 const MAX_BODY_CHARS: usize = 300;
 
-/// The messages in flight by transmission id, and all arrows so far.
+/// The messages in flight by id, which differs for each receiver of a multicast, and all arrows so
+/// far.
 #[derive(Default)]
 pub(super) struct InFlightMessages {
     messages: HashMap<MessageId, InFlightMessage>,
@@ -28,21 +29,22 @@ pub(super) struct SentMessage {
     class: Class,
     is_retransmission: bool,
     body: Rc<str>,
-    report: Option<Epoch>,
+    /// The view for which it is a report, if it is a member's report on earlier views.
+    reported_view: Option<Epoch>,
 }
 
 impl SentMessage {
-    /// Creates a message from a member of `view`, if it is in one. Its body is kept only if the
-    /// picture shows it.
-    pub(super) fn new(from: NodeId, sent: &Sent<'_>, view: Option<Epoch>, with_body: bool) -> Self {
+    /// Creates a message from a node in `view`, if it is in one. The body is kept only if the
+    /// picture shows it (`is_shown`).
+    pub(super) fn new(from: NodeId, sent: &Sent<'_>, view: Option<Epoch>, is_shown: bool) -> Self {
         let body =
-            if with_body { Rc::from(&*shortened(&words::json(&sent.body), MAX_BODY_CHARS)) } else { Rc::from("") };
+            if is_shown { Rc::from(&*shorten(&words::format_body(&sent.body), MAX_BODY_CHARS)) } else { Rc::from("") };
         let is_retransmission = sent.is_retransmission;
-        let report = view.filter(|_| sent.class == Class::Control && sent.kind == "report");
-        let kind = Rc::from(&*shortened(&words::escape_controls(sent.kind), MAX_KIND_CHARS));
-        let label = |label: String| Rc::from(&*shortened(&words::escape_controls(&label), MAX_KIND_CHARS));
+        let reported_view = view.filter(|_| sent.class == Class::Control && sent.kind == "report");
+        let kind = Rc::from(&*shorten(&words::escape_controls(sent.kind), MAX_KIND_CHARS));
+        let label = |label: String| Rc::from(&*shorten(&words::escape_controls(&label), MAX_KIND_CHARS));
         let label = sent.label.map(|words| label(words.to_string()));
-        Self { from, kind, label, class: sent.class, is_retransmission, body, report }
+        Self { from, kind, label, class: sent.class, is_retransmission, body, reported_view }
     }
 }
 
@@ -56,8 +58,9 @@ pub(super) struct InFlightMessage {
     class: Class,
     is_retransmission: bool,
     body: Rc<str>,
-    report: Option<Epoch>,
-    /// Start of its arrow, if that is shown.
+    /// The view for which it is a report, if it is a member's report on earlier views.
+    reported_view: Option<Epoch>,
+    /// Start of its arrow; `None` if it was sent before the window.
     pub(super) tail: Option<Tail>,
     /// Index of its arrow, if it has one already.
     pub(super) arrow: Option<usize>,
@@ -69,8 +72,8 @@ pub(super) struct InFlightMessage {
 
 impl InFlightMessage {
     pub(super) fn new(to: NodeId, sent_message: &SentMessage, tail: Option<Tail>) -> Self {
-        let SentMessage { from, kind, label, class, is_retransmission, body, report } = sent_message;
-        let (from, class, is_retransmission, report) = (*from, *class, *is_retransmission, *report);
+        let SentMessage { from, kind, label, class, is_retransmission, body, reported_view } = sent_message;
+        let (from, class, is_retransmission, reported_view) = (*from, *class, *is_retransmission, *reported_view);
         let (kind, label, body) = (Rc::clone(kind), label.clone(), Rc::clone(body));
         Self {
             from,
@@ -80,7 +83,7 @@ impl InFlightMessage {
             class,
             is_retransmission,
             body,
-            report,
+            reported_view,
             tail,
             arrow: None,
             copies: 1,
@@ -93,7 +96,7 @@ impl InFlightMessage {
         let (from, to) = (lanes.index(self.from)?, lanes.index(self.to)?);
         let (kind, body) = (self.kind.to_string(), self.body.to_string());
         let label = self.label.as_deref().map(str::to_owned);
-        let Self { class, is_retransmission, report, .. } = *self;
+        let Self { class, is_retransmission, reported_view, .. } = *self;
         Some(Arrow {
             id,
             kind,
@@ -102,7 +105,7 @@ impl InFlightMessage {
             is_retransmission,
             is_duplicate: false,
             body,
-            report,
+            reported_view,
             from,
             to,
             tail,
@@ -122,8 +125,8 @@ impl InFlightMessages {
         }
     }
 
-    /// Ends one copy, which arrives at `node` or is lost. Returns the message and whether another
-    /// copy ended before; `None` if the message is not known.
+    /// Removes one copy, which arrives at `node` or is lost on the way there. Returns the message
+    /// and whether another copy ended before; `None` if no such message is in flight.
     pub(super) fn end_copy(&mut self, id: MessageId, node: NodeId) -> Option<(InFlightMessage, bool)> {
         let message = self.messages.get_mut(&id).filter(|message| message.to == node)?;
         let is_duplicate = std::mem::replace(&mut message.has_ended, true);
@@ -133,7 +136,7 @@ impl InFlightMessages {
         message.map(|message| (message, is_duplicate))
     }
 
-    pub(super) fn push(&mut self, arrow: Arrow) -> usize {
+    pub(super) fn add_arrow(&mut self, arrow: Arrow) -> usize {
         self.arrows.push(arrow);
         self.arrows.len() - 1
     }

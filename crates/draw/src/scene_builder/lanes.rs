@@ -1,23 +1,23 @@
 //! The lanes of a scene: the roles of each node over time.
 
-use crate::scene::{Lane, Scene, Span, TimePosition};
+use crate::scene::{Lane, RoleSpan, Scene, TimePosition};
 use quorate_core::NodeId;
 use quorate_journal::role::{Role, Roles};
 use std::collections::HashMap;
 
-/// In a larger group, nodes to which nothing happens are not shown.
-const LARGE_GROUP: usize = 12;
+/// Maximum number of nodes that are all shown. In a larger group, idle nodes have no lane.
+const MAX_NODES_WITH_IDLE: usize = 12;
 
-/// A node's role, and its role without a pause.
+/// A node's role, and the role that it has apart from a pause.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct LaneState {
     pub(super) role: Role,
-    pub(super) underlying: Role,
+    pub(super) unpaused_role: Role,
 }
 
 impl LaneState {
     pub(super) fn new<C, E>(roles: &Roles<C, E>, node: NodeId) -> Self {
-        Self { role: roles.role(node), underlying: roles.family_role(node) }
+        Self { role: roles.role(node), unpaused_role: roles.family_role(node) }
     }
 }
 
@@ -25,20 +25,21 @@ impl LaneState {
 pub(super) struct Lanes {
     indices: HashMap<NodeId, usize>,
     nodes: Vec<NodeId>,
-    /// The state of each lane before its first change, then every change with its position.
+    /// The state of each lane before its first change.
     initial: Vec<LaneState>,
+    /// Every change of each lane, with its position.
     changes: Vec<Vec<(TimePosition, LaneState)>>,
 }
 
 impl Lanes {
-    /// Creates one lane per member of a group of `nodes`.
-    pub(super) fn new(members: &[NodeId], nodes: usize) -> Self {
-        let members: Vec<_> = members.iter().copied().filter(|member| member.index() < nodes).collect();
+    /// Creates one lane per selected node of a group of `nodes`.
+    pub(super) fn new(selected: &[NodeId], nodes: usize) -> Self {
+        let selected: Vec<_> = selected.iter().copied().filter(|node| node.index() < nodes).collect();
         Self {
-            indices: members.iter().copied().zip(0..).collect(),
-            initial: vec![LaneState::default(); members.len()],
-            changes: vec![Vec::new(); members.len()],
-            nodes: members,
+            indices: selected.iter().copied().zip(0..).collect(),
+            initial: vec![LaneState::default(); selected.len()],
+            changes: vec![Vec::new(); selected.len()],
+            nodes: selected,
         }
     }
 
@@ -46,7 +47,7 @@ impl Lanes {
         self.indices.get(&node).copied()
     }
 
-    pub(super) fn begin(&mut self, state: impl Fn(NodeId) -> LaneState) {
+    pub(super) fn begin_window(&mut self, state: impl Fn(NodeId) -> LaneState) {
         self.initial = self.nodes.iter().map(|node| state(*node)).collect();
     }
 
@@ -55,7 +56,7 @@ impl Lanes {
         changed.or_else(|| self.initial.get(lane).copied()).unwrap_or_default()
     }
 
-    pub(super) fn change(&mut self, lane: usize, state: LaneState, position: TimePosition) {
+    pub(super) fn record_change(&mut self, lane: usize, state: LaneState, position: TimePosition) {
         if self.state(lane) != state
             && let Some(changes) = self.changes.get_mut(lane)
         {
@@ -69,18 +70,23 @@ impl Lanes {
 
     pub(super) fn finish(self, from: TimePosition, to: TimePosition) -> Vec<Lane> {
         let lanes = self.nodes.into_iter().zip(self.initial).zip(self.changes);
-        lanes.map(|((node, initial), changes)| lane(node, spans(initial, &changes, from, to))).collect()
+        lanes.map(|((node, initial), changes)| new_lane(node, role_spans(initial, &changes, from, to))).collect()
     }
 }
 
-fn lane(node: NodeId, spans: Vec<Span>) -> Lane {
+fn new_lane(node: NodeId, spans: Vec<RoleSpan>) -> Lane {
     Lane { node, spans, leases: Vec::new(), inactive_spans: Vec::new(), queues: Vec::new() }
 }
 
-fn spans(initial: LaneState, changes: &[(TimePosition, LaneState)], from: TimePosition, to: TimePosition) -> Vec<Span> {
+fn role_spans(
+    initial: LaneState,
+    changes: &[(TimePosition, LaneState)],
+    from: TimePosition,
+    to: TimePosition,
+) -> Vec<RoleSpan> {
     let span = |state: LaneState, from: TimePosition| {
-        let LaneState { role, underlying } = state;
-        Span { role, underlying, lease_expired: false, from, to }
+        let LaneState { role, unpaused_role } = state;
+        RoleSpan { role, unpaused_role, is_lease_expired: false, from, to }
     };
     let mut spans = vec![span(initial, from)];
     for (position, state) in changes {
@@ -92,12 +98,13 @@ fn spans(initial: LaneState, changes: &[(TimePosition, LaneState)], from: TimePo
     spans
 }
 
-/// Removes the lanes of nodes to which nothing happens, if the group is large.
-pub(super) fn drop_idle(scene: &mut Scene) {
-    if scene.lanes.len() <= LARGE_GROUP {
+/// If the group is large, removes the lanes of nodes without steps, marks, messages and held-back
+/// messages that are idle or followers all the time, and counts them as omitted.
+pub(super) fn drop_idle_lanes(scene: &mut Scene) {
+    if scene.lanes.len() <= MAX_NODES_WITH_IDLE {
         return;
     }
-    let mut busy = vec![false; scene.lanes.len()];
+    let mut is_busy = vec![false; scene.lanes.len()];
     let steps = scene.steps.iter().map(|step| step.lane);
     let marks = scene.marks.iter().filter_map(|mark| mark.lane);
     let ends = scene.arrows.iter().flat_map(|arrow| [arrow.from, arrow.to]);
@@ -107,16 +114,16 @@ pub(super) fn drop_idle(scene: &mut Scene) {
     };
     let active = scene.lanes.iter().enumerate().filter(|(_, lane)| is_active(lane)).map(|(index, _)| index);
     for lane in steps.chain(marks).chain(ends).chain(active) {
-        if let Some(busy) = busy.get_mut(lane) {
-            *busy = true;
+        if let Some(is_busy) = is_busy.get_mut(lane) {
+            *is_busy = true;
         }
     }
     let mut count = 0;
-    let new_index = |busy: &bool| {
-        count += usize::from(*busy);
+    let new_index = |is_busy: &bool| {
+        count += usize::from(*is_busy);
         count.saturating_sub(1)
     };
-    let new_indices: Vec<usize> = busy.iter().map(new_index).collect();
+    let new_indices: Vec<usize> = is_busy.iter().map(new_index).collect();
     let renumber = |lane: &mut usize| *lane = new_indices.get(*lane).copied().unwrap_or_default();
     scene.steps.iter_mut().for_each(|step| renumber(&mut step.lane));
     scene.marks.iter_mut().filter_map(|mark| mark.lane.as_mut()).for_each(renumber);
@@ -124,7 +131,7 @@ pub(super) fn drop_idle(scene: &mut Scene) {
         renumber(&mut arrow.from);
         renumber(&mut arrow.to);
     }
-    let mut kept = busy.iter();
-    scene.lanes.retain(|_| kept.next().copied().unwrap_or_default());
-    scene.omitted.idle = busy.iter().filter(|busy| !**busy).count();
+    let mut is_kept = is_busy.iter();
+    scene.lanes.retain(|_| is_kept.next().copied().unwrap_or_default());
+    scene.omitted.idle_nodes = is_busy.iter().filter(|is_busy| !**is_busy).count();
 }

@@ -1,4 +1,4 @@
-//! Builds the data of a picture from a run, observed live or read from its journal.
+//! Builds the data of a picture from a run that is observed live or read from its journal.
 //!
 //! Memory use does not grow with the length of the run: the builder keeps the window (until it is
 //! too full for a scene), the messages in flight, and the state of every node.
@@ -35,20 +35,22 @@ use views::ViewTracker;
 pub struct Options {
     pub window: Window,
     /// Whether to show steps without visible effect, such as a tick or a disk confirmation.
-    pub quiet: bool,
-    /// Maximum number of steps and marks in a scene; a longer run becomes an overview.
+    pub shows_quiet_steps: bool,
+    /// Maximum number of steps, marks and lasting faults in a scene; a longer run becomes an
+    /// overview.
     pub max_steps: usize,
     /// Whether to build an overview even of a short run.
-    pub overview: bool,
+    pub forces_overview: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { window: Window::default(), quiet: false, max_steps: MAX_STEPS, overview: false }
+        Self { window: Window::default(), shows_quiet_steps: false, max_steps: MAX_STEPS, forces_overview: false }
     }
 }
 
-/// Default maximum number of steps and marks in a scene; a larger diagram is unreadable.
+/// Default maximum number of steps, marks and lasting faults in a scene; a larger diagram is
+/// unreadable.
 pub const MAX_STEPS: usize = 400;
 
 /// Maximum number of messages in a scene; more arrows are unreadable.
@@ -60,7 +62,7 @@ pub const MAX_LANES: usize = 100;
 #[derive(Clone, Debug)]
 pub enum Drawing {
     Scene(Box<Scene>),
-    /// A summary over time, because the run is too long for a scene.
+    /// A summary over time: the run is too large for a scene, or the options ask for a summary.
     Overview(Box<Overview>),
 }
 
@@ -86,11 +88,11 @@ pub struct SceneBuilder<C, E> {
     queues: Queues,
     in_flight: InFlightMessages,
     overview: OverviewBuilder,
-    /// The current step, if it is in the window.
-    pending: Option<PendingStep>,
+    /// The current step, if it is in the window and its node has a lane.
+    pending_step: Option<PendingStep>,
     /// The current journal line; the header is line 1.
     line: u64,
-    /// Whether the run is too large for a scene.
+    /// Whether the run is too large for a scene, or the options ask for an overview.
     is_too_large: bool,
     /// Whether the window has begun.
     has_window_begun: bool,
@@ -111,9 +113,9 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             views: ViewTracker::new(&shown_nodes),
             queues: Queues::default(),
             in_flight: InFlightMessages::default(),
-            pending: None,
+            pending_step: None,
             line: 1,
-            is_too_large: options.overview,
+            is_too_large: options.forces_overview,
             has_window_begun: false,
             last_time: None,
             scene,
@@ -126,8 +128,8 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         self.close_step();
         self.begin_window();
         let window = &self.options.window;
-        let first = self.overview.start().unwrap_or_default();
-        let from = window.from.unwrap_or(first);
+        let start = self.overview.start().unwrap_or_default();
+        let from = window.from.unwrap_or(start);
         let to = self.last_time.map_or(from, |last| last.max(from));
         let Scene { heading, origin, omitted, .. } = &self.scene;
         if self.is_too_large {
@@ -136,16 +138,17 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             return Drawing::Overview(Box::new(self.overview.finish(heading, *origin, (from, to), bands, omitted)));
         }
         let mut scene = self.scene;
-        let count = scene.steps.len() + scene.marks.len();
+        let order_end = scene.steps.len() + scene.marks.len();
         (scene.from, scene.to) = (from, to);
         scene.bands = self.bands.finish();
         scene.arrows = self.in_flight.finish();
-        scene.lanes = self.lanes.finish(TimePosition { time: from, order: 0 }, TimePosition { time: to, order: count });
+        scene.lanes =
+            self.lanes.finish(TimePosition { time: from, order: 0 }, TimePosition { time: to, order: order_end });
         self.views.finish(&mut scene);
-        self.queues.finish(&mut scene, TimePosition { time: to, order: count });
+        self.queues.finish(&mut scene, TimePosition { time: to, order: order_end });
         // Nodes that the caller selected are always shown.
         if self.options.window.nodes.is_empty() {
-            lanes::drop_idle(&mut scene);
+            lanes::drop_idle_lanes(&mut scene);
         }
         if scene.lanes.len() > MAX_LANES {
             let Scene { heading, origin, bands, omitted, .. } = scene;
@@ -170,14 +173,14 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         self.line += 1;
         let window = &self.options.window;
         if window.starts_after(time) {
-            self.scene.omitted.before += 1;
+            self.scene.omitted.lines_before += 1;
             self.views.expire_leases(self.position(time));
             return;
         }
         let is_after = window.ends_before(time);
         self.begin_window();
         if is_after {
-            self.scene.omitted.after += 1;
+            self.scene.omitted.lines_after += 1;
         } else {
             self.last_time = Some(self.last_time.map_or(time, |last| last.max(time)));
             self.views.expire_leases(self.position(time));
@@ -187,30 +190,30 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
 
     fn begin_window(&mut self) {
         if !std::mem::replace(&mut self.has_window_begun, true) {
-            self.lanes.begin(|node| LaneState::new(&self.roles, node));
-            self.views.begin();
-            self.queues.begin(TimePosition { time: self.options.window.from.unwrap_or_default(), order: 0 });
+            self.lanes.begin_window(|node| LaneState::new(&self.roles, node));
+            self.views.begin_window();
+            self.queues.begin_window(TimePosition { time: self.options.window.from.unwrap_or_default(), order: 0 });
         }
     }
 
-    /// Completes the current step. A step without visible effect is dropped, unless the options ask
-    /// for it.
+    /// Completes the current step. A step without visible effect that changes no role is dropped,
+    /// unless the options ask for it.
     fn close_step(&mut self) {
-        let Some(pending) = self.pending.take() else { return };
+        let Some(pending) = self.pending_step.take() else { return };
         let node = pending.node;
         let Some(lane) = self.lanes.index(node) else { return };
         let state = LaneState::new(&self.roles, node);
-        let is_new = self.options.quiet || self.lanes.state(lane) != state;
-        if !is_new && pending.is_implied(self.views.is_founding(node)) {
+        let is_always_shown = self.options.shows_quiet_steps || self.lanes.state(lane) != state;
+        if !is_always_shown && pending.is_implied(self.views.is_in_founding_view(node)) {
             return;
         }
-        if !is_new && pending.is_quiet() {
+        if !is_always_shown && pending.is_quiet() {
             // Every node starts once; that is not worth counting.
-            self.scene.omitted.quiet += u64::from(pending.cause != Cause::Start { is_restart: false });
+            self.scene.omitted.quiet_steps += u64::from(pending.cause != Cause::Start { is_restart: false });
             return;
         }
-        let step = pending.finish(lane, state.role, self.clocks.logical(node), self.clocks.vector(node));
-        self.lanes.change(lane, state, step.position);
+        let step = pending.finish(lane, state.role, self.clocks.logical_clock(node), self.clocks.vector_clock(node));
+        self.lanes.record_change(lane, state, step.position);
         self.scene.steps.push(step);
     }
 
@@ -242,7 +245,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         if let ObservedInput::Message { id, .. } = input {
             pending.cause = Cause::Message(self.receive(*id, node));
         }
-        self.pending = self.lanes.index(node).map(|_| pending);
+        self.pending_step = self.lanes.index(node).map(|_| pending);
     }
 
     /// Records the contents of a node's hold-back queue after the current step or mark.
@@ -250,18 +253,19 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         if !self.options.window.ends_before(time)
             && let Some(lane) = self.lanes.index(node)
         {
-            self.queues.change(lane, self.position(time), contents);
+            self.queues.record_change(lane, self.position(time), contents);
         }
     }
 
-    /// Ends a message at the current step. Returns its arrow, unless its other end is not shown.
+    /// Ends a message at the current step. Returns the index of its arrow; `None` if its other end
+    /// is not shown.
     fn receive(&mut self, id: MessageId, node: NodeId) -> Option<usize> {
         let (message, is_duplicate) = self.in_flight.end_copy(id, node)?;
         self.end_message(id, &message, is_duplicate, Head::Step(self.scene.steps.len()))
     }
 
-    /// Ends a message. A duplicate gets an arrow of its own. Returns the arrow, unless an end is
-    /// not shown.
+    /// Ends a message. A duplicate gets an arrow of its own. Returns the index of the arrow; `None`
+    /// if an end is not shown.
     fn end_message(
         &mut self,
         id: MessageId,
@@ -275,7 +279,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
                 self.in_flight.set_head(index, head);
                 Some(index)
             }
-            None => Some(self.in_flight.push(Arrow { is_duplicate, ..arrow })),
+            None => Some(self.in_flight.add_arrow(Arrow { is_duplicate, ..arrow })),
         }
     }
 
@@ -291,9 +295,9 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             return;
         }
         if self.lanes.index(from).is_none() {
-            let shows = self.options.window.shows(time);
-            let visible = to.filter(|(to, _)| shows && self.lanes.index(*to).is_some()).count();
-            self.scene.omitted.messages += visible as u64;
+            let is_in_window = self.options.window.shows(time);
+            let shown_receivers = to.filter(|(to, _)| is_in_window && self.lanes.index(*to).is_some()).count();
+            self.scene.omitted.messages += shown_receivers as u64;
             return;
         }
         let tail = self.options.window.shows(time).then_some(Tail::Step(self.scene.steps.len()));
@@ -304,8 +308,8 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
                 continue;
             }
             let mut message = InFlightMessage::new(to, &sent_message, tail);
-            let drawn = tail.and_then(|tail| message.arrow(&self.lanes, id, tail, Head::Open));
-            message.arrow = drawn.map(|arrow| self.in_flight.push(arrow));
+            let arrow = tail.and_then(|tail| message.arrow(&self.lanes, id, tail, Head::InFlight));
+            message.arrow = arrow.map(|arrow| self.in_flight.add_arrow(arrow));
             self.in_flight.insert(id, message);
         }
     }
@@ -316,12 +320,12 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             self.set_queue(time, *node, QueueContents::default());
         }
         match event {
-            WorldEvent::Lost { id, to, why } => {
+            WorldEvent::Lost { id, to, cause } => {
                 let position = self.position(time);
                 if let Some((message, is_duplicate)) = self.in_flight.end_copy(*id, *to)
                     && self.shows(time)
                 {
-                    self.end_message(*id, &message, is_duplicate, Head::Lost { why: *why, position });
+                    self.end_message(*id, &message, is_duplicate, Head::Lost { cause: *cause, position });
                 }
             }
             WorldEvent::Duplicated { id } => self.in_flight.duplicate(*id),
@@ -330,8 +334,8 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             WorldEvent::Paused { node } => self.add_mark(time, Some(*node), MarkKind::Paused, event),
             WorldEvent::Resumed { node } => self.add_mark(time, Some(*node), MarkKind::Resumed, event),
             WorldEvent::Changed { text } => {
-                let (position, before) = (self.position(time), self.options.window.starts_after(time));
-                let is_band = self.options.window.ends_before(time) || self.bands.record(text, position, before);
+                let (position, is_before) = (self.position(time), self.options.window.starts_after(time));
+                let is_band = self.options.window.ends_before(time) || self.bands.record(text, position, is_before);
                 self.scene.omitted.bands = self.bands.omitted_count();
                 if !is_band {
                     self.add_mark(time, None, MarkKind::Changed, event);
@@ -346,9 +350,9 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             return;
         }
         let position = self.position(time);
-        self.scene.marks.push(Mark { line: self.line, position, lane, kind, text: words::world(event) });
+        self.scene.marks.push(Mark { line: self.line, position, lane, kind, text: words::describe_world_event(event) });
         if let (Some(lane), Some(node)) = (lane, node) {
-            self.lanes.change(lane, LaneState::new(&self.roles, node), position);
+            self.lanes.record_change(lane, LaneState::new(&self.roles, node), position);
         }
     }
 
@@ -367,8 +371,8 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
                 self.set_queue(time, node, QueueContents::new(*count, &names.to_string()));
             }
         }
-        if let Some(pending) = &mut self.pending {
-            pending.add(effect);
+        if let Some(pending) = &mut self.pending_step {
+            pending.add_effect(effect);
         }
     }
 }

@@ -18,8 +18,8 @@ pub(super) struct PendingStep {
     rules: Vec<(String, String)>,
     events: Vec<String>,
     parts: Vec<(TextKind, String)>,
-    sends: bool,
-    revoked: bool,
+    has_sends: bool,
+    is_revoked: bool,
     input_kind: InputKind,
 }
 
@@ -42,8 +42,8 @@ impl PendingStep {
         input: &ObservedInput<'_, C>,
     ) -> Self {
         let cause = match input {
-            ObservedInput::Start { incarnation, blank } => {
-                Cause::Start { is_restart: *blank || *incarnation != Incarnation::FIRST }
+            ObservedInput::Start { incarnation, is_disk_blank } => {
+                Cause::Start { is_restart: *is_disk_blank || *incarnation != Incarnation::FIRST }
             }
             ObservedInput::Command(_) => Cause::Command,
             ObservedInput::Message { .. } => Cause::Message(None),
@@ -67,16 +67,28 @@ impl PendingStep {
             | ObservedInput::DiskFree => InputKind::Other,
         };
         let (rules, events, parts) = Default::default();
-        let input = words::input(input);
-        Self { node, cause, line, position, input, rules, events, parts, sends: false, revoked: false, input_kind }
+        let input = words::describe_input(input);
+        Self {
+            node,
+            cause,
+            line,
+            position,
+            input,
+            rules,
+            events,
+            parts,
+            has_sends: false,
+            is_revoked: false,
+            input_kind,
+        }
     }
 
-    pub(super) fn add<E: Display>(&mut self, effect: &ObservedEffect<'_, E>) {
-        let Some((kind, text)) = words::effect(effect) else { return };
+    pub(super) fn add_effect<E: Display>(&mut self, effect: &ObservedEffect<'_, E>) {
+        let Some((kind, text)) = words::describe_effect(effect) else { return };
         // The picture shows when a lease ends, so its timer adds nothing.
         if let ObservedEffect::SetTimer { timer, .. } | ObservedEffect::CancelTimer(timer) = effect
             && self.input_kind != InputKind::Other
-            && words::json(timer) == "lease"
+            && words::format_body(timer) == "lease"
         {
             return;
         }
@@ -86,10 +98,10 @@ impl PendingStep {
                 self.rules.push((rule.into_owned(), words::escape_controls(&text).into_owned()));
             }
             ObservedEffect::Emit(_) => {
-                self.revoked |= self.rules.last().is_some_and(|(rule, _)| rule == REMOVED_RULE);
+                self.is_revoked |= self.rules.last().is_some_and(|(rule, _)| rule == REMOVED_RULE);
                 self.events.push(text.clone());
             }
-            ObservedEffect::Send { .. } | ObservedEffect::Multicast { .. } => self.sends = true,
+            ObservedEffect::Send { .. } | ObservedEffect::Multicast { .. } => self.has_sends = true,
             ObservedEffect::Save(_)
             | ObservedEffect::SetTimer { .. }
             | ObservedEffect::CancelTimer(_)
@@ -100,28 +112,43 @@ impl PendingStep {
         self.parts.push((kind, text));
     }
 
-    /// Whether it has no effect visible outside the node: a tick, a disk confirmation, a first
-    /// start.
+    /// Whether the step has no effect visible outside the node. Only a tick, a disk confirmation or
+    /// a first start can be quiet.
     pub(super) fn is_quiet(&self) -> bool {
         let is_local = matches!(self.cause, Cause::Timer | Cause::Disk | Cause::Start { is_restart: false });
-        is_local && !self.sends && self.parts.iter().all(|(kind, _)| *kind == TextKind::Control)
+        is_local && !self.has_sends && self.parts.iter().all(|(kind, _)| *kind == TextKind::Control)
     }
 
-    /// Whether the lines of leases and views already show it: a lease renewal, or the first view of
-    /// a group, which all members enter without exchanging messages.
+    /// Whether the lines of leases and views already show the step: its input is a lease or a view,
+    /// and it sends nothing and applies no rules, except those by which the members enter the first
+    /// view of the group.
     pub(super) fn is_implied(&self, is_founding_view: bool) -> bool {
         let is_implied_rule = |rule: &str| is_founding_view && [ADMIT_RULE, BEGIN_RULE].contains(&rule);
         let is_lease_or_view = self.input_kind != InputKind::Other;
-        let holds_back = self.parts.iter().any(|(kind, _)| *kind == TextKind::Queue);
+        let changes_queue = self.parts.iter().any(|(kind, _)| *kind == TextKind::Queue);
         is_lease_or_view
-            && !self.sends
-            && !self.revoked
-            && !holds_back
+            && !self.has_sends
+            && !self.is_revoked
+            && !changes_queue
             && self.rules.iter().all(|(rule, _)| is_implied_rule(rule))
     }
 
-    pub(super) fn finish(self, lane: usize, role: Role, logical: u64, vector: Option<Vec<u64>>) -> Step {
-        let Self { cause, line, position, input, rules, events, parts, sends, revoked, .. } = self;
-        Step { line, position, lane, cause, input, rules, events, revoked, parts, sends, role, logical, vector }
+    pub(super) fn finish(self, lane: usize, role: Role, logical_clock: u64, vector_clock: Option<Vec<u64>>) -> Step {
+        let Self { cause, line, position, input, rules, events, parts, has_sends, is_revoked, .. } = self;
+        Step {
+            line,
+            position,
+            lane,
+            cause,
+            input,
+            rules,
+            events,
+            is_revoked,
+            parts,
+            has_sends,
+            role,
+            logical_clock,
+            vector_clock,
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Contents of hold-back queues over time.
 
 use crate::scene::{Queue, Scene, TimePosition};
-use crate::text::shortened;
+use crate::text::shorten;
 use quorate_journal::words;
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) struct QueueContents {
 
 impl QueueContents {
     pub(super) fn new(count: usize, names: &str) -> Self {
-        let name = |name: &str| shortened(&words::escape_controls(name), MAX_NAME_CHARS).into_owned();
+        let name = |name: &str| shorten(&words::escape_controls(name), MAX_NAME_CHARS).into_owned();
         let names = names.split(", ").filter(|name| !name.is_empty() && count > 0);
         Self { count, names: names.map(name).take(MAX_NAMES.min(count)).collect() }
     }
@@ -27,16 +27,17 @@ impl QueueContents {
 /// The hold-back queues of all nodes shown, by lane.
 #[derive(Default)]
 pub(super) struct Queues {
+    /// The current contents of each queue.
     current: BTreeMap<usize, QueueContents>,
-    /// The initial contents of each queue and every change since.
+    /// The contents of each queue at the start of the window, and every change since.
     changes: BTreeMap<usize, Vec<(TimePosition, QueueContents)>>,
     /// Whether the run is too large for a scene.
     is_too_large: bool,
 }
 
 impl Queues {
-    /// Records new contents of a queue. Only the last change of a step counts.
-    pub(super) fn change(&mut self, lane: usize, position: TimePosition, contents: QueueContents) {
+    /// Records new contents of a queue. Of several changes at one position, only the last counts.
+    pub(super) fn record_change(&mut self, lane: usize, position: TimePosition, contents: QueueContents) {
         if self.is_too_large || self.current.get(&lane).unwrap_or(&QueueContents::default()) == &contents {
             return;
         }
@@ -49,7 +50,7 @@ impl Queues {
     }
 
     /// Begins the window with the current contents.
-    pub(super) fn begin(&mut self, position: TimePosition) {
+    pub(super) fn begin_window(&mut self, position: TimePosition) {
         self.changes =
             self.current.iter().map(|(lane, contents)| (*lane, vec![(position, contents.clone())])).collect();
     }

@@ -1,6 +1,6 @@
-//! Vector clocks of the events written.
+//! Vector clocks of the events in the log.
 
-use super::pending::Pending;
+use super::pending::UnwrittenStep;
 use crate::Window;
 use quorate_core::{Class, Incarnation, NodeId, PayloadId, Time, VectorClock};
 use quorate_journal::causality::Causality;
@@ -12,50 +12,50 @@ pub(super) struct VectorClocks {
     nodes: usize,
     causality: Causality,
     /// Event counts of each node at the start of the window.
-    before: VectorClock,
+    counts_before_window: VectorClock,
 }
 
 impl VectorClocks {
     pub(super) fn new(nodes: usize) -> Self {
-        Self { nodes, causality: Causality::new(nodes.saturating_add(1)), before: VectorClock::new() }
+        Self { nodes, causality: Causality::new(nodes.saturating_add(1)), counts_before_window: VectorClock::new() }
     }
 
     /// Whether the group has this node. A journal is untrusted input.
-    pub(super) fn has(&self, node: NodeId) -> bool {
+    pub(super) fn has_node(&self, node: NodeId) -> bool {
         node.index() < self.nodes
     }
 
-    /// Begins the window. No node knows of more events of a node than that node itself, so the
+    /// Begins the window. No clock counts more events of a node than that node's own clock, so the
     /// merged clocks are the counts so far.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin_window(&mut self) {
         for node in (0..=self.nodes).map(NodeId::from_index) {
             if let Some(clock) = self.causality.clock(node) {
-                self.before.merge(clock);
+                self.counts_before_window.merge(clock);
             }
         }
     }
 
-    /// Counts a step of a node. All that the step receives happens before all that it sends, in
-    /// whichever order the effects were recorded, because the step is one event in the log.
-    pub(super) fn step(&mut self, step: &Pending) {
+    /// Counts a step of a node. The log shows a step as one event, so everything it receives
+    /// happens before everything it sends, whatever the order of its effects.
+    pub(super) fn count_step(&mut self, step: &UnwrittenStep) {
         match step.message {
-            Some((id, wrapped)) => self.receives(step.node, id, wrapped),
-            None => self.local_event(step.node),
+            Some((id, is_wrapped)) => self.count_receipt(step.node, id, is_wrapped),
+            None => self.count_local_event(step.node),
         }
-        for (from, parcel) in &step.delivered_parcels {
-            self.effect(step.node, ObservedEffect::Delivered { from: *from, parcel: *parcel });
+        for (from, payload) in &step.delivered_payloads {
+            self.observe_effect(step.node, ObservedEffect::Delivered { from: *from, payload_id: *payload });
         }
-        for (to, id, parcel) in step.sent.iter().filter(|(_, id, _)| id.sender == step.node) {
-            self.sends(*to, *id, *parcel);
-            // The receiver learns of the parcel, but the world learns of the carrying message if it
-            // is lost.
-            if parcel.is_some() {
-                self.sends(*to, *id, None);
+        for (to, id, payload) in step.sent.iter().filter(|(_, id, _)| id.sender == step.node) {
+            self.record_send(*to, *id, *payload);
+            // The receiver learns from the payload, but the world learns from the carrying message
+            // if that is lost.
+            if payload.is_some() {
+                self.record_send(*to, *id, None);
             }
         }
     }
 
-    fn sends(&mut self, to: NodeId, id: MessageId, parcel: Option<PayloadId>) {
+    fn record_send(&mut self, to: NodeId, id: MessageId, payload: Option<PayloadId>) {
         let class = Class::Algorithm;
         let sent = Sent {
             id,
@@ -64,34 +64,34 @@ impl VectorClocks {
             class,
             on_behalf_of: None,
             bytes: 0,
-            payload_id: parcel,
+            payload_id: payload,
             is_retransmission: false,
             body: &(),
         };
-        self.effect(id.sender, ObservedEffect::Send { to, sent });
+        self.observe_effect(id.sender, ObservedEffect::Send { to, sent });
     }
 
     /// Counts an event from which the node learns nothing.
-    pub(super) fn local_event(&mut self, node: NodeId) {
-        // Any input without a message will do.
-        self.input(node, ObservedInput::DiskFull);
+    pub(super) fn count_local_event(&mut self, node: NodeId) {
+        // Any input without a message has this effect.
+        self.observe_input(node, ObservedInput::DiskFull);
     }
 
-    pub(super) fn world_event(&mut self) {
-        self.local_event(self.world());
+    pub(super) fn count_world_event(&mut self) {
+        self.count_local_event(self.world());
     }
 
-    pub(super) fn world_receives(&mut self, id: MessageId) {
-        self.receives(self.world(), id, false);
+    pub(super) fn count_world_receipt(&mut self, id: MessageId) {
+        self.count_receipt(self.world(), id, false);
     }
 
     /// Drops a lost message that the log does not show.
     pub(super) fn drop_message(&mut self, id: MessageId, to: NodeId) {
-        self.world_moment(WorldEvent::Lost { id, to, why: Loss::Chance });
+        self.observe_world_event(WorldEvent::Lost { id, to, cause: Loss::Chance });
     }
 
-    pub(super) fn duplicate(&mut self, id: MessageId) {
-        self.world_moment(WorldEvent::Duplicated { id });
+    pub(super) fn duplicate_message(&mut self, id: MessageId) {
+        self.observe_world_event(WorldEvent::Duplicated { id });
     }
 
     pub(super) fn write(&self, node: NodeId, window: &Window, line: &mut String) {
@@ -108,10 +108,10 @@ impl VectorClocks {
         let counts = self.causality.clock(node).map_or(&[][..], VectorClock::counts);
         let mut separator = '{';
         for (other, count) in counts.iter().enumerate().map(|(index, count)| (NodeId::from_index(index), count)) {
-            let count_in_window = count.saturating_sub(self.before.get(other));
-            let world = other == self.world();
-            if count_in_window > 0 && (world || window.shows_node(other)) {
-                let _ = match world {
+            let count_in_window = count.saturating_sub(self.counts_before_window.get(other));
+            let is_world = other == self.world();
+            if count_in_window > 0 && (is_world || window.shows_node(other)) {
+                let _ = match is_world {
                     true => write!(line, "{separator}\"world\":{count_in_window}"),
                     false => write!(line, "{separator}\"n{other}\":{count_in_window}"),
                 };
@@ -121,23 +121,24 @@ impl VectorClocks {
         line.push('}');
     }
 
+    /// Returns the number under which the world has a clock.
     fn world(&self) -> NodeId {
         NodeId::from_index(self.nodes)
     }
 
-    fn receives(&mut self, node: NodeId, id: MessageId, wrapped: bool) {
-        self.input(node, ObservedInput::Message { id, kind: "", wrapped, incarnation: Incarnation::FIRST });
+    fn count_receipt(&mut self, node: NodeId, id: MessageId, is_wrapped: bool) {
+        self.observe_input(node, ObservedInput::Message { id, kind: "", is_wrapped, incarnation: Incarnation::FIRST });
     }
 
-    fn input(&mut self, node: NodeId, input: ObservedInput<'_, ()>) {
+    fn observe_input(&mut self, node: NodeId, input: ObservedInput<'_, ()>) {
         self.observe(&Moment::Input { time: Time::ZERO, now: Time::ZERO, node, input });
     }
 
-    fn effect(&mut self, node: NodeId, effect: ObservedEffect<'_, ()>) {
+    fn observe_effect(&mut self, node: NodeId, effect: ObservedEffect<'_, ()>) {
         self.observe(&Moment::Effect { time: Time::ZERO, node, effect });
     }
 
-    fn world_moment(&mut self, event: WorldEvent<'_>) {
+    fn observe_world_event(&mut self, event: WorldEvent<'_>) {
         self.observe(&Moment::World { time: Time::ZERO, event });
     }
 

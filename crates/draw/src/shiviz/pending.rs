@@ -1,4 +1,4 @@
-//! A step whose effects are still being recorded; it is counted and written when complete.
+//! A step whose effects are still being recorded. It is counted and written once it is complete.
 
 use quorate_core::{Incarnation, NodeId, PayloadId, Time};
 use quorate_journal::moment::{MessageId, ObservedEffect, ObservedInput, receivers};
@@ -6,18 +6,18 @@ use quorate_journal::words;
 use std::fmt::Display;
 
 /// A step that is not complete yet.
-pub(super) struct Pending {
+pub(super) struct UnwrittenStep {
     pub(super) time: Time,
     pub(super) node: NodeId,
-    /// Whether it is written; otherwise it is only counted.
+    /// Whether the log shows the step; otherwise it is only counted.
     is_written: bool,
     pub(super) text: String,
-    /// The message it received, and whether it is a frame, of which only the delivered parcels
-    /// carry information.
+    /// The message that the step received, and whether it is a frame of a reliable link. A frame
+    /// tells the node something only by the payloads that the link delivers.
     pub(super) message: Option<(MessageId, bool)>,
-    /// The parcels that the reliable link delivered to the algorithm, with their senders.
-    pub(super) delivered_parcels: Vec<(NodeId, PayloadId)>,
-    /// The messages sent: receiver, id, and the parcel that a frame carries.
+    /// The payloads that the reliable link delivered to the algorithm, with their senders.
+    pub(super) delivered_payloads: Vec<(NodeId, PayloadId)>,
+    /// The messages sent: receiver, id, and the payload that a frame carries.
     pub(super) sent: Vec<(NodeId, MessageId, Option<PayloadId>)>,
     /// Whether its input is local to the node.
     is_local_input: bool,
@@ -25,12 +25,14 @@ pub(super) struct Pending {
     has_visible_effect: bool,
 }
 
-impl Pending {
+impl UnwrittenStep {
     /// Starts a step with this input. Only a step that is written gets a text.
     pub(super) fn new<C: Display>(time: Time, node: NodeId, input: &ObservedInput<'_, C>, is_written: bool) -> Self {
         let (message, is_local_input) = match input {
-            ObservedInput::Message { id, wrapped, .. } => (Some((*id, *wrapped)), false),
-            ObservedInput::Start { incarnation, blank } => (None, *incarnation == Incarnation::FIRST && !blank),
+            ObservedInput::Message { id, is_wrapped, .. } => (Some((*id, *is_wrapped)), false),
+            ObservedInput::Start { incarnation, is_disk_blank } => {
+                (None, *incarnation == Incarnation::FIRST && !is_disk_blank)
+            }
             ObservedInput::Timer(_) | ObservedInput::Saved(_) | ObservedInput::DiskFull | ObservedInput::DiskFree => {
                 (None, true)
             }
@@ -40,27 +42,27 @@ impl Pending {
             | ObservedInput::View(_)
             | ObservedInput::Lease(_) => (None, false),
         };
-        let text = if is_written { words::input(input) } else { String::new() };
+        let text = if is_written { words::describe_input(input) } else { String::new() };
         Self {
             time,
             node,
             is_written,
             text,
             message,
-            delivered_parcels: Vec::new(),
+            delivered_payloads: Vec::new(),
             sent: Vec::new(),
             is_local_input,
             has_visible_effect: false,
         }
     }
 
-    pub(super) fn add<E: Display>(&mut self, effect: &ObservedEffect<'_, E>) {
+    pub(super) fn add_effect<E: Display>(&mut self, effect: &ObservedEffect<'_, E>) {
         match effect {
             ObservedEffect::Send { to, sent } => self.sent.push((*to, sent.id, sent.payload_id)),
             ObservedEffect::Multicast { to, sent } => {
                 self.sent.extend(receivers(to, sent.id).map(|(to, id)| (to, id, sent.payload_id)));
             }
-            ObservedEffect::Delivered { from, parcel } => self.delivered_parcels.push((*from, *parcel)),
+            ObservedEffect::Delivered { from, payload_id } => self.delivered_payloads.push((*from, *payload_id)),
             ObservedEffect::Emit(_) | ObservedEffect::Rule { .. } | ObservedEffect::HoldBack { .. } => {
                 self.has_visible_effect = true;
             }
@@ -70,7 +72,7 @@ impl Pending {
             | ObservedEffect::Membership(_) => {}
         }
         if self.is_written
-            && let Some((_, text)) = words::effect(effect)
+            && let Some((_, text)) = words::describe_effect(effect)
         {
             self.text.push_str(" · ");
             self.text.push_str(&text);
@@ -79,6 +81,6 @@ impl Pending {
 
     /// Whether it has no effect visible outside the node.
     pub(super) fn is_quiet(&self) -> bool {
-        self.is_local_input && !self.has_visible_effect && self.sent.is_empty() && self.delivered_parcels.is_empty()
+        self.is_local_input && !self.has_visible_effect && self.sent.is_empty() && self.delivered_payloads.is_empty()
     }
 }

@@ -1,31 +1,35 @@
-//! The horizontal axis: events in order, with gaps that grow with their duration.
+//! The horizontal axis: events in order, with gaps that grow with their duration. The order of a
+//! step or mark is the number of steps and marks before it.
 
 use crate::scene::{Scene, TimePosition};
 use quorate_core::Time;
 use std::collections::BTreeMap;
 
-/// Distances between two instants: minimum, at the median gap, and maximum.
+/// Distances in pixels between two instants: minimum, for the median time between instants, and
+/// maximum.
 const MIN_GAP: f64 = 30.0;
 const MEDIAN_GAP: f64 = 62.0;
 const MAX_GAP: f64 = 120.0;
-/// Distance between two events of one node at the same instant.
+/// A gap that would be wider than this in proportion to its duration is drawn with a break.
+const MIN_BREAK_GAP: f64 = 4.0 * MAX_GAP;
+/// Distance in pixels between two events of one node at the same instant.
 const SAME_INSTANT_GAP: f64 = 27.0;
 
 /// Horizontal scale of time.
 #[derive(Clone, Copy)]
 pub(super) struct Scale {
     /// The median time between two instants, in nanoseconds.
-    median: i64,
+    median_gap_nanos: i64,
     /// Stretch factor.
     stretch: f64,
 }
 
 impl Scale {
     pub(super) fn new(scene: &Scene) -> Self {
-        Self { median: median_gap(&events_in_order(scene)).max(1), stretch: 1.0 }
+        Self { median_gap_nanos: median_gap(&events_in_order(scene)).max(1), stretch: 1.0 }
     }
 
-    pub(super) fn stretched(self, stretch: f64) -> Self {
+    pub(super) fn with_stretch(self, stretch: f64) -> Self {
         Self { stretch, ..self }
     }
 }
@@ -34,7 +38,7 @@ impl Scale {
 pub(super) struct Axis {
     /// Time and position of each step and mark, by order.
     event_positions: Vec<(Time, f64)>,
-    /// Every instant with its first position.
+    /// Every instant, with the position of its first event.
     pub(super) instants: Vec<(Time, f64)>,
     /// Middle of each gap that is drawn much shorter than its duration.
     pub(super) breaks: Vec<f64>,
@@ -45,20 +49,20 @@ pub(super) struct Axis {
 impl Axis {
     pub(super) fn new(scene: &Scene, left: f64, scale: Scale) -> Self {
         let events = events_in_order(scene);
-        let Scale { median, stretch } = scale;
+        let Scale { median_gap_nanos, stretch } = scale;
         let mut event_positions = Vec::with_capacity(events.len());
         let mut instants: Vec<(Time, f64)> = Vec::new();
         let mut same_instant: BTreeMap<Option<usize>, u32> = BTreeMap::new();
         let mut furthest = left;
         let mut breaks = Vec::new();
         for (time, lane) in events {
-            let base = match instants.last() {
+            let first_x = match instants.last() {
                 Some((last, x)) if *last == time => *x,
                 Some((last, _)) => {
                     same_instant.clear();
-                    let gap = time.nanos().saturating_sub(last.nanos()) as f64 / median as f64 * MEDIAN_GAP;
+                    let gap = time.nanos().saturating_sub(last.nanos()) as f64 / median_gap_nanos as f64 * MEDIAN_GAP;
                     let x = furthest + gap.clamp(MIN_GAP, MAX_GAP) * stretch;
-                    if gap > 4.0 * MAX_GAP {
+                    if gap > MIN_BREAK_GAP {
                         breaks.push(f64::midpoint(furthest, x));
                     }
                     instants.push((time, x));
@@ -70,7 +74,7 @@ impl Axis {
                 }
             };
             let earlier_events = same_instant.entry(lane).or_default();
-            let x = base + f64::from(*earlier_events) * SAME_INSTANT_GAP * stretch;
+            let x = first_x + f64::from(*earlier_events) * SAME_INSTANT_GAP * stretch;
             *earlier_events += 1;
             furthest = furthest.max(x);
             event_positions.push((time, x));
@@ -79,7 +83,7 @@ impl Axis {
     }
 
     /// Returns the order and the position of the first event at each instant.
-    pub(super) fn beginnings(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+    pub(super) fn instant_starts(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         let mut last = None;
         let first = move |(order, (time, x)): (usize, &(Time, f64))| {
             let is_first = last.replace(*time) != Some(*time);
@@ -88,22 +92,23 @@ impl Axis {
         self.event_positions.iter().enumerate().filter_map(first)
     }
 
-    /// Left edge of lanes and areas, which begin before the first event.
+    /// Returns the left edge of lanes and areas, which begin before the first event.
     pub(super) fn left_edge(&self) -> f64 {
         self.left - 24.0
     }
 
-    /// Right edge of lanes and areas, which end after the last event.
+    /// Returns the right edge of lanes and areas, which end after the last event.
     pub(super) fn right_edge(&self) -> f64 {
         self.right + 12.0
     }
 
-    /// Returns the position of a step or mark.
-    pub(super) fn x_of(&self, order: usize) -> f64 {
+    /// Returns the horizontal position of the step or mark with this order.
+    pub(super) fn x_of_event(&self, order: usize) -> f64 {
         self.event_positions.get(order).map_or(self.right, |(_, x)| *x)
     }
 
-    /// Returns the position of something that is neither a step nor a mark.
+    /// Returns the horizontal position of an item that is neither a step nor a mark, such as the
+    /// end of a fault: between the events before and after it, in proportion to its time.
     pub(super) fn x_at(&self, position: TimePosition) -> f64 {
         match self.event_positions.get(position.order) {
             Some((time, x)) if *time == position.time => *x,
@@ -126,8 +131,8 @@ impl Axis {
 fn events_in_order(scene: &Scene) -> Vec<(Time, Option<usize>)> {
     let steps = scene.steps.iter().map(|step| (step.position.order, (step.position.time, Some(step.lane))));
     let marks = scene.marks.iter().map(|mark| (mark.position.order, (mark.position.time, mark.lane)));
-    let all: BTreeMap<_, _> = steps.chain(marks).collect();
-    all.into_values().collect()
+    let by_order: BTreeMap<_, _> = steps.chain(marks).collect();
+    by_order.into_values().collect()
 }
 
 /// Returns the median gap between instants.

@@ -1,13 +1,15 @@
 //! Draws lasting faults, views and violations as bands or lines over all lanes, with names above.
 
 use super::canvas::{Anchor, Canvas};
-use super::layout::{BAND_ROW, Layout};
-use super::text::{bold, shortened};
+use super::layout::{BAND_ROW_HEIGHT, Layout};
+use super::text::{bold_width, truncate};
 use super::views;
 use crate::scene::{MarkKind, Scene, ViewSpan};
-use quorate_journal::words::{self, millis};
+use quorate_journal::words::{self, format_millis};
 
 const FONT_SIZE: f64 = 12.5;
+/// Maximum number of characters of a name; the tooltip shows the rest.
+const MAX_CHARS: usize = 60;
 
 /// The kind of an annotation above the lanes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -15,19 +17,21 @@ enum AnnotationKind {
     Partition,
     OtherFault,
     Violation,
-    /// A view, in one of two alternating tints.
-    View(bool),
+    /// A view. Views with odd and even numbers have different tints.
+    View {
+        is_even: bool,
+    },
 }
 
 impl AnnotationKind {
-    /// CSS classes of its area, its edges and its name.
+    /// Returns the CSS classes of the annotation's area, its edges and its name.
     fn classes(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Partition => ("cut", "edge", "band"),
             Self::OtherFault => ("odd", "odd-edge", "odd-band"),
             Self::Violation => ("cut", "violation", "violation-name"),
-            Self::View(false) => ("view-one", "view-edge", "view"),
-            Self::View(true) => ("view-other", "view-edge", "view"),
+            Self::View { is_even: false } => ("view-one", "view-edge", "view"),
+            Self::View { is_even: true } => ("view-other", "view-edge", "view"),
         }
     }
 }
@@ -36,101 +40,103 @@ impl AnnotationKind {
 pub(super) struct Annotation {
     text: String,
     from: f64,
-    /// Right edge, if it lasts for some time.
+    /// Right edge, if the annotated event lasts for some time.
     to: Option<f64>,
     kind: AnnotationKind,
     row: usize,
-    title: String,
+    tooltip: String,
 }
 
 impl Annotation {
     fn is_view(&self) -> bool {
-        matches!(self.kind, AnnotationKind::View(_))
+        matches!(self.kind, AnnotationKind::View { .. })
     }
 }
 
-/// Gives every annotation a row in which its name overlaps no other. Returns them with the number
-/// of rows.
+/// Gives every annotation a row in which its name overlaps no other. Returns the annotations and
+/// the number of rows.
 pub(super) fn place(scene: &Scene, layout: &Layout) -> (Vec<Annotation>, usize) {
     let axis = &layout.axis;
     let mut annotations: Vec<Annotation> =
-        scene.view_spans.iter().map(|view_span| view(scene, layout, view_span)).collect();
+        scene.view_spans.iter().map(|view_span| view_annotation(scene, layout, view_span)).collect();
     for band in &scene.bands {
         let from = if band.from.time < scene.from { axis.left_edge() } else { axis.x_at(band.from) };
         let to = band.to.map_or(axis.right_edge(), |position| axis.x_at(position)).max(from + 4.0);
-        let end_text =
-            band.to.map_or_else(|| "on".into(), |position| format!("to {} ms", millis(scene.relative(position.time))));
-        let title = format!("{}, from {} ms {end_text}", band.text, millis(scene.relative(band.from.time)));
+        let end_text = band
+            .to
+            .map_or_else(|| "on".into(), |position| format!("to {} ms", format_millis(scene.relative(position.time))));
+        let tooltip = format!("{}, from {} ms {end_text}", band.text, format_millis(scene.relative(band.from.time)));
         annotations.push(Annotation {
-            text: shortened(&band.text, 60),
+            text: truncate(&band.text, MAX_CHARS),
             from,
             to: Some(to),
             kind: if band.is_partition { AnnotationKind::Partition } else { AnnotationKind::OtherFault },
             row: 0,
-            title,
+            tooltip,
         });
     }
     for mark in scene.marks.iter().filter(|mark| mark.kind == MarkKind::Changed) {
-        let title = format!("{} ms: {}", millis(scene.relative(mark.position.time)), mark.text);
-        let from = axis.x_of(mark.position.order);
+        let tooltip = format!("{} ms: {}", format_millis(scene.relative(mark.position.time)), mark.text);
+        let from = axis.x_of_event(mark.position.order);
         annotations.push(Annotation {
-            text: shortened(&mark.text, 60),
+            text: truncate(&mark.text, MAX_CHARS),
             from,
             to: None,
             kind: AnnotationKind::OtherFault,
             row: 0,
-            title,
+            tooltip,
         });
     }
     for violation in &scene.violations {
         let Some(order) = scene.order_of(violation) else { continue };
-        let title = format!("{} ms: {}", millis(scene.relative(violation.time)), violation.text);
-        let text = shortened(&violation.text, 60);
+        let tooltip = format!("{} ms: {}", format_millis(scene.relative(violation.time)), violation.text);
+        let text = truncate(&violation.text, MAX_CHARS);
         annotations.push(Annotation {
             text,
-            from: axis.x_of(order),
+            from: axis.x_of_event(order),
             to: None,
             kind: AnnotationKind::Violation,
             row: 0,
-            title,
+            tooltip,
         });
     }
     annotations.sort_by(|one, other| one.from.total_cmp(&other.from));
-    let mut ends: Vec<f64> = Vec::new();
+    let mut row_ends: Vec<f64> = Vec::new();
     for annotation in &mut annotations {
         // The next view begins where this one ends, so only the name needs room.
         let area_end = annotation.to.filter(|_| !annotation.is_view()).unwrap_or_default();
-        let end = (annotation.from + bold(&annotation.text, FONT_SIZE)).max(area_end) + 12.0;
-        let free_row = ends.iter().position(|row_end| *row_end <= annotation.from);
-        annotation.row = free_row.unwrap_or(ends.len());
-        match ends.get_mut(annotation.row) {
+        let end = (annotation.from + bold_width(&annotation.text, FONT_SIZE)).max(area_end) + 12.0;
+        let free_row = row_ends.iter().position(|row_end| *row_end <= annotation.from);
+        annotation.row = free_row.unwrap_or(row_ends.len());
+        match row_ends.get_mut(annotation.row) {
             Some(row_end) => *row_end = end,
-            None => ends.push(end),
+            None => row_ends.push(end),
         }
     }
-    (annotations, ends.len())
+    (annotations, row_ends.len())
 }
 
-fn view(scene: &Scene, layout: &Layout, view_span: &ViewSpan) -> Annotation {
+fn view_annotation(scene: &Scene, layout: &Layout, view_span: &ViewSpan) -> Annotation {
     let axis = &layout.axis;
     // A view's area reaches to the edges of the diagram.
     let from = if view_span.from.order == 0 { axis.left_edge() } else { axis.x_at(view_span.from) };
     let to = view_span.to.map_or(axis.right_edge(), |position| axis.x_at(position)).max(from);
-    let title = format!("{}, active from {} ms on", view_span.view, millis(scene.relative(view_span.from.time)));
-    let kind = AnnotationKind::View(view_span.view.epoch().0.is_multiple_of(2));
+    let tooltip =
+        format!("{}, active from {} ms on", view_span.view, format_millis(scene.relative(view_span.from.time)));
+    let kind = AnnotationKind::View { is_even: view_span.view.epoch().0.is_multiple_of(2) };
     Annotation {
-        text: shortened(&words::escape_controls(&view_span.name()), 60),
+        text: truncate(&words::escape_controls(&view_span.name()), MAX_CHARS),
         from,
         to: Some(to),
         kind,
         row: 0,
-        title,
+        tooltip,
     }
 }
 
 /// Returns the right edge of the names.
 pub(super) fn right_edge(annotations: &[Annotation]) -> f64 {
-    annotations.iter().map(|annotation| annotation.from + bold(&annotation.text, FONT_SIZE)).fold(0.0, f64::max)
+    annotations.iter().map(|annotation| annotation.from + bold_width(&annotation.text, FONT_SIZE)).fold(0.0, f64::max)
 }
 
 pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout, annotations: &[Annotation], rows: usize) {
@@ -144,17 +150,22 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout, annotati
 fn draw_annotations(canvas: &mut Canvas, layout: &Layout, annotations: &[&Annotation], rows: usize) {
     let bottom = layout.bottom;
     for annotation in annotations {
-        let y = layout.top - (rows - annotation.row) as f64 * BAND_ROW;
-        let (area, edge, band) = annotation.kind.classes();
-        canvas.titled("lasting", &annotation.title, |canvas| {
+        let y = layout.top - (rows - annotation.row) as f64 * BAND_ROW_HEIGHT;
+        let (area_class, edge_class, name_class) = annotation.kind.classes();
+        canvas.group_with_tooltip("lasting", &annotation.tooltip, |canvas| {
             if let Some(to) = annotation.to {
-                canvas.rectangle(area, (annotation.from, y + 18.0), (to - annotation.from, bottom - y - 18.0), 0.0);
+                canvas.rectangle(
+                    area_class,
+                    (annotation.from, y + 18.0),
+                    (to - annotation.from, bottom - y - 18.0),
+                    0.0,
+                );
                 if !annotation.is_view() {
-                    canvas.line(edge, (to, y + 4.0), (to, bottom));
+                    canvas.line(edge_class, (to, y + 4.0), (to, bottom));
                 }
             }
-            canvas.line(edge, (annotation.from, y + 4.0), (annotation.from, bottom));
-            canvas.text(band, (annotation.from + 5.0, y + 14.0), Anchor::Start, &annotation.text);
+            canvas.line(edge_class, (annotation.from, y + 4.0), (annotation.from, bottom));
+            canvas.text(name_class, (annotation.from + 5.0, y + 14.0), Anchor::Start, &annotation.text);
         });
     }
 }

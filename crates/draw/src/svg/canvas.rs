@@ -1,4 +1,4 @@
-//! Writes SVG elements, numbers and escaped text.
+//! An SVG document in memory, and the style sheets of all diagrams.
 
 use crate::style::{MONO, SANS, Theme, variables};
 use crate::text::Escaped;
@@ -45,34 +45,41 @@ impl Canvas {
         self.has_trays = has_trays;
     }
 
-    pub(crate) fn raw(&mut self, markup: fmt::Arguments<'_>) {
+    /// Appends markup as it is; the caller must have escaped its texts.
+    pub(crate) fn write_markup(&mut self, markup: fmt::Arguments<'_>) {
         // Writing into memory cannot fail.
         let _ = self.body.write_fmt(markup);
         self.body.push('\n');
     }
 
     /// Draws a group of elements with a tooltip.
-    pub(crate) fn titled(&mut self, class: &str, title: &str, draw: impl FnOnce(&mut Self)) {
-        self.raw(format_args!("<g class=\"{class}\"><title>{}</title>", Escaped(title)));
+    pub(crate) fn group_with_tooltip(&mut self, class: &str, tooltip: &str, draw: impl FnOnce(&mut Self)) {
+        self.write_markup(format_args!("<g class=\"{class}\"><title>{}</title>", Escaped(tooltip)));
         draw(self);
-        self.raw(format_args!("</g>"));
+        self.write_markup(format_args!("</g>"));
     }
 
     pub(crate) fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
         let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(Number);
-        self.raw(format_args!("<path class=\"{class}\" d=\"M{x1} {y1}L{x2} {y2}\"/>"));
+        self.write_markup(format_args!("<path class=\"{class}\" d=\"M{x1} {y1}L{x2} {y2}\"/>"));
     }
 
-    pub(crate) fn rectangle(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64), round: f64) {
-        let [x, y, width, height, round] = [x, y, width.max(0.0), height, round].map(Number);
-        self.raw(format_args!(
-            "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"{round}\"/>"
+    pub(crate) fn rectangle(
+        &mut self,
+        class: &str,
+        (x, y): (f64, f64),
+        (width, height): (f64, f64),
+        corner_radius: f64,
+    ) {
+        let [x, y, width, height, corner_radius] = [x, y, width.max(0.0), height, corner_radius].map(Number);
+        self.write_markup(format_args!(
+            "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"{corner_radius}\"/>"
         ));
     }
 
     pub(crate) fn circle(&mut self, class: &str, (x, y): (f64, f64), radius: f64) {
         let [x, y, radius] = [x, y, radius].map(Number);
-        self.raw(format_args!("<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>"));
+        self.write_markup(format_args!("<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>"));
     }
 
     pub(crate) fn text(&mut self, class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) {
@@ -81,10 +88,10 @@ impl Canvas {
             Anchor::Start => "",
             Anchor::Middle => " text-anchor=\"middle\"",
         };
-        self.raw(format_args!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{}</text>", Escaped(text)));
+        self.write_markup(format_args!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{}</text>", Escaped(text)));
     }
 
-    /// Returns the whole document.
+    /// Returns the whole document, with the styles of space-time diagrams.
     pub(super) fn finish(self, size: (f64, f64), theme: Theme, name: &str, description: &str) -> String {
         let (view_style, view_patterns) = if self.has_views { (VIEW_STYLE, VIEW_PATTERNS) } else { ("", "") };
         let tray_style = if self.has_trays { TRAY_STYLE } else { "" };
@@ -113,7 +120,7 @@ impl Canvas {
     }
 }
 
-/// Stripe patterns for paused nodes and for faults.
+/// Stripe patterns: `still` for paused nodes, `cut` for partitions, `odd` for other lasting faults.
 const PATTERNS: &str = "<defs>\
 <pattern id=\"cut\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
 <path class=\"cut-stripe\" d=\"M0 0V7\"/></pattern>\
@@ -122,6 +129,7 @@ const PATTERNS: &str = "<defs>\
 <pattern id=\"still\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
 <path class=\"still-stripe\" d=\"M0 0V5\"/></pattern></defs>\n";
 
+/// Style sheet of all space-time diagrams.
 const STYLE: &str = "\
 text{font-size:13px;fill:var(--ink);unicode-bidi:isolate;direction:ltr;white-space:pre}\
 path{fill:none}\
@@ -154,10 +162,12 @@ path{fill:none}\
 .bar{fill:var(--series-1)}.bar-control{fill:var(--rule)}.bar-lost{fill:var(--alarm)}.groove{fill:var(--panel)}\
 g.step:hover circle,g.arrow-group:hover path{stroke-width:3.2}\n";
 
+/// Stripe pattern of frozen nodes.
 const VIEW_PATTERNS: &str = "<defs>\
 <pattern id=\"ice\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(-45)\">\
 <path class=\"ice-stripe\" d=\"M0 0V5\"/></pattern></defs>\n";
 
+/// Additional style sheet of diagrams with views.
 const VIEW_STYLE: &str = "\
 .view-one{fill:var(--follow);fill-opacity:.13}.view-other{fill:var(--series-4);fill-opacity:.08}\
 .view{font-size:12.5px;font-weight:600}.view-edge{stroke:var(--faint);stroke-opacity:.6}.hole{fill:var(--paper)}\
@@ -168,6 +178,7 @@ const VIEW_STYLE: &str = "\
 .frozen-word{font-size:11px;font-weight:600;fill:var(--series-8);paint-order:stroke;stroke:var(--paper);stroke-width:4px;stroke-linejoin:round}\
 .over{fill:var(--chosen);fill-opacity:.28}.report{stroke-width:1.2;stroke-opacity:.75}\n";
 
+/// Additional style sheet of diagrams with hold-back queues, which are drawn as trays.
 const TRAY_STYLE: &str = "\
 .tray{fill:var(--series-5);fill-opacity:.14}.tray-edge{stroke:var(--series-5);stroke-width:1.2;stroke-opacity:.8}\
 .chip{fill:var(--paper);stroke:var(--series-5);stroke-width:1.2}.chip-name{font-size:11px;font-weight:600}\n";
@@ -177,7 +188,7 @@ mod tests {
     use super::Number;
 
     #[test]
-    fn numbers_are_short() {
+    fn numbers_have_at_most_one_decimal_place() {
         let written: Vec<_> = [0.0, 1.25, -0.04, -0.25, 12.999, -3.5].map(|number| Number(number).to_string()).into();
         assert_eq!(written, ["0", "1.3", "0", "-0.3", "13", "-3.5"]);
     }

@@ -31,7 +31,7 @@ pub struct Options {
     pub theme: Theme,
     pub clocks: Clocks,
     pub notes: Notes,
-    pub legend: bool,
+    pub has_legend: bool,
     /// Target width in pixels; a wider diagram continues in another row.
     pub width: u32,
 }
@@ -43,7 +43,7 @@ pub const MIN_WIDTH: u32 = 400;
 
 impl Default for Options {
     fn default() -> Self {
-        Self { theme: Theme::Auto, clocks: Clocks::None, notes: Notes::Auto, legend: true, width: DEFAULT_WIDTH }
+        Self { theme: Theme::Auto, clocks: Clocks::None, notes: Notes::Auto, has_legend: true, width: DEFAULT_WIDTH }
     }
 }
 
@@ -65,7 +65,7 @@ pub enum Notes {
     #[default]
     Auto,
     Full,
-    Names,
+    RuleIds,
     None,
 }
 

@@ -3,7 +3,7 @@
 use super::Clocks;
 use super::axis::Axis;
 use super::layout::NoteDetail;
-use super::text::{bold, mono, shortened, width};
+use super::text::{bold_width, mono_width, text_width, truncate};
 use crate::scene::{Cause, MarkKind, Scene, Step};
 use std::borrow::Cow;
 
@@ -23,13 +23,14 @@ pub(super) struct LaneText {
 
 impl LaneText {
     fn new(class: &'static str, text: &str, x: f64, size: f64, max_chars: usize) -> Self {
-        let text = shortened(text, max_chars);
-        let width = if class == "rule" { width(&text, size) } else { bold(&text, size) };
+        let text = truncate(text, max_chars);
+        let width = if class == "rule" { text_width(&text, size) } else { bold_width(&text, size) };
         Self { class, text, x, left: x - 5.0, width, size }
     }
 
+    /// Creates a text in a monospaced font, centred above its step.
     fn centred(class: &'static str, text: String, x: f64, size: f64) -> Self {
-        let width = mono(&text, size);
+        let width = mono_width(&text, size);
         Self { class, text, x, left: x - width / 2.0, width, size }
     }
 }
@@ -38,11 +39,11 @@ fn steps(scene: &Scene, lane: usize) -> impl Iterator<Item = &Step> {
     scene.steps.iter().filter(move |step| step.lane == lane)
 }
 
-/// Returns the texts above a lane: commands, client events and faults.
-pub(super) fn above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<LaneText> {
+/// Returns the texts above a lane: commands, restarts, membership inputs, client events and faults.
+pub(super) fn texts_above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<LaneText> {
     let mut texts = Vec::new();
     for step in steps(scene, lane) {
-        let x = axis.x_of(step.position.order);
+        let x = axis.x_of_event(step.position.order);
         let input = match step.cause {
             // The members of a view are written above all lanes.
             Cause::Membership if !scene.view_spans.is_empty() && step.input.starts_with("view ") => {
@@ -51,11 +52,11 @@ pub(super) fn above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<LaneText> {
             Cause::Command | Cause::Membership | Cause::Start { is_restart: true } => Some(step.input.as_str()),
             Cause::Start { is_restart: false } | Cause::Message(_) | Cause::Timer | Cause::Disk => None,
         };
-        let events = step.events.iter().map(|event| brief(scene, event));
+        let events = step.events.iter().map(|event| shorten_event(scene, event));
         let parts: Vec<_> = input.map(Cow::Borrowed).into_iter().chain(events).collect();
         if !parts.is_empty() {
             let class = match input {
-                _ if step.revoked => "mark",
+                _ if step.is_revoked => "mark",
                 Some(_) => "label",
                 None => "event",
             };
@@ -70,55 +71,57 @@ pub(super) fn above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<LaneText> {
             MarkKind::Resumed => "resumes",
             MarkKind::Changed => continue,
         };
-        texts.push(LaneText::new("mark", word, axis.x_of(mark.position.order), 12.5, MAX_CHARS));
+        texts.push(LaneText::new("mark", word, axis.x_of_event(mark.position.order), 12.5, MAX_CHARS));
     }
     texts.sort_by(|one, other| one.left.total_cmp(&other.left));
     texts
 }
 
-/// Returns the short form of an event. The lease line shows how long it is valid.
-fn brief<'a>(scene: &Scene, event: &'a str) -> Cow<'a, str> {
-    let shown = event.split_once(", until ").filter(|_| !scene.view_spans.is_empty());
-    match shown.and_then(|(before, after)| Some((before, after.split_once(" of its clock")?))) {
+/// Returns an event without the time until which an entry is valid, if the lease line shows it.
+fn shorten_event<'a>(scene: &Scene, event: &'a str) -> Cow<'a, str> {
+    let validity = event.split_once(", until ").filter(|_| !scene.view_spans.is_empty());
+    match validity.and_then(|(before, after)| Some((before, after.split_once(" of its clock")?))) {
         Some((before, (_, after))) => Cow::Owned(format!("{before}{after}")),
         None => Cow::Borrowed(event),
     }
 }
 
-pub(super) fn below(scene: &Scene, lane: usize, detail: NoteDetail, axis: &Axis) -> Vec<LaneText> {
+/// Returns the texts below a lane: the rules that its steps applied.
+pub(super) fn rule_texts(scene: &Scene, lane: usize, detail: NoteDetail, axis: &Axis) -> Vec<LaneText> {
     let text = |(rule, text): &(String, String)| match detail {
         NoteDetail::Full(_) => format!("{rule} {text}"),
-        NoteDetail::Names | NoteDetail::None => rule.clone(),
+        NoteDetail::RuleIds | NoteDetail::None => rule.clone(),
     };
     let max_chars = if let NoteDetail::Full(max_chars) = detail { max_chars } else { MAX_CHARS };
-    let parts = steps(scene, lane).filter(|step| detail != NoteDetail::None && !step.rules.is_empty());
-    parts
+    let steps_with_rules = steps(scene, lane).filter(|step| detail != NoteDetail::None && !step.rules.is_empty());
+    steps_with_rules
         .map(|step| {
             let rules: Vec<_> = step.rules.iter().map(text).collect();
-            LaneText::new("rule", &rules.join(" · "), axis.x_of(step.position.order), 11.5, max_chars)
+            LaneText::new("rule", &rules.join(" · "), axis.x_of_event(step.position.order), 11.5, max_chars)
         })
         .collect()
 }
 
-pub(super) fn clocks(scene: &Scene, lane: usize, clocks: Clocks, axis: &Axis) -> Vec<LaneText> {
+/// Returns the clocks of a lane's steps.
+pub(super) fn clock_texts(scene: &Scene, lane: usize, clocks: Clocks, axis: &Axis) -> Vec<LaneText> {
     let mut texts: Vec<_> = steps(scene, lane)
         .map(|step| {
-            let vector = || vector(step);
+            let vector = || format_vector_clock(step);
             let text = match clocks {
                 Clocks::None => String::new(),
-                Clocks::Logical => step.logical.to_string(),
+                Clocks::Logical => step.logical_clock.to_string(),
                 Clocks::Vector => vector(),
-                Clocks::Both => format!("{} {}", step.logical, vector()),
+                Clocks::Both => format!("{} {}", step.logical_clock, vector()),
             };
-            LaneText::centred("clock mono", text, axis.x_of(step.position.order), 11.5)
+            LaneText::centred("clock mono", text, axis.x_of_event(step.position.order), 11.5)
         })
         .collect();
     texts.sort_by(|one, other| one.left.total_cmp(&other.left));
     texts
 }
 
-pub(super) fn vector(step: &Step) -> String {
-    let Some(clock) = &step.vector else { return "–".into() };
+pub(super) fn format_vector_clock(step: &Step) -> String {
+    let Some(clock) = &step.vector_clock else { return "–".into() };
     let counts: Vec<_> = clock.iter().map(u64::to_string).collect();
     format!("[{}]", counts.join(","))
 }

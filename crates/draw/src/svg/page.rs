@@ -1,18 +1,19 @@
 //! A whole diagram: heading, rows and legend.
 
-use super::arrows::Kinds;
+use super::arrows::MessageKinds;
 use super::axis::{Axis, Scale};
 use super::canvas::{Anchor, Canvas, Number};
 use super::layout::{MARGIN, NoteDetail};
 use super::legend;
 use super::row_layout::RowLayout;
-use super::rows::{SceneRow, split};
-use super::text::{bold, width, wrapped};
+use super::rows::{SceneRow, split_scene};
+use super::text::{bold_width, text_width, wrap};
 use super::{MIN_WIDTH, Notes, Options};
 use crate::scene::Scene;
-use quorate_journal::words::millis;
+use quorate_journal::words::format_millis;
 
-/// Maximum lengths of a full note, in characters: with enough room, and with less.
+/// Maximum lengths of a full note, in characters. The shorter one is tried if the longer notes do
+/// not fit.
 const LONG_NOTE_CHARS: usize = 100;
 const SHORT_NOTE_CHARS: usize = 42;
 /// Minimum width of the legend of a small diagram.
@@ -20,16 +21,15 @@ const LEGEND_WIDTH: f64 = 640.0;
 
 pub(super) fn draw(scene: &Scene, options: &Options) -> String {
     let details: &[NoteDetail] = match options.notes {
-        Notes::Auto => &[NoteDetail::Full(LONG_NOTE_CHARS), NoteDetail::Full(SHORT_NOTE_CHARS), NoteDetail::Names],
+        Notes::Auto => &[NoteDetail::Full(LONG_NOTE_CHARS), NoteDetail::Full(SHORT_NOTE_CHARS), NoteDetail::RuleIds],
         Notes::Full => &[NoteDetail::Full(LONG_NOTE_CHARS), NoteDetail::Full(SHORT_NOTE_CHARS)],
-        Notes::Names => &[NoteDetail::Names],
+        Notes::RuleIds => &[NoteDetail::RuleIds],
         Notes::None => &[NoteDetail::None],
     };
     let scale = Scale::new(scene);
     let max_width = f64::from(options.width.max(MIN_WIDTH));
     let rows = split_into_rows(scene, scale, max_width);
-    // Choose the detail level that omits the fewest texts; if several do, the most detailed of
-    // them.
+    // Choose the detail level that omits the fewest texts; of several, the most detailed one.
     let mut best: Option<(usize, Vec<RowLayout<'_>>)> = None;
     for detail in details {
         let layouts: Vec<_> = rows.iter().map(|row| RowLayout::fit(row, options, *detail, scale, max_width)).collect();
@@ -45,31 +45,34 @@ pub(super) fn draw(scene: &Scene, options: &Options) -> String {
     compose(scene, options, &layouts, omitted_texts)
 }
 
-/// Splits the scene into rows of about the same width, none wider than `max_width`.
+/// Splits the scene into rows of about the same width: as few as fit into `max_width`, by an
+/// estimate without the texts.
 fn split_into_rows(scene: &Scene, scale: Scale, max_width: f64) -> Vec<SceneRow> {
+    // An estimate of the space for the names of nodes.
     let left = 120.0;
     let axis = Axis::new(scene, left, scale);
+    // 60 pixels remain for the right margin.
     let count = ((axis.right - left) / (max_width - left - 60.0)).ceil().max(1.0);
     let row_width = (axis.right - left) / count;
     let mut cuts: Vec<usize> = Vec::new();
     // Rows break only between instants.
-    for (order, x) in axis.beginnings() {
+    for (order, x) in axis.instant_starts() {
         if x > left + row_width * (cuts.len() as f64 + 1.0) {
             cuts.push(order);
         }
     }
-    split(scene, &cuts)
+    split_scene(scene, &cuts)
 }
 
 fn compose(scene: &Scene, options: &Options, rows: &[RowLayout<'_>], omitted_texts: usize) -> String {
     let mut canvas = Canvas::default();
     canvas.set_has_views(!scene.view_spans.is_empty());
     canvas.set_has_trays(scene.lanes.iter().any(|lane| !lane.queues.is_empty()));
-    let kinds = Kinds::new(scene);
+    let kinds = MessageKinds::new(scene);
     let name = &scene.heading.algorithm;
-    let detail = wrapped(&scene.heading.detail, 13.0, f64::from(options.width) * 0.75);
-    let longest = detail.iter().map(|line| width(line, 13.0)).fold(bold(name, 20.0), f64::max);
-    let right_edge = rows.iter().map(RowLayout::right_edge).fold(longest + MARGIN, f64::max);
+    let detail = wrap(&scene.heading.detail, 13.0, f64::from(options.width) * 0.75);
+    let heading_width = detail.iter().map(|line| text_width(line, 13.0)).fold(bold_width(name, 20.0), f64::max);
+    let right_edge = rows.iter().map(RowLayout::right_edge).fold(heading_width + MARGIN, f64::max);
     let right = (right_edge + MARGIN).max(LEGEND_WIDTH.min(f64::from(options.width)));
     canvas.text("title", (MARGIN, MARGIN + 16.0), Anchor::Start, name);
     let mut y = MARGIN + 38.0;
@@ -82,11 +85,11 @@ fn compose(scene: &Scene, options: &Options, rows: &[RowLayout<'_>], omitted_tex
         if index > 0 {
             y += 16.0;
         }
-        canvas.raw(format_args!("<g transform=\"translate(0 {})\">", Number(y)));
+        canvas.write_markup(format_args!("<g transform=\"translate(0 {})\">", Number(y)));
         y += row.draw(&mut canvas, scene, &kinds);
-        canvas.raw(format_args!("</g>"));
+        canvas.write_markup(format_args!("</g>"));
     }
-    if options.legend {
+    if options.has_legend {
         y = legend::draw(&mut canvas, scene, &kinds, y + 12.0, right - MARGIN);
     }
     let remark = match omitted_texts {
@@ -94,10 +97,10 @@ fn compose(scene: &Scene, options: &Options, rows: &[RowLayout<'_>], omitted_tex
         1 => Some("One text does not fit; hover over its place to read it.".to_owned()),
         omitted_texts => Some(format!("{omitted_texts} texts do not fit; hover over their places to read them.")),
     };
-    let foot: Vec<String> = scene.omitted.summary().into_iter().chain(remark).collect();
-    if !foot.is_empty() {
+    let closing: Vec<String> = scene.omitted.summary().into_iter().chain(remark).collect();
+    if !closing.is_empty() {
         y += 8.0;
-        for line in wrapped(&foot.join(" "), 12.0, right - 2.0 * MARGIN) {
+        for line in wrap(&closing.join(" "), 12.0, right - 2.0 * MARGIN) {
             canvas.text("foot", (MARGIN, y), Anchor::Start, &line);
             y += 17.0;
         }
@@ -111,7 +114,7 @@ fn description(scene: &Scene) -> String {
         scene.lanes.len(),
         scene.steps.len(),
         scene.arrows.len(),
-        millis(scene.relative(scene.from)),
-        millis(scene.relative(scene.to))
+        format_millis(scene.relative(scene.from)),
+        format_millis(scene.relative(scene.to))
     )
 }

@@ -1,18 +1,18 @@
 //! Chooses the layout of one row of a diagram, and draws the row.
 
 use super::Options;
-use super::arrows::{self, Kinds, PlacedArrow};
+use super::arrows::{self, MessageKinds, PlacedArrow};
 use super::axis::Scale;
 use super::bands::{self, Annotation};
 use super::canvas::{Anchor, Canvas};
 use super::lanes;
-use super::layout::{BAND_ROW, Layout, MARGIN, NoteDetail};
+use super::layout::{BAND_ROW_HEIGHT, Layout, MARGIN, NoteDetail};
 use super::rows::SceneRow;
-use super::text::width;
+use super::text::text_width;
 use super::trays;
 use crate::scene::Scene;
 use quorate_core::Time;
-use quorate_journal::words::millis;
+use quorate_journal::words::format_millis;
 
 /// Horizontal stretch factors that are tried until every text fits.
 const STRETCHES: [f64; 5] = [1.0, 1.2, 1.45, 1.75, 2.1];
@@ -35,7 +35,7 @@ impl<'a> RowLayout<'a> {
     pub(super) fn fit(row: &'a SceneRow, options: &Options, detail: NoteDetail, scale: Scale, max_width: f64) -> Self {
         let mut best: Option<Self> = None;
         for stretch in STRETCHES {
-            let candidate = Self::lay_out(row, options, scale.stretched(stretch), detail);
+            let candidate = Self::lay_out(row, options, scale.with_stretch(stretch), detail);
             if candidate.right_edge() > max_width && best.is_some() {
                 break;
             }
@@ -55,9 +55,9 @@ impl<'a> RowLayout<'a> {
         // The height of the annotations is known only after they are placed once.
         let draft = Layout::new(scene, options, 0.0, scale, detail);
         let (_, annotation_rows) = bands::place(scene, &draft);
-        let mut layout = Layout::new(scene, options, annotation_rows as f64 * BAND_ROW, scale, detail);
+        let mut layout = Layout::new(scene, options, annotation_rows as f64 * BAND_ROW_HEIGHT, scale, detail);
         let (annotations, _) = bands::place(scene, &layout);
-        let (arrows, omitted_names) = arrows::place(scene, &mut layout);
+        let (arrows, omitted_names) = arrows::place_arrows(scene, &mut layout);
         let omitted_texts = layout.omitted_texts + omitted_names;
         Self { row, scene, layout, annotations, annotation_rows, arrows, omitted_texts }
     }
@@ -71,18 +71,18 @@ impl<'a> RowLayout<'a> {
     }
 
     /// Draws the row, which is a part of `full_scene`. Returns its height.
-    pub(super) fn draw(&self, canvas: &mut Canvas, full_scene: &Scene, kinds: &Kinds) -> f64 {
+    pub(super) fn draw(&self, canvas: &mut Canvas, full_scene: &Scene, kinds: &MessageKinds) -> f64 {
         let Self { row, scene, layout, annotations, annotation_rows, arrows, .. } = self;
         bands::draw(canvas, scene, layout, annotations, *annotation_rows);
         let bottom = self.draw_times(canvas);
         lanes::draw(canvas, scene, layout);
         for text in &layout.texts {
-            if let Some((from, to)) = text.leader {
+            if let Some((from, to)) = text.connector {
                 canvas.line("leader", from, to);
             }
         }
         trays::draw(canvas, scene, layout);
-        arrows::draw(canvas, full_scene, &row.arrows, kinds, arrows);
+        arrows::draw(canvas, full_scene, &row.arrow_indices, kinds, arrows);
         trays::draw_chips(canvas, layout);
         lanes::draw_steps(canvas, scene, layout);
         for text in &layout.texts {
@@ -100,7 +100,7 @@ impl<'a> RowLayout<'a> {
         let mut last_label_end = f64::MIN;
         for (time, x) in &layout.axis.instants {
             let text = short_millis(scene.relative(*time));
-            let half_width = width(&text, 11.5) / 2.0;
+            let half_width = text_width(&text, 11.5) / 2.0;
             if x - half_width < last_label_end + 9.0 {
                 continue;
             }
@@ -121,6 +121,6 @@ impl<'a> RowLayout<'a> {
 
 /// Formats milliseconds without trailing zeros.
 pub(super) fn short_millis(time: Time) -> String {
-    let text = millis(time);
+    let text = format_millis(time);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -1,7 +1,8 @@
 //! Splits a long scene into rows, like lines of text.
 
 use crate::scene::{
-    Arrow, Band, Cause, Head, InactiveSpan, Lane, Lease, Mark, Queue, Scene, Span, Step, Tail, TimePosition, ViewSpan,
+    Arrow, Band, Cause, Head, InactiveSpan, Lane, Lease, Mark, Queue, RoleSpan, Scene, Step, Tail, TimePosition,
+    ViewSpan,
 };
 use quorate_core::Time;
 use quorate_journal::moment::Loss;
@@ -11,21 +12,23 @@ use std::ops::Range;
 pub(super) struct SceneRow {
     pub(super) scene: Scene,
     /// For each of its arrows, the index of that arrow in the whole scene.
-    pub(super) arrows: Vec<usize>,
+    pub(super) arrow_indices: Vec<usize>,
 }
 
-/// Splits a scene at these orders. A message between two rows has an arrow in both: one leaves, the
+/// Splits a scene into rows; each of `cuts` is the order of a row's first step or mark: the number
+/// of steps and marks before it. A message between two rows has an arrow in both: one leaves, the
 /// other enters.
-pub(super) fn split(scene: &Scene, cuts: &[usize]) -> Vec<SceneRow> {
-    let last = scene.steps.len() + scene.marks.len();
+pub(super) fn split_scene(scene: &Scene, cuts: &[usize]) -> Vec<SceneRow> {
+    let event_count = scene.steps.len() + scene.marks.len();
     let begins = std::iter::once(0).chain(cuts.iter().copied());
-    let ends = cuts.iter().copied().chain([last]);
-    begins.zip(ends).map(|(begin, end)| SceneSlice::new(scene, begin..end).row()).collect()
+    let ends = cuts.iter().copied().chain([event_count]);
+    begins.zip(ends).map(|(begin, end)| SceneSlice::new(scene, begin..end).to_row()).collect()
 }
 
 /// The part of a scene that becomes one row.
 struct SceneSlice<'a> {
     scene: &'a Scene,
+    /// Orders of the row's steps and marks in the whole scene.
     orders: Range<usize>,
     /// Index of the row's first step in the whole scene.
     first_step: usize,
@@ -49,7 +52,7 @@ impl<'a> SceneSlice<'a> {
         Self { scene, from, to, first_step, is_last, orders }
     }
 
-    fn row(&self) -> SceneRow {
+    fn to_row(&self) -> SceneRow {
         let Scene { heading, origin, .. } = self.scene;
         let (arrows, arrow_indices) = self.arrows();
         let renumbered = |step: &Step| {
@@ -57,7 +60,7 @@ impl<'a> SceneSlice<'a> {
                 Cause::Message(Some(arrow)) => Cause::Message(arrow_indices.binary_search(&arrow).ok()),
                 cause => cause,
             };
-            Step { position: self.position(step.position), cause, ..step.clone() }
+            Step { position: self.row_position(step.position), cause, ..step.clone() }
         };
         let is_inside = |position: &TimePosition| self.orders.contains(&position.order);
         let is_in_row = |order: usize| self.orders.contains(&order);
@@ -75,7 +78,7 @@ impl<'a> SceneSlice<'a> {
                 .marks
                 .iter()
                 .filter(|mark| is_inside(&mark.position))
-                .map(|mark| Mark { position: self.position(mark.position), ..mark.clone() })
+                .map(|mark| Mark { position: self.row_position(mark.position), ..mark.clone() })
                 .collect(),
             arrows,
             bands: self.scene.bands.iter().filter_map(|band| self.band(band)).collect(),
@@ -83,11 +86,11 @@ impl<'a> SceneSlice<'a> {
             violations: violations.cloned().collect(),
             omitted: self.scene.omitted,
         };
-        SceneRow { scene, arrows: arrow_indices }
+        SceneRow { scene, arrow_indices }
     }
 
     /// Converts a position of the whole scene to this row, clamped to its edges.
-    fn position(&self, position: TimePosition) -> TimePosition {
+    fn row_position(&self, position: TimePosition) -> TimePosition {
         let order = position.order.clamp(self.orders.start, self.orders.end) - self.orders.start;
         TimePosition { time: position.time, order }
     }
@@ -95,14 +98,15 @@ impl<'a> SceneSlice<'a> {
     fn lane(&self, lane: &Lane) -> Lane {
         // A span whose lease has expired may begin after the last step or mark; no other row would
         // show it.
-        let touches = |span: &&Span| {
-            let begins = span.from.order < self.orders.end || (span.lease_expired && self.is_last);
+        let touches = |span: &&RoleSpan| {
+            let begins = span.from.order < self.orders.end || (span.is_lease_expired && self.is_last);
             begins && span.to.order >= self.orders.start
         };
-        let span = |span: &Span| Span { from: self.position(span.from), to: self.position(span.to), ..*span };
+        let span =
+            |span: &RoleSpan| RoleSpan { from: self.row_position(span.from), to: self.row_position(span.to), ..*span };
         let lease =
             |lease: &Lease| self.clip_closed(lease.from, lease.to).map(|(from, to)| Lease { from, to, ..*lease });
-        let inactive = |inactive: &InactiveSpan| {
+        let inactive_span = |inactive: &InactiveSpan| {
             self.clip_closed(inactive.from, inactive.to).map(|(from, to)| InactiveSpan { from, to, ..*inactive })
         };
         let queue = |queue: &Queue| {
@@ -114,15 +118,15 @@ impl<'a> SceneSlice<'a> {
             node: lane.node,
             spans: lane.spans.iter().filter(touches).map(span).collect(),
             leases: lane.leases.iter().filter_map(lease).collect(),
-            inactive_spans: lane.inactive_spans.iter().filter_map(inactive).collect(),
+            inactive_spans: lane.inactive_spans.iter().filter_map(inactive_span).collect(),
             queues: lane.queues.iter().filter_map(queue).collect(),
         }
     }
 
-    /// Returns the part of a time range that is in this row, clamped to its edges.
+    /// Returns the part of a time range that is in this row, clamped to the row's edges.
     fn clip_closed(&self, from: TimePosition, to: TimePosition) -> Option<(TimePosition, TimePosition)> {
         let (from, end) = self.clip(from, Some(to))?;
-        Some((from, end.unwrap_or_else(|| self.position(to))))
+        Some((from, end.unwrap_or_else(|| self.row_position(to))))
     }
 
     fn view_span(&self, view_span: &ViewSpan) -> Option<ViewSpan> {
@@ -130,14 +134,15 @@ impl<'a> SceneSlice<'a> {
         Some(ViewSpan { view: view_span.view.clone(), from, to })
     }
 
-    /// Returns the part of a time range that is in this row, and its end if it ends here.
+    /// Returns the part of a time range that is in this row. The end is `None` if the range
+    /// continues after the row.
     fn clip(&self, from: TimePosition, to: Option<TimePosition>) -> Option<(TimePosition, Option<TimePosition>)> {
-        let ended = to.is_some_and(|to| to.order < self.orders.start);
-        if ended || from.order >= self.orders.end && !self.is_last {
+        let has_ended = to.is_some_and(|to| to.order < self.orders.start);
+        if has_ended || from.order >= self.orders.end && !self.is_last {
             return None;
         }
-        let to = to.filter(|to| self.is_last || to.order < self.orders.end).map(|to| self.position(to));
-        Some((self.position(from), to))
+        let to = to.filter(|to| self.is_last || to.order < self.orders.end).map(|to| self.row_position(to));
+        Some((self.row_position(from), to))
     }
 
     fn band(&self, band: &Band) -> Option<Band> {
@@ -150,7 +155,7 @@ impl<'a> SceneSlice<'a> {
         let in_row = |(index, arrow): (usize, &Arrow)| {
             let (tail, head) = match (self.tail(arrow), self.head(arrow)) {
                 (None, None) => return None,
-                (Some(tail), head) => (tail, head.unwrap_or(Head::Open)),
+                (Some(tail), head) => (tail, head.unwrap_or(Head::InFlight)),
                 (None, Some(head)) => (Tail::BeforeWindow, head),
             };
             Some((Arrow { tail, head, ..arrow.clone() }, index))
@@ -158,14 +163,15 @@ impl<'a> SceneSlice<'a> {
         self.scene.arrows.iter().enumerate().filter_map(in_row).unzip()
     }
 
-    fn step(&self, index: usize) -> Option<usize> {
+    /// Returns the index in this row of a step of the whole scene; `None` if it is in another row.
+    fn row_step(&self, index: usize) -> Option<usize> {
         let step = self.scene.steps.get(index)?;
         self.orders.contains(&step.position.order).then(|| index - self.first_step)
     }
 
     fn tail(&self, arrow: &Arrow) -> Option<Tail> {
         match arrow.tail {
-            Tail::Step(step) => self.step(step).map(Tail::Step),
+            Tail::Step(step) => self.row_step(step).map(Tail::Step),
             // The arrow enters the row in which it ends.
             Tail::BeforeWindow => None,
         }
@@ -173,18 +179,18 @@ impl<'a> SceneSlice<'a> {
 
     fn head(&self, arrow: &Arrow) -> Option<Head> {
         match arrow.head {
-            Head::Step(step) => self.step(step).map(Head::Step),
-            Head::Lost { why, position } => {
-                let is_in_row = match (why, arrow.tail) {
+            Head::Step(step) => self.row_step(step).map(Head::Step),
+            Head::Lost { cause, position } => {
+                let is_in_row = match (cause, arrow.tail) {
                     // The network loses a message at the time of sending.
-                    (Loss::Chance, Tail::Step(step)) => self.step(step).is_some(),
+                    (Loss::Chance, Tail::Step(step)) => self.row_step(step).is_some(),
                     (_, _) => {
                         self.orders.contains(&position.order) || (self.is_last && position.order >= self.orders.end)
                     }
                 };
-                is_in_row.then(|| Head::Lost { why, position: self.position(position) })
+                is_in_row.then(|| Head::Lost { cause, position: self.row_position(position) })
             }
-            Head::Open => None,
+            Head::InFlight => None,
         }
     }
 }

@@ -1,15 +1,15 @@
-//! Draws hold-back queues: a tray below the lane while messages are held back, with their names in
-//! it.
+//! Draws hold-back queues: while a node holds messages back, a rectangle (the tray) below its lane
+//! contains their names, each in a smaller rectangle (the chip).
 
 use super::areas::Area;
 use super::canvas::{Anchor, Canvas};
-use super::lanes::end;
-use super::layout::{Layout, RIBBON};
-use super::text::bold;
+use super::lanes::span_end_x;
+use super::layout::{Layout, RIBBON_HALF_HEIGHT};
+use super::text::bold_width;
 use crate::scene::{Queue, Scene};
-use quorate_journal::words::millis;
+use quorate_journal::words::format_millis;
 
-/// Height reserved for a tray below its lane.
+/// Height reserved for a tray below its lane, in pixels, as are all sizes here.
 const RESERVED_HEIGHT: f64 = 21.0;
 /// Distance between ribbon and tray, and height of the tray.
 const TRAY_GAP: f64 = 2.0;
@@ -21,43 +21,43 @@ const NAME_GAP: f64 = 4.0;
 /// Inset at both ends of a tray.
 const INSET: f64 = 5.0;
 /// Step by which names are shifted to avoid arrows.
-const STRIDE: f64 = 4.0;
+const NAME_SHIFT: f64 = 4.0;
 
-/// The names of messages held back from one position on.
+/// The names of the messages in a queue while its contents do not change.
 pub(super) struct Chips {
     /// Left edge, width and text of each name.
     chips: Vec<(f64, f64, String)>,
     /// Upper edge of the tray.
     top: f64,
-    title: String,
+    tooltip: String,
 }
 
-pub(super) fn height(scene: &Scene, lane: usize) -> f64 {
+pub(super) fn reserved_height(scene: &Scene, lane: usize) -> f64 {
     let has_queue = scene.lanes.get(lane).is_some_and(|lane| !lane.queues.is_empty());
     if has_queue { RESERVED_HEIGHT } else { 0.0 }
 }
 
 /// Places the names of held-back messages in every tray where the fewest lines cross them, as
 /// counted by `count_crossings`. Returns the number of trays without room.
-pub(super) fn place(scene: &Scene, layout: &mut Layout, count_crossings: impl Fn(&Area) -> usize) -> usize {
+pub(super) fn place_names(scene: &Scene, layout: &mut Layout, count_crossings: impl Fn(&Area) -> usize) -> usize {
     let mut trays_without_room = 0;
     for (lane, y) in scene.lanes.iter().zip(layout.lanes.clone()) {
-        let top = top(layout, y);
+        let top = tray_top(layout, y);
         for queue in &lane.queues {
             let (from, to) = x_range(scene, layout, queue);
             let area = |left: f64, right: f64| Area { left, right, top, bottom: top + TRAY_HEIGHT };
-            layout.occupied.occupy(area(from, to));
-            let room = to - from - 2.0 * INSET;
-            let Some(names) = fitting_names(queue, room) else {
+            layout.occupied_areas.occupy(area(from, to));
+            let available_width = to - from - 2.0 * INSET;
+            let Some(names) = fitting_names(queue, available_width) else {
                 // Before the first event there is never enough room.
                 trays_without_room += usize::from(queue.to.order > 0);
                 continue;
             };
             let width = row_width(&names);
-            let strides = ((room - width) / STRIDE).floor().max(0.0) as usize;
-            let lefts = (0..=strides).map(|stride| from + INSET + stride as f64 * STRIDE);
+            let max_shifts = ((available_width - width) / NAME_SHIFT).floor().max(0.0) as usize;
+            let lefts = (0..=max_shifts).map(|shifts| from + INSET + shifts as f64 * NAME_SHIFT);
             let best = lefts.map(|left| (count_crossings(&area(left, left + width)), left)).reduce(|best, other| {
-                // Of equally good positions take the first, which is next to the change.
+                // Of equally good positions, the first is next to the change that it shows.
                 if other.0 < best.0 { other } else { best }
             });
             let mut left = best.map_or(from + INSET, |(_, left)| left);
@@ -67,26 +67,25 @@ pub(super) fn place(scene: &Scene, layout: &mut Layout, count_crossings: impl Fn
                 chips.push((left, width, name));
                 left += width + NAME_GAP;
             }
-            layout.chips.push(Chips { chips, top, title: title(scene, lane.node.to_string(), queue) });
+            layout.chips.push(Chips { chips, top, tooltip: tooltip(scene, lane.node.to_string(), queue) });
         }
     }
     trays_without_room
 }
 
-/// Returns all names if they fit, else as many as fit with the number of the others, else only
-/// their number.
-fn fitting_names(queue: &Queue, room: f64) -> Option<Vec<String>> {
-    let all = queue.names.len();
-    let first_names = |shown: usize| {
-        let more = queue.count.saturating_sub(shown);
-        let rest = (more > 0).then(|| if shown > 0 { format!("+{more}") } else { more.to_string() });
-        queue.names.iter().take(shown).cloned().chain(rest).collect::<Vec<_>>()
+/// Returns all names if they fit; else as many as fit and the number of the others; else only the
+/// number of messages. `None` if nothing fits.
+fn fitting_names(queue: &Queue, available_width: f64) -> Option<Vec<String>> {
+    let first_names = |shown_count: usize| {
+        let more = queue.count.saturating_sub(shown_count);
+        let rest = (more > 0).then(|| if shown_count > 0 { format!("+{more}") } else { more.to_string() });
+        queue.names.iter().take(shown_count).cloned().chain(rest).collect::<Vec<_>>()
     };
-    (0..=all).rev().map(first_names).find(|names| row_width(names) <= room)
+    (0..=queue.names.len()).rev().map(first_names).find(|names| row_width(names) <= available_width)
 }
 
 fn chip_width(name: &str) -> f64 {
-    bold(name, FONT_SIZE) + 2.0 * PADDING
+    bold_width(name, FONT_SIZE) + 2.0 * PADDING
 }
 
 fn row_width(names: &[String]) -> f64 {
@@ -94,8 +93,8 @@ fn row_width(names: &[String]) -> f64 {
     chips + NAME_GAP * names.len().saturating_sub(1) as f64
 }
 
-fn top(layout: &Layout, y: f64) -> f64 {
-    y + RIBBON + layout.lease_height + TRAY_GAP
+fn tray_top(layout: &Layout, y: f64) -> f64 {
+    y + RIBBON_HALF_HEIGHT + layout.lease_height + TRAY_GAP
 }
 
 /// Returns the horizontal range in which a queue does not change.
@@ -103,7 +102,7 @@ fn x_range(scene: &Scene, layout: &Layout, queue: &Queue) -> (f64, f64) {
     let edge = layout.axis.left_edge();
     let from =
         if queue.from.order == 0 && queue.from.time < first_time(scene) { edge } else { layout.axis.x_at(queue.from) };
-    (from.max(edge), end(scene, layout, queue.to).max(edge))
+    (from.max(edge), span_end_x(scene, layout, queue.to).max(edge))
 }
 
 fn first_time(scene: &Scene) -> quorate_core::Time {
@@ -111,16 +110,17 @@ fn first_time(scene: &Scene) -> quorate_core::Time {
     steps.chain(scene.marks.iter().map(|mark| mark.position.time)).min().unwrap_or(scene.from)
 }
 
-fn title(scene: &Scene, node: String, queue: &Queue) -> String {
-    let [from, to] = [queue.from, queue.to].map(|position| millis(scene.relative(position.time)));
+fn tooltip(scene: &Scene, node: String, queue: &Queue) -> String {
+    let [from, to] = [queue.from, queue.to].map(|position| format_millis(scene.relative(position.time)));
     let more = queue.count.saturating_sub(queue.names.len());
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("node {node} holds back {}{rest}, from {from} ms to {to} ms", queue.names.join(", "))
 }
 
+/// Draws the trays; the names in them are drawn later, on top of the arrows.
 pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     for (lane, y) in scene.lanes.iter().zip(&layout.lanes) {
-        let top = top(layout, *y);
+        let top = tray_top(layout, *y);
         let mut queues = lane.queues.iter().peekable();
         while let Some(queue) = queues.next() {
             let (from, mut to) = x_range(scene, layout, queue);
@@ -133,7 +133,7 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
                 last = next;
             }
             let ends_in_scene = last.to.order < scene.steps.len() + scene.marks.len();
-            canvas.titled("span", &title(scene, lane.node.to_string(), queue), |canvas| {
+            canvas.group_with_tooltip("span", &tooltip(scene, lane.node.to_string(), queue), |canvas| {
                 canvas.rectangle("tray", (from, top), (to - from, TRAY_HEIGHT), 4.0);
                 canvas.line("tray-edge", (from, *y), (from, top + TRAY_HEIGHT));
                 if ends_in_scene {
@@ -148,8 +148,8 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
 }
 
 pub(super) fn draw_chips(canvas: &mut Canvas, layout: &Layout) {
-    for Chips { chips, top, title } in &layout.chips {
-        canvas.titled("span", title, |canvas| {
+    for Chips { chips, top, tooltip } in &layout.chips {
+        canvas.group_with_tooltip("span", tooltip, |canvas| {
             for (left, width, name) in chips {
                 canvas.rectangle("chip", (*left, top + 1.5), (*width, TRAY_HEIGHT - 3.0), 5.0);
                 canvas.text("chip-name", (left + width / 2.0, top + 12.5), Anchor::Middle, name);

@@ -1,22 +1,22 @@
 //! Draws views, leases and inactive nodes.
 
 use super::canvas::{Anchor, Canvas};
-use super::lanes::{end, widest_gap_middle};
-use super::layout::{Layout, RIBBON};
-use super::text::width;
+use super::lanes::{span_end_x, widest_gap_middle};
+use super::layout::{Layout, RIBBON_HALF_HEIGHT};
+use super::text::text_width;
 use crate::scene::{InactiveReason, InactiveSpan, Lane, Lease, Scene, TimePosition};
 use quorate_journal::role::Role;
-use quorate_journal::words::millis;
+use quorate_journal::words::format_millis;
 
 /// Distance of a lease line below the middle of its lane.
-pub(super) const LEASE_OFFSET: f64 = RIBBON + 3.0;
+pub(super) const LEASE_OFFSET: f64 = RIBBON_HALF_HEIGHT + 3.0;
 /// Half height of the uncoloured area around the lane of a node outside the view.
-const HOLE_HALF_HEIGHT: f64 = RIBBON + 7.0;
+const HOLE_HALF_HEIGHT: f64 = RIBBON_HALF_HEIGHT + 7.0;
 const FONT_SIZE: f64 = 11.0;
 
 fn x_range(scene: &Scene, layout: &Layout, from: TimePosition, to: TimePosition) -> (f64, f64) {
     let edge = layout.axis.left_edge();
-    (layout.axis.x_at(from).max(edge), end(scene, layout, to).max(edge))
+    (layout.axis.x_at(from).max(edge), span_end_x(scene, layout, to).max(edge))
 }
 
 fn ends_in_scene(scene: &Scene, to: TimePosition) -> bool {
@@ -35,7 +35,8 @@ pub(super) fn draw_holes(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     }
 }
 
-/// Splits a horizontal range of a lane into parts, each with whether the node is outside the view.
+/// Splits a horizontal range of a lane into parts: left and right edge, and whether the node is
+/// outside the view.
 pub(super) fn split_at_view_edges(
     scene: &Scene,
     layout: &Layout,
@@ -77,17 +78,19 @@ fn draw_frozen(
     if to <= from {
         return;
     }
-    let [begin, end] = [inactive.from, inactive.to].map(|position| millis(scene.relative(position.time)));
-    let title = format!("node {}: frozen, from {begin} ms to {end} ms", lane.node);
-    canvas.titled("span", &title, |canvas| {
-        canvas.rectangle("frozen", (from, y - RIBBON), (to - from, 2.0 * RIBBON), 4.0);
+    let [begin, end] = [inactive.from, inactive.to].map(|position| format_millis(scene.relative(position.time)));
+    let tooltip = format!("node {}: frozen, from {begin} ms to {end} ms", lane.node);
+    canvas.group_with_tooltip("span", &tooltip, |canvas| {
+        canvas.rectangle("frozen", (from, y - RIBBON_HALF_HEIGHT), (to - from, 2.0 * RIBBON_HALF_HEIGHT), 4.0);
         let word = inactive.reason.label();
-        let chosen = |role: Role| role == Role::Chosen;
-        let is_named = lane.spans.iter().any(|span| {
-            let is_chosen = chosen(span.role) || chosen(span.underlying);
-            is_chosen && !span.lease_expired && span.from < inactive.to && inactive.from < span.to
+        // A chosen node's ribbon already contains its role as a word.
+        let has_role_name = lane.spans.iter().any(|span| {
+            let is_chosen = [span.role, span.unpaused_role].contains(&Role::Chosen);
+            is_chosen && !span.is_lease_expired && span.from < inactive.to && inactive.from < span.to
         });
-        if let Some(middle) = widest_gap_middle(dots, from, to, width(word, FONT_SIZE) + 12.0).filter(|_| !is_named) {
+        if let Some(middle) =
+            widest_gap_middle(dots, from, to, text_width(word, FONT_SIZE) + 12.0).filter(|_| !has_role_name)
+        {
             canvas.text("frozen-word", (middle, y + 4.0), Anchor::Middle, word);
         }
     });
@@ -99,9 +102,10 @@ fn draw_lease(canvas: &mut Canvas, scene: &Scene, layout: &Layout, lane: &Lane, 
         return;
     }
     let class = lease_class(lease.is_holder_up);
-    let owner = if lease.is_holder_up { "its lease" } else { "the lease of its previous incarnation" };
-    let title = format!("node {}: {owner} lasts until {} ms", lane.node, millis(scene.relative(lease.to.time)));
-    canvas.titled("span", &title, |canvas| {
+    let lease_text = if lease.is_holder_up { "its lease" } else { "the lease of its previous incarnation" };
+    let tooltip =
+        format!("node {}: {lease_text} lasts until {} ms", lane.node, format_millis(scene.relative(lease.to.time)));
+    canvas.group_with_tooltip("span", &tooltip, |canvas| {
         canvas.line(class, (from, y), (to, y));
         // When a node crashes, its lease continues as a lease whose holder is down.
         let continues =

@@ -1,40 +1,40 @@
 //! The legend below the picture, and a summary of the events that the picture omits.
 
 use super::symbols;
-use super::text::width;
+use super::text::display_width;
 use super::{Page, TextStyle};
 use crate::overview::ROLES;
-use crate::plural::counted;
+use crate::plural::count_with_noun;
 use crate::scene::{Head, InactiveReason, MarkKind, Omitted, Scene, Tail};
 use quorate_journal::role::Role;
 
 pub(super) fn write(page: &mut Page<'_>, scene: &Scene) {
     let omitted = &scene.omitted;
-    if omitted.after > 0 {
-        page.write_line(TextStyle::Faint, &format!("… {}", counted(omitted.after, "later journal line")));
+    if omitted.lines_after > 0 {
+        page.write_line(TextStyle::Faint, &format!("… {}", count_with_noun(omitted.lines_after, "later journal line")));
     }
     if page.layout.lanes.is_empty() && !scene.lanes.is_empty() {
-        let nodes = counted(scene.lanes.len() as u64, "node");
+        let nodes = count_with_noun(scene.lanes.len() as u64, "node");
         page.write_line(
             TextStyle::Alarm,
             &format!("{nodes} do not fit side by side, so this is a list. Select fewer nodes."),
         );
     } else {
-        legend(page, &items(scene));
+        write_legend(page, &legend_items(scene));
     }
     // Lines before and after are counted above and below the picture.
-    if let Some(summary) = (Omitted { before: 0, after: 0, ..*omitted }).summary() {
+    if let Some(summary) = (Omitted { lines_before: 0, lines_after: 0, ..*omitted }).summary() {
         page.write_line(TextStyle::Faint, &summary);
     }
 }
 
 /// Writes the items side by side, on as many lines as needed.
-fn legend(page: &mut Page<'_>, items: &[String]) {
+fn write_legend(page: &mut Page<'_>, items: &[String]) {
     const SEPARATOR: &str = "   ";
-    let limit = page.layout.limit.unwrap_or(100);
+    let limit = page.layout.max_width.unwrap_or(100);
     let mut line = String::new();
     for item in items {
-        if !line.is_empty() && width(&line) + width(SEPARATOR) + width(item) > limit {
+        if !line.is_empty() && display_width(&line) + display_width(SEPARATOR) + display_width(item) > limit {
             page.write_line(TextStyle::Faint, &std::mem::take(&mut line));
         }
         if !line.is_empty() {
@@ -45,7 +45,7 @@ fn legend(page: &mut Page<'_>, items: &[String]) {
     page.write_line(TextStyle::Faint, &line);
 }
 
-fn items(scene: &Scene) -> Vec<String> {
+fn legend_items(scene: &Scene) -> Vec<String> {
     let occurs = |role: &Role| scene.lanes.iter().flat_map(|lane| &lane.spans).any(|span| span.role == *role);
     let roles = ROLES.into_iter().filter(|role| *role != Role::Down).filter(occurs);
     let named_roles =
@@ -60,7 +60,7 @@ fn items(scene: &Scene) -> Vec<String> {
             items.push(format!("{} {}", symbols::inactive(reason), reason.label()));
         }
     }
-    if scene.lanes.iter().flat_map(|lane| &lane.spans).any(|span| span.lease_expired) {
+    if scene.lanes.iter().flat_map(|lane| &lane.spans).any(|span| span.is_lease_expired) {
         items.push(format!(
             "{} {}, but its lease has expired",
             symbols::LEASE_EXPIRED,
@@ -75,7 +75,7 @@ fn items(scene: &Scene) -> Vec<String> {
         }
     };
     add_steps(&[symbols::SENDS, symbols::CHOSEN_SENDS], "sends");
-    add_steps(&[symbols::STEPS, symbols::CHOSEN_STEPS], "sends nothing");
+    add_steps(&[symbols::SENDS_NOTHING, symbols::CHOSEN_SENDS_NOTHING], "sends nothing");
     add_steps(&[symbols::START], "starts");
     let mut add_if = |occurs: bool, symbol: char, text: &str| {
         if occurs {
@@ -95,7 +95,9 @@ fn items(scene: &Scene) -> Vec<String> {
     add_if(scene.arrows.iter().any(|arrow| arrow.is_retransmission), symbols::RETRANSMISSION, "retransmission");
     add_if(scene.arrows.iter().any(|arrow| arrow.is_duplicate), symbols::DUPLICATE, "duplicate");
     add_if(scene.arrows.iter().any(|arrow| arrow.tail == Tail::BeforeWindow), symbols::EARLIER_SHAFT, "sent earlier");
-    add_if(scene.arrows.iter().any(|arrow| arrow.head == Head::Open), symbols::head(true, true), "in flight");
+    let (is_rightward, is_hollow) = (true, true);
+    let hollow_head = symbols::head(is_rightward, is_hollow);
+    add_if(scene.arrows.iter().any(|arrow| arrow.head == Head::InFlight), hollow_head, "in flight");
     items.push("times in milliseconds".into());
     items
 }

@@ -3,6 +3,7 @@
 use crate::scene::{Arrow, Cause, InactiveReason, MarkKind, Step};
 use quorate_journal::role::Role;
 
+/// Returns the symbol of the lane of a node in this role.
 pub(super) fn line(role: Role) -> char {
     match role {
         Role::Idle => '│',
@@ -14,6 +15,7 @@ pub(super) fn line(role: Role) -> char {
     }
 }
 
+/// Returns the symbol of the lane of a node that does not act in its group.
 pub(super) fn inactive(reason: InactiveReason) -> char {
     match reason {
         InactiveReason::Frozen => '░',
@@ -21,12 +23,13 @@ pub(super) fn inactive(reason: InactiveReason) -> char {
     }
 }
 
-/// The lane of a node that believes it is chosen although its lease has expired.
+/// The lane of a node that believes it is chosen (in the critical section or leader) although its
+/// lease has expired.
 pub(super) const LEASE_EXPIRED: char = '▒';
 
-/// Returns the symbol of a lane where an arrow starts to the right, or else to the left.
-pub(super) fn branch(role: Role, rightward: bool) -> char {
-    match (role, rightward) {
+/// Returns the symbol of a lane where an arrow starts, to the right or to the left.
+pub(super) fn branch(role: Role, is_rightward: bool) -> char {
+    match (role, is_rightward) {
         (Role::Chosen, true | false) => '█',
         (Role::Down, true) => '╶',
         (Role::Down, false) => '╴',
@@ -53,15 +56,16 @@ pub(super) const LOST: char = '✗';
 /// Line across all lanes where a lasting fault begins or ends.
 pub(super) const EDGE: char = '╍';
 
-/// Line across all lanes where the first member acts in a view.
+/// Line across all lanes where the first member begins to act in a view.
 pub(super) const VIEW: char = '═';
 
 /// Line across all lanes where a property is violated.
 pub(super) const VIOLATION: char = '━';
 
-/// Returns the symbol of an arrowhead. It is open if the message does not arrive in the window.
-pub(super) fn head(rightward: bool, is_open: bool) -> char {
-    match (rightward, is_open) {
+/// Returns the symbol of an arrowhead, which is hollow if the message does not arrive in the
+/// picture.
+pub(super) fn head(is_rightward: bool, is_hollow: bool) -> char {
+    match (is_rightward, is_hollow) {
         (true, false) => '▶',
         (false, false) => '◀',
         (true, true) => '▷',
@@ -72,21 +76,21 @@ pub(super) fn head(rightward: bool, is_open: bool) -> char {
 pub(super) fn step(step: &Step) -> char {
     match (step.cause, step.role == Role::Chosen) {
         (Cause::Start { .. }, _) => START,
-        (_, false) if step.sends => SENDS,
-        (_, false) => STEPS,
-        (_, true) if step.sends => CHOSEN_SENDS,
-        (_, true) => CHOSEN_STEPS,
+        (_, false) if step.has_sends => SENDS,
+        (_, false) => SENDS_NOTHING,
+        (_, true) if step.has_sends => CHOSEN_SENDS,
+        (_, true) => CHOSEN_SENDS_NOTHING,
     }
 }
 
 /// A step that sends something.
 pub(super) const SENDS: char = '●';
 /// A step that sends nothing.
-pub(super) const STEPS: char = '○';
+pub(super) const SENDS_NOTHING: char = '○';
 /// A step that sends something, as a hole in the bar of a chosen node.
 pub(super) const CHOSEN_SENDS: char = '◘';
 /// A step that sends nothing, as a hole in the bar of a chosen node.
-pub(super) const CHOSEN_STEPS: char = '◙';
+pub(super) const CHOSEN_SENDS_NOTHING: char = '◙';
 pub(super) const START: char = '◆';
 
 pub(super) fn mark(kind: MarkKind) -> char {
@@ -104,6 +108,7 @@ pub(super) const DUPLICATE: char = '⇉';
 /// Suffix of the name of a retransmitted message.
 pub(super) const RETRANSMISSION: char = '↻';
 
+/// Returns the name of a message with the suffixes that apply.
 pub(super) fn label(arrow: &Arrow) -> String {
     let mut label = arrow.name().to_owned();
     if arrow.is_retransmission {

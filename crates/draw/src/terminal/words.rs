@@ -1,7 +1,7 @@
 //! Texts of a line, shortened to the available width.
 
 use super::TextStyle;
-use super::text::width;
+use super::text::display_width;
 use quorate_journal::words::TextKind;
 
 /// Separator between two texts.
@@ -10,20 +10,21 @@ pub(super) const SEPARATOR: &str = " · ";
 /// Prefixes of texts about local effects.
 const LOCAL_PREFIXES: [&str; 3] = ["saves ", "sets timer ", "cancels timer "];
 
-/// Shortens texts to `room` columns. Control effects are dropped first, then sends (the arrows show
-/// them), then the notes of rules except their ids. Client events stay longest.
-pub(super) fn shortened(texts: &[(TextStyle, String)], room: usize) -> Vec<(TextStyle, String)> {
+/// Shortens texts towards `max_columns` columns, but never drops inputs and client events. Control
+/// effects are dropped first; then sends (the arrows show them), if there is a rule or an event;
+/// then the notes of rules except their ids, if there is an event.
+pub(super) fn shorten(texts: &[(TextStyle, String)], max_columns: usize) -> Vec<(TextStyle, String)> {
     let mut texts = merge_sends(texts);
-    if total(&texts) > room {
+    if total_width(&texts) > max_columns {
         texts.retain(|(style, _)| *style != TextStyle::Part(TextKind::Control));
     }
     let has = |kind| texts.iter().any(|(style, _)| *style == TextStyle::Part(kind));
     let (has_rules, has_events) = (has(TextKind::Rule), has(TextKind::Event));
-    if total(&texts) > room && (has_rules || has_events) {
+    if total_width(&texts) > max_columns && (has_rules || has_events) {
         texts.retain(|(style, _)| *style != TextStyle::Part(TextKind::Send));
     }
     for index in (0..texts.len()).rev() {
-        if total(&texts) <= room {
+        if total_width(&texts) <= max_columns {
             break;
         }
         if let Some((TextStyle::Part(TextKind::Rule), text)) = texts.get_mut(index)
@@ -35,9 +36,9 @@ pub(super) fn shortened(texts: &[(TextStyle, String)], room: usize) -> Vec<(Text
     texts
 }
 
-fn total(texts: &[(TextStyle, String)]) -> usize {
-    let all: usize = texts.iter().map(|(_, text)| width(text) + width(SEPARATOR)).sum();
-    all.saturating_sub(width(SEPARATOR))
+fn total_width(texts: &[(TextStyle, String)]) -> usize {
+    let total: usize = texts.iter().map(|(_, text)| display_width(text) + display_width(SEPARATOR)).sum();
+    total.saturating_sub(display_width(SEPARATOR))
 }
 
 /// Merges consecutive sends of the same message to several receivers, ignoring local effects in
@@ -57,7 +58,7 @@ fn merge_sends(texts: &[(TextStyle, String)]) -> Vec<(TextStyle, String)> {
     merged
 }
 
-/// Returns the last text about the same message, if only control effects follow it.
+/// Returns the last send of messages of this `kind`, if only control effects follow it.
 fn previous_send<'a>(merged: &'a mut [(TextStyle, String)], style: TextStyle, kind: &str) -> Option<&'a mut String> {
     for (last_style, last) in merged.iter_mut().rev() {
         if *last_style == style && split_receivers(style, last).is_some_and(|(last_kind, _)| last_kind == kind) {
@@ -95,11 +96,11 @@ mod tests {
     use crate::terminal::TextStyle;
     use quorate_core::{Class, Duration, NodeId, Span};
     use quorate_journal::moment::{Body, MessageId, ObservedEffect, Sent};
-    use quorate_journal::words::effect;
+    use quorate_journal::words::describe_effect;
 
     fn merged(effects: &[ObservedEffect<'_, String>]) -> Vec<String> {
         let texts: Vec<_> =
-            effects.iter().filter_map(effect).map(|(kind, text)| (TextStyle::Part(kind), text)).collect();
+            effects.iter().filter_map(describe_effect).map(|(kind, text)| (TextStyle::Part(kind), text)).collect();
         merge_sends(&texts).into_iter().map(|(_, text)| text).collect()
     }
 

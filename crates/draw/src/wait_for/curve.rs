@@ -1,16 +1,16 @@
-//! Curves of arrows.
+//! The curves along which arrows are drawn.
 
 use super::shape::{NodeBox, Point};
 
-/// Distances between an arrow and the boxes at its start and its end.
+/// Distances in pixels between an arrow and the boxes at its start and its end.
 const TAIL_GAP: f64 = 2.0;
 const TIP_GAP: f64 = 3.5;
 
 /// A Bézier curve with one bend, or a loop back to its start.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Curve {
-    /// Control points: three for a bend, four for a loop.
-    corners: Vec<Point>,
+    /// Three control points for a bend, four for a loop.
+    control_points: Vec<Point>,
     /// The visible part, as parameters between 0 and 1: the parts inside the boxes are not drawn.
     from: f64,
     to: f64,
@@ -22,18 +22,24 @@ impl Curve {
         let (a, b) = (from.middle, to.middle);
         let middle = a.toward(b, 0.5);
         let control = middle.plus((b.y - a.y) * bend * 2.0, (a.x - b.x) * bend * 2.0);
-        let mut curve = Self { corners: vec![a, control, b], from: 0.0, to: 1.0 };
+        let mut curve = Self { control_points: vec![a, control, b], from: 0.0, to: 1.0 };
         curve.from = curve.exit_parameter(from, TAIL_GAP);
         curve.to = curve.entry_parameter(to, TIP_GAP);
         curve
     }
 
-    /// Creates a loop from a box to itself, below it.
+    /// Creates a loop from a box to itself, below it. The numbers are distances in pixels by which
+    /// its control points lie below and beside the box.
     pub(super) fn around(node_box: &NodeBox) -> Self {
-        let (half, low) = (node_box.half_width * 0.4, node_box.half_height + 58.0);
-        let corner = |x: f64, y: f64| node_box.middle.plus(x, y);
-        let corners = vec![corner(-half, 0.0), corner(-half - 26.0, low), corner(half + 26.0, low), corner(half, 0.0)];
-        let mut curve = Self { corners, from: 0.0, to: 1.0 };
+        let (half_width, depth) = (node_box.half_width * 0.4, node_box.half_height + 58.0);
+        let offset = |x: f64, y: f64| node_box.middle.plus(x, y);
+        let control_points = vec![
+            offset(-half_width, 0.0),
+            offset(-half_width - 26.0, depth),
+            offset(half_width + 26.0, depth),
+            offset(half_width, 0.0),
+        ];
+        let mut curve = Self { control_points, from: 0.0, to: 1.0 };
         curve.from = curve.exit_parameter(node_box, TAIL_GAP);
         curve.to = curve.entry_parameter(node_box, TIP_GAP);
         curve
@@ -53,7 +59,7 @@ impl Curve {
     }
 
     fn point_at(&self, parameter: f64) -> Point {
-        let mut points = self.corners.clone();
+        let mut points = self.control_points.clone();
         while points.len() > 1 {
             points =
                 points.windows(2).filter_map(|pair| Some(pair.first()?.toward(*pair.last()?, parameter))).collect();
@@ -61,15 +67,15 @@ impl Curve {
         points.first().copied().unwrap_or(Point::ZERO)
     }
 
-    /// Returns the visible part as `pieces` line segments.
-    pub(super) fn points(&self, pieces: u32) -> Vec<Point> {
+    /// Returns the end points of `pieces` line segments that approximate the visible part.
+    pub(super) fn segment_points(&self, pieces: u32) -> Vec<Point> {
         let parameter = |piece: u32| self.from + (self.to - self.from) * f64::from(piece) / f64::from(pieces);
         (0..=pieces).map(|piece| self.point_at(parameter(piece))).collect()
     }
 
     /// Returns the point at this distance from the visible start.
     pub(super) fn point_after(&self, distance: f64) -> Point {
-        let points = self.points(40);
+        let points = self.segment_points(40);
         let mut travelled = 0.0;
         for pair in points.windows(2) {
             let [one, other] = pair else { continue };
@@ -91,8 +97,8 @@ impl Curve {
     }
 
     /// Returns the control points of the visible part up to the parameter `to`.
-    pub(super) fn cut(&self, to: f64) -> Vec<Point> {
-        let first = split(&self.corners, to).0;
+    pub(super) fn control_points_up_to(&self, to: f64) -> Vec<Point> {
+        let first = split(&self.control_points, to).0;
         split(&first, if to > 0.0 { self.from / to } else { 0.0 }).1
     }
 
@@ -111,9 +117,10 @@ fn parameters() -> impl Iterator<Item = f64> {
     (0..=250_u32).map(|step| f64::from(step) / 250.0)
 }
 
-/// Splits a curve in two (de Casteljau).
-fn split(corners: &[Point], parameter: f64) -> (Vec<Point>, Vec<Point>) {
-    let mut points = corners.to_vec();
+/// Splits a curve at a parameter by de Casteljau's algorithm. Returns the control points of the two
+/// parts.
+fn split(control_points: &[Point], parameter: f64) -> (Vec<Point>, Vec<Point>) {
+    let mut points = control_points.to_vec();
     let (mut before, mut after) = (Vec::new(), Vec::new());
     while let (Some(first), Some(last)) = (points.first().copied(), points.last().copied()) {
         before.push(first);

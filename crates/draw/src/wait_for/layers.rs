@@ -4,7 +4,7 @@
 use super::shape::{NodeBox, Point};
 use std::collections::BTreeMap;
 
-/// Distance between rows.
+/// Distance between rows, in pixels.
 const ROW_DISTANCE: f64 = 104.0;
 /// Distance between the boxes of a row.
 const BOX_GAP: f64 = 44.0;
@@ -27,9 +27,9 @@ pub(super) fn place(
         let order: Vec<usize> = if from_below { (0..rows.len()).rev().collect() } else { (0..rows.len()).collect() };
         for index in order {
             let Some(row) = rows.get_mut(index) else { continue };
-            let pulled: BTreeMap<usize, f64> =
+            let wanted_xs: BTreeMap<usize, f64> =
                 row.iter().map(|node| (*node, average_neighbour_x(*node, edges, &x_of))).collect();
-            let wanted_x = |node: usize| pulled.get(&node).copied().unwrap_or_default();
+            let wanted_x = |node: usize| wanted_xs.get(&node).copied().unwrap_or_default();
             row.sort_by(|one, other| wanted_x(*one).total_cmp(&wanted_x(*other)).then(one.cmp(other)));
             spread(row, &mut x_of, node_box, |node, _| wanted_x(node));
         }
@@ -41,15 +41,15 @@ pub(super) fn place(
     rows.iter().enumerate().flat_map(row_positions).collect()
 }
 
-/// Puts every node one row below the lowest of its targets.
+/// Puts every node one row below the lowest node that it waits for. Returns the nodes of each row.
 fn rows(nodes: &[usize], edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
     let mut level: BTreeMap<usize, usize> = nodes.iter().map(|node| (*node, 0)).collect();
     // Without cycles, one round per node is enough.
     for _ in nodes {
         for (from, to) in edges.iter().filter(|(from, to)| from != to) {
-            let (Some(below), Some(above)) = (level.get(from).copied(), level.get(to).copied()) else { continue };
-            if below <= above && above + 1 < nodes.len() {
-                level.insert(*from, above + 1);
+            let (Some(waiter), Some(target)) = (level.get(from).copied(), level.get(to).copied()) else { continue };
+            if waiter <= target && target + 1 < nodes.len() {
+                level.insert(*from, target + 1);
             }
         }
     }
@@ -84,10 +84,10 @@ fn spread(
     let mut total_shift = 0.0;
     let mut positions = Vec::new();
     for (index, node) in row.iter().enumerate() {
-        let half = node_box(*node).half_width;
-        let x = wanted_x(*node, index).max(next_left + half);
+        let half_width = node_box(*node).half_width;
+        let x = wanted_x(*node, index).max(next_left + half_width);
         total_shift += x - wanted_x(*node, index);
-        next_left = x + half + BOX_GAP;
+        next_left = x + half_width + BOX_GAP;
         positions.push((*node, x));
     }
     // Shift the row back by the average distance that boxes were moved to the right.

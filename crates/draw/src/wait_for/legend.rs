@@ -1,19 +1,21 @@
 //! The legend: the symbols that occur in the graph.
 
-use super::page::{MARGIN, arrow};
+use super::page::{MARGIN, draw_arrow};
 use super::shape::{NodeBox, Point};
-use super::{Diagram, Kind, Link, Mark, nodes};
+use super::{Diagram, EdgeKind, NodeKind, NodeState, nodes};
 use crate::svg::canvas::{Anchor, Canvas};
-use crate::svg::text::width;
+use crate::svg::text::text_width;
 
 const FONT_SIZE: f64 = 12.5;
-const ROW: f64 = 25.0;
+const ROW_HEIGHT: f64 = 25.0;
 /// Width of a symbol and the space after it.
 const SYMBOL_WIDTH: f64 = 42.0;
+/// Distance between two items side by side.
+const ITEM_GAP: f64 = 24.0;
 
 enum Symbol {
-    Box(Kind, Mark),
-    Arrow(Link, bool),
+    Box(NodeKind, NodeState),
+    Arrow { kind: EdgeKind, is_in_deadlock: bool },
     Victim,
 }
 
@@ -21,72 +23,95 @@ enum Symbol {
 pub(super) fn draw(canvas: &mut Canvas, diagram: &Diagram, top: f64, right: f64) -> f64 {
     let (mut x, mut y) = (MARGIN, top);
     for (symbol, words) in symbols(diagram) {
-        let item_width = SYMBOL_WIDTH + width(words, FONT_SIZE) + 24.0;
+        let item_width = SYMBOL_WIDTH + text_width(words, FONT_SIZE) + ITEM_GAP;
         if x + item_width > right && x > MARGIN {
-            (x, y) = (MARGIN, y + ROW);
+            (x, y) = (MARGIN, y + ROW_HEIGHT);
         }
-        swatch(canvas, &symbol, Point { x, y: y - 4.5 });
+        draw_symbol(canvas, &symbol, Point { x, y: y - 4.5 });
         canvas.text("legend", (x + SYMBOL_WIDTH, y), Anchor::Start, words);
         x += item_width;
     }
-    y + ROW / 2.0
+    y + ROW_HEIGHT / 2.0
 }
 
-/// Returns its width in one row; no picture needs to be wider.
+/// Returns the width of the legend in one row, in pixels.
 pub(super) fn single_row_width(diagram: &Diagram) -> f64 {
-    symbols(diagram).iter().map(|(_, words)| SYMBOL_WIDTH + width(words, FONT_SIZE) + 24.0).sum()
+    symbols(diagram).iter().map(|(_, words)| SYMBOL_WIDTH + text_width(words, FONT_SIZE) + ITEM_GAP).sum()
 }
 
 fn symbols(diagram: &Diagram) -> Vec<(Symbol, &'static str)> {
-    let has_node = |wanted: fn(&super::Node) -> bool| diagram.nodes.iter().any(wanted);
-    let has_edge = |wanted: fn(&super::Edge) -> bool| diagram.edges.iter().any(wanted);
-    let is_process = |node: &super::Node| node.kind == Kind::Process;
+    let has_node = |is_wanted: fn(&super::Node) -> bool| diagram.nodes.iter().any(is_wanted);
+    let has_edge = |is_wanted: fn(&super::Edge) -> bool| diagram.edges.iter().any(is_wanted);
+    let is_process = |node: &super::Node| node.kind == NodeKind::Process;
     let symbols = [
         (
-            has_node(|node| matches!(node.mark, Mark::Deadlock(_))),
-            Symbol::Box(Kind::Process, Mark::Deadlock(0)),
+            has_node(|node| matches!(node.state, NodeState::Deadlock(_))),
+            Symbol::Box(NodeKind::Process, NodeState::Deadlock(0)),
             "in a deadlock",
         ),
         (has_node(|node| node.is_victim), Symbol::Victim, "victim"),
         (
-            has_node(|node| node.mark == Mark::Behind),
-            Symbol::Box(Kind::Process, Mark::Behind),
+            has_node(|node| node.state == NodeState::BlockedBehind),
+            Symbol::Box(NodeKind::Process, NodeState::BlockedBehind),
             "blocked behind a deadlock",
         ),
         (
-            diagram.nodes.iter().any(|node| is_process(node) && matches!(node.mark, Mark::Free | Mark::Waits)),
-            Symbol::Box(Kind::Process, Mark::Free),
+            diagram
+                .nodes
+                .iter()
+                .any(|node| is_process(node) && matches!(node.state, NodeState::Free | NodeState::Waiting)),
+            Symbol::Box(NodeKind::Process, NodeState::Free),
             "not deadlocked",
         ),
-        (has_node(|node| node.kind != Kind::Process), Symbol::Box(Kind::Resource(None), Mark::Free), "resource"),
-        (has_edge(|edge| edge.link == Link::All && !edge.is_marked), Symbol::Arrow(Link::All, false), "waits for"),
-        (has_edge(|edge| edge.is_marked), Symbol::Arrow(Link::All, true), "part of a deadlock"),
-        (has_edge(|edge| edge.link == Link::Held), Symbol::Arrow(Link::Held, false), "is held by"),
         (
-            has_edge(|edge| matches!(edge.link, Link::Any(_))),
-            Symbol::Arrow(Link::Any(0), false),
+            has_node(|node| node.kind != NodeKind::Process),
+            Symbol::Box(NodeKind::Resource(None), NodeState::Free),
+            "resource",
+        ),
+        (
+            has_edge(|edge| edge.kind == EdgeKind::All && !edge.is_in_deadlock),
+            Symbol::Arrow { kind: EdgeKind::All, is_in_deadlock: false },
+            "waits for",
+        ),
+        (
+            has_edge(|edge| edge.is_in_deadlock),
+            Symbol::Arrow { kind: EdgeKind::All, is_in_deadlock: true },
+            "part of a deadlock",
+        ),
+        (
+            has_edge(|edge| edge.kind == EdgeKind::Held),
+            Symbol::Arrow { kind: EdgeKind::Held, is_in_deadlock: false },
+            "is held by",
+        ),
+        (
+            has_edge(|edge| matches!(edge.kind, EdgeKind::Any(_))),
+            Symbol::Arrow { kind: EdgeKind::Any(0), is_in_deadlock: false },
             "waits for any one of these",
         ),
-        (has_edge(|edge| edge.link == Link::Queue), Symbol::Arrow(Link::Queue, false), "is queued behind"),
+        (
+            has_edge(|edge| edge.kind == EdgeKind::Queue),
+            Symbol::Arrow { kind: EdgeKind::Queue, is_in_deadlock: false },
+            "is queued behind",
+        ),
     ];
     symbols.into_iter().filter(|(occurs, _, _)| *occurs).map(|(_, symbol, words)| (symbol, words)).collect()
 }
 
-fn swatch(canvas: &mut Canvas, symbol: &Symbol, at: Point) {
+fn draw_symbol(canvas: &mut Canvas, symbol: &Symbol, at: Point) {
     match symbol {
-        Symbol::Box(kind, mark) => {
+        Symbol::Box(kind, state) => {
             let node_box = NodeBox { middle: at.plus(16.0, 0.0), half_width: 15.0, half_height: 8.5 };
-            canvas.raw(format_args!("<g class=\"sign {}\">", nodes::class(*mark)));
-            nodes::outline(canvas, *kind, &node_box);
-            canvas.raw(format_args!("</g>"));
+            canvas.write_markup(format_args!("<g class=\"sign {}\">", nodes::class(*state)));
+            nodes::draw_outline(canvas, *kind, &node_box);
+            canvas.write_markup(format_args!("</g>"));
         }
-        Symbol::Victim => nodes::badge(canvas, at.plus(20.0, 0.0)),
-        Symbol::Arrow(link, is_marked) => {
+        Symbol::Victim => nodes::draw_victim_badge(canvas, at.plus(20.0, 0.0)),
+        Symbol::Arrow { kind, is_in_deadlock } => {
             let line = [at, at.plus(16.0, 0.0), at.plus(26.0, 0.0)];
-            let mark = if *is_marked { " marked" } else { "" };
-            canvas.raw(format_args!("<g class=\"sign{mark}\">"));
-            arrow(canvas, *link, *is_marked, &line, (at.plus(33.0, 0.0), at.plus(20.0, 0.0)));
-            canvas.raw(format_args!("</g>"));
+            let marked_class = if *is_in_deadlock { " marked" } else { "" };
+            canvas.write_markup(format_args!("<g class=\"sign{marked_class}\">"));
+            draw_arrow(canvas, *kind, *is_in_deadlock, &line, (at.plus(33.0, 0.0), at.plus(20.0, 0.0)));
+            canvas.write_markup(format_args!("</g>"));
         }
     }
 }

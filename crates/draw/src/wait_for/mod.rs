@@ -1,8 +1,8 @@
 //! Wait-for graphs, drawn so that deadlocks are obvious.
 //!
 //! The members of a deadlock are placed on a circle, and processes blocked behind them on rings
-//! around it. Other processes are placed in rows, running ones at the top. The layout is
-//! deterministic.
+//! around it. Other connected processes are placed in the same way around their largest cycle, or
+//! in rows with running ones at the top if there is no cycle. The layout is deterministic.
 
 mod cluster;
 mod curve;
@@ -40,15 +40,16 @@ pub struct Diagram {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub name: String,
-    pub kind: Kind,
-    pub mark: Mark,
+    pub kind: NodeKind,
+    pub state: NodeState,
     pub is_victim: bool,
-    pub hover: String,
+    /// Text that the picture shows on hovering over the node; if empty, the name.
+    pub tooltip: String,
 }
 
 /// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum NodeKind {
     Process,
     /// A lock, or a semaphore with this number of permits.
     Resource(Option<u32>),
@@ -56,32 +57,36 @@ pub enum Kind {
 
 /// The state of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum NodeState {
     /// Member of the deadlock with this number.
     Deadlock(usize),
     /// Blocked behind a deadlock.
-    Behind,
+    BlockedBehind,
     /// Waiting, but not blocked forever.
-    Waits,
+    Waiting,
     /// A process that does not wait, or a resource in no deadlock.
     Free,
 }
 
+/// An arrow from one node to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
+    /// Index of the node at the arrow's start.
     pub from: usize,
+    /// Index of the node at the arrow's tip.
     pub to: usize,
-    pub link: Link,
-    pub is_marked: bool,
+    pub kind: EdgeKind,
+    /// Whether the arrow is part of a deadlock.
+    pub is_in_deadlock: bool,
 }
 
 /// The meaning of an arrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Link {
-    /// The source waits for the target.
+pub enum EdgeKind {
+    /// The source waits for the targets of all its arrows of this kind.
     All,
-    /// One of several arrows with this number from the same node, which waits for any one of their
-    /// targets.
+    /// The source, a process, waits for any one of the targets of its arrows with this number; or
+    /// the source, a semaphore, has permits held by these targets, any of which may release one.
     Any(usize),
     /// The source, a resource, is held by the target.
     Held,

@@ -1,74 +1,76 @@
 //! Draws nodes as boxes: processes with round corners, resources with square ones.
 
 use super::shape::{NodeBox, Point};
-use super::{Kind, Mark, Node};
+use super::{Node, NodeKind, NodeState};
 use crate::svg::canvas::{Anchor, Canvas};
-use crate::svg::text::{bold, shortened};
+use crate::svg::text::{bold_width, truncate};
 
 const FONT_SIZE: f64 = 14.5;
 /// Maximum number of characters of a name; the tooltip shows the rest.
 const MAX_CHARS: usize = 26;
 const HALF_HEIGHT: f64 = 19.0;
 
+/// Returns the box that a node needs, at the origin.
 pub(super) fn node_box(node: &Node) -> NodeBox {
-    let half_width = (bold(&short_name(node), FONT_SIZE) / 2.0 + 15.0).max(30.0);
-    let half_height = if permits(node).is_some() { HALF_HEIGHT + 5.0 } else { HALF_HEIGHT };
-    let half_width = if permits(node).is_some() { half_width.max(44.0) } else { half_width };
+    let half_width = (bold_width(&short_name(node), FONT_SIZE) / 2.0 + 15.0).max(30.0);
+    let half_height = if permits_text(node).is_some() { HALF_HEIGHT + 5.0 } else { HALF_HEIGHT };
+    let half_width = if permits_text(node).is_some() { half_width.max(44.0) } else { half_width };
     NodeBox { middle: Point::ZERO, half_width, half_height }
 }
 
 fn short_name(node: &Node) -> String {
-    shortened(&node.name, MAX_CHARS)
+    truncate(&node.name, MAX_CHARS)
 }
 
-fn permits(node: &Node) -> Option<String> {
+fn permits_text(node: &Node) -> Option<String> {
     match node.kind {
-        Kind::Process | Kind::Resource(None) => None,
-        Kind::Resource(Some(1)) => Some("1 permit".to_owned()),
-        Kind::Resource(Some(permits)) => Some(format!("{permits} permits")),
+        NodeKind::Process | NodeKind::Resource(None) => None,
+        NodeKind::Resource(Some(1)) => Some("1 permit".to_owned()),
+        NodeKind::Resource(Some(permits)) => Some(format!("{permits} permits")),
     }
 }
 
-pub(super) fn class(mark: Mark) -> &'static str {
-    match mark {
-        Mark::Deadlock(_) => "in-deadlock",
-        Mark::Behind => "behind",
-        Mark::Waits => "waits",
-        Mark::Free => "free",
+/// Returns the CSS class of a node in this state.
+pub(super) fn class(state: NodeState) -> &'static str {
+    match state {
+        NodeState::Deadlock(_) => "in-deadlock",
+        NodeState::BlockedBehind => "behind",
+        NodeState::Waiting => "waits",
+        NodeState::Free => "free",
     }
 }
 
 pub(super) fn draw(canvas: &mut Canvas, node: &Node, node_box: &NodeBox) {
-    let hover = if node.hover.is_empty() { &node.name } else { &node.hover };
-    let class = format!("node {}", class(node.mark));
-    canvas.titled(&class, hover, |canvas| {
-        outline(canvas, node.kind, node_box);
+    let tooltip = if node.tooltip.is_empty() { &node.name } else { &node.tooltip };
+    let class = format!("node {}", class(node.state));
+    canvas.group_with_tooltip(&class, tooltip, |canvas| {
+        draw_outline(canvas, node.kind, node_box);
         let Point { x, y } = node_box.middle;
-        let below = permits(node);
-        let baseline = if below.is_some() { y - 1.0 } else { y + 5.0 };
+        let permits = permits_text(node);
+        let baseline = if permits.is_some() { y - 1.0 } else { y + 5.0 };
         canvas.text("name", (x, baseline), Anchor::Middle, &short_name(node));
-        if let Some(permits) = below {
+        if let Some(permits) = permits {
             canvas.text("permits", (x, y + 14.5), Anchor::Middle, &permits);
         }
         if node.is_victim {
-            badge(canvas, node_box.middle.plus(node_box.half_width - 3.0, 3.0 - node_box.half_height));
+            draw_victim_badge(canvas, node_box.middle.plus(node_box.half_width - 3.0, 3.0 - node_box.half_height));
         }
     });
 }
 
 /// Draws the box on an opaque background that hides arrows behind it.
-pub(super) fn outline(canvas: &mut Canvas, kind: Kind, node_box: &NodeBox) {
+pub(super) fn draw_outline(canvas: &mut Canvas, kind: NodeKind, node_box: &NodeBox) {
     let corner = node_box.middle.plus(-node_box.half_width, -node_box.half_height);
     let size = (node_box.half_width * 2.0, node_box.half_height * 2.0);
-    let (class, round) = match kind {
-        Kind::Process => ("process", node_box.half_height.min(16.0)),
-        Kind::Resource(_) => ("resource", 1.5),
+    let (class, corner_radius) = match kind {
+        NodeKind::Process => ("process", node_box.half_height.min(16.0)),
+        NodeKind::Resource(_) => ("resource", 1.5),
     };
-    canvas.rectangle("ground", (corner.x, corner.y), size, round);
-    canvas.rectangle(class, (corner.x, corner.y), size, round);
+    canvas.rectangle("ground", (corner.x, corner.y), size, corner_radius);
+    canvas.rectangle(class, (corner.x, corner.y), size, corner_radius);
 }
 
-pub(super) fn badge(canvas: &mut Canvas, middle: Point) {
+pub(super) fn draw_victim_badge(canvas: &mut Canvas, middle: Point) {
     canvas.circle("victim", (middle.x, middle.y), 8.5);
     let arm = 3.2;
     canvas.line("cross", (middle.x - arm, middle.y - arm), (middle.x + arm, middle.y + arm));

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of search steps for a cycle through all nodes.
+/// Maximum number of steps of the search for a cycle through all members.
 const MAX_STEPS: usize = 20_000;
 
 /// Returns the members in an order in which each has an arrow to the next and the last to the
-/// first, if the search finds one; else starts with the longest path found.
+/// first, if the search finds one. Else the order begins with the longest path found.
 pub(super) fn circular_order(members: &[usize], edges: &[(usize, usize)]) -> Vec<usize> {
     let Some(first) = members.iter().copied().min() else { return Vec::new() };
     let inside: BTreeSet<usize> = members.iter().copied().collect();
@@ -42,22 +42,24 @@ pub(super) fn circular_order(members: &[usize], edges: &[(usize, usize)]) -> Vec
     longest.into_iter().chain(rest).collect()
 }
 
-/// Returns the largest set of members that can all reach each other; empty if there is no cycle.
+/// Returns the largest set of members that can all reach each other along edges; empty if there is
+/// no cycle.
 pub(super) fn largest_component(members: &[usize], edges: &[(usize, usize)]) -> Vec<usize> {
     let reachable_from = |from: usize| {
-        let mut seen = BTreeSet::new();
+        let mut reached = BTreeSet::new();
         let mut stack = vec![from];
         while let Some(node) = stack.pop() {
             for (_, to) in edges.iter().filter(|(start, _)| *start == node) {
-                if seen.insert(*to) {
+                if reached.insert(*to) {
                     stack.push(*to);
                 }
             }
         }
-        seen
+        reached
     };
-    let reached: BTreeMap<usize, BTreeSet<usize>> = members.iter().map(|node| (*node, reachable_from(*node))).collect();
-    let is_reachable = |from: usize, to: usize| reached.get(&from).is_some_and(|seen| seen.contains(&to));
+    let reachable: BTreeMap<usize, BTreeSet<usize>> =
+        members.iter().map(|node| (*node, reachable_from(*node))).collect();
+    let is_reachable = |from: usize, to: usize| reachable.get(&from).is_some_and(|targets| targets.contains(&to));
     let mut largest = Vec::new();
     for node in members.iter().copied().filter(|node| is_reachable(*node, *node)) {
         let component: Vec<usize> =

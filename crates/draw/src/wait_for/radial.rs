@@ -25,7 +25,7 @@ pub(super) enum CoreArrows {
     Across,
 }
 
-/// A node with the angle at the middle of its sector and the sector's width, in radians.
+/// A node, the angle at the middle of its sector, and the width of the sector, both in radians.
 struct Branch {
     node: usize,
     angle: f64,
@@ -42,6 +42,7 @@ pub(super) fn place(
 ) -> Vec<(usize, Point)> {
     let mut ring = sectors(core, children);
     let mut placed: Vec<(usize, NodeBox)> = Vec::new();
+    // The smallest radius of the core's circle in pixels.
     let mut radius: f64 = match (core.len(), core_arrows) {
         (1, _) => 0.0,
         (2, _) => 66.0,
@@ -55,7 +56,7 @@ pub(super) fn place(
         // Boxes move apart as the radius grows, so one of these radii fits.
         let fitting = (0..3_000_u32).map(|steps| radius + f64::from(steps) * step).find_map(|radius| {
             let place_box =
-                |branch: &Branch| (branch.node, node_box(branch.node).at(point_on_ring(radius, branch.angle)));
+                |branch: &Branch| (branch.node, node_box(branch.node).moved_to(point_on_ring(radius, branch.angle)));
             let boxes: Vec<(usize, NodeBox)> = ring.iter().map(place_box).collect();
             have_gaps(&boxes, &placed, gaps).then_some((radius, boxes))
         });
@@ -72,16 +73,18 @@ fn point_on_ring(radius: f64, angle: f64) -> Point {
     Point { x: ASPECT_RATIO * radius * angle.cos(), y: radius * angle.sin() }
 }
 
+/// Whether the boxes have these gaps to each other and to those already placed.
 fn have_gaps(boxes: &[(usize, NodeBox)], placed: &[(usize, NodeBox)], gaps: (f64, f64)) -> bool {
-    let before = |index: usize| boxes.iter().take(index).chain(placed);
-    boxes.iter().enumerate().all(|(index, (_, one))| before(index).all(|(_, other)| !one.is_near(other, gaps)))
+    let placed_before = |index: usize| boxes.iter().take(index).chain(placed);
+    boxes.iter().enumerate().all(|(index, (_, one))| placed_before(index).all(|(_, other)| !one.is_near(other, gaps)))
 }
 
 /// Divides the circle among the core nodes in proportion to the leaves behind each.
 fn sectors(core: &[usize], children: &BTreeMap<usize, Vec<usize>>) -> Vec<Branch> {
+    // A leaf is on an outer ring, where an angle spans more room than on the core's circle.
     let weights: Vec<f64> = core.iter().map(|node| (0.7 * leaves_behind(*node, children)).max(1.0)).collect();
     let total: f64 = weights.iter().sum();
-    // Two nodes are placed side by side, and four like the points of a compass.
+    // Two nodes are placed side by side, and four to the left, above, to the right and below.
     let first_angle = if matches!(core.len(), 2 | 4) { -PI } else { -PI / 2.0 };
     let first_weight = weights.first().copied().unwrap_or(1.0);
     let mut start_angle = first_angle - first_weight / total * TAU / 2.0;
@@ -104,9 +107,9 @@ fn child_branches(branch: &Branch, children: &BTreeMap<usize, Vec<usize>>, is_co
     let mut start_angle = branch.angle - sector / 2.0;
     let mut branches = Vec::new();
     for (node, weight) in child_nodes.iter().zip(weights) {
-        let part = sector * weight / total;
-        branches.push(Branch { node: *node, angle: start_angle + part / 2.0, sector: part });
-        start_angle += part;
+        let child_sector = sector * weight / total;
+        branches.push(Branch { node: *node, angle: start_angle + child_sector / 2.0, sector: child_sector });
+        start_angle += child_sector;
     }
     branches
 }

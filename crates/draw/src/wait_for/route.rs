@@ -1,17 +1,17 @@
 //! Routes arrows: chooses bends that avoid boxes and cross few other arrows.
 
 use super::curve::Curve;
-use super::shape::{NodeBox, Point, cross};
-use super::{Diagram, Edge, Mark};
+use super::shape::{NodeBox, Point, do_segments_cross};
+use super::{Diagram, Edge, NodeState};
 use std::collections::BTreeMap;
 
-/// Bends that are tried, to both sides.
+/// Bends that are tried, to both sides, relative to the distance between the boxes.
 const BENDS: [f64; 7] = [0.0, 0.09, 0.17, 0.26, 0.37, 0.5, 0.68];
 /// Bend that keeps two opposite arrows apart.
 const OPPOSITE_BEND: f64 = 0.15;
 /// Bend of the arrows of a circle.
 const CIRCLE_BEND: f64 = 0.09;
-/// Minimum distance between an arrow and a box that is not one of its ends.
+/// Minimum distance in pixels between an arrow and a box that is not one of its ends.
 const BOX_CLEARANCE: f64 = 7.0;
 
 /// Costs of a point inside a box, of a crossed arrow, and of a difference of 1 to the preferred
@@ -20,7 +20,7 @@ const HIT_COST: f64 = 60.0;
 const CROSSING_COST: f64 = 6.0;
 const BEND_COST: f64 = 32.0;
 
-/// A routed arrow.
+/// An arrow whose bend is chosen, with points along its curve.
 struct Routed {
     edge: (usize, usize),
     bend: f64,
@@ -28,13 +28,13 @@ struct Routed {
 }
 
 /// Returns a curve for every arrow, in their order; `None` for arrows to or from missing nodes.
-pub(super) fn curves(diagram: &Diagram, boxes: &[NodeBox]) -> Vec<Option<Curve>> {
+pub(super) fn route_arrows(diagram: &Diagram, boxes: &[NodeBox]) -> Vec<Option<Curve>> {
     let deadlock_middles = deadlock_middles(diagram, boxes);
     let mut routed: Vec<Routed> = Vec::new();
     let mut curves: Vec<Option<Curve>> = vec![None; diagram.edges.len()];
     // Arrows of deadlocks are routed first.
     let mut order: Vec<usize> = (0..diagram.edges.len()).collect();
-    order.sort_by_key(|index| diagram.edges.get(*index).is_none_or(|edge| !edge.is_marked));
+    order.sort_by_key(|index| diagram.edges.get(*index).is_none_or(|edge| !edge.is_in_deadlock));
     for index in order {
         let Some(edge) = diagram.edges.get(index) else { continue };
         let (Some(from), Some(to)) = (boxes.get(edge.from), boxes.get(edge.to)) else { continue };
@@ -45,7 +45,7 @@ pub(super) fn curves(diagram: &Diagram, boxes: &[NodeBox]) -> Vec<Option<Curve>>
             let obstacles = Obstacles { diagram, boxes, routed: &routed };
             let bend = best_bend(edge, (from, to), preferred_bend, &obstacles);
             let curve = Curve::between(from, to, bend);
-            routed.push(Routed { edge: (edge.from, edge.to), bend, points: curve.points(10) });
+            routed.push(Routed { edge: (edge.from, edge.to), bend, points: curve.segment_points(10) });
             curve
         };
         if let Some(slot) = curves.get_mut(index) {
@@ -58,7 +58,7 @@ pub(super) fn curves(diagram: &Diagram, boxes: &[NodeBox]) -> Vec<Option<Curve>>
 fn deadlock_middles(diagram: &Diagram, boxes: &[NodeBox]) -> BTreeMap<usize, Point> {
     let mut sums: BTreeMap<usize, (Point, f64)> = BTreeMap::new();
     for (node, node_box) in diagram.nodes.iter().zip(boxes) {
-        if let Mark::Deadlock(number) = node.mark {
+        if let NodeState::Deadlock(number) = node.state {
             let (sum, count) = sums.entry(number).or_insert((Point::ZERO, 0.0));
             *sum = sum.plus(node_box.middle.x, node_box.middle.y);
             *count += 1.0;
@@ -67,23 +67,26 @@ fn deadlock_middles(diagram: &Diagram, boxes: &[NodeBox]) -> BTreeMap<usize, Poi
     sums.into_iter().map(|(number, (sum, count))| (number, Point { x: sum.x / count, y: sum.y / count })).collect()
 }
 
-/// Returns the preferred bend of an arrow: outwards along a circle, else none.
+/// Returns the preferred bend of an arrow: outwards between members of one deadlock, which are
+/// placed on a circle, and else none.
 fn preferred_bend(
     diagram: &Diagram,
     edge: &Edge,
     (from, to): (&NodeBox, &NodeBox),
     deadlock_middles: &BTreeMap<usize, Point>,
 ) -> f64 {
-    let mark = |node: usize| diagram.nodes.get(node).map(|node| node.mark);
-    let (Some(Mark::Deadlock(one)), Some(Mark::Deadlock(other))) = (mark(edge.from), mark(edge.to)) else { return 0.0 };
-    let Some(middle) = deadlock_middles.get(&one).filter(|_| one == other && edge.is_marked) else { return 0.0 };
-    let half = from.middle.toward(to.middle, 0.5);
+    let state = |node: usize| diagram.nodes.get(node).map(|node| node.state);
+    let (Some(NodeState::Deadlock(one)), Some(NodeState::Deadlock(other))) = (state(edge.from), state(edge.to)) else {
+        return 0.0;
+    };
+    let Some(middle) = deadlock_middles.get(&one).filter(|_| one == other && edge.is_in_deadlock) else { return 0.0 };
+    let midpoint = from.middle.toward(to.middle, 0.5);
     // Positive bends are to the left of the arrow.
     let (along_x, along_y) = (to.middle.x - from.middle.x, to.middle.y - from.middle.y);
-    let (out_x, out_y) = (half.x - middle.x, half.y - middle.y);
-    let left = along_y * out_x - along_x * out_y;
-    // An arrow through the middle has no outer side.
-    if out_x.hypot(out_y) < 12.0 { 0.0 } else { CIRCLE_BEND.copysign(left) }
+    let (out_x, out_y) = (midpoint.x - middle.x, midpoint.y - middle.y);
+    let leftness = along_y * out_x - along_x * out_y;
+    // An arrow within 12 pixels of the middle has no outer side.
+    if out_x.hypot(out_y) < 12.0 { 0.0 } else { CIRCLE_BEND.copysign(leftness) }
 }
 
 /// Boxes and arrows to avoid.
@@ -99,8 +102,8 @@ fn best_bend(edge: &Edge, (from, to): (&NodeBox, &NodeBox), preferred_bend: f64,
     // Both arrows bend to their own left, and so apart.
     let bends = bends.map(|bend| if has_opposite { OPPOSITE_BEND + bend.abs() * 0.8 } else { bend });
     let cost = |bend: f64| {
-        let points = Curve::between(from, to, bend).points(24);
-        obstacles.hits(edge, &points) * HIT_COST
+        let points = Curve::between(from, to, bend).segment_points(24);
+        obstacles.points_in_boxes(edge, &points) * HIT_COST
             + obstacles.crossings(edge, bend, &points) * CROSSING_COST
             + (bend - preferred_bend).abs() * BEND_COST
     };
@@ -109,8 +112,8 @@ fn best_bend(edge: &Edge, (from, to): (&NodeBox, &NodeBox), preferred_bend: f64,
 }
 
 impl Obstacles<'_> {
-    /// Returns the number of points inside boxes that are not the ends of the arrow.
-    fn hits(&self, edge: &Edge, points: &[Point]) -> f64 {
+    /// Returns the number of points inside boxes other than those at the ends of the arrow.
+    fn points_in_boxes(&self, edge: &Edge, points: &[Point]) -> f64 {
         let others = self.boxes.iter().enumerate().filter(|(index, _)| *index != edge.from && *index != edge.to);
         let hits: usize = others
             .map(|(_, node_box)| points.iter().filter(|point| node_box.contains(**point, BOX_CLEARANCE)).count())
@@ -118,7 +121,8 @@ impl Obstacles<'_> {
         hits as f64
     }
 
-    /// Returns the number of other arrows it crosses or covers.
+    /// Returns how often the arrow crosses others; one that it covers counts as a hundred
+    /// crossings.
     fn crossings(&self, edge: &Edge, bend: f64, points: &[Point]) -> f64 {
         let mut count = 0.0;
         for other in self.routed {
@@ -127,7 +131,7 @@ impl Obstacles<'_> {
             }
             let crosses = points.windows(2).filter(|pair| {
                 let [a, b] = pair else { return false };
-                other.points.windows(2).any(|pair| matches!(pair, [c, d] if cross((*a, *b), (*c, *d))))
+                other.points.windows(2).any(|pair| matches!(pair, [c, d] if do_segments_cross((*a, *b), (*c, *d))))
             });
             count += crosses.count() as f64;
         }

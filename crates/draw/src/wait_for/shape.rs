@@ -38,20 +38,20 @@ impl NodeBox {
             && (point.y - self.middle.y).abs() < self.half_height + margin
     }
 
-    /// Returns whether both gaps to another box are smaller than these.
+    /// Whether both gaps to another box are smaller than these.
     pub(super) fn is_near(&self, other: &Self, (horizontal_gap, vertical_gap): (f64, f64)) -> bool {
         let (x, y) = ((self.middle.x - other.middle.x).abs(), (self.middle.y - other.middle.y).abs());
         x < self.half_width + other.half_width + horizontal_gap
             && y < self.half_height + other.half_height + vertical_gap
     }
 
-    pub(super) fn at(self, middle: Point) -> Self {
+    pub(super) fn moved_to(self, middle: Point) -> Self {
         Self { middle, ..self }
     }
 }
 
 /// Returns the bounding box of some boxes: its upper left and lower right corners.
-pub(super) fn extent<'a>(boxes: impl Iterator<Item = &'a NodeBox>) -> (Point, Point) {
+pub(super) fn enclosing_corners<'a>(boxes: impl Iterator<Item = &'a NodeBox>) -> (Point, Point) {
     let (mut low, mut high) = (Point::ZERO, Point::ZERO);
     for (index, node_box) in boxes.enumerate() {
         let (from, to) = (
@@ -72,7 +72,7 @@ pub(super) fn extent<'a>(boxes: impl Iterator<Item = &'a NodeBox>) -> (Point, Po
 }
 
 /// Whether two line segments cross.
-pub(super) fn cross((a, b): (Point, Point), (c, d): (Point, Point)) -> bool {
+pub(super) fn do_segments_cross((a, b): (Point, Point), (c, d): (Point, Point)) -> bool {
     let side = |from: Point, to: Point, point: Point| {
         (to.x - from.x) * (point.y - from.y) - (to.y - from.y) * (point.x - from.x)
     };

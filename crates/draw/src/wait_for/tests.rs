@@ -2,24 +2,26 @@
 
 use super::cluster::arrange;
 use super::nodes::node_box;
-use super::route::curves;
+use super::route::route_arrows;
 use super::shape::NodeBox;
-use super::{Diagram, DiagramError, Edge, Kind, Link, MAX_NODES, Mark, Node};
+use super::{Diagram, DiagramError, Edge, EdgeKind, MAX_NODES, Node, NodeKind, NodeState};
 use crate::style::Theme;
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 
-fn node(name: &str, mark: Mark) -> Node {
-    Node { name: name.into(), kind: Kind::Process, mark, is_victim: false, hover: String::new() }
+fn node(name: &str, state: NodeState) -> Node {
+    Node { name: name.into(), kind: NodeKind::Process, state, is_victim: false, tooltip: String::new() }
 }
 
-fn diagram(marks: &[Mark], edges: &[(usize, usize, bool)]) -> Diagram {
-    let nodes = marks.iter().enumerate().map(|(index, mark)| node(&format!("P{index}"), *mark)).collect();
-    let edge = |(from, to, is_marked): &(usize, usize, bool)| Edge {
+/// A diagram of processes in these states. An edge is its source, its target, and whether it is
+/// part of a deadlock.
+fn diagram(states: &[NodeState], edges: &[(usize, usize, bool)]) -> Diagram {
+    let nodes = states.iter().enumerate().map(|(index, state)| node(&format!("P{index}"), *state)).collect();
+    let edge = |(from, to, is_in_deadlock): &(usize, usize, bool)| Edge {
         from: *from,
         to: *to,
-        link: Link::All,
-        is_marked: *is_marked,
+        kind: EdgeKind::All,
+        is_in_deadlock: *is_in_deadlock,
     };
     Diagram { title: "T".into(), subtitle: String::new(), nodes, edges: edges.iter().map(edge).collect() }
 }
@@ -31,24 +33,27 @@ fn boxes(diagram: &Diagram) -> Vec<NodeBox> {
 
 #[test]
 fn opposite_arrows_run_apart() {
-    let pair = diagram(&[Mark::Deadlock(0); 2], &[(0, 1, true), (1, 0, true)]);
-    let curves = curves(&pair, &boxes(&pair));
-    let half = |index: usize| curves[index].as_ref().expect("a curve").points(2)[1];
-    assert!(half(0).distance(half(1)) > 20.0, "{:?} and {:?}", half(0), half(1));
+    let pair = diagram(&[NodeState::Deadlock(0); 2], &[(0, 1, true), (1, 0, true)]);
+    let curves = route_arrows(&pair, &boxes(&pair));
+    let middle_point = |index: usize| curves[index].as_ref().expect("a curve").segment_points(2)[1];
+    assert!(middle_point(0).distance(middle_point(1)) > 20.0, "{:?} and {:?}", middle_point(0), middle_point(1));
 }
 
 #[test]
 fn an_arrow_runs_past_the_box_in_between() {
     // A chain of four, in which the first node also waits for the last.
     let row = diagram(
-        &[Mark::Waits, Mark::Waits, Mark::Waits, Mark::Free],
+        &[NodeState::Waiting, NodeState::Waiting, NodeState::Waiting, NodeState::Free],
         &[(0, 1, false), (1, 2, false), (2, 3, false), (0, 3, false)],
     );
     let boxes = boxes(&row);
-    let curves = curves(&row, &boxes);
-    let long = curves[3].as_ref().expect("a curve").points(40);
+    let curves = route_arrows(&row, &boxes);
+    let long_arrow = curves[3].as_ref().expect("a curve").segment_points(40);
     for between in &boxes[1..3] {
-        assert!(long.iter().all(|point| !between.contains(*point, 0.0)), "{between:?} is in the way of {long:?}");
+        assert!(
+            long_arrow.iter().all(|point| !between.contains(*point, 0.0)),
+            "{long_arrow:?} must not cross {between:?}"
+        );
     }
 }
 
@@ -56,22 +61,23 @@ fn an_arrow_runs_past_the_box_in_between() {
 fn the_members_of_a_cycle_are_placed_in_its_order() {
     // Numbered so that the cycle is 0, 3, 1, 4, 2.
     let cycle =
-        diagram(&[Mark::Deadlock(0); 5], &[(0, 3, true), (3, 1, true), (1, 4, true), (4, 2, true), (2, 0, true)]);
+        diagram(&[NodeState::Deadlock(0); 5], &[(0, 3, true), (3, 1, true), (1, 4, true), (4, 2, true), (2, 0, true)]);
     let boxes = boxes(&cycle);
     let distance = |one: usize, other: usize| boxes[one].middle.distance(boxes[other].middle);
     for edge in &cycle.edges {
-        let nearer = (0..5)
+        let nearer_nodes = (0..5)
             .filter(|other| *other != edge.from && distance(edge.from, *other) < distance(edge.from, edge.to) - 1.0);
-        assert!(nearer.count() <= 1, "{edge:?} does not lead to a neighbour");
+        assert!(nearer_nodes.count() <= 1, "{edge:?} does not lead to a neighbour");
     }
 }
 
 #[test]
 fn a_loop_leaves_its_box_and_an_arrow_to_a_missing_node_is_left_out() {
-    let alone = diagram(&[Mark::Deadlock(0)], &[(0, 0, true), (0, 7, false), (9, 0, false)]);
-    let curves = curves(&alone, &boxes(&alone));
+    let alone = diagram(&[NodeState::Deadlock(0)], &[(0, 0, true), (0, 7, false), (9, 0, false)]);
+    let curves = route_arrows(&alone, &boxes(&alone));
     let node_box = boxes(&alone)[0];
-    let lowest = curves[0].as_ref().expect("a curve").points(20).iter().map(|point| point.y).fold(0.0, f64::max);
+    let lowest =
+        curves[0].as_ref().expect("a curve").segment_points(20).iter().map(|point| point.y).fold(0.0, f64::max);
     assert!(lowest > node_box.middle.y + node_box.half_height + 15.0);
     assert_eq!((&curves[1], &curves[2]), (&None, &None));
     assert_eq!(alone.svg(Theme::Light).expect("a picture").matches("<g class=\"arrow").count(), 1);
@@ -79,28 +85,28 @@ fn a_loop_leaves_its_box_and_an_arrow_to_a_missing_node_is_left_out() {
 
 #[test]
 fn a_graph_that_is_too_large_is_refused() {
-    let large = diagram(&[Mark::Free; MAX_NODES + 1], &[]);
+    let large = diagram(&[NodeState::Free; MAX_NODES + 1], &[]);
     let refused = large.svg(Theme::Auto).expect_err("too many");
     assert_eq!(refused, DiagramError::TooLarge { nodes: MAX_NODES + 1, edges: 0 });
     assert!(refused.to_string().ends_with("or read the report."), "{refused}");
-    assert!(diagram(&[Mark::Free; MAX_NODES], &[]).svg(Theme::Auto).is_ok());
+    assert!(diagram(&[NodeState::Free; MAX_NODES], &[]).svg(Theme::Auto).is_ok());
 }
 
-/// Graphs of up to 30 nodes with arbitrary marks.
+/// Graphs of up to 30 nodes in arbitrary states.
 fn graphs() -> impl Strategy<Value = Diagram> {
-    let mark = prop_oneof![
-        2 => (0..3usize).prop_map(Mark::Deadlock),
-        2 => Just(Mark::Behind),
-        1 => Just(Mark::Waits),
-        1 => Just(Mark::Free),
+    let state = prop_oneof![
+        2 => (0..3usize).prop_map(NodeState::Deadlock),
+        2 => Just(NodeState::BlockedBehind),
+        1 => Just(NodeState::Waiting),
+        1 => Just(NodeState::Free),
     ];
-    let node = (mark, any::<bool>(), "[A-Za-z0-9]{1,14}");
+    let node = (state, any::<bool>(), "[A-Za-z0-9]{1,14}");
     (vec(node, 1..31), vec((0..31usize, 0..31usize, any::<bool>()), 0..40)).prop_map(|(nodes, edges)| {
-        let marks: Vec<Mark> = nodes.iter().map(|(mark, _, _)| *mark).collect();
-        let mut diagram = diagram(&marks, &edges);
+        let states: Vec<NodeState> = nodes.iter().map(|(state, _, _)| *state).collect();
+        let mut diagram = diagram(&states, &edges);
         for (node, (_, is_resource, name)) in diagram.nodes.iter_mut().zip(nodes) {
             node.name = name;
-            node.kind = if is_resource { Kind::Resource(Some(2)) } else { Kind::Process };
+            node.kind = if is_resource { NodeKind::Resource(Some(2)) } else { NodeKind::Process };
         }
         diagram
     })
@@ -120,14 +126,14 @@ proptest! {
     }
 
     #[test]
-    fn every_box_and_every_arrow_is_drawn_once_and_always_the_same_way(diagram in graphs()) {
+    fn every_box_and_every_arrow_is_drawn_once_and_the_output_is_deterministic(diagram in graphs()) {
         let svg = diagram.svg(Theme::Dark).expect("a picture");
         let drawn_edges = diagram.edges.iter().filter(|edge| edge.from.max(edge.to) < diagram.nodes.len());
         assert_eq!(svg.matches("<g class=\"node ").count(), diagram.nodes.len());
         assert_eq!(svg.matches("<g class=\"arrow").count(), drawn_edges.clone().count());
-        assert_eq!(svg.matches("<g class=\"arrow marked\"").count(), drawn_edges.filter(|edge| edge.is_marked).count());
-        let marked = diagram.nodes.iter().filter(|node| matches!(node.mark, Mark::Deadlock(_))).count();
-        assert_eq!(svg.matches("<g class=\"node in-deadlock\"").count(), marked);
+        assert_eq!(svg.matches("<g class=\"arrow marked\"").count(), drawn_edges.filter(|edge| edge.is_in_deadlock).count());
+        let deadlocked_nodes = diagram.nodes.iter().filter(|node| matches!(node.state, NodeState::Deadlock(_))).count();
+        assert_eq!(svg.matches("<g class=\"node in-deadlock\"").count(), deadlocked_nodes);
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
         assert_eq!(diagram.svg(Theme::Dark).expect("a picture"), svg);
     }

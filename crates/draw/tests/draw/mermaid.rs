@@ -3,7 +3,7 @@
 
 mod grammar;
 
-use crate::common::{Action, MutexRun, any_script, between, hostile, scene, scene_of};
+use crate::common::{Action, MutexRun, any_script, finish_scene, hostile_text, scene_of, window_between};
 use expect_test::expect;
 use grammar::{Statement, parse};
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
@@ -13,7 +13,7 @@ use quorate_draw::scene::{Arrow, Band, Cause, Head, Lane, Step, Tail, TimePositi
 use quorate_draw::{Scene, Window};
 
 #[test]
-fn three_nodes_request_entry_at_once() {
+fn a_run_without_faults_matches_its_golden_diagram() {
     expect![[r#"
         sequenceDiagram
             title ricart-agrawala, 3 nodes
@@ -44,11 +44,11 @@ fn three_nodes_request_entry_at_once() {
             Note over n2: 22.699 ms · release<br/>LEAVES
             deactivate n2
     "#]]
-    .assert_eq(&draw(&MutexRun::of(3, 2, 1).scene()));
+    .assert_eq(&draw(&MutexRun::of_nodes(3).entries(2).seed(1).scene()));
 }
 
 #[test]
-fn faults_in_a_window() {
+fn a_window_shows_its_faults_and_counts_the_lines_outside() {
     let run = MutexRun::with_faults(5);
     expect![[r#"
         sequenceDiagram
@@ -79,7 +79,7 @@ fn faults_in_a_window() {
             end
             Note over n1,n3: 32.000 ms · cut 1 | 2,3 ends
             Note over n1,n3: 10 later journal lines
-    "#]].assert_eq(&draw(&scene(run.reliable(run.scene_builder("reliable", between(8, 32))))));
+    "#]].assert_eq(&draw(&finish_scene(run.run_reliable(run.scene_builder("reliable", window_between(8, 32))))));
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_fault_that_overlaps_another_is_shown_by_notes() {
 }
 
 #[test]
-fn a_reply_is_dotted_and_a_forwarded_request_is_not() {
+fn a_reply_is_dotted_and_a_request_sent_after_it_is_not() {
     let actions = [
         Action::Command(1, "ask".into()),
         Action::Multicast("request".into()),
@@ -127,7 +127,7 @@ fn a_reply_is_dotted_and_a_forwarded_request_is_not() {
     ];
     let text = draw(&scene_of(3, Window::default(), &actions));
     assert!(text.contains("n2-->>n1: reply\n"), "a reply is dotted: {text}");
-    assert!(text.contains("n1->>n2: request\n"), "a multicast is not dotted: {text}");
+    assert!(text.contains("n1->>n2: request\n"), "a request is not dotted, even if a reply causes it: {text}");
 }
 
 #[test]
@@ -148,52 +148,55 @@ fn a_reply_after_a_save_is_dotted() {
 #[test]
 fn runs_of_every_faulty_variant_are_accepted() {
     for seed in 1..4 {
-        let run = MutexRun::of(3, 4, seed).duplicate("0.05").fault("pause 2 at 3ms for 4ms");
-        for scene_builder in run.fixtures(|| run.scene_builder("fixture", Window::default())) {
-            accepted(&scene(scene_builder));
+        let run = MutexRun::of_nodes(3).entries(4).seed(seed).duplicate("0.05").fault("pause 2 at 3ms for 4ms");
+        for scene_builder in run.run_fixtures(|| run.scene_builder("fixture", Window::default())) {
+            parse_accepted(&finish_scene(scene_builder));
         }
     }
     let run = MutexRun::with_faults(5);
-    accepted(&scene(run.reliable(run.scene_builder("reliable", Window::default()))));
-    accepted(&scene(run.central(run.scene_builder("central", Window::default()))));
+    parse_accepted(&finish_scene(run.run_reliable(run.scene_builder("reliable", Window::default()))));
+    parse_accepted(&finish_scene(run.run_central(run.scene_builder("central", Window::default()))));
 }
 
 #[test]
 fn a_diagram_that_is_too_long_loses_its_rules_and_then_its_end() {
-    let asks = |count: u32, text: &str| -> Vec<Action> {
+    let commands = |count: u32, text: &str| -> Vec<Action> {
         let rule = || Action::Rule("R-1".into(), text.into());
-        let ask = |number: u32| {
+        let command = |number: u32| {
             [Action::Command(1 + number % 3, format!("ask {number}")), rule(), Action::Emit("ENTERS".into())]
         };
-        (0..count).flat_map(ask).collect()
+        (0..count).flat_map(command).collect()
     };
-    let shorter = draw(&scene_of(3, Window::default(), &asks(600, "has a note that is too long to show")));
-    assert!(parse(&shorter).is_ok());
-    assert!(!shorter.contains("R-1") && shorter.contains("ask 599"), "all steps, no rules");
-    assert!(in_one_line(&shorter).contains("The notes of rules do not fit into the diagram"), "a note must say so");
-    let cut = draw(&scene_of(3, Window::default(), &asks(3_000, "")));
-    let length = cut.encode_utf16().count();
+    let without_rules = draw(&scene_of(3, Window::default(), &commands(600, "has a note that is too long to show")));
+    assert!(parse(&without_rules).is_ok());
+    assert!(!without_rules.contains("R-1") && without_rules.contains("ask 599"), "all steps, no rules");
+    assert!(
+        in_one_line(&without_rules).contains("The notes of rules do not fit into the diagram"),
+        "a note must say so"
+    );
+    let truncated = draw(&scene_of(3, Window::default(), &commands(3_000, "")));
+    let length = truncated.encode_utf16().count();
     assert!(
         (MAX_CHARACTERS - 500..=MAX_CHARACTERS).contains(&length),
         "the diagram must use the allowed length; got {length}"
     );
-    assert!(parse(&cut).is_ok());
-    assert!(cut.contains("more events do not fit into"), "a note must say so");
-    let bare: Vec<Action> = (0..3_000).map(|number| Action::Command(1, format!("ask {number}"))).collect();
-    let bare = draw(&scene_of(3, Window::default(), &bare));
-    assert!(!bare.contains("notes of rules"), "there are no rules to leave out");
+    assert!(parse(&truncated).is_ok());
+    assert!(truncated.contains("more events do not fit into"), "a note must say so");
+    let only_commands: Vec<Action> = (0..3_000).map(|number| Action::Command(1, format!("ask {number}"))).collect();
+    let text = draw(&scene_of(3, Window::default(), &only_commands));
+    assert!(!text.contains("notes of rules"), "there are no rules to leave out");
 }
 
 #[test]
 fn omissions_are_reported() {
     let actions = |count: u32| -> Vec<Action> {
-        let early = (0..count).map(|_| Action::Command(1, "early".into()));
-        let late = (0..count).map(|_| Action::Command(1, "late".into()));
-        let quiet = (0..count).flat_map(|_| [Action::Wait(1), Action::Timer(1)]);
-        let now = [Action::Wait(10), Action::Command(1, "ask".into())];
-        early.chain(now).chain(quiet).chain([Action::Wait(90)]).chain(late).collect()
+        let early_commands = (0..count).map(|_| Action::Command(1, "early".into()));
+        let late_commands = (0..count).map(|_| Action::Command(1, "late".into()));
+        let quiet_steps = (0..count).flat_map(|_| [Action::Wait(1), Action::Timer(1)]);
+        let shown_command = [Action::Wait(10), Action::Command(1, "ask".into())];
+        early_commands.chain(shown_command).chain(quiet_steps).chain([Action::Wait(90)]).chain(late_commands).collect()
     };
-    let of = |count: u32, nodes: usize| draw(&scene_of(nodes, between(5, 50), &actions(count)));
+    let text_of = |count: u32, nodes: usize| draw(&scene_of(nodes, window_between(5, 50), &actions(count)));
     expect![[r#"
         sequenceDiagram
             title scripted, 3 nodes
@@ -206,7 +209,7 @@ fn omissions_are_reported() {
             Note over n1: 10.000 ms · ask
             Note over n1,n3: 1 later journal line
     "#]]
-    .assert_eq(&of(1, 3));
+    .assert_eq(&text_of(1, 3));
     expect![[r#"
         sequenceDiagram
             title scripted, 14 nodes
@@ -217,11 +220,11 @@ fn omissions_are_reported() {
             Note over n1: 10.000 ms · ask
             Note over n1: 2 later journal lines
     "#]]
-    .assert_eq(&of(2, 14));
+    .assert_eq(&text_of(2, 14));
 }
 
 /// A scene with this many lanes. The first one sends to all others and receives from the last.
-fn wide(lanes: usize) -> Scene {
+fn wide_scene(lanes: usize) -> Scene {
     let actions =
         [Action::Command(1, "ask".into()), Action::Multicast("request".into()), Action::Command(2, "ask too".into())];
     let mut scene = scene_of(2, Window::default(), &actions);
@@ -240,15 +243,16 @@ fn the_names_of_very_many_nodes_do_not_fill_the_diagram() {
     let count = |statements: &[Statement]| {
         statements.iter().filter(|statement| matches!(statement, Statement::Participant { .. })).count()
     };
-    for (lanes, shown, note) in [
+    // At most 300 nodes are drawn.
+    for (lanes, drawn_lanes, note) in [
         (300, 300, None),
         (301, 300, Some("1 more node does not fit into the diagram, select fewer nodes")),
         (2_501, 300, Some("2201 more nodes do not fit into the diagram, select fewer nodes")),
     ] {
-        let scene = wide(lanes);
-        let statements = accepted(&scene);
+        let scene = wide_scene(lanes);
+        let statements = parse_accepted(&scene);
         let text = in_one_line(&draw(&scene));
-        assert_eq!(count(&statements), shown);
+        assert_eq!(count(&statements), drawn_lanes);
         assert!(note.is_none_or(|note| text.contains(note)), "{text}");
         assert_eq!(text.contains("more node"), note.is_some());
         // A message from a node without a lane is described in a note, and the node's own steps are
@@ -260,13 +264,14 @@ fn the_names_of_very_many_nodes_do_not_fill_the_diagram() {
 
 #[test]
 fn faults_from_before_the_window_do_not_fill_the_diagram() {
-    let mut scene = scene_of(3, between(1, 9), &[Action::Wait(5), Action::Command(1, "ask".into())]);
+    let mut scene = scene_of(3, window_between(1, 9), &[Action::Wait(5), Action::Command(1, "ask".into())]);
     let from = TimePosition { time: Time::ZERO, order: 0 };
     let band =
         |number: usize| Band { text: format!("{}{number}", "<".repeat(150)), is_partition: true, from, to: None };
     scene.bands = (0..1_000).map(band).collect();
-    accepted(&scene);
+    parse_accepted(&scene);
     let text = draw(&scene);
+    // Of 1000 faults, 12 are drawn.
     assert!(text.contains("988 partitions and link faults") && text.contains("5.000 ms · ask"), "{text}");
 }
 
@@ -291,13 +296,13 @@ fn the_grammar_of_the_tests_refuses_what_mermaid_refuses() {
     }
 }
 
-/// Notes without their line breaks.
+/// Returns a diagram without the line breaks in its notes.
 fn in_one_line(text: &str) -> String {
     text.replace("<br/>", " ")
 }
 
 /// Parses the diagram of a scene; panics if Mermaid would refuse it.
-fn accepted(scene: &Scene) -> Vec<Statement> {
+fn parse_accepted(scene: &Scene) -> Vec<Statement> {
     match parse(&draw(scene)) {
         Ok(statements) => statements,
         Err(error) => panic!("{error}\n{}", draw(scene)),
@@ -305,7 +310,7 @@ fn accepted(scene: &Scene) -> Vec<Statement> {
 }
 
 /// Returns the messages of a diagram: sender, receiver, whether it is lost, and name.
-fn shown(statements: &[Statement]) -> Vec<(String, String, bool, String)> {
+fn messages_of(statements: &[Statement]) -> Vec<(String, String, bool, String)> {
     let message = |statement: &Statement| match statement {
         Statement::Message { from, to, arrow, text } => {
             Some((from.clone(), to.clone(), arrow.ends_with('x'), text.clone()))
@@ -315,10 +320,11 @@ fn shown(statements: &[Statement]) -> Vec<(String, String, bool, String)> {
     statements.iter().filter_map(message).collect()
 }
 
-fn seen(text: &str) -> String {
-    let short: String = text.chars().take(160).collect();
-    let cut = if text.chars().count() > 160 { "…" } else { "" };
-    format!("{short}{cut}").trim().to_owned()
+/// Returns a text as a diagram displays it: only the first 160 characters of a long one.
+fn as_displayed(text: &str) -> String {
+    let displayed: String = text.chars().take(160).collect();
+    let ellipsis = if text.chars().count() > 160 { "…" } else { "" };
+    format!("{displayed}{ellipsis}").trim().to_owned()
 }
 
 proptest! {
@@ -326,24 +332,24 @@ proptest! {
 
     #[test]
     fn no_journal_can_inject_statements(actions in any_script(4), from in -2..20i64, length in 0..60i64) {
-        let scene = scene_of(4, between(from, from + length), &actions);
+        let scene = scene_of(4, window_between(from, from + length), &actions);
         let text = draw(&scene);
         let statements = parse(&text);
         prop_assert!(statements.is_ok(), "{:?}\n{text}", statements.err());
         let statements = statements.unwrap();
         let participants = statements.iter().filter(|statement| matches!(statement, Statement::Participant { .. }));
         prop_assert_eq!(participants.count(), scene.lanes.len(), "a journal must not add a participant");
-        let arrived = scene.steps.iter().filter(|step| matches!(step.cause, Cause::Message(Some(_)))).count();
-        let others = scene.arrows.iter().filter(|arrow| match arrow.head {
+        let arrivals = scene.steps.iter().filter(|step| matches!(step.cause, Cause::Message(Some(_)))).count();
+        let other_arrows = scene.arrows.iter().filter(|arrow| match arrow.head {
             Head::Lost { .. } => true,
-            Head::Open => matches!(arrow.tail, Tail::Step(_)),
+            Head::InFlight => matches!(arrow.tail, Tail::Step(_)),
             Head::Step(_) => false,
         });
-        prop_assert_eq!(shown(&statements).len(), arrived + others.count(), "every arrow is drawn once");
+        prop_assert_eq!(messages_of(&statements).len(), arrivals + other_arrows.count(), "every arrow must be drawn once");
     }
 
     #[test]
-    fn names_are_shown_unchanged(kind in hostile(), rule in hostile(), event in hostile()) {
+    fn names_are_shown_unchanged(kind in hostile_text(), rule in hostile_text(), event in hostile_text()) {
         let actions = [
             Action::Command(1, "ask".into()),
             Action::Send(2, kind, Class::Algorithm),
@@ -352,9 +358,9 @@ proptest! {
             Action::Deliver(0),
         ];
         let scene = scene_of(2, Window::default(), &actions);
-        let statements = accepted(&scene);
-        let name = shown(&statements)[0].3.trim().to_owned();
-        prop_assert_eq!(name, seen(&scene.arrows[0].kind));
+        let statements = parse_accepted(&scene);
+        let name = messages_of(&statements)[0].3.trim().to_owned();
+        prop_assert_eq!(name, as_displayed(&scene.arrows[0].kind));
         let note = statements.iter().find_map(|statement| match statement {
             Statement::Note { over, text } if over == &["n1"] => Some(text.clone()),
             _ => None,

@@ -1,6 +1,6 @@
 //! Tests of overviews: counts, time range, and robustness.
 
-use crate::common::{Action, Script, any_script, between, header, heading, ms, node};
+use crate::common::{Action, Script, any_script, header, heading, ms, node, window_between};
 use expect_test::expect;
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 use quorate_core::{Class, NodeId, Time};
@@ -29,7 +29,7 @@ fn roles(moment: &Moment<'_, String, String>, _before: &[Role]) -> Option<(NodeI
 }
 
 fn scene_builder(nodes: usize, window: Window) -> SceneBuilder<String, String> {
-    let options = Options { window, overview: true, ..Options::default() };
+    let options = Options { window, forces_overview: true, ..Options::default() };
     SceneBuilder::new(&header(nodes), heading(nodes), roles, options)
 }
 
@@ -52,7 +52,7 @@ fn svg_of(overview: &Overview) -> String {
     svg::draw(&Drawing::Overview(Box::new(overview.clone())), &svg::Options::default())
 }
 
-fn command(id: u32) -> Action {
+fn acquire(id: u32) -> Action {
     Action::Command(id, "acquire".into())
 }
 
@@ -64,10 +64,10 @@ fn send(to: u32) -> Action {
     Action::Send(to, "request".into(), Class::Algorithm)
 }
 
-/// Every kind of event within thirty milliseconds.
-fn every_kind_of_event() -> Vec<Action> {
+/// Events of most kinds within thirty milliseconds.
+fn events_of_most_kinds() -> Vec<Action> {
     vec![
-        command(1),
+        acquire(1),
         send(2),
         send(3),
         Action::Wait(2),
@@ -94,7 +94,7 @@ fn every_kind_of_event() -> Vec<Action> {
 
 #[test]
 fn the_text_shows_roles_faults_counts_and_violations() {
-    let mut overview = overview_of(3, Window::default(), &every_kind_of_event());
+    let mut overview = overview_of(3, Window::default(), &events_of_most_kinds());
     overview.violations.push(Violation { time: ms(15), line: 9, text: "safety fails".into() });
     overview.violations.push(Violation { time: ms(99), line: 99, text: "a later property fails".into() });
     // An unindented first line keeps the indentation of the others.
@@ -122,10 +122,10 @@ fn the_text_shows_roles_faults_counts_and_violations() {
 
 #[test]
 fn a_window_reports_hidden_lines_but_not_omissions_of_scenes() {
-    let mut actions = every_kind_of_event();
+    let mut actions = events_of_most_kinds();
     actions.extend([Action::Timer(1), Action::Timer(2)]);
-    let overview = overview_of(20, between(5, 30), &actions);
-    assert_eq!((overview.omitted.quiet, overview.omitted.idle), (0, 0));
+    let overview = overview_of(20, window_between(5, 30), &actions);
+    assert_eq!((overview.omitted.quiet_steps, overview.omitted.idle_nodes), (0, 0));
     let (text, svg) = (text_of(&overview, 100), svg_of(&overview));
     assert!(text.contains("Not shown: 3 earlier journal lines.\n"), "{text}");
     for picture in [text, svg] {
@@ -134,20 +134,19 @@ fn a_window_reports_hidden_lines_but_not_omissions_of_scenes() {
     // A scene that becomes an overview after too many steps has counted omissions before.
     let options = Options { max_steps: 3, ..Options::default() };
     let limited = SceneBuilder::new(&header(20), heading(20), roles, options);
-    let actions: Vec<Action> = (0..9).flat_map(|_| [Action::Timer(1), command(2)]).collect();
+    let actions: Vec<Action> = (0..9).flat_map(|_| [Action::Timer(1), acquire(2)]).collect();
     let overview = finish(Script::new(limited).with_nodes(20).run(&actions));
-    assert_eq!((overview.total.steps, overview.omitted.quiet, overview.omitted.idle), (18, 0, 0));
+    assert_eq!((overview.total.steps, overview.omitted.quiet_steps, overview.omitted.idle_nodes), (18, 0, 0));
 }
 
 #[test]
 fn only_violations_in_the_window_are_shown() {
-    let mut overview = overview_of(3, between(0, 20), &every_kind_of_event());
+    let mut overview = overview_of(3, window_between(0, 20), &events_of_most_kinds());
     assert!(!text_of(&overview, 100).contains('▲'));
     for (time, text) in [(25, "outside-of-it"), (-1, "before-it")] {
         overview.violations.push(Violation { time: ms(time), line: 9, text: text.into() });
     }
-    let pictures = [text_of(&overview, 100), svg_of(&overview)];
-    for picture in pictures {
+    for picture in [text_of(&overview, 100), svg_of(&overview)] {
         assert!(!picture.contains("-it") && !picture.contains("violation\""), "{picture}");
     }
     overview.violations.push(Violation { time: ms(10), line: 9, text: "within-it".into() });
@@ -162,14 +161,14 @@ fn only_violations_in_the_window_are_shown() {
 #[test]
 fn activity_of_hidden_nodes_does_not_count() {
     let actions = [
-        command(1),
+        acquire(1),
         send(2),
-        command(3),
+        acquire(3),
         send(4),
         send(2),
-        command(2),
+        acquire(2),
         Action::Multicast("all".into()),
-        command(4),
+        acquire(4),
         Action::Multicast("all".into()),
         emit("ENTERS"),
         Action::Lose(1, Loss::Chance),
@@ -181,19 +180,22 @@ fn activity_of_hidden_nodes_does_not_count() {
     let window = Window { nodes: [node(1), node(2)].into(), ..Window::default() };
     let overview = overview_of(4, window, &actions);
     // 1 → 2, 3 → 2, 2 → 1,3,4 and 4 → 1,2; of the lost messages only the one to 2.
-    let expected = Bin { steps: 2, messages: 7, control: 0, lost: 1, chosen: 0, crashes: 1 };
+    let expected = Bin { steps: 2, messages: 7, control_messages: 0, lost_messages: 1, times_chosen: 0, crashes: 1 };
     assert_eq!(overview.total, expected);
     assert_eq!(overview.bins, [expected]);
-    let all = overview_of(4, Window::default(), &actions).total;
-    assert_eq!(all, Bin { steps: 4, messages: 9, control: 0, lost: 2, chosen: 1, crashes: 3 });
+    let total = overview_of(4, Window::default(), &actions).total;
+    assert_eq!(
+        total,
+        Bin { steps: 4, messages: 9, control_messages: 0, lost_messages: 2, times_chosen: 1, crashes: 3 }
+    );
 }
 
 #[test]
 fn nodes_without_a_row_are_counted() {
-    let actions: Vec<Action> = (1..=50).flat_map(|id| [command(id), emit("ENTERS")]).collect();
+    let actions: Vec<Action> = (1..=50).flat_map(|id| [acquire(id), emit("ENTERS")]).collect();
     let overview = overview_of(50, Window::default(), &actions);
     assert_eq!((overview.rows.len(), overview.nodes_without_row), (40, 10));
-    assert_eq!((overview.total.steps, overview.total.chosen), (50, 50));
+    assert_eq!((overview.total.steps, overview.total.times_chosen), (50, 50));
     assert!(overview.totals(|count| count.to_string()).ends_with(", inside 50 times"));
     assert!(svg_of(&overview).contains("inside 50 times"));
     assert!(text_of(&overview, 80).contains("and 10 more nodes\n"));
@@ -205,12 +207,15 @@ fn nodes_without_a_row_are_counted() {
 
 #[test]
 fn bins_cover_the_time_after_the_last_counted_event() {
-    let actions = [command(1), emit("ENTERS"), Action::Wait(1_000), Action::Change("skew 2 by 3ms".into())];
+    let actions = [acquire(1), emit("ENTERS"), Action::Wait(1_000), Action::Change("skew 2 by 3ms".into())];
     let overview = overview_of(2, Window::default(), &actions);
     assert_eq!(overview.to, ms(1_000));
-    let covered = overview.width.nanos() * overview.bins.len() as u64;
-    assert!(covered > 1_000_000_000 && covered - overview.width.nanos() <= 1_000_000_000, "{covered}");
-    assert!(overview.rows.iter().all(|row| row.shares.len() == overview.bins.len()));
+    let covered_nanos = overview.bin_width.nanos() * overview.bins.len() as u64;
+    assert!(
+        covered_nanos > 1_000_000_000 && covered_nanos - overview.bin_width.nanos() <= 1_000_000_000,
+        "{covered_nanos}"
+    );
+    assert!(overview.rows.iter().all(|row| row.role_times.len() == overview.bins.len()));
     let text = text_of(&overview, 120);
     let row = text.lines().next().unwrap();
     assert!(row.ends_with("████████") && row.width() > 90, "{text}");
@@ -219,7 +224,7 @@ fn bins_cover_the_time_after_the_last_counted_event() {
 #[test]
 fn an_overview_ends_at_the_latest_time_even_if_time_goes_back() {
     let actions =
-        [command(1), Action::Wait(100), command(2), Action::Wait(-90), command(1), Action::Wait(-30), command(2)];
+        [acquire(1), Action::Wait(100), acquire(2), Action::Wait(-90), acquire(1), Action::Wait(-30), acquire(2)];
     let overview = overview_of(2, Window::default(), &actions);
     assert_eq!((overview.from, overview.to), (ms(0), ms(100)));
     assert_eq!(overview.bins.iter().map(|bin| bin.steps).sum::<u64>(), 4);
@@ -247,7 +252,8 @@ fn extreme_times_do_not_overflow() {
             scene_builder.observe(&Moment::Effect { time, node, effect: ObservedEffect::Emit(event) });
         }
         let overview = finish(scene_builder);
-        assert_eq!((overview.total.steps, overview.total.chosen), (3_600, 1_800));
+        assert_eq!((overview.total.steps, overview.total.times_chosen), (3_600, 1_800));
+        // An overview has at most 480 bins.
         assert!(overview.bins.len() <= 480 && overview.to == Time::from_nanos(first.max(second)));
         for columns in [0, 32, 80, 400] {
             text_of(&overview, columns);
@@ -259,7 +265,7 @@ fn extreme_times_do_not_overflow() {
 /// A long legend takes more rows but no more width.
 #[test]
 fn a_long_legend_takes_another_row() {
-    let mut overview = overview_of(3, Window::default(), &every_kind_of_event());
+    let mut overview = overview_of(3, Window::default(), &events_of_most_kinds());
     let svg_width = |overview: &Overview| {
         let svg = svg_of(overview);
         let view_box = svg.split("viewBox=\"0 0 ").nth(1).unwrap();
@@ -286,11 +292,12 @@ fn a_long_legend_takes_another_row() {
 
 #[test]
 fn lasting_faults_beyond_the_limit_are_counted() {
-    let mut overview = overview_of(3, Window::default(), &every_kind_of_event());
+    let mut overview = overview_of(3, Window::default(), &events_of_most_kinds());
     let position = TimePosition { time: ms(3), order: 0 };
     let band =
         |number: usize| Band { text: format!("cut {number} | rest"), is_partition: true, from: position, to: None };
     overview.bands = (0..9).map(band).collect();
+    // Eight are listed.
     assert!(text_of(&overview, 100).contains("and 1 more lasting fault\n"));
     overview.bands = (0..30).map(band).collect();
     let text = text_of(&overview, 100);
@@ -305,8 +312,8 @@ proptest! {
         let nodes = if hides_nodes { [node(1), node(3)].into() } else { [].into() };
         let mut overview = overview_of(4, Window { nodes, ..Window::default() }, &actions);
         overview.violations.push(Violation { time: overview.from, line: 1, text: "שלום fails".into() });
-        let sum = overview.bins.iter().fold(0, |sum, bin| sum + bin.messages + bin.steps + bin.lost);
-        prop_assert_eq!(sum, overview.total.messages + overview.total.steps + overview.total.lost);
+        let sum = overview.bins.iter().fold(0, |sum, bin| sum + bin.messages + bin.steps + bin.lost_messages);
+        prop_assert_eq!(sum, overview.total.messages + overview.total.steps + overview.total.lost_messages);
         let text = text_of(&overview, columns);
         for line in text.lines() {
             prop_assert!(!line.chars().any(char::is_control), "{line:?}");

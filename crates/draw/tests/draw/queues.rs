@@ -1,6 +1,6 @@
 //! Tests of hold-back queues in pictures: a held-back message is visible until it is delivered.
 
-use crate::common::{Action, any_script, between, check_layout, header, ms, parsed, scene_builder, scene_of};
+use crate::common::{Action, any_script, check_layout, header, ms, parse_svg, scene_builder, scene_of, window_between};
 use expect_test::{expect, expect_file};
 use proptest::prelude::proptest;
 use quorate_draw::scene::Queue;
@@ -18,32 +18,34 @@ fn emit(text: &str) -> Action {
 }
 
 fn queue(count: usize, names: &str) -> Action {
-    Action::Queue(count, names.into())
+    Action::SetHoldBackQueue(count, names.into())
 }
 
 /// The vector-clock example: node 2 replies to a message of node 1, and node 3 receives the reply
-/// first.
+/// first. A message is named by its sender and number: 2#1 is the first message of node 2. By rule
+/// CA-2 a node holds a message back, by CA-3 it delivers one.
 fn example() -> Vec<Action> {
     let actions = [
         vec![Action::Wait(1), Action::Command(1, "send \"m0\"".into()), emit("sends 1#1"), emit("DELIVERS 1#1 \"m0\"")],
         // In flight now: to 2, to 3.
-        vec![Action::Labelled("1#1 (1,0,0)".into()), Action::Wait(4), Action::Deliver(0)],
-        vec![rule("CA-2", "delivers 1#1: (0,0,0) becomes (1,0,0)"), emit("DELIVERS 1#1 \"m0\"")],
+        vec![Action::LabelledMulticast("1#1 (1,0,0)".into()), Action::Wait(4), Action::Deliver(0)],
+        vec![rule("CA-3", "delivers 1#1: (0,0,0) becomes (1,0,0)"), emit("DELIVERS 1#1 \"m0\"")],
         vec![Action::Wait(2), Action::Command(2, "send \"m1\"".into()), emit("sends 2#1"), emit("DELIVERS 2#1 \"m1\"")],
         // In flight now: the first to 3, the second to 1 and to 3.
-        vec![Action::Labelled("2#1 (1,1,0)".into()), Action::Wait(4), Action::Deliver(2)],
-        vec![rule("CA-1", "2#1 waits: (0,0,0) lacks 1#1"), queue(1, "2#1")],
+        vec![Action::LabelledMulticast("2#1 (1,1,0)".into()), Action::Wait(4), Action::Deliver(2)],
+        vec![rule("CA-2", "2#1 waits: (0,0,0) lacks 1#1"), queue(1, "2#1")],
         vec![Action::Wait(1), Action::Deliver(1), emit("DELIVERS 2#1 \"m1\"")],
         vec![Action::Wait(4), Action::Deliver(0)],
-        vec![rule("CA-2", "delivers 1#1: (0,0,0) becomes (1,0,0)"), emit("DELIVERS 1#1 \"m0\"")],
-        vec![rule("CA-2", "delivers 2#1: (1,0,0) becomes (1,1,0)"), emit("DELIVERS 2#1 \"m1\""), queue(0, "")],
+        vec![rule("CA-3", "delivers 1#1: (0,0,0) becomes (1,0,0)"), emit("DELIVERS 1#1 \"m0\"")],
+        vec![rule("CA-3", "delivers 2#1: (1,0,0) becomes (1,1,0)"), emit("DELIVERS 2#1 \"m1\""), queue(0, "")],
         vec![Action::Wait(2)],
     ];
     actions.concat()
 }
 
-/// Returns the held-back messages of each node, with start and end in milliseconds.
-fn waits(scene: &Scene) -> Vec<(usize, String, i64, i64)> {
+/// Returns the number of each node that holds messages back, with the messages and the start and
+/// end in milliseconds.
+fn held_back_spans(scene: &Scene) -> Vec<(usize, String, i64, i64)> {
     let millis = |queue: &Queue| [queue.from, queue.to].map(|position| position.time.nanos() / 1_000_000);
     let lane = |lane: &quorate_draw::scene::Lane| {
         let node = lane.node.index() + 1;
@@ -53,18 +55,19 @@ fn waits(scene: &Scene) -> Vec<(usize, String, i64, i64)> {
     scene.lanes.iter().flat_map(lane).collect()
 }
 
-fn names(svg: &str) -> Vec<String> {
-    let (_, texts) = parsed(svg);
+/// Returns the names of held-back messages that the picture shows.
+fn chip_names(svg: &str) -> Vec<String> {
+    let (_, texts) = parse_svg(svg);
     texts.into_iter().filter(|text| text.class == "chip-name").map(|text| text.text).collect()
 }
 
 #[test]
 fn the_vector_clock_example_shows_the_held_back_message() {
     let scene = scene_of(3, Window::default(), &example());
-    assert_eq!(waits(&scene), [(3, "2#1".into(), 11, 16)]);
+    assert_eq!(held_back_spans(&scene), [(3, "2#1".into(), 11, 16)]);
     let svg = svg::draw_scene(&scene, &svg::Options::default());
     check_layout(&svg, "the example");
-    assert_eq!(names(&svg), ["2#1"]);
+    assert_eq!(chip_names(&svg), ["2#1"]);
     for text in [">1#1 (1,0,0)<", ">2#1 (1,1,0)<", ">held back<", "node 3 holds back 2#1, from 11.000 ms to 16.000 ms"]
     {
         assert!(svg.contains(text), "{text} is missing");
@@ -83,9 +86,9 @@ fn a_terminal_and_a_sequence_diagram_show_held_back_messages() {
     expect![[r#"
         [
             "    n2->>n3: 2#35;1 (1,1,0)",
-            "    Note over n3: 11.000 ms · CA-1 2#35;1 waits: (0,0,0) lacks<br/>1#35;1<br/>holds back 2#35;1",
+            "    Note over n3: 11.000 ms · CA-2 2#35;1 waits: (0,0,0) lacks<br/>1#35;1<br/>holds back 2#35;1",
             "    n2->>n1: 2#35;1 (1,1,0)",
-            "    Note over n3: 16.000 ms · CA-2 delivers 1#35;1: (0,0,0)<br/>becomes (1,0,0)<br/>DELIVERS 1#35;1 #34;m0#34;<br/>CA-2 delivers 2#35;1: (1,0,0) becomes (1,1,0)<br/>DELIVERS 2#35;1 #34;m1#34;<br/>holds back no messages",
+            "    Note over n3: 16.000 ms · CA-3 delivers 1#35;1: (0,0,0)<br/>becomes (1,0,0)<br/>DELIVERS 1#35;1 #34;m0#34;<br/>CA-3 delivers 2#35;1: (1,0,0) becomes (1,1,0)<br/>DELIVERS 2#35;1 #34;m1#34;<br/>holds back no messages",
         ]
     "#]].assert_debug_eq(&lines);
 }
@@ -95,12 +98,12 @@ fn a_message_delivered_at_once_is_not_held_back() {
     let actions =
         [Action::Timer(1), queue(1, "2#1"), emit("DELIVERS 2#1"), queue(0, ""), Action::Wait(3), Action::Timer(2)];
     let scene = scene_of(3, Window::default(), &actions);
-    assert_eq!(waits(&scene), []);
+    assert_eq!(held_back_spans(&scene), []);
     assert!(!svg::draw_scene(&scene, &svg::Options::default()).contains("tray"), "no queue, no style for queues");
 }
 
 #[test]
-fn a_queue_changes_ends_with_a_crash_and_extends_over_window_edges() {
+fn a_queue_changes_and_ends_with_a_crash_and_extends_over_window_edges() {
     let actions = [
         vec![Action::Wait(1), Action::Timer(1), queue(1, "2#1"), Action::Timer(2), queue(1, "3#9")],
         vec![
@@ -125,15 +128,15 @@ fn a_queue_changes_ends_with_a_crash_and_extends_over_window_edges() {
     let actions = actions.concat();
     let whole = scene_of(3, Window::default(), &actions);
     let (first, second) = ((1, "2#1".to_owned(), 1, 5), (1, "2#1, 3#1".to_owned(), 5, 15));
-    assert_eq!(waits(&whole), [first, second, (2, "3#9".into(), 1, 25)]);
+    assert_eq!(held_back_spans(&whole), [first, second, (2, "3#9".into(), 1, 25)]);
     // A queue from before the window is shown within it.
-    let part = scene_of(3, between(7, 20), &actions);
-    assert_eq!(waits(&part), [(1, "2#1, 3#1".into(), 7, 15), (2, "3#9".into(), 7, 20)]);
+    let part = scene_of(3, window_between(7, 20), &actions);
+    assert_eq!(held_back_spans(&part), [(1, "2#1, 3#1".into(), 7, 15), (2, "3#9".into(), 7, 20)]);
     assert_eq!(part.lanes[0].queues[0].from.time, ms(7));
     for scene in [&whole, &part] {
         check_layout(&svg::draw_scene(scene, &svg::Options::default()), "queues over the edges");
     }
-    assert_eq!(names(&svg::draw_scene(&part, &svg::Options::default())), ["2#1", "3#1", "3#9"]);
+    assert_eq!(chip_names(&svg::draw_scene(&part, &svg::Options::default())), ["2#1", "3#1", "3#9"]);
 }
 
 /// In a long run of several rows, a message is held back across rows.
@@ -145,7 +148,7 @@ fn every_row_shows_held_back_messages() {
             Action::Wait(2),
             Action::Command(2, format!("send {round}")),
             emit("sends"),
-            Action::Labelled("2#7".into()),
+            Action::LabelledMulticast("2#7".into()),
         ]);
         actions.extend([Action::Wait(1), Action::Deliver(0), Action::Deliver(0)]);
     }
@@ -154,7 +157,7 @@ fn every_row_shows_held_back_messages() {
     check_layout(&svg, "rows");
     let rows = svg.matches(">time in ms<").count();
     assert!(rows > 2, "{rows} rows");
-    assert_eq!(names(&svg), vec!["3#1"; rows]);
+    assert_eq!(chip_names(&svg), vec!["3#1"; rows]);
 }
 
 #[test]
@@ -169,9 +172,10 @@ fn held_back_messages_are_counted_where_there_is_no_room() {
     assert_eq!((first.count, first.names.len()), (30, 12), "memory does not grow with the queue");
     let svg = svg::draw_scene(&scene, &svg::Options::default());
     check_layout(&svg, "many");
-    let names = names(&svg);
-    let shown = names.iter().filter(|name| name.contains('#')).count() - 1;
-    assert!(names.contains(&format!("+{}", 30 - shown)) || names.contains(&"30".to_owned()), "{names:?}");
+    let names = chip_names(&svg);
+    // The last name is that of the second queue.
+    let shown_count = names.iter().filter(|name| name.contains('#')).count() - 1;
+    assert!(names.contains(&format!("+{}", 30 - shown_count)) || names.contains(&"30".to_owned()), "{names:?}");
 }
 
 /// Labels and held-back messages are in the journal, so it yields the same picture.
@@ -180,17 +184,20 @@ fn a_journal_draws_the_same_picture() {
     let mut bytes = Vec::new();
     let mut lines = crate::common::Script::new(Lines::new(&header(3))).run(&example());
     lines.end(None);
-    lines.pour(&mut bytes).unwrap();
+    lines.flush_to(&mut bytes).unwrap();
     assert!(String::from_utf8_lossy(&bytes).contains(r#""kind":"data","label":"1#1 (1,0,0)","#));
-    let mut read = scene_builder(3, Window::default());
-    Journal::open(&bytes[..]).unwrap().show_all::<String, String>(&mut read).unwrap();
+    let mut from_journal = scene_builder(3, Window::default());
+    Journal::open(&bytes[..]).unwrap().show_all::<String, String>(&mut from_journal).unwrap();
     let options = svg::Options::default();
-    let drawn = scene_of(3, Window::default(), &example());
-    assert_eq!(svg::draw_scene(&crate::common::scene(read), &options), svg::draw_scene(&drawn, &options));
+    let observed = scene_of(3, Window::default(), &example());
+    assert_eq!(
+        svg::draw_scene(&crate::common::finish_scene(from_journal), &options),
+        svg::draw_scene(&observed, &options)
+    );
 }
 
 proptest! {
-    /// No names of held-back messages break the picture, and every tray has a position.
+    /// No names of held-back messages break the picture, and no queue ends before it begins.
     #[test]
     fn any_script_with_queues_can_be_drawn(actions in any_script(3)) {
         let scene = scene_of(3, Window::default(), &actions);
@@ -199,7 +206,7 @@ proptest! {
         }
         for notes in [Notes::Auto, Notes::None] {
             let options = svg::Options { notes, clocks: Clocks::Vector, ..svg::Options::default() };
-            parsed(&svg::draw_scene(&scene, &options));
+            parse_svg(&svg::draw_scene(&scene, &options));
         }
     }
 }

@@ -4,24 +4,25 @@
 mod grammar;
 mod oracle;
 
-use crate::common::{Action, MutexRun, Script, any_script, between, header, hostile, node};
+use crate::common::{Action, MutexRun, Script, any_script, header, hostile_text, node, window_between};
 use expect_test::expect;
 use grammar::{Event, parse};
-use oracle::Oracle;
+use oracle::HappenedBeforeModel;
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 use quorate_core::Class;
 use quorate_draw::Window;
-use quorate_draw::shiviz::Shiviz;
+use quorate_draw::shiviz::ShivizWriter;
 use quorate_journal::moment::Loss;
 use std::io::{self, Write};
 
 fn log_of(window: Window, actions: &[Action]) -> (String, u64) {
     let mut bytes = Vec::new();
-    let events = Script::new(Shiviz::new(&mut bytes, &header(4), window)).with_nodes(4).run(actions).finish().unwrap();
+    let events =
+        Script::new(ShivizWriter::new(&mut bytes, &header(4), window)).with_nodes(4).run(actions).finish().unwrap();
     (String::from_utf8(bytes).unwrap(), events)
 }
 
-fn accepted(log: &str) -> Vec<Event> {
+fn parse_accepted(log: &str) -> Vec<Event> {
     parse(log).unwrap_or_else(|error| panic!("{error}\n{log}"))
 }
 
@@ -30,9 +31,13 @@ fn send(to: u32, kind: &str) -> Action {
 }
 
 #[test]
-fn three_nodes_request_entry_at_once() {
+fn a_run_without_faults_matches_its_golden_log() {
     let mut bytes = Vec::new();
-    let log = MutexRun::of(3, 2, 1).ricart_agrawala(Shiviz::new(&mut bytes, &header(3), Window::default()));
+    let log = MutexRun::of_nodes(3).entries(2).seed(1).run_ricart_agrawala(ShivizWriter::new(
+        &mut bytes,
+        &header(3),
+        Window::default(),
+    ));
     assert_eq!(log.finish().unwrap(), 12);
     expect![[r#"
         (?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)
@@ -66,11 +71,11 @@ fn three_nodes_request_entry_at_once() {
 }
 
 #[test]
-fn the_world_receives_lost_messages_and_faults_are_events_of_their_node() {
+fn the_world_receives_lost_messages_and_a_crash_is_an_event_of_its_node() {
     let actions = [
         Action::Command(1, "ask".into()),
         send(2, "request"),
-        Action::Parcel(3, "frame".into(), 0),
+        Action::SendFrame(3, "frame".into(), 0),
         Action::Wait(1),
         Action::Crash(2),
         Action::Lose(1, Loss::Chance),
@@ -80,7 +85,7 @@ fn the_world_receives_lost_messages_and_faults_are_events_of_their_node() {
         Action::Change("cut 1 | 2,3,4".into()),
     ];
     let (log, _) = log_of(Window::default(), &actions);
-    accepted(&log);
+    parse_accepted(&log);
     expect![[r#"
         (?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)
 
@@ -117,9 +122,9 @@ fn a_window_counts_from_its_start_and_includes_paths_through_hidden_nodes() {
         Action::Wait(10),
         Action::Command(3, "late".into()),
     ];
-    let window = Window { nodes: [node(1), node(3)].into(), ..between(5, 15) };
+    let window = Window { nodes: [node(1), node(3)].into(), ..window_between(5, 15) };
     let (log, _) = log_of(window, &actions);
-    accepted(&log);
+    parse_accepted(&log);
     expect![[r#"
         (?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)
 
@@ -137,55 +142,60 @@ fn all_sends_of_a_step_depend_on_all_its_receipts() {
     // reply is sent in between.
     let actions = [
         Action::Command(1, "first".into()),
-        Action::Parcel(2, "frame".into(), 0),
+        Action::SendFrame(2, "frame".into(), 0),
         Action::Command(1, "second".into()),
-        Action::Parcel(2, "frame".into(), 1),
-        Action::Hold(1),
+        Action::SendFrame(2, "frame".into(), 1),
+        Action::ReceiveFrame(1),
         Action::Deliver(0),
         send(3, "answer"),
-        Action::Hand(1, 1),
+        Action::DeliverPayload(1, 1),
         Action::Deliver(0),
     ];
-    let events = accepted(&log_of(Window::default(), &actions).0);
+    let events = parse_accepted(&log_of(Window::default(), &actions).0);
     assert_eq!(events.last().unwrap().clock.get("n1"), Some(&2));
 }
 
 #[test]
 fn runs_of_every_faulty_variant_are_accepted() {
-    let windows = || [Window::default(), between(3, 20), Window { nodes: [node(1), node(3)].into(), ..between(2, 70) }];
+    let windows = || {
+        [Window::default(), window_between(3, 20), Window { nodes: [node(1), node(3)].into(), ..window_between(2, 70) }]
+    };
     for seed in 1..4 {
         for window in windows() {
-            let run = MutexRun::of(3, 4, seed).duplicate("0.05").fault("pause 2 at 3ms for 4ms");
-            for log in run.fixtures(|| Shiviz::new(Shared::default(), &header(3), window.clone())) {
+            let run = MutexRun::of_nodes(3).entries(4).seed(seed).duplicate("0.05").fault("pause 2 at 3ms for 4ms");
+            for log in run.run_fixtures(|| ShivizWriter::new(ParsedOnFlush::default(), &header(3), window.clone())) {
                 assert!(log.finish().unwrap() > 0);
             }
             let mut bytes = Vec::new();
-            MutexRun::with_faults(seed).reliable(Shiviz::new(&mut bytes, &header(3), window)).finish().unwrap();
-            accepted(std::str::from_utf8(&bytes).unwrap());
+            MutexRun::with_faults(seed)
+                .run_reliable(ShivizWriter::new(&mut bytes, &header(3), window))
+                .finish()
+                .unwrap();
+            parse_accepted(std::str::from_utf8(&bytes).unwrap());
         }
     }
 }
 
-/// Collects a log and parses it like ShiViz when it is flushed.
+/// Collects a log, and parses it like ShiViz when it is flushed.
 #[derive(Default)]
-struct Shared(Vec<u8>);
+struct ParsedOnFlush(Vec<u8>);
 
-impl Write for Shared {
+impl Write for ParsedOnFlush {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        accepted(std::str::from_utf8(&self.0).unwrap());
+        parse_accepted(std::str::from_utf8(&self.0).unwrap());
         Ok(())
     }
 }
 
 /// A writer that fails after this many bytes.
-struct Full(usize);
+struct FailingWriter(usize);
 
-impl Write for Full {
+impl Write for FailingWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
         Ok(bytes.len())
@@ -198,8 +208,12 @@ impl Write for Full {
 
 #[test]
 fn a_write_error_is_reported_at_the_end() {
-    for room in [0, 80, 200] {
-        let log = MutexRun::of(3, 2, 1).ricart_agrawala(Shiviz::new(Full(room), &header(3), Window::default()));
+    for capacity in [0, 80, 200] {
+        let log = MutexRun::of_nodes(3).entries(2).seed(1).run_ricart_agrawala(ShivizWriter::new(
+            FailingWriter(capacity),
+            &header(3),
+            Window::default(),
+        ));
         assert_eq!(log.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
     }
 }
@@ -215,7 +229,7 @@ fn events_of_nodes_outside_the_group_are_ignored() {
     ];
     let (log, events) = log_of(Window::default(), &actions);
     assert_eq!(events, 2, "{log}");
-    assert!(accepted(&log).iter().all(|event| event.host == "n1"));
+    assert!(parse_accepted(&log).iter().all(|event| event.host == "n1"));
 }
 
 #[test]
@@ -242,9 +256,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn no_journal_makes_a_log_that_shiviz_refuses(actions in any_script(4), from in -2..20i64, length in 0..60i64, some: bool) {
-        let nodes = if some { vec![node(2), node(3)] } else { Vec::new() };
-        let (log, events) = log_of(Window { nodes: nodes.into_iter().collect(), ..between(from, from + length) }, &actions);
+    fn no_journal_makes_a_log_that_shiviz_refuses(actions in any_script(4), from in -2..20i64, length in 0..60i64, hides_nodes: bool) {
+        let nodes = if hides_nodes { vec![node(2), node(3)] } else { Vec::new() };
+        let (log, events) = log_of(Window { nodes: nodes.into_iter().collect(), ..window_between(from, from + length) }, &actions);
         if events > 0 {
             let parsed = parse(&log);
             prop_assert!(parsed.is_ok(), "{:?}\n{log}", parsed.err());
@@ -253,10 +267,10 @@ proptest! {
     }
 
     #[test]
-    fn texts_are_written_unchanged(text in hostile(), rule in hostile()) {
+    fn texts_are_written_unchanged(text in hostile_text(), rule in hostile_text()) {
         let actions = [Action::Command(1, text), Action::Rule("R-1".into(), rule), Action::Wait(1), Action::Command(2, "ask".into())];
         let (log, _) = log_of(Window::default(), &actions);
-        let events = accepted(&log);
+        let events = parse_accepted(&log);
         prop_assert_eq!(events.len(), 2, "{}", log);
         let scene = crate::common::scene_of(4, Window::default(), &actions);
         let (step, rule) = (&scene.steps[0], &scene.steps[0].rules[0]);
@@ -266,17 +280,17 @@ proptest! {
     }
 
     #[test]
-    fn clocks_match_happened_before(actions in any_script(4), from in -2..12i64, length in 0..60i64, some: bool) {
-        // The oracle does not know frames and parcels.
-        let is_bare = |action: &Action| !matches!(action, Action::Parcel(..) | Action::Hand(..));
-        let actions: Vec<_> = actions.into_iter().filter(is_bare).collect();
-        let nodes = if some { vec![node(2), node(3)] } else { Vec::new() };
-        let window = Window { nodes: nodes.into_iter().collect(), ..between(from, from + length) };
-        let expected = Script::new(Oracle::new(window.clone())).with_nodes(4).run(&actions).expected();
+    fn clocks_match_happened_before(actions in any_script(4), from in -2..12i64, length in 0..60i64, hides_nodes: bool) {
+        // The model knows neither frames nor payloads.
+        let is_unwrapped = |action: &Action| !matches!(action, Action::SendFrame(..) | Action::DeliverPayload(..));
+        let actions: Vec<_> = actions.into_iter().filter(is_unwrapped).collect();
+        let nodes = if hides_nodes { vec![node(2), node(3)] } else { Vec::new() };
+        let window = Window { nodes: nodes.into_iter().collect(), ..window_between(from, from + length) };
+        let expected = Script::new(HappenedBeforeModel::new(window.clone())).with_nodes(4).run(&actions).expected_clocks();
         let (log, events) = log_of(window, &actions);
         prop_assert_eq!(expected.len() as u64, events, "{}", log);
         if events > 0 {
-            let clocks: Vec<_> = accepted(&log).into_iter().map(|event| (event.host, event.clock)).collect();
+            let clocks: Vec<_> = parse_accepted(&log).into_iter().map(|event| (event.host, event.clock)).collect();
             prop_assert_eq!(expected, clocks, "{}", log);
         }
     }

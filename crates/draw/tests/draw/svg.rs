@@ -1,6 +1,6 @@
 //! Tests of space-time diagrams: everything is drawn, text is escaped, and texts do not overlap.
 
-use crate::common::{check_layout, parsed};
+use crate::common::{check_layout, parse_svg};
 use quorate_core::{NodeId, Time};
 use quorate_draw::Window;
 use quorate_draw::scene::{Arrow, Head, Heading, Scene, Step, Tail, Violation};
@@ -16,7 +16,7 @@ use quorate_lab::{Election, FamilyLab, Mutex, Replica, Spec, experiment};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-fn drawn<F: FamilyLab>(spec: &Spec<F>, options: Options) -> Drawing {
+fn draw_run<F: FamilyLab>(spec: &Spec<F>, options: Options) -> Drawing {
     let header = experiment::header(spec).unwrap();
     let roles = F::ROLES.iter().map(|(role, words)| (*role, (*words).to_owned())).collect();
     let heading = Heading { algorithm: spec.algorithm.to_string(), nodes: spec.nodes, roles, ..Heading::default() };
@@ -25,15 +25,15 @@ fn drawn<F: FamilyLab>(spec: &Spec<F>, options: Options) -> Drawing {
     scene_builder.finish()
 }
 
-fn scene(drawing: &Drawing) -> &Scene {
+fn expect_scene(drawing: &Drawing) -> &Scene {
     match drawing {
         Drawing::Scene(scene) => scene,
         Drawing::Overview(_) => panic!("too much for a scene"),
     }
 }
 
-/// Runs with every kind of fault.
-fn with_faults(seed: u64) -> Spec<Mutex> {
+/// A run with losses, duplicates, a partition, a pause, a slow link and a crash.
+fn spec_with_faults(seed: u64) -> Spec<Mutex> {
     let mut spec = Spec::<Mutex>::named("ricart-agrawala").unwrap();
     spec.seed = seed;
     spec.loss = "0.1".parse().unwrap();
@@ -52,9 +52,9 @@ fn with_faults(seed: u64) -> Spec<Mutex> {
 #[test]
 fn texts_do_not_overlap_and_are_not_cut_off() {
     for seed in 1..=12 {
-        let drawing = drawn(&with_faults(seed), Options::default());
+        let drawing = draw_run(&spec_with_faults(seed), Options::default());
         for clocks in [Clocks::None, Clocks::Logical, Clocks::Vector, Clocks::Both] {
-            for notes in [Notes::Auto, Notes::Full, Notes::Names, Notes::None] {
+            for notes in [Notes::Auto, Notes::Full, Notes::RuleIds, Notes::None] {
                 let options = svg::Options { clocks, notes, ..svg::Options::default() };
                 check_layout(&svg::draw(&drawing, &options), &format!("seed {seed}, {clocks:?}, {notes:?}"));
             }
@@ -62,8 +62,8 @@ fn texts_do_not_overlap_and_are_not_cut_off() {
     }
 }
 
-/// Members crash, pause and are partitioned, with leases short enough for a picture.
-fn in_views(seed: u64, fault: &str) -> Spec<Mutex> {
+/// A run of a group with views and one fault, with leases short enough for a picture.
+fn spec_with_views(seed: u64, fault: &str) -> Spec<Mutex> {
     let mut spec = Spec::<Mutex>::named("token-request").unwrap();
     spec.nodes = 4;
     spec.seed = seed;
@@ -81,7 +81,7 @@ const VIEW_FAULTS: [&str; 4] =
 #[test]
 fn texts_do_not_overlap_with_views() {
     for (seed, fault) in (1..=8).zip(VIEW_FAULTS.iter().cycle()) {
-        let drawing = drawn(&in_views(seed, fault), Options::default());
+        let drawing = draw_run(&spec_with_views(seed, fault), Options::default());
         for width in [700, svg::DEFAULT_WIDTH] {
             let svg = svg::draw(&drawing, &svg::Options { width, ..svg::Options::default() });
             check_layout(&svg, &format!("seed {seed}, {fault}, {width}"));
@@ -96,30 +96,30 @@ fn every_family_can_be_drawn() {
     election.nodes = 5;
     election.faults = vec!["crash 1 at 5ms for 300ms".parse().unwrap()];
     check_layout(
-        &svg::draw(&drawn(&election, Options { max_steps: 4_000, ..Options::default() }), &svg::Options::default()),
+        &svg::draw(&draw_run(&election, Options { max_steps: 4_000, ..Options::default() }), &svg::Options::default()),
         "raft",
     );
     let window = Window { to: Some(Time::from_nanos(200_000_000)), ..Window::default() };
     let replica = Spec::<Replica>::named("replica").unwrap();
     check_layout(
-        &svg::draw(&drawn(&replica, Options { window, ..Options::default() }), &svg::Options::default()),
+        &svg::draw(&draw_run(&replica, Options { window, ..Options::default() }), &svg::Options::default()),
         "replica",
     );
     let central = Spec::<Mutex>::named("central").unwrap();
-    check_layout(&svg::draw(&drawn(&central, Options::default()), &svg::Options::default()), "central");
+    check_layout(&svg::draw(&draw_run(&central, Options::default()), &svg::Options::default()), "central");
 }
 
 #[test]
 fn the_same_run_gives_the_same_bytes() {
-    let bytes = || svg::draw(&drawn(&with_faults(3), Options::default()), &svg::Options::default());
+    let bytes = || svg::draw(&draw_run(&spec_with_faults(3), Options::default()), &svg::Options::default());
     assert_eq!(bytes(), bytes());
 }
 
 #[test]
 fn every_fault_is_shown() {
-    let drawing = drawn(&with_faults(5), Options::default());
+    let drawing = draw_run(&spec_with_faults(5), Options::default());
     let svg = svg::draw(&drawing, &svg::Options::default());
-    let (_, texts) = parsed(&svg);
+    let (_, texts) = parse_svg(&svg);
     let is_shown = |wanted: &str| texts.iter().any(|text| text.text.contains(wanted));
     for wanted in [
         "cut 1 | 2,3",
@@ -135,50 +135,49 @@ fn every_fault_is_shown() {
     }
 }
 
-/// A window shows what a whole picture shows of that time: the same steps in the same roles.
+/// A picture of a window shows the same steps in the same roles as the picture of the whole run.
 #[test]
-fn a_window_is_a_part_of_the_whole() {
+fn a_window_shows_the_same_steps_as_the_whole_run() {
     for seed in 1..=8 {
-        let whole = drawn(&with_faults(seed), Options::default());
-        let whole = scene(&whole);
+        let whole = draw_run(&spec_with_faults(seed), Options::default());
+        let whole = expect_scene(&whole);
         let (from, to) = (Time::from_nanos(6_000_000), Time::from_nanos(40_000_000));
         let nodes = BTreeSet::from([NodeId::new(1).unwrap(), NodeId::new(3).unwrap()]);
         let window = Window { from: Some(from), to: Some(to), nodes: nodes.clone() };
-        let part = drawn(&with_faults(seed), Options { window, ..Options::default() });
-        let part = scene(&part);
+        let part = draw_run(&spec_with_faults(seed), Options { window, ..Options::default() });
+        let part = expect_scene(&part);
         let lines = |scene: &Scene| -> Vec<(u64, String, Role, u64)> {
             let shown = scene.steps.iter().filter(|step| (from..=to).contains(&step.position.time));
             let node = |lane: usize| scene.lanes[lane].node;
             let shown = shown.filter(|step| nodes.contains(&node(step.lane)));
-            shown.map(|step| (step.line, step.input.clone(), step.role, step.logical)).collect()
+            shown.map(|step| (step.line, step.input.clone(), step.role, step.logical_clock)).collect()
         };
         assert_eq!(lines(whole), lines(part));
         assert_eq!(part.lanes.iter().map(|lane| lane.node).collect::<BTreeSet<_>>(), nodes);
-        assert!(part.omitted.before > 0 && part.omitted.after > 0);
+        assert!(part.omitted.lines_before > 0 && part.omitted.lines_after > 0);
         check_layout(&svg::draw_scene(part, &svg::Options::default()), "a window");
     }
 }
 
-/// Spans are contiguous, and arrows lead from earlier steps to later ones.
 #[test]
-fn a_scene_is_consistent() {
+fn spans_are_contiguous_and_arrows_lead_to_later_steps() {
     for seed in 1..=40 {
-        let drawing = drawn(&with_faults(seed), Options::default());
-        let scene = scene(&drawing);
+        let drawing = draw_run(&spec_with_faults(seed), Options::default());
+        let scene = expect_scene(&drawing);
         for lane in &scene.lanes {
             for pair in lane.spans.windows(2) {
                 assert_eq!(pair[0].to, pair[1].from);
                 assert_ne!(pair[0].role, pair[1].role);
             }
         }
-        for (tail, head, arrow) in arrows(scene) {
+        for (tail, head, arrow) in arrived_arrows(scene) {
             assert!(tail.position < head.position);
             assert_eq!((tail.lane, head.lane), (arrow.from, arrow.to));
         }
     }
 }
 
-fn arrows(scene: &Scene) -> impl Iterator<Item = (&Step, &Step, &Arrow)> {
+fn arrived_arrows(scene: &Scene) -> impl Iterator<Item = (&Step, &Step, &Arrow)> {
     scene.arrows.iter().filter_map(|arrow| match (arrow.tail, arrow.head) {
         (Tail::Step(tail), Head::Step(head)) => Some((&scene.steps[tail], &scene.steps[head], arrow)),
         (_, _) => None,
@@ -192,21 +191,20 @@ fn clocks_grow_along_every_message() {
     for seed in 1..=20 {
         let mut spec = Spec::<Mutex>::named("ricart-agrawala").unwrap();
         spec.seed = seed;
-        let drawing = drawn(&spec, Options::default());
-        let scene = scene(&drawing);
-        for (tail, head, _) in arrows(scene) {
-            assert!(tail.logical < head.logical);
-            let (before, after) = (tail.vector.as_ref().unwrap(), head.vector.as_ref().unwrap());
+        let drawing = draw_run(&spec, Options::default());
+        let scene = expect_scene(&drawing);
+        for (tail, head, _) in arrived_arrows(scene) {
+            assert!(tail.logical_clock < head.logical_clock);
+            let (before, after) = (tail.vector_clock.as_ref().unwrap(), head.vector_clock.as_ref().unwrap());
             assert!(before.iter().zip(after).all(|(before, after)| before <= after) && before != after);
         }
         let first = &scene.steps[0];
-        assert_eq!((first.logical, first.vector.as_ref().unwrap().iter().sum::<u64>()), (1, 1));
+        assert_eq!((first.logical_clock, first.vector_clock.as_ref().unwrap().iter().sum::<u64>()), (1, 1));
     }
 }
 
-/// Of two copies, one arrives and the other is lost; both are shown.
 #[test]
-fn a_copy_that_is_lost_leaves_the_one_that_arrived() {
+fn a_lost_duplicate_and_the_copy_that_arrived_are_both_drawn() {
     let journal = concat!(
         r#"{"journal":1,"algorithm":"a","family":"f","nodes":2,"seed":7,"run":null}"#,
         "\n",
@@ -219,48 +217,51 @@ fn a_copy_that_is_lost_leaves_the_one_that_arrived() {
         r#"{"time":6,"world":{"lost":{"id":"1.1","to":2,"why":"cut"}}}"#,
         "\n",
     );
-    let drawing = read(journal, "a");
-    let ends: Vec<_> = scene(&drawing).arrows.iter().map(|arrow| (arrow.is_duplicate, arrow.head)).collect();
+    let drawing = draw_journal(journal, "a");
+    let ends: Vec<_> = expect_scene(&drawing).arrows.iter().map(|arrow| (arrow.is_duplicate, arrow.head)).collect();
     assert!(matches!(ends[..], [(false, Head::Step(1)), (true, Head::Lost { .. })]), "{ends:?}");
 }
 
 #[test]
 fn too_much_for_a_scene_becomes_an_overview() {
-    let mut spec = with_faults(1);
+    let mut spec = spec_with_faults(1);
     spec.settings.entries = 400;
     spec.until = None;
     spec.faults.pop();
-    let drawing = drawn(&spec, Options::default());
+    let drawing = draw_run(&spec, Options::default());
     let Drawing::Overview(overview) = &drawing else { panic!("expected an overview, got a scene") };
+    // Bins are merged in pairs when there would be more than 480.
     assert!(overview.bins.len() <= 480 && overview.bins.len() > 200, "{} bins", overview.bins.len());
     assert_eq!(overview.bins.iter().map(|bin| bin.steps).sum::<u64>(), overview.total.steps);
-    assert_eq!(overview.total.chosen, 400);
-    let covered: u64 = overview.rows[0].shares.iter().map(|shares| shares.total()).sum();
-    assert_eq!(covered, overview.to.since(overview.from).nanos());
+    assert_eq!(overview.total.times_chosen, 400);
+    let covered_nanos: u64 = overview.rows[0].role_times.iter().map(|shares| shares.total()).sum();
+    assert_eq!(covered_nanos, overview.to.since(overview.from).nanos());
     check_layout(&svg::draw(&drawing, &svg::Options::default()), "an overview");
 }
 
 #[test]
 fn a_theme_can_be_forced() {
-    let drawing = drawn(&with_faults(2), Options::default());
-    let of = |theme| svg::draw(&drawing, &svg::Options { theme, ..svg::Options::default() });
-    assert!(of(Theme::Auto).contains("prefers-color-scheme:dark"));
-    assert!(!of(Theme::Light).contains("prefers-color-scheme") && !of(Theme::Dark).contains("prefers-color-scheme"));
-    assert_ne!(of(Theme::Light), of(Theme::Dark));
+    let drawing = draw_run(&spec_with_faults(2), Options::default());
+    let svg_of = |theme| svg::draw(&drawing, &svg::Options { theme, ..svg::Options::default() });
+    assert!(svg_of(Theme::Auto).contains("prefers-color-scheme:dark"));
+    assert!(
+        !svg_of(Theme::Light).contains("prefers-color-scheme") && !svg_of(Theme::Dark).contains("prefers-color-scheme")
+    );
+    assert_ne!(svg_of(Theme::Light), svg_of(Theme::Dark));
 }
 
 #[test]
 fn a_violation_is_shown_where_it_was_detected() {
-    let mut drawing = drawn(&with_faults(2), Options::default());
-    let (time, line) = scene(&drawing).steps.get(9).map(|step| (step.position.time, step.line)).unwrap();
+    let mut drawing = draw_run(&spec_with_faults(2), Options::default());
+    let (time, line) = expect_scene(&drawing).steps.get(9).map(|step| (step.position.time, step.line)).unwrap();
     drawing.add_violation(Violation { time, line, text: "exclusion <fails>".into() });
     let svg = svg::draw(&drawing, &svg::Options::default());
-    let (_, texts) = parsed(&svg);
+    let (_, texts) = parse_svg(&svg);
     assert!(texts.iter().any(|text| text.class == "violation-name" && text.text == "exclusion <fails>"));
     check_layout(&svg, "a violation");
 }
 
-fn read(journal: &str, name: &str) -> Drawing {
+fn draw_journal(journal: &str, name: &str) -> Drawing {
     fn no_roles(_: &Moment<'_, Value, Value>, _: &[Role]) -> Option<(NodeId, Role)> {
         None
     }
@@ -296,9 +297,9 @@ fn hostile_names_are_escaped() {
              {{\"time\":5,\"node\":2,\"input\":{{\"message\":{{\"id\":\"1.1\",\"kind\":{text}}}}},\"effects\":[]}}\n\
              {{\"time\":6,\"world\":{{\"changed\":{text}}}}}\n"
         );
-        let drawing = read(&journal, &quorate_journal::words::escape_controls(name));
+        let drawing = draw_journal(&journal, &quorate_journal::words::escape_controls(name));
         let svg = svg::draw(&drawing, &svg::Options::default());
-        let (_, texts) = parsed(&svg);
+        let (_, texts) = parse_svg(&svg);
         assert!(!svg.contains("<script") && !svg.contains("onload=alert(1)>"));
         if name.starts_with('<') {
             assert!(texts.iter().any(|text| text.class == "kind" && text.text.starts_with("<script>")));
@@ -322,30 +323,30 @@ fn an_empty_run_can_be_drawn() {
 }
 
 /// A run of several rows with many losses.
-fn long() -> Drawing {
-    let mut spec = with_faults(7);
+fn draw_long_run() -> Drawing {
+    let mut spec = spec_with_faults(7);
     spec.settings.entries = 9;
     spec.loss = "0.3".parse().unwrap();
     spec.until = Some("120ms".parse().unwrap());
-    drawn(&spec, Options::default())
+    draw_run(&spec, Options::default())
 }
 
-fn rows(svg: &str) -> usize {
+fn row_count(svg: &str) -> usize {
     svg.matches("<g transform=\"translate(0 ").count()
 }
 
 /// Wherever a property is violated, exactly one row shows it, even if the step itself is not drawn.
 #[test]
 fn a_violation_is_shown_in_one_of_many_rows() {
-    let whole = long();
-    let lines: Vec<_> = scene(&whole).steps.iter().map(|step| (step.position.time, step.line)).collect();
+    let whole = draw_long_run();
+    let lines: Vec<_> = expect_scene(&whole).steps.iter().map(|step| (step.position.time, step.line)).collect();
     for (time, line) in lines {
-        for beside in [0, 1] {
+        for offset in [0, 1] {
             let mut drawing = whole.clone();
-            drawing.add_violation(Violation { time, line: line + beside, text: "exclusion fails".into() });
+            drawing.add_violation(Violation { time, line: line + offset, text: "exclusion fails".into() });
             let svg = svg::draw(&drawing, &svg::Options::default());
-            assert!(rows(&svg) > 1);
-            assert_eq!(svg.matches("class=\"violation-name\"").count(), 1, "line {line} + {beside}");
+            assert!(row_count(&svg) > 1);
+            assert_eq!(svg.matches("class=\"violation-name\"").count(), 1, "line {line} + {offset}");
         }
     }
 }
@@ -354,37 +355,40 @@ fn a_violation_is_shown_in_one_of_many_rows() {
 /// one cross.
 #[test]
 fn rows_describe_messages_like_the_whole_scene() {
-    let whole = long();
+    let whole = draw_long_run();
     let svg = svg::draw(&whole, &svg::Options::default());
-    assert!(rows(&svg) > 2);
-    let open = scene(&whole).arrows.iter().filter(|arrow| arrow.head == Head::Open).count();
-    assert_eq!(svg.matches("does not arrive in this picture").count(), open);
+    assert!(row_count(&svg) > 2);
+    let in_flight = expect_scene(&whole).arrows.iter().filter(|arrow| arrow.head == Head::InFlight).count();
+    assert_eq!(svg.matches("does not arrive in this picture").count(), in_flight);
     assert_eq!(svg.matches("sent before this picture").count(), 0);
-    let lost = scene(&whole).arrows.iter().filter(|arrow| matches!(arrow.head, Head::Lost { .. })).count();
+    let lost = expect_scene(&whole).arrows.iter().filter(|arrow| matches!(arrow.head, Head::Lost { .. })).count();
     let crosses = svg.matches("class=\"cross\"").count();
-    let crashes = scene(&whole).marks.iter().filter(|mark| mark.kind == quorate_draw::scene::MarkKind::Crashed).count();
-    let pauses = scene(&whole).marks.iter().filter(|mark| mark.kind == quorate_draw::scene::MarkKind::Paused).count();
-    // Two of them are in the legend, and a pause has two bars.
+    let crashes =
+        expect_scene(&whole).marks.iter().filter(|mark| mark.kind == quorate_draw::scene::MarkKind::Crashed).count();
+    let pauses =
+        expect_scene(&whole).marks.iter().filter(|mark| mark.kind == quorate_draw::scene::MarkKind::Paused).count();
+    // A pause has two bars of this class, and the legend has two crosses.
     assert_eq!(crosses, lost + crashes + 2 * pauses + 2);
 }
 
 /// A node that holds the lock throughout a window in which nothing happens is shown, also in a
 /// large group.
 #[test]
-fn roles_do_not_depend_on_events_in_the_window() {
+fn a_window_without_events_shows_the_holder() {
     let mut spec = Spec::<Mutex>::named("central").unwrap();
     spec.nodes = 20;
     spec.settings.entries = 1;
     spec.settings.requesters = vec![NodeId::new(3).unwrap()];
     spec.settings.hold = Some("fixed:50ms".parse().unwrap());
-    let whole = drawn(&spec, Options::default());
-    let enters = scene(&whole).steps.iter().find(|step| step.role == Role::Chosen).unwrap().position.time;
+    let whole = draw_run(&spec, Options::default());
+    let enters = expect_scene(&whole).steps.iter().find(|step| step.role == Role::Chosen).unwrap().position.time;
     let later = |nanos: i64| Time::from_nanos(enters.nanos() + nanos);
     let window = Window { from: Some(later(10_000_000)), to: Some(later(20_000_000)), ..Window::default() };
-    let part = drawn(&spec, Options { window, ..Options::default() });
-    let lanes: Vec<_> = scene(&part).lanes.iter().map(|lane| (lane.node.index() + 1, lane.spans[0].role)).collect();
+    let part = draw_run(&spec, Options { window, ..Options::default() });
+    let lanes: Vec<_> =
+        expect_scene(&part).lanes.iter().map(|lane| (lane.node.index() + 1, lane.spans[0].role)).collect();
     assert_eq!(lanes, [(3, Role::Chosen)]);
-    assert_eq!(scene(&part).omitted.idle, 19);
+    assert_eq!(expect_scene(&part).omitted.idle_nodes, 19);
 }
 
 /// A scene with too many messages becomes an overview, however few steps it has.
@@ -394,8 +398,8 @@ fn too_many_messages_become_an_overview() {
     spec.nodes = 60;
     spec.settings.entries = 20;
     let drawing =
-        drawn(&spec, Options { window: Window { to: Some(Time::ZERO), ..Window::default() }, ..Options::default() });
+        draw_run(&spec, Options { window: Window { to: Some(Time::ZERO), ..Window::default() }, ..Options::default() });
     assert!(matches!(drawing, Drawing::Scene(_)), "a single request is few enough");
-    let drawing = drawn(&spec, Options { max_steps: 100_000, ..Options::default() });
+    let drawing = draw_run(&spec, Options { max_steps: 100_000, ..Options::default() });
     assert!(matches!(drawing, Drawing::Overview(_)));
 }

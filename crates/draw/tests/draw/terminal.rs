@@ -1,6 +1,6 @@
 //! Tests of pictures for terminals: golden outputs, and robustness against any journal.
 
-use crate::common::{Action, MutexRun, any_script, between, scene, scene_of};
+use crate::common::{Action, MutexRun, any_script, finish_scene, scene_of, window_between};
 use expect_test::{Expect, expect};
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 use proptest::test_runner::TestCaseError;
@@ -29,9 +29,9 @@ fn send(to: u32, kind: &str) -> Action {
 }
 
 #[test]
-fn three_nodes_request_entry_at_once() {
+fn a_run_without_faults_matches_its_golden_picture() {
     check(
-        &MutexRun::of(3, 3, 1).scene(),
+        &MutexRun::of_nodes(3).entries(3).seed(1).scene(),
         100,
         expect![[r#"
             ricart-agrawala · 3 nodes · seed 1
@@ -62,7 +62,7 @@ fn three_nodes_request_entry_at_once() {
 #[test]
 fn on_a_narrow_terminal_texts_are_truncated() {
     check(
-        &MutexRun::of(3, 3, 1).scene(),
+        &MutexRun::of_nodes(3).entries(3).seed(1).scene(),
         60,
         expect![[r#"
             ricart-agrawala · 3 nodes · seed 1
@@ -92,10 +92,10 @@ fn on_a_narrow_terminal_texts_are_truncated() {
 }
 
 #[test]
-fn losses_duplicates_a_partition_a_pause_a_crash_and_a_restart() {
+fn losses_duplicates_cuts_pauses_and_crashes_are_drawn() {
     let run = MutexRun::with_faults(5);
     check(
-        &scene(run.reliable(run.scene_builder("reliable", Window::default()))),
+        &finish_scene(run.run_reliable(run.scene_builder("reliable", Window::default()))),
         110,
         expect![[r#"
             reliable · 3 nodes · seed 5
@@ -162,7 +162,7 @@ fn losses_duplicates_a_partition_a_pause_a_crash_and_a_restart() {
 fn a_window_reports_lines_before_and_after_it() {
     let run = MutexRun::with_faults(5);
     check(
-        &scene(run.reliable(run.scene_builder("reliable", between(10, 34)))),
+        &finish_scene(run.run_reliable(run.scene_builder("reliable", window_between(10, 34)))),
         100,
         expect![[r#"
             reliable · 3 nodes · seed 5
@@ -189,14 +189,14 @@ fn a_window_reports_lines_before_and_after_it() {
 }
 
 #[test]
-fn messages_with_every_fate() {
+fn every_fate_of_a_message_is_drawn() {
     let actions = [
         command(1, "acquire"),
         send(2, "first"),
         send(3, "second"),
         send(1, "to itself"),
         Action::Send(3, "ack".into(), Class::Control),
-        Action::Double(0),
+        Action::Duplicate(0),
         Action::Wait(1),
         Action::Deliver(0),
         Action::Wait(1),
@@ -209,7 +209,7 @@ fn messages_with_every_fate() {
         Action::Wait(1),
         command(2, "ask"),
         send(1, "late"),
-        Action::End(2),
+        Action::Stop(2),
     ];
     check(
         &scene_of(3, Window::default(), &actions),
@@ -292,7 +292,8 @@ fn a_violation_is_shown_where_it_was_detected() {
     assert!(mermaid::draw(&scene).contains(&format!("Note over n1,n3: 0.000 ms · ✗ {text}\n")));
 }
 
-/// A node may save any text; that is not a message.
+/// A save may look like a send in the trace, but a step is drawn as sending only if a message
+/// leaves.
 #[test]
 fn a_step_sends_only_if_a_message_leaves() {
     let actions = [
@@ -328,12 +329,13 @@ fn counts_have_a_singular_and_a_plural() {
     let actions = |count: u32| -> Vec<Action> {
         let mut actions = vec![command(1, "early"), Action::Wait(10), command(1, "ask")];
         actions.extend((0..count).map(|_| send(2, "request")));
+        // The picture draws 12 messages in flight and counts the others.
         actions.extend((12..count).flat_map(|_| [Action::Wait(1), Action::Timer(1)]));
         actions.extend([Action::Wait(90), command(2, "late")]);
         actions
     };
     let text = |scene: &Scene| draw(scene, &Options { width: Some(100) }, &plain);
-    let one = text(&scene_of(2, between(5, 50), &actions(13)));
+    let one = text(&scene_of(2, window_between(5, 50), &actions(13)));
     for expected in [
         "\n1 more message is in flight.\n",
         "\n… 1 earlier journal line\n",
@@ -342,7 +344,7 @@ fn counts_have_a_singular_and_a_plural() {
     ] {
         assert!(one.contains(expected), "{expected}\n{one}");
     }
-    let two = text(&scene_of(2, between(5, 50), &actions(14)));
+    let two = text(&scene_of(2, window_between(5, 50), &actions(14)));
     assert!(two.contains("\n2 more messages are in flight.\n"), "{two}");
     assert!(two.contains("\nNot shown: 2 steps without visible effect.\n"), "{two}");
     assert!(text(&scene_of(1, Window::default(), &[])).starts_with("scripted · 1 node · seed 1\n"));
@@ -389,7 +391,7 @@ fn right_to_left_and_wide_names_keep_their_columns() {
         Action::Deliver(0),
     ];
     let text = draw(&scene_of(3, Window::default(), &actions), &Options { width: Some(60) }, &plain);
-    let shown = text.replace('\u{2068}', "⟨").replace('\u{2069}', "⟩");
+    let visible = text.replace('\u{2068}', "⟨").replace('\u{2069}', "⟩");
     expect![[r#"
         scripted · 3 nodes · seed 1
           time  1       2       3
@@ -399,7 +401,7 @@ fn right_to_left_and_wide_names_keep_their_columns() {
         │ outside   ● sends   ○ sends nothing
         times in milliseconds
     "#]]
-    .assert_eq(&shown);
+    .assert_eq(&visible);
 }
 
 #[test]
@@ -429,17 +431,17 @@ fn an_empty_scene_can_be_drawn() {
 #[test]
 fn colours_change_nothing_but_the_colour() {
     let run = MutexRun::with_faults(5);
-    let scene = scene(run.reliable(run.scene_builder("reliable", Window::default())));
+    let scene = finish_scene(run.run_reliable(run.scene_builder("reliable", Window::default())));
     let options = Options { width: Some(100) };
     // Private-use characters, which no journal of this test contains.
-    let paint = |ink: TextStyle, text: &str| format!("\u{e000}{ink:?}\u{e001}{text}\u{e002}");
+    let paint = |style: TextStyle, text: &str| format!("\u{e000}{style:?}\u{e001}{text}\u{e002}");
     let coloured = draw(&scene, &options, &paint);
-    for ink in ["Role(Waiting)", "Role(Chosen)", "Message", "Control", "Part(Event)", "Alarm", "Faint", "Heading"] {
-        assert!(coloured.contains(&format!("\u{e000}{ink}\u{e001}")), "{ink} is used");
+    for style in ["Role(Waiting)", "Role(Chosen)", "Message", "Control", "Part(Event)", "Alarm", "Faint", "Heading"] {
+        assert!(coloured.contains(&format!("\u{e000}{style}\u{e001}")), "{style} must be used");
     }
     let pieces = coloured.split('\u{e000}').map(|piece| piece.split_once('\u{e001}').map_or(piece, |(_, text)| text));
-    let bare: String = pieces.collect::<String>().replace('\u{e002}', "");
-    assert_eq!(bare, draw(&scene, &options, &plain));
+    let without_colours: String = pieces.collect::<String>().replace('\u{e002}', "");
+    assert_eq!(without_colours, draw(&scene, &options, &plain));
 }
 
 /// Checks what every picture must satisfy, whatever the journal.
@@ -455,7 +457,7 @@ fn check_picture(scene: &Scene, width: Option<usize>) -> Result<(), TestCaseErro
         }
     }
     let lines = text.lines().count();
-    prop_assert!(lines >= 3 + scene.steps.len() + scene.marks.len(), "every step and every mark has a line");
+    prop_assert!(lines >= 3 + scene.steps.len() + scene.marks.len(), "every step and every mark must have a line");
     prop_assert_eq!(&text, &draw(scene, &Options { width }, &plain), "drawing must be deterministic");
     Ok(())
 }
@@ -464,14 +466,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn no_journal_breaks_the_picture(actions in any_script(4), width in 30..130usize, limited in any::<bool>()) {
+    fn no_journal_breaks_the_picture(actions in any_script(4), width in 30..130usize, is_limited in any::<bool>()) {
         let scene = scene_of(4, Window::default(), &actions);
-        check_picture(&scene, limited.then_some(width))?;
+        check_picture(&scene, is_limited.then_some(width))?;
     }
 
     #[test]
     fn no_window_breaks_the_picture(actions in any_script(4), from in -2..40i64, length in 0..30i64, width in 30..130usize) {
-        let scene = scene_of(4, between(from, from + length), &actions);
+        let scene = scene_of(4, window_between(from, from + length), &actions);
         check_picture(&scene, Some(width))?;
     }
 }

@@ -1,6 +1,9 @@
 //! Tests of views in pictures: the members that act together, their leases, and inactive nodes.
+//!
+//! The scripts apply the view rules: by VW-1 a member freezes when its lease expires, by VW-2 it is
+//! admitted or stops acting in a view, by VW-3 it begins to act, and by VW-5 its stay ends.
 
-use crate::common::{Action, between, ms, scene_of};
+use crate::common::{Action, ms, scene_of, window_between};
 use expect_test::{Expect, expect};
 use quorate_core::Class;
 use quorate_draw::scene::{InactiveReason, Lane};
@@ -20,18 +23,19 @@ fn report(to: u32) -> Action {
 }
 
 /// Three nodes form a group, each with a lease of 30 ms.
-fn founding() -> Vec<Action> {
+fn founding_script() -> Vec<Action> {
+    // Each member's node, incarnation, and the view that it joined in.
     let members = vec![(1, 0, 1), (2, 0, 1), (3, 0, 1)];
     let member = |id| {
         let view = Action::View(id, 1, members.clone());
-        [view, rule("VW-2", "is admitted"), Action::Lease(id, 30), Action::Set, rule("VW-3", "begins")]
+        [view, rule("VW-2", "is admitted"), Action::Lease(id, 30), Action::SetTimer, rule("VW-3", "begins")]
     };
     (1..=3).flat_map(member).collect()
 }
 
 /// Node 1 holds the lock and pauses for longer than its lease. The others continue without it, and
-/// it is no longer a member when it resumes.
-fn script() -> Vec<Action> {
+/// node 1 is no longer a member when it resumes.
+fn removal_script() -> Vec<Action> {
     let members = vec![(2, 0, 1), (3, 0, 1)];
     let actions = [
         vec![Action::Wait(2), Action::Command(1, "acquire".into()), emit("ENTERS")],
@@ -39,7 +43,7 @@ fn script() -> Vec<Action> {
         vec![
             Action::Wait(3),
             Action::Lease(1, 30),
-            Action::Set,
+            Action::SetTimer,
             emit("renewed"),
             Action::Lease(2, 60),
             Action::Lease(3, 60),
@@ -57,15 +61,16 @@ fn script() -> Vec<Action> {
         ],
         vec![Action::View(1, 2, members), rule("VW-5", "is out"), emit("LEAVES"), rule("VW-5", "takes no part")],
     ];
-    founding().into_iter().chain(actions.into_iter().flatten()).collect()
+    founding_script().into_iter().chain(actions.into_iter().flatten()).collect()
 }
 
-/// Returns why a node is inactive, with start and end in milliseconds.
+/// Returns the time spans in which a node is inactive: reason, start and end in milliseconds.
 fn inactive_spans(lane: &Lane) -> Vec<(InactiveReason, i64, i64)> {
     let millis = |time: quorate_core::Time| time.nanos() / 1_000_000;
     lane.inactive_spans.iter().map(|span| (span.reason, millis(span.from.time), millis(span.to.time))).collect()
 }
 
+/// Returns the leases of a node: start and end in milliseconds, and whether the node is up.
 fn leases(lane: &Lane) -> Vec<(i64, i64, bool)> {
     let millis = |time: quorate_core::Time| time.nanos() / 1_000_000;
     lane.leases.iter().map(|lease| (millis(lease.from.time), millis(lease.to.time), lease.is_holder_up)).collect()
@@ -77,7 +82,7 @@ fn check(scene: &Scene, expected: Expect) {
 
 #[test]
 fn a_view_begins_when_the_first_member_acts_in_it() {
-    let scene = scene_of(3, Window::default(), &script());
+    let scene = scene_of(3, Window::default(), &removal_script());
     let view_spans: Vec<_> = scene
         .view_spans
         .iter()
@@ -88,19 +93,19 @@ fn a_view_begins_when_the_first_member_acts_in_it() {
 
 #[test]
 fn a_renewed_lease_is_one_line_and_no_steps() {
-    let scene = scene_of(3, Window::default(), &script());
+    let scene = scene_of(3, Window::default(), &removal_script());
     assert_eq!(leases(&scene.lanes[0]), [(0, 35, true)]);
     assert_eq!(leases(&scene.lanes[1]), [(0, 65, true)]);
     let inputs: Vec<_> = scene.steps.iter().map(|step| step.input.as_str()).collect();
     let expected =
         ["acquire", "view 2 of 2,3", "view 2 of 2,3", "report from 2", "report from 3", "timer tick", "view 2 of 2,3"];
     assert_eq!(inputs, expected);
-    assert_eq!(scene.omitted.quiet, 0, "renewals are shown by the lease line, so they do not count as omitted");
+    assert_eq!(scene.omitted.quiet_steps, 0, "renewals are shown by the lease line, so they do not count as omitted");
 }
 
 #[test]
 fn members_without_reports_or_lease_are_frozen_and_others_are_outside() {
-    let scene = scene_of(3, Window::default(), &script());
+    let scene = scene_of(3, Window::default(), &removal_script());
     // The lease of node 1 ended at 35 ms; at 42 ms the others acted in a view without it.
     assert_eq!(inactive_spans(&scene.lanes[0]), [(InactiveReason::Frozen, 35, 42), (InactiveReason::Outside, 42, 51)]);
     assert_eq!(inactive_spans(&scene.lanes[1]), [(InactiveReason::Frozen, 40, 45)]);
@@ -109,28 +114,28 @@ fn members_without_reports_or_lease_are_frozen_and_others_are_outside() {
 
 #[test]
 fn an_entry_expires_with_the_lease_and_is_revoked_when_the_node_learns_of_it() {
-    let scene = scene_of(3, Window::default(), &script());
-    let over = scene.lanes[0].spans.iter().filter(|span| span.lease_expired);
-    let over: Vec<_> = over.map(|span| (span.from.time, span.to.time)).collect();
-    assert_eq!((over.first().unwrap().0, over.last().unwrap().1), (ms(35), ms(51)));
-    assert!(scene.lanes[1..].iter().flat_map(|lane| &lane.spans).all(|span| !span.lease_expired));
-    let lost: Vec<_> =
-        scene.steps.iter().filter(|step| step.revoked).map(|step| (step.lane, step.position.time)).collect();
-    assert_eq!(lost, [(0, ms(51))]);
+    let scene = scene_of(3, Window::default(), &removal_script());
+    let expired_spans = scene.lanes[0].spans.iter().filter(|span| span.is_lease_expired);
+    let expired_spans: Vec<_> = expired_spans.map(|span| (span.from.time, span.to.time)).collect();
+    assert_eq!((expired_spans.first().unwrap().0, expired_spans.last().unwrap().1), (ms(35), ms(51)));
+    assert!(scene.lanes[1..].iter().flat_map(|lane| &lane.spans).all(|span| !span.is_lease_expired));
+    let revocations: Vec<_> =
+        scene.steps.iter().filter(|step| step.is_revoked).map(|step| (step.lane, step.position.time)).collect();
+    assert_eq!(revocations, [(0, ms(51))]);
 }
 
 #[test]
 fn the_lease_of_a_crashed_node_lasts_until_it_expires_or_the_group_continues() {
     let members = vec![(2, 0, 1), (3, 0, 1)];
-    let go_on =
+    let next_view =
         [Action::View(2, 2, members), rule("VW-2", "stops"), rule("VW-3", "begins"), Action::Wait(9), Action::Timer(2)];
-    let fall = |later: i64| {
-        let actions = [Action::Wait(5), Action::Crash(1), Action::Wait(later)];
-        let actions: Vec<_> = founding().into_iter().chain(actions).chain(go_on.clone()).collect();
+    let leases_of_crashed_node = |wait_ms: i64| {
+        let actions = [Action::Wait(5), Action::Crash(1), Action::Wait(wait_ms)];
+        let actions: Vec<_> = founding_script().into_iter().chain(actions).chain(next_view.clone()).collect();
         leases(&scene_of(3, Window::default(), &actions).lanes[0])
     };
-    assert_eq!(fall(30), [(0, 5, true), (5, 30, false)], "until it expires");
-    assert_eq!(fall(10), [(0, 5, true), (5, 15, false)], "until the others act without it");
+    assert_eq!(leases_of_crashed_node(30), [(0, 5, true), (5, 30, false)], "until it expires");
+    assert_eq!(leases_of_crashed_node(10), [(0, 5, true), (5, 15, false)], "until the others act without it");
 }
 
 #[test]
@@ -138,7 +143,7 @@ fn a_lease_belongs_to_one_incarnation() {
     let members = vec![(1, 1, 2), (2, 0, 1), (3, 0, 1)];
     let actions = [
         vec![Action::Wait(5), Action::Crash(1), Action::Wait(1), Action::Start(1, 1), Action::Wait(1)],
-        // Its next incarnation is in no view yet, so this lease is not for it.
+        // The node's next incarnation is in no view yet, so this lease has no effect.
         vec![
             Action::Lease(1, 30),
             Action::Wait(1),
@@ -149,7 +154,7 @@ fn a_lease_belongs_to_one_incarnation() {
         vec![Action::View(1, 2, members), rule("VW-2", "is admitted"), Action::Wait(1)],
         vec![Action::Lease(1, 30), rule("VW-3", "begins"), Action::Wait(1), Action::Timer(1), rule("X-1", "continues")],
     ];
-    let actions: Vec<_> = founding().into_iter().chain(actions.into_iter().flatten()).collect();
+    let actions: Vec<_> = founding_script().into_iter().chain(actions.into_iter().flatten()).collect();
     let scene = scene_of(3, Window::default(), &actions);
     assert_eq!(leases(&scene.lanes[0]), [(0, 5, true), (5, 8, false), (10, 40, true)]);
     assert_eq!(inactive_spans(&scene.lanes[0]), [(InactiveReason::Outside, 6, 8), (InactiveReason::Frozen, 8, 10)]);
@@ -157,28 +162,28 @@ fn a_lease_belongs_to_one_incarnation() {
 
 #[test]
 fn a_window_begins_in_the_current_view() {
-    let scene = scene_of(3, between(44, 60), &script());
+    let scene = scene_of(3, window_between(44, 60), &removal_script());
     let view_spans: Vec<_> = scene.view_spans.iter().map(quorate_draw::scene::ViewSpan::name).collect();
     assert_eq!(view_spans, ["view 2: 2,3"]);
     assert_eq!(inactive_spans(&scene.lanes[0]), [(InactiveReason::Outside, 42, 51)]);
     assert_eq!(leases(&scene.lanes[0]), [], "it ended before");
-    assert!(scene.lanes[0].spans.iter().any(|span| span.lease_expired));
+    assert!(scene.lanes[0].spans.iter().any(|span| span.is_lease_expired));
     let text = draw(&scene, &Options { width: Some(96) }, &plain);
     assert!(text.contains("view 2 of 2,3 continues"), "{text}");
 }
 
 #[test]
 fn the_first_report_to_a_view_is_named() {
-    let scene = scene_of(3, Window::default(), &script());
+    let scene = scene_of(3, Window::default(), &removal_script());
     let svg = svg::draw_scene(&scene, &svg::Options::default());
-    let named = svg.matches("class=\"kind\"").count();
-    let drawn = svg.matches("<path class=\"report\"").count();
-    assert_eq!((named, drawn), (1, 3), "two arrows, and one in the legend");
+    let named_count = svg.matches("class=\"kind\"").count();
+    let drawn_count = svg.matches("<path class=\"report\"").count();
+    assert_eq!((named_count, drawn_count), (1, 3), "two arrows, and one in the legend");
 }
 
 #[test]
 fn the_legend_explains_only_what_occurs() {
-    let svg = svg::draw_scene(&scene_of(3, Window::default(), &script()), &svg::Options::default());
+    let svg = svg::draw_scene(&scene_of(3, Window::default(), &removal_script()), &svg::Options::default());
     let words = [
         "view 1: 1,2,3",
         "view 2: 2,3",
@@ -192,12 +197,14 @@ fn the_legend_explains_only_what_occurs() {
         assert!(svg.contains(wanted), "no '{wanted}'");
     }
     assert!(!svg.contains("node that is down"));
-    let calm = svg::draw_scene(&scene_of(3, Window::default(), &founding()), &svg::Options::default());
-    assert!(calm.contains(">lease<") && !calm.contains("frozen:") && !calm.contains("not in the view"));
-    let actions = [Action::Command(1, "acquire".into()), emit("ENTERS")];
-    let bare = svg::draw_scene(&scene_of(3, Window::default(), &actions), &svg::Options::default());
+    let undisturbed = svg::draw_scene(&scene_of(3, Window::default(), &founding_script()), &svg::Options::default());
     assert!(
-        !bare.contains("lease") && !bare.contains("view-"),
+        undisturbed.contains(">lease<") && !undisturbed.contains("frozen:") && !undisturbed.contains("not in the view")
+    );
+    let actions = [Action::Command(1, "acquire".into()), emit("ENTERS")];
+    let without_views = svg::draw_scene(&scene_of(3, Window::default(), &actions), &svg::Options::default());
+    assert!(
+        !without_views.contains("lease") && !without_views.contains("view-"),
         "the picture of a group without views must not mention them"
     );
 }
@@ -205,7 +212,7 @@ fn the_legend_explains_only_what_occurs() {
 #[test]
 fn a_terminal_shows_views() {
     check(
-        &scene_of(3, Window::default(), &script()),
+        &scene_of(3, Window::default(), &removal_script()),
         expect![[r#"
             scripted · 3 nodes · seed 1
                time  1         2         3
@@ -229,7 +236,7 @@ fn a_terminal_shows_views() {
 
 #[test]
 fn a_sequence_diagram_shows_views_in_notes() {
-    let text = mermaid::draw(&scene_of(3, Window::default(), &script()));
+    let text = mermaid::draw(&scene_of(3, Window::default(), &removal_script()));
     for wanted in ["Note over n1,n3: 42.000 ms · view 2 of 2,3", "VW-1 freezes", "VW-5 is out", "n2-->>n3: report"] {
         assert!(text.contains(wanted), "no '{wanted}' in {text}");
     }

@@ -4,7 +4,7 @@ use quorate_core::{Incarnation, NodeId, Protocol};
 use quorate_store::Report;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// An input from outside. Each message has its number among all transmissions of the sender's
+/// An entry of a node's inbox. Each message has its number among all transmissions of the sender's
 /// incarnation.
 pub(crate) enum Incoming<P: Protocol> {
     Commands(Vec<P::Command>),
@@ -27,29 +27,29 @@ impl<P: Protocol> Clone for Address<P> {
 pub struct Mailbox<P: Protocol>(pub(crate) Receiver<Incoming<P>>);
 
 /// Creates an inbox and returns both sides.
-pub fn mailbox<P: Protocol>() -> (Address<P>, Mailbox<P>) {
+pub fn create_mailbox<P: Protocol>() -> (Address<P>, Mailbox<P>) {
     let (sender, receiver) = channel();
     (Address(sender), Mailbox(receiver))
 }
 
 impl<P: Protocol> Address<P> {
-    /// Sends commands, which the node executes in this order. They are lost if the node has stopped.
-    pub fn command(&self, commands: Vec<P::Command>) {
+    /// Sends commands, which the node handles in this order. They are lost if the node has stopped.
+    pub fn send_commands(&self, commands: Vec<P::Command>) {
         self.send(Incoming::Commands(commands));
     }
 
-    /// Sends messages to the node, as the first ones of the sender's first incarnation. They are lost
-    /// if the node has stopped, as on a real network.
-    pub fn deliver(&self, from: NodeId, messages: Vec<P::Message>) {
-        self.deliver_numbered(from, Incarnation::FIRST, (1..).zip(messages).collect());
+    /// Sends messages to the node, numbered as the first ones of the sender's first incarnation.
+    /// They are lost if the node has stopped, as on a real network.
+    pub fn send_messages(&self, from: NodeId, messages: Vec<P::Message>) {
+        self.send_numbered(from, Incarnation::FIRST, (1..).zip(messages).collect());
     }
 
-    pub(crate) fn deliver_numbered(&self, from: NodeId, incarnation: Incarnation, messages: Vec<(u64, P::Message)>) {
+    pub(crate) fn send_numbered(&self, from: NodeId, incarnation: Incarnation, messages: Vec<(u64, P::Message)>) {
         self.send(Incoming::Messages { from, incarnation, messages });
     }
 
-    /// Asks the node to stop.
-    pub fn stop(&self) {
+    /// Asks the node to stop, without waiting for it.
+    pub fn ask_to_stop(&self) {
         self.send(Incoming::Stop);
     }
 

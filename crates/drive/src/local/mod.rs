@@ -7,5 +7,5 @@
 mod mailbox;
 mod node;
 
-pub use mailbox::{Address, Mailbox, mailbox};
-pub use node::{Ending, Running, Start, start};
+pub use mailbox::{Address, Mailbox, create_mailbox};
+pub use node::{Ending, NodeSetup, RunningNode, start};

@@ -1,8 +1,8 @@
-//! A node on a thread: processes all waiting inputs, then sends all resulting messages and events
-//! at once.
+//! A node on a thread. In each turn the node handles all waiting inputs, and then sends all
+//! resulting messages and events at once.
 
 use super::mailbox::{Address, Incoming, Mailbox};
-use crate::{Clock, Disk, Engine, Failure, Outlet, Parts, Sender, StartState};
+use crate::{Clock, Disk, Engine, EngineParts, Failure, MessageOrigin, Outlet, StartState};
 use quorate_core::{Group, Incarnation, NodeId, Protocol, WriteOf};
 use quorate_journal::Recordable;
 use quorate_store::{Storable, StoreError};
@@ -13,11 +13,11 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Maximum number of inputs processed before messages and events are sent.
+/// Maximum number of inbox entries that a node handles before it sends messages and events.
 const MAX_INPUTS_PER_TURN: usize = 256;
 
-/// A running node. Dropping it stops the node.
-pub struct Running<P: Protocol> {
+/// A running node. Dropping it stops the node and waits until it has ended.
+pub struct RunningNode<P: Protocol> {
     address: Address<P>,
     thread: Option<JoinHandle<Ending>>,
 }
@@ -25,15 +25,16 @@ pub struct Running<P: Protocol> {
 /// How a node ended.
 #[derive(Debug)]
 pub enum Ending {
-    /// It was asked to stop.
+    /// The node was asked to stop, or nothing could send it inputs any more.
     Stopped,
-    /// Its disk failed, so it could no longer keep its promises. `None` if the disk's thread died.
+    /// The node's disk failed, so the node could no longer keep its promises. `None` if the disk's
+    /// thread died.
     DiskFailed(Option<StoreError>),
-    /// Its thread panicked.
+    /// The node's thread panicked.
     Panicked,
 }
 
-impl<P: Protocol> Running<P> {
+impl<P: Protocol> RunningNode<P> {
     /// Returns the address of the node.
     pub fn address(&self) -> &Address<P> {
         &self.address
@@ -41,11 +42,11 @@ impl<P: Protocol> Running<P> {
 
     /// Stops the node and waits until it has ended.
     pub fn stop(mut self) -> Ending {
-        self.end()
+        self.stop_and_wait()
     }
 
-    fn end(&mut self) -> Ending {
-        self.address.stop();
+    fn stop_and_wait(&mut self) -> Ending {
+        self.address.ask_to_stop();
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(ending)) => ending,
             Some(Err(_)) => Ending::Panicked,
@@ -54,14 +55,14 @@ impl<P: Protocol> Running<P> {
     }
 }
 
-impl<P: Protocol> Drop for Running<P> {
+impl<P: Protocol> Drop for RunningNode<P> {
     fn drop(&mut self) {
-        self.end();
+        self.stop_and_wait();
     }
 }
 
-/// The settings with which a node starts.
-pub struct Start<P: Protocol> {
+/// The parts and the durable state with which a node starts.
+pub struct NodeSetup<P: Protocol> {
     pub me: NodeId,
     pub durable: P::Durable,
     pub incarnation: Incarnation,
@@ -69,30 +70,30 @@ pub struct Start<P: Protocol> {
     pub peers: BTreeMap<NodeId, Address<P>>,
 }
 
-/// Starts a node on a thread. `create` creates the node on that thread. `on_events` receives the
-/// events of each turn at once.
+/// Starts a node on a thread. `create` creates the node on that thread. `on_events` receives all
+/// events of a turn at once. Fails if the system cannot start a thread.
 pub fn start<P>(
-    setup: Start<P>,
+    setup: NodeSetup<P>,
     (address, mailbox): (Address<P>, Mailbox<P>),
     create: impl FnOnce() -> P + Send + 'static,
     on_events: impl FnMut(Vec<P::Event>) + Send + 'static,
-) -> io::Result<Running<P>>
+) -> io::Result<RunningNode<P>>
 where
     P: Recordable<Command: Send, Message: Send, Event: Send, Durable: Storable + Send + 'static> + 'static,
     WriteOf<P>: Serialize + Send + 'static,
 {
     let name = format!("node {}", setup.me);
     let run = move || {
-        let Start { me, durable, incarnation, disk, peers } = setup;
-        let parts = Parts { me, clock: Clock::start(), seed: u64::from(me.number()), disk, record: () };
+        let NodeSetup { me, durable, incarnation, disk, peers } = setup;
+        let parts = EngineParts { me, clock: Clock::start(), seed: u64::from(me.number()), disk, recorder: () };
         let peers = peers.into_iter().map(|(node, address)| (node, (address, Vec::new()))).collect();
         let mut engine = Engine::new(create(), parts);
         let mut outbox = Outbox { me, incarnation, peers, events: Vec::new() };
-        engine.start(StartState { durable, incarnation, is_blank: false }, &mut outbox);
+        engine.start(StartState { durable, incarnation, is_disk_blank: false }, &mut outbox);
         Worker { engine, mailbox, outbox, on_events }.run()
     };
     let thread = Builder::new().name(name).spawn(run);
-    thread.map(|thread| Running { address, thread: Some(thread) })
+    thread.map(|thread| RunningNode { address, thread: Some(thread) })
 }
 
 struct Worker<P: Protocol, H> {
@@ -117,9 +118,8 @@ where
                 Err(Failure::Journal(_)) => return Ending::Stopped,
             }
             self.outbox.flush(&mut self.on_events);
-            let Some(first) = self.next_incoming() else { return Ending::Stopped };
-            self.engine.wake();
-            let mut incoming = first;
+            let Some(mut incoming) = self.wait_for_input() else { return Ending::Stopped };
+            self.engine.read_clock();
             for _ in 0..MAX_INPUTS_PER_TURN {
                 match incoming.take() {
                     Some(Incoming::Stop) => return Ending::Stopped,
@@ -128,15 +128,15 @@ where
                 }
                 incoming = self.mailbox.0.try_recv().ok();
             }
-            self.engine.fire(&mut self.outbox);
+            self.engine.fire_timers(&mut self.outbox);
         }
     }
 
-    /// Waits for the next input. Returns `Some(None)` if a timer fires first, and `None` if all
-    /// senders are gone.
-    fn next_incoming(&mut self) -> Option<Option<Incoming<P>>> {
-        let Some(timer_time) = self.engine.next_timer() else { return self.mailbox.0.recv().ok().map(Some) };
-        let wait = timer_time.since(self.engine.wake());
+    /// Waits for the next input. Returns `Some(None)` if a timer expires first, and `None` if all
+    /// addresses of the node are gone.
+    fn wait_for_input(&mut self) -> Option<Option<Incoming<P>>> {
+        let Some(expiry) = self.engine.next_timer_expiry() else { return self.mailbox.0.recv().ok().map(Some) };
+        let wait = expiry.since(self.engine.read_clock());
         match self.mailbox.0.recv_timeout(Duration::from_nanos(wait.nanos())) {
             Ok(incoming) => Some(Some(incoming)),
             Err(RecvTimeoutError::Timeout) => Some(None),
@@ -147,13 +147,15 @@ where
     fn handle(&mut self, incoming: Incoming<P>) {
         let (engine, outbox) = (&mut self.engine, &mut self.outbox);
         match incoming {
-            Incoming::Commands(commands) => commands.into_iter().for_each(|command| engine.command(command, outbox)),
+            Incoming::Commands(commands) => {
+                commands.into_iter().for_each(|command| engine.handle_command(command, outbox));
+            }
             Incoming::Messages { from, incarnation, messages } => {
                 for (number, message) in messages {
-                    engine.message(Sender { node: from, incarnation, number }, message, outbox);
+                    engine.handle_message(MessageOrigin { node: from, incarnation, number }, message, outbox);
                 }
             }
-            Incoming::Disk(report) => engine.disk(report, outbox),
+            Incoming::Disk(report) => engine.handle_disk_report(report, outbox),
             Incoming::Stop => {}
         }
     }
@@ -174,7 +176,7 @@ struct Outbox<P: Protocol> {
 impl<P: Protocol> Outbox<P> {
     fn flush(&mut self, on_events: &mut impl FnMut(Vec<P::Event>)) {
         for (address, messages) in self.peers.values_mut().filter(|(_, messages)| !messages.is_empty()) {
-            address.deliver_numbered(self.me, self.incarnation, std::mem::take(messages));
+            address.send_numbered(self.me, self.incarnation, std::mem::take(messages));
         }
         if !self.events.is_empty() {
             on_events(std::mem::take(&mut self.events));

@@ -2,7 +2,7 @@
 
 use quorate_core::{Duration, Group, NodeId};
 use quorate_drive::Disk;
-use quorate_drive::local::{Address, Mailbox, Running, Start, mailbox, start};
+use quorate_drive::local::{Address, Mailbox, NodeSetup, RunningNode, create_mailbox, start};
 use quorate_replica::registers::{Answer, Change, Read, Registers};
 use quorate_replica::{Command, Durable, Event, Members, Proposal, Replica, Settings, Ticket};
 use quorate_store::{ClusterId, DiskWriter, FileSystem, Owner, RetryDelays, Store, StoreError};
@@ -29,10 +29,11 @@ pub(crate) fn node_folder(folder: &Path, me: NodeId) -> PathBuf {
     folder.join(format!("node-{me}"))
 }
 
-/// Small segments, so that a test creates many.
-pub(crate) const SEGMENTS: quorate_store::Settings =
+/// Small segments: a test creates many of them.
+pub(crate) const SMALL_SEGMENTS: quorate_store::Settings =
     quorate_store::Settings { segment_bytes: 1 << 14, ahead_bytes: 1 << 12 };
 
+/// Short ticks, which make tests fast, and frequent checkpoints.
 pub(crate) fn settings(founders: usize) -> Settings {
     Settings {
         tick: Duration::from_millis(5),
@@ -51,7 +52,7 @@ pub(crate) struct Cluster {
 impl Cluster {
     pub(crate) fn new(nodes: usize) -> Self {
         let group = Group::of_size(nodes);
-        let mailboxes: BTreeMap<_, _> = group.iter().map(|me| (me, mailbox::<Node>())).collect();
+        let mailboxes: BTreeMap<_, _> = group.iter().map(|me| (me, create_mailbox::<Node>())).collect();
         let addresses = mailboxes.iter().map(|(me, (address, _))| (*me, address.clone())).collect();
         Self { addresses, mailboxes }
     }
@@ -65,17 +66,18 @@ impl Cluster {
         folder: &Path,
         settings: Settings,
         on_events: impl FnMut(Vec<ReplicaEvent>) + Send + 'static,
-    ) -> Result<Running<Node>, StoreError>
+    ) -> Result<RunningNode<Node>, StoreError>
     where
         F: FileSystem<File: Send, Lock: Send> + Send + 'static,
     {
         let (address, mailbox) = self.mailboxes.remove(&me).expect("the node is already running");
-        let (store, durable, recovery) = Store::<Durable, F>::open_in(files, folder, owner(me), SEGMENTS)?;
+        let (store, durable, recovery) = Store::<Durable, F>::open_in(files, folder, owner(me), SMALL_SEGMENTS)?;
         let retry_delays =
             RetryDelays { first: std::time::Duration::from_millis(5), longest: std::time::Duration::from_millis(50) };
-        let disk_writer = DiskWriter::start(store, 1 << 10, retry_delays, address.reporter())?;
+        let max_queued_saves = 1 << 10;
+        let disk_writer = DiskWriter::start(store, max_queued_saves, retry_delays, address.reporter())?;
         let (disk, peers) = (Disk::Writer(disk_writer), self.addresses.clone());
-        let setup = Start { me, durable, incarnation: recovery.incarnation, disk, peers };
+        let setup = NodeSetup { me, durable, incarnation: recovery.incarnation, disk, peers };
         Ok(start(setup, (address, mailbox), move || Replica::new(me, settings), on_events).unwrap())
     }
 }
@@ -85,7 +87,9 @@ pub(crate) struct TestClient {
     sender: Sender<(NodeId, ReplicaEvent)>,
     receiver: Receiver<(NodeId, ReplicaEvent)>,
     addresses: BTreeMap<NodeId, Address<Node>>,
+    /// The latest known leader.
     leader: Option<NodeId>,
+    /// The number of the latest ticket.
     ticket: u64,
 }
 
@@ -107,7 +111,11 @@ impl TestClient {
 
     /// Waits for an event for which `select` returns a value, and returns that value. Panics after
     /// `DEADLINE` or if a replica halts.
-    pub(crate) fn wait<T>(&mut self, expected: &str, mut select: impl FnMut(NodeId, &ReplicaEvent) -> Option<T>) -> T {
+    pub(crate) fn wait_for<T>(
+        &mut self,
+        expected: &str,
+        mut select: impl FnMut(NodeId, &ReplicaEvent) -> Option<T>,
+    ) -> T {
         let deadline = Instant::now() + DEADLINE;
         loop {
             let remaining = deadline.saturating_duration_since(Instant::now());
@@ -130,15 +138,15 @@ impl TestClient {
         if let Some(leader) = self.leader {
             return leader;
         }
-        self.wait("leader", |from, event| matches!(event, Event::Leads { .. }).then_some(from))
+        self.wait_for("leader", |from, event| matches!(event, Event::Leads { .. }).then_some(from))
     }
 
     /// Sends a command with a new ticket to a replica and waits for the answer.
     fn request(&mut self, to: NodeId, command: impl FnOnce(Ticket) -> Command<Registers>) -> ReplicaEvent {
         self.ticket += 1;
         let expected = Ticket(self.ticket);
-        self.addresses[&to].command(vec![command(expected)]);
-        self.wait("answer", |_, event| match event {
+        self.addresses[&to].send_commands(vec![command(expected)]);
+        self.wait_for("answer", |_, event| match event {
             Event::Answered { ticket, .. }
             | Event::Refused { ticket, .. }
             | Event::Unknown { ticket }
@@ -183,8 +191,8 @@ impl TestClient {
     }
 
     pub(crate) fn change_members(&mut self, voters: &[u32], learners: &[u32]) {
-        let set = |numbers: &[u32]| numbers.iter().map(|number| node(*number)).collect();
-        let members = Members { voters: set(voters), learners: set(learners) };
+        let node_ids = |numbers: &[u32]| numbers.iter().map(|number| node(*number)).collect();
+        let members = Members { voters: node_ids(voters), learners: node_ids(learners) };
         self.retry_until_deadline("no leader changed the members", |client| {
             let (leader, members) = (client.leader(), members.clone());
             matches!(client.request(leader, |ticket| Command::Change { ticket, members }), Event::Changed { .. })
@@ -197,7 +205,7 @@ impl TestClient {
         self.ticket += 1;
         let expected = Ticket(self.ticket);
         let proposal = Proposal { ticket: expected, command: Change::Write { key: 1, value } };
-        self.addresses[&to].command(vec![Command::Propose(vec![proposal])]);
+        self.addresses[&to].send_commands(vec![Command::Propose(vec![proposal])]);
         let is_answer = |event: &ReplicaEvent| match event {
             Event::Answered { ticket, .. } | Event::Refused { ticket, .. } => *ticket == expected,
             _ => false,

@@ -3,7 +3,7 @@
 
 use crate::common::{Cluster, Node, node_folder, owner, settings};
 use quorate_core::NodeId;
-use quorate_drive::local::{Address, Running};
+use quorate_drive::local::{Address, RunningNode};
 use quorate_replica::registers::{Answer, Change, Read, Registers};
 use quorate_replica::{Command, Durable, Event, Proposal, Ticket};
 use quorate_store::{Files, create_founder};
@@ -17,15 +17,15 @@ const FOLDER_VARIABLE: &str = "QUORATE_KILLED_FOLDER";
 #[test]
 fn child_process() {
     let Ok(folder) = std::env::var(FOLDER_VARIABLE) else { return };
-    let nodes = replicas(Path::new(&folder));
-    nodes[0].address().command(vec![Command::Campaign]);
+    let nodes = start_replicas(Path::new(&folder));
+    nodes[0].address().send_commands(vec![Command::Campaign]);
     // The parent kills this process.
     loop {
         std::thread::park();
     }
 }
 
-fn replicas(folder: &Path) -> Vec<Running<Node>> {
+fn start_replicas(folder: &Path) -> Vec<RunningNode<Node>> {
     let mut cluster = Cluster::new(3);
     let addresses = cluster.addresses.clone();
     let start_one = |(me, address): (NodeId, Address<Node>)| {
@@ -33,30 +33,30 @@ fn replicas(folder: &Path) -> Vec<Running<Node>> {
         if !folder.exists() {
             create_founder::<Durable>(&folder, owner(me)).unwrap();
         }
-        cluster.start(me, Files, &folder, settings(3), client(address)).unwrap()
+        cluster.start(me, Files, &folder, settings(3), counting_client(address)).unwrap()
     };
     addresses.into_iter().map(start_one).collect()
 }
 
-/// Returns a client that reads the last value, then writes increasing numbers, three at a time, and
-/// prints which were acknowledged.
-fn client(address: Address<Node>) -> impl FnMut(Vec<Event<Registers>>) + Send + 'static {
-    let mut last = 0;
+/// Returns a client that reads the last value as soon as its replica leads, then writes increasing
+/// numbers, three at a time, and prints which were acknowledged.
+fn counting_client(address: Address<Node>) -> impl FnMut(Vec<Event<Registers>>) + Send + 'static {
+    let mut last_written = 0;
     move |events| {
         for event in events {
             match event {
                 Event::Leads { .. } => {
-                    address.command(vec![Command::Query { ticket: Ticket(u64::MAX), query: Read { key: 1 } }]);
+                    address.send_commands(vec![Command::Query { ticket: Ticket(u64::MAX), query: Read { key: 1 } }]);
                 }
                 Event::Answered { answer: Answer::Value(value), .. } => {
-                    last = value.unwrap_or(0);
-                    println!("\nfound {last}");
-                    address.command(vec![write(&mut last)]);
+                    last_written = value.unwrap_or(0);
+                    println!("\nfound {last_written}");
+                    address.send_commands(vec![write_next_three(&mut last_written)]);
                 }
                 Event::Answered { ticket, .. } => {
                     println!("\nacknowledged {}", ticket.0);
-                    if ticket.0 == last {
-                        address.command(vec![write(&mut last)]);
+                    if ticket.0 == last_written {
+                        address.send_commands(vec![write_next_three(&mut last_written)]);
                     }
                 }
                 Event::Halted { reason } => println!("\nhalted: {reason}"),
@@ -66,14 +66,15 @@ fn client(address: Address<Node>) -> impl FnMut(Vec<Event<Registers>>) + Send + 
     }
 }
 
-/// Writes the three numbers after `last`, and advances it.
-fn write(last: &mut u64) -> Command<Registers> {
+/// Returns the command that writes the three numbers after `last_written`, and advances it by
+/// three.
+fn write_next_three(last_written: &mut u64) -> Command<Registers> {
     let proposals = (1..=3).map(|step| {
-        let value = *last + step;
+        let value = *last_written + step;
         Proposal { ticket: Ticket(value), command: Change::Write { key: 1, value } }
     });
     let command = Command::Propose(proposals.collect());
-    *last += 3;
+    *last_written += 3;
     command
 }
 
@@ -95,7 +96,8 @@ impl ReplicaProcess {
         Self { process, lines }
     }
 
-    /// The number in the next line that begins with this word; `None` if the process has ended.
+    /// Returns the number in the next line that begins with this word; `None` if the process has
+    /// ended.
     fn next_number(&mut self, word: &str) -> Option<u64> {
         self.lines.by_ref().map_while(Result::ok).find_map(|line| {
             assert!(!line.starts_with("halted"), "{line}");
@@ -111,7 +113,8 @@ impl Drop for ReplicaProcess {
     }
 }
 
-/// Starts the replicas, checks what survived and kills them, this many times.
+/// Starts the replicas, checks that all acknowledged writes survived, and kills the replicas, this
+/// many times.
 fn check_kills(rounds: u64) {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("data");
@@ -121,15 +124,15 @@ fn check_kills(rounds: u64) {
         let mut process = ReplicaProcess::start(&path);
         let found = process.next_number("found").unwrap_or_else(|| panic!("round {round}: no value was found"));
         assert!(found >= acknowledged, "round {round}: {acknowledged} was acknowledged, but {found} was found");
-        // The process is killed after a varying number of acknowledgements, in some rounds before
-        // the first.
+        // The process is killed after 0 to 40 acknowledgements, a different number in each of 41
+        // successive rounds.
         for _ in 0..(round * 7_919) % 41 {
             acknowledged =
                 process.next_number("acknowledged").unwrap_or_else(|| panic!("round {round}: the process ended early"));
         }
         drop(process);
     }
-    assert!(acknowledged > 0);
+    assert!(acknowledged > 0, "some write was acknowledged");
 }
 
 #[test]

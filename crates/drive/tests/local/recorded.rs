@@ -11,7 +11,7 @@ use std::path::Path;
 
 type Node = Replica<Registers>;
 
-/// Three replicas whose messages and saves take no time. The third is cut off for some time.
+/// Three replicas whose messages and saves take no time. A test can cut off the third one.
 struct Replicas {
     nodes: Vec<Node>,
     /// For each replica, the writes of each step that saved something.
@@ -20,7 +20,7 @@ struct Replicas {
     /// The messages in transit, each with the receiver's index and the sender.
     messages: VecDeque<(usize, NodeId, Message)>,
     now_nanos: i64,
-    third_is_cut_off: bool,
+    is_third_cut_off: bool,
 }
 
 impl Replicas {
@@ -38,7 +38,7 @@ impl Replicas {
             save_counts: [0; 3],
             messages: VecDeque::new(),
             now_nanos: 0,
-            third_is_cut_off: false,
+            is_third_cut_off: false,
         };
         for index in 0..3 {
             replicas.step(index, Input::Start { durable: Durable::default(), incarnation: Incarnation::FIRST });
@@ -68,12 +68,13 @@ impl Replicas {
 
     fn deliver_all(&mut self) {
         while let Some((to, from, message)) = self.messages.pop_front() {
-            if !(self.third_is_cut_off && (to == 2 || from.index() == 2)) {
+            if !(self.is_third_cut_off && (to == 2 || from.index() == 2)) {
                 self.step(to, Input::Message { from, message });
             }
         }
     }
 
+    /// Advances time by 100 ms, and fires the tick timer of every replica.
     fn tick(&mut self) {
         self.now_nanos += 100_000_000;
         for index in 0..3 {
@@ -97,7 +98,7 @@ fn record_saves() -> [Vec<Vec<Write>>; 3] {
     replicas.step(0, Input::Command(Command::Campaign));
     replicas.deliver_all();
     for value in 0..120 {
-        replicas.third_is_cut_off = (30..80).contains(&value);
+        replicas.is_third_cut_off = (30..80).contains(&value);
         replicas.write(value);
         replicas.tick();
     }
@@ -146,12 +147,12 @@ fn check_a_crash_at_every_operation(saves: &[Vec<Write>]) {
         writes.iter().cloned().for_each(|write| state.apply(write));
         states.push(state);
     }
-    let complete = new_files();
-    let start = complete.operations();
-    assert_eq!(append_all(&complete, saves), saves.len());
-    for operation in 1..=complete.operations() - start {
+    let undisturbed = new_files();
+    let operations_before = undisturbed.operation_count();
+    assert_eq!(append_all(&undisturbed, saves), saves.len());
+    for operation in 1..=undisturbed.operation_count() - operations_before {
         let files = new_files();
-        files.fail_at(start + operation, Fault::PowerLoss);
+        files.fail_at(operations_before + operation, Fault::PowerLoss);
         let acknowledged = append_all(&files, saves);
         for loss in [Loss::Everything, Loss::Sectors { seed: operation }, Loss::Prefix { seed: operation }] {
             let files = files.duplicate();

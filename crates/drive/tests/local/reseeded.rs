@@ -1,9 +1,10 @@
-//! A damaged log: the store refuses to open it and reports the position. The node is re-seeded (it
-//! starts with an empty folder and copies its state from its peers) and returns as a new member.
+//! A damaged log: the store refuses to open it and reports which file is damaged. The node is
+//! re-seeded (it starts with an empty folder and copies its state from its peers) and returns as a
+//! new member.
 
-use crate::common::{Cluster, SEGMENTS, TestClient, node, node_folder, owner, settings};
+use crate::common::{Cluster, SMALL_SEGMENTS, TestClient, node, node_folder, owner, settings};
 use quorate_replica::Durable;
-use quorate_store::{Files, Store, StoreError, create_founder, replace_lost};
+use quorate_store::{Files, Store, StoreError, create_founder, replace_lost_log};
 use std::fs;
 use std::path::Path;
 
@@ -31,14 +32,13 @@ fn a_damaged_node_is_rejected_and_recovers_from_its_peers() {
         (0..100).for_each(|value| client.write_until_answered(value % 5, value));
         drop(running);
     }
-    // Change several bytes in the middle of the written part: a single byte may be one that carries
-    // no information.
+    // Change four bytes in the middle of the written part: a single byte may carry no information.
     let log = newest_log(&folder(3));
     let mut bytes = fs::read(&log).unwrap();
     let last_written = bytes.iter().rposition(|byte| *byte != 0).unwrap();
     bytes[last_written / 2..][..4].iter_mut().for_each(|byte| *byte ^= 0x10);
     fs::write(&log, &bytes).unwrap();
-    let refused = match Store::<Durable>::open(&folder(3), owner(node(3)), SEGMENTS) {
+    let error = match Store::<Durable>::open(&folder(3), owner(node(3)), SMALL_SEGMENTS) {
         Ok((_, _, recovery)) => {
             panic!(
                 "bytes from {} of {last_written} in {} were changed, but the store opened: {recovery:?}",
@@ -46,13 +46,13 @@ fn a_damaged_node_is_rejected_and_recovers_from_its_peers() {
                 log.display()
             )
         }
-        Err(refused) => refused,
+        Err(error) => error,
     };
-    let text = refused.to_string();
-    assert!(matches!(refused, StoreError::Damaged { .. }), "{text}");
+    let text = error.to_string();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{text}");
     assert!(text.contains(log.file_name().unwrap().to_str().unwrap()) && text.contains("Re-seed"), "{text}");
 
-    replace_lost::<Durable>(&folder(3), owner(node(3))).unwrap();
+    replace_lost_log::<Durable>(&folder(3), owner(node(3))).unwrap();
     let mut cluster = Cluster::new(3);
     let mut client = TestClient::new(&cluster);
     let running: Vec<_> = (1..=3)

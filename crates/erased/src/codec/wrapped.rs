@@ -1,8 +1,8 @@
-//! MessageCodec of wrappers around nodes whose type is erased.
+//! The codec of wrappers around nodes whose type is erased.
 //!
 //! In the binary form, the inner part of a wrapper's message comes last. So the bytes are those of
-//! the message with an empty inner part, its *head*, followed by those of the inner part, which
-//! another codec writes.
+//! the message with an empty inner part, called its *head*, followed by those of the inner part,
+//! which the inner codec writes.
 
 use super::{MessageCodec, no_reports, wrong_algorithm};
 use crate::message::{AnyMessage, AnyReport, ErasablePart};
@@ -19,10 +19,10 @@ use std::sync::Arc;
 
 /// The message type of a wrapper.
 pub(super) trait Wrapper: Describe + ErasablePart + Sized {
-    /// The message with an empty inner part, which has no bytes.
+    /// The message with an empty inner part, which takes no bytes.
     type Head: Serialize + DeserializeOwned;
 
-    /// Returns the head and the inner part; `None` if there is no inner part.
+    /// Returns the head and the inner part; `None` if the message has no inner part.
     fn split(&self) -> Option<(Self::Head, InnerPart<'_>)>;
 
     /// Builds a message from its head and the rest of its bytes.
@@ -49,7 +49,7 @@ impl Rest<'_> {
         self.inner.decode_report(self.bytes)
     }
 
-    /// Fails if any bytes are left.
+    /// Fails if any bytes are left: a value of type `()` takes none.
     fn expect_end(&self) -> Result<(), Malformed> {
         unpack(self.bytes)
     }
@@ -62,14 +62,14 @@ pub(super) struct WrapperCodec<W> {
 }
 
 impl<W> WrapperCodec<W> {
-    pub(super) fn around(inner: Arc<dyn MessageCodec>) -> Self {
+    pub(super) fn new(inner: Arc<dyn MessageCodec>) -> Self {
         Self { inner, wrapper: PhantomData }
     }
 }
 
 impl<W: Wrapper> MessageCodec for WrapperCodec<W> {
     fn encode(&self, message: &AnyMessage, into: &mut Vec<u8>) -> Result<(), Malformed> {
-        let message = message.peek::<W>().ok_or_else(wrong_algorithm)?;
+        let message = message.as_typed::<W>().ok_or_else(wrong_algorithm)?;
         let Some((head, inner)) = message.split() else { return pack(message, into) };
         pack(&head, into)?;
         match inner {
@@ -97,20 +97,20 @@ impl Wrapper for Signal<AnyMessage> {
 
     fn split(&self) -> Option<(Signal<()>, InnerPart<'_>)> {
         match self {
-            Self::Beat { .. } => None,
-            Self::Inner { life, message } => {
-                Some((Signal::Inner { life: *life, message: () }, InnerPart::Message(message)))
+            Self::Heartbeat { .. } => None,
+            Self::Inner { incarnation, message } => {
+                Some((Signal::Inner { incarnation: *incarnation, message: () }, InnerPart::Message(message)))
             }
         }
     }
 
     fn join(head: Signal<()>, rest: &Rest<'_>) -> Result<Self, Malformed> {
         Ok(match head {
-            Signal::Beat { life, number } => {
+            Signal::Heartbeat { incarnation, number } => {
                 rest.expect_end()?;
-                Self::Beat { life, number }
+                Self::Heartbeat { incarnation, number }
             }
-            Signal::Inner { life, message: () } => Self::Inner { life, message: rest.message()? },
+            Signal::Inner { incarnation, message: () } => Self::Inner { incarnation, message: rest.message()? },
         })
     }
 }
@@ -119,11 +119,11 @@ impl Wrapper for Addressed<AnyMessage> {
     type Head = Addressed<()>;
 
     fn split(&self) -> Option<(Addressed<()>, InnerPart<'_>)> {
-        Some((Addressed { group: self.group, what: () }, InnerPart::Message(&self.what)))
+        Some((Addressed { group: self.group, content: () }, InnerPart::Message(&self.content)))
     }
 
     fn join(head: Addressed<()>, rest: &Rest<'_>) -> Result<Self, Malformed> {
-        Ok(Self { group: head.group, what: rest.message()? })
+        Ok(Self { group: head.group, content: rest.message()? })
     }
 }
 
@@ -132,12 +132,12 @@ impl Wrapper for Addressed<Envelope<AnyMessage, AnyReport>> {
     type Head = Addressed<Envelope<(), ()>>;
 
     fn split(&self) -> Option<(Self::Head, InnerPart<'_>)> {
-        let (what, inner) = self.what.split()?;
-        Some((Addressed { group: self.group, what }, inner))
+        let (content, inner) = self.content.split()?;
+        Some((Addressed { group: self.group, content }, inner))
     }
 
     fn join(head: Self::Head, rest: &Rest<'_>) -> Result<Self, Malformed> {
-        Ok(Self { group: head.group, what: Envelope::join(head.what, rest)? })
+        Ok(Self { group: head.group, content: Envelope::join(head.content, rest)? })
     }
 }
 
@@ -166,9 +166,10 @@ impl<W: Wrapper> Wrapper for Frame<W> {
 
     fn split(&self) -> Option<(Frame<W::Head>, InnerPart<'_>)> {
         match self {
-            Self::Data { pair, base, number, copy, message } => {
+            Self::Data { pair, base, number, transmission, message } => {
                 let (message, inner) = message.split()?;
-                Some((Frame::Data { pair: *pair, base: *base, number: *number, copy: *copy, message }, inner))
+                let (pair, base, number, transmission) = (*pair, *base, *number, *transmission);
+                Some((Frame::Data { pair, base, number, transmission, message }, inner))
             }
             Self::Ack { .. } => None,
         }
@@ -176,8 +177,8 @@ impl<W: Wrapper> Wrapper for Frame<W> {
 
     fn join(head: Frame<W::Head>, rest: &Rest<'_>) -> Result<Self, Malformed> {
         Ok(match head {
-            Frame::Data { pair, base, number, copy, message } => {
-                Self::Data { pair, base, number, copy, message: W::join(message, rest)? }
+            Frame::Data { pair, base, number, transmission, message } => {
+                Self::Data { pair, base, number, transmission, message: W::join(message, rest)? }
             }
             Frame::Ack { pair, below } => {
                 rest.expect_end()?;
@@ -235,7 +236,7 @@ impl Wrapper for membership::Message<AnyMessage, AnyReport> {
 
     fn split(&self) -> Option<(membership::Message<(), ()>, InnerPart<'_>)> {
         match self {
-            Self::Replica { .. } | Self::Ask(_) => None,
+            Self::Replica { .. } | Self::Request(_) => None,
             Self::Inner(frame) => frame.split().map(|(frame, inner)| (membership::Message::Inner(frame), inner)),
         }
     }
@@ -243,8 +244,10 @@ impl Wrapper for membership::Message<AnyMessage, AnyReport> {
     fn join(head: membership::Message<(), ()>, rest: &Rest<'_>) -> Result<Self, Malformed> {
         let message = match head {
             membership::Message::Inner(frame) => return Frame::join(frame, rest).map(Self::Inner),
-            membership::Message::Replica { life, message } => Self::Replica { life, message },
-            membership::Message::Ask(ask) => Self::Ask(ask),
+            membership::Message::Replica { sender_incarnation, message } => {
+                Self::Replica { sender_incarnation, message }
+            }
+            membership::Message::Request(request) => Self::Request(request),
         };
         rest.expect_end()?;
         Ok(message)

@@ -6,7 +6,7 @@ use quorate_core::Durable;
 use quorate_erased::AnyDurable;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-fn written(mut disk: AnyDurable, writes: &[u16]) -> AnyDurable {
+fn disk_with(mut disk: AnyDurable, writes: &[u16]) -> AnyDurable {
     writes.iter().for_each(|write| disk.apply(erase::<ListDisk>(*write)));
     disk
 }
@@ -17,17 +17,17 @@ fn a_new_disk_and_a_lost_one_differ_without_a_type() {
     assert_eq!(state_at_start::<ListDisk>(AnyDurable::wiped()), ListDisk { was_wiped: true, items: vec![] });
 }
 
-/// The first write determines the algorithm of the disk; the disk remains new or lost as before.
+/// The first write determines the algorithm of the disk, but not whether the disk was new or lost.
 #[test]
 fn a_lost_disk_remains_lost_after_writes() {
     for (disk, was_wiped, items) in
         [(AnyDurable::default(), false, vec![1, 7, 8]), (AnyDurable::wiped(), true, vec![7, 8])]
     {
-        let disk = written(disk, &[7, 8]);
+        let disk = disk_with(disk, &[7, 8]);
         let list = ListDisk { was_wiped, items };
         assert_eq!(state_at_start::<ListDisk>(disk.clone()), list);
         // A clone is another disk.
-        assert!(state_at_start::<ListDisk>(written(disk.clone(), &[9])).items.ends_with(&[8, 9]));
+        assert!(state_at_start::<ListDisk>(disk_with(disk.clone(), &[9])).items.ends_with(&[8, 9]));
         assert_eq!(state_at_start::<ListDisk>(disk), list);
     }
 }
@@ -38,10 +38,10 @@ fn disks_are_equal_if_their_states_are() {
     let disks = [
         new.clone(),
         lost.clone(),
-        written(new.clone(), &[1]),
-        written(new, &[2]),
-        written(lost.clone(), &[1]),
-        written(lost, &[2]),
+        disk_with(new.clone(), &[1]),
+        disk_with(new, &[2]),
+        disk_with(lost.clone(), &[1]),
+        disk_with(lost, &[2]),
     ];
     let hash = |disk: &AnyDurable| {
         let mut hasher = DefaultHasher::new();

@@ -1,11 +1,12 @@
-//! Nodes that cannot be cloned: they run, and their clones report that they cannot.
+//! Nodes that cannot be cloned: they run, and their clones ignore all inputs and emit a note.
 
 use quorate_core::election::{Command, Event};
 use quorate_core::{Effect, Effects, Epoch, Incarnation, Input, Never, NodeId, Note, Protocol, Sink, Time};
 use quorate_erased::Erased;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A node that can be neither cloned nor compared: its state is a closure.
+/// A node that can be neither cloned nor compared, because it contains a closure. The number is the
+/// latest epoch; a campaign or a report about the disk applies the closure to it.
 struct ClosureNode(Box<dyn Fn(u64) -> u64 + Send + Sync>, u64);
 
 impl Protocol for ClosureNode {
@@ -35,12 +36,12 @@ impl Protocol for ClosureNode {
 }
 
 #[derive(Default)]
-struct Recorder {
+struct EffectRecorder {
     events: Vec<Event>,
     notes: Vec<String>,
 }
 
-impl Sink<Erased<Command, Event>> for Recorder {
+impl Sink<Erased<Command, Event>> for EffectRecorder {
     fn effect(&mut self, effect: Effect<Erased<Command, Event>>) {
         if let Effect::Emit { event, .. } = effect {
             self.events.push(event);
@@ -55,11 +56,11 @@ impl Sink<Erased<Command, Event>> for Recorder {
 }
 
 fn closure_node() -> Erased<Command, Event> {
-    Erased::opaque(ClosureNode(Box::new(|number| number + 1), 0))
+    Erased::new_opaque(ClosureNode(Box::new(|number| number + 1), 0))
 }
 
-fn campaign(node: &mut Erased<Command, Event>) -> Recorder {
-    let mut recorder = Recorder::default();
+fn campaign(node: &mut Erased<Command, Event>) -> EffectRecorder {
+    let mut recorder = EffectRecorder::default();
     node.step(Time::ZERO, Input::Command(Command::Campaign), &mut Effects::new(&mut recorder));
     recorder
 }
@@ -68,7 +69,7 @@ fn campaign(node: &mut Erased<Command, Event>) -> Recorder {
 fn the_original_works() {
     let mut node = closure_node();
     let start = Input::Start { durable: Default::default(), incarnation: Incarnation::FIRST };
-    node.step(Time::ZERO, start, &mut Effects::new(&mut Recorder::default()));
+    node.step(Time::ZERO, start, &mut Effects::new(&mut EffectRecorder::default()));
     let epochs: Vec<_> = (0..3).map(|_| campaign(&mut node).events).collect();
     let elected = |epoch| vec![Event::elected(NodeId::from_index(0), Epoch(epoch))];
     assert_eq!(epochs, [elected(1), elected(2), elected(3)]);
@@ -76,7 +77,7 @@ fn the_original_works() {
 
 #[test]
 fn disk_inputs_reach_the_node() {
-    let (mut node, mut recorder) = (closure_node(), Recorder::default());
+    let (mut node, mut recorder) = (closure_node(), EffectRecorder::default());
     for input in [Input::DiskFull, Input::DiskFree] {
         node.step(Time::ZERO, input, &mut Effects::new(&mut recorder));
     }
@@ -87,7 +88,7 @@ fn disk_inputs_reach_the_node() {
 fn a_clone_and_its_clone_ignore_inputs() {
     let node = closure_node();
     for mut copy in [node.clone(), node.clone().clone()] {
-        let Recorder { events, notes } = campaign(&mut copy);
+        let EffectRecorder { events, notes } = campaign(&mut copy);
         assert_eq!(events, []);
         assert!(matches!(&notes[..], [note] if note.starts_with("opaque: ignores an input")), "{notes:?}");
     }
@@ -98,6 +99,7 @@ fn two_opaque_nodes_are_never_equal() {
     let (node, other) = (closure_node(), closure_node());
     let itself = &node;
     assert!(node == *itself && node != other && node != node.clone() && node.clone() != node);
+    // All clones are equal: they are placeholders without state.
     assert!(node.clone() == other.clone());
     let hash = |node: &Erased<Command, Event>| {
         let mut hasher = DefaultHasher::new();

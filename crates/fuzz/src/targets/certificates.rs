@@ -9,12 +9,19 @@ use std::cell::RefCell;
 use std::fs;
 use tempfile::TempDir;
 
-const FILES: [&str; 3] = ["ca.pem", "node-1.pem", "node-1.key"];
+const NODE_FILES: [&str; 3] = ["ca.pem", "node-1.pem", "node-1.key"];
+/// Indices of the texts that define a CA, after those of [`NODE_FILES`]. The first of
+/// them has the content of `ca.pem`, but does not replace that file.
+const CA_CERTIFICATE: usize = 3;
+const CA_KEY: usize = 4;
+/// Number of texts that an input can replace.
+const TEXTS: usize = 5;
 
 /// A folder of valid certificates and keys, and their contents.
 struct Certificates {
     folder: TempDir,
-    texts: [Vec<u8>; 5],
+    /// The contents of [`NODE_FILES`], then the certificate and the key of the CA.
+    texts: [Vec<u8>; TEXTS],
 }
 
 thread_local! {
@@ -23,40 +30,45 @@ thread_local! {
 }
 
 /// Replaces one file, chosen by the first byte: a file of a node, or one of the two that define a
-/// CA. The rest of the input is the new content. If the highest bit of the first byte is set, it is
-/// a list of changes to the valid content instead: three bytes each, a position and a new byte.
+/// CA. The rest of the input is the new content. If the highest bit of the first byte is
+/// set, the rest is a list of changes to the valid content instead: three bytes each, a position
+/// (two bytes, little-endian) and a new byte.
 pub fn load(input: &[u8]) -> PathSignature {
     let mut signature = PathSignature::default();
     let (first, rest) = input.split_first().unwrap_or((&0, &[]));
-    let which = usize::from(first & 0x7F) % 5;
-    signature.record(which as u64);
+    let index = usize::from(first & 0x7F) % TEXTS;
+    signature.record(index as u64);
     let group = group();
     CERTIFICATES.with_borrow_mut(|certificates| {
         let Certificates { folder, texts } = certificates.get_or_insert_with(|| Certificates::make(&group));
-        let content = if first & 0x80 == 0 { rest.to_vec() } else { changed(&texts[which], rest) };
+        let content = if first & 0x80 == 0 { rest.to_vec() } else { apply_changes(&texts[index], rest) };
         let text = String::from_utf8_lossy(&content);
-        let good = |which: usize| String::from_utf8_lossy(&texts[which]);
-        let outcome = match which {
-            3 => Authority::read(&text, &good(4), &group).map(|_| ()).map_err(|error| error.to_string()),
-            4 => Authority::read(&good(3), &text, &group).map(|_| ()).map_err(|error| error.to_string()),
-            file => {
-                let path = folder.path().join(FILES[file]);
+        let valid_text = |index: usize| String::from_utf8_lossy(&texts[index]);
+        let outcome = match index {
+            CA_CERTIFICATE => {
+                Authority::read(&text, &valid_text(CA_KEY), &group).map(|_| ()).map_err(|error| error.to_string())
+            }
+            CA_KEY => Authority::read(&valid_text(CA_CERTIFICATE), &text, &group)
+                .map(|_| ())
+                .map_err(|error| error.to_string()),
+            file_of_node => {
+                let path = folder.path().join(NODE_FILES[file_of_node]);
                 fs::write(&path, &content).expect("a temporary file");
                 let loaded = Identity::load(folder.path(), NodeId::from_index(0), &group);
-                fs::write(&path, &texts[file]).expect("a temporary file");
+                fs::write(&path, &texts[file_of_node]).expect("a temporary file");
                 loaded.map(|_| ()).map_err(|error| error.to_string())
             }
         };
         match outcome {
             Ok(()) => signature.record(1),
-            Err(sentence) => signature.record_message(sentence.replace(&*folder.path().to_string_lossy(), "")),
+            Err(error) => signature.record_message(error.replace(&*folder.path().to_string_lossy(), "")),
         }
     });
     signature
 }
 
-fn changed(good: &[u8], changes: &[u8]) -> Vec<u8> {
-    let mut text = good.to_vec();
+fn apply_changes(valid: &[u8], changes: &[u8]) -> Vec<u8> {
+    let mut text = valid.to_vec();
     for change in changes.chunks_exact(3) {
         let index = usize::from(u16::from_le_bytes([change[0], change[1]])) % text.len();
         text[index] = change[2];

@@ -25,12 +25,12 @@ const SETTINGS: Settings = Settings { segment_bytes: 4 << 10, ahead_bytes: 64 };
 
 /// Replaces one file of a folder, chosen by the first byte, with the rest of the input. The store
 /// must open the folder or reject it; a folder that it opens must accept writes and keep them.
-pub fn open(input: &[u8]) -> PathSignature {
+pub fn open_folder(input: &[u8]) -> PathSignature {
     let mut signature = PathSignature::default();
-    let (which, content) = input.split_first().unwrap_or((&0, &[]));
-    let files = folder();
+    let (file_byte, content) = input.split_first().unwrap_or((&0, &[]));
+    let files = new_folder();
     let paths = files.paths();
-    let index = usize::from(*which) % paths.len();
+    let index = usize::from(*file_byte) % paths.len();
     signature.record(index as u64);
     files.replace(&paths[index], content);
     match reopen(&files) {
@@ -43,14 +43,14 @@ pub fn open(input: &[u8]) -> PathSignature {
             let (_, writes) = reopen(&files).expect("a folder that accepted a write can be opened");
             assert_eq!(writes, expected, "a write is missing");
         }
-        Err(sentence) => signature.record_message(sentence),
+        Err(error) => signature.record_message(error),
     }
     signature
 }
 
 /// Returns the files of a folder with some writes and a checkpoint, with their contents.
-pub(crate) fn contents() -> Vec<(PathBuf, Vec<u8>)> {
-    let files = folder();
+pub(crate) fn example_files() -> Vec<(PathBuf, Vec<u8>)> {
+    let files = new_folder();
     let read = |path: PathBuf| {
         use quorate_store::FileSystem;
         let content = files.read(&path).unwrap_or_default();
@@ -59,7 +59,8 @@ pub(crate) fn contents() -> Vec<(PathBuf, Vec<u8>)> {
     files.paths().into_iter().map(read).collect()
 }
 
-fn folder() -> FaultyFiles {
+/// Returns a data folder with three writes and a checkpoint after the second one.
+fn new_folder() -> FaultyFiles {
     let files = FaultyFiles::new();
     let identity = Identity { owner: OWNER, origin: Origin::Founded };
     create_in::<Writes, _>(files.clone(), Path::new("data"), identity, Incarnation(0)).expect("a new folder");

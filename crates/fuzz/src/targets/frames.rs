@@ -11,15 +11,16 @@ use quorate_net::group::GroupNumber;
 ///
 /// The result must not depend on the pieces, every frame must read back as written, and memory must
 /// be limited by the number of bytes received.
-pub fn frames(input: &[u8]) -> PathSignature {
+pub fn read_in_pieces(input: &[u8]) -> PathSignature {
     let (first, bytes) = input.split_first().unwrap_or((&0, &[]));
     let limit = if first & 1 == 0 { HANDSHAKE_LIMIT } else { FRAME_LIMIT };
-    let (whole, end) = read(bytes, bytes.len().max(1), limit);
-    let (in_pieces, other_end) = read(bytes, 1 + usize::from(first >> 1) % 64, limit);
+    let (whole, end) = read_frames(bytes, bytes.len().max(1), limit);
+    let (in_pieces, other_end) = read_frames(bytes, 1 + usize::from(first >> 1) % 64, limit);
     assert_eq!((&whole, &end), (&in_pieces, &other_end), "the result depends on the pieces");
     let mut signature = PathSignature::default();
-    whole.iter().for_each(|frame| check(frame, limit));
-    whole.iter().take(8).for_each(|frame| signature.record(kind(&frame.body)));
+    whole.iter().for_each(|frame| assert_round_trip(frame, limit));
+    // The first frames suffice to tell one path from another.
+    whole.iter().take(8).for_each(|frame| signature.record(kind_number(&frame.body)));
     if let Err(error) = end {
         signature.record_message(error);
     }
@@ -28,13 +29,14 @@ pub fn frames(input: &[u8]) -> PathSignature {
 
 /// Parses a frame with an arbitrary kind, given by the first byte, an arbitrary body and a valid
 /// checksum.
-pub fn sealed(input: &[u8]) -> PathSignature {
+pub fn read_sealed(input: &[u8]) -> PathSignature {
     let mut signature = PathSignature::default();
-    let (kind_byte, body) = input.split_first().unwrap_or((&5, &[]));
-    let (frames, end) = read(&seal(*kind_byte, body), usize::MAX, FRAME_LIMIT);
+    let ack_kind = 5;
+    let (kind_byte, body) = input.split_first().unwrap_or((&ack_kind, &[]));
+    let (frames, end) = read_frames(&seal(*kind_byte, body), usize::MAX, FRAME_LIMIT);
     for frame in &frames {
-        check(frame, FRAME_LIMIT);
-        signature.record(kind(&frame.body));
+        assert_round_trip(frame, FRAME_LIMIT);
+        signature.record(kind_number(&frame.body));
         if let Body::Refuse(refusal) = &frame.body {
             // The message must be one line, whatever names it contains.
             assert!(!refusal.to_string().contains('\n'), "a peer can write into our log: {refusal:?}");
@@ -49,7 +51,7 @@ pub fn sealed(input: &[u8]) -> PathSignature {
 }
 
 /// Parses the messages of a batch.
-pub fn batch(input: &[u8]) -> PathSignature {
+pub fn read_batch(input: &[u8]) -> PathSignature {
     let mut signature = PathSignature::default();
     let (mut last, mut bytes, mut messages) = (0, 0, 0_usize);
     let mut reader = BatchReader::new(input);
@@ -77,9 +79,10 @@ pub(crate) fn seal(kind: u8, body: &[u8]) -> Vec<u8> {
     let mut content = encode(&header(), &Body::Ack).to_vec();
     // The layout is that of the module `frame`: the length and its complement, version, kind,
     // header, body, checksum.
-    let head = content.len() - 4;
-    content.truncate(head);
+    let checksum_start = content.len() - 4;
+    content.truncate(checksum_start);
     content.extend_from_slice(body);
+    // The length counts neither itself nor its complement (8 bytes), but the checksum (4 bytes).
     let length = (content.len() - 8 + 4) as u32;
     content[..4].copy_from_slice(&length.to_le_bytes());
     content[4..8].copy_from_slice(&(!length).to_le_bytes());
@@ -99,9 +102,11 @@ pub(crate) fn header() -> Header {
     }
 }
 
-fn read(bytes: &[u8], piece: usize, limit: usize) -> (Vec<Frame>, Result<(), FrameError>) {
+/// Reads frames of up to `limit` bytes from bytes that arrive in pieces. Returns the frames before
+/// the first error.
+fn read_frames(bytes: &[u8], piece_bytes: usize, limit: usize) -> (Vec<Frame>, Result<(), FrameError>) {
     let (mut received, mut frames) = (BytesMut::new(), Vec::new());
-    for piece in bytes.chunks(piece) {
+    for piece in bytes.chunks(piece_bytes) {
         received.extend_from_slice(piece);
         loop {
             match Frame::next(&mut received, limit) {
@@ -110,18 +115,20 @@ fn read(bytes: &[u8], piece: usize, limit: usize) -> (Vec<Frame>, Result<(), Fra
                 Err(error) => return (frames, Err(error)),
             }
         }
+        // A buffer may double when it grows, and reserves space for one read.
         assert!(received.capacity() <= 2 * bytes.len() + (256 << 10), "{} bytes held", received.capacity());
     }
     (frames, Ok(()))
 }
 
-fn check(frame: &Frame, limit: usize) {
+/// Asserts that an encoded frame reads back as the same frame.
+fn assert_round_trip(frame: &Frame, limit: usize) {
     let written = frame.encode();
-    let again = Frame::next(&mut BytesMut::from(&written[..]), limit.max(HANDSHAKE_LIMIT));
-    assert_eq!(again.as_ref().ok().and_then(Option::as_ref), Some(frame), "it does not read back as written");
+    let reread = Frame::next(&mut BytesMut::from(&written[..]), limit.max(HANDSHAKE_LIMIT));
+    assert_eq!(reread.as_ref().ok().and_then(Option::as_ref), Some(frame), "it does not read back as written");
 }
 
-fn kind(body: &Body) -> u64 {
+fn kind_number(body: &Body) -> u64 {
     match body {
         Body::Hello(_) => 1,
         Body::Welcome(_) => 2,

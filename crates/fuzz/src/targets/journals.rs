@@ -1,4 +1,5 @@
-//! Journals of runs, and live journals to be gathered.
+//! Journals of runs, and live journals (each of one incarnation of a real node) to be gathered into
+//! one.
 
 use crate::PathSignature;
 use quorate_core::{election, mutex};
@@ -8,19 +9,22 @@ use quorate_journal::record::gather::{Source, gather as gather_journals};
 use serde::de::DeserializeOwned;
 use std::io::{self, BufRead};
 
+/// Maximum number of journals of an input.
+const MAX_JOURNALS: usize = 8;
+
 /// The line between two journals of an input.
 const SEPARATOR: &[u8] = b"----\n";
 
-/// Parses a journal with the commands and events of several families.
+/// Parses a journal three times: with the commands and events of two families, and with any JSON.
 pub fn read(input: &[u8]) -> PathSignature {
     let mut signature = PathSignature::default();
-    show::<mutex::Command, mutex::Event>(input, &mut signature);
-    show::<election::Command, election::Event>(input, &mut signature);
-    show::<serde_json::Value, serde_json::Value>(input, &mut signature);
+    read_as::<mutex::Command, mutex::Event>(input, &mut signature);
+    read_as::<election::Command, election::Event>(input, &mut signature);
+    read_as::<serde_json::Value, serde_json::Value>(input, &mut signature);
     signature
 }
 
-fn show<C: DeserializeOwned, E: DeserializeOwned>(input: &[u8], signature: &mut PathSignature) {
+fn read_as<C: DeserializeOwned, E: DeserializeOwned>(input: &[u8], signature: &mut PathSignature) {
     let mut counter = MomentCounter { moments: 0 };
     match Journal::open(input) {
         Ok(mut journal) => {
@@ -38,12 +42,12 @@ fn show<C: DeserializeOwned, E: DeserializeOwned>(input: &[u8], signature: &mut 
 pub fn gather(input: &[u8]) -> PathSignature {
     let mut signature = PathSignature::default();
     let parts: Vec<Part> =
-        split(input).into_iter().take(8).enumerate().map(|(index, text)| Part { index, text }).collect();
+        split(input).into_iter().take(MAX_JOURNALS).enumerate().map(|(index, text)| Part { index, text }).collect();
     let mut out = Vec::new();
     match gather_journals(&parts, &mut out) {
         Ok(gathered) => {
             signature.record_magnitude(gathered.lines as usize);
-            signature.record_magnitude(gathered.matched as usize);
+            signature.record_magnitude(gathered.received_messages as usize);
             gathered.warnings.iter().for_each(|warning| signature.record_message(warning));
             let mut counter = MomentCounter { moments: 0 };
             let mut journal = Journal::open(&out[..]).expect("a gathered journal has a header");
@@ -67,6 +71,7 @@ fn split(input: &[u8]) -> Vec<&[u8]> {
     parts
 }
 
+/// One of the journals in the input.
 struct Part<'a> {
     index: usize,
     text: &'a [u8],

@@ -9,28 +9,32 @@ use quorate_net::link::{DuplicateFilter, Link, LinkLimits, LinkStart, Origin, Re
 use std::collections::VecDeque;
 
 const EPOCH: Epoch = Epoch(0);
-const ROOM: LinkLimits = LinkLimits { crowded_bytes: 2_000, held_bytes: 8_000, message_bytes: 3_000 };
+const LIMITS: LinkLimits = LinkLimits { crowded_bytes: 2_000, max_held_bytes: 8_000, max_message_bytes: 3_000 };
 
 /// A sender and a receiver with a connection between them, and the messages sent and delivered.
 struct Pair {
     sender: Link,
     receiver: Link,
     duplicate_filter: DuplicateFilter,
+    /// Incarnation of the receiver. The sender never restarts.
     incarnation: u64,
-    number: u64,
-    wire: VecDeque<Bytes>,
+    /// Number of the last message that the sender tried to push.
+    last_number: u64,
+    frames_in_flight: VecDeque<Bytes>,
     /// The messages that the current incarnation of the receiver is still to receive, in order.
     expected: VecDeque<u64>,
+    /// Number of messages delivered so far.
     delivered: usize,
 }
 
-/// Applies the events that these bytes encode to a link.
+/// Applies the events that these bytes encode to a link: the lower three bits of a byte choose the
+/// event, and the upper five are its size.
 pub fn drive(input: &[u8]) -> PathSignature {
     let mut signature = PathSignature::default();
     let mut pair = Pair::new();
     for byte in input.iter().take(4_096) {
-        pair.event(*byte, &mut signature);
-        assert!(pair.sender.held_bytes() <= ROOM.held_bytes, "{} bytes held", pair.sender.held_bytes());
+        pair.apply_event(*byte, &mut signature);
+        assert!(pair.sender.held_bytes() <= LIMITS.max_held_bytes, "{} bytes held", pair.sender.held_bytes());
     }
     pair.finish();
     signature.record_magnitude(pair.delivered);
@@ -44,44 +48,46 @@ impl Pair {
             receiver: link(1, 0),
             duplicate_filter: DuplicateFilter::default(),
             incarnation: 0,
-            number: 0,
-            wire: VecDeque::new(),
+            last_number: 0,
+            frames_in_flight: VecDeque::new(),
             expected: VecDeque::new(),
             delivered: 0,
         }
     }
 
-    fn event(&mut self, byte: u8, signature: &mut PathSignature) {
+    fn apply_event(&mut self, byte: u8, signature: &mut PathSignature) {
         let (event, size) = (byte & 7, usize::from(byte >> 3));
         match event {
+            // Lengths from 0 to 3,844 bytes, some of which are too long for a message.
             0 | 1 => self.push(1 + u64::from(event), size * size * 4, signature),
-            2 => self.take(),
-            3 => self.arrive(),
+            2 => self.send_frame(),
+            3 => self.receive_frame(),
             4 => self.acknowledge(),
             5 => self.connect(),
             6 if size > 24 => self.restart(),
             6 => self.forge(size as u64, signature),
             _ => {
-                self.take();
-                self.arrive();
+                self.send_frame();
+                self.receive_frame();
             }
         }
     }
 
+    /// Pushes a message whose number is `distance` above the last one. The link may refuse it.
     fn push(&mut self, distance: u64, length: usize, signature: &mut PathSignature) {
-        self.number += distance;
-        match self.sender.push(self.number, &vec![7; length]) {
-            Ok(()) => self.expected.push_back(self.number),
+        self.last_number += distance;
+        match self.sender.push(self.last_number, &vec![7; length]) {
+            Ok(()) => self.expected.push_back(self.last_number),
             Err(error) => signature.record_message(error),
         }
     }
 
-    fn take(&mut self) {
-        self.wire.extend(self.sender.take(EPOCH));
+    fn send_frame(&mut self) {
+        self.frames_in_flight.extend(self.sender.take_frame(EPOCH));
     }
 
-    fn arrive(&mut self) {
-        let Some(bytes) = self.wire.pop_front() else { return };
+    fn receive_frame(&mut self) {
+        let Some(bytes) = self.frames_in_flight.pop_front() else { return };
         let frame = Frame::next(&mut BytesMut::from(&bytes[..]), FRAME_LIMIT)
             .expect("a valid frame")
             .expect("a complete frame");
@@ -107,29 +113,29 @@ impl Pair {
 
     /// Replaces the connection. All frames on the old one are lost.
     fn connect(&mut self) {
-        self.wire.clear();
+        self.frames_in_flight.clear();
         let (ours, theirs) = (self.sender.header(EPOCH), self.receiver.header(EPOCH));
-        let knows = self.receiver.peer_incarnation();
+        let known_incarnation = self.receiver.peer_incarnation();
         self.receiver.begin_connection(&ours, Some(Incarnation(self.incarnation))).expect("the sender's handshake");
-        let met = self.sender.begin_connection(&theirs, knows).expect("the receiver's handshake");
-        if let LinkStart::Restarted { dropped } = met {
+        let start = self.sender.begin_connection(&theirs, known_incarnation).expect("the receiver's handshake");
+        if let LinkStart::Restarted { dropped } = start {
             assert_eq!(dropped as usize, self.expected.len(), "the messages for the old incarnation are dropped");
             self.expected.clear();
         }
     }
 
     fn restart(&mut self) {
-        let was_met = self.sender.peer_incarnation().is_some();
-        self.wire.clear();
+        let has_connected = self.sender.peer_incarnation().is_some();
+        self.frames_in_flight.clear();
         self.incarnation += 1;
         self.receiver = link(1, self.incarnation);
         self.duplicate_filter = DuplicateFilter::default();
         // Messages that the old incarnation received without acknowledging them are dropped with
         // the others.
-        if was_met {
+        if has_connected {
             let dropped = match self.sender.begin_connection(&self.receiver.header(EPOCH), None) {
                 Ok(LinkStart::Restarted { dropped }) => dropped as usize,
-                other => panic!("a new incarnation was met as {other:?}"),
+                other => panic!("the sender does not notice the new incarnation: {other:?}"),
             };
             assert!(dropped >= self.expected.len(), "{dropped} dropped of {}", self.expected.len());
             self.expected.clear();
@@ -144,7 +150,7 @@ impl Pair {
         let forged = match kind {
             0..8 => Header { sender: NodeId::from_index(2), ..honest },
             8..16 => Header { incarnation: Incarnation(self.incarnation + 9), ..honest },
-            _ => Header { acknowledged: self.number + 1 + kind, ..honest },
+            _ => Header { acknowledged: self.last_number + 1 + kind, ..honest },
         };
         let before = (self.sender.held_bytes(), self.sender.has_frames());
         let error = self.sender.receive_header(&forged).expect_err("a forged frame was accepted");
@@ -154,9 +160,9 @@ impl Pair {
 
     fn finish(&mut self) {
         self.connect();
-        while self.sender.has_frames() || !self.wire.is_empty() {
-            self.take();
-            self.arrive();
+        while self.sender.has_frames() || !self.frames_in_flight.is_empty() {
+            self.send_frame();
+            self.receive_frame();
         }
         assert!(self.expected.is_empty(), "{} messages are lost", self.expected.len());
         self.acknowledge();
@@ -167,5 +173,5 @@ impl Pair {
 fn link(index: usize, incarnation: u64) -> Link {
     let origin =
         Origin { group: GroupNumber(7), node: NodeId::from_index(index), incarnation: Incarnation(incarnation) };
-    Link::new(origin, NodeId::from_index(1 - index), ROOM)
+    Link::new(origin, NodeId::from_index(1 - index), LIMITS)
 }

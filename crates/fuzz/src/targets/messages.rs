@@ -10,22 +10,22 @@ use quorate_replica::StateMachine;
 use quorate_replica::batch::{Batch, Image};
 
 /// Parses a message. The input is the name of an algorithm, a newline, and the encoded message.
-pub fn message(input: &[u8]) -> PathSignature {
+pub fn read_message(input: &[u8]) -> PathSignature {
     let mut signature = PathSignature::default();
     let end = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
     let (name, bytes) = (&input[..end], input.get(end + 1..).unwrap_or_default());
-    let (index, entry) = entry_named(name);
+    let (index, entry) = find_algorithm(name);
     signature.record(index as u64);
     if matches!(entry, Entry::Replica(_)) {
-        replica(bytes, &mut signature);
+        read_replica_message(bytes, &mut signature);
     }
     let codec = entry.codec();
     match decode(&codec, bytes) {
         Ok(message) => {
             signature.record_message(message.kind());
             let written = encode(&codec, &message);
-            let again = decode(&codec, &written).expect("an encoded value can be decoded");
-            assert_eq!(encode(&codec, &again), written, "it does not read back as written");
+            let reread = decode(&codec, &written).expect("an encoded value can be decoded");
+            assert_eq!(encode(&codec, &reread), written, "it does not read back as written");
         }
         Err(error) => signature.record_message(error),
     }
@@ -33,7 +33,7 @@ pub fn message(input: &[u8]) -> PathSignature {
 }
 
 /// Parses an entry or a snapshot of a replicated log.
-pub fn entry(input: &[u8]) -> PathSignature {
+pub fn read_entry(input: &[u8]) -> PathSignature {
     let mut signature = PathSignature::default();
     match Batch::<<ReplicaMachine as StateMachine>::Command>::read(input) {
         Ok(batch) => signature.record_magnitude(batch.commands.len()),
@@ -42,8 +42,8 @@ pub fn entry(input: &[u8]) -> PathSignature {
     match Image::<ReplicaMachine>::read(input) {
         Ok(image) => {
             let written = Image::write(image.time, &image.admitted, &image.machine);
-            let again = Image::<ReplicaMachine>::read(&written).expect("an encoded value can be decoded");
-            assert!(again.machine == image.machine, "it does not read back as written");
+            let reread = Image::<ReplicaMachine>::read(&written).expect("an encoded value can be decoded");
+            assert!(reread.machine == image.machine, "it does not read back as written");
             signature.record(1);
         }
         Err(error) => signature.record_message(error),
@@ -51,22 +51,22 @@ pub fn entry(input: &[u8]) -> PathSignature {
     signature
 }
 
-fn replica(bytes: &[u8], signature: &mut PathSignature) {
+fn read_replica_message(bytes: &[u8], signature: &mut PathSignature) {
     match quorate_replica::wire::decode(bytes) {
         Ok(message) => {
-            let again = quorate_replica::wire::decode(&quorate_replica::wire::encode(&message));
-            assert_eq!(again.as_ref(), Ok(&message), "it does not read back as written");
+            let reread = quorate_replica::wire::decode(&quorate_replica::wire::encode(&message));
+            assert_eq!(reread.as_ref(), Ok(&message), "it does not read back as written");
         }
         Err(error) => signature.record_message(error),
     }
 }
 
 /// Returns the algorithm with this name, or one chosen by a hash of the name.
-fn entry_named(name: &[u8]) -> (usize, &'static Entry) {
+fn find_algorithm(name: &[u8]) -> (usize, &'static Entry) {
     let entries: Vec<&Entry> = all().iter().chain(fixtures()).collect();
     let named = entries.iter().position(|entry| entry.name().as_bytes() == name);
-    let sum = || name.iter().map(|byte| usize::from(*byte)).sum::<usize>() % entries.len();
-    let index = named.unwrap_or_else(sum);
+    let hash = || name.iter().map(|byte| usize::from(*byte)).sum::<usize>() % entries.len();
+    let index = named.unwrap_or_else(hash);
     (index, entries[index])
 }
 

@@ -32,7 +32,7 @@ pub struct Header {
     /// Set in the journal of one incarnation of one node, and in the journal of the parent process
     /// that injected faults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub live: Option<Live>,
+    pub live: Option<LiveHeader>,
     /// The settings of the nodes and the environment, named like the command-line options.
     pub run: serde_json::Value,
 }
@@ -42,17 +42,17 @@ impl Header {
         self.journal >= FIRST_WITH_END_MARK
     }
 
-    /// Returns whether a journal without an end mark is truncated. Live journals need none, because
-    /// a killed process cannot write it.
+    /// Returns whether a journal without an end mark is truncated. A live journal may lack it,
+    /// because a killed process cannot write it.
     pub(super) fn needs_end_mark(&self) -> bool {
         self.has_end_mark() && self.live.is_none()
     }
 }
 
-/// The incarnation that a live journal records, and how its times relate to those of other
-/// journals.
+/// Describes a live journal, which one process writes: the incarnation that it records, and how its
+/// times relate to those of other journals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Live {
+pub struct LiveHeader {
     /// The node, or `None` in the journal of the parent process, which contains world events only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeId>,
@@ -63,15 +63,16 @@ pub struct Live {
     pub group: String,
     /// Identifies the boot of the machine. Times of the same boot are comparable.
     pub boot: String,
-    /// Time since the machine's boot, in nanoseconds, at the journal's time 0.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub zero: i64,
+    /// Time from the machine's boot to the journal's time 0, in nanoseconds.
+    #[serde(rename = "zero", default, skip_serializing_if = "is_zero")]
+    pub nanos_since_boot: i64,
     /// The wall clock minus the journal's time, in nanoseconds. It relates the times of different
     /// machines.
-    pub offset: i64,
+    #[serde(rename = "offset")]
+    pub wall_clock_offset: i64,
     /// Number of writes of earlier incarnations that the node found on its disk.
-    #[serde(default)]
-    pub writes: u64,
+    #[serde(rename = "writes", default)]
+    pub found_writes: u64,
 }
 
 fn is_false(flag: &bool) -> bool {

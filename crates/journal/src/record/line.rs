@@ -1,6 +1,7 @@
 //! The lines of a journal as data. The same types are written with borrowed fields and read with
-//! owned fields: `B` is a body (a message, a timer or a write), `S` a string, `T` a longer text,
-//! `C` and `E` the commands and events of the family.
+//! owned fields: `B` is a body (a message, a timer or a write), `S` a name, `T` a text for people,
+//! `C` and `E` the commands and events of the family. Names that differ from the written ones have
+//! a `rename` attribute.
 
 use crate::moment::{Loss, MessageId};
 use crate::workload::Ending;
@@ -12,15 +13,15 @@ use serde::{Deserialize, Serialize};
 pub(super) enum InputLine<B, S, C> {
     Start {
         incarnation: Incarnation,
-        #[serde(default, skip_serializing_if = "is_false")]
-        blank: bool,
+        #[serde(default, rename = "blank", skip_serializing_if = "is_false")]
+        is_disk_blank: bool,
     },
     Command(C),
     Message {
         id: MessageId,
         kind: S,
-        #[serde(default, skip_serializing_if = "is_false")]
-        wrapped: bool,
+        #[serde(default, rename = "wrapped", skip_serializing_if = "is_false")]
+        is_wrapped: bool,
         /// Written only in live journals, whose message ids count within one incarnation of the
         /// sender.
         #[serde(default, rename = "life", skip_serializing_if = "is_first")]
@@ -44,12 +45,29 @@ pub(super) enum EffectLine<B, S, T, E> {
     Send(SendLine<B, S, T>),
     Multicast(MulticastLine<B, S, T>),
     Save(B),
-    Timer { name: B, earliest: u64, latest: u64 },
+    /// A timer that is set, with its span in nanoseconds from now.
+    Timer {
+        name: B,
+        earliest: u64,
+        latest: u64,
+    },
     Cancel(B),
     Emit(E),
-    Rule { id: S, text: T },
-    Handed { from: NodeId, parcel: PayloadId },
-    Waiting { count: usize, names: T },
+    Rule {
+        id: S,
+        text: T,
+    },
+    #[serde(rename = "handed")]
+    Delivered {
+        from: NodeId,
+        #[serde(rename = "parcel")]
+        payload_id: PayloadId,
+    },
+    #[serde(rename = "waiting")]
+    HoldBack {
+        count: usize,
+        names: T,
+    },
     View(View),
     Lease(Time),
 }
@@ -76,38 +94,57 @@ pub(super) struct MulticastLine<B, S, T> {
 #[derive(Serialize, Deserialize)]
 pub(super) struct Metadata<S, T> {
     pub(super) kind: S,
-    /// Written if the kind does not identify the message in a picture.
+    /// The message's label in pictures. Written only if the kind does not identify the message.
     #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
     pub(super) label: Option<T>,
-    #[serde(default = "algorithm", skip_serializing_if = "is_algorithm")]
+    #[serde(default = "default_class", skip_serializing_if = "is_algorithm")]
     pub(super) class: Class,
     #[serde(rename = "for", default, skip_serializing_if = "Option::is_none")]
     pub(super) on_behalf_of: Option<NodeId>,
     pub(super) bytes: usize,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) parcel: Option<PayloadId>,
-    /// A control message with a parcel is a retransmission unless this is set.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub(super) first: bool,
+    #[serde(rename = "parcel", default, skip_serializing_if = "Option::is_none")]
+    pub(super) payload_id: Option<PayloadId>,
+    /// Set if a control message carries a payload for the first time. Every other control message
+    /// with a payload is a retransmission.
+    #[serde(rename = "first", default, skip_serializing_if = "is_false")]
+    pub(super) is_first_transmission: bool,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum WorldLine<S> {
-    Lost { id: MessageId, to: NodeId, why: Loss },
-    Duplicated { id: MessageId },
-    Crashed { node: NodeId, lost_writes: u64 },
-    Ended { node: NodeId },
-    Paused { node: NodeId },
-    Resumed { node: NodeId },
+    Lost {
+        id: MessageId,
+        to: NodeId,
+        #[serde(rename = "why")]
+        cause: Loss,
+    },
+    Duplicated {
+        id: MessageId,
+    },
+    Crashed {
+        node: NodeId,
+        lost_writes: u64,
+    },
+    Ended {
+        node: NodeId,
+    },
+    Paused {
+        node: NodeId,
+    },
+    Resumed {
+        node: NodeId,
+    },
     Changed(S),
 }
 
-/// The end mark. Its number is its own line number, which also reveals missing lines.
+/// The end mark. It records the number of lines of the journal, itself included, which reveals
+/// missing lines.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EndLine {
-    pub(super) end: u64,
+    #[serde(rename = "end")]
+    pub(super) line_count: u64,
     /// How the run ended, if the driver recorded it. A run that was stopped cannot decide liveness
     /// properties.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,7 +153,7 @@ pub(super) struct EndLine {
 
 impl EndLine {
     /// Returns whether a line is an end mark. No other line starts with these characters.
-    pub(super) fn is_one(line: &str) -> bool {
+    pub(super) fn is_end_mark(line: &str) -> bool {
         line.starts_with("{\"end\":")
     }
 }
@@ -129,7 +166,7 @@ fn is_first(incarnation: &Incarnation) -> bool {
     *incarnation == Incarnation::FIRST
 }
 
-fn algorithm() -> Class {
+fn default_class() -> Class {
     Class::Algorithm
 }
 

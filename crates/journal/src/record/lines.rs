@@ -12,31 +12,31 @@ use std::io::{self, Write};
 /// Buffers the lines of a journal until they are written out.
 ///
 /// A live driver lets it observe many steps and then writes all lines to a file at once with
-/// [`pour`](Self::pour). The buffer is reused, so a line costs no allocation.
+/// [`flush_to`](Self::flush_to). The buffer is reused, so a line costs no allocation.
 #[derive(Default)]
 pub struct Lines {
     bytes: Vec<u8>,
-    /// Whether the last line is a step that may get further effects.
     last_line: LastLine,
+    /// Whether the journal's format has an end mark.
     has_end_mark: bool,
+    /// Number of lines so far, including those already written out.
     count: u64,
-    failed: Option<io::Error>,
+    first_error: Option<io::Error>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum LastLine {
     #[default]
     Complete,
-    OpenStep {
-        effects: usize,
-    },
+    /// A step that may get further effects.
+    OpenStep { effect_count: usize },
 }
 
 impl Lines {
     /// Starts a journal with its header.
     pub fn new(header: &Header) -> Self {
         let mut lines = Self { has_end_mark: header.has_end_mark(), ..Self::default() };
-        lines.json(header);
+        lines.write_json(header);
         lines.end_line();
         lines
     }
@@ -59,7 +59,7 @@ impl Lines {
     pub fn end(&mut self, ending: Option<Ending>) {
         self.close();
         if self.has_end_mark {
-            self.json(&EndLine { end: self.count + 1, ending });
+            self.write_json(&EndLine { line_count: self.count + 1, ending });
             self.end_line();
         }
     }
@@ -72,9 +72,9 @@ impl Lines {
     /// Completes the last line, writes all buffered lines at once and clears the buffer.
     ///
     /// After an error the output may end in the middle of a line.
-    pub fn pour(&mut self, out: &mut impl Write) -> io::Result<()> {
+    pub fn flush_to(&mut self, out: &mut impl Write) -> io::Result<()> {
         self.close();
-        if let Some(error) = self.failed.take() {
+        if let Some(error) = self.first_error.take() {
             return Err(error);
         }
         if !self.bytes.is_empty() {
@@ -99,23 +99,23 @@ impl Lines {
         self.count += 1;
     }
 
-    fn json(&mut self, value: &impl Serialize) {
+    fn write_json(&mut self, value: &impl Serialize) {
         if let Err(error) = serde_json::to_writer(&mut self.bytes, value) {
-            self.failed.get_or_insert(error.into());
+            self.first_error.get_or_insert(error.into());
         }
     }
 
-    fn text(&mut self, text: fmt::Arguments<'_>) {
+    fn write_text(&mut self, text: fmt::Arguments<'_>) {
         // Writing into memory cannot fail.
         let _ = self.bytes.write_fmt(text);
     }
 
-    fn effect<E: Serialize>(&mut self, effect: &ObservedEffect<'_, E>) {
-        let LastLine::OpenStep { effects } = &mut self.last_line else { return };
-        if *effects > 0 {
+    fn write_effect<E: Serialize>(&mut self, effect: &ObservedEffect<'_, E>) {
+        let LastLine::OpenStep { effect_count } = &mut self.last_line else { return };
+        if *effect_count > 0 {
             self.bytes.push(b',');
         }
-        *effects += 1;
+        *effect_count += 1;
         let line: EffectLine<Body<'_>, &str, Text<'_>, &E> = match effect {
             ObservedEffect::Send { to, sent } => {
                 EffectLine::Send(SendLine { id: sent.id, to: *to, metadata: metadata(sent), body: sent.body })
@@ -133,22 +133,24 @@ impl Lines {
             ObservedEffect::CancelTimer(timer) => EffectLine::Cancel(*timer),
             ObservedEffect::Emit(event) => EffectLine::Emit(*event),
             ObservedEffect::Rule { rule, text } => EffectLine::Rule { id: *rule, text: Text(text) },
-            ObservedEffect::Delivered { from, parcel } => EffectLine::Handed { from: *from, parcel: *parcel },
-            ObservedEffect::HoldBack { count, names } => EffectLine::Waiting { count: *count, names: Text(names) },
+            ObservedEffect::Delivered { from, payload_id } => {
+                EffectLine::Delivered { from: *from, payload_id: *payload_id }
+            }
+            ObservedEffect::HoldBack { count, names } => EffectLine::HoldBack { count: *count, names: Text(names) },
             ObservedEffect::Membership(MembershipNote::View(view)) => EffectLine::View((*view).clone()),
             ObservedEffect::Membership(MembershipNote::Lease(until)) => EffectLine::Lease(*until),
         };
-        self.json(&line);
+        self.write_json(&line);
     }
 
-    fn input<C: Serialize>(&mut self, input: &ObservedInput<'_, C>) {
+    fn write_input<C: Serialize>(&mut self, input: &ObservedInput<'_, C>) {
         let line: InputLine<Body<'_>, &str, &C> = match input {
-            ObservedInput::Start { incarnation, blank } => {
-                InputLine::Start { incarnation: *incarnation, blank: *blank }
+            ObservedInput::Start { incarnation, is_disk_blank } => {
+                InputLine::Start { incarnation: *incarnation, is_disk_blank: *is_disk_blank }
             }
             ObservedInput::Command(command) => InputLine::Command(*command),
-            ObservedInput::Message { id, kind, wrapped, incarnation } => {
-                InputLine::Message { id: *id, kind: *kind, wrapped: *wrapped, incarnation: *incarnation }
+            ObservedInput::Message { id, kind, is_wrapped, incarnation } => {
+                InputLine::Message { id: *id, kind: *kind, is_wrapped: *is_wrapped, incarnation: *incarnation }
             }
             ObservedInput::Timer(timer) => InputLine::Timer(*timer),
             ObservedInput::Saved(count) => InputLine::Saved(*count),
@@ -159,12 +161,12 @@ impl Lines {
             ObservedInput::View(view) => InputLine::View((*view).clone()),
             ObservedInput::Lease(until) => InputLine::Lease(*until),
         };
-        self.json(&line);
+        self.write_json(&line);
     }
 
-    fn world(&mut self, event: &WorldEvent<'_>) {
+    fn write_world_event(&mut self, event: &WorldEvent<'_>) {
         let line = match event {
-            WorldEvent::Lost { id, to, why } => WorldLine::Lost { id: *id, to: *to, why: *why },
+            WorldEvent::Lost { id, to, cause } => WorldLine::Lost { id: *id, to: *to, cause: *cause },
             WorldEvent::Duplicated { id } => WorldLine::Duplicated { id: *id },
             WorldEvent::Crashed { node, lost_writes } => WorldLine::Crashed { node: *node, lost_writes: *lost_writes },
             WorldEvent::Ended { node } => WorldLine::Ended { node: *node },
@@ -172,14 +174,14 @@ impl Lines {
             WorldEvent::Resumed { node } => WorldLine::Resumed { node: *node },
             WorldEvent::Changed { text } => WorldLine::Changed(*text),
         };
-        self.json(&line);
+        self.write_json(&line);
     }
 }
 
 fn metadata<'a>(sent: &Sent<'a>) -> Metadata<&'a str, Text<'a>> {
-    let Sent { kind, label, class, on_behalf_of, bytes, payload_id: parcel, is_retransmission: again, .. } = *sent;
-    let first = class == Class::Control && parcel.is_some() && !again;
-    Metadata { kind, label: label.map(Text), class, on_behalf_of, bytes, parcel, first }
+    let Sent { kind, label, class, on_behalf_of, bytes, payload_id, is_retransmission, .. } = *sent;
+    let is_first_transmission = class == Class::Control && payload_id.is_some() && !is_retransmission;
+    Metadata { kind, label: label.map(Text), class, on_behalf_of, bytes, payload_id, is_first_transmission }
 }
 
 /// A text that is formatted while it is serialized.
@@ -200,20 +202,20 @@ impl<C: Serialize, E: Serialize> Observer<C, E> for Lines {
         match moment {
             Moment::Input { time, now, node, input } => {
                 self.close();
-                self.text(format_args!("{{\"time\":{},\"node\":{node},", time.nanos()));
+                self.write_text(format_args!("{{\"time\":{},\"node\":{node},", time.nanos()));
                 if now != time {
-                    self.text(format_args!("\"clock\":{},", now.nanos()));
+                    self.write_text(format_args!("\"clock\":{},", now.nanos()));
                 }
                 self.bytes.extend_from_slice(b"\"input\":");
-                self.input(input);
+                self.write_input(input);
                 self.bytes.extend_from_slice(b",\"effects\":[");
-                self.last_line = LastLine::OpenStep { effects: 0 };
+                self.last_line = LastLine::OpenStep { effect_count: 0 };
             }
-            Moment::Effect { effect, .. } => self.effect(effect),
+            Moment::Effect { effect, .. } => self.write_effect(effect),
             Moment::World { time, event } => {
                 self.close();
-                self.text(format_args!("{{\"time\":{},\"world\":", time.nanos()));
-                self.world(event);
+                self.write_text(format_args!("{{\"time\":{},\"world\":", time.nanos()));
+                self.write_world_event(event);
                 self.bytes.push(b'}');
                 self.end_line();
             }
@@ -241,21 +243,22 @@ mod tests {
     );
 
     #[test]
-    fn pour_writes_each_line_once() {
+    fn a_flush_writes_each_line_once() {
         let mut journal = Journal::open(JOURNAL.as_bytes()).unwrap();
         let mut lines = Lines::new(journal.header());
-        let (mut out, mut poured) = (Vec::new(), Vec::new());
+        let (mut out, mut length_after_flush) = (Vec::new(), None);
         while journal.show::<Value, Value>(&mut lines).unwrap() {
+            // The step of line 3 may still get effects; a flush completes it.
             if journal.line() == 3 {
-                lines.pour(&mut out).unwrap();
-                poured.push(out.len());
+                lines.flush_to(&mut out).unwrap();
+                length_after_flush = Some(out.len());
             }
         }
         lines.end(None);
-        lines.pour(&mut out).unwrap();
-        lines.pour(&mut out).unwrap();
+        lines.flush_to(&mut out).unwrap();
+        lines.flush_to(&mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), JOURNAL);
-        assert_eq!(poured, [JOURNAL.rfind("{\"time\":6").unwrap()]);
+        assert_eq!(length_after_flush, JOURNAL.find("{\"time\":6"));
         assert_eq!(lines.count(), 5);
     }
 
@@ -272,11 +275,11 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_pour_keeps_its_lines() {
+    fn a_failed_flush_keeps_its_lines() {
         let journal = Journal::open(JOURNAL.as_bytes()).unwrap();
         let mut lines = Lines::new(journal.header());
-        let mut full: &mut [u8] = &mut [0; 9];
-        assert!(lines.pour(&mut full).is_err());
+        let mut too_small: &mut [u8] = &mut [0; 9];
+        assert!(lines.flush_to(&mut too_small).is_err());
         assert!(!lines.bytes().is_empty());
     }
 }

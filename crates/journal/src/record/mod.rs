@@ -1,9 +1,9 @@
 //! The journal: the only record of a run, in one format for every driver.
 //!
 //! A journal is a text file of JSON lines. The first line is a [`Header`]. The last line is an end
-//! mark, which shows that the file is complete. Every other line is one step of a node (its input
-//! and its effects, in order) or one world event. Journals are written and read as streams, so
-//! their length does not affect memory use.
+//! mark, which shows that the file is complete; a process that is killed leaves none. Every other
+//! line is one step of a node (its input and its effects, in order) or one world event. Journals
+//! are written and read as streams, so their length does not affect memory use.
 //!
 //! ```json
 //! {"journal":2,"algorithm":"ricart-agrawala","family":"mutex","nodes":3,"seed":7,"run":{…}}
@@ -22,7 +22,7 @@ mod lines;
 mod reader;
 mod writer;
 
-pub use header::{FORMAT, Header, Live};
+pub use header::{FORMAT, Header, LiveHeader};
 pub use lines::Lines;
 pub use reader::{Journal, JournalError};
 pub use writer::{Fingerprint, Writer};

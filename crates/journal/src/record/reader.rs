@@ -43,14 +43,16 @@ pub enum JournalError {
 pub struct Journal<R> {
     input: R,
     header: Header,
+    /// The number of the line read last.
     line: u64,
+    /// The text of the line read last.
     buffer: String,
     /// The end mark, if it was read.
-    end: Option<EndLine>,
+    end_mark: Option<EndLine>,
 }
 
-/// A body as the text in the journal, so that writing it again gives the same bytes.
-pub(super) type Raw = Box<RawValue>;
+/// A value as its text in the journal, so that writing it again gives the same bytes.
+pub(super) type RawJson = Box<RawValue>;
 
 pub(super) enum Entry<C, E> {
     Step(Step<C, E>),
@@ -61,8 +63,8 @@ pub(super) struct Step<C, E> {
     pub(super) time: Time,
     pub(super) now: Time,
     pub(super) node: NodeId,
-    pub(super) input: InputLine<Raw, String, C>,
-    pub(super) effects: Vec<EffectLine<Raw, String, String, E>>,
+    pub(super) input: InputLine<RawJson, String, C>,
+    pub(super) effects: Vec<EffectLine<RawJson, String, String, E>>,
 }
 
 impl<C, E> Entry<C, E> {
@@ -86,8 +88,8 @@ struct UncheckedLine<C, E> {
     time: i64,
     node: Option<NodeId>,
     clock: Option<i64>,
-    input: Option<InputLine<Raw, String, C>>,
-    effects: Option<Vec<EffectLine<Raw, String, String, E>>>,
+    input: Option<InputLine<RawJson, String, C>>,
+    effects: Option<Vec<EffectLine<RawJson, String, String, E>>>,
     world: Option<WorldLine<String>>,
 }
 
@@ -102,12 +104,13 @@ impl<R: BufRead> Journal<R> {
         struct Format {
             journal: u32,
         }
-        let format: Format = serde_json::from_str(&buffer).map_err(|error| JournalError::NoHeader(reason(&error)))?;
+        let format: Format =
+            serde_json::from_str(&buffer).map_err(|error| JournalError::NoHeader(parser_message(&error)))?;
         if format.journal > FORMAT {
             return Err(JournalError::TooNew { found: format.journal });
         }
-        let header = serde_json::from_str(&buffer).map_err(|error| JournalError::NoHeader(reason(&error)))?;
-        Ok(Self { input, header, line: 1, buffer, end: None })
+        let header = serde_json::from_str(&buffer).map_err(|error| JournalError::NoHeader(parser_message(&error)))?;
+        Ok(Self { input, header, line: 1, buffer, end_mark: None })
     }
 
     /// Returns the header.
@@ -128,10 +131,10 @@ impl<R: BufRead> Journal<R> {
 
     /// Returns how the run ended, if the end mark was read and records it.
     pub fn ending(&self) -> Option<Ending> {
-        self.end.as_ref().and_then(|mark| mark.ending)
+        self.end_mark.as_ref().and_then(|mark| mark.ending)
     }
 
-    /// Shows the next line to an observer. Returns false at the end of the journal.
+    /// Shows the moments of the next line to an observer. Returns false at the end of the journal.
     pub fn show<C, E>(&mut self, observer: &mut impl Observer<C, E>) -> Result<bool, JournalError>
     where
         C: DeserializeOwned,
@@ -150,17 +153,17 @@ impl<R: BufRead> Journal<R> {
         C: DeserializeOwned,
         E: DeserializeOwned,
     {
-        if self.end.is_some() {
+        if self.end_mark.is_some() {
             return Ok(None);
         }
         self.buffer.clear();
         if read_line(&mut self.input, &mut self.buffer, self.line + 1)? == 0 {
-            let cut_off = self.header.needs_end_mark();
-            return if cut_off { Err(JournalError::NoEnd { line: self.line }) } else { Ok(None) };
+            let is_truncated = self.header.needs_end_mark();
+            return if is_truncated { Err(JournalError::NoEnd { line: self.line }) } else { Ok(None) };
         }
         self.line += 1;
-        if self.header.has_end_mark() && EndLine::is_one(&self.buffer) {
-            self.end = Some(self.end_mark()?);
+        if self.header.has_end_mark() && EndLine::is_end_mark(&self.buffer) {
+            self.end_mark = Some(self.parse_end_mark()?);
             return Ok(None);
         }
         let malformed = |reason: String| JournalError::Malformed { line: self.line, reason };
@@ -168,7 +171,7 @@ impl<R: BufRead> Journal<R> {
             return Err(malformed("it is blank".into()));
         }
         let line: UncheckedLine<C, E> =
-            serde_json::from_str(&self.buffer).map_err(|error| malformed(reason_within_line(&error)))?;
+            serde_json::from_str(&self.buffer).map_err(|error| malformed(parser_message_within_line(&error)))?;
         let time = Time::from_nanos(line.time);
         match (line.world, line.node, line.input) {
             (Some(event), None, None) => {
@@ -196,12 +199,12 @@ impl<R: BufRead> Journal<R> {
     }
 
     /// Parses the end mark, and checks that it has the right line number and is the last line.
-    fn end_mark(&mut self) -> Result<EndLine, JournalError> {
+    fn parse_end_mark(&mut self) -> Result<EndLine, JournalError> {
         let malformed = |line: u64, reason: String| JournalError::Malformed { line, reason };
-        let mark: EndLine =
-            serde_json::from_str(&self.buffer).map_err(|error| malformed(self.line, reason_within_line(&error)))?;
-        if mark.end != self.line {
-            let end = mark.end;
+        let mark: EndLine = serde_json::from_str(&self.buffer)
+            .map_err(|error| malformed(self.line, parser_message_within_line(&error)))?;
+        if mark.line_count != self.line {
+            let end = mark.line_count;
             let reason =
                 format!("it is the end mark of a journal with {end} lines, so lines were removed or added before it");
             return Err(malformed(self.line, reason));
@@ -221,17 +224,17 @@ impl<R: BufRead> Journal<R> {
     }
 }
 
-/// Returns the parser's message with the column only: the parser sees a single line, which it
-/// counts as line 1.
-fn reason_within_line(error: &serde_json::Error) -> String {
-    reason(error).replace(" at line 1 column ", " at column ")
+/// Returns the parser's message without the line number, which is always 1: the parser sees a
+/// single line.
+fn parser_message_within_line(error: &serde_json::Error) -> String {
+    parser_message(error).replace(" at line 1 column ", " at column ")
 }
 
 /// Maximum length of a parser's message in characters, without its position.
 const MAX_REASON_CHARS: usize = 300;
 
 /// Returns the parser's message, escaped and shortened: it may quote arbitrary input.
-fn reason(error: &serde_json::Error) -> String {
+fn parser_message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let text = words::escape_controls(&text);
     match text.char_indices().nth(MAX_REASON_CHARS) {
@@ -256,18 +259,18 @@ fn read_line(input: &mut impl BufRead, buffer: &mut String, line: u64) -> Result
     if read as u64 == MAX_LINE_BYTES {
         return Err(malformed("it is longer than 64 MiB"));
     }
-    let torn = read > 0 && !bytes.ends_with(b"\n");
+    let is_torn = read > 0 && !bytes.ends_with(b"\n");
     match String::from_utf8(bytes) {
         Ok(text) => *buffer = text,
         // The line may be truncated in the middle of a multi-byte character.
-        Err(error) if torn && error.utf8_error().error_len().is_none() => {}
+        Err(error) if is_torn && error.utf8_error().error_len().is_none() => {}
         Err(_) => return Err(malformed("it is not valid UTF-8")),
     }
-    if torn { Err(JournalError::Torn { line }) } else { Ok(read) }
+    if is_torn { Err(JournalError::Torn { line }) } else { Ok(read) }
 }
 
-/// Returns the node that a world event is about, which must exist. Receivers of messages are not
-/// checked.
+/// Returns the node that a world event is about. The header must declare it; receivers of messages
+/// are not checked.
 fn node_of(event: &WorldLine<String>) -> Option<NodeId> {
     match event {
         WorldLine::Lost { id, .. } | WorldLine::Duplicated { id } => Some(id.sender),
@@ -281,7 +284,7 @@ fn node_of(event: &WorldLine<String>) -> Option<NodeId> {
 
 fn show_world<C, E>(time: Time, event: &WorldLine<String>, observer: &mut impl Observer<C, E>) {
     let event = match event {
-        WorldLine::Lost { id, to, why } => WorldEvent::Lost { id: *id, to: *to, why: *why },
+        WorldLine::Lost { id, to, cause } => WorldEvent::Lost { id: *id, to: *to, cause: *cause },
         WorldLine::Duplicated { id } => WorldEvent::Duplicated { id: *id },
         WorldLine::Crashed { node, lost_writes } => WorldEvent::Crashed { node: *node, lost_writes: *lost_writes },
         WorldLine::Ended { node } => WorldEvent::Ended { node: *node },
@@ -296,14 +299,16 @@ fn show_input<C, E>(
     time: Time,
     now: Time,
     node: NodeId,
-    input: &InputLine<Raw, String, C>,
+    input: &InputLine<RawJson, String, C>,
     observer: &mut impl Observer<C, E>,
 ) {
     let input = match input {
-        InputLine::Start { incarnation, blank } => ObservedInput::Start { incarnation: *incarnation, blank: *blank },
+        InputLine::Start { incarnation, is_disk_blank } => {
+            ObservedInput::Start { incarnation: *incarnation, is_disk_blank: *is_disk_blank }
+        }
         InputLine::Command(command) => ObservedInput::Command(command),
-        InputLine::Message { id, kind, wrapped, incarnation } => {
-            ObservedInput::Message { id: *id, kind, wrapped: *wrapped, incarnation: *incarnation }
+        InputLine::Message { id, kind, is_wrapped, incarnation } => {
+            ObservedInput::Message { id: *id, kind, is_wrapped: *is_wrapped, incarnation: *incarnation }
         }
         InputLine::Timer(timer) => ObservedInput::Timer(timer),
         InputLine::Saved(count) => ObservedInput::Saved(*count),
@@ -320,16 +325,16 @@ fn show_input<C, E>(
 fn show_effect<C, E>(
     time: Time,
     node: NodeId,
-    effect: &EffectLine<Raw, String, String, E>,
+    effect: &EffectLine<RawJson, String, String, E>,
     observer: &mut impl Observer<C, E>,
 ) {
     let mut show = |effect: ObservedEffect<'_, E>| observer.observe(&Moment::Effect { time, node, effect });
     match effect {
         EffectLine::Send(line) => {
-            show(ObservedEffect::Send { to: line.to, sent: sent(line.id, &line.metadata, &line.body) });
+            show(ObservedEffect::Send { to: line.to, sent: to_sent(line.id, &line.metadata, &line.body) });
         }
         EffectLine::Multicast(line) => {
-            show(ObservedEffect::Multicast { to: &line.to, sent: sent(line.id, &line.metadata, &line.body) });
+            show(ObservedEffect::Multicast { to: &line.to, sent: to_sent(line.id, &line.metadata, &line.body) });
         }
         EffectLine::Save(write) => show(ObservedEffect::Save(write)),
         EffectLine::Timer { name, earliest, latest } => {
@@ -339,8 +344,10 @@ fn show_effect<C, E>(
         EffectLine::Cancel(timer) => show(ObservedEffect::CancelTimer(timer)),
         EffectLine::Emit(event) => show(ObservedEffect::Emit(event)),
         EffectLine::Rule { id, text } => show(ObservedEffect::Rule { rule: id, text: format_args!("{text}") }),
-        EffectLine::Handed { from, parcel } => show(ObservedEffect::Delivered { from: *from, parcel: *parcel }),
-        EffectLine::Waiting { count, names } => {
+        EffectLine::Delivered { from, payload_id } => {
+            show(ObservedEffect::Delivered { from: *from, payload_id: *payload_id });
+        }
+        EffectLine::HoldBack { count, names } => {
             show(ObservedEffect::HoldBack { count: *count, names: format_args!("{names}") });
         }
         EffectLine::View(view) => show(ObservedEffect::Membership(MembershipNote::View(view))),
@@ -348,7 +355,7 @@ fn show_effect<C, E>(
     }
 }
 
-fn sent<'a>(id: crate::moment::MessageId, metadata: &'a Metadata<String, String>, body: &'a Raw) -> Sent<'a> {
+fn to_sent<'a>(id: crate::moment::MessageId, metadata: &'a Metadata<String, String>, body: &'a RawJson) -> Sent<'a> {
     Sent {
         id,
         kind: &metadata.kind,
@@ -356,8 +363,10 @@ fn sent<'a>(id: crate::moment::MessageId, metadata: &'a Metadata<String, String>
         class: metadata.class,
         on_behalf_of: metadata.on_behalf_of,
         bytes: metadata.bytes,
-        payload_id: metadata.parcel,
-        is_retransmission: metadata.class == Class::Control && metadata.parcel.is_some() && !metadata.first,
+        payload_id: metadata.payload_id,
+        is_retransmission: metadata.class == Class::Control
+            && metadata.payload_id.is_some()
+            && !metadata.is_first_transmission,
         body,
     }
 }

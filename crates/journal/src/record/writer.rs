@@ -12,13 +12,15 @@ pub struct Writer<W: Write> {
     out: W,
     lines: Lines,
     fingerprint: Fingerprint,
-    failed: Option<io::Error>,
+    /// The first error of the output. Later lines are counted but not written.
+    first_error: Option<io::Error>,
 }
 
 impl<W: Write> Writer<W> {
     /// Starts a journal with its header. An error of `out` is returned by [`finish`](Self::finish).
     pub fn new(out: W, header: &Header) -> Self {
-        let mut writer = Self { out, lines: Lines::new(header), fingerprint: Fingerprint::default(), failed: None };
+        let mut writer =
+            Self { out, lines: Lines::new(header), fingerprint: Fingerprint::default(), first_error: None };
         writer.write_lines();
         writer
     }
@@ -33,7 +35,7 @@ impl<W: Write> Writer<W> {
     pub fn finish_with(mut self, ending: Option<Ending>) -> io::Result<(Fingerprint, u64)> {
         self.lines.end(ending);
         self.write_lines();
-        match self.failed {
+        match self.first_error {
             Some(error) => Err(error),
             None => {
                 self.out.flush()?;
@@ -56,10 +58,10 @@ impl<W: Write> Writer<W> {
     /// Writes the buffered lines, unless an earlier write failed.
     fn write_lines(&mut self) {
         self.fingerprint.add(self.lines.bytes());
-        if self.failed.is_none()
-            && let Err(error) = self.lines.pour(&mut self.out)
+        if self.first_error.is_none()
+            && let Err(error) = self.lines.flush_to(&mut self.out)
         {
-            self.failed = Some(error);
+            self.first_error = Some(error);
         }
         self.lines.discard();
     }

@@ -24,8 +24,8 @@ impl Chance {
         if parts <= Self::BILLION { Some(Self(parts)) } else { None }
     }
 
-    /// Returns the probability in billionths. A random number from 0 to 999 999 999 that is below
-    /// this is a hit.
+    /// Returns the probability in billionths. The event happens if a random number from 0 to
+    /// 999 999 999 is below it.
     pub const fn parts_per_billion(self) -> u32 {
         self.0
     }
@@ -66,7 +66,7 @@ impl fmt::Display for Chance {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::sentence;
+    use super::super::samples::parse_and_describe;
     use super::Chance;
     use expect_test::expect;
 
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_a_chance() {
+    fn mistakes_in_a_chance_are_explained() {
         let texts = ["", "%", "often", "1.5", "50", "101%", "-0.1", "0.0000000001", "1e-3", "99999999999999999999"];
         expect![[r#"
             '' is not a chance; write for example 0.1 or 10%.
@@ -100,6 +100,6 @@ mod tests {
             '1e-3' is not a chance; write for example 0.1 or 10%.
             '99999999999999999999' is invalid: a chance must be between 0 and 1, or between 0% and 100%.
         "#]]
-        .assert_eq(&texts.map(sentence::<Chance>).concat());
+        .assert_eq(&texts.map(parse_and_describe::<Chance>).concat());
     }
 }

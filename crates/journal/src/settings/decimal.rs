@@ -1,4 +1,5 @@
-//! Exact decimal numbers, without the rounding of floating-point numbers.
+//! Exact decimal numbers, without the rounding of floating-point numbers. They are counted in
+//! parts, such as the nanoseconds of a millisecond.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DecimalError {
@@ -8,7 +9,8 @@ pub(super) enum DecimalError {
     TooLarge,
 }
 
-/// Parses a decimal number such as `2`, `0.25` or `.5` and multiplies it by `parts`.
+/// Parses a decimal number such as `2`, `0.25` or `.5` and multiplies it by `parts`. Fails if the
+/// product is not a whole number.
 pub(super) fn read_parts(text: &str, parts: u64) -> Result<u64, DecimalError> {
     let (whole, places) = text.split_once('.').unwrap_or((text, "0"));
     let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -21,7 +23,8 @@ pub(super) fn read_parts(text: &str, parts: u64) -> Result<u64, DecimalError> {
     whole.checked_mul(parts).and_then(|sum| sum.checked_add(fraction)).ok_or(DecimalError::TooLarge)
 }
 
-/// Parses the digits after the decimal point, which have no trailing zeros.
+/// Parses the digits after the decimal point, which have no trailing zeros, and multiplies the
+/// fraction by `parts`.
 fn read_fraction(places: &str, parts: u64) -> Result<u64, DecimalError> {
     if places.is_empty() {
         return Ok(0);

@@ -1,7 +1,7 @@
 //! Directions: single random choices that a script fixes, such as the delay or the loss of one
 //! message.
 
-use super::clauses::{Reader, first_word, words};
+use super::clauses::{Reader, split_first_word, split_words};
 use super::error::SettingError;
 use super::fault::check_node;
 use super::length::Length;
@@ -21,9 +21,9 @@ pub enum Direction {
     Message { from: NodeId, to: NodeId, number: u64, fate: Fate },
     /// `timer 5 of 2 takes 153ms`: when a timer fires, by the node's own clock. It never fires
     /// before its span starts, but it may fire after its span ends, like the timer of a busy node.
-    Timer { node: NodeId, number: u64, takes: Duration },
+    Timer { node: NodeId, number: u64, delay: Duration },
     /// `sync 2 of 1 takes 4ms`: the duration of a disk sync.
-    Sync { node: NodeId, number: u64, takes: Duration },
+    Sync { node: NodeId, number: u64, duration: Duration },
 }
 
 /// The fate of a message, unless a cut blocks it or its receiver is down.
@@ -33,8 +33,8 @@ pub enum Fate {
     Takes(Duration),
     /// `is lost`: it never arrives.
     Lost,
-    /// `comes again after 12ms`: a second copy of it arrives this long after it was sent.
-    Again(Duration),
+    /// `comes again after 12ms`: a second copy of it arrives this long after the message was sent.
+    Duplicated(Duration),
 }
 
 /// The subject of a direction: its first word.
@@ -56,6 +56,7 @@ impl Subject {
         }
     }
 
+    /// Returns the syntax of such a direction.
     const fn form(self) -> &'static str {
         match self {
             Self::Message => "message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH)",
@@ -65,7 +66,7 @@ impl Subject {
     }
 
     /// Returns the subject with this name, ignoring case.
-    pub(super) fn named(word: &str) -> Option<Self> {
+    pub(super) fn from_name(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|subject| subject.name().eq_ignore_ascii_case(word))
     }
 }
@@ -74,10 +75,11 @@ impl Subject {
 const VERBS: [&str; 3] = ["takes", "is", "comes"];
 
 /// The words that start the time clauses of faults and commands.
-const TIMES: [&str; 2] = ["at", "for"];
+const TIMING_WORDS: [&str; 2] = ["at", "for"];
 
 impl Direction {
-    /// Returns an error if it names a node that a group of the nodes 1 to `nodes` does not have.
+    /// Returns an error if the direction names a node that a group of the nodes 1 to `nodes` does
+    /// not have.
     pub fn validate(&self, nodes: usize) -> Result<(), SettingError> {
         self.validate_as(self, nodes)
     }
@@ -87,7 +89,7 @@ impl Direction {
         self.nodes().into_iter().flatten().try_for_each(|node| check_node(text, node, nodes))
     }
 
-    /// Returns the nodes that it names.
+    /// Returns the nodes that the direction names.
     pub const fn nodes(&self) -> [Option<NodeId>; 2] {
         match *self {
             Self::Message { from, to, .. } => [Some(from), Some(to)],
@@ -95,16 +97,19 @@ impl Direction {
         }
     }
 
-    /// Returns whether both fix the same choice. A message may have both a delay and a second copy.
+    /// Returns whether both directions fix the same choice. The delay and the second copy of a
+    /// message are different choices.
     pub fn contradicts(&self, other: &Self) -> bool {
         match (self, other) {
             (
                 Self::Message { from, to, number, fate },
                 Self::Message { from: other_from, to: other_to, number: other_number, fate: other_fate },
             ) => {
-                let both =
-                    matches!((fate, other_fate), (Fate::Takes(_), Fate::Again(_)) | (Fate::Again(_), Fate::Takes(_)));
-                (from, to, number) == (other_from, other_to, other_number) && !both
+                let are_delay_and_copy = matches!(
+                    (fate, other_fate),
+                    (Fate::Takes(_), Fate::Duplicated(_)) | (Fate::Duplicated(_), Fate::Takes(_))
+                );
+                (from, to, number) == (other_from, other_to, other_number) && !are_delay_and_copy
             }
             (Self::Timer { node, number, .. }, Self::Timer { node: other_node, number: other_number, .. })
             | (Self::Sync { node, number, .. }, Self::Sync { node: other_node, number: other_number, .. }) => {
@@ -114,9 +119,9 @@ impl Direction {
         }
     }
 
-    /// Returns whether it loses or duplicates a message.
+    /// Returns whether the direction loses or duplicates a message.
     pub const fn is_unreliable(&self) -> bool {
-        matches!(self, Self::Message { fate: Fate::Lost | Fate::Again(_), .. })
+        matches!(self, Self::Message { fate: Fate::Lost | Fate::Duplicated(_), .. })
     }
 }
 
@@ -125,14 +130,14 @@ impl FromStr for Direction {
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let text = text.trim();
-        let (word, rest) = first_word(text);
-        let subject = Subject::named(word).ok_or_else(|| SettingError::Unknown {
+        let (word, rest) = split_first_word(text);
+        let subject = Subject::from_name(word).ok_or_else(|| SettingError::Unknown {
             word: word.into(),
-            what: "a direction",
+            expected: "a direction",
             nearest: nearest(word, Subject::ALL.map(Subject::name)).map(String::from),
-            known: all_directions(),
+            known_words: list_directions(),
         })?;
-        if words(rest).any(|(_, word)| TIMES.iter().any(|time| time.eq_ignore_ascii_case(word))) {
+        if split_words(rest).any(|(_, word)| TIMING_WORDS.iter().any(|time| time.eq_ignore_ascii_case(word))) {
             return Err(SettingError::Trailing {
                 text: text.into(),
                 after: "a direction, which has no time of its own",
@@ -140,59 +145,59 @@ impl FromStr for Direction {
         }
         let mut reader = Reader { text, rest, form: subject.form() };
         let number = read_number(&mut reader)?;
-        expect(&mut reader, "of", "'of'")?;
+        expect_word(&mut reader, "of", "'of'")?;
         match subject {
             Subject::Message => read_message(reader, number),
             Subject::Timer => {
-                let (node, takes) = read_node_takes(reader)?;
-                Ok(Self::Timer { node, number, takes })
+                let (node, delay) = read_node_and_duration(reader)?;
+                Ok(Self::Timer { node, number, delay })
             }
             Subject::Sync => {
-                let (node, takes) = read_node_takes(reader)?;
-                Ok(Self::Sync { node, number, takes })
+                let (node, duration) = read_node_and_duration(reader)?;
+                Ok(Self::Sync { node, number, duration })
             }
         }
     }
 }
 
 fn read_number(reader: &mut Reader<'_>) -> Result<u64, SettingError> {
-    match reader.number("a number")? {
+    match reader.take_number("a number")? {
         0 => Err(SettingError::out_of_range("0", "numbers start at 1")),
         number => Ok(number),
     }
 }
 
-/// Reads `word`, or fails if it is not the next word. `what` names it in the error.
-fn expect(reader: &mut Reader<'_>, word: &'static str, what: &'static str) -> Result<(), SettingError> {
-    if reader.option(word) {
+/// Takes `word`, or fails if it is not the next word. `quoted_word` names it in the error.
+fn expect_word(reader: &mut Reader<'_>, word: &'static str, quoted_word: &'static str) -> Result<(), SettingError> {
+    if reader.take_word(word) {
         return Ok(());
     }
-    reader.end(&[word])?;
-    Err(reader.missing(what))
+    reader.expect_end(&[word])?;
+    Err(reader.missing(quoted_word))
 }
 
-fn read_node_takes(mut reader: Reader<'_>) -> Result<(NodeId, Duration), SettingError> {
-    let node = reader.node()?;
-    expect(&mut reader, "takes", "'takes'")?;
-    Ok((node, reader.value::<Length>("a length")?.0))
+fn read_node_and_duration(mut reader: Reader<'_>) -> Result<(NodeId, Duration), SettingError> {
+    let node = reader.take_node()?;
+    expect_word(&mut reader, "takes", "'takes'")?;
+    Ok((node, reader.parse_value::<Length>("a length")?.0))
 }
 
 fn read_message(mut reader: Reader<'_>, number: u64) -> Result<Direction, SettingError> {
     let is_verb = |word: &str| VERBS.iter().any(|verb| verb.eq_ignore_ascii_case(word));
-    let verb = words(reader.rest).find(|(_, word)| is_verb(word));
+    let verb = split_words(reader.rest).find(|(_, word)| is_verb(word));
     let (link, rest) = verb.map_or((reader.rest, ""), |(start, _)| reader.rest.split_at(start));
     let (from, to) = read_link(&reader, link.trim())?;
     reader.rest = rest;
-    let fate = if reader.option("takes") {
-        Fate::Takes(reader.value::<Length>("a length")?.0)
-    } else if reader.option("is") {
-        expect(&mut reader, "lost", "'lost'")?;
-        reader.end(&[])?;
+    let fate = if reader.take_word("takes") {
+        Fate::Takes(reader.parse_value::<Length>("a length")?.0)
+    } else if reader.take_word("is") {
+        expect_word(&mut reader, "lost", "'lost'")?;
+        reader.expect_end(&[])?;
         Fate::Lost
-    } else if reader.option("comes") {
-        expect(&mut reader, "again", "'again'")?;
-        expect(&mut reader, "after", "'after'")?;
-        Fate::Again(reader.value::<Length>("a length")?.0)
+    } else if reader.take_word("comes") {
+        expect_word(&mut reader, "again", "'again'")?;
+        expect_word(&mut reader, "after", "'after'")?;
+        Fate::Duplicated(reader.parse_value::<Length>("a length")?.0)
     } else {
         return Err(reader.missing("the fate of the message"));
     };
@@ -202,18 +207,19 @@ fn read_message(mut reader: Reader<'_>, number: u64) -> Result<Direction, Settin
 fn read_link(reader: &Reader<'_>, link: &str) -> Result<(NodeId, NodeId), SettingError> {
     let Some((from, to)) = link.split_once('>') else { return Err(reader.missing("a link, such as 1 > 2")) };
     // The only word allowed after the second node is a verb: any other is probably a misspelt verb.
-    let (to, stray) = first_word(to);
+    let (to, stray) = split_first_word(to);
     if !stray.is_empty() {
-        return Err(reader.unexpected(first_word(stray).0, &VERBS));
+        return Err(reader.unexpected(split_first_word(stray).0, &VERBS));
     }
     let (from, to) = (read_node(from.trim())?, read_node(to)?);
     if from == to {
-        return Err(SettingError::ToItself { text: link.into(), node: from });
+        return Err(SettingError::LinkToItself { text: link.into(), node: from });
     }
     Ok((from, to))
 }
 
-pub(super) fn all_directions() -> String {
+/// Returns a sentence that lists the first words of all directions.
+pub(super) fn list_directions() -> String {
     format!("Directions are {}.", Subject::ALL.map(Subject::name).join(", "))
 }
 
@@ -221,8 +227,8 @@ impl fmt::Display for Direction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Message { from, to, number, fate } => write!(f, "message {number} of {from} > {to} {fate}"),
-            Self::Timer { node, number, takes } => write!(f, "timer {number} of {node} takes {}", Length(*takes)),
-            Self::Sync { node, number, takes } => write!(f, "sync {number} of {node} takes {}", Length(*takes)),
+            Self::Timer { node, number, delay } => write!(f, "timer {number} of {node} takes {}", Length(*delay)),
+            Self::Sync { node, number, duration } => write!(f, "sync {number} of {node} takes {}", Length(*duration)),
         }
     }
 }
@@ -232,14 +238,14 @@ impl fmt::Display for Fate {
         match self {
             Self::Takes(length) => write!(f, "takes {}", Length(*length)),
             Self::Lost => f.write_str("is lost"),
-            Self::Again(length) => write!(f, "comes again after {}", Length(*length)),
+            Self::Duplicated(length) => write!(f, "comes again after {}", Length(*length)),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::sentence;
+    use super::super::samples::parse_and_describe;
     use super::{Direction, Fate};
     use expect_test::expect;
     use quorate_core::{Duration, NodeId};
@@ -255,16 +261,16 @@ mod tests {
         for (text, direction) in [
             ("message 3 of 1 > 2 takes 9ms", message(Fate::Takes(millis(9)))),
             (" MESSAGE 3  Of 1>2 is Lost ", message(Fate::Lost)),
-            ("message 3 of 1 > 2 comes again after 12 ms", message(Fate::Again(millis(12)))),
-            ("timer 5 of 2 takes 153ms", Direction::Timer { node: node(2), number: 5, takes: millis(153) }),
-            ("sync 2 of 1 takes 0ms", Direction::Sync { node: node(1), number: 2, takes: millis(0) }),
+            ("message 3 of 1 > 2 comes again after 12 ms", message(Fate::Duplicated(millis(12)))),
+            ("timer 5 of 2 takes 153ms", Direction::Timer { node: node(2), number: 5, delay: millis(153) }),
+            ("sync 2 of 1 takes 0ms", Direction::Sync { node: node(1), number: 2, duration: millis(0) }),
         ] {
             assert_eq!(text.parse(), Ok(direction), "{text}");
         }
     }
 
     #[test]
-    fn mistakes_in_directions() {
+    fn mistakes_in_directions_are_explained() {
         let texts = [
             "mesage 3 of 1 > 2 is lost",
             "message",
@@ -316,15 +322,15 @@ mod tests {
             'timer 1 of 2' lacks 'takes'; write timer NUMBER of NODE takes LENGTH.
             '>' is unexpected in 'timer 1 of 2 > 3 takes 5ms'. Write timer NUMBER of NODE takes LENGTH.
             'two' is not a node number; write for example 2.
-        "#]].assert_eq(&texts.map(sentence::<Direction>).concat());
+        "#]].assert_eq(&texts.map(parse_and_describe::<Direction>).concat());
     }
 
     #[test]
     fn a_direction_may_only_name_nodes_that_exist() {
-        let verdict = |text: &str| text.parse::<Direction>().unwrap().validate(3);
-        assert_eq!(verdict("message 1 of 1 > 3 is lost"), Ok(()));
+        let validate = |text: &str| text.parse::<Direction>().unwrap().validate(3);
+        assert_eq!(validate("message 1 of 1 > 3 is lost"), Ok(()));
         for text in ["message 1 of 1 > 4 is lost", "message 1 of 4 > 1 is lost", "timer 9 of 4 takes 1ms"] {
-            let mistake = verdict(text).unwrap_err().to_string();
+            let mistake = validate(text).unwrap_err().to_string();
             assert_eq!(mistake, format!("'{text}' names node 4, but there are only nodes 1 to 3."));
         }
     }

@@ -6,13 +6,14 @@ use thiserror::Error;
 /// Why a setting is malformed or does not match the group.
 ///
 /// Each error prints as one or two sentences that name the mistake and the closest valid form.
-/// Quoted input contains no control characters. The field `what` includes its article.
+/// Quoted input contains no control characters. The texts in `expected` continue a sentence after
+/// "is not", and those in `missing` after "lacks", such as "a length".
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SettingError {
-    #[error("{} is not {what}; write for example {example}.", quoted(text))]
-    NotA { text: String, what: &'static str, example: &'static str },
-    #[error("{} is not {what}{} {known}", quoted(word), suggestion(nearest))]
-    Unknown { word: String, what: &'static str, nearest: Option<String>, known: String },
+    #[error("{} is not {expected}; write for example {example}.", quoted(text))]
+    NotA { text: String, expected: &'static str, example: &'static str },
+    #[error("{} is not {expected}{} {known_words}", quoted(word), suggestion(nearest))]
+    Unknown { word: String, expected: &'static str, nearest: Option<String>, known_words: String },
     #[error(
         "{} has no unit; add one, such as {}. Units are ns, us, ms, s, m, h.",
         quoted(text),
@@ -21,10 +22,10 @@ pub enum SettingError {
     NoUnit { text: String },
     #[error("{} is invalid: {rule}.", quoted(text))]
     OutOfRange { text: String, rule: &'static str },
-    #[error("{} {mistake}; write {instead}.", quoted(text))]
-    Instead { text: String, mistake: &'static str, instead: String },
-    #[error("{} lacks {what}; write {form}.", quoted(text))]
-    Missing { text: String, what: &'static str, form: &'static str },
+    #[error("{} {mistake}; write {correction}.", quoted(text))]
+    Miswritten { text: String, mistake: &'static str, correction: String },
+    #[error("{} lacks {missing}; write {form}.", quoted(text))]
+    Missing { text: String, missing: &'static str, form: &'static str },
     #[error("{} is unexpected in {}{} Write {form}.", quoted(word), quoted(text), suggestion(nearest))]
     Unexpected { word: String, text: String, nearest: Option<String>, form: &'static str },
     #[error("{}: nothing may follow {after}.", quoted(text))]
@@ -52,36 +53,38 @@ pub enum SettingError {
     #[error("{} has 'rest' twice, but only one side can be the rest.", quoted(text))]
     RestTwice { text: String },
     #[error("{} is a link from node {node} to itself; name two different nodes.", quoted(text))]
-    ToItself { text: String, node: NodeId },
+    LinkToItself { text: String, node: NodeId },
     #[error("{} leaves no node for 'rest': it names all nodes of the group.", quoted(text))]
     RestEmpty { text: String },
     #[error("{} names node {node}, but {}.", quoted(text), known_nodes(*nodes))]
     NoSuchNode { text: String, node: NodeId, nodes: usize },
+    /// `line` is that of `other`.
     #[error("{} and {}{} fix the same choice; leave one of them out.", quoted(text), quoted(other), on_line(*line))]
-    SameThing { text: String, other: String, line: Option<usize> },
+    SameChoice { text: String, other: String, line: Option<usize> },
     #[error("{}", in_line(*line, text, mistake))]
     InLine { line: usize, text: String, mistake: Box<SettingError> },
 }
 
 impl SettingError {
-    pub(super) fn not_a(text: &str, what: &'static str, example: &'static str) -> Self {
-        Self::NotA { text: text.into(), what, example }
+    pub(super) fn not_a(text: &str, expected: &'static str, example: &'static str) -> Self {
+        Self::NotA { text: text.into(), expected, example }
     }
 
     pub(super) fn out_of_range(text: &str, rule: &'static str) -> Self {
         Self::OutOfRange { text: text.into(), rule }
     }
 
-    pub(super) fn reversed(text: &str, instead: String) -> Self {
-        Self::Instead { text: text.into(), mistake: "has its bounds in the wrong order", instead }
+    pub(super) fn reversed_bounds(text: &str, correction: String) -> Self {
+        Self::Miswritten { text: text.into(), mistake: "has its bounds in the wrong order", correction }
     }
 
-    pub(super) fn missing(text: &str, what: &'static str, form: &'static str) -> Self {
-        Self::Missing { text: text.into(), what, form }
+    pub(super) fn missing(text: &str, missing: &'static str, form: &'static str) -> Self {
+        Self::Missing { text: text.into(), missing, form }
     }
 }
 
-/// Quotes a text for a terminal: escapes control characters and shortens long texts.
+/// Returns a text in quotation marks for a terminal. Escapes control characters and shortens long
+/// texts.
 fn quoted(text: &str) -> String {
     const MAX_CHARS: usize = 80;
     let mut quoted = String::from("'");
@@ -99,11 +102,11 @@ fn quoted(text: &str) -> String {
 /// Prefixes an error with its line number, and with the quoted line unless the error already quotes
 /// it.
 fn in_line(line: usize, text: &str, mistake: &SettingError) -> String {
-    let (message, whole) = (mistake.to_string(), quoted(text));
-    if message.contains(&whole) {
-        format!("Line {line}: {message}")
+    let (message, quoted_line) = (mistake.to_string(), quoted(text));
+    if message.contains(&quoted_line) {
+        format!("line {line}: {message}")
     } else {
-        format!("Line {line}, {whole}: {message}")
+        format!("line {line}, {quoted_line}: {message}")
     }
 }
 
@@ -138,12 +141,13 @@ mod tests {
 
     #[test]
     fn a_long_quotation_is_shortened() {
+        // 80 characters and two quotation marks.
         assert_eq!(quoted(&"x".repeat(80)).chars().count(), 82);
         assert_eq!(quoted(&"x".repeat(5_000)), format!("'{}…'", "x".repeat(80)));
     }
 
     #[test]
-    fn known_nodes_read_well_forevery_count() {
+    fn the_known_nodes_are_described_for_every_count() {
         assert_eq!(
             [0, 1, 3].map(known_nodes),
             ["there are no nodes", "there is only node 1", "there are only nodes 1 to 3"]

@@ -18,9 +18,9 @@ use std::fmt;
 pub enum Fault {
     /// `crash 2`, `crash 2 torn`, `crash 2 keeping 3`: the node stops and loses all state that is
     /// not on its disk.
-    Crash { node: NodeId, unsynced: Unsynced },
+    Crash { node: NodeId, unsynced: UnsyncedSaves },
     /// `restart 2`, `restart 2 blank`: a crashed node starts its next incarnation.
-    Restart { node: NodeId, disk: Disk },
+    Restart { node: NodeId, disk: RestartDisk },
     /// `pause 3`: the node stops taking inputs and keeps its state; inputs wait.
     Pause { node: NodeId },
     /// `resume 3`: a paused node continues.
@@ -30,7 +30,8 @@ pub enum Fault {
     /// `close 2`: the membership service receives a false report that the node's connection was
     /// closed.
     Close { node: NodeId },
-    /// `cut 1,2 | 3`, `cut 1 > 2`: no message passes between the sides.
+    /// `cut 1,2 | 3`: no message passes between the sides. `cut 1 > 2`: none passes from the first
+    /// side to the second.
     Cut(Cut),
     /// `heal`: all cuts end.
     Heal,
@@ -42,9 +43,9 @@ pub enum Fault {
     Link { links: Links, change: LinkChange },
 }
 
-/// The fate of saves that the disk had not confirmed when the node crashed.
+/// The fate of the saves that the disk has not confirmed when the node crashes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Unsynced {
+pub enum UnsyncedSaves {
     /// None of them survives.
     #[default]
     Lost,
@@ -56,7 +57,7 @@ pub enum Unsynced {
 
 /// The content of a node's disk when it restarts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Disk {
+pub enum RestartDisk {
     /// The durable state that survived the crash.
     #[default]
     Kept,
@@ -95,13 +96,13 @@ pub enum LinkChange {
 
 /// A property of a link that a fault can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Property {
+pub(super) enum LinkProperty {
     Latency,
     Loss,
     Duplicate,
 }
 
-impl Property {
+impl LinkProperty {
     pub(super) const ALL: [Self; 3] = [Self::Latency, Self::Loss, Self::Duplicate];
 
     pub(super) const fn name(self) -> &'static str {
@@ -113,7 +114,7 @@ impl Property {
     }
 
     /// Returns the property with this name, ignoring case.
-    pub(super) fn named(word: &str) -> Option<Self> {
+    pub(super) fn from_name(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|property| property.name().eq_ignore_ascii_case(word))
     }
 }
@@ -186,8 +187,8 @@ impl FaultKind {
         }
     }
 
-    /// Returns whether such a fault can have a duration. Faults that can last without one until
-    /// another fault ends them.
+    /// Returns whether such a fault can have a duration. Without a duration, such a fault lasts
+    /// until another fault ends it.
     pub const fn can_last(self) -> bool {
         match self {
             Self::Crash | Self::Pause | Self::Disk | Self::Cut | Self::Link => true,
@@ -196,7 +197,7 @@ impl FaultKind {
     }
 
     /// Returns the kind with this name, ignoring case.
-    pub(super) fn named(word: &str) -> Option<Self> {
+    pub(super) fn from_name(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(word))
     }
 }
@@ -219,13 +220,13 @@ impl Fault {
         }
     }
 
-    /// Returns whether it may take effect some time after it begins. Its duration then counts from
-    /// that time.
-    pub const fn is_delayed(&self) -> bool {
+    /// Returns whether the fault may take effect some time after it begins. Its duration then
+    /// counts from the time at which it takes effect.
+    pub const fn may_be_delayed(&self) -> bool {
         matches!(self, Self::Disk { trouble: DiskTrouble::Fails, .. })
     }
 
-    /// Returns the node that it affects, or `None` if it is a network fault.
+    /// Returns the node that the fault affects, or `None` if it is a network fault.
     pub const fn node(&self) -> Option<NodeId> {
         match *self {
             Self::Crash { node, .. }
@@ -240,8 +241,8 @@ impl Fault {
         }
     }
 
-    /// Returns the sides between which it takes effect. Empty unless it is a cut or a change of
-    /// links.
+    /// Returns the sides between which the fault takes effect. Empty unless it is a cut or a change
+    /// of links.
     pub fn sides(&self) -> &[Side] {
         match self {
             Self::Cut(cut) => cut.sides(),
@@ -263,25 +264,25 @@ impl Fault {
         self.validate_as(self, nodes)
     }
 
-    /// Like [`validate`](Self::validate), with `whole` quoted in the error.
-    fn validate_as(&self, whole: &impl fmt::Display, nodes: usize) -> Result<(), SettingError> {
+    /// Like [`validate`](Self::validate), with `text` quoted in the error.
+    fn validate_as(&self, text: &impl fmt::Display, nodes: usize) -> Result<(), SettingError> {
         let named = || self.sides().iter().filter_map(Side::named_nodes);
         if let Some(node) = named().filter_map(NodeSet::highest).chain(self.node()).max() {
-            check_node(whole, node, nodes)?;
+            check_node(text, node, nodes)?;
         }
         let mut all_nodes = (0..nodes).map(NodeId::from_index);
-        let mut names_all = || all_nodes.all(|node| named().any(|side| side.contains(node)));
-        if self.sides().contains(&Side::Rest) && names_all() {
-            return Err(SettingError::RestEmpty { text: whole.to_string() });
+        let mut are_all_named = || all_nodes.all(|node| named().any(|side| side.contains(node)));
+        if self.sides().contains(&Side::Rest) && are_all_named() {
+            return Err(SettingError::RestEmpty { text: text.to_string() });
         }
         Ok(())
     }
 }
 
-/// Returns an error that quotes `whole` if a group of the nodes 1 to `nodes` does not have this
+/// Returns an error that quotes `text` if a group of the nodes 1 to `nodes` does not have this
 /// node.
-pub(super) fn check_node(whole: &impl fmt::Display, node: NodeId, nodes: usize) -> Result<(), SettingError> {
-    if node.index() < nodes { Ok(()) } else { Err(SettingError::NoSuchNode { text: whole.to_string(), node, nodes }) }
+pub(super) fn check_node(text: &impl fmt::Display, node: NodeId, nodes: usize) -> Result<(), SettingError> {
+    if node.index() < nodes { Ok(()) } else { Err(SettingError::NoSuchNode { text: text.to_string(), node, nodes }) }
 }
 
 /// Prints the form that [`FromStr`](std::str::FromStr) parses, without a time.
@@ -289,12 +290,12 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind().name())?;
         match self {
-            Self::Crash { node, unsynced: Unsynced::Lost } | Self::Restart { node, disk: Disk::Kept } => {
+            Self::Crash { node, unsynced: UnsyncedSaves::Lost } | Self::Restart { node, disk: RestartDisk::Kept } => {
                 write!(f, " {node}")
             }
-            Self::Crash { node, unsynced: Unsynced::Torn } => write!(f, " {node} torn"),
-            Self::Crash { node, unsynced: Unsynced::Kept(count) } => write!(f, " {node} keeping {count}"),
-            Self::Restart { node, disk: Disk::Blank } => write!(f, " {node} blank"),
+            Self::Crash { node, unsynced: UnsyncedSaves::Torn } => write!(f, " {node} torn"),
+            Self::Crash { node, unsynced: UnsyncedSaves::Kept(count) } => write!(f, " {node} keeping {count}"),
+            Self::Restart { node, disk: RestartDisk::Blank } => write!(f, " {node} blank"),
             Self::Pause { node } | Self::Resume { node } | Self::Close { node } => write!(f, " {node}"),
             Self::Disk { node, trouble } => write!(f, " {node} {}", trouble.name()),
             Self::Cut(cut) => write!(f, " {cut}"),
@@ -309,9 +310,9 @@ impl fmt::Display for Fault {
 impl fmt::Display for LinkChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Latency(latency) => write!(f, "{} {latency}", Property::Latency.name()),
-            Self::Loss(chance) => write!(f, "{} {chance}", Property::Loss.name()),
-            Self::Duplicate(chance) => write!(f, "{} {chance}", Property::Duplicate.name()),
+            Self::Latency(latency) => write!(f, "{} {latency}", LinkProperty::Latency.name()),
+            Self::Loss(chance) => write!(f, "{} {chance}", LinkProperty::Loss.name()),
+            Self::Duplicate(chance) => write!(f, "{} {chance}", LinkProperty::Duplicate.name()),
         }
     }
 }
@@ -332,7 +333,7 @@ pub struct TimedFault {
     /// Time until a crashed node restarts, a paused node resumes, a full disk has space, a cut
     /// heals, or links behave as before. `None` if the fault has no end. Only some kinds can have a
     /// duration, see [`FaultKind::can_last`].
-    pub lasts: Option<Duration>,
+    pub duration: Option<Duration>,
 }
 
 impl TimedFault {
@@ -346,7 +347,7 @@ impl TimedFault {
     /// Like [`validate`](Self::validate), with `text` quoted in the error.
     pub(super) fn validate_as(&self, text: &impl fmt::Display, nodes: usize) -> Result<(), SettingError> {
         let kind = self.fault.kind();
-        if let Some(length) = self.lasts.filter(|_| !kind.can_last()) {
+        if let Some(length) = self.duration.filter(|_| !kind.can_last()) {
             return Err(SettingError::CannotLast { word: kind.name().into(), length: Length(length).to_string() });
         }
         self.fault.validate_as(text, nodes)
@@ -356,7 +357,7 @@ impl TimedFault {
 impl fmt::Display for TimedFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.fault.fmt(f)?;
-        write_timing(f, self.at, self.lasts)
+        write_timing(f, self.at, self.duration)
     }
 }
 
@@ -367,12 +368,12 @@ mod tests {
     use quorate_core::Duration;
 
     /// Validates these faults in a group of this size and returns one line for each.
-    fn verdicts(nodes: usize, texts: &[&str]) -> String {
-        let verdict = |text: &&str| match text.parse::<TimedFault>().unwrap().validate(nodes) {
+    fn describe_validations(nodes: usize, texts: &[&str]) -> String {
+        let describe = |text: &&str| match text.parse::<TimedFault>().unwrap().validate(nodes) {
             Ok(()) => format!("'{text}' is fine.\n"),
             Err(mistake) => format!("{mistake}\n"),
         };
-        texts.iter().map(verdict).collect()
+        texts.iter().map(describe).collect()
     }
 
     #[test]
@@ -403,17 +404,17 @@ mod tests {
             'link 1 > 2,5 loss 0.5' names node 5, but there are only nodes 1 to 3.
             'heal' is fine.
         "#]]
-        .assert_eq(&verdicts(3, &texts));
+        .assert_eq(&describe_validations(3, &texts));
         expect![[r#"
             'crash 2' names node 2, but there is only node 1.
             'cut 1 | rest' leaves no node for 'rest': it names all nodes of the group.
         "#]]
-        .assert_eq(&verdicts(1, &["crash 2", "cut 1 | rest"]));
+        .assert_eq(&describe_validations(1, &["crash 2", "cut 1 | rest"]));
         expect![[r#"
             'crash 2' names node 2, but there are no nodes.
             'heal' is fine.
         "#]]
-        .assert_eq(&verdicts(0, &["crash 2", "heal"]));
+        .assert_eq(&describe_validations(0, &["crash 2", "heal"]));
     }
 
     #[test]
@@ -432,12 +433,12 @@ mod tests {
             'link rest > 1-3 loss 1' leaves no node for 'rest': it names all nodes of the group.
             'link rest > 1,2 loss 1' is fine.
         "#]]
-        .assert_eq(&verdicts(3, &texts));
+        .assert_eq(&describe_validations(3, &texts));
     }
 
     #[test]
     fn an_instantaneous_fault_has_no_duration() {
-        let timed = TimedFault { at: Duration::from_millis(3), fault: Fault::Heal, lasts: Some(Duration::ZERO) };
+        let timed = TimedFault { at: Duration::from_millis(3), fault: Fault::Heal, duration: Some(Duration::ZERO) };
         expect!["'heal' is instantaneous and has no duration; leave out 'for 0ms'."]
             .assert_eq(&timed.validate(3).unwrap_err().to_string());
     }
@@ -445,7 +446,7 @@ mod tests {
     #[test]
     fn every_kind_is_known_by_its_name_and_form() {
         for kind in FaultKind::ALL {
-            assert_eq!(FaultKind::named(&kind.name().to_uppercase()), Some(kind));
+            assert_eq!(FaultKind::from_name(&kind.name().to_uppercase()), Some(kind));
             assert!(kind.form().starts_with(kind.name()));
             assert_eq!(kind.form().contains("[for LENGTH]"), kind.can_last());
         }

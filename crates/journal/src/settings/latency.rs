@@ -1,6 +1,6 @@
 //! Distributions of delays: of messages, of processing, of disk writes.
 
-use super::between::read_bounds;
+use super::duration_range::read_bounds;
 use super::error::SettingError;
 use super::length::Length;
 use super::nearest::nearest;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The distribution from which a driver draws each single delay.
+/// The distribution from which a driver draws each delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Latency {
@@ -30,9 +30,9 @@ const DISTRIBUTIONS: [&str; 3] = ["fixed", "uniform", "long-tail"];
 const FORM: &str = "fixed:1ms, uniform:1ms..5ms or long-tail:2ms";
 
 impl Latency {
-    /// Returns a typical delay, to scale pictures and timeouts: the upper bound, or the median if
+    /// Returns a delay by which pictures and timeouts are scaled: the upper bound, or the median if
     /// there is no bound.
-    pub const fn typical(&self) -> Duration {
+    pub const fn typical_delay(&self) -> Duration {
         match *self {
             Self::Fixed(length) | Self::Uniform { max: length, .. } | Self::LongTail { median: length } => length,
         }
@@ -40,7 +40,7 @@ impl Latency {
 
     /// Returns the upper bound, on which an algorithm for a synchronous network may rely. `None` if
     /// there is none.
-    pub const fn bound(&self) -> Option<Duration> {
+    pub const fn upper_bound(&self) -> Option<Duration> {
         match *self {
             Self::Fixed(length) | Self::Uniform { max: length, .. } => Some(length),
             Self::LongTail { .. } => None,
@@ -55,19 +55,19 @@ impl FromStr for Latency {
         let text = text.trim();
         let (distribution, value) = text.split_once(':').unwrap_or((text, ""));
         let (distribution, value) = (distribution.trim_end(), value.trim_start());
-        let is = |name: &str| distribution.eq_ignore_ascii_case(name);
-        let known = DISTRIBUTIONS.into_iter().any(is);
-        if known && value.is_empty() {
+        let is_named = |name: &str| distribution.eq_ignore_ascii_case(name);
+        let is_known = DISTRIBUTIONS.into_iter().any(is_named);
+        if is_known && value.is_empty() {
             return Err(SettingError::missing(text, "a length", FORM));
         }
-        if is("fixed") {
+        if is_named("fixed") {
             Ok(Self::Fixed(value.parse::<Length>()?.0))
-        } else if is("uniform") {
+        } else if is_named("uniform") {
             read_uniform(text, value)
-        } else if is("long-tail") {
+        } else if is_named("long-tail") {
             Ok(Self::LongTail { median: value.parse::<Length>()?.0 })
         } else {
-            Err(unknown(text, distribution))
+            Err(unknown_distribution(text, distribution))
         }
     }
 }
@@ -77,25 +77,26 @@ fn read_uniform(text: &str, value: &str) -> Result<Latency, SettingError> {
     if min <= max {
         Ok(Latency::Uniform { min, max })
     } else {
-        Err(SettingError::reversed(text, Latency::Uniform { min: max, max: min }.to_string()))
+        Err(SettingError::reversed_bounds(text, Latency::Uniform { min: max, max: min }.to_string()))
     }
 }
 
-fn unknown(text: &str, distribution: &str) -> SettingError {
+/// Returns the error for a text that starts with no known distribution.
+fn unknown_distribution(text: &str, distribution: &str) -> SettingError {
     // The most likely mistake is to leave out the distribution.
     let without_name = text.parse().map(|Length(length)| Latency::Fixed(length)).or_else(|_| read_uniform(text, text));
     match without_name {
-        Ok(latency) => SettingError::Instead {
+        Ok(latency) => SettingError::Miswritten {
             text: text.into(),
             mistake: "does not name a distribution",
-            instead: latency.to_string(),
+            correction: latency.to_string(),
         },
         Err(_) if distribution.is_empty() => SettingError::not_a(text, "a latency", FORM),
         Err(_) => SettingError::Unknown {
             word: distribution.into(),
-            what: "a latency",
+            expected: "a latency",
             nearest: nearest(distribution, DISTRIBUTIONS).map(String::from),
-            known: format!("Write {FORM}."),
+            known_words: format!("Write {FORM}."),
         },
     }
 }
@@ -112,7 +113,7 @@ impl fmt::Display for Latency {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::sentence;
+    use super::super::samples::parse_and_describe;
     use super::Latency;
     use expect_test::expect;
     use quorate_core::Duration;
@@ -138,12 +139,12 @@ mod tests {
     fn only_a_long_tail_has_no_bound() {
         let distributions =
             ["fixed:1ms", "uniform:1ms..5ms", "long-tail:2ms"].map(|text| text.parse::<Latency>().unwrap());
-        assert_eq!(distributions.map(|distribution| distribution.typical()), [ms(1), ms(5), ms(2)]);
-        assert_eq!(distributions.map(|distribution| distribution.bound()), [Some(ms(1)), Some(ms(5)), None]);
+        assert_eq!(distributions.map(|distribution| distribution.typical_delay()), [ms(1), ms(5), ms(2)]);
+        assert_eq!(distributions.map(|distribution| distribution.upper_bound()), [Some(ms(1)), Some(ms(5)), None]);
     }
 
     #[test]
-    fn mistakes_in_a_latency() {
+    fn mistakes_in_a_latency_are_explained() {
         let texts = [
             "",
             "1ms",
@@ -178,6 +179,6 @@ mod tests {
             ':' is not a latency; write for example fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
             '99999999h' is invalid: a length must be at most 18446744073709551615ns, about 584 years.
         "#]]
-        .assert_eq(&texts.map(sentence::<Latency>).concat());
+        .assert_eq(&texts.map(parse_and_describe::<Latency>).concat());
     }
 }

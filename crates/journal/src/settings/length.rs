@@ -51,27 +51,28 @@ impl FromStr for Length {
     }
 }
 
+/// Returns the nanoseconds of a unit. Errors quote `text`.
 fn nanos_of_unit(text: &str, unit: &str) -> Result<u64, SettingError> {
     if unit.is_empty() {
         return Err(SettingError::NoUnit { text: text.into() });
     }
-    let plain = unit.replace(['µ', 'μ'], "u");
-    UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(&plain)).map(|&(_, nanos)| nanos).ok_or_else(|| {
+    let ascii_unit = unit.replace(['µ', 'μ'], "u");
+    UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(&ascii_unit)).map(|&(_, nanos)| nanos).ok_or_else(|| {
         SettingError::Unknown {
             word: unit.into(),
-            what: "a unit of time",
+            expected: "a unit of time",
             nearest: nearest(unit, UNITS.map(|(name, _)| name)).map(String::from),
-            known: "Units are ns, us, ms, s, m, h.".into(),
+            known_words: "Units are ns, us, ms, s, m, h.".into(),
         }
     })
 }
 
-/// Prints whole hours or minutes if possible, else the largest unit that is not larger than the
-/// value: `1h`, `90s`, `1.5ms`.
+/// Prints whole hours or minutes if possible, else seconds or the largest smaller unit that is not
+/// larger than the value: `1h`, `90s`, `1.5ms`.
 impl fmt::Display for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = self.0.nanos();
-        let (parts, unit) = match nanos {
+        let (nanos_per_unit, unit) = match nanos {
             0 => (MILLISECOND, "ms"),
             _ if nanos.is_multiple_of(HOUR) => return f.pad(&format!("{}h", nanos / HOUR)),
             _ if nanos.is_multiple_of(MINUTE) => return f.pad(&format!("{}m", nanos / MINUTE)),
@@ -80,7 +81,7 @@ impl fmt::Display for Length {
             MICROSECOND.. => (MICROSECOND, "us"),
             _ => (1, "ns"),
         };
-        f.pad(&format!("{}{unit}", write_parts(nanos, parts)))
+        f.pad(&format!("{}{unit}", write_parts(nanos, nanos_per_unit)))
     }
 }
 
@@ -115,7 +116,7 @@ impl FromStr for Offset {
         let too_far = || {
             SettingError::out_of_range(text, "a clock offset must be at most 9223372036854775807ns, about 292 years")
         };
-        let (back, digits) = match text.strip_prefix('-') {
+        let (is_backward, digits) = match text.strip_prefix('-') {
             Some(digits) => (true, digits),
             None => (false, text.strip_prefix('+').unwrap_or(text)),
         };
@@ -127,7 +128,7 @@ impl FromStr for Offset {
             other => other,
         })?;
         let nanos = length.0.nanos();
-        let nanos = if back { 0_i64.checked_sub_unsigned(nanos) } else { 0_i64.checked_add_unsigned(nanos) };
+        let nanos = if is_backward { 0_i64.checked_sub_unsigned(nanos) } else { 0_i64.checked_add_unsigned(nanos) };
         nanos.map(Self).ok_or_else(too_far)
     }
 }
@@ -141,7 +142,7 @@ impl fmt::Display for Offset {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::sentence;
+    use super::super::samples::parse_and_describe;
     use super::{Length, Offset};
     use expect_test::expect;
     use proptest::prelude::{any, prop_assert_eq, proptest};
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_a_length() {
+    fn mistakes_in_a_length_are_explained() {
         let texts = [
             "10",
             "0",
@@ -215,11 +216,11 @@ mod tests {
             '1 2ms' is not a length; write for example 10ms.
             '1\u{7}ms' is not a length; write for example 10ms.
         "#]]
-        .assert_eq(&texts.map(sentence::<Length>).concat());
+        .assert_eq(&texts.map(parse_and_describe::<Length>).concat());
     }
 
     #[test]
-    fn mistakes_in_an_offset() {
+    fn mistakes_in_an_offset_are_explained() {
         let texts = ["-3", "--3ms", "+-3ms", "banana", "9223372036854775808ns", "-5000000h"];
         expect![[r#"
             '-3' has no unit; add one, such as '-3ms'. Units are ns, us, ms, s, m, h.
@@ -229,7 +230,7 @@ mod tests {
             '9223372036854775808ns' is invalid: a clock offset must be at most 9223372036854775807ns, about 292 years.
             '-5000000h' is invalid: a clock offset must be at most 9223372036854775807ns, about 292 years.
         "#]]
-        .assert_eq(&texts.map(sentence::<Offset>).concat());
+        .assert_eq(&texts.map(parse_and_describe::<Offset>).concat());
     }
 
     proptest! {

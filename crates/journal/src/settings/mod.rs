@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! length    10ms   0.1ms   250us   3s   2m
-//! between   1ms..5ms
+//! range     1ms..5ms
 //! latency   fixed:1ms   uniform:1ms..5ms   long-tail:2ms
 //! chance    0.1   10%
 //! level     8   2.5
+//! offset    3ms   -3ms
+//! drift     200ppm   -50ppm
 //! fault     crash 2 at 10ms for 20ms   cut 1,2 | rest at 5ms   link 1 > 2 loss 50%
 //! direction message 3 of 1 > 2 takes 9ms   message 4 of 1 > 2 is lost   timer 5 of 2 takes 153ms
 //! script    one fault, command or direction a line, `#` before a comment
@@ -15,11 +17,11 @@
 //! [`Display`](std::fmt::Display) prints a text that parses as the same value. Journals store
 //! settings as that text. This module only parses; the drivers carry out the faults.
 
-mod between;
 mod chance;
 mod clauses;
 mod decimal;
 mod direction;
+mod duration_range;
 mod error;
 mod fault;
 mod latency;
@@ -37,11 +39,11 @@ mod script;
 #[cfg(test)]
 mod tests;
 
-pub use between::DurationRange;
 pub use chance::Chance;
 pub use direction::{Direction, Fate};
+pub use duration_range::DurationRange;
 pub use error::SettingError;
-pub use fault::{Disk, DiskTrouble, Fault, FaultKind, LinkChange, TimedFault, Unsynced};
+pub use fault::{DiskTrouble, Fault, FaultKind, LinkChange, RestartDisk, TimedFault, UnsyncedSaves};
 pub use latency::Latency;
 pub use length::{Length, Offset};
 pub use level::Level;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 /// A set of nodes by number: `1,3-5`.
 ///
-/// Stored as ranges, so that a short text cannot create a set that exceeds memory.
+/// Stored as ranges, so that a short text such as `1-4294967295` cannot exhaust memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NodeSet {
     /// Sorted, neither overlapping nor adjacent.
@@ -43,7 +43,7 @@ impl NodeSet {
         self.ranges.iter().flat_map(|(first, last)| first.index()..=last.index()).map(NodeId::from_index)
     }
 
-    /// Returns a node that belongs to more than one of these sets, if there is one.
+    /// Returns a node that belongs to more than one of these sets, or `None`.
     pub(super) fn shared_node<'a>(sets: impl IntoIterator<Item = &'a Self>) -> Option<NodeId> {
         let mut ranges: Vec<Range> = sets.into_iter().flat_map(|set| set.ranges.iter().copied()).collect();
         ranges.sort_unstable();
@@ -63,7 +63,7 @@ impl NodeSet {
     }
 }
 
-/// Returns a node that belongs to more than one of these sorted ranges, if there is one.
+/// Returns a node that belongs to more than one of these sorted ranges, or `None`.
 fn overlapping_node(ranges: &[Range]) -> Option<NodeId> {
     ranges.windows(2).find_map(|pair| match *pair {
         [(_, end), (first, _)] if first <= end => Some(first),
@@ -90,6 +90,7 @@ impl FromStr for NodeSet {
     }
 }
 
+/// Parses a node or a range, which is a `part` of `text`.
 fn read_range(text: &str, part: &str) -> Result<Range, SettingError> {
     let (first, last) = part.split_once('-').unwrap_or((part, part));
     let (first, last) = (first.trim_end(), last.trim_start());
@@ -97,7 +98,7 @@ fn read_range(text: &str, part: &str) -> Result<Range, SettingError> {
         return Err(SettingError::not_a(text, "a set of nodes", "1,3-5 or rest"));
     }
     let (first, last) = (read_node(first)?, read_node(last)?);
-    if first <= last { Ok((first, last)) } else { Err(SettingError::reversed(part, format!("{last}-{first}"))) }
+    if first <= last { Ok((first, last)) } else { Err(SettingError::reversed_bounds(part, format!("{last}-{first}"))) }
 }
 
 pub(super) fn read_node(text: &str) -> Result<NodeId, SettingError> {
@@ -167,7 +168,7 @@ impl fmt::Display for Side {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::sentence;
+    use super::super::samples::parse_and_describe;
     use super::{NodeSet, Side};
     use expect_test::expect;
     use quorate_core::NodeId;
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_a_side() {
+    fn mistakes_in_a_side_are_explained() {
         let texts = ["", "x", "1 2", "1,", "1,rest", "0", "4294967296", "3-1", "1-", "1-2-3", "2,1-3", "-1", "+1"];
         expect![[r#"
             '' is not a set of nodes; write for example 1,3-5 or rest.
@@ -215,6 +216,6 @@ mod tests {
             '-1' is not a set of nodes; write for example 1,3-5 or rest.
             '+1' is not a set of nodes; write for example 1,3-5 or rest.
         "#]]
-        .assert_eq(&texts.map(sentence::<Side>).concat());
+        .assert_eq(&texts.map(parse_and_describe::<Side>).concat());
     }
 }

@@ -1,4 +1,5 @@
-//! The links between nodes that a network fault affects: the sides of a cut, the two ends of links.
+//! The links between nodes that a network fault affects: those that a cut blocks, and those whose
+//! behaviour changes.
 
 use super::error::SettingError;
 use super::nodes::{NodeSet, Side};
@@ -27,15 +28,15 @@ enum CutDirections {
 impl Cut {
     /// Cuts both directions between every two of these sides.
     pub fn between(sides: Vec<Side>) -> Result<Self, SettingError> {
-        Self { sides, directions: CutDirections::Both }.checked()
+        Self { sides, directions: CutDirections::Both }.validated()
     }
 
     /// Cuts the direction from one side to the other; the opposite direction stays open.
     pub fn one_way(from: Side, to: Side) -> Result<Self, SettingError> {
-        Self { sides: vec![from, to], directions: CutDirections::One }.checked()
+        Self { sides: vec![from, to], directions: CutDirections::One }.validated()
     }
 
-    /// Returns its sides in order; those of a one-way cut are the senders and the receivers.
+    /// Returns its sides in order. A one-way cut has two: the senders and the receivers.
     pub fn sides(&self) -> &[Side] {
         &self.sides
     }
@@ -45,7 +46,7 @@ impl Cut {
         self.directions == CutDirections::One
     }
 
-    /// Returns whether it blocks messages from one node to the other.
+    /// Returns whether the cut blocks messages from one node to the other.
     pub fn severs(&self, from: NodeId, to: NodeId) -> bool {
         match (self.directions, self.side_of(from), self.side_of(to)) {
             (CutDirections::Both, Some(one), Some(other)) => one != other,
@@ -59,13 +60,14 @@ impl Cut {
         self.sides.iter().position(names).or_else(|| self.sides.iter().position(|side| *side == Side::Rest))
     }
 
-    fn checked(self) -> Result<Self, SettingError> {
+    /// Returns the cut if it is valid.
+    fn validated(self) -> Result<Self, SettingError> {
         if self.sides.len() < 2 {
             return Err(SettingError::missing(&self.to_string(), "a second side", "for example 1 | rest"));
         }
         check_sides(&self.sides, &self)?;
         if let ([from, to], CutDirections::One) = (&*self.sides, self.directions) {
-            check_ends(from, to, &self)?;
+            check_link_exists(from, to, &self)?;
         }
         match NodeSet::shared_node(self.sides.iter().filter_map(Side::named_nodes)) {
             Some(node) => Err(SettingError::OnTwoSides { text: self.to_string(), node }),
@@ -74,21 +76,21 @@ impl Cut {
     }
 }
 
-/// Checks that no side is empty and at most one is the rest.
-fn check_sides(sides: &[Side], whole: &impl fmt::Display) -> Result<(), SettingError> {
+/// Checks that no side is empty and at most one is the rest. Errors quote `text`.
+fn check_sides(sides: &[Side], text: &impl fmt::Display) -> Result<(), SettingError> {
     if sides.iter().filter_map(Side::named_nodes).any(NodeSet::is_empty) {
-        Err(SettingError::EmptySide { text: whole.to_string() })
+        Err(SettingError::EmptySide { text: text.to_string() })
     } else if sides.iter().filter(|side| **side == Side::Rest).count() > 1 {
-        Err(SettingError::RestTwice { text: whole.to_string() })
+        Err(SettingError::RestTwice { text: text.to_string() })
     } else {
         Ok(())
     }
 }
 
 /// Checks that there is a link from one side to the other: a node has no link to itself.
-fn check_ends(from: &Side, to: &Side, whole: &impl fmt::Display) -> Result<(), SettingError> {
+fn check_link_exists(from: &Side, to: &Side, text: &impl fmt::Display) -> Result<(), SettingError> {
     match from.named_nodes().filter(|nodes| from == to && nodes.len() == 1).and_then(NodeSet::highest) {
-        Some(node) => Err(SettingError::ToItself { text: whole.to_string(), node }),
+        Some(node) => Err(SettingError::LinkToItself { text: text.to_string(), node }),
         None => Ok(()),
     }
 }
@@ -127,8 +129,8 @@ impl fmt::Display for Cut {
             CutDirections::Both => " | ",
             CutDirections::One => " > ",
         };
-        for (place, side) in self.sides.iter().enumerate() {
-            f.write_str(if place > 0 { separator } else { "" })?;
+        for (index, side) in self.sides.iter().enumerate() {
+            f.write_str(if index > 0 { separator } else { "" })?;
             side.fmt(f)?;
         }
         Ok(())
@@ -150,7 +152,7 @@ impl Links {
         let links = Self { ends: [from, to] };
         let [from, to] = &links.ends;
         check_sides(&links.ends, &links)?;
-        check_ends(from, to, &links)?;
+        check_link_exists(from, to, &links)?;
         Ok(links)
     }
 
@@ -159,14 +161,14 @@ impl Links {
         &self.ends
     }
 
-    /// Returns whether they include the link from one node to the other.
-    pub fn cover(&self, from: NodeId, to: NodeId) -> bool {
-        let [begin, end] = &self.ends;
-        let holds = |side: &Side, other: &Side, node| match side {
+    /// Returns whether the link from one node to the other is one of these links.
+    pub fn include(&self, from: NodeId, to: NodeId) -> bool {
+        let [senders, receivers] = &self.ends;
+        let contains = |side: &Side, other: &Side, node| match side {
             Side::Nodes(nodes) => nodes.contains(node),
             Side::Rest => !other.named_nodes().is_some_and(|nodes| nodes.contains(node)),
         };
-        from != to && holds(begin, end, from) && holds(end, begin, to)
+        from != to && contains(senders, receivers, from) && contains(receivers, senders, to)
     }
 }
 
@@ -192,52 +194,52 @@ impl fmt::Display for Links {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::sentence;
+    use super::super::samples::parse_and_describe;
     use super::{Cut, Links};
     use expect_test::expect;
     use quorate_core::{Group, NodeId};
 
-    /// Returns the pairs of sender and receiver in a group of four for which `holds` is true:
+    /// Returns the pairs of sender and receiver in a group of four for which `is_included` is true:
     /// `12 13`.
-    fn pairs(holds: impl Fn(NodeId, NodeId) -> bool) -> String {
+    fn pairs(is_included: impl Fn(NodeId, NodeId) -> bool) -> String {
         let group = Group::of_size(4);
         let all = group.iter().flat_map(|from| group.iter().map(move |to| (from, to)));
-        all.filter(|&(from, to)| holds(from, to)).map(|(from, to)| format!("{from}{to} ")).collect()
+        all.filter(|&(from, to)| is_included(from, to)).map(|(from, to)| format!("{from}{to} ")).collect()
     }
 
-    fn severed(text: &str) -> String {
+    fn severed_pairs(text: &str) -> String {
         let cut: Cut = text.parse().unwrap();
         pairs(|from, to| cut.severs(from, to))
     }
 
-    fn covered(text: &str) -> String {
+    fn covered_pairs(text: &str) -> String {
         let links: Links = text.parse().unwrap();
-        pairs(|from, to| links.cover(from, to))
+        pairs(|from, to| links.include(from, to))
     }
 
     #[test]
     fn a_cut_severs_both_directions_between_its_sides() {
-        assert_eq!(severed("1,2|3"), "13 23 31 32 ");
-        assert_eq!(severed("1 | 2 | 3"), "12 13 21 23 31 32 ");
-        assert_eq!(severed("1 | rest"), "12 13 14 21 31 41 ");
+        assert_eq!(severed_pairs("1,2|3"), "13 23 31 32 ");
+        assert_eq!(severed_pairs("1 | 2 | 3"), "12 13 21 23 31 32 ");
+        assert_eq!(severed_pairs("1 | rest"), "12 13 14 21 31 41 ");
     }
 
     #[test]
     fn a_one_way_cut_leaves_the_opposite_direction_open() {
-        assert_eq!(severed("1,2 > 3"), "13 23 ");
-        assert_eq!(severed("rest>1"), "21 31 41 ");
+        assert_eq!(severed_pairs("1,2 > 3"), "13 23 ");
+        assert_eq!(severed_pairs("rest>1"), "21 31 41 ");
         assert!("1 > 2".parse::<Cut>().unwrap().is_one_way());
     }
 
     #[test]
     fn links_lead_from_one_side_to_the_other() {
-        assert_eq!(covered("1 > 2,3"), "12 13 ");
-        assert_eq!(covered("1-3 > 1-3"), "12 13 21 23 31 32 ");
-        assert_eq!(covered("rest > 1,2"), "31 32 41 42 ");
+        assert_eq!(covered_pairs("1 > 2,3"), "12 13 ");
+        assert_eq!(covered_pairs("1-3 > 1-3"), "12 13 21 23 31 32 ");
+        assert_eq!(covered_pairs("rest > 1,2"), "31 32 41 42 ");
     }
 
     #[test]
-    fn mistakes_in_a_cut() {
+    fn mistakes_in_a_cut_are_explained() {
         let texts = [
             "1",
             "",
@@ -255,7 +257,7 @@ mod tests {
         ];
         expect![[r#"
             '1' lacks a second side; write for example 1 | rest.
-            '' has an empty side; name its nodes, or write 'rest' for all nodes that no other side names.
+            '' lacks a second side; write for example 1 | rest.
             '1 |' has an empty side; name its nodes, or write 'rest' for all nodes that no other side names.
             '| 3' has an empty side; name its nodes, or write 'rest' for all nodes that no other side names.
             '1 || 2' has an empty side; name its nodes, or write 'rest' for all nodes that no other side names.
@@ -268,11 +270,11 @@ mod tests {
             '1 > 2 > 3' is not a cut; write 'A | B | C' to cut both directions, or 'A > B' to cut one direction.
             'x' is not a set of nodes; write for example 1,3-5 or rest.
         "#]]
-        .assert_eq(&texts.map(sentence::<Cut>).concat());
+        .assert_eq(&texts.map(parse_and_describe::<Cut>).concat());
     }
 
     #[test]
-    fn mistakes_in_links() {
+    fn mistakes_in_links_are_explained() {
         let texts = ["1", "1 | 2", "1 >", "1 > 1", "rest > rest", "1 > 2 > 3", "1 > x"];
         expect![[r#"
             '1' lacks a '>'; write for example 1 > 2.
@@ -283,7 +285,7 @@ mod tests {
             '1 > 2 > 3' is not a link; write for example 1 > 2.
             'x' is not a set of nodes; write for example 1,3-5 or rest.
         "#]]
-        .assert_eq(&texts.map(sentence::<Links>).concat());
+        .assert_eq(&texts.map(parse_and_describe::<Links>).concat());
     }
 
     #[test]

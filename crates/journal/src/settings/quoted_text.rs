@@ -1,12 +1,12 @@
-//! The quoted text of a command in a script: `send 1 "Re: Lecture" at 3ms`.
+//! The quoted text of a command in a script, and comments: `send 1 "Re: Lecture" at 3ms`.
 
 use super::error::SettingError;
 use std::fmt::{self, Write};
 
 /// Returns the line without its comment. A `#` between quotation marks does not start a comment.
 pub(super) fn without_comment(line: &str) -> &str {
-    let mut quotes = QuoteState::default();
-    let end = line.char_indices().find(|(_, character)| !quotes.is_quoted(*character) && *character == '#');
+    let mut quote_state = QuoteState::default();
+    let end = line.char_indices().find(|(_, character)| !quote_state.advance(*character) && *character == '#');
     end.map_or(line, |(end, _)| &line[..end])
 }
 
@@ -26,17 +26,17 @@ pub(super) fn split_quoted(line: &str) -> Result<SplitLine<'_>, SettingError> {
     while let Some((offset, character)) = characters.next() {
         match character {
             '"' => {
-                let after = rest.get(offset + 1..).unwrap_or_default();
-                return Ok(SplitLine { before, quoted_text: Some((text, after)) });
+                let following_text = rest.get(offset + 1..).unwrap_or_default();
+                return Ok(SplitLine { before, quoted_text: Some((text, following_text)) });
             }
-            '\\' => text.extend(characters.next().map(|(_, escaped)| unescaped(escaped))),
+            '\\' => text.extend(characters.next().map(|(_, escaped)| unescape(escaped))),
             _ => text.push(character),
         }
     }
     Err(SettingError::missing(line, "the second quotation mark", super::script::FORM_WITH_TEXT))
 }
 
-const fn unescaped(character: char) -> char {
+const fn unescape(character: char) -> char {
     match character {
         'n' => '\n',
         'r' => '\r',
@@ -70,7 +70,7 @@ enum QuoteState {
 
 impl QuoteState {
     /// Reads the next character. Returns whether it is between quotation marks, or is one of them.
-    fn is_quoted(&mut self, character: char) -> bool {
+    fn advance(&mut self, character: char) -> bool {
         let (next, is_quoted) = match (&self, character) {
             (Self::Outside, '"') => (Self::Inside, true),
             (Self::Outside, _) => (Self::Outside, false),

@@ -7,13 +7,12 @@ use std::str::FromStr;
 
 /// The drift of a clock in parts per million: `200ppm` runs fast, `-50ppm` runs slow.
 ///
-/// A clock with a drift of -1 000 000 ppm would stop, so the minimum is one more than that.
+/// A clock with a drift of -1 000 000 ppm would stop, so the minimum is -999 999 ppm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Ppm(i32);
 
 impl Ppm {
-    /// At one less, the clock would stop.
     const MIN: i32 = -999_999;
     /// Twice as fast as true time.
     const MAX: i32 = 1_000_000;
@@ -35,9 +34,10 @@ impl FromStr for Ppm {
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let text = text.trim();
-        let unit =
+        // The last three bytes are the unit.
+        let number_and_unit =
             text.len().checked_sub(3).filter(|&start| text.is_char_boundary(start)).map(|start| text.split_at(start));
-        let Some((number, _)) = unit.filter(|(_, unit)| unit.eq_ignore_ascii_case("ppm")) else {
+        let Some((number, _)) = number_and_unit.filter(|(_, unit)| unit.eq_ignore_ascii_case("ppm")) else {
             return Err(SettingError::not_a(text, "a drift", "200ppm or -50ppm"));
         };
         let number = number.trim_end();
@@ -62,7 +62,7 @@ impl fmt::Display for Ppm {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::sentence;
+    use super::super::samples::parse_and_describe;
     use super::Ppm;
     use expect_test::expect;
     use proptest::prelude::{prop_assert_eq, proptest};
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_a_drift() {
+    fn mistakes_in_a_drift_are_explained() {
         let texts = ["200", "", "ppm", "☃", "1.5ppm", "-1000000ppm", "99999999999999999999ppm", "3ms"];
         expect![[r#"
             '200' is not a drift; write for example 200ppm or -50ppm.
@@ -85,7 +85,7 @@ mod tests {
             '-1000000ppm' is invalid: a drift must be between -999999ppm (almost stopped) and 1000000ppm (twice as fast).
             '99999999999999999999ppm' is invalid: a drift must be between -999999ppm (almost stopped) and 1000000ppm (twice as fast).
             '3ms' is not a drift; write for example 200ppm or -50ppm.
-        "#]].assert_eq(&texts.map(sentence::<Ppm>).concat());
+        "#]].assert_eq(&texts.map(parse_and_describe::<Ppm>).concat());
     }
 
     proptest! {

@@ -1,8 +1,8 @@
 //! Parses faults in the forms of [`FaultKind::form`].
 
-use super::clauses::{Clauses, Reader, first_word, stray_word, words};
+use super::clauses::{Clauses, Reader, find_stray_word, split_first_word, split_words};
 use super::error::SettingError;
-use super::fault::{Disk, DiskTrouble, Fault, FaultKind, LinkChange, Property, TimedFault, Unsynced};
+use super::fault::{DiskTrouble, Fault, FaultKind, LinkChange, LinkProperty, RestartDisk, TimedFault, UnsyncedSaves};
 use super::nearest::nearest;
 use quorate_core::NodeId;
 use std::str::FromStr;
@@ -12,9 +12,9 @@ impl FromStr for TimedFault {
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let clauses = Clauses::split(text)?;
-        let fault = read(&clauses)?;
+        let fault = read_fault(&clauses)?;
         let (name, can_last) = (fault.kind().name(), fault.kind().can_last());
-        Ok(Self { at: clauses.at(can_last)?, lasts: clauses.lasts(can_last, name)?, fault })
+        Ok(Self { at: clauses.read_time(can_last)?, duration: clauses.read_duration(can_last, name)?, fault })
     }
 }
 
@@ -24,140 +24,146 @@ impl FromStr for Fault {
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let clauses = Clauses::split(text)?;
-        let fault = read(&clauses)?;
+        let fault = read_fault(&clauses)?;
         clauses.check_untimed().map(|()| fault)
     }
 }
 
-fn read(clauses: &Clauses<'_>) -> Result<Fault, SettingError> {
+/// Parses the action of a line as a fault.
+fn read_fault(clauses: &Clauses<'_>) -> Result<Fault, SettingError> {
     let text = clauses.action;
-    let (word, rest) = first_word(text);
+    let (word, rest) = split_first_word(text);
     if word.is_empty() {
         return Err(SettingError::missing(clauses.text, "a fault", "for example 'crash 2 at 10ms'"));
     }
-    let kind = FaultKind::named(word).ok_or_else(|| unknown(word))?;
+    let kind = FaultKind::from_name(word).ok_or_else(|| unknown_fault(word))?;
     let mut reader = Reader { text, rest, form: kind.form() };
     let fault = match kind {
         FaultKind::Crash => {
-            let node = reader.node()?;
+            let node = reader.take_node()?;
             let unsynced = read_unsynced(&mut reader)?;
             Fault::Crash { node, unsynced }
         }
         FaultKind::Restart => {
-            let node = reader.node()?;
-            let disk = if reader.option("blank") { Disk::Blank } else { Disk::Kept };
-            reader.end(&["blank"])?;
+            let node = reader.take_node()?;
+            let disk = if reader.take_word("blank") { RestartDisk::Blank } else { RestartDisk::Kept };
+            reader.expect_end(&["blank"])?;
             Fault::Restart { node, disk }
         }
-        FaultKind::Pause => Fault::Pause { node: only_node(reader)? },
-        FaultKind::Resume => Fault::Resume { node: only_node(reader)? },
+        FaultKind::Pause => Fault::Pause { node: read_only_node(reader)? },
+        FaultKind::Resume => Fault::Resume { node: read_only_node(reader)? },
         FaultKind::Disk => read_disk(reader)?,
-        FaultKind::Close => Fault::Close { node: only_node(reader)? },
+        FaultKind::Close => Fault::Close { node: read_only_node(reader)? },
         FaultKind::Heal => {
-            reader.end(&[])?;
+            reader.expect_end(&[])?;
             Fault::Heal
         }
         FaultKind::Skew => {
-            let node = node_by(&mut reader)?;
-            Fault::Skew { node, by: reader.value("a length")? }
+            let node = read_node_and_by(&mut reader)?;
+            Fault::Skew { node, by: reader.parse_value("a length")? }
         }
         FaultKind::Drift => {
-            let node = node_by(&mut reader)?;
-            Fault::Drift { node, by: reader.value("a rate, such as 200ppm")? }
+            let node = read_node_and_by(&mut reader)?;
+            Fault::Drift { node, by: reader.parse_value("a rate, such as 200ppm")? }
         }
-        FaultKind::Cut => Fault::Cut(reader.sides()?),
+        FaultKind::Cut => Fault::Cut(reader.parse_sides()?),
         FaultKind::Link => read_link(reader)?,
     };
     Ok(fault)
 }
 
-fn only_node(mut reader: Reader<'_>) -> Result<NodeId, SettingError> {
-    let node = reader.node()?;
-    reader.end(&[])?;
+/// Parses a node, after which nothing may follow.
+fn read_only_node(mut reader: Reader<'_>) -> Result<NodeId, SettingError> {
+    let node = reader.take_node()?;
+    reader.expect_end(&[])?;
     Ok(node)
 }
 
-fn read_unsynced(reader: &mut Reader<'_>) -> Result<Unsynced, SettingError> {
-    if reader.option("keeping") {
-        let count = reader.number("a count")?;
-        reader.end(&[])?;
-        return Ok(Unsynced::Kept(count));
+fn read_unsynced(reader: &mut Reader<'_>) -> Result<UnsyncedSaves, SettingError> {
+    if reader.take_word("keeping") {
+        let count = reader.take_number("a count")?;
+        reader.expect_end(&[])?;
+        return Ok(UnsyncedSaves::Kept(count));
     }
-    let unsynced = if reader.option("torn") { Unsynced::Torn } else { Unsynced::Lost };
-    reader.end(&["torn", "keeping"])?;
+    let unsynced = if reader.take_word("torn") { UnsyncedSaves::Torn } else { UnsyncedSaves::Lost };
+    reader.expect_end(&["torn", "keeping"])?;
     Ok(unsynced)
 }
 
 /// Reads a node and the word `by`.
-fn node_by(reader: &mut Reader<'_>) -> Result<NodeId, SettingError> {
-    let node = reader.node()?;
-    if reader.option("by") {
+fn read_node_and_by(reader: &mut Reader<'_>) -> Result<NodeId, SettingError> {
+    let node = reader.take_node()?;
+    if reader.take_word("by") {
         Ok(node)
     } else {
-        reader.end(&["by"])?;
+        reader.expect_end(&["by"])?;
         Err(reader.missing("'by'"))
     }
 }
 
 fn read_disk(mut reader: Reader<'_>) -> Result<Fault, SettingError> {
-    let node = reader.node()?;
+    let node = reader.take_node()?;
     let words = DiskTrouble::ALL.map(DiskTrouble::name);
-    match DiskTrouble::ALL.into_iter().find(|trouble| reader.option(trouble.name())) {
+    match DiskTrouble::ALL.into_iter().find(|trouble| reader.take_word(trouble.name())) {
         Some(trouble) => {
-            reader.end(&[])?;
+            reader.expect_end(&[])?;
             Ok(Fault::Disk { node, trouble })
         }
         None => {
-            reader.end(&words)?;
+            reader.expect_end(&words)?;
             Err(reader.missing("the fault of the disk"))
         }
     }
 }
 
 fn read_link(mut reader: Reader<'_>) -> Result<Fault, SettingError> {
-    let found = words(reader.rest).find_map(|(start, word)| Some((start, start + word.len(), Property::named(word)?)));
+    let found = split_words(reader.rest)
+        .find_map(|(start, word)| Some((start, start + word.len(), LinkProperty::from_name(word)?)));
     let Some((start, end, property)) = found else {
-        return Err(stray_word(reader.rest).map_or_else(|| reader.missing("the property to change"), unknown_property));
+        return Err(
+            find_stray_word(reader.rest).map_or_else(|| reader.missing("the property to change"), unknown_property)
+        );
     };
-    let (path, value) = (reader.rest[..start].trim(), reader.rest[end..].trim());
-    let links = Reader { rest: path, ..reader }.sides()?;
+    let (sides, value) = (reader.rest[..start].trim(), reader.rest[end..].trim());
+    let links = Reader { rest: sides, ..reader }.parse_sides()?;
     reader.rest = value;
     let change = match property {
-        Property::Latency => LinkChange::Latency(reader.value("a latency")?),
-        Property::Loss => LinkChange::Loss(reader.value("a chance")?),
-        Property::Duplicate => LinkChange::Duplicate(reader.value("a chance")?),
+        LinkProperty::Latency => LinkChange::Latency(reader.parse_value("a latency")?),
+        LinkProperty::Loss => LinkChange::Loss(reader.parse_value("a chance")?),
+        LinkProperty::Duplicate => LinkChange::Duplicate(reader.parse_value("a chance")?),
     };
     Ok(Fault::Link { links, change })
 }
 
-fn unknown(word: &str) -> SettingError {
+fn unknown_fault(word: &str) -> SettingError {
     let names = FaultKind::ALL.map(FaultKind::name);
     SettingError::Unknown {
         word: word.into(),
-        what: "a fault",
+        expected: "a fault",
         nearest: nearest(word, names).map(String::from),
-        known: all_faults(),
+        known_words: list_faults(),
     }
 }
 
 fn unknown_property(word: &str) -> SettingError {
-    let names = Property::ALL.map(Property::name);
+    let names = LinkProperty::ALL.map(LinkProperty::name);
     SettingError::Unknown {
         word: word.into(),
-        what: "a property of a link",
+        expected: "a property of a link",
         nearest: nearest(word, names).map(String::from),
-        known: format!("Properties are {}.", names.join(", ")),
+        known_words: format!("Properties are {}.", names.join(", ")),
     }
 }
 
-pub(super) fn all_faults() -> String {
+/// Returns a sentence that lists the first words of all faults.
+pub(super) fn list_faults() -> String {
     format!("Faults are {}.", FaultKind::ALL.map(FaultKind::name).join(", "))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::sentence;
-    use super::{Disk, DiskTrouble, Fault, LinkChange, NodeId, TimedFault, Unsynced};
+    use super::super::samples::parse_and_describe;
+    use super::{DiskTrouble, Fault, LinkChange, NodeId, RestartDisk, TimedFault, UnsyncedSaves};
     use expect_test::expect;
     use quorate_core::Duration;
 
@@ -165,50 +171,51 @@ mod tests {
         NodeId::new(number).unwrap()
     }
 
-    /// Asserts that a text parses as this fault, at `at` milliseconds, for `lasts` milliseconds.
+    /// Asserts that a text parses as this fault, at `at` milliseconds, for `duration` milliseconds.
     #[track_caller]
-    fn reads(text: &str, fault: Fault, at: u64, lasts: Option<u64>) {
-        let expected = TimedFault { at: Duration::from_millis(at), fault, lasts: lasts.map(Duration::from_millis) };
+    fn assert_reads(text: &str, fault: Fault, at: u64, duration: Option<u64>) {
+        let expected =
+            TimedFault { at: Duration::from_millis(at), fault, duration: duration.map(Duration::from_millis) };
         assert_eq!(text.parse(), Ok(expected));
     }
 
     #[test]
-    fn crash() {
+    fn a_crash_reads_in_every_form() {
         let crash = |unsynced| Fault::Crash { node: node(2), unsynced };
-        reads("crash 2", crash(Unsynced::Lost), 0, None);
-        reads("crash 2 at 10ms", crash(Unsynced::Lost), 10, None);
-        reads("crash 2 at 10ms for 20ms", crash(Unsynced::Lost), 10, Some(20));
-        reads("crash 2 for 20ms", crash(Unsynced::Lost), 0, Some(20));
-        reads("crash 2 torn at 10ms", crash(Unsynced::Torn), 10, None);
-        reads("crash 2 keeping 3 at 10ms", crash(Unsynced::Kept(3)), 10, None);
-        reads("crash 2 Keeping 0", crash(Unsynced::Kept(0)), 0, None);
-        reads("  CRASH\t2  Torn  AT 10 MS For 1s ", crash(Unsynced::Torn), 10, Some(1_000));
+        assert_reads("crash 2", crash(UnsyncedSaves::Lost), 0, None);
+        assert_reads("crash 2 at 10ms", crash(UnsyncedSaves::Lost), 10, None);
+        assert_reads("crash 2 at 10ms for 20ms", crash(UnsyncedSaves::Lost), 10, Some(20));
+        assert_reads("crash 2 for 20ms", crash(UnsyncedSaves::Lost), 0, Some(20));
+        assert_reads("crash 2 torn at 10ms", crash(UnsyncedSaves::Torn), 10, None);
+        assert_reads("crash 2 keeping 3 at 10ms", crash(UnsyncedSaves::Kept(3)), 10, None);
+        assert_reads("crash 2 Keeping 0", crash(UnsyncedSaves::Kept(0)), 0, None);
+        assert_reads("  CRASH\t2  Torn  AT 10 MS For 1s ", crash(UnsyncedSaves::Torn), 10, Some(1_000));
     }
 
     #[test]
-    fn restart() {
-        reads("restart 2 at 50ms", Fault::Restart { node: node(2), disk: Disk::Kept }, 50, None);
-        reads("restart 2 blank at 50ms", Fault::Restart { node: node(2), disk: Disk::Blank }, 50, None);
+    fn a_restart_reads_in_every_form() {
+        assert_reads("restart 2 at 50ms", Fault::Restart { node: node(2), disk: RestartDisk::Kept }, 50, None);
+        assert_reads("restart 2 blank at 50ms", Fault::Restart { node: node(2), disk: RestartDisk::Blank }, 50, None);
     }
 
     #[test]
-    fn pause_and_resume() {
-        reads("pause 3 at 5ms for 20ms", Fault::Pause { node: node(3) }, 5, Some(20));
-        reads("pause 3 at 5ms", Fault::Pause { node: node(3) }, 5, None);
-        reads("resume 3 at 9ms", Fault::Resume { node: node(3) }, 9, None);
+    fn a_pause_and_its_end_read_in_every_form() {
+        assert_reads("pause 3 at 5ms for 20ms", Fault::Pause { node: node(3) }, 5, Some(20));
+        assert_reads("pause 3 at 5ms", Fault::Pause { node: node(3) }, 5, None);
+        assert_reads("resume 3 at 9ms", Fault::Resume { node: node(3) }, 9, None);
     }
 
     #[test]
-    fn disk() {
+    fn a_disk_fault_reads_in_every_form() {
         let disk = |trouble| Fault::Disk { node: node(2), trouble };
-        reads("disk 2 full at 1s for 2s", disk(DiskTrouble::Full), 1_000, Some(2_000));
-        reads("disk 2 fails at 1s for 2s", disk(DiskTrouble::Fails), 1_000, Some(2_000));
-        reads("disk 2 full", disk(DiskTrouble::Full), 0, None);
-        reads(" Disk\t2 FAILS For 3ms", disk(DiskTrouble::Fails), 0, Some(3));
+        assert_reads("disk 2 full at 1s for 2s", disk(DiskTrouble::Full), 1_000, Some(2_000));
+        assert_reads("disk 2 fails at 1s for 2s", disk(DiskTrouble::Fails), 1_000, Some(2_000));
+        assert_reads("disk 2 full", disk(DiskTrouble::Full), 0, None);
+        assert_reads(" Disk\t2 FAILS For 3ms", disk(DiskTrouble::Fails), 0, Some(3));
     }
 
     #[test]
-    fn mistakes_in_disks() {
+    fn mistakes_in_disks_are_explained() {
         let texts = [
             "disk",
             "disk 2",
@@ -232,42 +239,47 @@ mod tests {
             'torn' is unexpected in 'disk 2 fails torn'. Write disk NODE full (or fails) [at TIME] [for LENGTH].
             '1,2' is not a node number; write for example 2.
             'disk 2 full at 1s for' lacks a length after 'for'; write for example 'for 20ms'.
-        "#]].assert_eq(&texts.map(sentence::<TimedFault>).concat());
+        "#]].assert_eq(&texts.map(parse_and_describe::<TimedFault>).concat());
     }
 
     #[test]
-    fn cut_and_heal() {
+    fn a_cut_and_its_end_read_in_every_form() {
         let cut = |sides: &str| Fault::Cut(sides.parse().unwrap());
-        reads("cut 1,2 | 3 at 5ms for 20ms", cut("1,2 | 3"), 5, Some(20));
-        reads("cut 1 | 2 | 3", cut("1 | 2 | 3"), 0, None);
-        reads("cut 1 > 2 at 5ms", cut("1 > 2"), 5, None);
-        reads("cut 1,2 > 3", cut("1,2 > 3"), 0, None);
-        reads("cut 1-3|REST", cut("1,2,3 | rest"), 0, None);
-        reads("Cut rest>1 , 2", cut("rest > 1,2"), 0, None);
-        reads("heal at 30ms", Fault::Heal, 30, None);
-        reads("heal", Fault::Heal, 0, None);
+        assert_reads("cut 1,2 | 3 at 5ms for 20ms", cut("1,2 | 3"), 5, Some(20));
+        assert_reads("cut 1 | 2 | 3", cut("1 | 2 | 3"), 0, None);
+        assert_reads("cut 1 > 2 at 5ms", cut("1 > 2"), 5, None);
+        assert_reads("cut 1,2 > 3", cut("1,2 > 3"), 0, None);
+        assert_reads("cut 1-3|REST", cut("1,2,3 | rest"), 0, None);
+        assert_reads("Cut rest>1 , 2", cut("rest > 1,2"), 0, None);
+        assert_reads("heal at 30ms", Fault::Heal, 30, None);
+        assert_reads("heal", Fault::Heal, 0, None);
     }
 
     #[test]
-    fn skew_and_drift() {
-        reads("skew 2 by 3ms", Fault::Skew { node: node(2), by: "3ms".parse().unwrap() }, 0, None);
-        reads("skew 2 by -3ms at 4ms", Fault::Skew { node: node(2), by: "-3ms".parse().unwrap() }, 4, None);
-        reads("drift 2 by 200ppm", Fault::Drift { node: node(2), by: "200ppm".parse().unwrap() }, 0, None);
-        reads("drift 2 by -50ppm at 1ms", Fault::Drift { node: node(2), by: "-50ppm".parse().unwrap() }, 1, None);
+    fn a_skew_and_a_drift_read_in_every_form() {
+        assert_reads("skew 2 by 3ms", Fault::Skew { node: node(2), by: "3ms".parse().unwrap() }, 0, None);
+        assert_reads("skew 2 by -3ms at 4ms", Fault::Skew { node: node(2), by: "-3ms".parse().unwrap() }, 4, None);
+        assert_reads("drift 2 by 200ppm", Fault::Drift { node: node(2), by: "200ppm".parse().unwrap() }, 0, None);
+        assert_reads(
+            "drift 2 by -50ppm at 1ms",
+            Fault::Drift { node: node(2), by: "-50ppm".parse().unwrap() },
+            1,
+            None,
+        );
     }
 
     #[test]
-    fn link() {
+    fn a_link_change_reads_in_every_form() {
         let link = |links: &str, change| Fault::Link { links: links.parse().unwrap(), change };
         let slow = LinkChange::Latency("fixed:10ms".parse().unwrap());
-        reads("link 1 > 2 latency fixed:10ms", link("1 > 2", slow), 0, None);
+        assert_reads("link 1 > 2 latency fixed:10ms", link("1 > 2", slow), 0, None);
         let lossy = LinkChange::Loss("0.5".parse().unwrap());
-        reads("link 1 > 2 loss 0.5 at 5ms for 10ms", link("1 > 2", lossy), 5, Some(10));
-        reads("link 1,2>rest LOSS 50 %", link("1,2 > rest", lossy), 0, None);
-        let doubling = LinkChange::Duplicate("0.1".parse().unwrap());
-        reads("link 1 > 2 duplicate 0.1", link("1 > 2", doubling), 0, None);
+        assert_reads("link 1 > 2 loss 0.5 at 5ms for 10ms", link("1 > 2", lossy), 5, Some(10));
+        assert_reads("link 1,2>rest LOSS 50 %", link("1,2 > rest", lossy), 0, None);
+        let duplicating = LinkChange::Duplicate("0.1".parse().unwrap());
+        assert_reads("link 1 > 2 duplicate 0.1", link("1 > 2", duplicating), 0, None);
         let varied = LinkChange::Latency("uniform:1ms..5ms".parse().unwrap());
-        reads("link 1-3 > 1-3 latency uniform: 1ms .. 5ms at 1s", link("1-3 > 1-3", varied), 1_000, None);
+        assert_reads("link 1-3 > 1-3 latency uniform: 1ms .. 5ms at 1s", link("1-3 > 1-3", varied), 1_000, None);
     }
 
     #[test]
@@ -277,11 +289,11 @@ mod tests {
             'heal at 3ms': nothing may follow the fault, which takes no time here.
             'crash 2 for 3ms': nothing may follow the fault, which takes no time here.
         "#]]
-        .assert_eq(&["heal at 3ms", "crash 2 for 3ms"].map(sentence::<Fault>).concat());
+        .assert_eq(&["heal at 3ms", "crash 2 for 3ms"].map(parse_and_describe::<Fault>).concat());
     }
 
     #[test]
-    fn mistakes_in_the_action() {
+    fn mistakes_in_the_action_are_explained() {
         let texts = [
             "crsh 2 at 10ms",
             "banana",
@@ -335,11 +347,11 @@ mod tests {
             'banana' is unexpected in 'skew 2 by 3ms banana'. Write skew NODE by LENGTH [at TIME].
             '3ms' is not a drift; write for example 200ppm or -50ppm.
             'drift 2 by' lacks a rate, such as 200ppm; write drift NODE by RATE [at TIME].
-        "#]].assert_eq(&texts.map(sentence::<TimedFault>).concat());
+        "#]].assert_eq(&texts.map(parse_and_describe::<TimedFault>).concat());
     }
 
     #[test]
-    fn mistakes_in_cuts_and_links() {
+    fn mistakes_in_cuts_and_links_are_explained() {
         let texts = [
             "cut",
             "cut 1",
@@ -381,11 +393,11 @@ mod tests {
             '10ms' does not name a distribution; write fixed:10ms.
             'banana' is unexpected in 'link 1 > 2 banana loss 1'. Write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
             '1 > 1' is a link from node 1 to itself; name two different nodes.
-        "#]].assert_eq(&texts.map(sentence::<TimedFault>).concat());
+        "#]].assert_eq(&texts.map(parse_and_describe::<TimedFault>).concat());
     }
 
     #[test]
-    fn mistakes_in_time_and_duration() {
+    fn mistakes_in_time_and_duration_are_explained() {
         let texts = [
             "crash 2 at",
             "crash 2 at 10",
@@ -416,6 +428,6 @@ mod tests {
             '-3ms' is invalid: a length must be zero or more.
             '99999999h' is invalid: a length must be at most 18446744073709551615ns, about 584 years.
         "#]]
-        .assert_eq(&texts.map(sentence::<TimedFault>).concat());
+        .assert_eq(&texts.map(parse_and_describe::<TimedFault>).concat());
     }
 }

@@ -1,8 +1,8 @@
 //! Generators of settings and of hostile texts for the tests.
 
 use super::{
-    Chance, Cut, Direction, Disk, DiskTrouble, Fate, Fault, Latency, LinkChange, Links, NodeSet, Offset, Ppm, Script,
-    SettingError, Side, TimedCommand, TimedFault, Unsynced,
+    Chance, Cut, Direction, DiskTrouble, Fate, Fault, Latency, LinkChange, Links, NodeSet, Offset, Ppm, RestartDisk,
+    Script, SettingError, Side, TimedCommand, TimedFault, UnsyncedSaves,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::option;
@@ -13,8 +13,8 @@ use quorate_core::{Duration, NodeId};
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Parses a text and returns a line with the value or the error message.
-pub(super) fn sentence<T: FromStr<Err = SettingError> + Display>(text: &str) -> String {
+/// Parses a text and returns a line with the value as printed, or with the error message.
+pub(super) fn parse_and_describe<T: FromStr<Err = SettingError> + Display>(text: &str) -> String {
     match text.parse::<T>() {
         Ok(value) => format!("{text:?} reads as {value}\n"),
         Err(mistake) => format!("{mistake}\n"),
@@ -51,7 +51,7 @@ fn side() -> impl Strategy<Value = Side> {
 
 pub(super) fn cut() -> impl Strategy<Value = Cut> {
     // Each node goes to one side only, because no two sides may share a node.
-    let both_ways = (vec(node_set(), 2..5), any::<bool>()).prop_map(|(sets, rest)| {
+    let both_ways = (vec(node_set(), 2..5), any::<bool>()).prop_map(|(sets, has_rest)| {
         let mut assigned = Vec::new();
         let mut sides = Vec::new();
         for set in sets {
@@ -59,7 +59,7 @@ pub(super) fn cut() -> impl Strategy<Value = Cut> {
             assigned.extend(&nodes);
             sides.push(Side::Nodes(nodes.into_iter().collect()));
         }
-        if rest {
+        if has_rest {
             sides.push(Side::Rest);
         }
         Cut::between(sides)
@@ -81,8 +81,9 @@ fn link_change() -> impl Strategy<Value = LinkChange> {
 }
 
 pub(super) fn fault() -> impl Strategy<Value = Fault> {
-    let unsynced = prop_oneof![Just(Unsynced::Lost), Just(Unsynced::Torn), any::<u64>().prop_map(Unsynced::Kept)];
-    let disk = select(vec![Disk::Kept, Disk::Blank]);
+    let unsynced =
+        prop_oneof![Just(UnsyncedSaves::Lost), Just(UnsyncedSaves::Torn), any::<u64>().prop_map(UnsyncedSaves::Kept)];
+    let disk = select(vec![RestartDisk::Kept, RestartDisk::Blank]);
     let drift = (-999_999..=1_000_000).prop_map(|parts| Ppm::new(parts).unwrap());
     prop_oneof![
         (node(), unsynced).prop_map(|(node, unsynced)| Fault::Crash { node, unsynced }),
@@ -100,26 +101,26 @@ pub(super) fn fault() -> impl Strategy<Value = Fault> {
 }
 
 pub(super) fn timed_fault() -> impl Strategy<Value = TimedFault> {
-    (duration(), fault(), option::of(duration())).prop_map(|(at, fault, lasts)| {
-        let lasts = lasts.filter(|_| fault.kind().can_last());
-        TimedFault { at, fault, lasts }
+    (duration(), fault(), option::of(duration())).prop_map(|(at, fault, duration)| {
+        let duration = duration.filter(|_| fault.kind().can_last());
+        TimedFault { at, fault, duration }
     })
 }
 
 fn timed_command() -> impl Strategy<Value = TimedCommand> {
-    let words = COMMANDS.map(|command| command.name().to_string()).to_vec();
-    (duration(), node(), select(words)).prop_map(|(at, node, word)| TimedCommand { at, node, word })
+    let commands = COMMANDS.map(|command| command.name().to_string()).to_vec();
+    (duration(), node(), select(commands)).prop_map(|(at, node, command)| TimedCommand { at, node, command })
 }
 
 pub(super) fn direction() -> impl Strategy<Value = Direction> {
-    let fate = prop_oneof![duration().prop_map(Fate::Takes), Just(Fate::Lost), duration().prop_map(Fate::Again)];
+    let fate = prop_oneof![duration().prop_map(Fate::Takes), Just(Fate::Lost), duration().prop_map(Fate::Duplicated)];
     let message = (node(), node(), 1_u64.., fate).prop_filter_map("no link", |(from, to, number, fate)| {
         (from != to).then_some(Direction::Message { from, to, number, fate })
     });
     prop_oneof![
         message,
-        (node(), 1_u64.., duration()).prop_map(|(node, number, takes)| Direction::Timer { node, number, takes }),
-        (node(), 1_u64.., duration()).prop_map(|(node, number, takes)| Direction::Sync { node, number, takes }),
+        (node(), 1_u64.., duration()).prop_map(|(node, number, delay)| Direction::Timer { node, number, delay }),
+        (node(), 1_u64.., duration()).prop_map(|(node, number, duration)| Direction::Sync { node, number, duration }),
     ]
 }
 
@@ -128,7 +129,7 @@ pub(super) fn script() -> impl Strategy<Value = Script> {
         .prop_map(|(faults, commands, directions)| Script { faults, commands, directions })
 }
 
-/// The words and symbols of the formats, and numbers that are valid in none, separated by spaces.
+/// The words and symbols of the formats, and valid and invalid numbers, separated by spaces.
 const TOKENS: &str = "crash restart pause resume disk cut heal skew drift link torn blank full fails at for by rest \
     latency loss duplicate acquire try message timer sync of takes is lost comes again after keeping fixed uniform long-tail | > , - : .. . # % ' ns µs h 0 1 2 3 1-3 -1 10ms -3ms \
     0.5 50% 200ppm fixed:1ms uniform:1ms..5ms 18446744073709551616 \

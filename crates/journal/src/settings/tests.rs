@@ -11,8 +11,8 @@ use quorate_core::mutex::COMMANDS;
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
-/// Checks that a valid text reads back as printed, and that an invalid one has a clean error
-/// message.
+/// Checks that the value of a valid text reads back as printed, and that an invalid text gets a
+/// clean error message.
 fn check<T>(text: &str) -> Result<(), TestCaseError>
 where
     T: FromStr<Err = SettingError> + Display + Debug + PartialEq,
@@ -32,10 +32,11 @@ where
     Ok(())
 }
 
+/// Checks that a message is short, ends with a full stop and has no control characters.
 fn check_message(mistake: &SettingError) -> Result<(), TestCaseError> {
     let sentence = mistake.to_string();
-    let clean = sentence.ends_with('.') && !sentence.contains(char::is_control);
-    prop_assert_eq!((clean, sentence.chars().count() < 700), (true, true), "{}", sentence);
+    let is_clean = sentence.ends_with('.') && !sentence.contains(char::is_control);
+    prop_assert_eq!((is_clean, sentence.chars().count() < 700), (true, true), "{}", sentence);
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use crate::deadlock::DeadlockArgs;
 use crate::election::check::ElectionCheckArgs;
 use crate::multicast::MulticastArgs;
 use crate::mutex::check::MutexCheckArgs;
-use crate::options::{Options, OptionsError, parse_whole, refuse_views};
+use crate::options::{Options, OptionsError, parse_whole, reject_views};
 use crate::registry::Family;
 use clap::Args;
 use quorate_check::Views;
@@ -28,25 +28,25 @@ impl BehaviorArgs {
         self.mutex.views()
     }
 
-    /// Fails if an option was given that only other families than `own` accept.
-    pub fn reject_other_families(&self, own: Family, algorithm: &str) -> Result<(), OptionsError> {
-        refuse_views(self.views().is_some(), own, algorithm)?;
-        let groups: [(Family, &dyn Options); 4] = [
+    /// Fails if an option of another family than `checked_family` was given.
+    pub fn reject_other_families(&self, checked_family: Family, algorithm: &str) -> Result<(), OptionsError> {
+        reject_views(self.views().is_some(), checked_family, algorithm)?;
+        let options_by_family: [(Family, &dyn Options); 4] = [
             (Family::Mutex, &self.mutex),
             (Family::Election, &self.election),
             (Family::Multicast, &self.multicast),
             (Family::Deadlock, &self.deadlock),
         ];
-        let mut others = groups.into_iter().filter(|(family, _)| *family != own);
-        match others.find_map(|(family, options)| Some((family, options.given()?))) {
-            Some((family, option)) => Err(OptionsError::not_applicable(option, family, algorithm, own)),
+        let mut others = options_by_family.into_iter().filter(|(family, _)| *family != checked_family);
+        match others.find_map(|(family, options)| Some((family, options.first_given()?))) {
+            Some((family, option)) => Err(OptionsError::not_applicable(option, family, algorithm, checked_family)),
             None => Ok(()),
         }
     }
 }
 
-/// Parses a count that the checker limits to a small number. Values above 255 become 255, which the
-/// checker rejects with its own limit.
+/// Parses a count of at most 255; a larger one becomes 255. Where the checker has a lower limit,
+/// its own error names that limit.
 pub fn parse_small_count(text: &str) -> Result<u8, String> {
     Ok(u8::try_from(parse_whole::<u64>(text)?).unwrap_or(u8::MAX))
 }

@@ -13,19 +13,19 @@ pub struct Chart {
 pub struct Legend {
     pub measured: &'static str,
     pub expected: &'static str,
-    pub reach: &'static str,
+    pub sample_range: &'static str,
 }
 
 /// One plot with its axes.
 pub struct Plot {
     pub title: String,
-    pub across: Across,
-    pub upwards: Axis,
+    pub horizontal_axis: HorizontalAxis,
+    pub vertical_axis: VerticalAxis,
     pub series: Vec<Series>,
 }
 
-/// The horizontal axis. It shows all values, measured or not.
-pub enum Across {
+/// A horizontal axis. It shows all of these values, measured or not.
+pub enum HorizontalAxis {
     /// The sizes of groups.
     Sizes(Vec<usize>),
     /// Names, at 0, 1, 2 and so on.
@@ -34,22 +34,22 @@ pub enum Across {
 
 /// A vertical axis.
 #[derive(Clone, Default)]
-pub struct Axis {
+pub struct VerticalAxis {
     pub name: String,
     /// May be empty.
     pub unit: &'static str,
-    pub is_log: bool,
+    pub is_logarithmic: bool,
     /// Values that the axis includes even if nothing was measured there.
-    pub shown: Vec<f64>,
+    pub included_values: Vec<f64>,
 }
 
-impl Axis {
+impl VerticalAxis {
     pub(crate) fn linear(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
     pub(crate) fn log(name: impl Into<String>) -> Self {
-        Self { is_log: true, ..Self::linear(name) }
+        Self { is_logarithmic: true, ..Self::linear(name) }
     }
 }
 
@@ -76,11 +76,11 @@ pub struct Dot {
     /// Whether real processes produced it.
     pub is_real: bool,
     /// The smallest and the largest sample behind the dot.
-    pub reach: Option<(f64, f64)>,
+    pub sample_range: Option<(f64, f64)>,
 }
 
 impl Dot {
     pub(crate) fn new(x: f64, y: f64) -> Self {
-        Self { x, y, is_real: false, reach: None }
+        Self { x, y, is_real: false, sample_range: None }
     }
 }

@@ -12,15 +12,16 @@ pub enum CompareError {
     Lab(#[from] LabError),
     /// An option is invalid.
     #[error("{0}")]
-    Refused(String),
+    InvalidOption(String),
+    /// A run with real processes failed.
     #[error(transparent)]
     Real(Box<dyn Error + Send + Sync>),
 }
 
 impl CompareError {
-    /// Returns an error with this sentence.
-    pub(crate) fn refused<T>(sentence: impl Into<String>) -> Result<T, Self> {
-        Err(Self::Refused(sentence.into()))
+    /// Returns [`Self::InvalidOption`] with this sentence, as the `Err` of any result.
+    pub(crate) fn invalid_option<T>(sentence: impl Into<String>) -> Result<T, Self> {
+        Err(Self::InvalidOption(sentence.into()))
     }
 }
 

@@ -17,8 +17,8 @@ pub struct CompareOptions {
     /// Algorithms to compare, such as central,ricart-agrawala [default: all of the family]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', display_order = 1)]
     algorithms: Vec<String>,
-    /// Number of nodes in each group, such as 4,9,16 or 2-16 [default: 4,9,16,25,49 (with --real
-    /// 4,9, with --failures 5, elections 4,8,16,32,64, multicasts 2,4,8,16,32,64)]
+    /// Number of nodes in each group, such as 4,9,16 or 2-16 [default: mutex 4,9,16,25,49 (4,9 with
+    /// --real; 5 with --failures); election 4,8,16,32,64; multicast 2,4,8,16,32,64]
     #[arg(long, value_name = "SIZES", value_parser = parse_sizes, display_order = 3)]
     nodes: Option<Sizes>,
     /// Random seed of all choices that do not depend on the machine.
@@ -39,7 +39,7 @@ impl CompareOptions {
             name if name == Family::Mutex.name() => self.compare_family::<Mutex, T>(&self.mutex, task),
             name if name == Family::Election.name() => self.compare_family::<Election, T>(&self.election, task),
             name if name == Family::Multicast.name() => self.compare_family::<Multicast, T>(&self.multicast, task),
-            other => CompareError::refused(no_comparison(other)),
+            other => CompareError::invalid_option(no_comparison_error(other)),
         }
     }
 
@@ -48,12 +48,12 @@ impl CompareOptions {
         family_args: &F::CompareArgs,
         task: T,
     ) -> Result<T::Output, CompareError> {
-        let groups: [(Family, &dyn Options); 3] =
+        let options_by_family: [(Family, &dyn Options); 3] =
             [(Family::Mutex, &self.mutex), (Family::Multicast, &self.multicast), (Family::Election, &self.election)];
-        let mut others = groups.into_iter().filter(|(family, _)| *family != F::FAMILY);
-        if let Some((family, option)) = others.find_map(|(family, options)| Some((family, options.given()?))) {
+        let mut others = options_by_family.into_iter().filter(|(family, _)| *family != F::FAMILY);
+        if let Some((family, option)) = others.find_map(|(family, options)| Some((family, options.first_given()?))) {
             let not_applicable = F::NOT_APPLICABLE;
-            return CompareError::refused(format!(
+            return CompareError::invalid_option(format!(
                 "--{option} does not apply {not_applicable}; it is an option of 'quorate compare {family}'."
             ));
         }
@@ -63,13 +63,14 @@ impl CompareOptions {
     }
 }
 
-/// Explains what can be compared to a person who named an algorithm or an unsupported family.
-fn no_comparison(name: &str) -> String {
+/// Returns the error text for a name that is not a family with comparisons. It says what can be
+/// compared instead.
+fn no_comparison_error(name: &str) -> String {
     let families = Family::ALL.map(Family::name);
     let quoted = name.escape_debug();
-    let can = "Use 'quorate compare mutex', 'quorate compare election' or 'quorate compare multicast'";
+    let remedy = "Use 'quorate compare mutex', 'quorate compare election' or 'quorate compare multicast'";
     if families.contains(&name) {
-        return format!("the {quoted} family has no comparison yet. {can}.");
+        return format!("the {quoted} family has no comparison yet. {remedy}.");
     }
     if let Some(entry) = find(name) {
         let family = entry.family();
@@ -78,8 +79,8 @@ fn no_comparison(name: &str) -> String {
         );
     }
     match nearest(name, families) {
-        Some(close) => format!("there is no family '{quoted}'. Did you mean '{close}'? {can}."),
-        None => format!("there is no family '{quoted}'. {can}."),
+        Some(close) => format!("there is no family '{quoted}'. Did you mean '{close}'? {remedy}."),
+        None => format!("there is no family '{quoted}'. {remedy}."),
     }
 }
 
@@ -87,7 +88,7 @@ fn no_comparison(name: &str) -> String {
 pub(crate) fn reject_duplicates(option: &str, names: &[String]) -> Result<(), CompareError> {
     for (index, name) in names.iter().enumerate() {
         if names.iter().position(|other| other == name) != Some(index) {
-            return CompareError::refused(format!(
+            return CompareError::invalid_option(format!(
                 "{option} must not contain duplicates; got '{}' twice.",
                 name.escape_debug()
             ));

@@ -14,23 +14,24 @@ pub struct Page {
 
 /// A table of one of two layouts.
 pub enum Table {
-    Blocks(Section),
+    Grouped(GroupedTable),
     List(List),
 }
 
-/// A table with groups of columns. A table that is too wide continues below.
-pub struct Section {
+/// A table with groups of columns. A table that is too wide is printed as several blocks, one below
+/// the other.
+pub struct GroupedTable {
     pub title: &'static str,
-    /// Columns that every block begins with. The first column names the row.
+    /// Columns that every block repeats at its left. The first column names the row.
     pub stub: Vec<Column>,
-    pub groups: Vec<Group>,
+    pub groups: Vec<ColumnGroup>,
 }
 
 /// Related columns.
 #[derive(Default)]
-pub struct Group {
+pub struct ColumnGroup {
     pub name: String,
-    /// Columns that precede the figures in every block.
+    /// Columns that every block repeats before the figures.
     pub lead: Vec<Column>,
     pub figures: Vec<Column>,
     /// Columns that follow the figures.
@@ -43,16 +44,16 @@ pub struct Column {
     pub title: String,
     pub cells: Vec<String>,
     /// Words are left-aligned, figures right-aligned.
-    pub is_words: bool,
+    pub is_text: bool,
 }
 
 impl Column {
     pub fn figures(title: impl Into<String>, cells: Vec<String>) -> Self {
-        Self { title: title.into(), cells, is_words: false }
+        Self { title: title.into(), cells, is_text: false }
     }
 
     pub fn words(title: impl Into<String>, cells: Vec<String>) -> Self {
-        Self { title: title.into(), cells, is_words: true }
+        Self { title: title.into(), cells, is_text: true }
     }
 }
 
@@ -66,25 +67,28 @@ pub struct List {
 /// The title of a column in a list.
 pub struct Heading {
     pub title: &'static str,
-    /// Spaces before the column.
+    /// Number of spaces before the column.
     pub gap: usize,
+    /// Width of the column in characters.
     pub width: usize,
-    pub is_words: bool,
+    pub is_text: bool,
 }
 
 impl Heading {
     pub(crate) const fn words(gap: usize, width: usize, title: &'static str) -> Self {
-        Self { title, gap, width, is_words: true }
+        Self { title, gap, width, is_text: true }
     }
 
     pub(crate) const fn figures(width: usize, title: &'static str) -> Self {
-        Self { title, gap: 0, width, is_words: false }
+        Self { title, gap: 0, width, is_text: false }
     }
 }
 
-/// Marks for measured figures beside expected ones: within the expected bounds, equal to the
-/// expected figure, unexpected, not judged.
-pub const GOOD: &str = "✓";
-pub const SAME: &str = "=";
-pub const BAD: &str = "✗";
-pub const UNKNOWN: &str = "–";
+/// A property holds, or a figure is within its expected bounds.
+pub const MARK_CORRECT: &str = "✓";
+/// A figure equals the expected one.
+pub const MARK_EQUAL: &str = "=";
+/// A property does not hold, or a figure is unexpected.
+pub const MARK_WRONG: &str = "✗";
+/// A figure was not measured or not judged.
+pub const MARK_NOT_JUDGED: &str = "–";

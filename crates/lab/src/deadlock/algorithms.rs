@@ -2,7 +2,7 @@
 
 use super::{Deadlock, Settings};
 use crate::family::FamilyTypes;
-use crate::registry::{Entry, Family, Maker};
+use crate::registry::{Entry, Family, NodeFactory};
 use quorate_core::NodeId;
 use quorate_core::about::Profile;
 use quorate_core::deadlock::{
@@ -57,18 +57,18 @@ pub type DeadlockNode = Erased<Command, Event>;
 /// A detector in the registry.
 pub struct DeadlockEntry {
     pub facts: &'static Facts,
-    pub make: Maker<Plan, AnyDetector>,
+    pub make: NodeFactory<Plan, AnyDetector>,
     pub codec: AnyCodec,
 }
 
 impl DeadlockEntry {
     /// Returns a node whose processes send requests to each other.
-    pub fn asking(&self, me: NodeId, plan: &Arc<Plan>) -> DeadlockNode {
+    pub fn node_with_requests(&self, me: NodeId, plan: &Arc<Plan>) -> DeadlockNode {
         Erased::new(Requests::new(me, Arc::clone(plan), (self.make)(me, plan)))
     }
 
     /// Returns a node whose process acquires resources.
-    pub fn taking(&self, me: NodeId, plan: &Arc<Plan>) -> DeadlockNode {
+    pub fn node_with_locks(&self, me: NodeId, plan: &Arc<Plan>) -> DeadlockNode {
         Erased::new(Locks::new(me, Arc::clone(plan), (self.make)(me, plan)))
     }
 }

@@ -10,15 +10,15 @@ pub enum DeadlockError {
     #[error("--resources must be at most {maximum}; got {resources}.")]
     ResourcesOutOfRange { resources: usize, maximum: usize },
     #[error(
-        "--looks-after does not apply to '{name}'; it is an option of detectors whose waiting processes probe for a cycle."
+        "--detect-after does not apply to '{name}'; it is an option of detectors whose waiting processes probe for a cycle."
     )]
-    NeverLooks { name: String },
+    LooksAfterNotApplicable { name: String },
     #[error("--processes cannot be combined with --resources, which requires one process per site; omit one of them.")]
-    OneProcessEach,
-    #[error("--taking has no effect without --resources; add --resources, or omit --taking.")]
+    ProcessesWithResources,
+    #[error("--acquire has no effect without --resources; add --resources, or omit --acquire.")]
     TakingWithoutResources,
-    #[error("the script's command '{text}' for node {node} is invalid. {why}")]
-    NoSuchCommand { text: String, node: NodeId, why: String },
+    #[error("the script's command '{text}' for node {node} is invalid. {reason}")]
+    InvalidCommand { text: String, node: NodeId, reason: String },
     #[error(
         "--waits-for cannot be combined with --resources, because a process waits for each resource; omit one of them."
     )]
@@ -30,16 +30,16 @@ pub enum DeadlockError {
     #[error("--fan-out must be at least 1, and --share must be between 0 and 100.")]
     FanOutOrShareOutOfRange,
     #[error(
-        "'{name}' does not support such waits: deadlock-and is for processes that wait for all requested agents, deadlock-or for \
-         processes that wait for any of them, and deadlock-central for both."
+        "'{name}' does not support the waits of these processes: deadlock-and is for processes that wait for all requested \
+         agents, deadlock-or for processes that wait for any of them, and deadlock-central for both."
     )]
-    OtherWaits { name: String },
+    UnsupportedWaits { name: String },
     #[error(
         "--{option} does not apply to a check, which explores every order; use --rounds for the number of requests per process."
     )]
     NotInChecks { option: &'static str },
     #[error(
-        "--fan-out does not apply to a check in which resources are acquired one by one; add --taking at-once, or omit --fan-out."
+        "--fan-out does not apply to a check in which resources are acquired one by one; add --acquire at-once, or omit --fan-out."
     )]
-    OneByOne,
+    FanOutOneByOne,
 }

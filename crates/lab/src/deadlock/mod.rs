@@ -15,7 +15,9 @@ pub use options::DeadlockArgs;
 pub use settings::{MAX_PROCESSES, Settings, plan};
 
 use crate::check::CheckTask;
-use crate::deadlock::run::{Asking, Bound, DeadlockSummary, Demand, Measures, Processes, Properties, Taking};
+use crate::deadlock::run::{
+    AcquireMode, DeadlockSummary, Demand, Measures, MessageBound, Processes, Properties, WaitMode,
+};
 use crate::error::LabError;
 use crate::family::{Judge, JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
@@ -25,7 +27,7 @@ use crate::typed::unknown_command;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Waiting};
 use quorate_core::{Duration, NodeId};
 use quorate_erased::AnyCodec;
-use quorate_journal::metrics::Messages;
+use quorate_journal::metrics::MessageCounts;
 use quorate_journal::property::Verdict;
 use quorate_journal::settings::{Fault, Latency, TimedFault};
 use quorate_sim::run::Limits;
@@ -36,7 +38,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadlock {}
 
-/// The period in which seed-chosen faults begin, in message times: while processes send requests.
+/// The period in which seed-chosen faults begin, in message times: about as long as processes send
+/// requests.
 const FAULT_WINDOW: u64 = 100;
 
 const COMMAND_NAMES: &[&str] = &["ask", "answer", "give-up", "look"];
@@ -58,10 +61,12 @@ impl RunFamily for Deadlock {
         settings::validate(spec, spec.algorithm.entry())
     }
 
-    fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> DeadlockNode + Send + Sync + 'static + use<> {
+    fn node_factory(spec: &Spec<Self>) -> impl Fn(NodeId) -> DeadlockNode + Send + Sync + 'static + use<> {
         let (plan, entry, sends_requests) =
             (Arc::new(plan(spec)), spec.algorithm.entry(), spec.settings.resources == 0);
-        spec.with_links(move |me| if sends_requests { entry.asking(me, &plan) } else { entry.taking(me, &plan) })
+        spec.with_links(move |me| {
+            if sends_requests { entry.node_with_requests(me, &plan) } else { entry.node_with_locks(me, &plan) }
+        })
     }
 
     fn clients(spec: &Spec<Self>) -> Processes {
@@ -76,18 +81,23 @@ impl RunFamily for Deadlock {
     }
 
     fn fault_window(spec: &Spec<Self>) -> Duration {
-        spec.typical().times(FAULT_WINDOW)
+        spec.message_time().times(FAULT_WINDOW)
     }
 
     fn stress_specs(entry: &'static DeadlockEntry) -> Vec<Spec<Self>> {
         stress::stress_specs(entry)
     }
 
-    /// A detector that starts after a delay gets that delay at the end of the run.
+    /// Detections may start only after a delay (`--detect-after`). Twice that delay is ample time
+    /// for them to start before the run ends.
     fn limits(spec: &Spec<Self>) -> Limits {
         let defaults = spec.default_limits();
         let check_time = plan(spec).patience.times(2);
-        Limits { settle: defaults.settle + check_time, patience: defaults.patience + check_time, ..defaults }
+        Limits {
+            max_settling: defaults.max_settling + check_time,
+            max_silence: defaults.max_silence + check_time,
+            ..defaults
+        }
     }
 
     fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
@@ -98,8 +108,8 @@ impl RunFamily for Deadlock {
 impl ScriptFamily for Deadlock {
     const COMMANDS: &'static [&'static str] = &["ask TEXT", "answer TEXT", "give-up TEXT", "look TEXT"];
 
-    /// `ask P2 P3`, `ask any P2 P3`, `answer P1`, `give-up`, `look`. For another process than the
-    /// first of a site: `ask as 1 P2`.
+    /// `ask P2 P3`, `ask any P2 P3`, `answer P1`, `give-up`, `look`. The first process of a site
+    /// has number 0; for the second one: `ask as 1 P2`.
     fn parse_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
         let error = || unknown_command(words, COMMAND_NAMES, "ask P2 P3, ask any P2 P3, answer P1, give-up or look");
         let (name, rest) = words.split_first().ok_or_else(error)?;
@@ -117,8 +127,8 @@ impl ScriptFamily for Deadlock {
             ("ask", false, [_, ..]) => Ok(Command::Ask { process, need: Need::All(agents) }),
             ("ask", true, [_, ..]) => Ok(Command::Ask { process, need: Need::Any(agents) }),
             ("answer", false, [to]) => Ok(Command::Answer { process, to: *to }),
-            ("give-up", false, []) => Ok(Command::GiveUp { process }),
-            ("look", false, []) => Ok(Command::Look { process }),
+            ("give-up", false, []) => Ok(Command::Cancel { process }),
+            ("look", false, []) => Ok(Command::Check { process }),
             _ => Err(error()),
         }
     }
@@ -130,21 +140,21 @@ impl ScriptFamily for Deadlock {
         }
         match command {
             Command::Ask { need, .. } => {
-                words.extend(need.is_any().then(|| "any".to_owned()));
-                words.extend(need.on().iter().map(ToString::to_string));
+                words.extend(need.has_alternatives().then(|| "any".to_owned()));
+                words.extend(need.awaited().iter().map(ToString::to_string));
             }
             Command::Answer { to, .. } => words.push(to.to_string()),
-            Command::GiveUp { .. } | Command::Look { .. } => {}
+            Command::Cancel { .. } | Command::Check { .. } => {}
         }
         Some(words.join(" ").into())
     }
 
-    fn scripted(settings: &Settings) -> Settings {
+    fn scripted_settings(settings: &Settings) -> Settings {
         let defaults = Settings::default();
         Settings { rounds: defaults.rounds, fan_out: defaults.fan_out, share: defaults.share, ..settings.clone() }
     }
 
-    fn smaller(settings: &Settings) -> Vec<Settings> {
+    fn smaller_settings(settings: &Settings) -> Vec<Settings> {
         let fewer_rounds = smaller_counts(settings.rounds).map(|rounds| Settings { rounds, ..settings.clone() });
         let no_fan_out = Settings { fan_out: 1, ..settings.clone() };
         let one_process_each = Settings { processes: None, ..settings.clone() };
@@ -158,23 +168,43 @@ impl ScriptFamily for Deadlock {
         // A script determines the requests and their times.
         let is_scripted = spec.is_scripted();
         let mut flags = Flags::default();
-        flags.given(FlagPosition::Front, "processes", settings.processes);
-        flags.unless(settings.resources == defaults.resources, FlagPosition::Front, "resources", settings.resources);
-        flags.unless(is_scripted || settings.rounds == defaults.rounds, FlagPosition::Front, "asks", settings.rounds);
-        flags.unless(settings.fan_out == defaults.fan_out, FlagPosition::Front, "fan-out", settings.fan_out);
-        flags.given(FlagPosition::Front, "waits-for", settings.asking.map(|asking| option_value(&asking)));
-        flags.unless(
-            settings.taking == Taking::AnyOrder,
+        flags.add_if_given(FlagPosition::Front, "processes", settings.processes);
+        flags.add_unless_default(
+            settings.resources == defaults.resources,
             FlagPosition::Front,
-            "taking",
-            option_value(&settings.taking),
+            "resources",
+            settings.resources,
         );
-        flags.unless(is_scripted || settings.share == defaults.share, FlagPosition::Front, "share", settings.share);
-        flags.given(FlagPosition::Front, "victim", settings.victim);
-        flags.unless(priorities.is_empty(), FlagPosition::Front, "priorities", priorities.join(","));
-        flags.given(FlagPosition::Times, "asks-after", settings.think.filter(|_| !is_scripted));
-        flags.given(FlagPosition::Times, "lets-go-after", settings.hold.filter(|_| !is_scripted));
-        flags.given(FlagPosition::Times, "looks-after", settings.patience);
+        flags.add_unless_default(
+            is_scripted || settings.rounds == defaults.rounds,
+            FlagPosition::Front,
+            "asks",
+            settings.rounds,
+        );
+        flags.add_unless_default(
+            settings.fan_out == defaults.fan_out,
+            FlagPosition::Front,
+            "fan-out",
+            settings.fan_out,
+        );
+        flags.add_if_given(FlagPosition::Front, "waits-for", settings.wait_mode.map(|mode| option_value(&mode)));
+        flags.add_unless_default(
+            settings.acquire_mode == AcquireMode::AnyOrder,
+            FlagPosition::Front,
+            "acquire",
+            option_value(&settings.acquire_mode),
+        );
+        flags.add_unless_default(
+            is_scripted || settings.share == defaults.share,
+            FlagPosition::Front,
+            "share",
+            settings.share,
+        );
+        flags.add_if_given(FlagPosition::Front, "victim", settings.victim);
+        flags.add_unless_default(priorities.is_empty(), FlagPosition::Front, "priorities", priorities.join(","));
+        flags.add_if_given(FlagPosition::Times, "request-after", settings.think.filter(|_| !is_scripted));
+        flags.add_if_given(FlagPosition::Times, "release-after", settings.hold.filter(|_| !is_scripted));
+        flags.add_if_given(FlagPosition::Times, "detect-after", settings.patience);
         flags
     }
 }
@@ -189,13 +219,18 @@ impl JudgeFamily for Deadlock {
     }
 
     fn properties(spec: &Spec<Self>, _level: JudgingLevel) -> Properties {
-        let bound = spec.algorithm.facts.per_wait.map(|factor| Bound { kinds: spec.algorithm.facts.kinds, factor });
+        let bound = spec
+            .algorithm
+            .facts
+            .max_messages_per_wait
+            .map(|messages_per_wait| MessageBound { kinds: spec.algorithm.facts.cost_kinds, messages_per_wait });
+        // The bound allows one detection per wait, but a script can start more with `look`.
         Properties::new(spec.settings.victim.is_some(), bound.filter(|_| !spec.is_scripted()))
     }
 
     fn summary(
         spec: &Spec<Self>,
-        _messages: &Messages,
+        _messages: &MessageCounts,
         measures: &Measures,
         _properties: &Properties,
     ) -> DeadlockSummary {
@@ -208,7 +243,7 @@ impl JudgeFamily for Deadlock {
         let is_crash = |timed: &TimedFault| matches!(timed.fault, Fault::Crash { .. });
         let assumptions = [
             (faults.iter().any(is_crash), "no node crashes"),
-            (spec.loses_unrepaired(&faults), "every message arrives exactly once and in order"),
+            (spec.loses_messages_unrepaired(&faults), "every message arrives exactly once and in order"),
         ];
         assumptions.into_iter().filter(|(is_broken, _)| *is_broken).map(|(_, assumption)| assumption).collect()
     }
@@ -220,30 +255,30 @@ impl Judge<Command, Event> for Properties {
     }
 }
 
-/// How processes wait: as the settings say, or as their detector supports.
-pub(crate) fn asking(spec: &Spec<Deadlock>) -> Asking {
-    match (spec.settings.asking, spec.algorithm.facts.waiting) {
-        (Some(asking), _) => asking,
-        (None, Waiting::ForAny) => Asking::Any,
-        (None, Waiting::ForAll | Waiting::Either) => Asking::All,
+/// How processes wait: as the settings say, or else as their detector supports.
+pub(crate) fn wait_mode(spec: &Spec<Deadlock>) -> WaitMode {
+    match (spec.settings.wait_mode, spec.algorithm.facts.waiting) {
+        (Some(mode), _) => mode,
+        (None, Waiting::ForAny) => WaitMode::Any,
+        (None, Waiting::ForAll | Waiting::Either) => WaitMode::All,
     }
 }
 
 /// Returns the behaviour of the processes.
 fn demand(spec: &Spec<Deadlock>) -> Demand {
     let settings = &spec.settings;
-    let (plan, typical) = (plan(spec), spec.typical());
+    let (plan, message_time) = (plan(spec), spec.message_time());
     let up_to = |max: Duration| Latency::Uniform { min: Duration::ZERO, max };
     Demand {
         processes: plan.all_processes().collect(),
-        resources: plan.resources().collect(),
+        resources: plan.all_resources().collect(),
         rounds: settings.rounds,
         fan_out: settings.fan_out,
-        asking: asking(spec),
-        taking: settings.taking,
-        think: settings.think.unwrap_or(up_to(typical.times(4))),
-        hold: settings.hold.unwrap_or(up_to(typical.times(4))),
+        wait_mode: wait_mode(spec),
+        acquire_mode: settings.acquire_mode,
+        think: settings.think.unwrap_or(up_to(message_time.times(4))),
+        hold: settings.hold.unwrap_or(up_to(message_time.times(4))),
         share: settings.share,
-        resolves: settings.victim.is_some(),
+        has_victims: settings.victim.is_some(),
     }
 }

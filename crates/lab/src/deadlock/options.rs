@@ -1,10 +1,10 @@
 //! Command-line options of deadlock detectors.
 
-use super::run::{Asking, Taking};
+use super::run::{AcquireMode, WaitMode};
 use super::{Deadlock, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, Options, first_given, one_of, parse_whole};
+use crate::options::{CommonOptions, Options, first_given, parse_one_of, parse_whole};
 use crate::registry::FamilyArgs;
 use clap::Args;
 use quorate_core::deadlock::Policy;
@@ -29,35 +29,35 @@ pub struct DeadlockArgs {
     fan_out: Option<usize>,
     /// Whether a process waits for all requested agents or for any of them. The default depends on
     /// the detector.
-    #[arg(long, value_name = "WHOM", value_parser = one_of(ASKING))]
-    waits_for: Option<Asking>,
+    #[arg(long, value_name = "WHOM", value_parser = parse_one_of(WAIT_MODES))]
+    waits_for: Option<WaitMode>,
     /// How a process acquires resources: one after the other in any order, in an order that all
-    /// processes share, or all at once.
-    #[arg(long, value_name = "HOW", value_parser = one_of(TAKING))]
-    taking: Option<Taking>,
+    /// processes share, or all at once [default: any-order]
+    #[arg(long, alias = "taking", value_name = "HOW", value_parser = parse_one_of(ACQUIRE_MODES))]
+    acquire: Option<AcquireMode>,
     /// Probability in percent that a process sends a request when it can [default: 100]
     #[arg(long, value_name = "PERCENT", value_parser = parse_whole::<u64>)]
     share: Option<u64>,
     /// How long a process runs before it sends a request [default: up to four message times]
-    #[arg(long, value_name = "LATENCY")]
-    asks_after: Option<Latency>,
+    #[arg(long, alias = "asks-after", value_name = "LATENCY")]
+    request_after: Option<Latency>,
     /// How long a process holds what others wait for [default: up to four message times]
-    #[arg(long, value_name = "LATENCY")]
-    lets_go_after: Option<Latency>,
+    #[arg(long, alias = "lets-go-after", value_name = "LATENCY")]
+    release_after: Option<Latency>,
     /// Policy that chooses the victim of a deadlock [default: no victim]
-    #[arg(long, value_name = "POLICY", value_parser = one_of(Policy::ALL.map(|policy| (policy.name(), policy))))]
+    #[arg(long, value_name = "POLICY", value_parser = parse_one_of(Policy::ALL.map(|policy| (policy.name(), policy))))]
     victim: Option<Policy>,
     /// Priorities of the processes, such as 3,1,2. Missing ones are lowest.
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_whole::<u32>)]
     priorities: Vec<u32>,
     /// How long a process waits before it starts a detection [default: it starts at once]
-    #[arg(long, value_name = "LENGTH")]
-    looks_after: Option<Length>,
+    #[arg(long, alias = "looks-after", value_name = "LENGTH")]
+    detect_after: Option<Length>,
 }
 
-const ASKING: [(&str, Asking); 3] = [("all", Asking::All), ("any", Asking::Any), ("mixed", Asking::Mixed)];
-const TAKING: [(&str, Taking); 3] =
-    [("any-order", Taking::AnyOrder), ("in-order", Taking::InOrder), ("at-once", Taking::AtOnce)];
+const WAIT_MODES: [(&str, WaitMode); 3] = [("all", WaitMode::All), ("any", WaitMode::Any), ("mixed", WaitMode::Mixed)];
+const ACQUIRE_MODES: [(&str, AcquireMode); 3] =
+    [("any-order", AcquireMode::AnyOrder), ("in-order", AcquireMode::InOrder), ("at-once", AcquireMode::AtOnce)];
 
 impl DeadlockArgs {
     /// Returns `defaults` with the changes that these options request.
@@ -67,14 +67,14 @@ impl DeadlockArgs {
             resources: self.resources.unwrap_or(defaults.resources),
             rounds: self.asks.unwrap_or(defaults.rounds),
             fan_out: self.fan_out.unwrap_or(defaults.fan_out),
-            asking: self.waits_for.or(defaults.asking),
-            taking: self.taking.unwrap_or(defaults.taking),
+            wait_mode: self.waits_for.or(defaults.wait_mode),
+            acquire_mode: self.acquire.unwrap_or(defaults.acquire_mode),
             share: self.share.unwrap_or(defaults.share),
-            think: self.asks_after.or(defaults.think),
-            hold: self.lets_go_after.or(defaults.hold),
+            think: self.request_after.or(defaults.think),
+            hold: self.release_after.or(defaults.hold),
             victim: self.victim.or(defaults.victim),
             priorities: if self.priorities.is_empty() { defaults.priorities } else { self.priorities.clone() },
-            patience: self.looks_after.or(defaults.patience),
+            patience: self.detect_after.or(defaults.patience),
         }
     }
 
@@ -84,20 +84,20 @@ impl DeadlockArgs {
 
     /// The first given option about times and numbers of requests, which checks do not support.
     pub(crate) fn not_applicable_to_checks(&self) -> Option<&'static str> {
-        first_given!(self; asks, share, asks_after = "asks-after", lets_go_after = "lets-go-after")
+        first_given!(self; asks, share, request_after = "request-after", release_after = "release-after")
     }
 }
 
 impl Options for DeadlockArgs {
-    fn given(&self) -> Option<&'static str> {
+    fn first_given(&self) -> Option<&'static str> {
         let other = first_given!(
-            self; processes, resources, fan_out = "fan-out", waits_for = "waits-for", taking, victim, priorities,
-            looks_after = "looks-after"
+            self; processes, resources, fan_out = "fan-out", waits_for = "waits-for", acquire, victim, priorities,
+            detect_after = "detect-after"
         );
         other.or_else(|| self.not_applicable_to_checks())
     }
 
-    fn workload(&self) -> Option<&'static str> {
+    fn first_workload_option(&self) -> Option<&'static str> {
         self.not_applicable_to_checks()
     }
 }
@@ -105,11 +105,11 @@ impl Options for DeadlockArgs {
 impl OptionsFamily for Deadlock {
     type Args = DeadlockArgs;
 
-    fn with_options(defaults: Settings, args: &FamilyArgs, _basics: Basics) -> Result<Settings, LabError> {
+    fn with_options(defaults: Settings, args: &FamilyArgs, _basics: CommonOptions) -> Result<Settings, LabError> {
         Ok(args.deadlock.applied_to(defaults))
     }
 
-    fn for_manual_use(settings: &mut Settings) {
+    fn adapt_to_manual_use(settings: &mut Settings) {
         settings.rounds = 0;
     }
 }

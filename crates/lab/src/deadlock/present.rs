@@ -4,7 +4,7 @@ use super::run::DeadlockSummary;
 use super::{Deadlock, DeadlockEntry, Settings};
 use crate::algorithm::Algorithm;
 use crate::family::{AlgorithmWrapper, PresentFamily};
-use crate::figures::{Figures, Price, PriceFigure, Row, count, in_unit};
+use crate::figures::{CostFigure, FigureRow, ListedCost, RunResults, format_count, format_in_unit};
 use crate::spec::Spec;
 use quorate_core::about::About;
 use quorate_core::deadlock::{Command, Event, Facts, Policy};
@@ -20,22 +20,22 @@ impl PresentFamily for Deadlock {
     const ROLES: &'static [(Role, &'static str)] =
         &[(Role::Idle, "running"), (Role::Waiting, "waiting"), (Role::Chosen, "victim")];
     const CHOSEN_NODE_BLOCKS_OTHERS: bool = false;
-    const EXAMPLE: &'static str = "Three processes send requests to each other; one message time is 1 ms";
-    const CONTROL: &'static str = "requests and answers of the processes";
-    const ADVICE: &'static str = "more --asks or a larger --fan-out";
-    const PROGRESS: &'static str = "waits";
+    const EXAMPLE_CAPTION: &'static str = "Three processes send requests to each other; one message time is 1 ms";
+    const CONTROL_MESSAGES: &'static str = "requests and answers of the processes";
+    const ADVICE_IF_NEVER_HELD: &'static str = "more --asks or a larger --fan-out";
+    const PROGRESS_UNIT: &'static str = "waits";
 
     fn role_after(moment: &Moment<'_, Command, Event>, _before: &[Role]) -> Option<(NodeId, Role)> {
         match moment {
             Moment::Effect { node, effect: ObservedEffect::Emit(event), .. } => match event {
                 Event::Waits { agent, .. } if !agent.is_resource() => Some((*node, Role::Waiting)),
-                Event::Runs { agent, .. } | Event::GaveUp { agent, .. } if !agent.is_resource() => {
+                Event::Runs { agent, .. } | Event::Cancelled { agent, .. } if !agent.is_resource() => {
                     Some((*node, Role::Idle))
                 }
                 Event::Victim { .. } => Some((*node, Role::Chosen)),
                 Event::Waits { .. }
                 | Event::Runs { .. }
-                | Event::GaveUp { .. }
+                | Event::Cancelled { .. }
                 | Event::Asked { .. }
                 | Event::Answers { .. }
                 | Event::Withdrawn { .. }
@@ -50,15 +50,15 @@ impl PresentFamily for Deadlock {
     }
 
     fn wrapper(entry: &DeadlockEntry) -> Option<AlgorithmWrapper> {
-        let [asking, taking, resolving] = Facts::sources_around().map(About::from_source);
-        let rules = [asking.rules, taking.rules, resolving.rules].concat();
+        let [requests, locks, resolution] = Facts::shared_sources().map(About::from_source);
+        let rules = [requests.rules, locks.rules, resolution.rules].concat();
         let title = "Rules around it: processes that send requests (RQ) or acquire resources (LK), and the choice of victims (RS)";
-        entry.facts.profile.flaw.is_none().then_some(AlgorithmWrapper { title, about: About { rules, ..resolving } })
+        entry.facts.profile.flaw.is_none().then_some(AlgorithmWrapper { title, about: About { rules, ..resolution } })
     }
 
-    fn price(entry: &'static DeadlockEntry) -> Option<Price> {
-        let formula = PriceFigure::Formula(entry.facts.formula);
-        Some(Price { of: "a detection", figures: vec![("messages_per_look", formula)] })
+    fn listed_cost(entry: &'static DeadlockEntry) -> Option<ListedCost> {
+        let formula = CostFigure::Formula(entry.facts.formula);
+        Some(ListedCost { unit: "a detection", figures: vec![("messages_per_look", formula)] })
     }
 
     /// A deadlock that is detected and resolved.
@@ -68,33 +68,34 @@ impl PresentFamily for Deadlock {
         Spec { latency, seed: EXAMPLE_SEED, settings, ..Spec::new(algorithm) }
     }
 
-    fn figures(figures: &Figures<'_, Self>) -> Vec<Row> {
-        let Figures { spec, summary, .. } = figures;
+    fn figure_rows(results: &RunResults<'_, Self>) -> Vec<FigureRow> {
+        let RunResults { spec, summary, .. } = results;
         let unit = summary.delay_unit;
-        let stuck = if summary.stuck_at_end.is_empty() { "none".to_owned() } else { summary.stuck_at_end.join(", ") };
+        let deadlocked =
+            if summary.deadlocked_at_end.is_empty() { "none".to_owned() } else { summary.deadlocked_at_end.join(", ") };
         let cost = format!("per detection {}", spec.algorithm.facts.formula);
         let mut rows = vec![
-            Row::measured("waits of one process for another", summary.waits),
-            Row::measured("  between two sites", summary.waits_between_sites),
-            Row::measured("deadlocks reported", summary.deadlocks_told),
-            Row::new("  false reports", summary.phantoms_told, "0"),
-            Row::measured("aborted", summary.gave_up),
-            Row::measured("deadlocked at the end", stuck),
-            Row::new("messages to detect them", summary.detector_messages, cost),
-            Row::measured("messages to resolve them", summary.resolution_messages),
-            Row::measured("from deadlock to report", in_unit(summary.delay_mean, unit)),
-            Row::measured("  slowest", in_unit(summary.delay_most, unit)),
+            FigureRow::measured("waits of one process for another", summary.waits),
+            FigureRow::measured("  between two sites", summary.waits_between_sites),
+            FigureRow::measured("deadlocks reported", summary.reported_deadlocks),
+            FigureRow::new("  false reports", summary.false_reports, "0"),
+            FigureRow::measured("aborted", summary.aborts),
+            FigureRow::measured("deadlocked at the end", deadlocked),
+            FigureRow::new("messages to detect them", summary.detector_messages, cost),
+            FigureRow::measured("messages to resolve them", summary.resolution_messages),
+            FigureRow::measured("from deadlock to report", format_in_unit(summary.mean_delay, unit)),
+            FigureRow::measured("  slowest", format_in_unit(summary.max_delay, unit)),
         ];
         let names = std::iter::once("reports").chain(std::iter::repeat(""));
-        rows.extend(names.zip(&summary.reports).map(|(name, report)| Row::new(name, "", report.as_str())));
+        rows.extend(names.zip(&summary.reports).map(|(name, report)| FigureRow::new(name, "", report.as_str())));
         rows
     }
 
-    fn progress(_spec: &Spec<Self>, summary: &DeadlockSummary) -> String {
-        format!("; {} of one process for another so far", count(summary.waits, "wait"))
+    fn describe_progress(_spec: &Spec<Self>, summary: &DeadlockSummary) -> String {
+        format!("; {} of one process for another so far", format_count(summary.waits, "wait"))
     }
 
-    fn goal(spec: &Spec<Self>) -> u64 {
+    fn progress_goal(spec: &Spec<Self>) -> u64 {
         spec.settings.rounds.saturating_mul(spec.settings.processes.unwrap_or(spec.nodes) as u64)
     }
 

@@ -1,7 +1,7 @@
 //! The settings of the deadlock family, and their validation.
 
-use super::{Deadlock, DeadlockEntry, DeadlockError, asking};
-use crate::deadlock::run::{Asking, Taking};
+use super::{Deadlock, DeadlockEntry, DeadlockError, wait_mode};
+use crate::deadlock::run::{AcquireMode, WaitMode};
 use crate::error::{LabError, first_error};
 use crate::family::ScriptFamily;
 use crate::spec::Spec;
@@ -17,14 +17,21 @@ pub struct Settings {
     pub processes: Option<usize>,
     pub resources: usize,
     pub rounds: u64,
+    /// Maximum number of agents in a request.
     pub fan_out: usize,
-    pub asking: Option<Asking>,
-    pub taking: Taking,
+    #[serde(rename = "asking")]
+    pub wait_mode: Option<WaitMode>,
+    #[serde(rename = "taking")]
+    pub acquire_mode: AcquireMode,
+    /// Probability in percent that a process sends a request in a round.
     pub share: u64,
+    /// How long a process runs before it sends a request.
     pub think: Option<Latency>,
+    /// How long a process holds what others wait for.
     pub hold: Option<Latency>,
     pub victim: Option<Policy>,
     pub priorities: Vec<u32>,
+    /// How long a process waits before it starts a detection.
     pub patience: Option<Length>,
 }
 
@@ -35,8 +42,8 @@ impl Default for Settings {
             resources: 0,
             rounds: 1,
             fan_out: 2,
-            asking: None,
-            taking: Taking::AnyOrder,
+            wait_mode: None,
+            acquire_mode: AcquireMode::AnyOrder,
             share: 100,
             think: None,
             hold: None,
@@ -54,9 +61,9 @@ pub fn plan(spec: &Spec<Deadlock>) -> Plan {
     let settings = &spec.settings;
     let coordinator = |resource: usize| NodeId::from_index(resource % spec.nodes.max(1));
     Plan {
-        resources: (0..settings.resources).map(coordinator).collect(),
+        resource_coordinators: (0..settings.resources).map(coordinator).collect(),
         priorities: settings.priorities.clone(),
-        victim: settings.victim,
+        victim_policy: settings.victim,
         patience: settings.patience.map_or(Plan::new(1).patience, |Length(patience)| patience),
         ..Plan::new(spec.nodes).with_processes(settings.processes.unwrap_or(spec.nodes))
     }
@@ -65,16 +72,17 @@ pub fn plan(spec: &Spec<Deadlock>) -> Plan {
 /// Rejects script commands that cannot be parsed or that name unknown agents.
 fn validate_script(spec: &Spec<Deadlock>) -> Result<(), LabError> {
     let plan = plan(spec);
-    let exists = |agent: &Agent| plan.all_processes().chain(plan.resources()).any(|known| known == *agent);
-    for TimedCommand { node, word, .. } in spec.script.iter().flat_map(|script| &script.commands) {
-        let error =
-            |why: String| LabError::Deadlock(DeadlockError::NoSuchCommand { text: word.clone(), node: *node, why });
-        let words: Vec<_> = word.split_whitespace().collect();
+    let exists = |agent: &Agent| plan.all_processes().chain(plan.all_resources()).any(|known| known == *agent);
+    for TimedCommand { node, command, .. } in spec.script.iter().flat_map(|script| &script.commands) {
+        let error = |reason: String| {
+            LabError::Deadlock(DeadlockError::InvalidCommand { text: command.clone(), node: *node, reason })
+        };
+        let words: Vec<_> = command.split_whitespace().collect();
         let command = Deadlock::parse_words(&words, *node, 0).map_err(error)?;
         let named_agents = match &command {
-            Command::Ask { need, .. } => need.on().to_vec(),
+            Command::Ask { need, .. } => need.awaited().to_vec(),
             Command::Answer { to, .. } => vec![*to],
-            Command::GiveUp { .. } | Command::Look { .. } => Vec::new(),
+            Command::Cancel { .. } | Command::Check { .. } => Vec::new(),
         };
         let acting_process = Agent::process(*node, command.process());
         if let Some(unknown) = named_agents.iter().chain([&acting_process]).find(|agent| !exists(agent)) {
@@ -89,30 +97,35 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
     let name = || spec.algorithm.to_string();
     let processes = settings.processes.unwrap_or(spec.nodes);
     let (resources, maximum) = (settings.resources, MAX_PROCESSES);
-    let given = settings.priorities.len();
+    let given_priorities = settings.priorities.len();
     first_error([
         (
             processes == 0 || processes > maximum.max(spec.nodes),
             DeadlockError::ProcessesOutOfRange { processes, maximum },
         ),
         (resources > maximum, DeadlockError::ResourcesOutOfRange { resources, maximum }),
-        (resources > 0 && processes != spec.nodes, DeadlockError::OneProcessEach),
-        (resources == 0 && settings.taking != Taking::AnyOrder, DeadlockError::TakingWithoutResources),
-        (resources > 0 && settings.asking.is_some(), DeadlockError::WaitsForWithResources),
-        (given > 0 && settings.victim != Some(Policy::LowestPriority), DeadlockError::PrioritiesUnused),
-        (given > processes, DeadlockError::TooManyPriorities { given, processes }),
+        (resources > 0 && processes != spec.nodes, DeadlockError::ProcessesWithResources),
+        (resources == 0 && settings.acquire_mode != AcquireMode::AnyOrder, DeadlockError::TakingWithoutResources),
+        (resources > 0 && settings.wait_mode.is_some(), DeadlockError::WaitsForWithResources),
+        (given_priorities > 0 && settings.victim != Some(Policy::LowestPriority), DeadlockError::PrioritiesUnused),
+        (given_priorities > processes, DeadlockError::TooManyPriorities { given: given_priorities, processes }),
         (settings.fan_out == 0 || settings.share > 100, DeadlockError::FanOutOrShareOutOfRange),
-        (settings.patience.is_some() && entry.facts.per_wait.is_none(), DeadlockError::NeverLooks { name: name() }),
+        (
+            settings.patience.is_some() && entry.facts.max_messages_per_wait.is_none(),
+            DeadlockError::LooksAfterNotApplicable { name: name() },
+        ),
     ])?;
     validate_script(spec)?;
-    let is_supported = match (entry.facts.waiting, asking(spec)) {
-        (Waiting::Either, _) | (Waiting::ForAll, Asking::All) | (Waiting::ForAny, Asking::Any) => true,
-        (Waiting::ForAll, Asking::Any | Asking::Mixed) | (Waiting::ForAny, Asking::All | Asking::Mixed) => false,
+    let is_supported = match (entry.facts.waiting, wait_mode(spec)) {
+        (Waiting::Either, _) | (Waiting::ForAll, WaitMode::All) | (Waiting::ForAny, WaitMode::Any) => true,
+        (Waiting::ForAll, WaitMode::Any | WaitMode::Mixed) | (Waiting::ForAny, WaitMode::All | WaitMode::Mixed) => {
+            false
+        }
     };
     let waits_for_several_resources =
-        settings.taking == Taking::AtOnce && settings.fan_out > 1 && settings.resources > 1;
-    if settings.resources == 0 && !is_supported || waits_for_several_resources && !entry.facts.waiting.for_all() {
-        return Err(DeadlockError::OtherWaits { name: name() }.into());
+        settings.acquire_mode == AcquireMode::AtOnce && settings.fan_out > 1 && settings.resources > 1;
+    if settings.resources == 0 && !is_supported || waits_for_several_resources && !entry.facts.waiting.supports_all() {
+        return Err(DeadlockError::UnsupportedWaits { name: name() }.into());
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! Stress for detectors: messages have long delays, and processes send requests and release all the
-//! time, so that much received information is outdated.
+//! Stress for deadlock detectors: messages have long delays, and processes send requests and
+//! release all the time, so much received information is outdated.
 
 use super::{Deadlock, DeadlockEntry, Settings};
-use crate::deadlock::run::{Asking, Taking};
+use crate::deadlock::run::{AcquireMode, WaitMode};
 use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_core::deadlock::{Policy, Waiting};
@@ -21,37 +21,40 @@ pub(super) fn stress_specs(entry: &'static DeadlockEntry) -> Vec<Spec<Deadlock>>
         let settings = Settings { rounds, victim: Some(victim), share: 80, ..defaults.clone() };
         Spec { nodes, latency: long_tail, settings, ..Spec::new(entry) }
     };
-    let with_resources = |nodes, resources, taking, victim| {
-        let settings = Settings { resources, taking, victim, rounds: 3, ..defaults.clone() };
+    let with_resources = |nodes, resources, acquire_mode, victim| {
+        let settings = Settings { resources, acquire_mode, victim, rounds: 3, ..defaults.clone() };
         Spec { nodes, latency: wide_range, settings, ..Spec::new(entry) }
     };
     let mut specs = vec![
-        // Random graphs: every process sends one request or none, and there are no victims.
+        // Random graphs. Parameters: nodes, processes, fan-out, probability of a request in
+        // percent. Every process sends one request or none, and there are no victims.
         one_request(3, 3, 2, 70),
         one_request(5, 5, 1, 95),
         one_request(4, 8, 3, 80),
         one_request(3, 12, 2, 85),
         one_request(8, 8, 3, 97),
-        // Graphs that change all the time, with victims.
+        // Graphs that change all the time, with victims. Parameters: nodes, rounds, victim policy.
         many_requests(3, 4, Policy::Youngest),
         many_requests(5, 3, Policy::FewestLocks),
         many_requests(4, 4, Policy::LowestPriority),
-        with_resources(2, 2, Taking::AnyOrder, None),
-        with_resources(3, 2, Taking::AnyOrder, Some(Policy::FewestLocks)),
-        with_resources(4, 3, Taking::AnyOrder, Some(Policy::Youngest)),
+        // Processes that acquire resources in three rounds. Parameters: nodes, resources, how to
+        // acquire them, victim policy.
+        with_resources(2, 2, AcquireMode::AnyOrder, None),
+        with_resources(3, 2, AcquireMode::AnyOrder, Some(Policy::FewestLocks)),
+        with_resources(4, 3, AcquireMode::AnyOrder, Some(Policy::Youngest)),
     ];
-    if entry.facts.waiting.for_all() {
-        specs.push(with_resources(4, 3, Taking::AtOnce, Some(Policy::Youngest)));
+    if entry.facts.waiting.supports_all() {
+        specs.push(with_resources(4, 3, AcquireMode::AtOnce, Some(Policy::Youngest)));
     }
     if entry.facts.waiting == Waiting::Either {
-        let others = [Asking::Any, Asking::Mixed].into_iter().flat_map(|asking| {
-            let with_asking = move |spec: Spec<Deadlock>| {
-                let settings = Settings { asking: Some(asking), ..spec.settings.clone() };
+        let with_other_modes = [WaitMode::Any, WaitMode::Mixed].into_iter().flat_map(|mode| {
+            let with_mode = move |spec: Spec<Deadlock>| {
+                let settings = Settings { wait_mode: Some(mode), ..spec.settings.clone() };
                 Spec { settings, ..spec }
             };
-            [with_asking(one_request(5, 5, 3, 90)), with_asking(many_requests(4, 4, Policy::Youngest))]
+            [with_mode(one_request(5, 5, 3, 90)), with_mode(many_requests(4, 4, Policy::Youngest))]
         });
-        specs.extend(others.collect::<Vec<_>>());
+        specs.extend(with_other_modes.collect::<Vec<_>>());
     }
     specs
 }

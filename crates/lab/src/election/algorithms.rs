@@ -3,7 +3,7 @@
 
 use super::{Election, Settings};
 use crate::family::FamilyTypes;
-use crate::registry::{Entry, Family, Maker};
+use crate::registry::{Entry, Family, NodeFactory};
 use quorate_core::about::Profile;
 use quorate_core::election::{
     Bully, ByMutex, ChangRoberts, Command, ConsensusByRing, Event, Facts, Franklin, HirschbergSinclair, Invitation,
@@ -50,7 +50,7 @@ impl FamilyTypes for Election {
             election(&majority_lease::FACTS, |me, plan| MajorityLease::new(me, plan)),
             ElectionEntry {
                 facts: &raft::FACTS,
-                make: Arc::new(|me, plan| Erased::opaque(RaftElection::new(me, plan))),
+                make: Arc::new(|me, plan| Erased::new_opaque(RaftElection::new(me, plan))),
                 codec: AnyCodec::for_protocol::<RaftElection>(),
             },
             election(&super_peer::FACTS, |me, plan| SuperPeer::new(me, Arc::clone(plan))),
@@ -91,7 +91,7 @@ pub type ElectionNode = Erased<Command, Event>;
 /// An election algorithm in the registry.
 pub struct ElectionEntry {
     pub facts: &'static Facts,
-    pub make: Maker<Arc<Plan>, ElectionNode>,
+    pub make: NodeFactory<Arc<Plan>, ElectionNode>,
     pub codec: AnyCodec,
 }
 

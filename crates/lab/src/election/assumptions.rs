@@ -3,33 +3,37 @@
 
 use super::{Detector, Election, ElectionEntry, Settings, plan};
 use crate::spec::Spec;
-use quorate_core::election::{Model, Repair, Shape, Splits};
+use quorate_core::election::{Model, Repair, Splits, Structure};
 use quorate_core::{Bounds, Duration, NodeId};
-use quorate_journal::settings::{Disk, Fault, Latency, Length, LinkChange, TimedFault};
+use quorate_journal::settings::{Fault, Latency, Length, LinkChange, RestartDisk, TimedFault};
 use std::collections::BTreeMap;
 
 /// Returns the assumptions that this experiment breaks, each as a sentence without its full stop.
 pub(super) fn broken_assumptions(spec: &Spec<Election>, entry: &ElectionEntry) -> Vec<&'static str> {
     let facts = entry.facts;
     let faults = spec.every_fault();
-    let is_ring = facts.shape == Shape::Ring;
-    let is_bully = facts.shape == Shape::Bully;
-    let needs_majority = facts.splits != Splits::WhileCut && !is_bully;
+    let is_ring = facts.structure == Structure::Ring;
+    let is_bully = facts.structure == Structure::Bully;
+    let needs_majority = facts.splits != Splits::WhilePartitioned && !is_bully;
     let relies_on_bounds = facts.model == Model::Synchronous || is_ring && spec.settings.repair == Repair::Timeout;
-    let survives = facts.survives && (!is_ring || spec.settings.repair != Repair::None);
-    let uses_crash_reports = match facts.shape {
-        Shape::Ring => spec.settings.repair == Repair::Detector,
-        Shape::Bully | Shape::Groups | Shape::Regions => true,
-        Shape::Votes => false,
+    let survives_crashes = facts.survives_crashes && (!is_ring || spec.settings.repair != Repair::None);
+    let uses_crash_reports = match facts.structure {
+        Structure::Ring => spec.settings.repair == Repair::Detector,
+        Structure::Bully | Structure::Groups | Structure::Regions => true,
+        Structure::Votes => false,
     };
-    let is_later_crash = |timed: &TimedFault| matches!(timed.fault, Fault::Crash { .. }) && timed.at > Duration::ZERO;
+    let is_crash_after_start =
+        |timed: &TimedFault| matches!(timed.fault, Fault::Crash { .. }) && timed.at > Duration::ZERO;
     let assumptions = [
-        (!facts.tolerates_loss && spec.loses_unrepaired(&faults), "links neither lose nor duplicate messages"),
+        (!facts.tolerates_loss && spec.loses_messages_unrepaired(&faults), "links neither lose nor duplicate messages"),
         (relies_on_bounds && may_exceed_bounds(spec, &faults), "no delay exceeds the bounds that nodes know"),
-        (!survives && faults.iter().any(is_later_crash), "no node crashes during an election"),
-        (needs_majority && is_outvoted(spec, &faults, Duration::ZERO), "a majority of the group is up at any time"),
+        (!survives_crashes && faults.iter().any(is_crash_after_start), "no node crashes during an election"),
         (
-            is_bully && is_outvoted(spec, &faults, save_delay(spec)),
+            needs_majority && may_lack_majority(spec, &faults, Duration::ZERO),
+            "a majority of the group is up at any time",
+        ),
+        (
+            is_bully && may_lack_majority(spec, &faults, save_delay(spec)),
             "a majority of the group stays up throughout any three message times",
         ),
         (
@@ -37,13 +41,13 @@ pub(super) fn broken_assumptions(spec: &Spec<Election>, entry: &ElectionEntry) -
             "the group is not partitioned",
         ),
         (
-            uses_crash_reports && has_no_detector(spec) && faults.iter().any(is_later_crash),
+            uses_crash_reports && has_no_detector(spec) && faults.iter().any(is_crash_after_start),
             "the failure detector reports every crash",
         ),
         (uses_crash_reports && suspects_live_nodes(spec), "the failure detector never suspects a live node"),
-        (facts.splits == Splits::WhileCut && never_heals(&faults), "partitions heal eventually"),
-        (facts.leases && exceeds_drift_bound(spec, &faults), "clock drift stays within the bound that nodes know"),
-        (facts.leases && has_clock_jump(&faults), "clocks do not jump"),
+        (facts.splits == Splits::WhilePartitioned && has_lasting_partition(&faults), "partitions heal eventually"),
+        (facts.has_leases && exceeds_drift_bound(spec, &faults), "clock drift stays within the bound that nodes know"),
+        (facts.has_leases && has_clock_jump(&faults), "clocks do not jump"),
         (faults.iter().any(loses_disk), "disks keep acknowledged writes"),
     ];
     assumptions.into_iter().filter(|(is_broken, _)| *is_broken).map(|(_, assumption)| assumption).collect()
@@ -52,20 +56,21 @@ pub(super) fn broken_assumptions(spec: &Spec<Election>, entry: &ElectionEntry) -
 /// Whether some delay may exceed the bounds that nodes know.
 fn may_exceed_bounds(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
     let bound = plan(spec).bounds.message;
-    let exceeds = |latency: Latency| match latency {
+    let may_exceed = |latency: Latency| match latency {
         Latency::Fixed(length) => length > bound,
         Latency::Uniform { max, .. } => max > bound,
         Latency::LongTail { .. } => true,
     };
-    let delays = |timed: &TimedFault| match &timed.fault {
+    let may_delay = |timed: &TimedFault| match &timed.fault {
         Fault::Pause { .. } => true,
+        // Reliable links delay messages until the partition heals; bare links lose them.
         Fault::Cut(_) => spec.is_reliable(),
-        Fault::Link { change: LinkChange::Latency(latency), .. } => exceeds(*latency),
+        Fault::Link { change: LinkChange::Latency(latency), .. } => may_exceed(*latency),
         _ => false,
     };
-    // A retransmitted message is late.
+    // A retransmitted message may exceed the bound.
     let retransmits = spec.is_reliable() && !spec.loss.is_zero();
-    exceeds(spec.latency) || retransmits || faults.iter().any(delays)
+    may_exceed(spec.latency) || retransmits || faults.iter().any(may_delay)
 }
 
 /// The time that bully nodes need to save a declared result: three messages, to nodes that are busy
@@ -75,29 +80,29 @@ fn save_delay(spec: &Spec<Election>) -> Duration {
     (message + processing.times(4 * spec.nodes as u64)).times(3)
 }
 
-/// Whether half of the group or more is down at some time in a span of this length. Each outage
-/// counts as beginning `span` earlier.
-fn is_outvoted(spec: &Spec<Election>, faults: &[TimedFault], span: Duration) -> bool {
+/// Whether, in some span of this length, half of the group or more is down, at the same time or one
+/// after the other. To find out, each outage counts as beginning `span` earlier.
+fn may_lack_majority(spec: &Spec<Election>, faults: &[TimedFault], span: Duration) -> bool {
     let earliest = |at: Duration| Duration::from_nanos(at.nanos().saturating_sub(span.nanos()));
     // When a node goes down (`true`) or up again.
     let mut changes: Vec<(Duration, bool, NodeId)> = Vec::new();
-    for TimedFault { at, fault, lasts } in faults {
+    for TimedFault { at, fault, duration } in faults {
         match fault {
             Fault::Crash { node, .. } => {
                 changes.push((earliest(*at), true, *node));
-                changes.extend(lasts.map(|lasts| (*at + lasts, false, *node)));
+                changes.extend(duration.map(|duration| (*at + duration, false, *node)));
             }
             Fault::Restart { node, .. } => changes.push((*at, false, *node)),
             _ => {}
         }
     }
     changes.sort_unstable();
-    // Outages of one node may overlap if they begin earlier.
-    let mut down: BTreeMap<NodeId, usize> = BTreeMap::new();
+    // Outages of one node may overlap, because they count as beginning earlier.
+    let mut outages_by_node: BTreeMap<NodeId, usize> = BTreeMap::new();
     changes.into_iter().any(|(_, goes_down, node)| {
-        let outages = down.entry(node).or_default();
+        let outages = outages_by_node.entry(node).or_default();
         *outages = if goes_down { *outages + 1 } else { outages.saturating_sub(1) };
-        2 * down.values().filter(|outages| **outages > 0).count() >= spec.nodes
+        2 * outages_by_node.values().filter(|outages| **outages > 0).count() >= spec.nodes
     })
 }
 
@@ -106,17 +111,18 @@ fn has_no_detector(spec: &Spec<Election>) -> bool {
     spec.settings.detector == Detector::None
 }
 
-/// Whether a heartbeat may arrive later than the detector allows.
+/// Whether a heartbeat may arrive after the fixed silence that the settings give. The default
+/// silence is long enough, and an adaptive timeout is not judged.
 fn suspects_live_nodes(spec: &Spec<Election>) -> bool {
     let Settings { detector, silence, .. } = &spec.settings;
     let longest_silence = super::detector::period(spec) + plan(spec).bounds.message;
     *detector == Detector::Heartbeat && silence.is_some_and(|Length(silence)| silence < longest_silence)
 }
 
-fn never_heals(faults: &[TimedFault]) -> bool {
+fn has_lasting_partition(faults: &[TimedFault]) -> bool {
     let heals = |cut: &TimedFault| {
-        let healed = |other: &TimedFault| matches!(other.fault, Fault::Heal) && other.at > cut.at;
-        cut.lasts.is_some() || faults.iter().any(healed)
+        let is_later_heal = |other: &TimedFault| matches!(other.fault, Fault::Heal) && other.at > cut.at;
+        cut.duration.is_some() || faults.iter().any(is_later_heal)
     };
     faults.iter().any(|timed| matches!(timed.fault, Fault::Cut(_)) && !heals(timed))
 }
@@ -127,7 +133,7 @@ fn has_partition(faults: &[TimedFault]) -> bool {
 
 /// Whether a clock exceeds the drift bound.
 fn exceeds_drift_bound(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
-    let bound = plan(spec).lease.drift_ppm;
+    let bound = plan(spec).lease_terms.drift_ppm;
     faults.iter().any(|timed| matches!(timed.fault, Fault::Drift { by, .. } if by.parts().unsigned_abs() > bound))
 }
 
@@ -138,5 +144,5 @@ fn has_clock_jump(faults: &[TimedFault]) -> bool {
 
 /// Whether a node restarts without its disk.
 fn loses_disk(timed: &TimedFault) -> bool {
-    matches!(timed.fault, Fault::Restart { disk: Disk::Blank, .. })
+    matches!(timed.fault, Fault::Restart { disk: RestartDisk::Blank, .. })
 }

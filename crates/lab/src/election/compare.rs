@@ -1,24 +1,26 @@
 //! Elections side by side: their cost over all ring orders and starters, beside the expected cost.
 
 use super::Election;
-use super::survey::{MAX_EXHAUSTIVE, Spread, Start, Survey, SurveyResult};
+use super::survey::{MAX_EXHAUSTIVE, Spread, StartChoice, Survey, SurveyResult};
 use crate::compare::{
-    Across, Axis, BAD, Chart, CompareError, CompareRequest, CompareTask, ComparedFamily, Comparison, Dot,
-    ExpectedCurve, GOOD, Heading, Host, Legend, List, Page, Parts, Plot, SAME, Series, Table, UNKNOWN, distinct,
+    Chart, CompareError, CompareRequest, CompareTask, ComparedFamily, Comparison, Dot, ExpectedCurve, Heading,
+    HorizontalAxis, Host, Legend, List, MARK_CORRECT, MARK_EQUAL, MARK_NOT_JUDGED, MARK_WRONG, Page, Parts, Plot,
+    Series, Table, VerticalAxis, distinct,
 };
-use crate::figures::{count, number};
+use crate::figures::{format_count, format_figure};
 use crate::options::{Options, OptionsError, parse_whole};
 use crate::registry::Family;
 use clap::Args;
-use quorate_core::election::{Counts, ExpectedMessages, Shape, Splits};
+use quorate_core::election::{Counts, ExpectedMessages, Splits, Structure};
 use serde::Serialize;
 
 /// Options that only comparisons of elections accept.
 #[derive(Args)]
 pub struct ElectionCompareArgs {
-    /// Nodes that start elections: one (each in turn), lowest, highest, all [default: one,all]
+    /// Nodes that start elections: one (each in turn), lowest, highest, all [default: one,all; for
+    /// bully highest,lowest]
     #[arg(long, value_enum, value_name = "WHO", value_delimiter = ',', display_order = 6)]
-    starters: Vec<Start>,
+    starters: Vec<StartChoice>,
     /// Number of sampled orders of a large ring [default: 200]. Rings of up to 8 nodes are tried in
     /// all orders.
     #[arg(long, value_parser = parse_whole::<u64>, display_order = 7)]
@@ -26,7 +28,7 @@ pub struct ElectionCompareArgs {
 }
 
 impl Options for ElectionCompareArgs {
-    fn given(&self) -> Option<&'static str> {
+    fn first_given(&self) -> Option<&'static str> {
         let given = [("starters", !self.starters.is_empty()), ("samples", self.samples.is_some())];
         given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
     }
@@ -34,9 +36,9 @@ impl Options for ElectionCompareArgs {
 
 /// Default sizes of groups: some that are tried in all orders, and some that are sampled.
 const DEFAULT_SIZES: [usize; 5] = [4, 8, 16, 32, 64];
-const DEFAULT_STARTS: [Start; 2] = [Start::One, Start::All];
+const DEFAULT_STARTS: [StartChoice; 2] = [StartChoice::One, StartChoice::All];
 /// The best and the worst case of bully after the crash of a leader.
-const BULLY_STARTS: [Start; 2] = [Start::Highest, Start::Lowest];
+const BULLY_STARTS: [StartChoice; 2] = [StartChoice::Highest, StartChoice::Lowest];
 const DEFAULT_SAMPLES: u64 = 200;
 
 impl ComparedFamily for Election {
@@ -47,17 +49,18 @@ impl ComparedFamily for Election {
         request: &CompareRequest<'_, Self::CompareArgs>,
         task: T,
     ) -> Result<T::Output, CompareError> {
-        let (sizes, seed, given) = (request.sizes_or(&DEFAULT_SIZES), request.seed, &request.family_args.starters);
+        let (sizes, seed, given_starts) =
+            (request.sizes_or(&DEFAULT_SIZES), request.seed, &request.family_args.starters);
         let samples = request.family_args.samples.unwrap_or(DEFAULT_SAMPLES);
         if samples < 2 {
-            return CompareError::refused(format!(
+            return CompareError::invalid_option(format!(
                 "--samples must be at least 2; got {samples}. Use for example --samples 200."
             ));
         }
         let mut surveys = Vec::new();
         for entry in request.contenders::<Self>(|entry| entry.facts.splits != Splits::ByDesign)? {
-            let defaults = if entry.facts.shape == Shape::Bully { BULLY_STARTS } else { DEFAULT_STARTS };
-            let starts = if given.is_empty() { defaults.to_vec() } else { given.clone() };
+            let defaults = if entry.facts.structure == Structure::Bully { BULLY_STARTS } else { DEFAULT_STARTS };
+            let starts = if given_starts.is_empty() { defaults.to_vec() } else { given_starts.clone() };
             for nodes in sizes.iter().copied() {
                 surveys.extend(starts.iter().map(|start| Survey { entry, nodes, start: *start, samples, seed }));
             }
@@ -66,49 +69,50 @@ impl ComparedFamily for Election {
             let condition = "if all orders are tried: in rings of up to 8 nodes, and without a ring";
             return Err(OptionsError::no_effect("samples", condition).into());
         }
-        Ok(task.perform(Elections { surveys, sizes, samples, seed, rows: Vec::new() }))
+        Ok(task.perform(ElectionComparison { surveys, sizes, samples, seed, rows: Vec::new() }))
     }
 }
 
 /// The planned comparison, and its results so far.
-struct Elections {
+struct ElectionComparison {
     surveys: Vec<Survey>,
     sizes: Vec<usize>,
     samples: u64,
     seed: u64,
-    rows: Vec<Row>,
+    rows: Vec<SurveyRow>,
 }
 
 /// The result of one survey.
-struct Row {
+struct SurveyRow {
     survey: Survey,
     result: SurveyResult,
 }
 
-impl Row {
+impl SurveyRow {
     fn algorithm(&self) -> &'static str {
         self.survey.entry.facts.profile.name
     }
 
-    /// The cells of the table, with this name of the algorithm.
+    /// The cells of the row, with `name` in the column of the algorithm.
     fn cells(&self, name: &str) -> Vec<String> {
         let Self { survey, result } = self;
         let Spread { min, mean, max, margin } = result.counted;
         let mean = match margin {
-            Some(margin) => format!("{} ±{}", number(Some(mean)), number(Some(margin))),
-            None => number(Some(mean)),
+            Some(margin) => format!("{} ±{}", format_figure(Some(mean)), format_figure(Some(margin))),
+            None => format_figure(Some(mean)),
         };
         let mark = match (result.holds(), result.is_as_expected()) {
-            (false, _) | (_, Some(false)) => BAD,
+            (false, _) | (_, Some(false)) => MARK_WRONG,
             (true, Some(true))
-                if result.exhaustive && result.expected.is_some_and(|expected_cost| expected_cost.tight) =>
+                if result.is_exhaustive
+                    && result.expected.is_some_and(|expected_cost| expected_cost.is_max_reached) =>
             {
-                SAME
+                MARK_EQUAL
             }
-            (true, Some(true)) => GOOD,
-            (true, None) => UNKNOWN,
+            (true, Some(true)) => MARK_CORRECT,
+            (true, None) => MARK_NOT_JUDGED,
         };
-        let expected_cost = result.expected.as_ref().map_or_else(String::new, expected_text);
+        let expected_cost = result.expected.as_ref().map_or_else(String::new, format_expected);
         vec![
             name.to_owned(),
             survey.nodes.to_string(),
@@ -122,7 +126,7 @@ impl Row {
 
     fn problem(&self) -> Option<String> {
         let name = self.algorithm();
-        if let Some(command) = &self.result.failed {
+        if let Some(command) = &self.result.failed_command {
             return Some(format!("{name} does not elect the right leader. To see it: {command} --steps"));
         }
         let nodes = self.survey.nodes;
@@ -135,7 +139,7 @@ impl Row {
         let SurveyResult { election, announcement, .. } = &self.result;
         let (minimum, maximum) = ((election.min + announcement.min) as f64, (election.max + announcement.max) as f64);
         let dot = Dot::new(self.survey.nodes as f64, election.mean + announcement.mean);
-        Dot { reach: (maximum > minimum).then_some((minimum, maximum)), ..dot }
+        Dot { sample_range: (maximum > minimum).then_some((minimum, maximum)), ..dot }
     }
 
     /// The expected mean, announcements included.
@@ -150,14 +154,14 @@ impl Row {
 }
 
 /// Formats the expected cost.
-fn expected_text(expected_cost: &ExpectedMessages) -> String {
+fn format_expected(expected_cost: &ExpectedMessages) -> String {
     let figures = match *expected_cost {
-        ExpectedMessages { least, most, .. } if least == most => number(most),
-        ExpectedMessages { least: Some(least), mean, most, .. } => {
-            let mean = mean.map_or_else(String::new, |mean| format!(" / {}", number(Some(mean))));
-            format!("{}{mean} / {}", number(Some(least)), number(most))
+        ExpectedMessages { min, max, .. } if min == max => format_figure(max),
+        ExpectedMessages { min: Some(min), mean, max, .. } => {
+            let mean = mean.map_or_else(String::new, |mean| format!(" / {}", format_figure(Some(mean))));
+            format!("{}{mean} / {}", format_figure(Some(min)), format_figure(max))
         }
-        ExpectedMessages { most, .. } => format!("≤ {}", number(most)),
+        ExpectedMessages { max, .. } => format!("≤ {}", format_figure(max)),
     };
     match expected_cost.counts {
         Counts::Election => format!("{figures}, without announcement"),
@@ -165,16 +169,16 @@ fn expected_text(expected_cost: &ExpectedMessages) -> String {
     }
 }
 
-impl Elections {
-    fn plot(&self, start: Start) -> Plot {
+impl ElectionComparison {
+    fn plot(&self, start: StartChoice) -> Plot {
         let title = match start {
-            Start::One => "One node starts",
-            Start::Lowest => "The lowest starts",
-            Start::Highest => "The highest starts",
-            Start::All => "All start",
+            StartChoice::One => "One node starts",
+            StartChoice::Lowest => "The lowest starts",
+            StartChoice::Highest => "The highest starts",
+            StartChoice::All => "All start",
         };
         let rows = || self.rows.iter().filter(|row| row.survey.start == start);
-        let series = distinct(rows().map(Row::algorithm)).into_iter().map(|name| {
+        let series = distinct(rows().map(SurveyRow::algorithm)).into_iter().map(|name| {
             let series_rows: Vec<_> = rows().filter(|row| row.algorithm() == name).collect();
             let points: Option<Vec<_>> = series_rows.iter().map(|row| row.expected_mean()).collect();
             Series {
@@ -185,11 +189,16 @@ impl Elections {
             }
         });
         let series = series.collect();
-        Plot { title: title.into(), across: Across::Sizes(self.sizes.clone()), upwards: Axis::log("messages"), series }
+        Plot {
+            title: title.into(),
+            horizontal_axis: HorizontalAxis::Sizes(self.sizes.clone()),
+            vertical_axis: VerticalAxis::log("messages"),
+            series,
+        }
     }
 }
 
-impl Comparison for Elections {
+impl Comparison for ElectionComparison {
     type Family = Election;
 
     fn work(&self) -> (u64, &'static str) {
@@ -205,14 +214,14 @@ impl Comparison for Elections {
                 !host.is_interrupted()
             })?;
             let Some(result) = result else { break };
-            rows.push(Row { survey, result });
+            rows.push(SurveyRow { survey, result });
         }
         self.rows = rows;
         Ok(())
     }
 
     fn parts(&self) -> Parts {
-        Parts { done: self.rows.len(), all: self.surveys.len(), name: "line" }
+        Parts { finished: self.rows.len(), total: self.surveys.len(), name: "line" }
     }
 
     fn is_correct(&self) -> bool {
@@ -220,6 +229,7 @@ impl Comparison for Elections {
     }
 
     fn page(&self) -> Page {
+        // Widths are in characters; text columns also have a gap before them.
         let headings = vec![
             Heading::words(2, 22, "messages"),
             Heading::figures(6, "nodes"),
@@ -235,12 +245,13 @@ impl Comparison for Elections {
             last_algorithm = row.algorithm();
             cells
         });
-        let orders = count(self.samples, "order");
+        let orders = format_count(self.samples, "order");
         let marks = format!(
-            "{SAME} exactly as expected   {GOOD} within the expected bounds, as far as samples show   {UNKNOWN} no expected figure"
+            "{MARK_EQUAL} exactly as expected   {MARK_CORRECT} within the expected bounds, as far as samples show   \
+             {MARK_NOT_JUDGED} no expected figure"
         );
         let mut notes = vec![vec![marks]];
-        if self.rows.iter().any(|row| row.survey.dead() > 0) {
+        if self.rows.iter().any(|row| row.survey.dead_nodes() > 0) {
             notes.push(vec![
                 "Where all nodes know all ranks, as in bully, the highest node is down before the start.".into(),
             ]);
@@ -249,17 +260,18 @@ impl Comparison for Elections {
             conditions: format!("all orders up to {MAX_EXHAUSTIVE} nodes, {orders} beyond · seed {}", self.seed),
             tables: vec![Table::List(List { headings, rows: rows.collect() })],
             notes,
-            problems: self.rows.iter().filter_map(Row::problem).collect(),
+            problems: self.rows.iter().filter_map(SurveyRow::problem).collect(),
         }
     }
 
     /// Mean, minimum and maximum over the group's size, one plot per choice of starters.
     fn chart(&self) -> Option<Chart> {
-        let starts = Start::ALL.into_iter().filter(|start| self.surveys.iter().any(|survey| survey.start == *start));
+        let starts =
+            StartChoice::ALL.into_iter().filter(|start| self.surveys.iter().any(|survey| survey.start == *start));
         Some(Chart {
             title: "Elections: messages per election",
             subtitle: format!("announcements included · seed {}", self.seed),
-            legend: Legend { measured: "measured", expected: "expected mean", reach: "from minimum to maximum" },
+            legend: Legend { measured: "measured", expected: "expected mean", sample_range: "from minimum to maximum" },
             plots: starts.map(|start| self.plot(start)).collect(),
         })
     }
@@ -282,6 +294,7 @@ struct Report {
     seed: u64,
     complete: bool,
     holds: bool,
+    /// Whether no figure contradicts its expected figure or bound.
     exact: bool,
     rows: Vec<ReportRow>,
 }
@@ -292,7 +305,7 @@ struct ReportRow {
     nodes: usize,
     /// Number of nodes that are down before the election.
     dead: usize,
-    starters: Start,
+    starters: StartChoice,
     min: u64,
     mean: f64,
     max: u64,
@@ -324,32 +337,32 @@ struct Expected {
     max: Option<f64>,
 }
 
-fn report_row(row: &Row) -> ReportRow {
-    let Row { survey, result } = row;
+fn report_row(row: &SurveyRow) -> ReportRow {
+    let SurveyRow { survey, result } = row;
     let Spread { min, mean, max, margin } = result.counted;
     ReportRow {
         algorithm: row.algorithm(),
         nodes: survey.nodes,
-        dead: survey.dead(),
+        dead: survey.dead_nodes(),
         starters: survey.start,
         min,
         mean,
         max,
         confidence: margin.map(|margin| [mean - margin, mean + margin]),
         counts: result.expected.map(|expected_cost| expected_cost.counts),
-        expected: result.expected.map(|ExpectedMessages { least, mean, most, .. }| Expected {
+        expected: result.expected.map(|ExpectedMessages { min, mean, max, .. }| Expected {
             formula: survey.entry.facts.cost.formula,
-            min: least,
+            min,
             mean,
-            max: most,
+            max,
         }),
         exact: result.is_exact(),
         as_expected: result.is_as_expected(),
         election: result.election,
         announcement: result.announcement,
         runs: result.runs,
-        exhaustive: result.exhaustive,
+        exhaustive: result.is_exhaustive,
         holds: result.holds(),
-        failed: result.failed.clone(),
+        failed: result.failed_command.clone(),
     }
 }

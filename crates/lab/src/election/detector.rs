@@ -31,7 +31,7 @@ impl Detector {
 /// Default interval between heartbeats, in message times.
 const DEFAULT_PERIOD: u64 = 10;
 
-/// The detector to wrap nodes in; `None` for a perfect one or none.
+/// The detector to wrap nodes in; `None` if the detector is perfect or there is none.
 pub(super) fn wrapper_detector(spec: &Spec<Election>) -> Option<wrap::Detector> {
     let Settings { detector, silence, threshold, .. } = &spec.settings;
     let period = period(spec);
@@ -57,13 +57,13 @@ pub(super) fn period(spec: &Spec<Election>) -> Duration {
     match heartbeat {
         _ if !detector.sends_heartbeats() => Duration::ZERO,
         Some(Length(period)) => *period,
-        None => spec.typical().times(DEFAULT_PERIOD),
+        None => spec.message_time().times(DEFAULT_PERIOD),
     }
 }
 
-/// Wraps nodes in the detector. It is outside of reliable links, if there are any, because lost
-/// heartbeats are not retransmitted.
-pub(super) fn watched<M>(
+/// Wraps nodes in the detector of the settings. The detector is outside of reliable links, if there
+/// are any, so lost heartbeats are not retransmitted.
+pub(super) fn with_detector<M>(
     spec: &Spec<Election>,
     make_node: M,
 ) -> impl Fn(NodeId) -> ElectionNode + Send + Sync + 'static + use<M>
@@ -72,7 +72,7 @@ where
 {
     let (detector, group) = (wrapper_detector(spec), spec.group());
     move |me| match detector {
-        Some(detector) => Erased::around(Watched::new(me, group.clone(), make_node(me), detector)),
+        Some(detector) => Erased::from_wrapper(Watched::new(me, group.clone(), make_node(me), detector)),
         None => make_node(me),
     }
 }
@@ -80,7 +80,7 @@ where
 pub(super) fn validate(spec: &Spec<Election>) -> Result<(), LabError> {
     let Settings { detector, heartbeat, silence, .. } = &spec.settings;
     if let (true, Some(Length(Duration::ZERO))) = (detector.sends_heartbeats(), heartbeat) {
-        return Err(ElectionError::NoHeartbeat.into());
+        return Err(ElectionError::ZeroHeartbeat.into());
     }
     let period = period(spec);
     match silence {

@@ -8,13 +8,13 @@ use quorate_journal::settings::Length;
 #[derive(Debug, thiserror::Error)]
 pub enum ElectionError {
     #[error("--{option} does not apply to '{name}'; it is an option of elections {elections}.")]
-    ForeignOption { option: &'static str, name: &'static str, elections: &'static str },
+    OptionNotApplicable { option: &'static str, name: &'static str, elections: &'static str },
     #[error(
-        "--master-lease must be trusted for longer than a round trip of {round_trip}; got {trusted}. Use a longer --master-lease or a \
-         smaller --master-drift-bound."
+        "--leader-lease must be trusted for longer than a round trip of {round_trip}; got {trusted}. Use a longer --leader-lease or a \
+         smaller --leader-drift-bound."
     )]
     LeaseTooShort { trusted: Length, round_trip: Length },
-    #[error("--upheaval must be at most {maximum}; got {crashes}.")]
+    #[error("--churn must be at most {maximum}; got {crashes}.")]
     TooManyCrashes { crashes: u64, maximum: u64 },
     #[error("--starters must name a node that is up at the start; got {starters}.")]
     NoLiveStarter { starters: String },
@@ -25,7 +25,7 @@ pub enum ElectionError {
     #[error("--id-bits must be between 1 and 64; got {bits}.")]
     InvalidIdBits { bits: u32 },
     #[error("--reserved-bits must be at most {bits}, the bits of an id; got {reserved}. Use fewer, or more --id-bits.")]
-    TooManyReserved { reserved: u32, bits: u32 },
+    TooManyReservedBits { reserved: u32, bits: u32 },
     #[error(
         "--load-bound must be achievable: with {bits} id bits, more nodes than that share one id; got {load}. Use more --id-bits or \
          a larger bound."
@@ -37,13 +37,13 @@ pub enum ElectionError {
         "--heartbeat has no effect without a failure detector that sends heartbeats; add --detector heartbeat or --detector \
          accrual."
     )]
-    NoHeartbeats,
+    HeartbeatWithoutDetector,
     #[error("--silence has no effect without a fixed timeout; add --detector heartbeat.")]
-    NoFixedBound,
+    SilenceWithoutFixedTimeout,
     #[error("--threshold has no effect without an adaptive detector; add --detector accrual.")]
-    NoAccrual,
+    ThresholdWithoutAccrual,
     #[error("--heartbeat must be greater than 0; got 0ms. Use for example --heartbeat 50ms.")]
-    NoHeartbeat,
+    ZeroHeartbeat,
     #[error(
         "--silence must be at least {period}, the interval between heartbeats; got {silence}. Use a longer --silence or a \
          shorter --heartbeat."

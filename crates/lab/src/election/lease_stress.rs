@@ -1,8 +1,8 @@
-//! Stress for elections with leases: all faults that masters and voters must tolerate while clocks
+//! Stress for elections with leases: all faults that leaders and voters must tolerate while clocks
 //! keep to their drift bound.
 
 use super::{Election, ElectionEntry, Settings};
-use crate::chaos::{FaultMix, percent};
+use crate::chaos::{FaultMix, percent_to_chance};
 use crate::election::run::Starters;
 use crate::spec::Spec;
 use quorate_core::Duration;
@@ -14,15 +14,14 @@ struct StressCase {
     nodes: usize,
     latency: Latency,
     /// The message delay that nodes assume. A shorter bound only makes them candidates earlier.
-    bound: Duration,
+    delay_bound: Duration,
     disk: Latency,
     lease: Duration,
     starters: Starters,
     /// The fault mix, in the syntax of `--random-faults`.
     faults: &'static str,
-    /// Probabilities in percent: message loss, message duplication.
-    loss: u32,
-    duplicate: u32,
+    loss_percent: u32,
+    duplicate_percent: u32,
 }
 
 /// The maximum drift that the seed chooses, in ppm.
@@ -40,23 +39,28 @@ fn cases() -> [StressCase; 8] {
     let defaults = StressCase {
         nodes: 5,
         latency: Latency::Uniform { min: millis(1), max: millis(5) },
-        bound: millis(5),
+        delay_bound: millis(5),
         disk: Latency::Uniform { min: Duration::ZERO, max: millis(4) },
         // Short enough that faults outlast it.
         lease: millis(100),
         starters: Starters::All,
         faults: "crash=3,pause=2,cut=2,deaf=2,drift=4",
-        loss: 5,
-        duplicate: 5,
+        loss_percent: 5,
+        duplicate_percent: 5,
     };
-    let short_bound =
-        StressCase { bound: millis(1), starters: Starters::Lowest, loss: 0, duplicate: 0, ..defaults.clone() };
+    let short_bound = StressCase {
+        delay_bound: millis(1),
+        starters: Starters::Lowest,
+        loss_percent: 0,
+        duplicate_percent: 0,
+        ..defaults.clone()
+    };
     let long_tail = Latency::LongTail { median: millis(2) };
     [
-        StressCase { nodes: 3, faults: "crash=4,drift=3", loss: 0, duplicate: 0, ..defaults.clone() },
-        StressCase { faults: "cut=4,deaf=4,drift=4", loss: 0, starters: Starters::Lowest, ..defaults.clone() },
+        StressCase { nodes: 3, faults: "crash=4,drift=3", loss_percent: 0, duplicate_percent: 0, ..defaults.clone() },
+        StressCase { faults: "cut=4,deaf=4,drift=4", loss_percent: 0, starters: Starters::Lowest, ..defaults.clone() },
         StressCase { nodes: 3, faults: "crash=2,full=2,disk=2,cut=1,drift=3", ..defaults.clone() },
-        StressCase { nodes: 4, latency: long_tail, loss: 15, duplicate: 15, ..defaults.clone() },
+        StressCase { nodes: 4, latency: long_tail, loss_percent: 15, duplicate_percent: 15, ..defaults.clone() },
         // Candidates with the shortest possible timeouts.
         StressCase { nodes: 3, lease: millis(60), faults: "pause=6,drift=6", ..short_bound.clone() },
         StressCase { nodes: 3, lease: millis(400), faults: "crash=12,cut=4", ..short_bound.clone() },
@@ -78,10 +82,10 @@ impl StressCase {
         Spec {
             nodes: self.nodes,
             latency: self.latency,
-            bound: Some(Length(self.bound)),
+            delay_bound: Some(Length(self.delay_bound)),
             disk: self.disk,
-            loss: percent(self.loss),
-            duplicate: percent(self.duplicate),
+            loss: percent_to_chance(self.loss_percent),
+            duplicate: percent_to_chance(self.duplicate_percent),
             faults,
             random_faults: FaultMix::from_constant(self.faults),
             settings,

@@ -31,12 +31,12 @@ use crate::flag::{FlagPosition, Flags};
 use crate::spec::{Spec, option_value};
 use crate::typed::unknown_command;
 use quorate_core::election::{
-    Announce, BullyOptions, COMMANDS, Command, Event, LeaseTerms, Links, Model, Plan, Prefer, Repair, Ring, Shape,
-    Splits,
+    AnnouncementMode, BullyOptions, COMMANDS, Command, Event, LeaseTerms, Links, Model, Plan, Preference, Repair, Ring,
+    Splits, Structure,
 };
 use quorate_core::{Bounds, Duration, Group, NodeId, Time};
 use quorate_erased::AnyCodec;
-use quorate_journal::metrics::Messages;
+use quorate_journal::metrics::MessageCounts;
 use quorate_journal::property::Verdict;
 use quorate_journal::settings::{Fault, Length, Level, TimedFault};
 use quorate_sim::run::Limits;
@@ -58,54 +58,63 @@ pub struct Settings {
     #[serde(default)]
     pub attribute: Attribute,
     #[serde(default)]
-    pub prefer: Prefer,
+    pub prefer: Preference,
     #[serde(default)]
-    pub announce: Announce,
+    pub announce: AnnouncementMode,
     #[serde(default)]
     pub repair: Repair,
+    /// Whether bully nodes notify lower nodes of a running election.
     #[serde(default)]
     pub tell_lower: bool,
+    /// Whether a bully node that has won notifies all nodes, including higher ones.
     #[serde(default)]
     pub broadcast: bool,
+    /// Duration for which a vote for a leader binds the voter.
     #[serde(default)]
     pub lease: Option<Length>,
     #[serde(default)]
     pub drift_ppm: Option<u32>,
+    /// Number of crashes with restarts that the seed chooses.
     #[serde(default)]
     #[serde(rename = "upheaval")]
     pub crashes: u64,
     #[serde(default)]
     pub detector: Detector,
+    /// Interval between heartbeats.
     #[serde(default)]
     pub heartbeat: Option<Length>,
+    /// Silence after which the heartbeat detector suspects a node.
     #[serde(default)]
     pub silence: Option<Length>,
+    /// Suspicion level at which the accrual detector suspects a node.
     #[serde(default)]
     pub threshold: Option<Level>,
     #[serde(default)]
     pub id_bits: Option<u32>,
+    /// Number of id bits that identify a region.
     #[serde(default)]
     pub reserved_bits: Option<u32>,
+    /// Maximum number of nodes that a super-peer serves.
     #[serde(default)]
     pub load_bound: Option<usize>,
 }
 
-/// The period in which seed-chosen faults begin, in message times: while leaders are elected and
-/// send their first heartbeats.
+/// The period in which seed-chosen faults begin, in message times: about as long as the group
+/// elects leaders and they send their first heartbeats.
 const FAULT_WINDOW: u64 = 200;
 
 /// Time after the last fault until a run without a leader counts as failed, in message times.
 /// Candidates that retry would otherwise continue forever.
 const PATIENCE: u64 = 20_000;
 
-/// Maximum number of crashes and restarts of `--upheaval`.
+/// Maximum number of crashes and restarts of `--churn`.
 const MAX_CRASHES: u64 = 100_000;
 
 /// Upper bound of an election on a ring, in message times per node.
-const ROUNDS: u64 = 40;
+const ELECTION_BOUND_PER_NODE: u64 = 40;
 
-/// Time for which a run continues after all nodes know the leader, in message times, if heartbeats
-/// never end.
+/// Time for which a run continues after all nodes know the leader, in message times, if nodes never
+/// stop sending messages such as heartbeats.
 const SETTLE: u64 = 20;
 
 /// Time added to `SETTLE`, in heartbeats, to detect wrong suspicions.
@@ -116,10 +125,10 @@ impl RunFamily for Election {
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         let codec = spec.algorithm.codec.clone();
-        if spec.settings.detector.sends_heartbeats() { codec.watched() } else { codec }
+        if spec.settings.detector.sends_heartbeats() { codec.with_failure_detector() } else { codec }
     }
 
-    fn copes_with_loss(spec: &Spec<Self>) -> bool {
+    fn tolerates_loss(spec: &Spec<Self>) -> bool {
         spec.algorithm.facts.tolerates_loss
     }
 
@@ -133,31 +142,31 @@ impl RunFamily for Election {
 
     fn needs_crash_notices(spec: &Spec<Self>) -> bool {
         let Settings { repair, detector, .. } = &spec.settings;
-        let uses_crash_reports = |entry: &ElectionEntry| match entry.facts.shape {
-            Shape::Ring => *repair == Repair::Detector,
-            Shape::Bully | Shape::Groups | Shape::Regions => true,
-            Shape::Votes => false,
+        let uses_crash_reports = |entry: &ElectionEntry| match entry.facts.structure {
+            Structure::Ring => *repair == Repair::Detector,
+            Structure::Bully | Structure::Groups | Structure::Regions => true,
+            Structure::Votes => false,
         };
         *detector == Detector::Oracle && uses_crash_reports(&spec.algorithm)
     }
 
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
-        reject_foreign_options(&spec.settings, spec.algorithm.entry())?;
+        reject_inapplicable_options(&spec.settings, spec.algorithm.entry())?;
         let crashes = spec.settings.crashes;
         if crashes > MAX_CRASHES {
             return Err(ElectionError::TooManyCrashes { crashes, maximum: MAX_CRASHES }.into());
         }
-        let Plan { lease: lease_terms, bounds, .. } = plan(spec);
-        if spec.algorithm.facts.leases && lease_terms.trusted() <= bounds.round_trip() {
+        let Plan { lease_terms, bounds, .. } = plan(spec);
+        if spec.algorithm.facts.has_leases && lease_terms.trusted_duration() <= bounds.round_trip() {
             return Err(ElectionError::LeaseTooShort {
-                trusted: Length(lease_terms.trusted()),
+                trusted: Length(lease_terms.trusted_duration()),
                 round_trip: Length(bounds.round_trip()),
             }
             .into());
         }
         if let Starters::Named(named) = &spec.settings.starters
             && !spec.is_scripted()
-            && named.iter().all(|node| absent(spec).contains(node))
+            && named.iter().all(|node| nodes_down_at_start(spec).contains(node))
         {
             return Err(ElectionError::NoLiveStarter { starters: named.to_string() }.into());
         }
@@ -181,10 +190,10 @@ impl RunFamily for Election {
         }
     }
 
-    fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> ElectionNode + Send + Sync + 'static + use<> {
+    fn node_factory(spec: &Spec<Self>) -> impl Fn(NodeId) -> ElectionNode + Send + Sync + 'static + use<> {
         let plan = Arc::new(plan(spec));
         let algorithm = spec.algorithm;
-        detector::watched(spec, spec.with_links(move |me| (algorithm.make)(me, &plan)))
+        detector::with_detector(spec, spec.with_links(move |me| (algorithm.make)(me, &plan)))
     }
 
     fn without_random_faults(settings: &Settings) -> Settings {
@@ -201,34 +210,38 @@ impl RunFamily for Election {
         };
         let clients = if spec.settings.detector == Detector::Oracle { clients } else { clients.without_notices() };
         // The notice of the last fault is still in flight when the fault ends.
-        let last_notice = if Self::needs_crash_notices(spec) { notice_delay(spec) } else { Duration::ZERO };
-        clients.not_before(spec.faults_end().map(|end| end + last_notice)).expecting(expected_of(&spec.algorithm))
+        let last_notice_delay = if Self::needs_crash_notices(spec) { notice_delay(spec) } else { Duration::ZERO };
+        clients
+            .ending_no_earlier_than(spec.faults_end().map(|end| end + last_notice_delay))
+            .expecting(expectation_of(&spec.algorithm))
     }
 
     fn fault_window(spec: &Spec<Self>) -> Duration {
-        spec.typical().times(FAULT_WINDOW)
+        spec.message_time().times(FAULT_WINDOW)
     }
 
-    fn own_faults(spec: &Spec<Self>) -> Vec<TimedFault> {
+    fn family_faults(spec: &Spec<Self>) -> Vec<TimedFault> {
         outages::draw(spec)
     }
 
     fn stress_specs(entry: &'static ElectionEntry) -> Vec<Spec<Self>> {
-        if entry.facts.leases { lease_stress::stress_specs(entry) } else { stress::stress_specs(entry) }
+        if entry.facts.has_leases { lease_stress::stress_specs(entry) } else { stress::stress_specs(entry) }
     }
 
     fn limits(spec: &Spec<Self>) -> Limits {
         let defaults = spec.default_limits();
         let faults_end = spec.faults_end().unwrap_or(Time::ZERO);
         let nodes = spec.nodes as u64;
-        let until = defaults.until.or(Some(faults_end + spec.typical().times(PATIENCE.max(ROUNDS * nodes))));
+        let max_time = defaults
+            .max_time
+            .or(Some(faults_end + spec.message_time().times(PATIENCE.max(ELECTION_BOUND_PER_NODE * nodes))));
         let facts = spec.algorithm.facts;
-        let has_checks = facts.shape == Shape::Groups && spec.is_fault_free();
-        let never_quiescent = facts.leases || has_checks || spec.settings.detector.sends_heartbeats();
-        let settle = if never_quiescent { SETTLE } else { SETTLE.max(ROUNDS * nodes) };
+        let checks_for_groups = facts.structure == Structure::Groups && spec.is_fault_free();
+        let sends_forever = facts.has_leases || checks_for_groups || spec.settings.detector.sends_heartbeats();
+        let settle = if sends_forever { SETTLE } else { SETTLE.max(ELECTION_BOUND_PER_NODE * nodes) };
         Limits {
-            until,
-            settle: spec.typical().times(settle) + detector::period(spec).times(SETTLE_HEARTBEATS),
+            max_time,
+            max_settling: spec.message_time().times(settle) + detector::period(spec).times(SETTLE_HEARTBEATS),
             ..defaults
         }
     }
@@ -252,11 +265,11 @@ impl ScriptFamily for Election {
         Some(command.name().into())
     }
 
-    fn scripted(settings: &Settings) -> Settings {
+    fn scripted_settings(settings: &Settings) -> Settings {
         Settings { starters: Starters::default(), ..settings.clone() }
     }
 
-    fn smaller(settings: &Settings) -> Vec<Settings> {
+    fn smaller_settings(settings: &Settings) -> Vec<Settings> {
         let one_starter = Settings { starters: Starters::Lowest, ..settings.clone() };
         let by_number = Settings { order: RingOrder::Numbers, attribute: Attribute::Id, ..settings.clone() };
         let fewer_crashes = Settings { crashes: settings.crashes.saturating_sub(1), ..settings.clone() };
@@ -267,34 +280,53 @@ impl ScriptFamily for Election {
         let settings = &spec.settings;
         let defaults = Settings::default();
         let mut flags = Flags::default();
-        flags.unless(spec.is_scripted(), FlagPosition::Front, "starters", &settings.starters);
-        flags.unless(settings.order == defaults.order, FlagPosition::Front, "order", &settings.order);
-        flags.unless(settings.attribute == defaults.attribute, FlagPosition::Front, "attribute", &settings.attribute);
-        flags.unless(settings.prefer == defaults.prefer, FlagPosition::Front, "prefer", option_value(&settings.prefer));
-        flags.unless(
+        flags.add_unless_default(spec.is_scripted(), FlagPosition::Front, "starters", &settings.starters);
+        flags.add_unless_default(settings.order == defaults.order, FlagPosition::Front, "order", &settings.order);
+        flags.add_unless_default(
+            settings.attribute == defaults.attribute,
+            FlagPosition::Front,
+            "attribute",
+            &settings.attribute,
+        );
+        flags.add_unless_default(
+            settings.prefer == defaults.prefer,
+            FlagPosition::Front,
+            "prefer",
+            option_value(&settings.prefer),
+        );
+        flags.add_unless_default(
             settings.announce == defaults.announce,
             FlagPosition::Front,
             "announce",
             option_value(&settings.announce),
         );
-        flags.unless(settings.repair == defaults.repair, FlagPosition::Front, "repair", option_value(&settings.repair));
-        flags.switch(settings.tell_lower, FlagPosition::Front, "tell-lower");
-        flags.switch(settings.broadcast, FlagPosition::Front, "broadcast");
-        flags.unless(
+        flags.add_unless_default(
+            settings.repair == defaults.repair,
+            FlagPosition::Front,
+            "repair",
+            option_value(&settings.repair),
+        );
+        flags.add_switch(settings.tell_lower, FlagPosition::Front, "tell-lower");
+        flags.add_switch(settings.broadcast, FlagPosition::Front, "broadcast");
+        flags.add_unless_default(
             settings.detector == defaults.detector,
             FlagPosition::Front,
             "detector",
             option_value(&settings.detector),
         );
-        flags.given(FlagPosition::Times, "heartbeat", settings.heartbeat);
-        flags.given(FlagPosition::Times, "silence", settings.silence);
-        flags.given(FlagPosition::Times, "threshold", settings.threshold);
-        flags.given(FlagPosition::Times, "master-lease", settings.lease);
-        flags.given(FlagPosition::Front, "id-bits", settings.id_bits);
-        flags.given(FlagPosition::Front, "reserved-bits", settings.reserved_bits);
-        flags.given(FlagPosition::Front, "load-bound", settings.load_bound);
-        flags.given(FlagPosition::Times, "master-drift-bound", settings.drift_ppm.map(|parts| format!("{parts}ppm")));
-        flags.unless(settings.crashes == 0, FlagPosition::Links, "upheaval", settings.crashes);
+        flags.add_if_given(FlagPosition::Times, "heartbeat", settings.heartbeat);
+        flags.add_if_given(FlagPosition::Times, "silence", settings.silence);
+        flags.add_if_given(FlagPosition::Times, "threshold", settings.threshold);
+        flags.add_if_given(FlagPosition::Times, "leader-lease", settings.lease);
+        flags.add_if_given(FlagPosition::Front, "id-bits", settings.id_bits);
+        flags.add_if_given(FlagPosition::Front, "reserved-bits", settings.reserved_bits);
+        flags.add_if_given(FlagPosition::Front, "load-bound", settings.load_bound);
+        flags.add_if_given(
+            FlagPosition::Times,
+            "leader-drift-bound",
+            settings.drift_ppm.map(|parts| format!("{parts}ppm")),
+        );
+        flags.add_unless_default(settings.crashes == 0, FlagPosition::Links, "churn", settings.crashes);
         flags
     }
 }
@@ -309,23 +341,23 @@ impl JudgeFamily for Election {
     }
 
     fn measures(spec: &Spec<Self>) -> Measures {
-        let measures = Measures::new(spec.nodes).expecting(expected_of(spec.algorithm.entry()));
-        match spec.algorithm.facts.shape {
-            Shape::Regions => measures.with_overlay(overlay(spec)),
-            Shape::Ring | Shape::Bully | Shape::Groups | Shape::Votes => measures,
+        let measures = Measures::new(spec.nodes).expecting(expectation_of(spec.algorithm.entry()));
+        match spec.algorithm.facts.structure {
+            Structure::Regions => measures.with_overlay(overlay(spec)),
+            Structure::Ring | Structure::Bully | Structure::Groups | Structure::Votes => measures,
         }
     }
 
     fn properties(spec: &Spec<Self>, _level: JudgingLevel) -> Properties {
-        let contest = !spec.is_scripted() && spec.settings.starters.may_be_several(spec.nodes);
-        Properties::new(spec.nodes, contest)
-            .with_leases(spec.algorithm.facts.leases)
-            .expecting(expected_of(spec.algorithm.entry()))
+        let has_several_starters = !spec.is_scripted() && spec.settings.starters.may_select_several(spec.nodes);
+        Properties::new(spec.nodes, has_several_starters)
+            .with_leases(spec.algorithm.facts.has_leases)
+            .expecting(expectation_of(spec.algorithm.entry()))
     }
 
     fn summary(
         spec: &Spec<Self>,
-        _messages: &Messages,
+        _messages: &MessageCounts,
         measures: &Measures,
         _properties: &Properties,
     ) -> ElectionSummary {
@@ -347,13 +379,13 @@ fn notice_delay(spec: &Spec<Election>) -> Duration {
 }
 
 /// Rejects options that do not apply to the algorithm.
-fn reject_foreign_options(settings: &Settings, entry: &ElectionEntry) -> Result<(), LabError> {
+fn reject_inapplicable_options(settings: &Settings, entry: &ElectionEntry) -> Result<(), LabError> {
     let defaults = Settings::default();
     let facts = entry.facts;
-    let (is_ring, is_bully) = (facts.shape == Shape::Ring, facts.shape == Shape::Bully);
-    let (has_regions, super_peers) = (facts.shape == Shape::Regions, "of super-peers");
+    let (is_ring, is_bully) = (facts.structure == Structure::Ring, facts.structure == Structure::Bully);
+    let (has_regions, super_peers) = (facts.structure == Structure::Regions, "of super-peers");
     let (ring, bully, lease, rank) = ("on a ring", "like bully", "by leases", "that compare ranks");
-    let compares_ranks = facts.shape != Shape::Votes || facts.leases;
+    let compares_ranks = facts.structure != Structure::Votes || facts.has_leases;
     // Each option, whether the algorithm has it, whether it has its default value, and which
     // elections have it.
     let options = [
@@ -367,12 +399,12 @@ fn reject_foreign_options(settings: &Settings, entry: &ElectionEntry) -> Result<
         ("id-bits", has_regions, settings.id_bits == defaults.id_bits, super_peers),
         ("reserved-bits", has_regions, settings.reserved_bits == defaults.reserved_bits, super_peers),
         ("load-bound", has_regions, settings.load_bound == defaults.load_bound, super_peers),
-        ("master-lease", facts.leases, settings.lease == defaults.lease, lease),
-        ("master-drift-bound", facts.leases, settings.drift_ppm == defaults.drift_ppm, lease),
+        ("leader-lease", facts.has_leases, settings.lease == defaults.lease, lease),
+        ("leader-drift-bound", facts.has_leases, settings.drift_ppm == defaults.drift_ppm, lease),
     ];
     let unsupported = options.into_iter().find(|(_, is_supported, is_default, _)| !is_supported && !is_default);
     unsupported.map_or(Ok(()), |(option, _, _, elections)| {
-        Err(ElectionError::ForeignOption { option, name: facts.profile.name, elections }.into())
+        Err(ElectionError::OptionNotApplicable { option, name: facts.profile.name, elections }.into())
     })
 }
 
@@ -385,11 +417,11 @@ pub fn plan(spec: &Spec<Election>) -> Plan {
     Plan {
         ring: order.ring(spec.nodes, spec.seed).unwrap_or(Ring::of_size(spec.nodes)),
         ranking: attribute.ranking(spec.nodes, spec.seed, *prefer),
-        absent: absent(spec),
-        announce: *announce,
+        absent: nodes_down_at_start(spec),
+        announcement: *announce,
         repair: *repair,
-        bully: BullyOptions { tell_lower: *tell_lower, broadcast: *broadcast },
-        lease: LeaseTerms {
+        bully: BullyOptions { notifies_lower: *tell_lower, announces_to_all: *broadcast },
+        lease_terms: LeaseTerms {
             lease: lease.map_or(defaults.lease, |Length(lease)| lease),
             drift_ppm: drift_ppm.unwrap_or(defaults.drift_ppm),
         },
@@ -400,15 +432,15 @@ pub fn plan(spec: &Spec<Election>) -> Plan {
 }
 
 /// The agreement that an algorithm promises.
-pub(crate) fn expected_of(entry: &ElectionEntry) -> Expectation {
+pub(crate) fn expectation_of(entry: &ElectionEntry) -> Expectation {
     match entry.facts.splits {
-        Splits::Never | Splits::WhileCut => Expectation::OneForAll,
-        Splits::ByDesign => Expectation::OneForEach,
+        Splits::Never | Splits::WhilePartitioned => Expectation::SameLeader,
+        Splits::ByDesign => Expectation::SomeLeader,
     }
 }
 
-/// Returns the nodes that are down at the start.
-pub fn absent(spec: &Spec<Election>) -> Group {
+/// Returns the nodes that faults of the experiment crash at time 0.
+pub fn nodes_down_at_start(spec: &Spec<Election>) -> Group {
     let at_start = spec.explicit_faults().filter(|timed| timed.at == Duration::ZERO);
     let crashes = at_start.filter_map(|timed| match timed.fault {
         Fault::Crash { node, .. } => Some(node),

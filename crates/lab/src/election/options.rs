@@ -4,11 +4,11 @@ use super::run::{Attribute, RingOrder, Starters};
 use super::{Detector, Election, ElectionError, Settings};
 use crate::error::{LabError, first_error};
 use crate::family::OptionsFamily;
-use crate::options::{Basics, Options, first_given, one_of};
+use crate::options::{CommonOptions, Options, first_given, parse_one_of};
 use crate::registry::FamilyArgs;
 use clap::Args;
 use quorate_core::Duration;
-use quorate_core::election::{Announce, Prefer, Repair};
+use quorate_core::election::{AnnouncementMode, Preference, Repair};
 use quorate_journal::settings::{Length, Level, Ppm};
 
 /// Options that only elections accept.
@@ -27,14 +27,14 @@ pub struct ElectionArgs {
     #[arg(long, value_name = "WHAT")]
     attribute: Option<Attribute>,
     /// The end of the ranking that wins [default: highest]
-    #[arg(long, value_name = "END", value_parser = one_of(PREFER))]
-    prefer: Option<Prefer>,
+    #[arg(long, value_name = "END", value_parser = parse_one_of(PREFER))]
+    prefer: Option<Preference>,
     /// How a ring announces the winner [default: ring]
-    #[arg(long, value_name = "HOW", value_parser = one_of(ANNOUNCE))]
-    announce: Option<Announce>,
+    #[arg(long, value_name = "HOW", value_parser = parse_one_of(ANNOUNCE))]
+    announce: Option<AnnouncementMode>,
     /// How an election on a ring handles a crash: not at all, by acknowledgements and timeouts, or
     /// by a failure detector [default: detector]
-    #[arg(long, value_name = "HOW", value_parser = one_of(REPAIR))]
+    #[arg(long, value_name = "HOW", value_parser = parse_one_of(REPAIR))]
     repair: Option<Repair>,
     /// A bully node notifies lower nodes of a running election.
     #[arg(long)]
@@ -42,19 +42,19 @@ pub struct ElectionArgs {
     /// A bully node that has won notifies all nodes, including higher ones.
     #[arg(long)]
     broadcast: bool,
-    /// Duration for which a vote for a master binds the voter [default: twenty round trips]
-    #[arg(long, value_name = "LENGTH")]
-    master_lease: Option<Length>,
-    /// Assumed maximum deviation of a clock's rate from true time, for masters with leases
+    /// Duration for which a vote for a leader binds the voter [default: twenty round trips]
+    #[arg(long, alias = "master-lease", value_name = "LENGTH")]
+    leader_lease: Option<Length>,
+    /// Assumed maximum deviation of a clock's rate from true time, for leaders with leases
     /// [default: 1000ppm]
-    #[arg(long, value_name = "DRIFT")]
-    master_drift_bound: Option<Ppm>,
+    #[arg(long, alias = "master-drift-bound", value_name = "DRIFT")]
+    leader_drift_bound: Option<Ppm>,
     /// Number of crashes and restarts, chosen by the seed. A majority of the group stays up.
-    #[arg(long, value_name = "COUNT")]
-    upheaval: Option<u64>,
+    #[arg(long, alias = "upheaval", value_name = "COUNT")]
+    churn: Option<u64>,
     /// The failure detector: perfect, heartbeats with a fixed timeout, heartbeats with an adaptive
     /// timeout, or none [default: oracle]
-    #[arg(long, value_name = "WHO", value_parser = one_of(DETECTORS))]
+    #[arg(long, value_name = "WHO", value_parser = parse_one_of(DETECTORS))]
     detector: Option<Detector>,
     /// Interval between heartbeats [default: ten message times]
     #[arg(long, value_name = "LENGTH")]
@@ -78,8 +78,9 @@ pub struct ElectionArgs {
     load_bound: Option<usize>,
 }
 
-const PREFER: [(&str, Prefer); 2] = [("highest", Prefer::Highest), ("lowest", Prefer::Lowest)];
-const ANNOUNCE: [(&str, Announce); 2] = [("ring", Announce::Ring), ("multicast", Announce::Multicast)];
+const PREFER: [(&str, Preference); 2] = [("highest", Preference::Highest), ("lowest", Preference::Lowest)];
+const ANNOUNCE: [(&str, AnnouncementMode); 2] =
+    [("ring", AnnouncementMode::Ring), ("multicast", AnnouncementMode::Multicast)];
 const REPAIR: [(&str, Repair); 3] =
     [("none", Repair::None), ("timeout", Repair::Timeout), ("detector", Repair::Detector)];
 const DETECTORS: [(&str, Detector); 4] = [
@@ -90,15 +91,15 @@ const DETECTORS: [(&str, Detector); 4] = [
 ];
 
 impl Options for ElectionArgs {
-    fn given(&self) -> Option<&'static str> {
+    fn first_given(&self) -> Option<&'static str> {
         first_given!(
             self; starters, order, attribute, prefer, announce, repair, tell_lower = "tell-lower", broadcast,
-            master_lease = "master-lease", master_drift_bound = "master-drift-bound", upheaval, detector, heartbeat,
+            leader_lease = "leader-lease", leader_drift_bound = "leader-drift-bound", churn, detector, heartbeat,
             silence, threshold, id_bits = "id-bits", reserved_bits = "reserved-bits", load_bound = "load-bound"
         )
     }
 
-    fn workload(&self) -> Option<&'static str> {
+    fn first_workload_option(&self) -> Option<&'static str> {
         self.starters.as_ref().map(|_| "starters")
     }
 }
@@ -117,9 +118,9 @@ impl ElectionArgs {
             repair: self.repair.unwrap_or(defaults.repair),
             tell_lower: self.tell_lower || defaults.tell_lower,
             broadcast: self.broadcast || defaults.broadcast,
-            lease: self.master_lease.or(defaults.lease),
-            drift_ppm: self.master_drift_bound.map(|bound| bound.parts().unsigned_abs()).or(defaults.drift_ppm),
-            crashes: self.upheaval.unwrap_or(defaults.crashes),
+            lease: self.leader_lease.or(defaults.lease),
+            drift_ppm: self.leader_drift_bound.map(|bound| bound.parts().unsigned_abs()).or(defaults.drift_ppm),
+            crashes: self.churn.unwrap_or(defaults.crashes),
             detector,
             heartbeat: self.heartbeat.or(defaults.heartbeat),
             silence: self.silence.or(defaults.silence),
@@ -132,9 +133,9 @@ impl ElectionArgs {
 
     fn check_detector(&self, detector: Detector) -> Result<(), ElectionError> {
         first_error([
-            (self.heartbeat.is_some() && !detector.sends_heartbeats(), ElectionError::NoHeartbeats),
-            (self.silence.is_some() && detector != Detector::Heartbeat, ElectionError::NoFixedBound),
-            (self.threshold.is_some() && detector != Detector::Accrual, ElectionError::NoAccrual),
+            (self.heartbeat.is_some() && !detector.sends_heartbeats(), ElectionError::HeartbeatWithoutDetector),
+            (self.silence.is_some() && detector != Detector::Heartbeat, ElectionError::SilenceWithoutFixedTimeout),
+            (self.threshold.is_some() && detector != Detector::Accrual, ElectionError::ThresholdWithoutAccrual),
         ])
     }
 }
@@ -142,13 +143,13 @@ impl ElectionArgs {
 impl OptionsFamily for Election {
     type Args = ElectionArgs;
 
-    fn with_options(defaults: Settings, args: &FamilyArgs, _basics: Basics) -> Result<Settings, LabError> {
+    fn with_options(defaults: Settings, args: &FamilyArgs, _basics: CommonOptions) -> Result<Settings, LabError> {
         args.election.applied_to(defaults)
     }
 
-    /// Sets timeouts for real processes. Networks have no delay bound; this one is long enough for
-    /// a busy machine in most cases.
-    fn for_real_processes(settings: &mut Settings) {
+    /// Sets timeouts for real processes. Networks have no delay bound, so a busy machine may still
+    /// exceed these timeouts, but rarely.
+    fn adapt_to_real_processes(settings: &mut Settings) {
         if settings.detector.sends_heartbeats() {
             let Length(period) = *settings.heartbeat.get_or_insert(Length(Duration::from_millis(100)));
             if settings.detector == Detector::Heartbeat {

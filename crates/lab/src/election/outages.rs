@@ -8,10 +8,10 @@
 use super::Election;
 use crate::family::RunFamily;
 use crate::spec::Spec;
-use quorate_core::election::Shape;
+use quorate_core::election::Structure;
 use quorate_core::{Bounds, Duration, NodeId};
 use quorate_journal::rng::{SeededRng, Stream};
-use quorate_journal::settings::{Fault, TimedFault, Unsynced};
+use quorate_journal::settings::{Fault, TimedFault, UnsyncedSaves};
 
 /// Makes these draws differ from those of other seed-chosen faults. Any constant would do.
 const SEED_SALT: u64 = 0x000E_1EC7_104E;
@@ -20,20 +20,20 @@ const SEED_SALT: u64 = 0x000E_1EC7_104E;
 const MARGIN: u64 = 3;
 
 /// Number of attempts to draw an outage that fits.
-const ATTEMPTS: u64 = 8;
+const ATTEMPTS_PER_OUTAGE: u64 = 8;
 
 /// A crash with its restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Outage {
     node: NodeId,
     at: Duration,
-    lasts: Duration,
+    duration: Duration,
 }
 
 impl Outage {
     /// Whether the outages overlap if each is extended by the margin at both ends.
     fn overlaps(&self, other: &Self, margin: Duration) -> bool {
-        let end = |outage: &Self| outage.at + outage.lasts + margin.times(2);
+        let end = |outage: &Self| outage.at + outage.duration + margin.times(2);
         self.at <= end(other) && other.at <= end(self)
     }
 }
@@ -41,7 +41,7 @@ impl Outage {
 /// Draws the crashes of a seed, each with its restart: as many as the settings request, or fewer if
 /// no more fit.
 pub(super) fn draw(spec: &Spec<Election>) -> Vec<TimedFault> {
-    let margin = round_trip(spec).times(if counts_members(spec) { 0 } else { MARGIN });
+    let margin = round_trip(spec).times(if ensures_majority(spec) { 0 } else { MARGIN });
     let mut rng = SeededRng::new(spec.seed ^ SEED_SALT, Stream::Faults);
     // The window, a quarter or a sixteenth of it: some seeds spread the outages, others put them
     // close together, so that one begins during the recovery from another.
@@ -49,18 +49,18 @@ pub(super) fn draw(spec: &Spec<Election>) -> Vec<TimedFault> {
     let window = Duration::from_nanos(window).max(round_trip(spec).times(MARGIN));
     let mut outages: Vec<Outage> = Vec::new();
     for _ in 0..spec.settings.crashes {
-        let fitting = (0..ATTEMPTS)
+        let fitting = (0..ATTEMPTS_PER_OUTAGE)
             .map(|_| draw_outage(spec, window, &mut rng))
             .find(|outage| fits(spec, outage, &outages, margin));
         outages.extend(fitting);
     }
-    outages.into_iter().map(fault).collect()
+    outages.into_iter().map(to_timed_fault).collect()
 }
 
 /// Whether the algorithm itself ensures that a majority takes part, as those on a ring do. Then a
 /// majority at every instant is enough.
-fn counts_members(spec: &Spec<Election>) -> bool {
-    spec.algorithm.facts.shape == Shape::Ring
+fn ensures_majority(spec: &Spec<Election>) -> bool {
+    spec.algorithm.facts.structure == Structure::Ring
 }
 
 /// Draws one outage. The shortest end before other nodes notice; the longest end after the group
@@ -74,7 +74,7 @@ fn draw_outage(spec: &Spec<Election>, window: Duration, rng: &mut SeededRng) -> 
         1 => round_trip(spec).times(6),
         _ => window,
     };
-    Outage { node, at, lasts: rng.between(minimum, maximum) }
+    Outage { node, at, duration: rng.between(minimum, maximum) }
 }
 
 /// Whether the node is up long enough between this outage and its others, and a majority is always
@@ -82,10 +82,10 @@ fn draw_outage(spec: &Spec<Election>, window: Duration, rng: &mut SeededRng) -> 
 /// stricter than necessary but simple.
 fn fits(spec: &Spec<Election>, outage: &Outage, others: &[Outage], margin: Duration) -> bool {
     let mut overlapping = others.iter().filter(|other| outage.overlaps(other, margin));
-    let down_from_the_start = super::absent(spec).len();
+    let down_from_the_start = super::nodes_down_at_start(spec).len();
     let max_down = spec.nodes.saturating_sub(1) / 2;
-    let others: Vec<_> = overlapping.by_ref().map(|other| other.node).collect();
-    !others.contains(&outage.node) && down_from_the_start + others.len() < max_down
+    let overlapping_nodes: Vec<_> = overlapping.by_ref().map(|other| other.node).collect();
+    !overlapping_nodes.contains(&outage.node) && down_from_the_start + overlapping_nodes.len() < max_down
 }
 
 /// The longest duration of a request and its reply, at a node with requests from all others.
@@ -95,8 +95,8 @@ fn round_trip(spec: &Spec<Election>) -> Duration {
 }
 
 /// The crash and restart of an outage.
-fn fault(Outage { node, at, lasts }: Outage) -> TimedFault {
-    TimedFault { at, fault: Fault::Crash { node, unsynced: Unsynced::Torn }, lasts: Some(lasts) }
+fn to_timed_fault(Outage { node, at, duration }: Outage) -> TimedFault {
+    TimedFault { at, fault: Fault::Crash { node, unsynced: UnsyncedSaves::Torn }, duration: Some(duration) }
 }
 
 #[cfg(test)]
@@ -112,19 +112,19 @@ mod tests {
     }
 
     fn is_down_at(outage: &TimedFault, instant: Duration) -> bool {
-        let end = outage.lasts.map(|lasts| outage.at + lasts);
+        let end = outage.duration.map(|duration| outage.at + duration);
         outage.at <= instant && end.is_some_and(|end| instant <= end)
     }
 
-    /// Checks the begin of every outage, when most nodes are down, and the two round trips after
-    /// it.
+    /// Checks the beginning of every outage, because the number of nodes that are down has its
+    /// maximum at one of these, and the two round trips after it.
     #[test]
     fn a_majority_stays_up_throughout() {
-        let mut drawn = 0;
+        let mut outage_count = 0;
         for (nodes, seed) in (3..=9).flat_map(|nodes| (0..200).map(move |seed| (nodes, seed))) {
             let spec = spec(nodes, 6, seed);
             let outages = draw(&spec);
-            drawn += outages.len();
+            outage_count += outages.len();
             for outage in &outages {
                 let later = outage.at + round_trip(&spec).times(2);
                 let is_down_meanwhile = |other: &&TimedFault| {
@@ -136,17 +136,17 @@ mod tests {
                 outage.validate(nodes).unwrap();
             }
         }
-        assert!(drawn > 3_000, "{drawn}");
+        assert!(outage_count > 3_000, "too few outages fit for a meaningful test: {outage_count}");
     }
 
     #[test]
     fn every_node_crashes_in_some_seed_unless_one_is_half_of_the_group() {
-        let victims = |nodes| {
+        let crashed_nodes = |nodes| {
             let all = (0..300).flat_map(move |seed| draw(&spec(nodes, 3, seed)));
             all.filter_map(|outage| outage.fault.node()).collect::<std::collections::BTreeSet<_>>()
         };
-        assert_eq!(victims(5), (0..5).map(NodeId::from_index).collect());
-        assert!(victims(2).is_empty() && victims(1).is_empty());
+        assert_eq!(crashed_nodes(5), (0..5).map(NodeId::from_index).collect());
+        assert!(crashed_nodes(2).is_empty() && crashed_nodes(1).is_empty());
     }
 
     #[test]

@@ -1,11 +1,12 @@
-//! Stress for elections: messages have long delays and overtake each other, with any number of
-//! starters, any ring order and ranking, and crashes and restarts of any node at any time.
+//! Stress for elections: messages have long delays and overtake each other, one or all nodes start
+//! elections, ring orders and ranks are random in some cases, and any node crashes and restarts at
+//! any time.
 
 use super::{Detector, Election, ElectionEntry, Settings};
 use crate::election::run::{Attribute, RingOrder, Starters};
 use crate::spec::Spec;
 use quorate_core::Duration;
-use quorate_core::election::{Model, Prefer, Repair, Shape};
+use quorate_core::election::{Model, Preference, Repair, Structure};
 use quorate_journal::settings::Latency;
 
 /// One stress experiment.
@@ -14,22 +15,22 @@ struct StressCase {
     nodes: usize,
     latency: Latency,
     starters: Starters,
-    prefer: Prefer,
+    prefer: Preference,
     /// Whether ring order and attributes are random.
     has_random_ranks_and_order: bool,
-    /// Maximum processing time of an input.
+    /// Maximum processing time of an input; zero for the default processing time.
     max_processing: Duration,
     crashes: u64,
 }
 
 pub(super) fn stress_specs(entry: &'static ElectionEntry) -> Vec<Spec<Election>> {
-    let repairs: &[Repair] = match entry.facts.shape {
-        Shape::Ring => &[Repair::Detector, Repair::Timeout],
-        Shape::Bully | Shape::Groups | Shape::Votes | Shape::Regions => &[Repair::Detector],
+    let repairs: &[Repair] = match entry.facts.structure {
+        Structure::Ring => &[Repair::Detector, Repair::Timeout],
+        Structure::Bully | Structure::Groups | Structure::Votes | Structure::Regions => &[Repair::Detector],
     };
     let specs_for = |repair: &Repair| cases().map(|case| case.spec_for(entry, *repair));
     let mut specs: Vec<_> = repairs.iter().flat_map(specs_for).collect();
-    if entry.facts.shape == Shape::Ring {
+    if entry.facts.structure == Structure::Ring {
         specs.extend([Detector::Heartbeat, Detector::Accrual].map(|detector| with_heartbeats(entry, detector)));
     }
     specs
@@ -48,7 +49,7 @@ fn cases() -> [StressCase; 6] {
         nodes: 5,
         latency: Latency::LongTail { median: millis(2) },
         starters: Starters::All,
-        prefer: Prefer::Highest,
+        prefer: Preference::Highest,
         has_random_ranks_and_order: false,
         max_processing: Duration::ZERO,
         crashes: 0,
@@ -58,7 +59,7 @@ fn cases() -> [StressCase; 6] {
         StressCase { nodes: 8, has_random_ranks_and_order: true, ..defaults.clone() },
         StressCase { nodes: 3, crashes: 3, ..defaults.clone() },
         StressCase { crashes: 4, latency: wide_range, has_random_ranks_and_order: true, ..defaults.clone() },
-        StressCase { nodes: 4, crashes: 2, starters: Starters::Lowest, prefer: Prefer::Lowest, ..defaults.clone() },
+        StressCase { nodes: 4, crashes: 2, starters: Starters::Lowest, prefer: Preference::Lowest, ..defaults.clone() },
         StressCase {
             nodes: 7,
             crashes: 6,
@@ -73,19 +74,20 @@ fn cases() -> [StressCase; 6] {
 impl StressCase {
     fn spec_for(self, entry: &'static ElectionEntry, repair: Repair) -> Spec<Election> {
         let Self { nodes, latency, starters, prefer, has_random_ranks_and_order, max_processing, crashes } = self;
-        let crashes = if entry.facts.survives { crashes } else { 0 };
+        let crashes = if entry.facts.survives_crashes { crashes } else { 0 };
         let relies_on_bounds = entry.facts.model == Model::Synchronous || repair == Repair::Timeout;
         let latency = match latency {
-            // An algorithm that relies on a bound gets a latency with a bound.
+            // An algorithm that relies on a bound gets a latency with a bound: that which nodes
+            // assume for a long tail.
             Latency::LongTail { median } if relies_on_bounds => {
                 Latency::Uniform { min: Duration::ZERO, max: median.times(10) }
             }
             latency => latency,
         };
-        let compares_ranks = entry.facts.shape != Shape::Votes || entry.facts.leases;
+        let compares_ranks = entry.facts.structure != Structure::Votes || entry.facts.has_leases;
         let attribute = if has_random_ranks_and_order && compares_ranks { Attribute::Random } else { Attribute::Id };
-        let prefer = if compares_ranks { prefer } else { Prefer::Highest };
-        let order = if has_random_ranks_and_order && entry.facts.shape == Shape::Ring {
+        let prefer = if compares_ranks { prefer } else { Preference::Highest };
+        let order = if has_random_ranks_and_order && entry.facts.structure == Structure::Ring {
             RingOrder::Random
         } else {
             RingOrder::Numbers

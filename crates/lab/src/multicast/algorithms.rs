@@ -2,7 +2,7 @@
 
 use super::{Multicast, Settings};
 use crate::family::FamilyTypes;
-use crate::registry::{Entry, Family, Maker};
+use crate::registry::{Entry, Family, NodeFactory};
 use quorate_core::NodeId;
 use quorate_core::about::Profile;
 use quorate_core::fixtures::multicast::{self as faulty, BasicDeaf, CausalBlind, FifoHasty, IsisHasty, SequencerHasty};
@@ -30,28 +30,28 @@ impl FamilyTypes for Multicast {
 
     fn algorithms() -> Vec<MulticastEntry> {
         vec![
-            planned(const { &unordered::FACTS }, Unordered::boxed),
-            planned(const { &unordered::RELIABLE_FACTS }, Unordered::boxed),
-            planned(const { &fifo::FACTS }, Fifo::boxed),
-            planned(const { &causal::FACTS }, Causal::boxed),
-            planned(const { &sequencer::FACTS }, Sequencer::<Unordered>::boxed),
-            planned(const { &isis::FACTS }, Isis::<Unordered>::boxed),
-            planned(const { &sequencer::FIFO_FACTS }, Sequencer::<Fifo>::boxed),
-            planned(const { &sequencer::CAUSAL_FACTS }, Sequencer::<Causal>::boxed),
-            planned(const { &isis::FIFO_FACTS }, Isis::<Fifo>::boxed),
-            planned(const { &isis::CAUSAL_FACTS }, Isis::<Causal>::boxed),
+            with_ordering(const { &unordered::FACTS }, Unordered::boxed),
+            with_ordering(const { &unordered::RELIABLE_FACTS }, Unordered::boxed),
+            with_ordering(const { &fifo::FACTS }, Fifo::boxed),
+            with_ordering(const { &causal::FACTS }, Causal::boxed),
+            with_ordering(const { &sequencer::FACTS }, Sequencer::<Unordered>::boxed),
+            with_ordering(const { &isis::FACTS }, Isis::<Unordered>::boxed),
+            with_ordering(const { &sequencer::FIFO_FACTS }, Sequencer::<Fifo>::boxed),
+            with_ordering(const { &sequencer::CAUSAL_FACTS }, Sequencer::<Causal>::boxed),
+            with_ordering(const { &isis::FIFO_FACTS }, Isis::<Fifo>::boxed),
+            with_ordering(const { &isis::CAUSAL_FACTS }, Isis::<Causal>::boxed),
         ]
     }
 
     fn fixtures() -> Vec<MulticastEntry> {
         vec![
-            planned(&faulty::BASIC_DEAF, BasicDeaf::boxed),
-            multicast(&faulty::RELIABLE_UNRELAYED, |me, plan| faulty::unrelayed(me, plan)),
-            planned(&faulty::FIFO_HASTY, FifoHasty::boxed),
-            planned(&faulty::CAUSAL_BLIND, CausalBlind::boxed),
-            planned(&faulty::SEQUENCER_HASTY, SequencerHasty::boxed),
-            planned(&faulty::ISIS_HASTY, IsisHasty::boxed),
-            multicast(&faulty::UNIFORM_HASTY, |me, plan| faulty::hasty_uniform(me, plan)),
+            with_ordering(&faulty::BASIC_DEAF, BasicDeaf::boxed),
+            with_member(&faulty::RELIABLE_UNRELAYED, |me, plan| faulty::unrelayed(me, plan)),
+            with_ordering(&faulty::FIFO_HASTY, FifoHasty::boxed),
+            with_ordering(&faulty::CAUSAL_BLIND, CausalBlind::boxed),
+            with_ordering(&faulty::SEQUENCER_HASTY, SequencerHasty::boxed),
+            with_ordering(&faulty::ISIS_HASTY, IsisHasty::boxed),
+            with_member(&faulty::UNIFORM_HASTY, |me, plan| faulty::hasty_uniform(me, plan)),
         ]
     }
 
@@ -71,18 +71,19 @@ pub type MulticastInViews = ErasedInViews<Command, Event>;
 /// A multicast algorithm in the registry.
 pub struct MulticastEntry {
     pub facts: &'static Facts,
-    pub make: Maker<Arc<Plan>, MulticastInViews>,
+    pub make: NodeFactory<Arc<Plan>, MulticastInViews>,
     pub codec: AnyCodec,
 }
 
 impl MulticastEntry {
     /// Returns a node in all of these groups that it is a member of. The groups never change.
-    pub fn several(&self, me: NodeId, plans: &[Arc<Plan>]) -> MulticastNode {
+    pub fn node_in_fixed_groups(&self, me: NodeId, plans: &[Arc<Plan>]) -> MulticastNode {
         self.node_in_groups(me, plans, |node| node)
     }
 
-    /// Like [`several`](Self::several), in views that the node receives from a membership service.
-    pub fn several_viewed(&self, me: NodeId, plans: &[Arc<Plan>]) -> MulticastNode {
+    /// Like [`node_in_fixed_groups`](Self::node_in_fixed_groups), in views that the node receives
+    /// from a membership service.
+    pub fn node_in_viewed_groups(&self, me: NodeId, plans: &[Arc<Plan>]) -> MulticastNode {
         self.node_in_groups(me, plans, |node| Viewed::new(me, node))
     }
 
@@ -95,11 +96,13 @@ impl MulticastEntry {
     }
 }
 
-fn planned(facts: &'static Facts, make_ordering: MakeOrdering) -> MulticastEntry {
-    multicast(facts, move |me, plan| Member::new(me, Arc::clone(plan), make_ordering))
+fn with_ordering(facts: &'static Facts, make_ordering: MakeOrdering) -> MulticastEntry {
+    with_member(facts, move |me, plan| Member::new(me, Arc::clone(plan), make_ordering))
 }
 
-fn multicast(
+/// Returns an entry whose members keep a [`Board`], a bulletin board of the latest messages, as
+/// their shared state.
+fn with_member(
     facts: &'static Facts,
     make: impl Fn(NodeId, &Arc<Plan>) -> Member<Board> + Send + Sync + 'static,
 ) -> MulticastEntry {

@@ -1,13 +1,14 @@
 //! Multicasts side by side: the cost of one multicast without other traffic, beside the expected
 //! cost.
 
-use super::survey::{Measured, Survey, SurveyResult};
-use super::{Carrier, MediumArg, Multicast};
+use super::survey::{MeasuredCost, Survey, SurveyResult};
+use super::{MediumArg, Multicast, MulticastMedium};
 use crate::compare::{
-    Across, Axis, BAD, Chart, CompareError, CompareRequest, CompareTask, ComparedFamily, Comparison, Dot,
-    ExpectedCurve, Heading, Host, Legend, List, Page, Parts, Plot, SAME, Series, Table, distinct,
+    Chart, CompareError, CompareRequest, CompareTask, ComparedFamily, Comparison, Dot, ExpectedCurve, Heading,
+    HorizontalAxis, Host, Legend, List, MARK_EQUAL, MARK_WRONG, Page, Parts, Plot, Series, Table, VerticalAxis,
+    distinct,
 };
-use crate::figures::number;
+use crate::figures::format_figure;
 use crate::options::Options;
 use crate::registry::Family;
 use clap::Args;
@@ -30,7 +31,7 @@ pub struct MulticastCompareArgs {
 }
 
 impl Options for MulticastCompareArgs {
-    fn given(&self) -> Option<&'static str> {
+    fn first_given(&self) -> Option<&'static str> {
         let given = [("medium", self.medium.is_some()), ("uniform", self.uniform), ("relay", self.relay)];
         given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
     }
@@ -47,41 +48,48 @@ impl ComparedFamily for Multicast {
         task: T,
     ) -> Result<T::Output, CompareError> {
         let sizes = request.sizes_or(&DEFAULT_SIZES);
-        let (relay, seed) = (request.family_args.relay, request.seed);
-        let medium = request.family_args.medium.map_or(Carrier::Unicast, Carrier::from);
+        let (is_relayed, seed) = (request.family_args.relay, request.seed);
+        let medium = request.family_args.medium.map_or(MulticastMedium::Unicast, MulticastMedium::from);
         let delivery = if request.family_args.uniform { Delivery::Uniform } else { Delivery::Prompt };
         let mut surveys = Vec::new();
         for entry in request.contenders::<Self>(|_| true)? {
-            let methods: &[Sequencing] = if entry.facts.sequences {
+            let methods: &[Sequencing] = if entry.facts.has_sequencer {
                 &[Sequencing::ToAll, Sequencing::ThroughSequencer]
             } else {
                 &[Sequencing::ToAll]
             };
             for sequencing in methods.iter().copied() {
-                let survey = |nodes| Survey { sequencing, relay, delivery, medium, seed, ..Survey::of(entry, nodes) };
+                let survey = |nodes| Survey {
+                    sequencing,
+                    is_relayed,
+                    delivery,
+                    medium,
+                    seed,
+                    ..Survey::with_defaults(entry, nodes)
+                };
                 surveys.extend(sizes.iter().copied().map(survey));
             }
         }
-        Ok(task.perform(Multicasts { surveys, sizes, seed, medium, rows: Vec::new() }))
+        Ok(task.perform(MulticastComparison { surveys, sizes, seed, medium, rows: Vec::new() }))
     }
 }
 
 /// The planned comparison, and its results so far.
-struct Multicasts {
+struct MulticastComparison {
     surveys: Vec<Survey>,
     sizes: Vec<usize>,
     seed: u64,
-    medium: Carrier,
-    rows: Vec<Row>,
+    medium: MulticastMedium,
+    rows: Vec<SurveyRow>,
 }
 
 /// The result of one survey.
-struct Row {
+struct SurveyRow {
     survey: Survey,
     result: SurveyResult,
 }
 
-impl Row {
+impl SurveyRow {
     fn is_correct(&self) -> bool {
         self.result.holds() && self.result.is_exact()
     }
@@ -95,31 +103,35 @@ impl Row {
         }
     }
 
-    /// The cells of the table, with this name of the algorithm.
+    /// The cells of the row, with `name` in the column of the algorithm.
     fn cells(&self, name: &str) -> Vec<String> {
-        let SurveyResult { cost, others, .. } = &self.result;
+        let SurveyResult { cost, other_sender, .. } = &self.result;
         let messages = match cost.expected.messages.to_string() {
             messages if messages == cost.formula => messages,
             messages => format!("{messages} = {}", cost.formula),
         };
         let sequencer_cost = SenderFigures::of_sequencer(&self.result).map_or_else(String::new, |sequencer| {
-            format!("{}, {} T", number(sequencer.messages_per_multicast), number(sequencer.slowest_delivery))
+            format!(
+                "{}, {} T",
+                format_figure(sequencer.messages_per_multicast),
+                format_figure(sequencer.slowest_delivery)
+            )
         });
-        let mark = if self.is_correct() { SAME } else { BAD };
+        let mark = if self.is_correct() { MARK_EQUAL } else { MARK_WRONG };
         vec![
             name.to_owned(),
             self.survey.nodes.to_string(),
-            number(others.messages),
+            format_figure(other_sender.messages),
             messages,
-            format!("{} T", number(others.slowest)),
-            format!("{:<8}{mark}", format!("{} T", cost.expected.slowest)),
+            format!("{} T", format_figure(other_sender.slowest_delivery)),
+            format!("{:<8}{mark}", format!("{} T", cost.expected.message_times)),
             sequencer_cost,
         ]
     }
 
     fn problem(&self) -> Option<String> {
         let commands =
-            || self.result.measured().map(|measured| measured.command.as_str()).collect::<Vec<_>>().join("\n  ");
+            || self.result.measured_costs().map(|measured| measured.command.as_str()).collect::<Vec<_>>().join("\n  ");
         (!self.is_correct()).then(|| {
             let (name, nodes) = (self.name(), self.survey.nodes);
             format!("{name} with {nodes} nodes does not have the expected cost. To see it:\n  {}", commands())
@@ -127,46 +139,46 @@ impl Row {
     }
 }
 
-impl Multicasts {
+impl MulticastComparison {
     fn conditions(&self) -> String {
         let medium = match self.medium {
-            Carrier::Unicast => "one message per receiver",
-            Carrier::Multicast => "one message by multicast",
-            Carrier::Broadcast => "one message by broadcast",
+            MulticastMedium::Unicast => "one message per receiver",
+            MulticastMedium::Multicast => "one message by multicast",
+            MulticastMedium::Broadcast => "one message by broadcast",
         };
         let first = self.surveys.first();
-        let relay = if first.is_some_and(|survey| survey.relay) { " · relayed" } else { "" };
+        let relay = if first.is_some_and(|survey| survey.is_relayed) { " · relayed" } else { "" };
         let uniform = if first.is_some_and(|survey| survey.delivery == Delivery::Uniform) { " · uniform" } else { "" };
         format!("no other traffic · {medium}{relay}{uniform} · seed {}", self.seed)
     }
 
     fn plot(&self, figure: &PlottedFigure) -> Plot {
-        let names = distinct(self.rows.iter().map(Row::name));
+        let names = distinct(self.rows.iter().map(SurveyRow::name));
         let series = names.into_iter().map(|name| {
             let series_rows = || self.rows.iter().filter(|row| row.name() == name);
-            let nodes = |row: &Row| row.survey.nodes as f64;
+            let nodes = |row: &SurveyRow| row.survey.nodes as f64;
             let dots =
                 series_rows().filter_map(|row| Some(Dot::new(nodes(row), (figure.measured)(&row.result)?))).collect();
             let points = series_rows().map(|row| (nodes(row), (figure.expected)(&row.result) as f64)).collect();
-            let text = series_rows().next().map(|row| (figure.text)(&row.result)).unwrap_or_default();
+            let text = series_rows().next().map(|row| (figure.formula_text)(&row.result)).unwrap_or_default();
             Series { expected: Some(ExpectedCurve { text, points }), name: name.clone(), dots, is_joined: false }
         });
         let series = series.collect();
-        let across = Across::Sizes(self.sizes.clone());
-        Plot { title: figure.title.into(), across, upwards: figure.y.clone(), series }
+        let horizontal_axis = HorizontalAxis::Sizes(self.sizes.clone());
+        Plot { title: figure.title.into(), horizontal_axis, vertical_axis: figure.vertical_axis.clone(), series }
     }
 }
 
 /// The figure of a plot.
 struct PlottedFigure {
     title: &'static str,
-    y: Axis,
+    vertical_axis: VerticalAxis,
     measured: fn(&SurveyResult) -> Option<f64>,
     expected: fn(&SurveyResult) -> u64,
-    text: fn(&SurveyResult) -> String,
+    formula_text: fn(&SurveyResult) -> String,
 }
 
-impl Comparison for Multicasts {
+impl Comparison for MulticastComparison {
     type Family = Multicast;
 
     fn work(&self) -> (u64, &'static str) {
@@ -180,7 +192,7 @@ impl Comparison for Multicasts {
                 break;
             }
             host.begin_measurement(survey.entry.facts.profile.name, survey.nodes);
-            rows.push(Row { survey, result: survey.run()? });
+            rows.push(SurveyRow { survey, result: survey.run()? });
             host.advance();
         }
         self.rows = rows;
@@ -188,14 +200,15 @@ impl Comparison for Multicasts {
     }
 
     fn parts(&self) -> Parts {
-        Parts { done: self.rows.len(), all: self.surveys.len(), name: "line" }
+        Parts { finished: self.rows.len(), total: self.surveys.len(), name: "line" }
     }
 
     fn is_correct(&self) -> bool {
-        self.rows.iter().all(Row::is_correct)
+        self.rows.iter().all(SurveyRow::is_correct)
     }
 
     fn page(&self) -> Page {
+        // Widths are in characters; text columns also have a gap before them.
         let headings = vec![
             Heading::words(2, 18, "one multicast"),
             Heading::figures(6, "nodes"),
@@ -212,13 +225,14 @@ impl Comparison for Multicasts {
             last_name = name;
             cells
         });
-        let legend =
-            format!("{SAME} exactly as expected   T: one message time   slowest: until the last member has delivered");
+        let legend = format!(
+            "{MARK_EQUAL} exactly as expected   T: one message time   slowest: until the last member has delivered"
+        );
         Page {
             conditions: self.conditions(),
             tables: vec![Table::List(List { headings, rows: rows.collect() })],
             notes: vec![vec![legend]],
-            problems: self.rows.iter().filter_map(Row::problem).collect(),
+            problems: self.rows.iter().filter_map(SurveyRow::problem).collect(),
         }
     }
 
@@ -226,22 +240,26 @@ impl Comparison for Multicasts {
     fn chart(&self) -> Option<Chart> {
         let messages = PlottedFigure {
             title: "Messages",
-            y: Axis::log("messages per multicast"),
-            measured: |result| result.others.messages,
+            vertical_axis: VerticalAxis::log("messages per multicast"),
+            measured: |result| result.other_sender.messages,
             expected: |result| result.cost.expected.messages,
-            text: |result| result.cost.formula.to_owned(),
+            formula_text: |result| result.cost.formula.to_owned(),
         };
         let slowest = PlottedFigure {
             title: "Slowest delivery",
-            y: Axis { unit: "T", shown: vec![0.0], ..Axis::linear("until the last member has delivered") },
-            measured: |result| result.others.slowest,
-            expected: |result| result.cost.expected.slowest,
-            text: |result| format!("{} T", result.cost.expected.slowest),
+            vertical_axis: VerticalAxis {
+                unit: "T",
+                included_values: vec![0.0],
+                ..VerticalAxis::linear("until the last member has delivered")
+            },
+            measured: |result| result.other_sender.slowest_delivery,
+            expected: |result| result.cost.expected.message_times,
+            formula_text: |result| format!("{} T", result.cost.expected.message_times),
         };
         Some(Chart {
             title: "Multicasts: cost of one",
             subtitle: format!("{} · T: one message time", self.conditions()),
-            legend: Legend { measured: "simulated", expected: "expected", reach: "" },
+            legend: Legend { measured: "simulated", expected: "expected", sample_range: "" },
             plots: vec![self.plot(&messages), self.plot(&slowest)],
         })
     }
@@ -263,7 +281,7 @@ impl Comparison for Multicasts {
 struct Report {
     family: Family,
     seed: u64,
-    medium: Carrier,
+    medium: MulticastMedium,
     complete: bool,
     holds: bool,
     exact: bool,
@@ -300,37 +318,38 @@ struct SenderFigures {
 }
 
 impl SenderFigures {
-    fn of_others(result: &SurveyResult) -> Self {
-        let ExpectedCost { messages, slowest, .. } = result.cost.expected;
-        Self::new(&result.others, messages, slowest)
+    fn of_other_sender(result: &SurveyResult) -> Self {
+        let ExpectedCost { messages, message_times, .. } = result.cost.expected;
+        Self::new(&result.other_sender, messages, message_times)
     }
 
     fn of_sequencer(result: &SurveyResult) -> Option<Self> {
-        let ExpectedCost { messages_of_sequencer, slowest_of_sequencer, .. } = result.cost.expected;
-        result.sequencer.as_ref().map(|sequencer| Self::new(sequencer, messages_of_sequencer, slowest_of_sequencer))
+        let ExpectedCost { messages_of_sequencer, message_times_of_sequencer, .. } = result.cost.expected;
+        let sequencer = result.sequencer.as_ref();
+        sequencer.map(|sequencer| Self::new(sequencer, messages_of_sequencer, message_times_of_sequencer))
     }
 
-    fn new(measured: &Measured, expected_messages: u64, expected_slowest: u64) -> Self {
+    fn new(measured: &MeasuredCost, expected_messages: u64, expected_slowest: u64) -> Self {
         Self {
             messages_per_multicast: measured.messages,
             expected_messages,
-            slowest_delivery: measured.slowest,
+            slowest_delivery: measured.slowest_delivery,
             expected_slowest,
         }
     }
 }
 
-fn report_row(row: &Row) -> ReportRow {
-    let Row { survey, result } = row;
+fn report_row(row: &SurveyRow) -> ReportRow {
+    let SurveyRow { survey, result } = row;
     let facts = survey.entry.facts;
     ReportRow {
         algorithm: facts.profile.name,
-        sequencing: facts.sequences.then_some(survey.sequencing),
-        relay: survey.relay || facts.relays,
+        sequencing: facts.has_sequencer.then_some(survey.sequencing),
+        relay: survey.is_relayed || facts.relays_by_default,
         uniform: survey.delivery == Delivery::Uniform,
         nodes: survey.nodes,
         formula: result.cost.formula,
-        figures: SenderFigures::of_others(result),
+        figures: SenderFigures::of_other_sender(result),
         sequencer: SenderFigures::of_sequencer(result),
         exact: result.is_exact(),
         holds: result.holds(),

@@ -10,13 +10,13 @@ pub enum MulticastError {
     #[error("--senders and --groups must name nodes of the group; got node {node}, but {}.", existing_nodes(*nodes))]
     NoSuchNode { node: NodeId, nodes: usize },
     #[error("--sequencing does not apply to '{name}', which has no sequencer; omit --sequencing.")]
-    NoSequencer { name: String },
+    SequencingNotApplicable { name: String },
     #[error(
         "'{name}' is a faulty variant, which supports only one group with an oracle; omit --groups and --membership."
     )]
     NotForFaultyVariant { name: String },
     #[error("--judge view-synchrony has no effect without --views; add --views, or omit view-synchrony.")]
-    NoViewsToJudge,
+    ViewSynchronyWithoutViews,
     #[error("--senders must name members of the --groups; got node {node}, which is in none of them.")]
     SenderInNoGroup { node: NodeId },
     #[error("--window must be at least 1; got 0. The default is --window 64.")]

@@ -1,6 +1,6 @@
 //! The expected cost of a multicast in an experiment, as a formula and as numbers.
 
-use super::{Carrier, Multicast, MulticastEntry, groups, plans};
+use super::{Multicast, MulticastEntry, MulticastMedium, groups, plans};
 use crate::spec::Spec;
 use quorate_core::multicast::{ExpectedCost, Facts, Plan, Sequencing};
 
@@ -14,20 +14,20 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Returns the expected cost of an experiment; `None` if it has groups of several sizes.
-    pub fn of(entry: &MulticastEntry, spec: &Spec<Multicast>) -> Option<Self> {
+    /// Returns the expected cost of an experiment; `None` if it has several groups.
+    pub fn of_experiment(entry: &MulticastEntry, spec: &Spec<Multicast>) -> Option<Self> {
         let [plan] = &plans(spec, entry)[..] else { return None };
         Some(Self::in_group(entry.facts, plan, spec.settings.medium))
     }
 
     /// Returns the expected cost in one group.
-    pub fn in_group(facts: &Facts, plan: &Plan, medium: Carrier) -> Self {
-        let (formula, formula_of_sequencer) = formula(facts, plan, medium);
-        let unicast = (facts.expected)(plan);
+    pub fn in_group(facts: &Facts, plan: &Plan, medium: MulticastMedium) -> Self {
+        let (formula, formula_of_sequencer) = formulas(facts, plan, medium);
+        let unicast = (facts.expected_cost)(plan);
         let expected = match medium {
-            Carrier::Unicast => unicast,
-            Carrier::Multicast | Carrier::Broadcast => {
-                let (messages, messages_of_sequencer) = on_broadcast_medium(facts, plan);
+            MulticastMedium::Unicast => unicast,
+            MulticastMedium::Multicast | MulticastMedium::Broadcast => {
+                let (messages, messages_of_sequencer) = messages_on_shared_medium(facts, plan);
                 ExpectedCost { messages, messages_of_sequencer, ..unicast }
             }
         };
@@ -36,7 +36,7 @@ impl Cost {
 
     /// Returns the formula for messages per multicast.
     pub fn formula_of(entry: &MulticastEntry, spec: &Spec<Multicast>) -> &'static str {
-        plans(spec, entry).first().map_or("", |plan| formula(entry.facts, plan, spec.settings.medium).0)
+        plans(spec, entry).first().map_or("", |plan| formulas(entry.facts, plan, spec.settings.medium).0)
     }
 }
 
@@ -49,7 +49,7 @@ enum OrderingMethod {
 }
 
 fn ordering_method(facts: &Facts, plan: &Plan) -> OrderingMethod {
-    if facts.sequences {
+    if facts.has_sequencer {
         OrderingMethod::Sequencer(plan.sequencing)
     } else if facts.order.total {
         OrderingMethod::Agreement
@@ -58,10 +58,12 @@ fn ordering_method(facts: &Facts, plan: &Plan) -> OrderingMethod {
     }
 }
 
-/// Messages per multicast, and those of the sequencer's own multicasts if they are cheaper.
-fn formula(facts: &Facts, plan: &Plan, medium: Carrier) -> (&'static str, Option<&'static str>) {
-    let is_unicast = medium == Carrier::Unicast;
-    match (ordering_method(facts, plan), plan.relay, is_unicast) {
+/// The formulas for messages per multicast, and for those of the sequencer's own multicasts if
+/// their cost differs.
+fn formulas(facts: &Facts, plan: &Plan, medium: MulticastMedium) -> (&'static str, Option<&'static str>) {
+    let is_unicast = medium == MulticastMedium::Unicast;
+    // By ordering method, whether members relay, and whether the medium is unicast.
+    match (ordering_method(facts, plan), plan.relays, is_unicast) {
         (OrderingMethod::Local, false, true) => ("n−1", None),
         (OrderingMethod::Local, true, true) => ("n(n−1)", None),
         (OrderingMethod::Sequencer(Sequencing::ToAll), false, true) => ("2(n−1)", None),
@@ -81,14 +83,15 @@ fn formula(facts: &Facts, plan: &Plan, medium: Carrier) -> (&'static str, Option
     }
 }
 
-/// The number of messages of a multicast on a broadcast medium, and of one by the sequencer: a
-/// relay sends one message, and a proposal goes to the sender only.
-fn on_broadcast_medium(facts: &Facts, plan: &Plan) -> (u64, u64) {
+/// The number of messages of a multicast, and of one by the sequencer, on a medium where one
+/// message reaches all receivers: a relay sends one message, and a proposal goes to the sender
+/// only.
+fn messages_on_shared_medium(facts: &Facts, plan: &Plan) -> (u64, u64) {
     let members = plan.members.len() as u64;
     if members < 2 {
         return (0, 0);
     }
-    let dissemination = if plan.relay { members } else { 1 };
+    let dissemination = if plan.relays { members } else { 1 };
     let for_all_senders = |messages| (messages, messages);
     match ordering_method(facts, plan) {
         OrderingMethod::Local => for_all_senders(dissemination),
@@ -96,7 +99,7 @@ fn on_broadcast_medium(facts: &Facts, plan: &Plan) -> (u64, u64) {
         // One message to the sequencer and one from it to all. The sender already has its message,
         // and does not relay it.
         OrderingMethod::Sequencer(Sequencing::ThroughSequencer) => {
-            (if plan.relay { members } else { 2 }, dissemination)
+            (if plan.relays { members } else { 2 }, dissemination)
         }
         OrderingMethod::Agreement => for_all_senders(dissemination + members),
     }

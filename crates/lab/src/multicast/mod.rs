@@ -24,7 +24,7 @@ use crate::clients;
 use crate::error::{LabError, first_error};
 use crate::family::{Judge, JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
-use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Properties, Property, PropertySet, Senders};
+use crate::multicast::run::{Demand, Measures, MulticastSummary, Properties, Property, PropertySet, Senders, Traffic};
 use crate::shrink::smaller_counts;
 use crate::spec::{Spec, option_value};
 use crate::typed::unknown_command;
@@ -32,7 +32,7 @@ use quorate_core::membership::LeaseTerms;
 use quorate_core::multicast::{Command, Delivery, Event, GroupId, Payload, Plan, Sequencing, Window};
 use quorate_core::{Duration, Group, Medium, NodeId};
 use quorate_erased::AnyCodec;
-use quorate_journal::metrics::Messages;
+use quorate_journal::metrics::MessageCounts;
 use quorate_journal::property::Verdict;
 use quorate_journal::settings::Latency;
 use quorate_sim::run::Limits;
@@ -50,18 +50,23 @@ pub enum Multicast {}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub messages: u64,
-    pub traffic: Pattern,
+    pub traffic: Traffic,
     pub senders: Vec<NodeId>,
+    /// Minimum size of a payload in bytes.
     pub payload: usize,
     pub interval: Option<Latency>,
     pub delivery: Delivery,
     pub relay: bool,
     pub sequencing: Sequencing,
+    /// Maximum number of messages that a member may have in flight.
     pub window: u64,
-    pub medium: Carrier,
+    pub medium: MulticastMedium,
     pub groups: Vec<Group>,
+    /// Number of members that leave voluntarily.
     pub leaves: usize,
+    /// Maximum number of bytes of the state that a member sends to a joiner at once.
     pub piece: usize,
+    /// Properties to judge in addition to those that the algorithm promises.
     pub judge: Vec<Property>,
     pub views: Option<ViewSettings>,
 }
@@ -69,7 +74,7 @@ pub struct Settings {
 /// The medium that carries multicasts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Carrier {
+pub enum MulticastMedium {
     /// One message per receiver.
     #[default]
     Unicast,
@@ -84,7 +89,7 @@ impl Default for Settings {
         let plan = Plan::new(Group::empty());
         Self {
             messages: 20,
-            traffic: Pattern::Random,
+            traffic: Traffic::Random,
             senders: Vec::new(),
             payload: 0,
             interval: None,
@@ -92,10 +97,10 @@ impl Default for Settings {
             relay: false,
             sequencing: Sequencing::ToAll,
             window: plan.window.messages,
-            medium: Carrier::Unicast,
+            medium: MulticastMedium::Unicast,
             groups: Vec::new(),
             leaves: 0,
-            piece: plan.piece,
+            piece: plan.max_piece_bytes,
             judge: Vec::new(),
             views: None,
         }
@@ -107,20 +112,20 @@ impl RunFamily for Multicast {
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         let codec = spec.algorithm.codec.clone();
-        match wrapping(spec) {
+        match node_wrapping(spec) {
             NodeWrapping::Fixed => codec,
-            NodeWrapping::Viewed => codec.viewed(),
-            NodeWrapping::Several => codec.several(),
-            NodeWrapping::SeveralViewed => codec.several_viewed(),
-            NodeWrapping::Member(_) => codec.member(),
+            NodeWrapping::Viewed => codec.in_views(),
+            NodeWrapping::Several => codec.in_several_groups(),
+            NodeWrapping::SeveralViewed => codec.in_several_viewed_groups(),
+            NodeWrapping::WithMembership(_) => codec.with_own_membership(),
         }
     }
 
     fn medium(spec: &Spec<Self>) -> Medium {
         match spec.settings.medium {
-            Carrier::Unicast => Medium::Unicast,
-            Carrier::Multicast => Medium::Multicast,
-            Carrier::Broadcast => Medium::Broadcast,
+            MulticastMedium::Unicast => Medium::Unicast,
+            MulticastMedium::Multicast => Medium::Multicast,
+            MulticastMedium::Broadcast => Medium::Broadcast,
         }
     }
 
@@ -136,12 +141,12 @@ impl RunFamily for Multicast {
                 return Err(MulticastError::GroupsWithReplica.into());
             }
         }
-        let lacks_sequencer = *sequencing != Sequencing::ToAll && !spec.algorithm.facts.sequences;
+        let lacks_sequencer = *sequencing != Sequencing::ToAll && !spec.algorithm.facts.has_sequencer;
         first_error([
             (*leaves > 0 && views.is_none(), MulticastError::LeavesWithoutViews),
             (*leaves > spec.nodes, MulticastError::TooManyLeaves { leaves: *leaves, nodes: spec.nodes }),
             (*piece == 0, MulticastError::ZeroPiece),
-            (lacks_sequencer, MulticastError::NoSequencer { name: spec.algorithm.to_string() }),
+            (lacks_sequencer, MulticastError::SequencingNotApplicable { name: spec.algorithm.to_string() }),
             (*window == 0, MulticastError::ZeroWindow),
             (*payload > Payload::MAX_LEN, MulticastError::PayloadTooLong { payload: *payload }),
         ])?;
@@ -149,7 +154,7 @@ impl RunFamily for Multicast {
             return Err(MulticastError::NoSuchNode { node, nodes: spec.nodes }.into());
         }
         if judge.contains(&Property::ViewSynchrony) && views.is_none() {
-            return Err(MulticastError::NoViewsToJudge.into());
+            return Err(MulticastError::ViewSynchronyWithoutViews.into());
         }
         let is_member = |node: &NodeId| groups.is_empty() || groups.iter().any(|group| group.contains(*node));
         if let Some(node) = senders.iter().find(|node| !is_member(node)) {
@@ -161,18 +166,20 @@ impl RunFamily for Multicast {
         }
     }
 
-    fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> MulticastNode + Send + Sync + 'static + use<> {
+    fn node_factory(spec: &Spec<Self>) -> impl Fn(NodeId) -> MulticastNode + Send + Sync + 'static + use<> {
         let entry = spec.algorithm.entry();
         let plans = plans(spec, entry);
-        let (wrapping, seed) = (wrapping(spec), spec.seed);
+        let (wrapping, seed) = (node_wrapping(spec), spec.seed);
         // There is always at least one group.
         let first_plan = plans.first().map_or_else(|| Arc::new(Plan::new(Group::empty())), Arc::clone);
         spec.with_links(move |me| match wrapping {
-            NodeWrapping::Fixed => (entry.make)(me, &first_plan).bare(),
-            NodeWrapping::Viewed => (entry.make)(me, &first_plan).viewed(me),
-            NodeWrapping::Several => entry.several(me, &plans),
-            NodeWrapping::SeveralViewed => entry.several_viewed(me, &plans),
-            NodeWrapping::Member(terms) => (entry.make)(me, &first_plan).member(me, &first_plan.members, seed, terms),
+            NodeWrapping::Fixed => (entry.make)(me, &first_plan).in_fixed_group(),
+            NodeWrapping::Viewed => (entry.make)(me, &first_plan).in_views(me),
+            NodeWrapping::Several => entry.node_in_fixed_groups(me, &plans),
+            NodeWrapping::SeveralViewed => entry.node_in_viewed_groups(me, &plans),
+            NodeWrapping::WithMembership(terms) => {
+                (entry.make)(me, &first_plan).with_own_membership(me, &first_plan.members, seed, terms)
+            }
         })
     }
 
@@ -188,19 +195,19 @@ impl RunFamily for Multicast {
     }
 
     fn fault_window(spec: &Spec<Self>) -> Duration {
-        let duration = spec.typical().times(2 * spec.settings.messages.clamp(4, 1_000));
+        let duration = spec.message_time().times(2 * spec.settings.messages.clamp(4, 1_000));
         // Some faults must outlast a lease.
-        spec.settings.views.map_or(duration, |views| duration.max(views.terms().lease.times(4)))
+        spec.settings.views.map_or(duration, |views| duration.max(views.lease_terms().lease.times(4)))
     }
 
     /// In views the network never becomes quiet, because leases are renewed. Therefore the run
     /// lasts until the last view has had time to begin at every member.
     fn limits(spec: &Spec<Self>) -> Limits {
         let defaults = spec.default_limits();
-        Limits { settle: view_settle_time(spec).unwrap_or(defaults.settle), ..defaults }
+        Limits { max_settling: view_settle_time(spec).unwrap_or(defaults.max_settling), ..defaults }
     }
 
-    fn in_views(settings: &Settings) -> Option<ViewSettings> {
+    fn view_settings(settings: &Settings) -> Option<ViewSettings> {
         settings.views
     }
 
@@ -240,7 +247,7 @@ impl ScriptFamily for Multicast {
         })
     }
 
-    fn scripted(settings: &Settings) -> Settings {
+    fn scripted_settings(settings: &Settings) -> Settings {
         let defaults = Settings::default();
         Settings {
             messages: defaults.messages,
@@ -252,7 +259,7 @@ impl ScriptFamily for Multicast {
     }
 
     /// Returns variants with fewer messages, with all nodes as senders, and without leaves.
-    fn smaller(settings: &Settings) -> Vec<Settings> {
+    fn smaller_settings(settings: &Settings) -> Vec<Settings> {
         let fewer_messages =
             smaller_counts(settings.messages).map(|messages| Settings { messages, ..settings.clone() });
         let all_senders = Settings { senders: Vec::new(), ..settings.clone() };
@@ -267,35 +274,45 @@ impl ScriptFamily for Multicast {
         let groups: Vec<_> = settings.groups.iter().map(ToString::to_string).collect();
         let judged: Vec<_> = settings.judge.iter().map(|property| property.name()).collect();
         let (is_scripted, mut flags) = (spec.is_scripted(), Flags::default());
-        flags.unless(is_scripted, FlagPosition::Front, "messages", settings.messages);
-        flags.unless(
+        flags.add_unless_default(is_scripted, FlagPosition::Front, "messages", settings.messages);
+        flags.add_unless_default(
             is_scripted || settings.traffic == defaults.traffic,
             FlagPosition::Front,
             "traffic",
             option_value(&settings.traffic),
         );
-        flags.unless(is_scripted || settings.senders.is_empty(), FlagPosition::Front, "senders", senders);
-        flags.unless(settings.payload == defaults.payload, FlagPosition::Front, "payload", settings.payload);
-        flags.given(
+        flags.add_unless_default(is_scripted || settings.senders.is_empty(), FlagPosition::Front, "senders", senders);
+        flags.add_unless_default(
+            settings.payload == defaults.payload,
+            FlagPosition::Front,
+            "payload",
+            settings.payload,
+        );
+        flags.add_if_given(
             FlagPosition::Times,
             "interval",
-            settings.interval.filter(|_| !is_scripted && settings.traffic != Pattern::Flood),
+            settings.interval.filter(|_| !is_scripted && settings.traffic != Traffic::Flood),
         );
-        flags.switch(settings.delivery != defaults.delivery, FlagPosition::Front, "uniform");
-        flags.switch(settings.relay != defaults.relay, FlagPosition::Front, "relay");
-        flags.unless(
+        flags.add_switch(settings.delivery != defaults.delivery, FlagPosition::Front, "uniform");
+        flags.add_switch(settings.relay != defaults.relay, FlagPosition::Front, "relay");
+        flags.add_unless_default(
             settings.sequencing == defaults.sequencing,
             FlagPosition::Front,
             "sequencing",
             option_value(&settings.sequencing),
         );
-        flags.unless(settings.window == defaults.window, FlagPosition::Front, "window", settings.window);
-        flags.unless(settings.medium == defaults.medium, FlagPosition::Front, "medium", option_value(&settings.medium));
-        flags.unless(groups.is_empty(), FlagPosition::Front, "groups", groups.join(" "));
-        flags.unless(settings.leaves == defaults.leaves, FlagPosition::Front, "leaves", settings.leaves);
-        flags.unless(settings.piece == defaults.piece, FlagPosition::Front, "piece", settings.piece);
-        flags.unless(judged.is_empty(), FlagPosition::Front, "judge", judged.join(","));
-        settings.views.iter().for_each(|views| views.flags(&mut flags));
+        flags.add_unless_default(settings.window == defaults.window, FlagPosition::Front, "window", settings.window);
+        flags.add_unless_default(
+            settings.medium == defaults.medium,
+            FlagPosition::Front,
+            "medium",
+            option_value(&settings.medium),
+        );
+        flags.add_unless_default(groups.is_empty(), FlagPosition::Front, "groups", groups.join(" "));
+        flags.add_unless_default(settings.leaves == defaults.leaves, FlagPosition::Front, "leaves", settings.leaves);
+        flags.add_unless_default(settings.piece == defaults.piece, FlagPosition::Front, "piece", settings.piece);
+        flags.add_unless_default(judged.is_empty(), FlagPosition::Front, "judge", judged.join(","));
+        settings.views.iter().for_each(|views| views.add_flags(&mut flags));
         flags
     }
 }
@@ -323,12 +340,12 @@ impl JudgeFamily for Multicast {
 
     fn summary(
         spec: &Spec<Self>,
-        messages: &Messages,
+        messages: &MessageCounts,
         measures: &Measures,
         properties: &Properties,
     ) -> MulticastSummary {
         let (unit, unit_name) = spec.delay_unit();
-        let not_promised = properties.not_promised();
+        let not_promised = properties.unpromised_verdicts();
         MulticastSummary { not_promised, ..measures.summary(messages, unit, unit_name) }
     }
 }
@@ -339,10 +356,10 @@ impl Judge<Command, Event> for Properties {
     }
 }
 
-/// Returns the maximum time until a view begins at every member, including the state transfer to
-/// joiners; `None` without views.
+/// Returns a generous time within which a view begins at every member, including the state transfer
+/// to joiners; `None` without views.
 fn view_settle_time(spec: &Spec<Multicast>) -> Option<Duration> {
-    spec.settings.views.map(|views| views.terms().lease.times(3) + spec.typical().times(300))
+    spec.settings.views.map(|views| views.lease_terms().lease.times(3) + spec.message_time().times(300))
 }
 
 /// How nodes run the algorithm.
@@ -357,12 +374,12 @@ enum NodeWrapping {
     /// Several groups with views.
     SeveralViewed,
     /// One group with views whose members also run the membership service.
-    Member(LeaseTerms),
+    WithMembership(LeaseTerms),
 }
 
-fn wrapping(spec: &Spec<Multicast>) -> NodeWrapping {
+fn node_wrapping(spec: &Spec<Multicast>) -> NodeWrapping {
     match (spec.settings.views, spec.settings.groups.is_empty()) {
-        (Some(views), _) if views.is_replicated() => NodeWrapping::Member(views.terms()),
+        (Some(views), _) if views.is_replicated() => NodeWrapping::WithMembership(views.lease_terms()),
         (Some(_), true) => NodeWrapping::Viewed,
         (Some(_), false) => NodeWrapping::SeveralViewed,
         (None, true) => NodeWrapping::Fixed,
@@ -396,10 +413,10 @@ fn plan(spec: &Spec<Multicast>, entry: &MulticastEntry, id: GroupId, members: Gr
     Plan {
         id,
         window: Window { messages: settings.window, ..defaults.window },
-        relay: settings.relay || entry.facts.relays,
+        relays: settings.relay || entry.facts.relays_by_default,
         delivery: settings.delivery,
         sequencing: settings.sequencing,
-        piece: settings.piece,
+        max_piece_bytes: settings.piece,
         ..defaults
     }
 }
@@ -408,17 +425,17 @@ fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> PropertySet {
     promises_with(spec, entry, !spec.can_stop_nodes())
 }
 
-/// Returns the properties that an algorithm promises. `no_crashes` says that no node can crash.
+/// Returns the properties that an algorithm promises. `is_crash_free` says that no node can crash.
 ///
 /// If a sender crashes, only some members may receive its message, unless members relay it or a
 /// view change settles it. Without views, a member that waits for a crashed one waits forever.
-pub(crate) fn promises_with(spec: &Spec<Multicast>, entry: &MulticastEntry, no_crashes: bool) -> PropertySet {
+pub(crate) fn promises_with(spec: &Spec<Multicast>, entry: &MulticastEntry, is_crash_free: bool) -> PropertySet {
     let settings = &spec.settings;
     let has_views = settings.views.is_some();
-    let agreement = has_views || settings.relay || entry.facts.relays || no_crashes;
+    let agreement = has_views || settings.relay || entry.facts.relays_by_default || is_crash_free;
     // Whether a delivery may wait for a crashed member other than the sender.
     let waits_for_others = entry.facts.order.total || settings.delivery == Delivery::Uniform;
-    let validity = has_views || no_crashes || !waits_for_others;
+    let validity = has_views || is_crash_free || !waits_for_others;
     let order = entry.facts.order;
     let senders = if settings.senders.is_empty() { spec.nodes } else { settings.senders.len() };
     PropertySet {
@@ -430,8 +447,9 @@ pub(crate) fn promises_with(spec: &Spec<Multicast>, entry: &MulticastEntry, no_c
         uniform: settings.delivery == Delivery::Uniform && validity,
         delivered: agreement && validity,
         views: has_views,
-        contention: !spec.is_scripted()
-            && settings.traffic != Pattern::Single
+        // Fewer than four messages may well be sent without ever overlapping.
+        expects_contention: !spec.is_scripted()
+            && settings.traffic != Traffic::Single
             && senders > 1
             && settings.messages > 3
             && spec.settings.groups.is_empty(),
@@ -441,23 +459,23 @@ pub(crate) fn promises_with(spec: &Spec<Multicast>, entry: &MulticastEntry, no_c
 
 fn demand(spec: &Spec<Multicast>) -> Demand {
     let settings = spec.settings.clone();
-    let message_time = spec.typical();
+    let message_time = spec.message_time();
     let senders = if settings.senders.is_empty() { spec.group().iter().collect() } else { settings.senders };
     let default_interval = match settings.traffic {
         // Long enough that no message of the previous multicast is still in flight.
-        Pattern::Single => Latency::Fixed(message_time.times(10)),
-        Pattern::Random => Latency::Uniform { min: Duration::ZERO, max: message_time.times(4) },
-        Pattern::Flood => Latency::Fixed(Duration::ZERO),
+        Traffic::Single => Latency::Fixed(message_time.times(10)),
+        Traffic::Random => Latency::Uniform { min: Duration::ZERO, max: message_time.times(4) },
+        Traffic::Flood => Latency::Fixed(Duration::ZERO),
     };
     Demand {
-        pattern: settings.traffic,
+        traffic: settings.traffic,
         messages: settings.messages,
         senders,
         payload: settings.payload,
         interval: settings.interval.unwrap_or(default_interval),
         groups: if settings.groups.is_empty() { Vec::new() } else { groups(spec) },
         leaves: settings.leaves,
-        views: settings.views.is_some(),
-        agreement: promises(spec, &spec.algorithm).agreement,
+        has_views: settings.views.is_some(),
+        requires_agreement: promises(spec, &spec.algorithm).agreement,
     }
 }

@@ -1,10 +1,10 @@
 //! Command-line options of ordered multicast.
 
-use super::run::{Pattern, Property};
-use super::{Carrier, Multicast, MulticastError, Settings};
+use super::run::{Property, Traffic};
+use super::{Multicast, MulticastError, MulticastMedium, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, Options, OptionsError, first_given, one_of, parse_whole};
+use crate::options::{CommonOptions, Options, OptionsError, first_given, parse_one_of, parse_whole};
 use crate::registry::FamilyArgs;
 use crate::views;
 use clap::{Args, ValueEnum};
@@ -22,8 +22,8 @@ pub struct MulticastArgs {
     messages: Option<u64>,
     /// When nodes send: one after another, at random times, or as fast as possible [default:
     /// random]
-    #[arg(long, value_parser = one_of(TRAFFIC))]
-    traffic: Option<Pattern>,
+    #[arg(long, value_parser = parse_one_of(TRAFFIC))]
+    traffic: Option<Traffic>,
     /// Nodes that send, such as 1,3 or 2-5 [default: all]
     #[arg(long, value_name = "NODES")]
     senders: Option<NodeSet>,
@@ -42,7 +42,7 @@ pub struct MulticastArgs {
     relay: bool,
     /// How a message is sequenced: it goes to all and its number comes from the sequencer, or it
     /// goes via the sequencer to all [default: to-all]
-    #[arg(long, value_name = "WAY", value_parser = one_of(SEQUENCING))]
+    #[arg(long, value_name = "WAY", value_parser = parse_one_of(SEQUENCING))]
     sequencing: Option<Sequencing>,
     /// Maximum number of messages that a member may have in flight [default: 64]
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<u64>)]
@@ -60,15 +60,15 @@ pub struct MulticastArgs {
     /// Maximum number of bytes of the state that are sent to a joiner at once [default: 65536]
     #[arg(long, value_name = "BYTES", value_parser = parse_whole::<usize>)]
     piece: Option<usize>,
-    /// Additional properties to judge although the algorithm does not promise them, such as
-    /// causal,total: integrity, agreement, validity, fifo, causal, total, uniform, view-synchrony,
-    /// delivered.
+    /// Properties to judge although the algorithm does not promise them, such as causal,total. The
+    /// properties are integrity, agreement, validity, fifo, causal, total, uniform, view-synchrony
+    /// and delivered.
     #[arg(long, value_name = "PROPERTIES", value_delimiter = ',', value_parser = parse_property)]
     judge: Vec<Property>,
 }
 
-const TRAFFIC: [(&str, Pattern); 3] =
-    [("single", Pattern::Single), ("random", Pattern::Random), ("flood", Pattern::Flood)];
+const TRAFFIC: [(&str, Traffic); 3] =
+    [("single", Traffic::Single), ("random", Traffic::Random), ("flood", Traffic::Flood)];
 const SEQUENCING: [(&str, Sequencing); 2] = [("to-all", Sequencing::ToAll), ("via", Sequencing::ThroughSequencer)];
 
 /// The medium of a multicast.
@@ -79,7 +79,7 @@ pub enum MediumArg {
     Broadcast,
 }
 
-impl From<MediumArg> for Carrier {
+impl From<MediumArg> for MulticastMedium {
     fn from(medium: MediumArg) -> Self {
         match medium {
             MediumArg::Unicast => Self::Unicast,
@@ -118,14 +118,14 @@ fn parse_property(name: &str) -> Result<Property, String> {
 }
 
 impl Options for MulticastArgs {
-    fn given(&self) -> Option<&'static str> {
+    fn first_given(&self) -> Option<&'static str> {
         first_given!(
             self; messages, traffic, senders, payload, interval, uniform, relay, sequencing, window, medium, groups,
             leaves, piece, judge
         )
     }
 
-    fn workload(&self) -> Option<&'static str> {
+    fn first_workload_option(&self) -> Option<&'static str> {
         first_given!(self; messages, traffic, senders, interval)
     }
 }
@@ -136,16 +136,16 @@ impl MulticastArgs {
         first_given!(self; traffic, interval, groups, leaves, medium, judge)
     }
 
-    /// Returns these settings with the changes that the options request. The options of views are
+    /// Returns `defaults` with the changes that these options request. The options of views are
     /// separate.
     pub(crate) fn applied_to(&self, defaults: Settings, nodes: usize) -> Result<Settings, LabError> {
-        let senders = self.senders.as_ref().map(|senders| expanded(senders, nodes)).transpose()?;
+        let senders = self.senders.as_ref().map(|senders| expand_nodes(senders, nodes)).transpose()?;
         let expand_group =
-            |members: &NodeSet| expanded(members, nodes).map(|members| members.into_iter().collect::<Group>());
+            |members: &NodeSet| expand_nodes(members, nodes).map(|members| members.into_iter().collect::<Group>());
         let groups =
             self.groups.as_ref().map(|Groups(groups)| groups.iter().map(expand_group).collect::<Result<_, _>>());
         let groups = groups.transpose()?;
-        if self.interval.is_some() && self.traffic == Some(Pattern::Flood) {
+        if self.interval.is_some() && self.traffic == Some(Traffic::Flood) {
             return Err(OptionsError::no_effect("interval", "with --traffic flood, which never pauses").into());
         }
         Ok(Settings {
@@ -158,7 +158,7 @@ impl MulticastArgs {
             relay: self.relay || defaults.relay,
             sequencing: self.sequencing.unwrap_or(defaults.sequencing),
             window: self.window.unwrap_or(defaults.window),
-            medium: self.medium.map_or(defaults.medium, Carrier::from),
+            medium: self.medium.map_or(defaults.medium, MulticastMedium::from),
             groups: groups.unwrap_or(defaults.groups),
             leaves: self.leaves.unwrap_or(defaults.leaves),
             piece: self.piece.unwrap_or(defaults.piece),
@@ -168,8 +168,8 @@ impl MulticastArgs {
     }
 }
 
-/// Expands ranges of nodes. Fails before that if a range goes beyond the group.
-fn expanded(named: &NodeSet, nodes: usize) -> Result<Vec<NodeId>, LabError> {
+/// Expands ranges of nodes. Fails, without expanding them, if a range goes beyond the group.
+fn expand_nodes(named: &NodeSet, nodes: usize) -> Result<Vec<NodeId>, LabError> {
     match named.highest() {
         Some(node) if node.index() >= nodes => Err(MulticastError::NoSuchNode { node, nodes }.into()),
         Some(_) | None => Ok(named.iter().collect()),
@@ -179,17 +179,17 @@ fn expanded(named: &NodeSet, nodes: usize) -> Result<Vec<NodeId>, LabError> {
 impl OptionsFamily for Multicast {
     type Args = MulticastArgs;
 
-    fn with_options(defaults: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
+    fn with_options(defaults: Settings, args: &FamilyArgs, basics: CommonOptions) -> Result<Settings, LabError> {
         let views = args.views.applied_to(defaults.views);
         Ok(Settings { views, ..args.multicast.applied_to(defaults, basics.nodes)? })
     }
 
-    fn for_manual_use(settings: &mut Settings) {
+    fn adapt_to_manual_use(settings: &mut Settings) {
         settings.messages = 0;
     }
 
     /// Selects the replicated log, because real processes have no oracle.
-    fn for_real_processes(settings: &mut Settings) {
+    fn adapt_to_real_processes(settings: &mut Settings) {
         settings.views.iter_mut().for_each(views::select_replicated_membership);
     }
 }

@@ -1,10 +1,12 @@
 //! Ordered multicast in reports: roles, figures, the example, progress.
 
-use super::run::{MulticastSummary, Pattern, Receiver};
+use super::run::{MulticastSummary, Receiver, Traffic};
 use super::{Cost, Multicast, MulticastEntry, Settings};
 use crate::algorithm::Algorithm;
 use crate::family::{AlgorithmWrapper, PresentFamily};
-use crate::figures::{Figures, NotJudged, Price, PriceFigure, Row, count, in_unit, number};
+use crate::figures::{
+    CostFigure, FigureRow, ListedCost, NotJudged, RunResults, format_count, format_figure, format_in_unit,
+};
 use crate::spec::Spec;
 use quorate_core::multicast::{Command, Event, member};
 use quorate_core::{Duration, NodeId};
@@ -22,15 +24,15 @@ impl PresentFamily for Multicast {
     const ROLES: &'static [(Role, &'static str)] =
         &[(Role::Idle, "in its view"), (Role::Waiting, "waiting to send, or between two views")];
     const CHOSEN_NODE_BLOCKS_OTHERS: bool = false;
-    const EXAMPLE: &'static str = "Three nodes multicast; a message takes 1 to 9 ms";
-    const CONTROL: &'static str = "stability reports, view changes and retransmissions";
-    const ADVICE: &'static str = "--traffic flood or more --messages";
-    const PROGRESS: &'static str = "multicasts";
+    const EXAMPLE_CAPTION: &'static str = "Three nodes multicast; a message takes 1 to 9 ms";
+    const CONTROL_MESSAGES: &'static str = "stability reports, view changes and retransmissions";
+    const ADVICE_IF_NEVER_HELD: &'static str = "--traffic flood or more --messages";
+    const PROGRESS_UNIT: &'static str = "multicasts";
 
     fn role_after(moment: &Moment<'_, Command, Event>, _before: &[Role]) -> Option<(NodeId, Role)> {
         match moment {
             Moment::Effect { node, effect: ObservedEffect::Emit(event), .. } => match event {
-                Event::Wait { .. } | Event::Out { .. } | Event::Left { .. } => Some((*node, Role::Waiting)),
+                Event::Wait { .. } | Event::Excluded { .. } | Event::Left { .. } => Some((*node, Role::Waiting)),
                 Event::Ready { .. } | Event::View { .. } => Some((*node, Role::Idle)),
                 Event::Sent { .. } | Event::Delivered { .. } | Event::Refused(_) => None,
             },
@@ -45,14 +47,14 @@ impl PresentFamily for Multicast {
         Some(AlgorithmWrapper { title: "Rules of the member around it", about: member::about() })
     }
 
-    fn price(entry: &'static MulticastEntry) -> Option<Price> {
+    fn listed_cost(entry: &'static MulticastEntry) -> Option<ListedCost> {
         let spec = Spec::<Self>::new(entry);
-        let slowest = Cost::of(entry, &spec).map_or(0, |cost| cost.expected.slowest);
+        let slowest = Cost::of_experiment(entry, &spec).map_or(0, |cost| cost.expected.message_times);
         let figures = vec![
-            ("messages_per_multicast", PriceFigure::Formula(Cost::formula_of(entry, &spec))),
-            ("slowest_delivery", PriceFigure::Number(slowest)),
+            ("messages_per_multicast", CostFigure::Formula(Cost::formula_of(entry, &spec))),
+            ("slowest_delivery", CostFigure::Number(slowest)),
         ];
-        Some(Price { of: "a multicast", figures })
+        Some(ListedCost { unit: "a multicast", figures })
     }
 
     /// A few concurrent messages.
@@ -61,65 +63,63 @@ impl PresentFamily for Multicast {
         Spec { latency: EXAMPLE_LATENCY, seed: EXAMPLE_SEED, settings, ..Spec::new(algorithm) }
     }
 
-    fn figures(figures: &Figures<'_, Self>) -> Vec<Row> {
-        let Figures { spec, summary, .. } = figures;
-        let cost = Cost::of(spec.algorithm.entry(), spec);
+    fn figure_rows(results: &RunResults<'_, Self>) -> Vec<FigureRow> {
+        let RunResults { spec, summary, .. } = results;
+        let cost = Cost::of_experiment(spec.algorithm.entry(), spec);
         let messages = cost
             .map_or_else(|| Cost::formula_of(spec.algorithm.entry(), spec).to_owned(), |cost| message_formula(&cost));
         let unit = summary.delay_unit;
-        let delay = |value: fn(&Delay) -> f64| in_unit(summary.delay.as_ref().map(value), unit);
+        let delay = |value: fn(&Delay) -> f64| format_in_unit(summary.delay.as_ref().map(value), unit);
         let mut rows = vec![
-            Row::measured("multicasts", summary.sent),
-            Row::measured("deliveries", summary.delivered),
-            Row::new("messages per multicast", number(summary.messages_per_multicast), messages),
-            Row::measured("delivery delay", delay(|delay| delay.mean)),
-            Row::new(
+            FigureRow::measured("multicasts", summary.sent),
+            FigureRow::measured("deliveries", summary.delivered),
+            FigureRow::new("messages per multicast", format_figure(summary.messages_per_multicast), messages),
+            FigureRow::measured("delivery delay", delay(|delay| delay.mean)),
+            FigureRow::new(
                 "  slowest",
                 delay(|delay| delay.max),
                 cost.map(|cost| slowest_delivery_text(spec, &cost)).unwrap_or_default(),
             ),
-            Row::measured("most held back", summary.held_back_max),
-            Row::measured("retransmitted", summary.retransmitted),
-            Row::new("sends made to wait", summary.waits, format!("window {}", spec.settings.window)),
+            FigureRow::measured("most held back", summary.max_held_back),
+            FigureRow::measured("retransmitted", summary.retransmitted),
+            FigureRow::new("sends made to wait", summary.waits, format!("window {}", spec.settings.window)),
         ];
         let receivers = ["slowest receivers", "", ""].into_iter().zip(&summary.slowest);
-        rows.extend(
-            receivers.map(|(name, receiver)| {
-                Row::new(name, format!("node {}", receiver.node), receiver_text(receiver, unit))
-            }),
-        );
+        rows.extend(receivers.map(|(name, receiver)| {
+            FigureRow::new(name, format!("node {}", receiver.node), receiver_text(receiver, unit))
+        }));
         if let Some(views) = summary.views {
             rows.extend([
-                Row::measured("last view", views.epoch),
-                Row::measured("left voluntarily", views.left),
-                Row::measured("removed by views", views.outs),
+                FigureRow::measured("last view", views.epoch),
+                FigureRow::measured("left voluntarily", views.leaves),
+                FigureRow::measured("removed by views", views.removals),
             ]);
             let recovery = views.recovery_ns.map(|nanos| Length(Duration::from_nanos(nanos)));
-            rows.extend(recovery.map(|recovery| Row::measured("next delivery after a crash", recovery)));
+            rows.extend(recovery.map(|recovery| FigureRow::measured("next delivery after a crash", recovery)));
         }
         rows
     }
 
     /// The properties that are judged on request although they are not promised.
-    fn not_judged(figures: &Figures<'_, Self>) -> Vec<NotJudged> {
-        let verdicts = figures.summary.not_promised.iter().map(|verdict| {
-            let why = match &verdict.violation {
+    fn not_judged(results: &RunResults<'_, Self>) -> Vec<NotJudged> {
+        let verdicts = results.summary.not_promised.iter().map(|verdict| {
+            let reason = match &verdict.violation {
                 Some(violation) => format!("not promised: violated (at {} {})", violation.time, violation.text),
                 None => "not promised: held".to_owned(),
             };
-            NotJudged { kind: verdict.kind, name: verdict.name, why }
+            NotJudged { kind: verdict.kind, name: verdict.name, reason }
         });
         verdicts.collect()
     }
 
-    fn progress(spec: &Spec<Self>, summary: &MulticastSummary) -> String {
+    fn describe_progress(spec: &Spec<Self>, summary: &MulticastSummary) -> String {
         if spec.is_scripted() {
             return String::new();
         }
         format!("; {} of {} multicasts were sent", summary.sent, spec.settings.messages)
     }
 
-    fn goal(spec: &Spec<Self>) -> u64 {
+    fn progress_goal(spec: &Spec<Self>) -> u64 {
         spec.settings.messages
     }
 
@@ -144,18 +144,21 @@ fn message_formula(cost: &Cost) -> String {
 /// The expected message times until the last member delivers, without other traffic.
 fn slowest_delivery_text(spec: &Spec<Multicast>, cost: &Cost) -> String {
     let expected = cost.expected;
-    let condition = if spec.settings.traffic == Pattern::Single { "" } else { " without other traffic" };
-    if expected.slowest == expected.slowest_of_sequencer {
-        format!("{} T{condition}", expected.slowest)
+    let condition = if spec.settings.traffic == Traffic::Single { "" } else { " without other traffic" };
+    if expected.message_times == expected.message_times_of_sequencer {
+        format!("{} T{condition}", expected.message_times)
     } else {
-        format!("{} T{condition}; the sequencer's own {} T", expected.slowest, expected.slowest_of_sequencer)
+        format!(
+            "{} T{condition}; the sequencer's own {} T",
+            expected.message_times, expected.message_times_of_sequencer
+        )
     }
 }
 
 fn receiver_text(receiver: &Receiver, unit: &str) -> String {
-    let delay = format!("{} on average", in_unit(Some(receiver.delay.mean), unit));
+    let delay = format!("{} on average", format_in_unit(Some(receiver.delay.mean), unit));
     match receiver.waited_for {
         0 => delay,
-        times => format!("{delay}; senders waited for it {}", count(times, "time")),
+        times => format!("{delay}; senders waited for it {}", format_count(times, "time")),
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Clients that follow a script, and wait until their nodes have delivered what they sent.
 pub struct Script {
     commands: Vec<TimedCommand>,
-    /// For each node, the times of requests without an answer so far.
+    /// For each node, the times of its `send` commands without an answer, including future ones.
     unanswered: BTreeMap<NodeId, VecDeque<Time>>,
     /// For each node, its sent messages that it has not delivered itself.
     in_flight: BTreeMap<NodeId, Vec<MessageId>>,
@@ -34,12 +34,12 @@ impl Script {
 
 impl Workload<Command, Event> for Script {
     fn begin(&mut self, plan: &mut Plan<Command>) {
-        let mut numbers: BTreeMap<NodeId, u64> = BTreeMap::new();
-        for scripted in &self.commands {
-            let TimedCommand { at, node, .. } = scripted;
-            let command = match send_text(scripted) {
+        let mut generated_payloads: BTreeMap<NodeId, u64> = BTreeMap::new();
+        for timed_command in &self.commands {
+            let TimedCommand { at, node, .. } = timed_command;
+            let command = match send_text(timed_command) {
                 Some("") => {
-                    let number = numbers.entry(*node).or_insert(0);
+                    let number = generated_payloads.entry(*node).or_insert(0);
                     *number += 1;
                     Command::send(format!("{node}:{number}"))
                 }
@@ -57,7 +57,7 @@ impl Workload<Command, Event> for Script {
                 self.in_flight.entry(node).or_default().push(*id);
             }
             ClientEvent::Emitted(
-                Event::Wait { .. } | Event::Refused(Refusal::TooLong | Refusal::NotAMember | Refusal::NoWayBack),
+                Event::Wait { .. } | Event::Refused(Refusal::TooLong | Refusal::NotAMember | Refusal::CannotRejoin),
             ) => {
                 self.record_answer(node);
             }
@@ -70,7 +70,7 @@ impl Workload<Command, Event> for Script {
                 self.in_flight.remove(&node);
                 plan.depart(now, node);
             }
-            ClientEvent::Emitted(Event::Out { .. }) => {
+            ClientEvent::Emitted(Event::Excluded { .. }) => {
                 self.in_flight.remove(&node);
             }
             ClientEvent::Emitted(

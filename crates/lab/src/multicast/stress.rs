@@ -2,8 +2,8 @@
 //! restart, pause, are partitioned and leave, while views change in quick succession.
 
 use super::{Multicast, MulticastEntry, Settings};
-use crate::chaos::{FaultMix, percent};
-use crate::multicast::run::Pattern;
+use crate::chaos::{FaultMix, percent_to_chance};
+use crate::multicast::run::Traffic;
 use crate::spec::Spec;
 use crate::views::ViewSettings;
 use quorate_core::Duration;
@@ -17,19 +17,19 @@ struct StressCase {
     nodes: usize,
     latency: Latency,
     messages: u64,
-    traffic: Pattern,
+    traffic: Traffic,
     window: u64,
     /// The fault mix, in the syntax of `--random-faults`.
     faults: &'static str,
+    /// Whether a member whose kernel closed a connection is removed at once, or keeps its lease.
     on_close: OnClose,
-    /// Probabilities in percent: message loss, message duplication.
-    loss: u32,
-    duplicate: u32,
+    loss_percent: u32,
+    duplicate_percent: u32,
     leaves: usize,
-    uniform: bool,
+    is_uniform: bool,
     /// Whether messages go via the sequencer, if there is one.
     via_sequencer: bool,
-    relay: bool,
+    is_relayed: bool,
 }
 
 const MILLIS: fn(u64) -> Duration = Duration::from_millis;
@@ -39,16 +39,16 @@ fn base_case() -> StressCase {
         nodes: 4,
         latency: Latency::Uniform { min: MILLIS(1), max: MILLIS(5) },
         messages: 40,
-        traffic: Pattern::Random,
+        traffic: Traffic::Random,
         window: 8,
         faults: "",
         on_close: OnClose::Evict,
-        loss: 0,
-        duplicate: 0,
+        loss_percent: 0,
+        duplicate_percent: 0,
         leaves: 0,
-        uniform: false,
+        is_uniform: false,
         via_sequencer: false,
-        relay: false,
+        is_relayed: false,
     }
 }
 
@@ -59,18 +59,25 @@ pub(super) fn stress_specs(entry: &'static MulticastEntry) -> Vec<Spec<Multicast
     let defaults = base_case();
     let cases = [
         StressCase { nodes: 3, latency: long_tail, ..defaults },
-        StressCase { nodes: 5, latency: wide_range, loss: 10, duplicate: 5, ..defaults },
+        StressCase { nodes: 5, latency: wide_range, loss_percent: 10, duplicate_percent: 5, ..defaults },
         StressCase {
             nodes: 4,
             latency: long_tail,
-            traffic: Pattern::Flood,
+            traffic: Traffic::Flood,
             window: 3,
             via_sequencer: true,
             ..defaults
         },
-        StressCase { nodes: 3, latency: wide_range, traffic: Pattern::Flood, uniform: true, window: 2, ..defaults },
-        StressCase { nodes: 6, latency: wide_range, relay: true, via_sequencer: true, loss: 5, ..defaults },
-        StressCase { nodes: 2, latency: long_tail, uniform: true, relay: true, ..defaults },
+        StressCase { nodes: 3, latency: wide_range, traffic: Traffic::Flood, is_uniform: true, window: 2, ..defaults },
+        StressCase {
+            nodes: 6,
+            latency: wide_range,
+            is_relayed: true,
+            via_sequencer: true,
+            loss_percent: 5,
+            ..defaults
+        },
+        StressCase { nodes: 2, latency: long_tail, is_uniform: true, is_relayed: true, ..defaults },
     ];
     cases.into_iter().map(|case| case.spec_for(entry, None)).collect()
 }
@@ -80,18 +87,18 @@ pub(super) fn view_fault_specs(entry: &'static MulticastEntry) -> Vec<Spec<Multi
     let long_tail = Latency::LongTail { median: MILLIS(2) };
     let defaults = StressCase { nodes: 5, messages: 60, ..base_case() };
     let cases = [
-        StressCase { faults: "crash=3,pause=1,cut=1,drift=2", loss: 5, duplicate: 2, ..defaults },
+        StressCase { faults: "crash=3,pause=1,cut=1,drift=2", loss_percent: 5, duplicate_percent: 2, ..defaults },
         // Links without loss: only views repair the effects of a crash.
         StressCase { nodes: 3, latency: long_tail, faults: "crash=4", via_sequencer: true, ..defaults },
         // Some members miss messages that others deliver, and then a node crashes.
         StressCase { nodes: 4, faults: "deaf=4,crash=3", ..defaults },
-        StressCase { nodes: 4, faults: "deaf=3,crash=2,cut=1", uniform: true, leaves: 1, ..defaults },
+        StressCase { nodes: 4, faults: "deaf=3,crash=2,cut=1", is_uniform: true, leaves: 1, ..defaults },
         StressCase {
             nodes: 6,
             latency: long_tail,
             faults: "crash=5,pause=2",
             leaves: 2,
-            traffic: Pattern::Flood,
+            traffic: Traffic::Flood,
             window: 4,
             ..defaults
         },
@@ -99,18 +106,18 @@ pub(super) fn view_fault_specs(entry: &'static MulticastEntry) -> Vec<Spec<Multi
             nodes: 3,
             faults: "crash=3,pause=2,drift=3",
             on_close: OnClose::Lease,
-            uniform: true,
+            is_uniform: true,
             via_sequencer: true,
-            loss: 3,
+            loss_percent: 3,
             ..defaults
         },
         StressCase {
             nodes: 7,
             latency: long_tail,
             faults: "crash=4,cut=2,pause=2,deaf=2,drift=4",
-            loss: 10,
+            loss_percent: 10,
             leaves: 1,
-            relay: true,
+            is_relayed: true,
             ..defaults
         },
     ];
@@ -126,13 +133,13 @@ impl StressCase {
             // Keeps senders busy for as long as faults occur.
             interval: views.map(|_| Latency::Uniform { min: Duration::ZERO, max: MILLIS(60) }),
             window: self.window,
-            delivery: if self.uniform { Delivery::Uniform } else { Delivery::Prompt },
-            sequencing: if self.via_sequencer && entry.facts.sequences {
+            delivery: if self.is_uniform { Delivery::Uniform } else { Delivery::Prompt },
+            sequencing: if self.via_sequencer && entry.facts.has_sequencer {
                 Sequencing::ThroughSequencer
             } else {
                 Sequencing::ToAll
             },
-            relay: self.relay,
+            relay: self.is_relayed,
             leaves: if views.is_some() { self.leaves } else { 0 },
             // Small enough that a state is sent in several pieces.
             piece: 64,
@@ -142,8 +149,8 @@ impl StressCase {
         Spec {
             nodes: self.nodes,
             latency: self.latency,
-            loss: percent(self.loss),
-            duplicate: percent(self.duplicate),
+            loss: percent_to_chance(self.loss_percent),
+            duplicate: percent_to_chance(self.duplicate_percent),
             random_faults: FaultMix::from_constant(self.faults),
             settings,
             ..Spec::new(entry)

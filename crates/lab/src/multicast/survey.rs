@@ -4,11 +4,11 @@
 //! have delivered the previous one. If there is a sequencer, it sends as well and is counted
 //! separately.
 
-use super::{Carrier, Cost, Multicast, Settings, plan, sequencer};
+use super::{Cost, Multicast, MulticastMedium, Settings, plan, sequencer};
 use crate::error::LabError;
 use crate::experiment;
 use crate::multicast::MulticastEntry;
-use crate::multicast::run::Pattern;
+use crate::multicast::run::Traffic;
 use crate::spec::Spec;
 use quorate_core::multicast::{Delivery, GroupId, Sequencing};
 use quorate_core::{Duration, NodeId};
@@ -18,17 +18,17 @@ use quorate_journal::workload::Ending;
 /// Number of messages per run: enough to show the cost of each.
 const MESSAGES: u64 = 3;
 
-/// One question: the cost of a multicast in a group with this setup.
+/// The runs that measure the cost of a multicast in a group with this setup.
 #[derive(Clone, Copy)]
 pub struct Survey {
     pub entry: &'static MulticastEntry,
     pub nodes: usize,
     /// How messages are sequenced, for algorithms with a sequencer.
     pub sequencing: Sequencing,
-    pub relay: bool,
+    pub is_relayed: bool,
     /// When a message may be delivered.
     pub delivery: Delivery,
-    pub medium: Carrier,
+    pub medium: MulticastMedium,
     pub seed: u64,
 }
 
@@ -37,17 +37,17 @@ pub struct Survey {
 pub struct SurveyResult {
     pub cost: Cost,
     /// The cost of multicasts of a member that is not the sequencer.
-    pub others: Measured,
+    pub other_sender: MeasuredCost,
     /// The cost of the sequencer's own multicasts, if there is a sequencer.
-    pub sequencer: Option<Measured>,
+    pub sequencer: Option<MeasuredCost>,
 }
 
 /// The measured cost of one sender's multicasts.
 #[derive(Clone, Debug)]
-pub struct Measured {
+pub struct MeasuredCost {
     pub messages: Option<f64>,
-    /// Message times until the last member delivered, at most.
-    pub slowest: Option<f64>,
+    /// The maximum number of message times until the last member had delivered.
+    pub slowest_delivery: Option<f64>,
     /// Whether all promises held, and the run was complete.
     pub holds: bool,
     /// The command that repeats the run.
@@ -56,30 +56,30 @@ pub struct Measured {
 
 impl Survey {
     /// The default survey of an algorithm in a group of this size.
-    pub fn of(entry: &'static MulticastEntry, nodes: usize) -> Self {
+    pub fn with_defaults(entry: &'static MulticastEntry, nodes: usize) -> Self {
         let Settings { sequencing, relay, delivery, medium, .. } = Settings::default();
-        Self { entry, nodes, sequencing, relay, delivery, medium, seed: 1 }
+        Self { entry, nodes, sequencing, is_relayed: relay, delivery, medium, seed: 1 }
     }
 
     pub fn run(&self) -> Result<SurveyResult, LabError> {
         let last_node = NodeId::from_index(self.nodes.saturating_sub(1));
-        let spec = self.spec(last_node);
+        let spec = self.run_spec(last_node);
         spec.validate()?;
         let plan = plan(&spec, self.entry, GroupId::ONLY, spec.group());
         let cost = Cost::in_group(self.entry.facts, &plan, self.medium);
-        let sequencer_node = sequencer(&spec).filter(|_| self.entry.facts.sequences);
-        let sequencer = sequencer_node.map(|node| measure(&self.spec(node))).transpose()?;
-        Ok(SurveyResult { cost, others: measure(&spec)?, sequencer })
+        let sequencer_node = sequencer(&spec).filter(|_| self.entry.facts.has_sequencer);
+        let sequencer = sequencer_node.map(|node| measure(&self.run_spec(node))).transpose()?;
+        Ok(SurveyResult { cost, other_sender: measure(&spec)?, sequencer })
     }
 
     /// The run in which this node sends.
-    fn spec(&self, sender: NodeId) -> Spec<Multicast> {
+    fn run_spec(&self, sender: NodeId) -> Spec<Multicast> {
         let settings = Settings {
             messages: MESSAGES,
-            traffic: Pattern::Single,
+            traffic: Traffic::Single,
             senders: vec![sender],
             sequencing: self.sequencing,
-            relay: self.relay,
+            relay: self.is_relayed,
             delivery: self.delivery,
             medium: self.medium,
             ..Settings::default()
@@ -89,12 +89,12 @@ impl Survey {
     }
 }
 
-fn measure(spec: &Spec<Multicast>) -> Result<Measured, LabError> {
+fn measure(spec: &Spec<Multicast>) -> Result<MeasuredCost, LabError> {
     let outcome = experiment::run(spec)?;
     let summary = &outcome.summary;
-    Ok(Measured {
+    Ok(MeasuredCost {
         messages: summary.messages_per_multicast,
-        slowest: summary.delay.map(|delay| delay.max),
+        slowest_delivery: summary.delay.map(|delay| delay.max),
         holds: outcome.holds() && outcome.ending == Ending::Done && summary.sent == spec.settings.messages,
         command: spec.command("sim"),
     })
@@ -105,21 +105,21 @@ impl SurveyResult {
     pub fn is_exact(&self) -> bool {
         let equals = |measured: Option<f64>, expected: u64| measured == Some(expected as f64);
         let expected = self.cost.expected;
-        let is_sequencer_exact = |sequencer: &Measured| {
+        let is_sequencer_exact = |sequencer: &MeasuredCost| {
             equals(sequencer.messages, expected.messages_of_sequencer)
-                && equals(sequencer.slowest, expected.slowest_of_sequencer)
+                && equals(sequencer.slowest_delivery, expected.message_times_of_sequencer)
         };
-        equals(self.others.messages, expected.messages)
-            && equals(self.others.slowest, expected.slowest)
+        equals(self.other_sender.messages, expected.messages)
+            && equals(self.other_sender.slowest_delivery, expected.message_times)
             && self.sequencer.as_ref().is_none_or(is_sequencer_exact)
     }
 
     pub fn holds(&self) -> bool {
-        self.measured().all(|measured| measured.holds)
+        self.measured_costs().all(|measured| measured.holds)
     }
 
-    pub fn measured(&self) -> impl Iterator<Item = &Measured> {
-        std::iter::once(&self.others).chain(&self.sequencer)
+    pub fn measured_costs(&self) -> impl Iterator<Item = &MeasuredCost> {
+        std::iter::once(&self.other_sender).chain(&self.sequencer)
     }
 }
 
@@ -127,7 +127,7 @@ impl SurveyResult {
 mod tests {
     use super::{Survey, SurveyResult};
     use crate::FamilyTypes;
-    use crate::multicast::{Carrier, Multicast};
+    use crate::multicast::{Multicast, MulticastMedium};
     use crate::registry::all;
     use quorate_core::multicast::{Delivery, Sequencing};
 
@@ -135,15 +135,20 @@ mod tests {
     fn surveys(nodes: usize) -> Vec<Survey> {
         let mut surveys = Vec::new();
         for entry in all().iter().filter_map(Multicast::entry) {
-            let methods: &[_] = if entry.facts.sequences {
+            let methods: &[_] = if entry.facts.has_sequencer {
                 &[Sequencing::ToAll, Sequencing::ThroughSequencer]
             } else {
                 &[Sequencing::ToAll]
             };
             for sequencing in methods.iter().copied() {
-                for relay in [false, true] {
+                for is_relayed in [false, true] {
                     for delivery in [Delivery::Prompt, Delivery::Uniform] {
-                        surveys.push(Survey { sequencing, relay, delivery, ..Survey::of(entry, nodes) });
+                        surveys.push(Survey {
+                            sequencing,
+                            is_relayed,
+                            delivery,
+                            ..Survey::with_defaults(entry, nodes)
+                        });
                     }
                 }
             }
@@ -153,7 +158,7 @@ mod tests {
 
     fn assert_expected(survey: &Survey) -> SurveyResult {
         let result = survey.run().unwrap();
-        let commands = || result.measured().map(|measured| measured.command.clone()).collect::<Vec<_>>();
+        let commands = || result.measured_costs().map(|measured| measured.command.clone()).collect::<Vec<_>>();
         assert!(result.holds(), "{result:?}: {:?}", commands());
         assert!(result.is_exact(), "{result:?}: {:?}", commands());
         result
@@ -164,7 +169,7 @@ mod tests {
     fn assert_expected_figures(sizes: impl Iterator<Item = usize>) {
         for nodes in sizes {
             let tries_all_variants = nodes <= 9 || nodes % 16 == 0;
-            let is_plain = |survey: &&Survey| !survey.relay && survey.delivery == Delivery::Prompt;
+            let is_plain = |survey: &&Survey| !survey.is_relayed && survey.delivery == Delivery::Prompt;
             for survey in surveys(nodes).iter().filter(|survey| tries_all_variants || is_plain(survey)) {
                 assert_expected(survey);
             }
@@ -176,7 +181,7 @@ mod tests {
         assert_expected_figures((2..=9).chain([16]));
     }
 
-    /// Every size: `quorate compare multicast --nodes 2-64`.
+    /// `quorate compare multicast --nodes 2-64` checks every size.
     #[test]
     #[ignore = "long: ./check long"]
     fn every_figure_is_as_expected_in_large_groups() {
@@ -186,7 +191,7 @@ mod tests {
     #[test]
     fn every_figure_is_as_expected_on_broadcast_media() {
         for nodes in [2, 3, 4, 7, 16] {
-            for medium in [Carrier::Multicast, Carrier::Broadcast] {
+            for medium in [MulticastMedium::Multicast, MulticastMedium::Broadcast] {
                 for survey in surveys(nodes) {
                     assert_expected(&Survey { medium, ..survey });
                 }
@@ -194,35 +199,36 @@ mod tests {
         }
     }
 
-    /// Each formula agrees with its figures.
     #[test]
-    fn formulas_are_those_of_the_textbook() {
-        let cost = |name: &str, sequencing, relay| {
+    fn formulas_agree_with_the_measured_figures() {
+        let cost = |name: &str, sequencing, is_relayed| {
             let entry =
                 all().iter().filter_map(Multicast::entry).find(|entry| entry.facts.profile.name == name).unwrap();
-            let result = assert_expected(&Survey { sequencing, relay, ..Survey::of(entry, 5) });
-            (result.cost.formula, result.cost.expected.messages, result.cost.expected.slowest)
+            let result = assert_expected(&Survey { sequencing, is_relayed, ..Survey::with_defaults(entry, 5) });
+            (result.cost.formula, result.cost.expected.messages, result.cost.expected.message_times)
         };
         let (to_all, via) = (Sequencing::ToAll, Sequencing::ThroughSequencer);
-        assert_eq!(cost("basic", to_all, false), ("n−1", 4, 1));
-        assert_eq!(cost("reliable", to_all, false), ("n(n−1)", 20, 1));
-        assert_eq!(cost("causal", to_all, false), ("n−1", 4, 1));
-        assert_eq!(cost("sequencer", to_all, false), ("2(n−1)", 8, 2));
-        assert_eq!(cost("sequencer", via, false), ("n", 5, 2));
-        assert_eq!(cost("sequencer", to_all, true), ("(n+1)(n−1)", 24, 2));
-        assert_eq!(cost("sequencer", via, true), ("(n−1)²+1", 17, 2));
-        assert_eq!(cost("isis", to_all, false), ("3(n−1)", 12, 3));
-        assert_eq!(cost("isis", to_all, true), ("(n+2)(n−1)", 28, 3));
+        let (unrelayed, relayed) = (false, true);
+        // Formula, messages with five members, and message times until the last member delivers.
+        assert_eq!(cost("basic", to_all, unrelayed), ("n−1", 4, 1));
+        assert_eq!(cost("reliable", to_all, unrelayed), ("n(n−1)", 20, 1));
+        assert_eq!(cost("causal", to_all, unrelayed), ("n−1", 4, 1));
+        assert_eq!(cost("sequencer", to_all, unrelayed), ("2(n−1)", 8, 2));
+        assert_eq!(cost("sequencer", via, unrelayed), ("n", 5, 2));
+        assert_eq!(cost("sequencer", to_all, relayed), ("(n+1)(n−1)", 24, 2));
+        assert_eq!(cost("sequencer", via, relayed), ("(n−1)²+1", 17, 2));
+        assert_eq!(cost("isis", to_all, unrelayed), ("3(n−1)", 12, 3));
+        assert_eq!(cost("isis", to_all, relayed), ("(n+2)(n−1)", 28, 3));
     }
 
     #[test]
     fn unexpected_figures_are_not_exact() {
         let entry = all().iter().find_map(Multicast::entry).unwrap();
-        let mut result = assert_expected(&Survey::of(entry, 4));
-        result.others.messages = result.others.messages.map(|messages| messages + 0.5);
+        let mut result = assert_expected(&Survey::with_defaults(entry, 4));
+        result.other_sender.messages = result.other_sender.messages.map(|messages| messages + 0.5);
         assert!(!result.is_exact());
-        let mut result = assert_expected(&Survey::of(entry, 4));
-        result.others.slowest = None;
+        let mut result = assert_expected(&Survey::with_defaults(entry, 4));
+        result.other_sender.slowest_delivery = None;
         assert!(!result.is_exact());
     }
 }

@@ -7,7 +7,7 @@ use quorate_core::NodeId;
 #[derive(Debug, thiserror::Error)]
 pub enum MutexError {
     #[error("--nodes must suit '{name}': {sizes}; got {nodes}.")]
-    NoSuchGroup { name: String, nodes: usize, sizes: &'static str },
+    UnsupportedSize { name: String, nodes: usize, sizes: &'static str },
     #[error("--requesters must name nodes of the group; got node {node}, but {}.", existing_nodes(*nodes))]
     NoSuchRequester { node: NodeId, nodes: usize },
 }

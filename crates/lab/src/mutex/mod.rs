@@ -13,7 +13,7 @@ mod stress;
 mod view_faults;
 
 pub use crate::views::{MembershipService, ViewSettings};
-pub use algorithms::{MutexEntry, MutexInViews, MutexMaker, MutexNode};
+pub use algorithms::{MutexEntry, MutexInViews, MutexNode, MutexNodeFactory};
 pub use error::MutexError;
 pub use options::MutexArgs;
 
@@ -33,7 +33,7 @@ use crate::views::ViewError;
 use quorate_core::mutex::{COMMANDS, Case, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder};
 use quorate_core::{Duration, Group, Medium, NodeId};
 use quorate_erased::AnyCodec;
-use quorate_journal::metrics::Messages;
+use quorate_journal::metrics::MessageCounts;
 use quorate_journal::property::Verdict;
 use quorate_journal::settings::{Chance, Latency};
 use quorate_sim::run::Limits;
@@ -48,12 +48,16 @@ pub enum Mutex {}
 /// The clients' behaviour. [`MutexArgs`] describes each setting and its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
+    /// Number of requests, all nodes together.
     pub entries: u64,
     pub workload: Pattern,
     pub requesters: Vec<NodeId>,
     pub hold: Option<Latency>,
+    /// How long a node waits before its next request.
     pub think: Option<Latency>,
+    /// Probability that a request is a try.
     pub tries: Chance,
+    /// Probability that a client cancels its request after some time.
     pub cancels: Chance,
     /// Probability that a blocking request is shared, for reading. Missing in journals of earlier
     /// versions.
@@ -81,7 +85,7 @@ impl Default for Settings {
 
 /// The largest group whose request order is checked. Larger groups need too much memory for vector
 /// clocks.
-const MAX_ORDER_CHECKED: usize = 256;
+const MAX_NODES_WITH_ORDER_CHECK: usize = 256;
 
 impl RunFamily for Mutex {
     type Clients = clients::RunClients<Requests, Script>;
@@ -90,8 +94,8 @@ impl RunFamily for Mutex {
         let codec = spec.algorithm.codec.clone();
         match spec.settings.views {
             Some(_) if !spec.algorithm.runs_in_views() => codec,
-            Some(ViewSettings { membership: MembershipService::Replica, .. }) => codec.member(),
-            Some(_) => codec.viewed(),
+            Some(ViewSettings { membership: MembershipService::Replica, .. }) => codec.with_own_membership(),
+            Some(_) => codec.in_views(),
             None => codec,
         }
     }
@@ -109,12 +113,14 @@ impl RunFamily for Mutex {
     }
 
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
-        if let Err(sizes) = (spec.algorithm.facts.fits)(spec.nodes) {
-            return Err(MutexError::NoSuchGroup { name: spec.algorithm.to_string(), nodes: spec.nodes, sizes }.into());
+        if let Err(sizes) = (spec.algorithm.facts.check_group_size)(spec.nodes) {
+            return Err(
+                MutexError::UnsupportedSize { name: spec.algorithm.to_string(), nodes: spec.nodes, sizes }.into()
+            );
         }
         if let Some(views) = &spec.settings.views {
             if !spec.algorithm.runs_in_views() {
-                return Err(ViewError::NoViews { name: spec.algorithm.to_string() }.into());
+                return Err(ViewError::ViewsNotSupported { name: spec.algorithm.to_string() }.into());
             }
             views.validate()?;
         }
@@ -124,16 +130,16 @@ impl RunFamily for Mutex {
         }
     }
 
-    fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> MutexNode + Send + Sync + 'static + use<> {
+    fn node_factory(spec: &Spec<Self>) -> impl Fn(NodeId) -> MutexNode + Send + Sync + 'static + use<> {
         let environment = spec.environment();
         let (views, entry) = (spec.settings.views, spec.algorithm.entry());
         spec.with_links(move |me| {
             let in_views = views.and_then(|views| Some((views, entry.node_in_views(me, &environment)?)));
             match in_views {
                 Some((views @ ViewSettings { membership: MembershipService::Replica, .. }, node)) => {
-                    node.member(me, &environment.group, environment.seed, views.terms())
+                    node.with_own_membership(me, &environment.group, environment.seed, views.lease_terms())
                 }
-                Some((_, node)) => node.viewed(me),
+                Some((_, node)) => node.in_views(me),
                 None => entry.node(me, &environment),
             }
         })
@@ -151,20 +157,20 @@ impl RunFamily for Mutex {
     }
 
     fn fault_window(spec: &Spec<Self>) -> Duration {
-        let busy_time = spec.typical().times(4 * spec.settings.entries.clamp(4, 1_000));
+        let busy_time = spec.message_time().times(4 * spec.settings.entries.clamp(4, 1_000));
         // Some faults must outlast a lease.
-        spec.settings.views.map_or(busy_time, |views| busy_time.max(views.terms().lease.times(6)))
+        spec.settings.views.map_or(busy_time, |views| busy_time.max(views.lease_terms().lease.times(6)))
     }
 
-    /// A network that never becomes quiet ends with the last request; its idle traffic is not part
-    /// of the experiment.
+    /// If the network never becomes quiet, the run ends with the last request: idle traffic is not
+    /// part of the experiment.
     fn limits(spec: &Spec<Self>) -> Limits {
         let defaults = spec.default_limits();
-        let ends_with_last_request = spec.algorithm.facts.never_quiescent || spec.settings.views.is_some();
-        Limits { settle: if ends_with_last_request { Duration::ZERO } else { defaults.settle }, ..defaults }
+        let ends_with_last_request = spec.algorithm.facts.is_never_quiescent || spec.settings.views.is_some();
+        Limits { max_settling: if ends_with_last_request { Duration::ZERO } else { defaults.max_settling }, ..defaults }
     }
 
-    fn in_views(settings: &Settings) -> Option<ViewSettings> {
+    fn view_settings(settings: &Settings) -> Option<ViewSettings> {
         settings.views
     }
 
@@ -200,11 +206,11 @@ impl ScriptFamily for Mutex {
         Some(command.name().into())
     }
 
-    fn scripted(settings: &Settings) -> Settings {
+    fn scripted_settings(settings: &Settings) -> Settings {
         Settings { views: settings.views, ..Settings::default() }
     }
 
-    fn smaller(settings: &Settings) -> Vec<Settings> {
+    fn smaller_settings(settings: &Settings) -> Vec<Settings> {
         let unchanged = || settings.clone();
         let fewer_entries = smaller_counts(settings.entries).map(|entries| Settings { entries, ..unchanged() });
         let all_requesters = Settings { requesters: Vec::new(), ..unchanged() };
@@ -219,23 +225,23 @@ impl ScriptFamily for Mutex {
         let mut flags = Flags::default();
         // A script replaces the options of the workload.
         if spec.is_scripted() {
-            views.iter().for_each(|views| views.flags(&mut flags));
+            views.iter().for_each(|views| views.add_flags(&mut flags));
             return flags;
         }
-        flags.value(FlagPosition::Front, "entries", entries);
-        flags.unless(
+        flags.add_value(FlagPosition::Front, "entries", entries);
+        flags.add_unless_default(
             *workload == Settings::default().workload,
             FlagPosition::Front,
             "workload",
             option_value(workload),
         );
-        flags.unless(requesters.is_empty(), FlagPosition::Front, "requesters", members);
-        flags.given(FlagPosition::Times, "hold", *hold);
-        flags.given(FlagPosition::Times, "think", *think);
-        flags.unless(tries.is_zero(), FlagPosition::Links, "try", tries);
-        flags.unless(cancels.is_zero(), FlagPosition::Links, "cancel", cancels);
-        flags.unless(readers.is_zero(), FlagPosition::Links, "readers", readers);
-        views.iter().for_each(|views| views.flags(&mut flags));
+        flags.add_unless_default(requesters.is_empty(), FlagPosition::Front, "requesters", members);
+        flags.add_if_given(FlagPosition::Times, "hold", *hold);
+        flags.add_if_given(FlagPosition::Times, "think", *think);
+        flags.add_unless_default(tries.is_zero(), FlagPosition::Links, "try", tries);
+        flags.add_unless_default(cancels.is_zero(), FlagPosition::Links, "cancel", cancels);
+        flags.add_unless_default(readers.is_zero(), FlagPosition::Links, "readers", readers);
+        views.iter().for_each(|views| views.add_flags(&mut flags));
         flags
     }
 }
@@ -248,10 +254,10 @@ impl JudgeFamily for Mutex {
     fn measures(spec: &Spec<Self>) -> Measures {
         let coordinator = (spec.algorithm.facts.coordinator)(&spec.group());
         // An uncontended request would be granted within this time, so it has arrived everywhere.
-        let case = Case { group: &spec.group(), load: Load::Some };
-        let hops = (spec.algorithm.facts.cost.client_delay)(&case).most.unwrap_or(2).max(2);
-        let settled_after = spec.typical().times(hops) + spec.processing.typical().times(hops);
-        let measures = Measures::new(spec.nodes, coordinator, settled_after);
+        let case = Case { group: &spec.group(), load: Load::SomeNodes };
+        let hops = (spec.algorithm.facts.cost.client_delay)(&case).max.unwrap_or(2).max(2);
+        let arrival_delay = spec.message_time().times(hops) + spec.processing.typical_delay().times(hops);
+        let measures = Measures::new(spec.nodes, coordinator, arrival_delay);
         if spec.settings.views.is_some() { measures.with_views() } else { measures }
     }
 
@@ -263,34 +269,39 @@ impl JudgeFamily for Mutex {
         let overtaking = match spec.algorithm.facts.fairness {
             _ if can_change_view => None,
             Fairness::None => None,
-            Fairness::FromAsking(maximum) => {
-                Some(OvertakingBound { most: maximum(spec.nodes), from: CountedFrom::Asking })
+            Fairness::FromRequest(maximum) => {
+                Some(OvertakingBound { max_entries: maximum(spec.nodes), counted_from: CountedFrom::Request })
             }
             // Reliable links hold messages back, so arrival at a node is not arrival at the
             // algorithm.
             Fairness::FromArrival(_) if spec.is_reliable() => None,
             Fairness::FromArrival(maximum) => {
-                Some(OvertakingBound { most: maximum(spec.nodes), from: CountedFrom::Arrival })
+                Some(OvertakingBound { max_entries: maximum(spec.nodes), counted_from: CountedFrom::Arrival })
             }
         };
-        let expects = Expectations {
-            fences: spec.algorithm.facts.fences,
+        let expectations = Expectations {
+            has_fences: spec.algorithm.facts.has_fences,
             overtaking,
-            service: spec.algorithm.facts.service != Service::Doubtful,
-            shares: spec.algorithm.facts.shares,
+            serves_all: spec.algorithm.facts.service != Service::CanDeadlock,
+            readers_share: spec.algorithm.facts.has_shared_access,
             order: match (spec.algorithm.facts.order, level) {
-                _ if spec.nodes > MAX_ORDER_CHECKED || can_change_view => OrderCheck::Ignored,
+                _ if spec.nodes > MAX_NODES_WITH_ORDER_CHECK || can_change_view => OrderCheck::Ignored,
                 (ServiceOrder::HappenedBefore, _) => OrderCheck::Promised,
                 (ServiceOrder::Arrival | ServiceOrder::None, JudgingLevel::Figures) => OrderCheck::Counted,
                 (ServiceOrder::Arrival | ServiceOrder::None, JudgingLevel::Verdicts) => OrderCheck::Ignored,
             },
-            leases: spec.settings.views.is_some(),
-            contention: !spec.is_scripted() && *workload != Pattern::Single && requesters > 1 && *entries > 1,
+            has_leases: spec.settings.views.is_some(),
+            expects_contention: !spec.is_scripted() && *workload != Pattern::Single && requesters > 1 && *entries > 1,
         };
-        Properties::new(spec.nodes, expects)
+        Properties::new(spec.nodes, expectations)
     }
 
-    fn summary(spec: &Spec<Self>, messages: &Messages, measures: &Measures, properties: &Properties) -> MutexSummary {
+    fn summary(
+        spec: &Spec<Self>,
+        messages: &MessageCounts,
+        measures: &Measures,
+        properties: &Properties,
+    ) -> MutexSummary {
         let (unit, unit_name) = spec.delay_unit();
         measures.summary(messages, properties, unit, unit_name)
     }
@@ -304,26 +315,26 @@ impl Judge<Command, Event> for Properties {
 
 /// Returns the behaviour of the clients.
 fn demand(spec: &Spec<Mutex>) -> Demand {
-    let typical = spec.typical();
+    let message_time = spec.message_time();
     let Settings { entries, workload, requesters, hold, think, tries, cancels, readers, views: _ } =
         spec.settings.clone();
     let requesters: Vec<_> = if requesters.is_empty() { spec.group().iter().collect() } else { requesters };
     let requester_count = entries.min(requesters.len() as u64);
     let default_think = match workload {
         // Long enough for the last release to arrive everywhere.
-        Pattern::Single | Pattern::All => Latency::Fixed(typical.times(10)),
+        Pattern::Single | Pattern::All => Latency::Fixed(message_time.times(10)),
         // About the capacity of the group, so that there is contention at times.
-        Pattern::Random => Latency::Uniform { min: Duration::ZERO, max: typical.times(4 * requester_count) },
+        Pattern::Random => Latency::Uniform { min: Duration::ZERO, max: message_time.times(4 * requester_count) },
     };
     Demand {
         pattern: workload,
         entries,
         requesters,
-        hold: hold.unwrap_or(Latency::Fixed(typical)),
+        hold: hold.unwrap_or(Latency::Fixed(message_time)),
         think: think.unwrap_or(default_think),
         tries,
         readers,
         cancels,
-        typical,
+        message_time,
     }
 }

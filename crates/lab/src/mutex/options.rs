@@ -4,7 +4,7 @@ use super::run::Pattern;
 use super::{Mutex, MutexError, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, Options, first_given, one_of, parse_whole};
+use crate::options::{CommonOptions, Options, first_given, parse_one_of, parse_whole};
 use crate::registry::FamilyArgs;
 use crate::views;
 use clap::Args;
@@ -20,7 +20,7 @@ pub struct MutexArgs {
     entries: Option<u64>,
     /// When nodes send requests: one node alone, all at once and again, or all at random times
     /// [default: random]
-    #[arg(long, value_parser = one_of(WORKLOADS))]
+    #[arg(long, value_parser = parse_one_of(WORKLOADS))]
     workload: Option<Pattern>,
     /// Nodes that send requests, such as 1,3 or 2-5 [default: all (with the workload single: the
     /// last node)]
@@ -47,12 +47,12 @@ const WORKLOADS: [(&str, Pattern); 3] =
     [("single", Pattern::Single), ("all", Pattern::All), ("random", Pattern::Random)];
 
 impl Options for MutexArgs {
-    fn given(&self) -> Option<&'static str> {
+    fn first_given(&self) -> Option<&'static str> {
         first_given!(self; entries, workload, requesters, hold, think, tries = "try", cancels = "cancel", readers)
     }
 
-    fn workload(&self) -> Option<&'static str> {
-        self.given()
+    fn first_workload_option(&self) -> Option<&'static str> {
+        self.first_given()
     }
 }
 
@@ -70,7 +70,7 @@ impl MutexArgs {
 impl OptionsFamily for Mutex {
     type Args = MutexArgs;
 
-    fn with_options(defaults: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
+    fn with_options(defaults: Settings, args: &FamilyArgs, basics: CommonOptions) -> Result<Settings, LabError> {
         let MutexArgs { entries, workload, hold, think, tries, cancels, readers, .. } = args.mutex;
         let requesters = args.mutex.requesters(basics.nodes)?;
         Ok(Settings {
@@ -87,7 +87,7 @@ impl OptionsFamily for Mutex {
     }
 
     /// Selects the replicated log, because real processes have no oracle.
-    fn for_real_processes(settings: &mut Settings) {
+    fn adapt_to_real_processes(settings: &mut Settings) {
         settings.views.iter_mut().for_each(views::select_replicated_membership);
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Clients that follow a script.
 pub struct Script {
     commands: Vec<TimedCommand>,
-    /// For each node, the times of requests without an answer so far.
+    /// For each node, the times of its requests without an answer, including future ones.
     unanswered: BTreeMap<NodeId, VecDeque<Time>>,
 }
 
@@ -18,7 +18,7 @@ impl Script {
         commands.sort_by_key(|command| command.at);
         let mut unanswered: BTreeMap<NodeId, VecDeque<Time>> = BTreeMap::new();
         let requests = [Command::Acquire, Command::Try, Command::Share].map(Command::name);
-        for TimedCommand { at, node, .. } in commands.iter().filter(|command| requests.contains(&&*command.word)) {
+        for TimedCommand { at, node, .. } in commands.iter().filter(|command| requests.contains(&&*command.command)) {
             unanswered.entry(*node).or_default().push_back(Time::ZERO + *at);
         }
         Self { commands, unanswered }
@@ -27,8 +27,8 @@ impl Script {
 
 impl Workload<Command, Event> for Script {
     fn begin(&mut self, plan: &mut Plan<Command>) {
-        for TimedCommand { at, node, word } in &self.commands {
-            if let Some(command) = COMMANDS.into_iter().find(|command| command.name() == word) {
+        for TimedCommand { at, node, command: name } in &self.commands {
+            if let Some(command) = COMMANDS.into_iter().find(|command| command.name() == name) {
                 plan.command_any_incarnation(Time::ZERO + *at, *node, command);
             }
         }

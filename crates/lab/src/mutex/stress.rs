@@ -2,7 +2,7 @@
 //! and clients try, cancel, read and send requests in quick succession.
 
 use super::{Mutex, MutexEntry, Settings};
-use crate::chaos::percent;
+use crate::chaos::percent_to_chance;
 use crate::mutex::run::Pattern;
 use crate::spec::Spec;
 use quorate_core::Duration;
@@ -15,10 +15,9 @@ struct StressCase {
     latency: Latency,
     entries: u64,
     workload: Pattern,
-    /// Probabilities in percent: a try, a cancelled request.
-    tries: u32,
-    cancels: u32,
-    /// The time between requests, if not the default for the load.
+    try_percent: u32,
+    cancel_percent: u32,
+    /// The time between requests, if not the default for the workload.
     think: Option<Latency>,
 }
 
@@ -36,40 +35,42 @@ fn cases() -> [StressCase; 6] {
         latency: long_tail,
         entries: 12,
         workload: Pattern::Random,
-        tries: 0,
-        cancels: 0,
+        try_percent: 0,
+        cancel_percent: 0,
         think: None,
     };
     [
         StressCase { ..base },
         StressCase { nodes: 5, entries: 15, workload: Pattern::All, ..base },
-        StressCase { nodes: 4, latency: wide_range, entries: 16, tries: 20, cancels: 20, ..base },
-        StressCase { nodes: 2, workload: Pattern::All, tries: 30, cancels: 30, ..base },
-        StressCase { nodes: 7, latency: wide_range, entries: 21, cancels: 10, think: short_think, ..base },
-        StressCase { nodes: 3, entries: 18, tries: 10, cancels: 30, think: short_think, ..base },
+        StressCase { nodes: 4, latency: wide_range, entries: 16, try_percent: 20, cancel_percent: 20, ..base },
+        StressCase { nodes: 2, workload: Pattern::All, try_percent: 30, cancel_percent: 30, ..base },
+        StressCase { nodes: 7, latency: wide_range, entries: 21, cancel_percent: 10, think: short_think, ..base },
+        StressCase { nodes: 3, entries: 18, try_percent: 10, cancel_percent: 30, think: short_think, ..base },
     ]
 }
 
 impl StressCase {
     fn spec_for(self, entry: &'static MutexEntry) -> Spec<Mutex> {
-        let fits = |nodes: &usize| (entry.facts.fits)(*nodes).is_ok();
+        let fits = |nodes: &usize| (entry.facts.check_group_size)(*nodes).is_ok();
         let settings = Settings {
             entries: self.entries,
             workload: self.workload,
             think: self.think,
-            tries: percent(self.tries),
-            cancels: percent(self.cancels),
-            readers: percent(if entry.facts.shares { 50 } else { 0 }),
+            tries: percent_to_chance(self.try_percent),
+            cancels: percent_to_chance(self.cancel_percent),
+            readers: percent_to_chance(if entry.facts.has_shared_access { 50 } else { 0 }),
             ..Settings::default()
         };
         let latency = match (entry.facts.model, self.latency) {
-            // An algorithm that relies on a bound gets a latency with a bound.
+            // An algorithm that relies on a bound gets a latency with a bound: that which nodes
+            // assume for a long tail.
             (Model::Synchronous, Latency::LongTail { median }) => {
                 Latency::Uniform { min: Duration::ZERO, max: median.times(10) }
             }
             (Model::Synchronous | Model::Asynchronous, latency) => latency,
         };
-        // The smallest group of at least this size that the algorithm supports.
+        // The smallest group of at least this size that the algorithm supports. Some sizes are
+        // rare, so the search goes far.
         let nodes = (self.nodes..=7 * self.nodes).find(fits).unwrap_or(self.nodes);
         Spec { nodes, latency, settings, ..Spec::new(entry) }
     }

@@ -2,7 +2,7 @@
 //! lease, clock drift up to the bound, message loss and duplication, and all kinds of partitions.
 
 use super::{Mutex, MutexEntry, Settings, ViewSettings};
-use crate::chaos::{FaultMix, percent};
+use crate::chaos::{FaultMix, percent_to_chance};
 use crate::mutex::run::Pattern;
 use crate::spec::Spec;
 use quorate_core::Duration;
@@ -10,7 +10,7 @@ use quorate_core::membership::OnClose;
 use quorate_journal::settings::Latency;
 
 /// One experiment with faults in views.
-struct ViewFaults {
+struct ViewFaultCase {
     nodes: usize,
     latency: Latency,
     entries: u64,
@@ -18,74 +18,95 @@ struct ViewFaults {
     hold: Duration,
     /// The fault mix, in the syntax of `--random-faults`.
     faults: &'static str,
+    /// Whether a member whose kernel closed a connection is removed at once, or keeps its lease.
     on_close: OnClose,
-    /// Probabilities in percent: message loss, message duplication, a try, a cancelled request.
-    loss: u32,
-    duplicate: u32,
-    tries: u32,
-    cancels: u32,
+    loss_percent: u32,
+    duplicate_percent: u32,
+    try_percent: u32,
+    cancel_percent: u32,
 }
 
 pub(super) fn view_fault_specs(entry: &'static MutexEntry) -> Vec<Spec<Mutex>> {
-    all_view_faults().into_iter().map(|faults| faults.spec_for(entry)).collect()
+    cases().into_iter().map(|case| case.spec_for(entry)).collect()
 }
 
-fn all_view_faults() -> [ViewFaults; 6] {
+fn cases() -> [ViewFaultCase; 6] {
     let millis = Duration::from_millis;
     let long_tail = Latency::LongTail { median: millis(2) };
-    let defaults = ViewFaults {
+    let defaults = ViewFaultCase {
         nodes: 5,
         latency: Latency::Uniform { min: millis(1), max: millis(5) },
         entries: 40,
         hold: millis(10),
         faults: "crash=2,pause=2,cut=2,deaf=1,drift=2",
         on_close: OnClose::Evict,
-        loss: 5,
-        duplicate: 2,
-        tries: 10,
-        cancels: 10,
+        loss_percent: 5,
+        duplicate_percent: 2,
+        try_percent: 10,
+        cancel_percent: 10,
     };
     [
-        ViewFaults { ..defaults },
+        ViewFaultCase { ..defaults },
         // Links without loss: only views repair the effects of a crash.
-        ViewFaults { nodes: 3, latency: long_tail, faults: "crash=4", loss: 0, duplicate: 0, tries: 20, ..defaults },
-        ViewFaults { nodes: 4, faults: "cut=4,deaf=3", loss: 0, duplicate: 0, ..defaults },
+        ViewFaultCase {
+            nodes: 3,
+            latency: long_tail,
+            faults: "crash=4",
+            loss_percent: 0,
+            duplicate_percent: 0,
+            try_percent: 20,
+            ..defaults
+        },
+        ViewFaultCase { nodes: 4, faults: "cut=4,deaf=3", loss_percent: 0, duplicate_percent: 0, ..defaults },
         // Holders that pause for longer than their leases.
-        ViewFaults { hold: millis(80), faults: "pause=6,drift=3", on_close: OnClose::Lease, entries: 25, ..defaults },
-        ViewFaults { nodes: 3, faults: "crash=3,pause=2,drift=3", on_close: OnClose::Lease, loss: 0, ..defaults },
-        ViewFaults {
+        ViewFaultCase {
+            hold: millis(80),
+            faults: "pause=6,drift=3",
+            on_close: OnClose::Lease,
+            entries: 25,
+            ..defaults
+        },
+        ViewFaultCase {
+            nodes: 3,
+            faults: "crash=3,pause=2,drift=3",
+            on_close: OnClose::Lease,
+            loss_percent: 0,
+            ..defaults
+        },
+        ViewFaultCase {
             nodes: 7,
             latency: long_tail,
             faults: "crash=3,cut=3,pause=2,deaf=2,drift=4",
-            loss: 10,
+            loss_percent: 10,
             ..defaults
         },
     ]
 }
 
-impl ViewFaults {
+impl ViewFaultCase {
     fn spec_for(self, entry: &'static MutexEntry) -> Spec<Mutex> {
-        let fits = |nodes: &usize| (entry.facts.fits)(*nodes).is_ok();
+        let fits = |nodes: &usize| (entry.facts.check_group_size)(*nodes).is_ok();
         let views = ViewSettings::with_short_leases(self.on_close);
         let settings = Settings {
             entries: self.entries,
             workload: Pattern::Random,
             hold: Some(Latency::Uniform { min: Duration::from_millis(1), max: self.hold }),
             // Keeps clients busy for as long as faults occur.
-            think: Some(Latency::Uniform { min: Duration::ZERO, max: views.terms().lease }),
-            tries: percent(self.tries),
-            cancels: percent(self.cancels),
-            readers: percent(if entry.facts.shares { 50 } else { 0 }),
+            think: Some(Latency::Uniform { min: Duration::ZERO, max: views.lease_terms().lease }),
+            tries: percent_to_chance(self.try_percent),
+            cancels: percent_to_chance(self.cancel_percent),
+            readers: percent_to_chance(if entry.facts.has_shared_access { 50 } else { 0 }),
             views: Some(views),
             ..Settings::default()
         };
-        // The smallest group of at least this size that the algorithm supports.
+        // The smallest group of at least this size that the algorithm supports. Some sizes are
+        // rare, so the search goes far.
         let nodes = (self.nodes..=7 * self.nodes).find(fits).unwrap_or(self.nodes);
         Spec {
             nodes,
             latency: self.latency,
-            loss: percent(self.loss),
-            duplicate: percent(self.duplicate),
+            loss: percent_to_chance(self.loss_percent),
+            duplicate: percent_to_chance(self.duplicate_percent),
             random_faults: FaultMix::from_constant(self.faults),
             settings,
             ..Spec::new(entry)

@@ -5,9 +5,9 @@ use crate::family::FamilyTypes;
 use crate::registry::{Entry, Family};
 use quorate_core::about::Profile;
 use quorate_core::{NodeId, WriteOf};
-use quorate_erased::{AnyCodec, ErasableWrite, Erased, Parts};
+use quorate_erased::{AnyCodec, ErasableWrite, Erased, HasErasableParts};
 use quorate_replica::exactly_once::ExactlyOnce;
-use quorate_replica::fixtures::{Flaw, Flawed};
+use quorate_replica::fixtures::{Flaw, FlawedReplica};
 use quorate_replica::registers::Registers;
 use quorate_replica::{Replica as Log, profile};
 use serde::de::DeserializeOwned;
@@ -27,16 +27,16 @@ impl FamilyTypes for Replica {
     }
 
     fn algorithms() -> Vec<ReplicaEntry> {
-        vec![replica(&profile::REPLICA, Log::<ReplicaMachine>::new)]
+        vec![log_entry(&profile::REPLICA, Log::<ReplicaMachine>::new)]
     }
 
     fn fixtures() -> Vec<ReplicaEntry> {
         vec![
-            flawed(const { &Flaw::EarlyAck.profile() }, Flaw::EarlyAck),
-            flawed(const { &Flaw::LocalRead.profile() }, Flaw::LocalRead),
-            flawed(const { &Flaw::ForgottenVote.profile() }, Flaw::ForgottenVote),
-            flawed(const { &Flaw::NoReport.profile() }, Flaw::NoReport),
-            flawed(const { &Flaw::AppliedTwice.profile() }, Flaw::AppliedTwice),
+            flawed_entry(const { &Flaw::EarlyAck.profile() }, Flaw::EarlyAck),
+            flawed_entry(const { &Flaw::LocalRead.profile() }, Flaw::LocalRead),
+            flawed_entry(const { &Flaw::ForgottenVote.profile() }, Flaw::ForgottenVote),
+            flawed_entry(const { &Flaw::NoReport.profile() }, Flaw::NoReport),
+            flawed_entry(const { &Flaw::AppliedTwice.profile() }, Flaw::AppliedTwice),
         ]
     }
 
@@ -62,18 +62,18 @@ pub struct ReplicaEntry {
     pub codec: AnyCodec,
 }
 
-fn replica<P>(
+fn log_entry<P>(
     profile: &'static Profile,
     make: impl Fn(NodeId, quorate_replica::Settings) -> P + Send + Sync + 'static,
 ) -> ReplicaEntry
 where
-    P: Parts<Command = Command, Event = Event, Message: DeserializeOwned>,
+    P: HasErasableParts<Command = Command, Event = Event, Message: DeserializeOwned>,
     WriteOf<P>: ErasableWrite,
 {
-    let make = Arc::new(move |me, settings| Erased::opaque(make(me, settings)));
+    let make = Arc::new(move |me, settings| Erased::new_opaque(make(me, settings)));
     ReplicaEntry { profile, make, codec: AnyCodec::for_protocol::<P>() }
 }
 
-fn flawed(profile: &'static Profile, flaw: Flaw) -> ReplicaEntry {
-    replica(profile, move |me, settings| Flawed::<ReplicaMachine>::new(me, settings, flaw))
+fn flawed_entry(profile: &'static Profile, flaw: Flaw) -> ReplicaEntry {
+    log_entry(profile, move |me, settings| FlawedReplica::<ReplicaMachine>::new(me, settings, flaw))
 }

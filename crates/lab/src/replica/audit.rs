@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(super) struct LogAudit {
     /// For each index, the report of the first replica that reached it.
-    entries: BTreeMap<u64, Entry>,
+    entries: BTreeMap<u64, ReportedEntry>,
     /// The acknowledged indexes.
-    acknowledged: BTreeMap<u64, Acknowledged>,
+    acknowledged: BTreeMap<u64, Acknowledgement>,
     pace: ClockPace,
 }
 
 /// A log entry as the first replica reported it.
 #[derive(Clone, Copy)]
-struct Entry {
+struct ReportedEntry {
     reported_by: NodeId,
     /// `None` if only a state was restored so far.
     term_and_fingerprint: Option<(u64, u64)>,
@@ -28,7 +28,7 @@ struct Entry {
 
 /// An acknowledgement of a log entry.
 #[derive(Clone, Copy)]
-struct Acknowledged {
+struct Acknowledgement {
     acknowledged_by: NodeId,
     term: u64,
 }
@@ -52,24 +52,24 @@ struct ClockPace {
     /// How much faster than true time a clock went at most.
     max_drift_ppm: u32,
     /// How much clock jumps can have added to log time.
-    jumps: Duration,
+    jump_allowance: Duration,
     /// The most that a leader adds to log time at once.
-    max_step: Duration,
+    max_leader_step: Duration,
 }
 
 impl LogAudit {
     /// An empty audit. A leader adds at most two ticks to log time at once.
     pub(super) fn new(tick: Duration) -> Self {
-        Self { pace: ClockPace { max_step: tick.times(2), ..ClockPace::default() }, ..Self::default() }
+        Self { pace: ClockPace { max_leader_step: tick.times(2), ..ClockPace::default() }, ..Self::default() }
     }
 
     /// The highest index that any replica has reached.
-    pub(super) fn last(&self) -> u64 {
+    pub(super) fn last_index(&self) -> u64 {
         self.entries.last_key_value().map_or(0, |(index, _)| *index)
     }
 
     /// The log time at the highest index.
-    pub(super) fn time(&self) -> LogTime {
+    pub(super) fn last_time(&self) -> LogTime {
         self.entries.last_key_value().map_or(LogTime::ZERO, |(_, entry)| entry.time)
     }
 
@@ -88,40 +88,46 @@ impl LogAudit {
             Ok(Fault::Drift { by, .. }) => {
                 self.pace.max_drift_ppm = self.pace.max_drift_ppm.max(u32::try_from(by.parts()).unwrap_or(0));
             }
-            Ok(Fault::Skew { .. }) => self.pace.jumps = self.pace.jumps + self.pace.max_step,
+            Ok(Fault::Skew { .. }) => self.pace.jump_allowance = self.pace.jump_allowance + self.pace.max_leader_step,
             Ok(_) | Err(_) => {}
         }
     }
 
     pub(super) fn record_acknowledgement(&mut self, node: NodeId, term: u64, index: u64) -> Option<Contradiction> {
-        self.acknowledged.entry(index).or_insert(Acknowledged { acknowledged_by: node, term });
+        self.acknowledged.entry(index).or_insert(Acknowledgement { acknowledged_by: node, term });
         let (known_term, _) = self.entries.get(&index)?.term_and_fingerprint?;
-        (known_term != term).then(|| replaced_entry(index, known_term, Acknowledged { acknowledged_by: node, term }))
+        (known_term != term).then(|| replaced_entry(index, known_term, Acknowledgement { acknowledged_by: node, term }))
     }
 
     pub(super) fn record_applied(&mut self, now: Time, node: NodeId, audit: &Audit) -> Vec<Contradiction> {
-        let term_and_fingerprint = Some((audit.term, audit.entry));
-        let entry = Entry { reported_by: node, term_and_fingerprint, state: audit.state, time: audit.time };
-        let mut found = self.record_entry(now, audit.index, entry);
+        let term_and_fingerprint = Some((audit.term, audit.entry_fingerprint));
+        let entry =
+            ReportedEntry { reported_by: node, term_and_fingerprint, state: audit.state_fingerprint, time: audit.time };
+        let mut contradictions = self.record_entry(now, audit.index, entry);
         if let Some(acknowledged) = self.acknowledged.get(&audit.index).filter(|known| known.term != audit.term) {
-            found.push(replaced_entry(audit.index, audit.term, *acknowledged));
+            contradictions.push(replaced_entry(audit.index, audit.term, *acknowledged));
         }
-        found
+        contradictions
     }
 
     pub(super) fn record_restored(&mut self, now: Time, node: NodeId, restored: &Restoration) -> Vec<Contradiction> {
-        let entry = Entry { reported_by: node, term_and_fingerprint: None, state: restored.state, time: restored.time };
+        let entry = ReportedEntry {
+            reported_by: node,
+            term_and_fingerprint: None,
+            state: restored.state_fingerprint,
+            time: restored.time,
+        };
         self.record_entry(now, restored.index, entry)
     }
 
-    /// Records what a replica reports at an index, and compares it with earlier reports.
-    fn record_entry(&mut self, now: Time, index: u64, report: Entry) -> Vec<Contradiction> {
+    /// Records the report of a replica at an index, and compares it with earlier reports.
+    fn record_entry(&mut self, now: Time, index: u64, report: ReportedEntry) -> Vec<Contradiction> {
         let Some(known) = self.entries.get_mut(&index) else {
             self.entries.insert(index, report);
             return self.check_time(now, index, report).into_iter().collect();
         };
         let (node, other_node) = (report.reported_by, known.reported_by);
-        let mut found = Vec::new();
+        let mut contradictions = Vec::new();
         if let (Some((term, entry)), Some((known_term, known_entry))) =
             (report.term_and_fingerprint, known.term_and_fingerprint)
             && (term, entry) != (known_term, known_entry)
@@ -131,7 +137,7 @@ impl LogAudit {
             let text = format!(
                 "node {node} applied another entry at index {index} (term {term}) than {reference} (term {known_term})"
             );
-            found.push(Contradiction::ReplacedEntry(text));
+            contradictions.push(Contradiction::ReplacedEntry(text));
         }
         known.term_and_fingerprint = known.term_and_fingerprint.or(report.term_and_fingerprint);
         if report.state != known.state {
@@ -140,46 +146,49 @@ impl LogAudit {
             } else {
                 format!("node {node} and node {other_node} have different states at index {index}")
             };
-            found.push(Contradiction::DifferentStates(text));
+            contradictions.push(Contradiction::DifferentStates(text));
         }
         if report.time != known.time {
-            let [now, before] = [report.time, known.time];
+            let [reported_time, known_time] = [report.time, known.time];
             let text = if node == other_node {
-                format!("at index {index} the log time of node {node} is {now}, but it was {before} before")
+                format!(
+                    "at index {index} the log time of node {node} is {reported_time}, but it was {known_time} before"
+                )
             } else {
                 format!(
-                    "at index {index} the log time of node {node} is {now}, but that of node {other_node} is {before}"
+                    "at index {index} the log time of node {node} is {reported_time}, but that of node {other_node} is {known_time}"
                 )
             };
-            found.push(Contradiction::LogTime(text));
+            contradictions.push(Contradiction::LogTime(text));
         }
-        found
+        contradictions
     }
 
-    /// The log time must be between those of its neighbours, and not ahead of the fastest clock.
-    fn check_time(&self, now: Time, index: u64, report: Entry) -> Option<Contradiction> {
+    /// Checks that the log time at an index is between those of its neighbours, and not ahead of
+    /// the fastest clock.
+    fn check_time(&self, now: Time, index: u64, report: ReportedEntry) -> Option<Contradiction> {
         let before = self.entries.range(..index).next_back();
         let after = self.entries.range(index + 1..).next();
-        let mut found = None;
+        let mut problem = None;
         if let Some((earlier, entry)) = before.filter(|(_, entry)| entry.time > report.time) {
-            found = Some(format!(
+            problem = Some(format!(
                 "the log time is {} at index {index}, but {} at index {earlier}",
                 report.time, entry.time
             ));
         }
         if let Some((later, entry)) = after.filter(|(_, entry)| entry.time < report.time) {
-            found =
+            problem =
                 Some(format!("the log time is {} at index {index}, but {} at index {later}", report.time, entry.time));
         }
         let maximum = self.pace.max_log_time(now);
         if report.time > maximum {
             let node = report.reported_by;
-            found = Some(format!(
+            problem = Some(format!(
                 "node {node} applied index {index} at log time {}; expected at most {maximum}",
                 report.time
             ));
         }
-        found.map(Contradiction::LogTime)
+        problem.map(Contradiction::LogTime)
     }
 }
 
@@ -188,12 +197,12 @@ impl ClockPace {
     fn max_log_time(&self, now: Time) -> LogTime {
         let elapsed = u128::from(now.since(self.first_start.unwrap_or(Time::ZERO)).nanos());
         let nanos = elapsed * (1_000_000 + u128::from(self.max_drift_ppm)) / 1_000_000;
-        LogTime::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)).after(self.jumps)
+        LogTime::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)).after(self.jump_allowance)
     }
 }
 
-fn replaced_entry(index: u64, term: u64, acknowledged: Acknowledged) -> Contradiction {
-    let Acknowledged { acknowledged_by, term: acknowledged_term } = acknowledged;
+fn replaced_entry(index: u64, term: u64, acknowledged: Acknowledgement) -> Contradiction {
+    let Acknowledgement { acknowledged_by, term: acknowledged_term } = acknowledged;
     Contradiction::ReplacedEntry(format!(
         "node {acknowledged_by} acknowledged index {index} in term {acknowledged_term}, but the entry there is of term {term}"
     ))
@@ -207,16 +216,22 @@ mod tests {
 
     const TICK: Duration = Duration::from_millis(10);
 
-    /// `entry` and `state` are fingerprints.
+    /// A report at log time `millis`. `entry` and `state` are fingerprints.
     fn audit(index: u64, term: u64, millis: u64, entry: u64, state: u64) -> Audit {
-        Audit { index, term, time: LogTime::from_nanos(millis * 1_000_000), entry, state }
+        Audit {
+            index,
+            term,
+            time: LogTime::from_nanos(millis * 1_000_000),
+            entry_fingerprint: entry,
+            state_fingerprint: state,
+        }
     }
 
     fn at(millis: i64) -> Time {
         Time::from_nanos(millis * 1_000_000)
     }
 
-    fn names(found: &[Contradiction]) -> Vec<&'static str> {
+    fn property_names(found: &[Contradiction]) -> Vec<&'static str> {
         let name = |contradiction: &Contradiction| match contradiction {
             Contradiction::ReplacedEntry(_) => "kept",
             Contradiction::DifferentStates(_) => "equal",
@@ -227,35 +242,35 @@ mod tests {
 
     #[test]
     fn equal_reports_contradict_nothing() {
-        let mut audit_log = LogAudit::new(TICK);
+        let mut log_audit = LogAudit::new(TICK);
         let [one, two] = [0, 1].map(NodeId::from_index);
         for node in [one, two, one] {
-            assert!(audit_log.record_applied(at(9), node, &audit(2, 1, 5, 7, 8)).is_empty());
-            assert!(audit_log.record_applied(at(9), node, &audit(3, 1, 5, 9, 9)).is_empty());
+            assert!(log_audit.record_applied(at(9), node, &audit(2, 1, 5, 7, 8)).is_empty());
+            assert!(log_audit.record_applied(at(9), node, &audit(3, 1, 5, 9, 9)).is_empty());
         }
-        assert!(audit_log.record_acknowledgement(one, 1, 3).is_none());
-        assert_eq!(audit_log.last_acknowledged(), 3);
+        assert!(log_audit.record_acknowledgement(one, 1, 3).is_none());
+        assert_eq!(log_audit.last_acknowledged(), 3);
     }
 
     #[test]
     fn entries_states_and_times_have_separate_contradictions() {
-        let mut audit_log = LogAudit::new(TICK);
+        let mut log_audit = LogAudit::new(TICK);
         let [one, two] = [0, 1].map(NodeId::from_index);
-        audit_log.record_applied(at(9), one, &audit(2, 1, 5, 7, 8));
-        assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(2, 2, 5, 7, 8))), ["kept"]);
-        assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(2, 1, 5, 6, 8))), ["kept"]);
-        assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(2, 1, 5, 7, 9))), ["equal"]);
-        assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(2, 1, 6, 7, 8))), ["log-time"]);
-        assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(3, 1, 4, 7, 8))), ["log-time"]);
+        log_audit.record_applied(at(9), one, &audit(2, 1, 5, 7, 8));
+        assert_eq!(property_names(&log_audit.record_applied(at(9), two, &audit(2, 2, 5, 7, 8))), ["kept"]);
+        assert_eq!(property_names(&log_audit.record_applied(at(9), two, &audit(2, 1, 5, 6, 8))), ["kept"]);
+        assert_eq!(property_names(&log_audit.record_applied(at(9), two, &audit(2, 1, 5, 7, 9))), ["equal"]);
+        assert_eq!(property_names(&log_audit.record_applied(at(9), two, &audit(2, 1, 6, 7, 8))), ["log-time"]);
+        assert_eq!(property_names(&log_audit.record_applied(at(9), two, &audit(3, 1, 4, 7, 8))), ["log-time"]);
     }
 
     #[test]
     fn acknowledged_entries_stay_in_any_order_of_reports() {
-        let mut audit_log = LogAudit::new(TICK);
+        let mut log_audit = LogAudit::new(TICK);
         let [one, two] = [0, 1].map(NodeId::from_index);
-        assert!(audit_log.record_acknowledgement(one, 1, 4).is_none());
-        assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(4, 2, 5, 7, 8))), ["kept"]);
-        assert!(matches!(audit_log.record_acknowledgement(one, 1, 4), Some(Contradiction::ReplacedEntry(_))));
+        assert!(log_audit.record_acknowledgement(one, 1, 4).is_none());
+        assert_eq!(property_names(&log_audit.record_applied(at(9), two, &audit(4, 2, 5, 7, 8))), ["kept"]);
+        assert!(matches!(log_audit.record_acknowledgement(one, 1, 4), Some(Contradiction::ReplacedEntry(_))));
     }
 
     /// Real processes start at any clock time; time before the start does not count.
@@ -263,23 +278,27 @@ mod tests {
     fn log_time_begins_with_the_first_replica() {
         let one = NodeId::from_index(0);
         for start in [-100, 5_000] {
-            let mut audit_log = LogAudit::new(TICK);
-            audit_log.record_start(at(start));
-            audit_log.record_start(at(start + 50));
-            assert!(audit_log.record_applied(at(start + 150), one, &audit(2, 1, 150, 7, 8)).is_empty());
-            assert_eq!(names(&audit_log.record_applied(at(start + 200), one, &audit(3, 1, 201, 7, 8))), ["log-time"]);
+            let mut log_audit = LogAudit::new(TICK);
+            log_audit.record_start(at(start));
+            log_audit.record_start(at(start + 50));
+            assert!(log_audit.record_applied(at(start + 150), one, &audit(2, 1, 150, 7, 8)).is_empty());
+            assert_eq!(
+                property_names(&log_audit.record_applied(at(start + 200), one, &audit(3, 1, 201, 7, 8))),
+                ["log-time"]
+            );
         }
     }
 
     #[test]
     fn log_time_may_go_as_fast_as_the_fastest_clock_and_no_faster() {
-        let mut audit_log = LogAudit::new(TICK);
+        let mut log_audit = LogAudit::new(TICK);
         let one = NodeId::from_index(0);
-        assert_eq!(names(&audit_log.record_applied(at(1_000), one, &audit(2, 1, 1_001, 7, 8))), ["log-time"]);
-        audit_log.record_clock_change("drift 2 by 1000ppm");
-        assert!(audit_log.record_applied(at(2_000), one, &audit(3, 1, 2_002, 7, 8)).is_empty());
-        assert_eq!(names(&audit_log.record_applied(at(3_000), one, &audit(4, 1, 3_004, 7, 8))), ["log-time"]);
-        audit_log.record_clock_change("skew 2 by 5s");
-        assert!(audit_log.record_applied(at(3_000), one, &audit(5, 1, 3_020, 7, 8)).is_empty());
+        assert_eq!(property_names(&log_audit.record_applied(at(1_000), one, &audit(2, 1, 1_001, 7, 8))), ["log-time"]);
+        log_audit.record_clock_change("drift 2 by 1000ppm");
+        assert!(log_audit.record_applied(at(2_000), one, &audit(3, 1, 2_002, 7, 8)).is_empty());
+        assert_eq!(property_names(&log_audit.record_applied(at(3_000), one, &audit(4, 1, 3_004, 7, 8))), ["log-time"]);
+        // A jump of any size allows one step of a leader: two ticks.
+        log_audit.record_clock_change("skew 2 by 5s");
+        assert!(log_audit.record_applied(at(3_000), one, &audit(5, 1, 3_020, 7, 8)).is_empty());
     }
 }

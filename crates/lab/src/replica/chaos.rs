@@ -1,12 +1,14 @@
 //! All faults that replicas must tolerate, drawn by the seed.
 //!
-//! Every fault ends, and at most a minority of the founders loses its disk, so that a correct
-//! replica eventually answers every request. Clock drift stays within the bound that leases assume.
+//! Every fault but clock drift ends, and no more nodes lose their disks than a minority of the
+//! founders (the initial voters), so correct replicas eventually answer every request. Clock drift
+//! stays within the bound that leases assume.
 
 use quorate_core::{Duration, NodeId};
 use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::{
-    Chance, Cut, Disk, DiskTrouble, Fault, Latency, LinkChange, Links, NodeSet, Ppm, Side, TimedFault, Unsynced,
+    Chance, Cut, DiskTrouble, Fault, Latency, LinkChange, Links, NodeSet, Ppm, RestartDisk, Side, TimedFault,
+    UnsyncedSaves,
 };
 
 /// The limits within which faults are drawn.
@@ -16,7 +18,7 @@ pub(super) struct ChaosLimits {
     pub(super) founders: usize,
     pub(super) window: Duration,
     pub(super) tick: Duration,
-    /// Maximum clock drift.
+    /// Maximum drift of a clock.
     pub(super) drift_ppm: u32,
 }
 
@@ -24,39 +26,39 @@ pub(super) struct ChaosLimits {
 const SEED_SALT: u64 = 0x05EE_D0FC_4A05;
 
 pub(super) fn draw(seed: u64, limits: ChaosLimits) -> Vec<TimedFault> {
-    let mut chaos = Chaos { limits, rng: SeededRng::new(seed ^ SEED_SALT, Stream::Faults), faults: Vec::new() };
-    chaos.draw_drift();
-    chaos.draw_links();
-    if chaos.rng.below(4) == 0 {
+    let mut drawer = FaultDrawer { limits, rng: SeededRng::new(seed ^ SEED_SALT, Stream::Faults), faults: Vec::new() };
+    drawer.draw_drift();
+    drawer.draw_links();
+    if drawer.rng.below(4) == 0 {
         // The first election is the most contested one, because all replicas start at once.
-        chaos.draw_restarts(Duration::from_nanos(1));
+        drawer.draw_restarts(Duration::from_nanos(1));
     }
-    for _ in 0..4 + chaos.rng.below(9) {
-        chaos.draw_one();
+    for _ in 0..4 + drawer.rng.below(9) {
+        drawer.draw_one();
     }
-    chaos.draw_wipes();
-    chaos.faults
+    drawer.draw_disk_losses();
+    drawer.faults
 }
 
 /// Draws faults from the seed.
-struct Chaos {
+struct FaultDrawer {
     limits: ChaosLimits,
     rng: SeededRng,
     faults: Vec<TimedFault>,
 }
 
-impl Chaos {
-    fn any_node(&mut self) -> NodeId {
+impl FaultDrawer {
+    fn draw_node(&mut self) -> NodeId {
         NodeId::from_index(self.rng.below(self.limits.nodes as u64) as usize)
     }
 
-    fn any_time(&mut self) -> Duration {
+    fn draw_time(&mut self) -> Duration {
         self.rng.between(Duration::from_nanos(1), self.limits.window)
     }
 
     /// Some faults end before other nodes notice, some last about as long as an election, some
-    /// longer than several.
-    fn any_duration(&mut self) -> Duration {
+    /// longer than several elections.
+    fn draw_duration(&mut self) -> Duration {
         let maximum = match self.rng.below(3) {
             0 => self.limits.tick.times(3),
             1 => self.limits.tick.times(30),
@@ -65,9 +67,9 @@ impl Chaos {
         self.rng.between(Duration::from_nanos(1), maximum)
     }
 
-    fn push(&mut self, at: Duration, fault: Fault, lasts: Duration) {
-        let lasts = fault.kind().can_last().then_some(lasts);
-        self.faults.push(TimedFault { at, fault, lasts });
+    fn push(&mut self, at: Duration, fault: Fault, duration: Duration) {
+        let duration = fault.kind().can_last().then_some(duration);
+        self.faults.push(TimedFault { at, fault, duration });
     }
 
     /// In half of all seeds each clock has its own rate from the start, and changes it once.
@@ -77,7 +79,7 @@ impl Chaos {
         }
         let bound = self.limits.drift_ppm;
         for index in 0..self.limits.nodes {
-            for at in [Duration::ZERO, self.any_time()] {
+            for at in [Duration::ZERO, self.draw_time()] {
                 let parts = i64::try_from(self.rng.below(2 * u64::from(bound) + 1)).unwrap_or(0) - i64::from(bound);
                 if let Some(by) = i32::try_from(parts).ok().and_then(Ppm::new) {
                     self.push(at, Fault::Drift { node: NodeId::from_index(index), by }, Duration::ZERO);
@@ -92,14 +94,14 @@ impl Chaos {
         if self.limits.nodes < 2 || self.rng.below(2) > 0 {
             return;
         }
-        let change = self.link_change();
+        let change = self.draw_link_change();
         let window = self.limits.window;
         let all_nodes = || Side::Nodes((0..self.limits.nodes).map(NodeId::from_index).collect());
         let links = Links::new(all_nodes(), all_nodes());
         self.push_links(links.ok(), change, Duration::ZERO, window);
     }
 
-    fn link_change(&mut self) -> LinkChange {
+    fn draw_link_change(&mut self) -> LinkChange {
         let percent = |percent: u64| Chance::from_parts_per_billion((percent * 10_000_000) as u32).unwrap_or_default();
         match self.rng.below(4) {
             0 => LinkChange::Loss(percent(1 + self.rng.below(30))),
@@ -108,32 +110,33 @@ impl Chaos {
         }
     }
 
-    fn push_links(&mut self, links: Option<Links>, change: LinkChange, at: Duration, lasts: Duration) {
+    fn push_links(&mut self, links: Option<Links>, change: LinkChange, at: Duration, duration: Duration) {
         if let Some(links) = links {
-            self.push(at, Fault::Link { links, change }, lasts);
+            self.push(at, Fault::Link { links, change }, duration);
         }
     }
 
+    /// Draws a fault. Kinds with several numbers, and cuts, are more likely than others.
     fn draw_one(&mut self) {
-        let (at, lasts) = (self.any_time(), self.any_duration());
-        let node = self.any_node();
+        let (at, duration) = (self.draw_time(), self.draw_duration());
+        let node = self.draw_node();
         match self.rng.below(13) {
-            0 => self.push(at, Fault::Crash { node, unsynced: Unsynced::Lost }, lasts),
-            1 | 2 => self.push(at, Fault::Crash { node, unsynced: Unsynced::Torn }, lasts),
-            3 => self.push(at, Fault::Disk { node, trouble: DiskTrouble::Full }, lasts),
-            4 => self.push(at, Fault::Disk { node, trouble: DiskTrouble::Fails }, lasts),
-            5 | 6 => self.push(at, Fault::Pause { node }, lasts),
+            0 => self.push(at, Fault::Crash { node, unsynced: UnsyncedSaves::Lost }, duration),
+            1 | 2 => self.push(at, Fault::Crash { node, unsynced: UnsyncedSaves::Torn }, duration),
+            3 => self.push(at, Fault::Disk { node, trouble: DiskTrouble::Full }, duration),
+            4 => self.push(at, Fault::Disk { node, trouble: DiskTrouble::Fails }, duration),
+            5 | 6 => self.push(at, Fault::Pause { node }, duration),
             7 => self.draw_outage(at),
             8 => self.draw_restarts(at),
             9 if self.limits.nodes > 1 => {
-                let change = self.link_change();
+                let change = self.draw_link_change();
                 let only_node = Side::Nodes([node].into_iter().collect());
                 let [from, to] = if self.rng.below(2) == 0 { [only_node, Side::Rest] } else { [Side::Rest, only_node] };
-                self.push_links(Links::new(from, to).ok(), change, at, lasts);
+                self.push_links(Links::new(from, to).ok(), change, at, duration);
             }
             _ => {
-                if let Some(cut) = self.cut(node) {
-                    self.push(at, Fault::Cut(cut), lasts);
+                if let Some(cut) = self.draw_cut(node) {
+                    self.push(at, Fault::Cut(cut), duration);
                 }
             }
         }
@@ -142,15 +145,15 @@ impl Chaos {
     /// All nodes are down at once, or nearly so, and restart one by one, or all together with more
     /// restarts.
     fn draw_outage(&mut self, at: Duration) {
-        let common_duration = (self.rng.below(2) == 0).then(|| self.any_duration());
-        if let Some(lasts) = common_duration {
-            self.draw_restarts(at + lasts);
+        let common_duration = (self.rng.below(2) == 0).then(|| self.draw_duration());
+        if let Some(duration) = common_duration {
+            self.draw_restarts(at + duration);
         }
         for index in 0..self.limits.nodes {
-            let unsynced = if self.rng.below(2) == 0 { Unsynced::Lost } else { Unsynced::Torn };
+            let unsynced = if self.rng.below(2) == 0 { UnsyncedSaves::Lost } else { UnsyncedSaves::Torn };
             let delay = self.rng.between(Duration::ZERO, self.limits.tick);
-            let lasts = common_duration.unwrap_or_else(|| self.any_duration());
-            self.push(at + delay, Fault::Crash { node: NodeId::from_index(index), unsynced }, lasts);
+            let duration = common_duration.unwrap_or_else(|| self.draw_duration());
+            self.push(at + delay, Fault::Crash { node: NodeId::from_index(index), unsynced }, duration);
         }
     }
 
@@ -158,15 +161,15 @@ impl Chaos {
     fn draw_restarts(&mut self, at: Duration) {
         for _ in 0..5 + self.rng.below(15) {
             let at = at + self.rng.between(Duration::ZERO, self.limits.tick.times(40));
-            let lasts = self.rng.between(Duration::from_nanos(1), self.limits.tick);
-            let node = self.any_node();
-            self.push(at, Fault::Crash { node, unsynced: Unsynced::Torn }, lasts);
+            let duration = self.rng.between(Duration::from_nanos(1), self.limits.tick);
+            let node = self.draw_node();
+            self.push(at, Fault::Crash { node, unsynced: UnsyncedSaves::Torn }, duration);
         }
     }
 
     /// A partition in two, an isolated node, a node that cannot send or cannot receive, or two
     /// nodes that cannot communicate while all others communicate with both.
-    fn cut(&mut self, node: NodeId) -> Option<Cut> {
+    fn draw_cut(&mut self, node: NodeId) -> Option<Cut> {
         let nodes = self.limits.nodes;
         if nodes < 2 {
             return None;
@@ -190,18 +193,22 @@ impl Chaos {
         }
     }
 
-    /// Some nodes lose their disks, at most a minority of the founders in total.
-    fn draw_wipes(&mut self) {
+    /// Some nodes lose their disks: no more in total than a minority of the founders.
+    fn draw_disk_losses(&mut self) {
         let maximum = (self.limits.founders.saturating_sub(1) / 2) as u64;
         let mut candidates: Vec<_> = (0..self.limits.nodes).map(NodeId::from_index).collect();
         for _ in 0..self.rng.below(maximum + 1) {
             let node = candidates.swap_remove(self.rng.below(candidates.len() as u64) as usize);
-            let (at, downtime) = (self.any_time(), self.any_duration());
-            self.faults.push(TimedFault { at, fault: Fault::Crash { node, unsynced: Unsynced::Lost }, lasts: None });
+            let (at, downtime) = (self.draw_time(), self.draw_duration());
+            self.faults.push(TimedFault {
+                at,
+                fault: Fault::Crash { node, unsynced: UnsyncedSaves::Lost },
+                duration: None,
+            });
             self.faults.push(TimedFault {
                 at: at + downtime,
-                fault: Fault::Restart { node, disk: Disk::Blank },
-                lasts: None,
+                fault: Fault::Restart { node, disk: RestartDisk::Blank },
+                duration: None,
             });
         }
     }
@@ -211,7 +218,7 @@ impl Chaos {
 mod tests {
     use super::{ChaosLimits, draw};
     use quorate_core::Duration;
-    use quorate_journal::settings::{Disk, Fault};
+    use quorate_journal::settings::{Fault, RestartDisk};
     use std::collections::BTreeSet;
 
     fn limits(nodes: usize, founders: usize) -> ChaosLimits {
@@ -219,7 +226,7 @@ mod tests {
         ChaosLimits { nodes, founders, window: tick.times(200), tick, drift_ppm: 500 }
     }
 
-    /// No fault is permanent, and no more disks are lost than the group tolerates.
+    /// No fault but clock drift is permanent, and no more disks are lost than the group tolerates.
     #[test]
     fn every_fault_ends_and_a_majority_keeps_its_disks() {
         for (nodes, founders, maximum) in [(1, 1, 0), (3, 3, 1), (5, 3, 1), (5, 5, 2), (7, 5, 2)] {
@@ -230,19 +237,19 @@ mod tests {
                         .iter()
                         .any(|timed| matches!(timed.fault, Fault::Restart { node: other, .. } if other == node))
                 };
-                let mut wiped = BTreeSet::new();
+                let mut nodes_without_disk = BTreeSet::new();
                 for timed in &faults {
                     timed.validate(nodes).unwrap_or_else(|error| panic!("{timed}: {error}"));
                     match &timed.fault {
-                        Fault::Restart { node, disk: Disk::Blank } => {
-                            wiped.insert(*node);
+                        Fault::Restart { node, disk: RestartDisk::Blank } => {
+                            nodes_without_disk.insert(*node);
                         }
-                        Fault::Crash { node, .. } if timed.lasts.is_none() => assert!(restarts(*node), "{timed}"),
+                        Fault::Crash { node, .. } if timed.duration.is_none() => assert!(restarts(*node), "{timed}"),
                         Fault::Drift { by, .. } => assert!(by.parts().abs() <= 500, "{timed}"),
-                        _ => assert!(timed.lasts.is_some(), "{timed}"),
+                        _ => assert!(timed.duration.is_some(), "{timed}"),
                     }
                 }
-                assert!(wiped.len() <= maximum, "seed {seed} of {nodes}: {wiped:?}");
+                assert!(nodes_without_disk.len() <= maximum, "seed {seed} of {nodes}: {nodes_without_disk:?}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! One client: it has at most one pending operation, and repeats it until it is answered.
 
-use super::cell::Operation;
-use super::ticket::{OPERATOR, RequestId};
+use super::register::Operation;
+use super::ticket::{OPERATOR_CLIENT, RequestId};
 use quorate_core::NodeId;
 use quorate_replica::Refusal;
 use quorate_replica::registers::{Answer, Change};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// The state of one client.
 pub(super) struct Client {
     /// The number of the pending operation, or of the last one.
-    number: u64,
+    operation_number: u64,
     pending: Option<PendingOperation>,
     /// The last known value of each register.
     known_values: BTreeMap<u64, Option<u64>>,
@@ -26,18 +26,18 @@ struct PendingOperation {
     asked_node: Option<NodeId>,
 }
 
-/// What to do after a refusal.
+/// The next step of a client after a refusal.
 pub(super) enum AfterRefusal {
     TryLeader(NodeId),
     /// Ask any node after a delay.
     TryAnyNode,
-    /// The attempt is outdated.
+    /// Nothing: the attempt has ended already, or a later one has begun.
     Stale,
 }
 
 impl Client {
     pub(super) fn new(preferred_node: NodeId) -> Self {
-        Self { number: 0, pending: None, known_values: BTreeMap::new(), preferred_node }
+        Self { operation_number: 0, pending: None, known_values: BTreeMap::new(), preferred_node }
     }
 
     pub(super) fn known_value(&self, key: u64) -> Option<u64> {
@@ -45,7 +45,7 @@ impl Client {
     }
 
     pub(super) fn begin(&mut self, operation: Operation) {
-        self.number += 1;
+        self.operation_number += 1;
         self.pending = Some(PendingOperation { operation, attempt: 0, asked_node: None });
     }
 
@@ -54,39 +54,48 @@ impl Client {
         let pending = self.pending.as_mut()?;
         pending.attempt += 1;
         pending.asked_node = Some(node);
-        let request = RequestId { client: index as u64 + OPERATOR + 1, number: self.number, attempt: pending.attempt };
+        let request = RequestId {
+            client: index as u64 + OPERATOR_CLIENT + 1,
+            number: self.operation_number,
+            attempt: pending.attempt,
+        };
         Some((request, pending.operation))
     }
 
     /// The pending operation, if `request` is its latest attempt.
-    fn current(&mut self, request: RequestId) -> Option<&mut PendingOperation> {
-        let number = self.number;
+    fn pending_attempt(&mut self, request: RequestId) -> Option<&mut PendingOperation> {
+        let number = self.operation_number;
         self.pending.as_mut().filter(|pending| (number, pending.attempt) == (request.number, request.attempt))
     }
 
     /// Whether this attempt failed and the next one has not begun.
     pub(super) fn needs_retry(&mut self, request: RequestId) -> bool {
-        self.current(request).is_some_and(|pending| pending.asked_node.is_none())
+        self.pending_attempt(request).is_some_and(|pending| pending.asked_node.is_none())
     }
 
-    /// Ends this attempt because of a timeout. Returns whether it was still waiting.
-    pub(super) fn time_out(&mut self, request: RequestId) -> bool {
-        self.current(request).is_some_and(|pending| pending.asked_node.take().is_some())
+    /// Ends this attempt without an answer, such as after a timeout. Returns whether it was still
+    /// waiting.
+    pub(super) fn end_attempt(&mut self, request: RequestId) -> bool {
+        self.pending_attempt(request).is_some_and(|pending| pending.asked_node.take().is_some())
     }
 
     /// Ends the attempt at a node that crashed. Returns the attempt, if there was one.
     pub(super) fn node_crashed(&mut self, index: usize, node: NodeId) -> Option<RequestId> {
         let pending = self.pending.as_mut()?;
         pending.asked_node.take_if(|asked_node| *asked_node == node)?;
-        Some(RequestId { client: index as u64 + OPERATOR + 1, number: self.number, attempt: pending.attempt })
+        Some(RequestId {
+            client: index as u64 + OPERATOR_CLIENT + 1,
+            number: self.operation_number,
+            attempt: pending.attempt,
+        })
     }
 
     /// Records a failed attempt, with the reason if its outcome is known.
-    pub(super) fn refused(&mut self, request: RequestId, why: Option<Refusal>) -> AfterRefusal {
-        if !self.time_out(request) {
+    pub(super) fn record_refusal(&mut self, request: RequestId, refusal: Option<Refusal>) -> AfterRefusal {
+        if !self.end_attempt(request) {
             return AfterRefusal::Stale;
         }
-        match why {
+        match refusal {
             Some(Refusal::NotLeader { leader: Some(leader) }) => {
                 self.preferred_node = leader;
                 AfterRefusal::TryLeader(leader)
@@ -96,8 +105,8 @@ impl Client {
     }
 
     /// Records an answer. Returns whether it is the first to the pending operation.
-    pub(super) fn answered(&mut self, request: RequestId, node: NodeId, answer: Option<Answer>) -> bool {
-        let Some(answer) = answer.filter(|_| request.number == self.number) else { return false };
+    pub(super) fn record_answer(&mut self, request: RequestId, node: NodeId, answer: Option<Answer>) -> bool {
+        let Some(answer) = answer.filter(|_| request.number == self.operation_number) else { return false };
         let Some(pending) = self.pending.take() else { return false };
         let key = pending.operation.key();
         match (pending.operation, answer) {

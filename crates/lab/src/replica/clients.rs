@@ -1,10 +1,10 @@
 //! Clients that read and write a replicated map, and the operator that changes its members.
 
 use super::agenda::Agenda;
-use super::cell::Operation;
 use super::client::{AfterRefusal, Client};
 use super::operator::{Operator, OperatorActions, OperatorSettings, OperatorTask};
-use super::ticket::{OPERATOR, RequestId};
+use super::register::Operation;
+use super::ticket::{OPERATOR_CLIENT, RequestId};
 use super::{Command, Event, Machine};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::rng::{SeededRng, Stream};
@@ -34,9 +34,9 @@ pub struct Clients {
     rng: SeededRng,
     agenda: Agenda<Action>,
     clients: Vec<Client>,
-    /// Number of operations that no client has begun.
-    remaining: u64,
-    pending: u64,
+    /// Number of operations that no client has begun yet.
+    remaining_operations: u64,
+    pending_operations: u64,
     /// The last written value. Every value is written once.
     last_value: u64,
     /// Proposals that wait to be sent in a batch.
@@ -56,12 +56,19 @@ enum Action {
     /// Sends a batch.
     Flush(NodeId),
     Operator(OperatorTask),
+    /// Does nothing, but keeps the run going until the faults have ended.
     FaultsEnded,
 }
 
-/// Shares in percent: reads among all operations, and unconditional writes among all operations.
+/// Reads as a percentage of all operations.
 const READ_PERCENT: u64 = 40;
+/// Unconditional writes as a percentage of all operations; the rest are conditional.
 const WRITE_PERCENT: u64 = 35;
+
+/// Maximum number of ticks before a client repeats a request at the leader that a refusal named.
+const LEADER_RETRY_TICKS: u64 = 1;
+/// Maximum number of ticks before a client repeats a request at a random node.
+const RETRY_TICKS: u64 = 5;
 
 impl Clients {
     pub(super) fn new(demand: Demand, settings: OperatorSettings) -> Self {
@@ -71,8 +78,8 @@ impl Clients {
             clients: clients.collect(),
             rng,
             agenda: Agenda::new(),
-            remaining: if demand.clients == 0 { 0 } else { demand.operations },
-            pending: 0,
+            remaining_operations: if demand.clients == 0 { 0 } else { demand.operations },
+            pending_operations: 0,
             last_value: 0,
             outbox: BTreeMap::new(),
             operator: Operator::new(settings),
@@ -81,28 +88,29 @@ impl Clients {
     }
 
     /// Draws a pause of at most this many ticks.
-    fn pause(&mut self, ticks: u64) -> Duration {
-        self.rng.between(Duration::from_nanos(self.demand.tick.nanos() / 10), self.demand.tick.times(ticks))
+    fn draw_pause(&mut self, max_ticks: u64) -> Duration {
+        self.rng.between(Duration::from_nanos(self.demand.tick.nanos() / 10), self.demand.tick.times(max_ticks))
     }
 
-    fn think_time(&mut self) -> Duration {
+    /// Draws the pause before a client's next operation. A quarter of the pauses may be long.
+    fn draw_think_time(&mut self) -> Duration {
         let ticks = if self.rng.below(4) == 0 { 40 } else { 2 };
-        self.pause(ticks)
+        self.draw_pause(ticks)
     }
 
-    fn any_node(&mut self) -> NodeId {
+    fn draw_node(&mut self) -> NodeId {
         random_node(self.demand.nodes, &mut self.rng)
     }
 
     fn begin_operation(&mut self, now: Time, index: usize, plan: &mut Plan<Command>) {
-        if self.remaining == 0 {
+        if self.remaining_operations == 0 {
             return;
         }
-        self.remaining -= 1;
-        self.pending += 1;
+        self.remaining_operations -= 1;
+        self.pending_operations += 1;
         let operation = self.draw_operation(index);
         let reads_anywhere = !operation.is_change() && self.rng.below(2) == 0;
-        let any_node = self.any_node();
+        let any_node = self.draw_node();
         let Some(client) = self.clients.get_mut(index) else { return };
         let node = if reads_anywhere { any_node } else { client.preferred_node };
         client.begin(operation);
@@ -131,14 +139,14 @@ impl Clients {
         else {
             return;
         };
-        let ticket = request.ticket();
+        let ticket = request.to_ticket();
         match operation {
             Operation::Read { key } => plan.command(now, node, Command::Query { ticket, query: Read { key } }),
             Operation::Change(command) => {
                 let command = Request { client: request.client, number: request.number, command };
                 self.outbox.entry(node).or_default().push(Proposal { ticket, command });
                 if self.rng.below(4) == 0 {
-                    let later = now + self.pause(1);
+                    let later = now + self.draw_pause(1);
                     self.agenda.schedule(later, Action::Flush(node), plan);
                 } else {
                     self.flush(now, node, plan);
@@ -156,16 +164,18 @@ impl Clients {
     }
 
     /// Schedules another attempt at a node.
-    fn retry_later(&mut self, now: Time, request: RequestId, node: NodeId, ticks: u64, plan: &mut Plan<Command>) {
-        let later = now + self.pause(ticks);
+    fn retry_later(&mut self, now: Time, request: RequestId, node: NodeId, max_ticks: u64, plan: &mut Plan<Command>) {
+        let later = now + self.draw_pause(max_ticks);
         self.agenda.schedule(later, Action::Retry { request, node }, plan);
     }
 
-    fn handle_refusal(&mut self, now: Time, request: RequestId, why: Option<Refusal>, plan: &mut Plan<Command>) {
-        let any_node = self.any_node();
-        match client_of(&mut self.clients, request).map_or(AfterRefusal::Stale, |client| client.refused(request, why)) {
-            AfterRefusal::TryLeader(leader) => self.retry_later(now, request, leader, 1, plan),
-            AfterRefusal::TryAnyNode => self.retry_later(now, request, any_node, 5, plan),
+    fn handle_refusal(&mut self, now: Time, request: RequestId, refusal: Option<Refusal>, plan: &mut Plan<Command>) {
+        let any_node = self.draw_node();
+        match client_of(&mut self.clients, request)
+            .map_or(AfterRefusal::Stale, |client| client.record_refusal(request, refusal))
+        {
+            AfterRefusal::TryLeader(leader) => self.retry_later(now, request, leader, LEADER_RETRY_TICKS, plan),
+            AfterRefusal::TryAnyNode => self.retry_later(now, request, any_node, RETRY_TICKS, plan),
             AfterRefusal::Stale => {}
         }
     }
@@ -174,8 +184,8 @@ impl Clients {
         self.outbox.remove(&node);
         for index in 0..self.clients.len() {
             if let Some(request) = self.clients.get_mut(index).and_then(|client| client.node_crashed(index, node)) {
-                let any_node = self.any_node();
-                self.retry_later(now, request, any_node, 5, plan);
+                let any_node = self.draw_node();
+                self.retry_later(now, request, any_node, RETRY_TICKS, plan);
             }
         }
     }
@@ -183,17 +193,19 @@ impl Clients {
     fn handle_event(&mut self, now: Time, node: NodeId, event: &Event, plan: &mut Plan<Command>) {
         match event {
             Event::Answered { ticket, answer, .. } => {
-                let request = RequestId::of(*ticket);
-                let answered =
-                    client_of(&mut self.clients, request).is_some_and(|client| client.answered(request, node, *answer));
-                if answered {
-                    self.pending -= 1;
-                    let later = now + self.think_time();
+                let request = RequestId::from_ticket(*ticket);
+                let is_first_answer = client_of(&mut self.clients, request)
+                    .is_some_and(|client| client.record_answer(request, node, *answer));
+                if is_first_answer {
+                    self.pending_operations -= 1;
+                    let later = now + self.draw_think_time();
                     self.agenda.schedule(later, Action::Begin(index_of(request)), plan);
                 }
             }
-            Event::Refused { ticket, why } => self.handle_refusal(now, RequestId::of(*ticket), Some(*why), plan),
-            Event::Unknown { ticket } => self.handle_refusal(now, RequestId::of(*ticket), None, plan),
+            Event::Refused { ticket, refusal } => {
+                self.handle_refusal(now, RequestId::from_ticket(*ticket), Some(*refusal), plan);
+            }
+            Event::Unknown { ticket } => self.handle_refusal(now, RequestId::from_ticket(*ticket), None, plan),
             Event::Changed { .. }
             | Event::Leads { .. }
             | Event::Follows { .. }
@@ -212,8 +224,8 @@ impl Clients {
                 }
             }
             Action::Timeout(request) => {
-                let any_node = self.any_node();
-                if client_of(&mut self.clients, request).is_some_and(|client| client.time_out(request)) {
+                let any_node = self.draw_node();
+                if client_of(&mut self.clients, request).is_some_and(|client| client.end_attempt(request)) {
                     self.send_attempt(now, index_of(request), any_node, plan);
                 }
             }
@@ -223,10 +235,10 @@ impl Clients {
         }
     }
 
-    /// Lets the operator react, and carries out its actions.
+    /// Lets the operator react, and schedules the commands and tasks that it chooses.
     fn operate(&mut self, now: Time, plan: &mut Plan<Command>, react: impl FnOnce(&mut Operator, &mut SeededRng)) {
         react(&mut self.operator, &mut self.rng);
-        let OperatorActions { commands, tasks } = self.operator.actions(now, &mut self.rng);
+        let OperatorActions { commands, tasks } = self.operator.take_actions(now, &mut self.rng);
         for (node, command) in commands {
             plan.command(now, node, command);
         }
@@ -236,13 +248,13 @@ impl Clients {
     }
 }
 
-/// Clients are numbered from 1; the operator is 0.
+/// Returns the index of the client. Clients are numbered from 1; the operator is 0.
 fn index_of(request: RequestId) -> usize {
-    usize::try_from(request.client.saturating_sub(OPERATOR + 1)).unwrap_or(usize::MAX)
+    usize::try_from(request.client.saturating_sub(OPERATOR_CLIENT + 1)).unwrap_or(usize::MAX)
 }
 
 fn client_of(clients: &mut [Client], request: RequestId) -> Option<&mut Client> {
-    if request.client == OPERATOR { None } else { clients.get_mut(index_of(request)) }
+    if request.client == OPERATOR_CLIENT { None } else { clients.get_mut(index_of(request)) }
 }
 
 fn random_node(nodes: usize, rng: &mut SeededRng) -> NodeId {
@@ -252,7 +264,7 @@ fn random_node(nodes: usize, rng: &mut SeededRng) -> NodeId {
 impl Workload<Command, Event> for Clients {
     fn begin(&mut self, plan: &mut Plan<Command>) {
         for index in 0..self.clients.len() {
-            let first_time = Time::ZERO + self.pause(16);
+            let first_time = Time::ZERO + self.draw_pause(16);
             self.agenda.schedule(first_time, Action::Begin(index), plan);
         }
         self.agenda.schedule(self.demand.faults_end + self.demand.tick.times(20), Action::FaultsEnded, plan);
@@ -279,6 +291,6 @@ impl Workload<Command, Event> for Clients {
     }
 
     fn is_done(&self) -> bool {
-        self.remaining == 0 && self.pending == 0 && self.operator.is_done()
+        self.remaining_operations == 0 && self.pending_operations == 0 && self.operator.is_done()
     }
 }

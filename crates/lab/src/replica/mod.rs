@@ -3,7 +3,6 @@
 mod agenda;
 mod algorithms;
 mod audit;
-mod cell;
 mod chaos;
 mod client;
 mod clients;
@@ -11,6 +10,7 @@ mod operator;
 mod options;
 mod present;
 mod properties;
+mod register;
 mod script;
 mod ticket;
 mod typed;
@@ -30,9 +30,9 @@ use operator::OperatorSettings;
 use properties::{Expectations, Sometimes};
 use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_erased::AnyCodec;
-use quorate_journal::metrics::Messages;
-use quorate_journal::settings::{Disk, Fault, Latency, Length, TimedFault};
-use quorate_replica::{Members, Reads};
+use quorate_journal::metrics::MessageCounts;
+use quorate_journal::settings::{Fault, Latency, Length, RestartDisk, TimedFault};
+use quorate_replica::{Members, ReadMode};
 use quorate_sim::run::Limits;
 use script::Script;
 use serde::{Deserialize, Serialize};
@@ -51,15 +51,20 @@ pub enum Replica {}
 /// and its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
+    /// Number of initial voters; `None` for all nodes.
     pub founders: Option<usize>,
     pub clients: u64,
     pub operations: u64,
     pub keys: u64,
+    /// Number of random changes of the members by the operator.
     pub changes: u32,
-    pub reads: Reads,
+    pub reads: ReadMode,
     pub tick: Length,
+    /// Number of log entries between checkpoints.
     pub checkpoint_every: u64,
+    /// Number of log entries before a checkpoint that stay for replicas that lag behind.
     pub keep_entries: u64,
+    /// Maximum size of a piece of a snapshot.
     pub piece_bytes: usize,
     pub chaos: bool,
 }
@@ -72,7 +77,7 @@ impl Default for Settings {
             operations: 60,
             keys: 3,
             changes: 0,
-            reads: Reads::Quorum,
+            reads: ReadMode::Quorum,
             tick: Length(Duration::from_millis(10)),
             checkpoint_every: 20,
             keep_entries: 5,
@@ -95,9 +100,12 @@ pub struct Summary {
     pub log_time_ns: u64,
     /// Number of snapshots that replicas installed from their leaders.
     pub snapshots: u64,
-    pub leased: u64,
+    /// Number of reads that a leader answered under its lease.
+    #[serde(rename = "leased")]
+    pub lease_reads: u64,
     /// Number of proposals whose outcome was unknown to the replica that received them.
-    pub unknown: u64,
+    #[serde(rename = "unknown")]
+    pub unknown_outcomes: u64,
     pub changes: u64,
     pub members: Members,
     /// Messages per answered operation, without control messages.
@@ -108,23 +116,24 @@ pub struct Summary {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplicaError {
     #[error("--founders must be between 1 and {nodes}, the number of nodes; got {founders}.")]
-    Founders { founders: usize, nodes: usize },
+    FoundersOutOfRange { founders: usize, nodes: usize },
     #[error("--tick must be greater than 0; got 0. Use for example --tick 10ms.")]
-    NoTick,
+    ZeroTick,
     #[error("--keys must be at least 1; got 0. Use for example --keys 3.")]
-    NoKeys,
+    ZeroKeys,
     #[error(
         "--clients must be at most {MAX_CLIENTS}, --operations at most {MAX_OPERATIONS}, and --changes at most {MAX_CHANGES}."
     )]
-    TooMuch,
+    WorkloadTooLarge,
 }
 
 const MAX_CLIENTS: u64 = 10_000;
 const MAX_OPERATIONS: u64 = 100_000_000;
 const MAX_CHANGES: u32 = 10_000;
 
-/// The drift bound of leases, and the maximum drift of chaos.
+/// The clock drift that leases tolerate.
 const DRIFT_BOUND_PPM: u32 = 1_000;
+/// The maximum clock drift that chaos draws, which leases must tolerate.
 const MAX_DRIFT_PPM: u32 = 500;
 
 /// Approximate duration of an operation of one client including its pause, in ticks.
@@ -160,7 +169,7 @@ fn replica_settings(spec: &Spec<Replica>) -> quorate_replica::Settings {
 
 fn operator_settings(spec: &Spec<Replica>) -> OperatorSettings {
     let disk_loss = |timed: TimedFault| match timed.fault {
-        Fault::Restart { node, disk: Disk::Blank } => Some((Time::ZERO + timed.at, node)),
+        Fault::Restart { node, disk: RestartDisk::Blank } => Some((Time::ZERO + timed.at, node)),
         _ => None,
     };
     OperatorSettings {
@@ -174,11 +183,11 @@ fn operator_settings(spec: &Spec<Replica>) -> OperatorSettings {
     }
 }
 
-/// Whether every fault ends.
+/// Whether every fault ends, and links do not lose messages all the time.
 fn all_faults_end(spec: &Spec<Replica>) -> bool {
     let faults = spec.every_fault();
     let has_ended = |timed: &TimedFault, is_end: &dyn Fn(&Fault) -> bool| {
-        timed.lasts.is_some() || faults.iter().any(|later| later.at > timed.at && is_end(&later.fault))
+        timed.duration.is_some() || faults.iter().any(|later| later.at > timed.at && is_end(&later.fault))
     };
     let ends = |timed: &TimedFault| match &timed.fault {
         Fault::Crash { node, .. } => {
@@ -188,7 +197,7 @@ fn all_faults_end(spec: &Spec<Replica>) -> bool {
             has_ended(timed, &|later| matches!(later, Fault::Resume { node: restored } if restored == node))
         }
         Fault::Cut(_) => has_ended(timed, &|later| matches!(later, Fault::Heal)),
-        Fault::Disk { .. } | Fault::Link { .. } => timed.lasts.is_some(),
+        Fault::Disk { .. } | Fault::Link { .. } => timed.duration.is_some(),
         Fault::Restart { .. }
         | Fault::Resume { .. }
         | Fault::Close { .. }
@@ -206,7 +215,7 @@ impl RunFamily for Replica {
         spec.algorithm.codec.clone()
     }
 
-    fn copes_with_loss(_spec: &Spec<Self>) -> bool {
+    fn tolerates_loss(_spec: &Spec<Self>) -> bool {
         true
     }
 
@@ -214,15 +223,18 @@ impl RunFamily for Replica {
         let Settings { clients, operations, keys, changes, .. } = spec.settings;
         let founders = founders(spec);
         let errors = [
-            (founders == 0 || founders > spec.nodes, ReplicaError::Founders { founders, nodes: spec.nodes }),
-            (spec.settings.tick() == Duration::ZERO, ReplicaError::NoTick),
-            (keys == 0, ReplicaError::NoKeys),
-            (clients > MAX_CLIENTS || operations > MAX_OPERATIONS || changes > MAX_CHANGES, ReplicaError::TooMuch),
+            (founders == 0 || founders > spec.nodes, ReplicaError::FoundersOutOfRange { founders, nodes: spec.nodes }),
+            (spec.settings.tick() == Duration::ZERO, ReplicaError::ZeroTick),
+            (keys == 0, ReplicaError::ZeroKeys),
+            (
+                clients > MAX_CLIENTS || operations > MAX_OPERATIONS || changes > MAX_CHANGES,
+                ReplicaError::WorkloadTooLarge,
+            ),
         ];
         Ok(first_error(errors)?)
     }
 
-    fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> ReplicaNode + Send + Sync + 'static + use<> {
+    fn node_factory(spec: &Spec<Self>) -> impl Fn(NodeId) -> ReplicaNode + Send + Sync + 'static + use<> {
         let (settings, algorithm) = (replica_settings(spec), spec.algorithm);
         spec.with_links(move |me| (algorithm.make)(me, settings.clone()))
     }
@@ -252,7 +264,7 @@ impl RunFamily for Replica {
         spec.settings.tick().times(OPERATION_TICKS * operations.div_ceil(clients.max(1)).clamp(10, 10_000))
     }
 
-    fn own_faults(spec: &Spec<Self>) -> Vec<TimedFault> {
+    fn family_faults(spec: &Spec<Self>) -> Vec<TimedFault> {
         let limits = chaos::ChaosLimits {
             nodes: spec.nodes,
             founders: founders(spec),
@@ -271,7 +283,7 @@ impl RunFamily for Replica {
     }
 
     /// Long enough that a crash can lose writes that are not on the disk yet.
-    fn default_disk() -> Latency {
+    fn default_disk_latency() -> Latency {
         Latency::Uniform { min: Duration::ZERO, max: Duration::from_millis(10) }
     }
 
@@ -279,26 +291,27 @@ impl RunFamily for Replica {
     /// long logs to catch up with.
     fn stress_specs(entry: &'static Self::Entry) -> Vec<Spec<Self>> {
         let millis = Duration::from_millis;
-        let group = |nodes, reads| Spec::<Self> {
+        let chaos_spec = |nodes, reads| Spec::<Self> {
             nodes,
             settings: Settings { reads, chaos: true, ..Settings::default() },
             ..Spec::new(entry)
         };
-        let mut changing = group(5, Reads::Quorum);
-        (changing.settings.founders, changing.settings.changes) = (Some(3), 4);
+        let mut with_changes = chaos_spec(5, ReadMode::Quorum);
+        (with_changes.settings.founders, with_changes.settings.changes) = (Some(3), 4);
         let slow_disks = Latency::Uniform { min: Duration::ZERO, max: millis(40) };
-        let mut reordered = group(3, Reads::Quorum);
-        (reordered.latency, reordered.disk) = (Latency::LongTail { median: millis(5) }, Latency::Fixed(Duration::ZERO));
-        reordered.settings.operations = 20;
-        let mut many_operations = group(3, Reads::Quorum);
+        let mut with_reordering = chaos_spec(3, ReadMode::Quorum);
+        (with_reordering.latency, with_reordering.disk) =
+            (Latency::LongTail { median: millis(5) }, Latency::Fixed(Duration::ZERO));
+        with_reordering.settings.operations = 20;
+        let mut many_operations = chaos_spec(3, ReadMode::Quorum);
         (many_operations.settings.clients, many_operations.settings.operations) = (8, 200);
         vec![
-            group(1, Reads::Quorum),
-            group(3, Reads::Quorum),
-            group(5, Reads::Lease),
-            changing,
-            Spec { disk: slow_disks, ..group(3, Reads::Quorum) },
-            reordered,
+            chaos_spec(1, ReadMode::Quorum),
+            chaos_spec(3, ReadMode::Quorum),
+            chaos_spec(5, ReadMode::Lease),
+            with_changes,
+            Spec { disk: slow_disks, ..chaos_spec(3, ReadMode::Quorum) },
+            with_reordering,
             many_operations,
         ]
     }
@@ -308,7 +321,11 @@ impl RunFamily for Replica {
         let tick = spec.settings.tick();
         let faults_end = spec.faults_end().unwrap_or(Time::ZERO).max(Time::ZERO + Self::fault_window(spec));
         let patience = tick.times(PATIENCE + 4 * OPERATION_TICKS * spec.settings.operations);
-        Limits { until: defaults.until.or(Some(faults_end + patience)), settle: tick.times(200), ..defaults }
+        Limits {
+            max_time: defaults.max_time.or(Some(faults_end + patience)),
+            max_settling: tick.times(200),
+            ..defaults
+        }
     }
 }
 
@@ -317,11 +334,11 @@ impl ScriptFamily for Replica {
     const CANDIDACY_COMMAND: Option<&'static str> = Some("campaign");
 
     fn parse_words(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
-        typed::command(words, node, number)
+        typed::parse_command(words, node, number)
     }
 
-    /// A script has one register and numbers its values. That is less than a client does, but
-    /// mostly enough.
+    /// A script has one register and numbers its values, so a scripted request is simpler than the
+    /// command that it replaces.
     fn script_command(command: &Command) -> Option<Cow<'static, str>> {
         match command {
             Command::Propose(_) => Some("write".into()),
@@ -331,16 +348,16 @@ impl ScriptFamily for Replica {
         }
     }
 
-    fn scripted(settings: &Settings) -> Settings {
+    fn scripted_settings(settings: &Settings) -> Settings {
         let Settings { clients: _, operations, keys, changes, chaos, .. } = Settings::default();
         Settings { clients: 0, operations, keys, changes, chaos, ..settings.clone() }
     }
 
-    fn is_silent(settings: &Settings) -> bool {
+    fn has_idle_clients(settings: &Settings) -> bool {
         settings.clients == 0
     }
 
-    fn smaller(settings: &Settings) -> Vec<Settings> {
+    fn smaller_settings(settings: &Settings) -> Vec<Settings> {
         let unchanged = || settings.clone();
         let defaults = Settings::default();
         let mut variants: Vec<Settings> = Vec::new();
@@ -375,22 +392,27 @@ impl ScriptFamily for Replica {
         let Settings { checkpoint_every, keep_entries, piece_bytes, chaos, .. } = &spec.settings;
         let is_omitted = spec.is_scripted() && *operations == defaults.operations;
         let mut flags = Flags::default();
-        flags.given(FlagPosition::Front, "founders", *founders);
-        flags.unless(*clients == defaults.clients, FlagPosition::Front, "clients", clients);
-        flags.unless(is_omitted, FlagPosition::Front, "operations", operations);
-        flags.unless(*keys == defaults.keys, FlagPosition::Front, "keys", keys);
-        flags.unless(*changes == defaults.changes, FlagPosition::Front, "changes", changes);
-        flags.unless(*reads == defaults.reads, FlagPosition::Front, "reads", option_value(reads));
-        flags.unless(*tick == defaults.tick, FlagPosition::Front, "tick", tick);
-        flags.unless(
+        flags.add_if_given(FlagPosition::Front, "founders", *founders);
+        flags.add_unless_default(*clients == defaults.clients, FlagPosition::Front, "clients", clients);
+        flags.add_unless_default(is_omitted, FlagPosition::Front, "operations", operations);
+        flags.add_unless_default(*keys == defaults.keys, FlagPosition::Front, "keys", keys);
+        flags.add_unless_default(*changes == defaults.changes, FlagPosition::Front, "changes", changes);
+        flags.add_unless_default(*reads == defaults.reads, FlagPosition::Front, "reads", option_value(reads));
+        flags.add_unless_default(*tick == defaults.tick, FlagPosition::Front, "tick", tick);
+        flags.add_unless_default(
             *checkpoint_every == defaults.checkpoint_every,
             FlagPosition::Front,
             "checkpoint-every",
             checkpoint_every,
         );
-        flags.unless(*keep_entries == defaults.keep_entries, FlagPosition::Front, "keep-entries", keep_entries);
-        flags.unless(*piece_bytes == defaults.piece_bytes, FlagPosition::Front, "piece-bytes", piece_bytes);
-        flags.switch(*chaos, FlagPosition::Front, "chaos");
+        flags.add_unless_default(
+            *keep_entries == defaults.keep_entries,
+            FlagPosition::Front,
+            "keep-entries",
+            keep_entries,
+        );
+        flags.add_unless_default(*piece_bytes == defaults.piece_bytes, FlagPosition::Front, "piece-bytes", piece_bytes);
+        flags.add_switch(*chaos, FlagPosition::Front, "chaos");
         flags
     }
 }
@@ -405,8 +427,8 @@ impl JudgeFamily for Replica {
     fn properties(spec: &Spec<Self>, _level: JudgingLevel) -> Properties {
         let Settings { clients, operations, changes, reads, chaos, .. } = spec.settings;
         let has_clients = !spec.is_scripted() && clients > 0;
-        // In a pair, no node can fall behind, because both are needed.
-        let has_peers = spec.nodes > 2;
+        // In a pair, no node can fall behind the other, because both are needed for a majority.
+        let can_fall_behind = spec.nodes > 2;
         Properties::new(Expectations {
             nodes: spec.nodes,
             founders: replica_settings(spec).founders,
@@ -414,15 +436,15 @@ impl JudgeFamily for Replica {
             tick: spec.settings.tick(),
             all_faults_end: all_faults_end(spec),
             sometimes: Sometimes {
-                faults: has_clients && chaos,
-                group: has_peers,
-                changes: has_clients && chaos && changes > 0 && has_peers,
-                lease: has_clients && reads == Reads::Lease,
+                after_faults: has_clients && chaos,
+                with_lagging_nodes: can_fall_behind,
+                with_member_changes: has_clients && chaos && changes > 0 && can_fall_behind,
+                with_lease_reads: has_clients && reads == ReadMode::Lease,
             },
         })
     }
 
-    fn summary(_spec: &Spec<Self>, messages: &Messages, _measures: &(), properties: &Properties) -> Summary {
+    fn summary(_spec: &Spec<Self>, messages: &MessageCounts, _measures: &(), properties: &Properties) -> Summary {
         let (operations, answered) = properties.operations();
         let counts = properties.counts();
         Summary {
@@ -430,11 +452,11 @@ impl JudgeFamily for Replica {
             answered,
             leaders: counts.leaders,
             term: properties.term(),
-            entries: properties.log_audit().last(),
-            log_time_ns: properties.log_audit().time().nanos(),
+            entries: properties.log_audit().last_index(),
+            log_time_ns: properties.log_audit().last_time().nanos(),
             snapshots: counts.snapshots,
-            leased: counts.leased,
-            unknown: counts.unknown,
+            lease_reads: counts.lease_reads,
+            unknown_outcomes: counts.unknown_outcomes,
             changes: counts.changes,
             members: properties.members().clone(),
             messages_per_operation: (answered > 0).then(|| messages.total() as f64 / answered as f64),

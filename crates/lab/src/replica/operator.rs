@@ -1,7 +1,7 @@
 //! A simulated operator. It changes members at random times, replaces replicas that lost their
 //! disks, and restores the full set of voters at the end.
 
-use super::ticket::{OPERATOR, RequestId};
+use super::ticket::{OPERATOR_CLIENT, RequestId};
 use super::{Command, Event};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::rng::SeededRng;
@@ -40,14 +40,15 @@ pub(super) enum OperatorTask {
     Timeout(RequestId),
 }
 
-/// The operator. Callers pass it events and tasks, and then carry out its [actions](Self::actions).
+/// The operator. Callers pass it events and tasks, and then carry out its
+/// [actions](Self::take_actions).
 #[derive(Default)]
 pub(super) struct Operator {
     settings: OperatorSettings,
-    /// The members as far as the operator knows.
+    /// The members, as far as the operator knows.
     members: Members,
     /// Abandoned goals. Any of them may have taken effect nonetheless.
-    abandoned: Vec<Members>,
+    abandoned_goals: Vec<Members>,
     /// Target number of voters.
     target_voters: usize,
     /// Members that have lost their disks.
@@ -58,19 +59,20 @@ pub(super) struct Operator {
     pending_changes: u32,
     /// Number of random changes that are scheduled for later.
     future_changes: u32,
-    faults_ended: bool,
+    have_faults_ended: bool,
     goal: Option<Goal>,
     /// Number of goals so far, which is the number of the current one.
     goal_number: u64,
-    /// The highest term with a leader, and the presumed leader.
-    term: u64,
+    /// The highest term with a leader.
+    leader_term: u64,
+    /// The presumed leader.
     leader: Option<NodeId>,
-    is_up: Vec<bool>,
+    is_node_up: Vec<bool>,
     commands: Vec<(NodeId, Command)>,
     tasks: Vec<(Delay, OperatorTask)>,
 }
 
-/// A set of members that the operator requests. A request names the whole set, so that it can be
+/// A set of members that the operator requests. A request names the whole set, so it can be
 /// repeated safely.
 struct Goal {
     members: Members,
@@ -79,6 +81,7 @@ struct Goal {
     is_pending: bool,
     /// Whether a request must be sent now.
     should_send: bool,
+    /// Number of refusals because a new voter has not caught up as a learner.
     refusals: u32,
 }
 
@@ -98,7 +101,8 @@ enum Delay {
     Until(Time),
 }
 
-/// The operator abandons a goal after more refusals than this.
+/// The operator abandons a goal if more attempts than this are refused because a new voter has not
+/// caught up as a learner.
 const MAX_REFUSALS: u32 = 40;
 
 impl Operator {
@@ -109,15 +113,15 @@ impl Operator {
             target_voters: settings.founders,
             future_disk_losses: settings.disk_losses.len(),
             future_changes: settings.changes,
-            faults_ended: settings.changes == 0 && settings.disk_losses.is_empty(),
-            is_up: vec![true; settings.nodes],
+            have_faults_ended: settings.changes == 0 && settings.disk_losses.is_empty(),
+            is_node_up: vec![true; settings.nodes],
             settings,
             ..Self::default()
         }
     }
 
     pub(super) fn schedule_tasks(&mut self, rng: &mut SeededRng) {
-        if self.faults_ended {
+        if self.have_faults_ended {
             return;
         }
         for _ in 0..self.future_changes {
@@ -134,7 +138,7 @@ impl Operator {
     }
 
     pub(super) fn is_done(&self) -> bool {
-        self.faults_ended && self.goal.is_none() && self.pending_changes == 0 && self.next_goal().is_none()
+        self.have_faults_ended && self.goal.is_none() && self.pending_changes == 0 && self.next_goal().is_none()
     }
 
     pub(super) fn perform(&mut self, task: OperatorTask) {
@@ -145,7 +149,7 @@ impl Operator {
             }
             OperatorTask::DiskLost => self.future_disk_losses = self.future_disk_losses.saturating_sub(1),
             OperatorTask::FaultsEnded => {
-                self.faults_ended = true;
+                self.have_faults_ended = true;
                 self.target_voters = self.settings.founders;
             }
             OperatorTask::Send(request) => {
@@ -179,20 +183,20 @@ impl Operator {
     }
 
     fn set_node_up(&mut self, node: NodeId, is_up: bool) {
-        if let Some(state) = self.is_up.get_mut(node.index()) {
+        if let Some(state) = self.is_node_up.get_mut(node.index()) {
             *state = is_up;
         }
     }
 
     pub(super) fn handle_event(&mut self, node: NodeId, event: &Event) {
         match event {
-            Event::Leads { term } if *term > self.term => {
-                self.term = *term;
+            Event::Leads { term } if *term > self.leader_term => {
+                self.leader_term = *term;
                 self.leader = Some(node);
             }
-            Event::Changed { ticket, members } => self.changed(RequestId::of(*ticket), members),
-            Event::Refused { ticket, why } => self.refused(RequestId::of(*ticket), Some(*why)),
-            Event::Unknown { ticket } => self.refused(RequestId::of(*ticket), None),
+            Event::Changed { ticket, members } => self.record_change(RequestId::from_ticket(*ticket), members),
+            Event::Refused { ticket, refusal } => self.record_refusal(RequestId::from_ticket(*ticket), Some(*refusal)),
+            Event::Unknown { ticket } => self.record_refusal(RequestId::from_ticket(*ticket), None),
             Event::Leads { .. }
             | Event::Answered { .. }
             | Event::Follows { .. }
@@ -202,37 +206,39 @@ impl Operator {
         }
     }
 
-    fn changed(&mut self, request: RequestId, members: &Members) {
-        if request.client == OPERATOR && self.goal.is_some() && request.number == self.goal_number {
+    fn record_change(&mut self, request: RequestId, members: &Members) {
+        if request.client == OPERATOR_CLIENT && self.goal.is_some() && request.number == self.goal_number {
             self.goal = None;
-            self.abandoned.clear();
+            self.abandoned_goals.clear();
             self.members = members.clone();
             // Removed replicas can be added again.
             self.members_without_disk.retain(|node| members.voters.contains(node) || members.learners.contains(node));
         }
     }
 
-    fn refused(&mut self, request: RequestId, why: Option<Refusal>) {
-        if request.client != OPERATOR {
+    fn record_refusal(&mut self, request: RequestId, refusal: Option<Refusal>) {
+        if request.client != OPERATOR_CLIENT {
             return;
         }
         let Some(goal) = current_goal(&mut self.goal, self.goal_number, request).filter(|goal| goal.is_pending) else {
             return;
         };
         goal.is_pending = false;
-        goal.refusals += u32::from(matches!(why, Some(Refusal::LearnerFirst(_))));
+        goal.refusals += u32::from(matches!(refusal, Some(Refusal::NotYetLearner(_))));
         let is_exhausted = goal.refusals > MAX_REFUSALS;
-        match why {
-            Some(Refusal::LearnerFirst(node)) if self.members.voters.contains(&node) && !self.abandoned.is_empty() => {
+        match refusal {
+            Some(Refusal::NotYetLearner(node))
+                if self.members.voters.contains(&node) && !self.abandoned_goals.is_empty() =>
+            {
                 return self.assume_abandoned_change();
             }
-            Some(Refusal::LearnerFirst(node)) if is_exhausted || self.members_without_disk.contains(&node) => {
+            Some(Refusal::NotYetLearner(node)) if is_exhausted || self.members_without_disk.contains(&node) => {
                 return self.abandon_goal();
             }
-            Some(Refusal::NoSuchMembers) => return self.abandon_goal(),
+            Some(Refusal::InvalidMembers) => return self.abandon_goal(),
             Some(_) | None => {}
         }
-        let ticks = match why {
+        let ticks = match refusal {
             Some(Refusal::NotLeader { leader: Some(leader) }) => {
                 self.leader = Some(leader);
                 1
@@ -250,19 +256,19 @@ impl Operator {
     /// voter is not a voter.
     fn assume_abandoned_change(&mut self) {
         self.goal = None;
-        if let Some(other) = self.abandoned.pop() {
+        if let Some(other) = self.abandoned_goals.pop() {
             let before = std::mem::replace(&mut self.members, other);
-            self.abandoned.insert(0, before);
+            self.abandoned_goals.insert(0, before);
         }
     }
 
     /// Abandons the goal as impossible for now. An earlier attempt may still take effect.
     fn abandon_goal(&mut self) {
-        self.abandoned.extend(self.goal.take().map(|goal| goal.members));
+        self.abandoned_goals.extend(self.goal.take().map(|goal| goal.members));
     }
 
     /// Chooses a goal if there is none, and returns the commands and tasks since the last call.
-    pub(super) fn actions(&mut self, now: Time, rng: &mut SeededRng) -> OperatorActions {
+    pub(super) fn take_actions(&mut self, now: Time, rng: &mut SeededRng) -> OperatorActions {
         if self.goal.is_none() {
             if let Some(members) = self.next_goal() {
                 self.set_goal(members);
@@ -284,9 +290,9 @@ impl Operator {
     fn set_goal(&mut self, members: Members) {
         self.goal_number += 1;
         self.goal = Some(Goal { members, attempt: 0, is_pending: false, should_send: false, refusals: 0 });
-        // Send it after a delay: refusals are immediate, so that without delays the operator could
+        // Send it after a delay: refusals are immediate, so without delays the operator could
         // repeat its request endlessly at one instant.
-        let request = RequestId { client: OPERATOR, number: self.goal_number, attempt: 0 };
+        let request = RequestId { client: OPERATOR_CLIENT, number: self.goal_number, attempt: 0 };
         self.tasks.push((Delay::Ticks(2), OperatorTask::Send(request)));
     }
 
@@ -296,8 +302,8 @@ impl Operator {
         let Some(goal) = self.goal.as_mut().filter(|goal| goal.should_send) else { return };
         goal.attempt += 1;
         (goal.should_send, goal.is_pending) = (false, true);
-        let request = RequestId { client: OPERATOR, number: self.goal_number, attempt: goal.attempt };
-        self.commands.push((leader, Command::Change { ticket: request.ticket(), members: goal.members.clone() }));
+        let request = RequestId { client: OPERATOR_CLIENT, number: self.goal_number, attempt: goal.attempt };
+        self.commands.push((leader, Command::Change { ticket: request.to_ticket(), members: goal.members.clone() }));
         self.tasks.push((Delay::RequestTimeout, OperatorTask::Timeout(request)));
     }
 
@@ -310,12 +316,12 @@ impl Operator {
     /// disks, then add missing voters, as learners first.
     fn next_goal(&self) -> Option<Members> {
         let Members { voters, learners } = &self.members;
-        if !self.members_without_disk.is_empty() || !self.abandoned.is_empty() {
+        if !self.members_without_disk.is_empty() || !self.abandoned_goals.is_empty() {
             let intact =
                 |set: &BTreeSet<NodeId>| set.difference(&self.members_without_disk).copied().collect::<BTreeSet<_>>();
-            let remaining = Members { voters: intact(voters), learners: intact(learners) };
+            let intact_members = Members { voters: intact(voters), learners: intact(learners) };
             // If every voter lost its disk, no majority can decide anything.
-            return (!remaining.voters.is_empty()).then_some(remaining);
+            return (!intact_members.voters.is_empty()).then_some(intact_members);
         }
         let missing = self.target_voters.saturating_sub(voters.len());
         let ready: BTreeSet<_> = learners.iter().copied().filter(|node| self.is_node_up(*node)).take(missing).collect();
@@ -323,17 +329,17 @@ impl Operator {
             let learners = learners.difference(&ready).copied().collect();
             return Some(Members { voters: voters.union(&ready).copied().collect(), learners });
         }
-        let spares: BTreeSet<_> = self.spares().into_iter().take(missing).collect();
+        let spares: BTreeSet<_> = self.spare_nodes().into_iter().take(missing).collect();
         (!spares.is_empty())
             .then(|| Members { voters: voters.clone(), learners: learners.union(&spares).copied().collect() })
     }
 
     fn is_node_up(&self, node: NodeId) -> bool {
-        self.is_up.get(node.index()).is_some_and(|is_up| *is_up)
+        self.is_node_up.get(node.index()).is_some_and(|is_up| *is_up)
     }
 
     /// Returns the nodes that are up and not members.
-    fn spares(&self) -> Vec<NodeId> {
+    fn spare_nodes(&self) -> Vec<NodeId> {
         let Members { voters, learners } = &self.members;
         let nodes = (0..self.settings.nodes).map(NodeId::from_index);
         nodes.filter(|node| self.is_node_up(*node) && !voters.contains(node) && !learners.contains(node)).collect()
@@ -352,9 +358,10 @@ impl Operator {
     fn draw_change(&mut self, rng: &mut SeededRng) {
         let mut goal = self.members.clone();
         let Members { voters, learners } = &mut goal;
-        let spares = self.spares();
+        let spares = self.spare_nodes();
         let can_shrink = voters.len() > self.min_voters();
         match rng.below(5) {
+            // A voter leaves, or becomes a learner.
             0 if can_shrink => {
                 if let Some(removed) = take_random(voters, rng)
                     && rng.below(2) == 0
@@ -362,9 +369,11 @@ impl Operator {
                     learners.insert(removed);
                 }
             }
+            // A learner becomes a voter.
             1 if !learners.is_empty() => {
                 voters.extend(take_random(learners, rng));
             }
+            // Learners replace voters.
             2 | 3 if !learners.is_empty() => {
                 for _ in 0..1 + rng.below(learners.len() as u64) {
                     let [removed, added] = [take_random(voters, rng), take_random(learners, rng)];
@@ -372,6 +381,7 @@ impl Operator {
                     learners.extend(removed.filter(|_| rng.below(2) == 0));
                 }
             }
+            // Spare nodes become learners.
             1..=3 if !spares.is_empty() => {
                 let count = 1 + rng.below(spares.len() as u64) as usize;
                 learners.extend(spares.into_iter().take(count));

@@ -3,12 +3,12 @@
 use super::{OPERATION_TICKS, Replica, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
-use crate::options::{Basics, Options, OptionsError, first_given, one_of, parse_whole};
+use crate::options::{CommonOptions, Options, OptionsError, first_given, parse_one_of, parse_whole};
 use crate::registry::FamilyArgs;
 use clap::Args;
 use quorate_core::Duration;
 use quorate_journal::settings::Length;
-use quorate_replica::Reads;
+use quorate_replica::ReadMode;
 
 /// Options that only replicated logs accept.
 #[derive(Args)]
@@ -31,8 +31,8 @@ pub struct ReplicaArgs {
     #[arg(long, value_parser = parse_whole::<u32>)]
     changes: Option<u32>,
     /// How reads are answered: by a round of heartbeats, or under a lease [default: quorum]
-    #[arg(long, value_parser = one_of(READS))]
-    reads: Option<Reads>,
+    #[arg(long, value_parser = parse_one_of(READS))]
+    reads: Option<ReadMode>,
     /// Time unit of replicas for heartbeats and timeouts [default: 10ms]
     #[arg(long)]
     tick: Option<Length>,
@@ -48,10 +48,10 @@ pub struct ReplicaArgs {
     piece_bytes: Option<usize>,
 }
 
-const READS: [(&str, Reads); 2] = [("quorum", Reads::Quorum), ("lease", Reads::Lease)];
+const READS: [(&str, ReadMode); 2] = [("quorum", ReadMode::Quorum), ("lease", ReadMode::Lease)];
 
 impl Options for ReplicaArgs {
-    fn given(&self) -> Option<&'static str> {
+    fn first_given(&self) -> Option<&'static str> {
         first_given!(
             self; founders, clients, operations, keys, changes, reads, tick, checkpoint_every = "checkpoint-every",
             keep_entries = "keep-entries", piece_bytes = "piece-bytes"
@@ -62,7 +62,7 @@ impl Options for ReplicaArgs {
 impl OptionsFamily for Replica {
     type Args = ReplicaArgs;
 
-    fn with_options(defaults: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
+    fn with_options(defaults: Settings, args: &FamilyArgs, basics: CommonOptions) -> Result<Settings, LabError> {
         let given = &args.replica;
         if let (Some(0), Some(option)) = (given.clients, first_given!(given; operations, keys)) {
             return Err(OptionsError::no_effect(option, "with --clients 0, because there are no requests").into());
@@ -78,7 +78,7 @@ impl OptionsFamily for Replica {
             checkpoint_every: given.checkpoint_every.unwrap_or(defaults.checkpoint_every),
             keep_entries: given.keep_entries.unwrap_or(defaults.keep_entries),
             piece_bytes: given.piece_bytes.unwrap_or(defaults.piece_bytes),
-            chaos: basics.chaos || defaults.chaos,
+            chaos: basics.has_chaos || defaults.chaos,
         })
     }
 
@@ -89,7 +89,7 @@ impl OptionsFamily for Replica {
     }
 
     /// People do not repeat requests until they are answered, as clients do.
-    fn for_manual_use(settings: &mut Settings) {
+    fn adapt_to_manual_use(settings: &mut Settings) {
         settings.clients = 0;
     }
 }

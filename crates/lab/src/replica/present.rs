@@ -3,7 +3,7 @@
 use super::{Command, Event, Replica, Settings, Summary};
 use crate::algorithm::Algorithm;
 use crate::family::PresentFamily;
-use crate::figures::{Figures, Row, number};
+use crate::figures::{FigureRow, RunResults, format_figure};
 use crate::spec::Spec;
 use quorate_core::{Duration, NodeId};
 use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput};
@@ -18,10 +18,11 @@ impl PresentFamily for Replica {
         (Role::Chosen, "leads"),
     ];
     const CHOSEN_NODE_BLOCKS_OTHERS: bool = false;
-    const EXAMPLE: &'static str = "Three replicas elect a leader, and a client writes once; one message time is 1 ms";
-    const CONTROL: &'static str = "heartbeats, acknowledgements and retransmissions";
-    const ADVICE: &'static str = "more --seeds or --operations, with --chaos";
-    const PROGRESS: &'static str = "operations";
+    const EXAMPLE_CAPTION: &'static str =
+        "Three replicas elect a leader, and a client writes once; one message time is 1 ms";
+    const CONTROL_MESSAGES: &'static str = "heartbeats, acknowledgements and retransmissions";
+    const ADVICE_IF_NEVER_HELD: &'static str = "more --seeds or --operations, with --chaos";
+    const PROGRESS_UNIT: &'static str = "operations";
 
     fn role_after(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
         match moment {
@@ -49,31 +50,31 @@ impl PresentFamily for Replica {
         Spec { seed: 7, latency, disk, until, settings, ..Spec::new(algorithm) }
     }
 
-    fn figures(figures: &Figures<'_, Self>) -> Vec<Row> {
-        let Figures { spec, summary, .. } = figures;
+    fn figure_rows(results: &RunResults<'_, Self>) -> Vec<FigureRow> {
+        let RunResults { spec, summary, .. } = results;
         let others = spec.settings.founders.unwrap_or(spec.nodes).saturating_sub(1);
         let cost = format!("{} = 2(n−1) for a single write", 2 * others);
         let time = Duration::from_nanos(summary.log_time_ns);
         vec![
-            Row::new("operations", summary.operations, format!("{} answered", summary.answered)),
-            Row::new("messages per operation", number(summary.messages_per_operation), cost),
-            Row::new("leaders", summary.leaders, format!("the last in term {}", summary.term)),
-            Row::new("entries", summary.entries, format!("log time {time}")),
-            Row::measured("snapshots installed", summary.snapshots),
-            Row::measured("reads under a lease", summary.leased),
-            Row::measured("unknown outcomes", summary.unknown),
-            Row::new("membership changes", summary.changes, summary.members.to_string()),
+            FigureRow::new("operations", summary.operations, format!("{} answered", summary.answered)),
+            FigureRow::new("messages per operation", format_figure(summary.messages_per_operation), cost),
+            FigureRow::new("leaders", summary.leaders, format!("the last in term {}", summary.term)),
+            FigureRow::new("entries", summary.entries, format!("log time {time}")),
+            FigureRow::measured("snapshots installed", summary.snapshots),
+            FigureRow::measured("reads under a lease", summary.lease_reads),
+            FigureRow::measured("unknown outcomes", summary.unknown_outcomes),
+            FigureRow::new("membership changes", summary.changes, summary.members.to_string()),
         ]
     }
 
-    fn progress(spec: &Spec<Self>, summary: &Summary) -> String {
+    fn describe_progress(spec: &Spec<Self>, summary: &Summary) -> String {
         if spec.is_scripted() {
             return String::new();
         }
         format!("; {} of {} operations were answered", summary.answered, spec.settings.operations)
     }
 
-    fn goal(spec: &Spec<Self>) -> u64 {
+    fn progress_goal(spec: &Spec<Self>) -> u64 {
         spec.settings.operations
     }
 

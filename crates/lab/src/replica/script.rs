@@ -12,25 +12,28 @@ use quorate_replica::registers::{Change, Read};
 /// Clients that follow a script.
 pub struct Script {
     commands: Vec<TimedCommand>,
+    /// The time of the last command or the end of the last fault, whichever is later.
     end: Time,
     has_ended: bool,
 }
 
-/// The commands of a script. Reads and writes use the first register, and are not repeated.
+/// The commands that a script can give. Reads and writes use register 0. A client does not repeat
+/// them if they are refused or get no answer.
 pub(super) const COMMAND_NAMES: [&str; 3] = ["read", "write", "campaign"];
 
 impl Script {
-    /// The script ends at its last command or fault, whichever is later.
+    /// Creates clients that are done at the last command or at `faults_end`, whichever is later.
     pub(super) fn new(commands: Vec<TimedCommand>, faults_end: Time) -> Self {
         let end = commands.iter().map(|command| Time::ZERO + command.at).max().unwrap_or(Time::ZERO).max(faults_end);
         Self { commands, end, has_ended: false }
     }
 }
 
-/// Returns the request of a script line. Each request has its own number.
-fn command(word: &str, node: NodeId, number: u64) -> Command {
+/// Returns the request for a command of a script. Each request has its own number, which is also
+/// the value that a write stores.
+fn make_command(word: &str, node: NodeId, number: u64) -> Command {
     let client = u64::from(node.number());
-    let ticket = RequestId { client, number, attempt: 1 }.ticket();
+    let ticket = RequestId { client, number, attempt: 1 }.to_ticket();
     match word {
         "read" => Command::Query { ticket, query: Read { key: 0 } },
         "write" => {
@@ -44,9 +47,11 @@ fn command(word: &str, node: NodeId, number: u64) -> Command {
 impl Workload<Command, Event> for Script {
     fn begin(&mut self, plan: &mut Plan<Command>) {
         for (number, timed) in (1..).zip(self.commands.drain(..)) {
-            let command = command(&timed.word, timed.node, number);
+            let command = make_command(&timed.command, timed.node, number);
             plan.command_any_incarnation(Time::ZERO + timed.at, timed.node, command);
         }
+        // So that `on_event` is called at the end. An alarm goes off even if its node is down, so
+        // any node will do.
         plan.set_alarm(self.end, NodeId::from_index(0));
     }
 

@@ -1,4 +1,5 @@
-//! Tickets that contain the client, the operation and the attempt.
+//! Tickets of requests. A replica puts the ticket of a request into its answer. The tickets of
+//! these clients contain the client, the operation and the attempt.
 
 use quorate_replica::Ticket;
 
@@ -6,18 +7,20 @@ use quorate_replica::Ticket;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct RequestId {
     pub(super) client: u64,
+    /// The number of the operation among those of the client.
     pub(super) number: u64,
     pub(super) attempt: u64,
 }
 
-pub(super) const OPERATOR: u64 = 0;
+/// The client number of the operator.
+pub(super) const OPERATOR_CLIENT: u64 = 0;
 
 impl RequestId {
-    pub(super) fn ticket(self) -> Ticket {
+    pub(super) fn to_ticket(self) -> Ticket {
         Ticket::from_parts(self.client, self.number, self.attempt)
     }
 
-    pub(super) fn of(ticket: Ticket) -> Self {
+    pub(super) fn from_ticket(ticket: Ticket) -> Self {
         let (client, number, attempt) = ticket.parts();
         Self { client, number, attempt }
     }
@@ -29,7 +32,8 @@ mod tests {
 
     #[test]
     fn a_ticket_identifies_its_request() {
+        // A ticket has 28 bits for the number and 20 bits for the attempt.
         let request = RequestId { client: 7, number: 1 << 27, attempt: (1 << 20) - 1 };
-        assert_eq!(RequestId::of(request.ticket()), request);
+        assert_eq!(RequestId::from_ticket(request.to_ticket()), request);
     }
 }

@@ -12,16 +12,16 @@ use std::collections::BTreeSet;
 
 const COMMAND_NAMES: [&str; 6] = ["read", "write", "compare-and-set", "members", "transfer", "campaign"];
 
-const FORMS: &str = "read KEY, write KEY VALUE, compare-and-set KEY OLD NEW (OLD is a number or 'nothing'), members 1-3 or \
+const COMMAND_FORMS: &str = "read KEY, write KEY VALUE, compare-and-set KEY OLD NEW (OLD is a number or 'nothing'), members 1-3 or \
                      members 1-3 learners 4, transfer NODE, or campaign; the default KEY is 0";
 
 /// Larger sets are probably typing errors.
 const MAX_MEMBERS: usize = 1_000;
 
-pub(super) fn command(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
+pub(super) fn parse_command(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
     // Different from all clients of workloads and scripts.
     let client = MAX_CLIENTS + u64::from(node.number());
-    let ticket = RequestId { client, number: number & Ticket::MAX_NUMBER, attempt: 1 }.ticket();
+    let ticket = RequestId { client, number: number & Ticket::MAX_NUMBER, attempt: 1 }.to_ticket();
     let change =
         |command| Some(Command::Propose(vec![Proposal { ticket, command: Request { client, number, command } }]));
     let command = match (words.first().map(|word| word.to_lowercase()).as_deref(), words.get(1..).unwrap_or_default()) {
@@ -33,12 +33,12 @@ pub(super) fn command(words: &[&str], node: NodeId, number: u64) -> Result<Comma
         }
         (Some("compare-and-set"), [old, new]) => compare_and_set("0", old, new).and_then(change),
         (Some("compare-and-set"), [key, old, new]) => compare_and_set(key, old, new).and_then(change),
-        (Some("members"), lists) => members(lists).map(|members| Command::Change { ticket, members }),
+        (Some("members"), lists) => parse_members(lists).map(|members| Command::Change { ticket, members }),
         (Some("transfer"), [to]) => to.parse().ok().and_then(NodeId::new).map(Command::Transfer),
         (Some("campaign"), []) => Some(Command::Campaign),
         _ => None,
     };
-    command.ok_or_else(|| unknown_command(words, &COMMAND_NAMES, FORMS))
+    command.ok_or_else(|| unknown_command(words, &COMMAND_NAMES, COMMAND_FORMS))
 }
 
 fn compare_and_set(key: &str, old: &str, new: &str) -> Option<Change> {
@@ -47,18 +47,18 @@ fn compare_and_set(key: &str, old: &str, new: &str) -> Option<Change> {
 }
 
 /// Parses the whole set of members. Nodes that are not named leave.
-fn members(lists: &[&str]) -> Option<Members> {
+fn parse_members(lists: &[&str]) -> Option<Members> {
     let members = match lists {
-        [voters] => Members { voters: nodes(voters)?, learners: BTreeSet::new() },
+        [voters] => Members { voters: parse_nodes(voters)?, learners: BTreeSet::new() },
         [voters, word, learners] if word.eq_ignore_ascii_case("learners") => {
-            Members { voters: nodes(voters)?, learners: nodes(learners)? }
+            Members { voters: parse_nodes(voters)?, learners: parse_nodes(learners)? }
         }
         _ => return None,
     };
     members.is_valid().then_some(members)
 }
 
-fn nodes(text: &str) -> Option<BTreeSet<NodeId>> {
+fn parse_nodes(text: &str) -> Option<BTreeSet<NodeId>> {
     let set: NodeSet = text.parse().ok()?;
     (set.len() <= MAX_MEMBERS).then(|| set.iter().collect())
 }
@@ -79,8 +79,8 @@ mod tests {
 
     const ME: NodeId = NodeId::from_index(1);
 
-    fn typed(line: &str) -> Command {
-        Replica::command(line, ME, 7).unwrap()
+    fn parse(line: &str) -> Command {
+        Replica::parse_command(line, ME, 7).unwrap()
     }
 
     /// The proposed request, with the number that identifies it in the log.
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn reads_and_writes_use_the_first_register_by_default() {
         for (line, key) in [("read", 0), ("READ 3", 3)] {
-            assert!(matches!(typed(line), Command::Query { query: Read { key: read }, .. } if read == key), "{line}");
+            assert!(matches!(parse(line), Command::Query { query: Read { key: read }, .. } if read == key), "{line}");
         }
         let changes = ["write 9", "write 3 9", "compare-and-set nothing 9", "compare-and-set 3 8 9"];
         let expected = [
@@ -105,7 +105,7 @@ mod tests {
             Change::CompareAndSet { key: 0, expect: None, value: 9 },
             Change::CompareAndSet { key: 3, expect: Some(8), value: 9 },
         ];
-        assert_eq!(changes.map(|line| request(typed(line)).command), expected);
+        assert_eq!(changes.map(|line| request(parse(line)).command), expected);
     }
 
     #[test]
@@ -114,26 +114,26 @@ mod tests {
         for (line, voters, learners) in
             [("members 1-3", &[1, 2, 3][..], &[][..]), ("members 1,4 learners 2-3", &[1, 4], &[2, 3])]
         {
-            let Command::Change { members, .. } = typed(line) else { panic!("{line} changes nothing") };
+            let Command::Change { members, .. } = parse(line) else { panic!("{line} changes nothing") };
             assert_eq!((members.voters, members.learners), (set(voters), set(learners)), "{line}");
         }
-        assert_eq!(typed("transfer 3"), Command::Transfer(NodeId::from_index(2)));
-        assert_eq!(typed("campaign"), Command::Campaign);
+        assert_eq!(parse("transfer 3"), Command::Transfer(NodeId::from_index(2)));
+        assert_eq!(parse("campaign"), Command::Campaign);
     }
 
     /// Requests differ across nodes, numbers and incarnations.
     #[test]
     fn tickets_and_requests_are_unique_per_node_and_number() {
-        let mut seen = BTreeSet::new();
+        let mut tickets = BTreeSet::new();
         for node in (0..5).map(NodeId::from_index) {
             for number in [0, 1, 2, 1 << 27, (3 << 20) + 1, (1_750_000_000_007 << 20) + 1] {
-                let Command::Propose(proposals) = Replica::command("write 1", node, number).unwrap() else {
+                let Command::Propose(proposals) = Replica::parse_command("write 1", node, number).unwrap() else {
                     panic!("a write is proposed")
                 };
                 let [proposal] = &proposals[..] else { panic!("one write is one proposal") };
-                let request = RequestId::of(proposal.ticket);
+                let request = RequestId::from_ticket(proposal.ticket);
                 assert_eq!((request.client, proposal.command.number), (proposal.command.client, number));
-                assert!(request.client > super::MAX_CLIENTS && seen.insert(proposal.ticket), "{node} {number}");
+                assert!(request.client > super::MAX_CLIENTS && tickets.insert(proposal.ticket), "{node} {number}");
             }
         }
     }
@@ -142,8 +142,8 @@ mod tests {
     fn every_command_can_be_typed_as_json() {
         for line in ["read 3", "write 3 9", "compare-and-set 1 2 3", "members 1-3 learners 4", "transfer 2", "campaign"]
         {
-            let command = typed(line);
-            assert_eq!(typed(&serde_json::to_string(&command).unwrap()), command, "{line}");
+            let command = parse(line);
+            assert_eq!(parse(&serde_json::to_string(&command).unwrap()), command, "{line}");
         }
     }
 
@@ -153,9 +153,9 @@ mod tests {
                      members 1 learners 1;members 1 pupils 2;transfer;transfer 0;transfer me;campaign now;\
                      compare-and-set 1;compare-and-set 1 none 2";
         for line in invalid.split(';') {
-            let error = Replica::command(line, ME, 1).unwrap_err();
+            let error = Replica::parse_command(line, ME, 1).unwrap_err();
             assert!(error.contains("Type read KEY, write KEY VALUE") && error.ends_with('.'), "{line}: {error}");
         }
-        assert!(Replica::command("raed", ME, 1).unwrap_err().contains("did you mean 'read'?"));
+        assert!(Replica::parse_command("raed", ME, 1).unwrap_err().contains("did you mean 'read'?"));
     }
 }

@@ -4,7 +4,7 @@
 use super::search::Search;
 use crate::family::FamilyLab;
 use quorate_core::{Duration, NodeId, Time};
-use quorate_journal::property::Kind;
+use quorate_journal::property::PropertyKind;
 use quorate_journal::settings::{Direction, Script, TimedCommand};
 
 /// Possible delays from candidacy to leadership, in milliseconds.
@@ -18,7 +18,7 @@ impl<F: FamilyLab> Search<'_, F> {
     pub(super) fn try_earlier_leaders(&mut self) {
         let (Some(candidacy_command), true) = (F::CANDIDACY_COMMAND, self.best.script.is_some()) else { return };
         let mut index = 0;
-        while let Some((time, node)) = self.failure.chosen.get(index).copied()
+        while let Some((time, node)) = self.failure.chosen_nodes.get(index).copied()
             && !self.should_stop()
         {
             self.try_earlier_leader(candidacy_command, time, node);
@@ -31,12 +31,12 @@ impl<F: FamilyLab> Search<'_, F> {
         let elected_at = Duration::from_nanos(u64::try_from(time.nanos()).unwrap_or(0));
         let script = self.script();
         let times = script.commands.iter().map(|command| command.at);
-        let fault_ends = script.faults.iter().map(|fault| fault.at + fault.lasts.unwrap_or(Duration::ZERO));
+        let fault_ends = script.faults.iter().map(|fault| fault.at + fault.duration.unwrap_or(Duration::ZERO));
         let last_event_at = times.chain(fault_ends).filter(|at| *at < elected_at).max().unwrap_or(Duration::ZERO);
         // The node's own election timer is not needed any more, so it is postponed.
         let running_timer_number =
-            self.failure.timers(node).partition_point(|set| *set <= Time::ZERO + last_event_at) as u64;
-        let postponed = |number| Direction::Timer { node, number, takes: Duration::from_secs(1) };
+            self.failure.timer_set_times(node).partition_point(|set| *set <= Time::ZERO + last_event_at) as u64;
+        let postponed = |number| Direction::Timer { node, number, delay: Duration::from_secs(1) };
         let postponements =
             [None, Some(postponed(running_timer_number.max(1))), Some(postponed(running_timer_number + 1))];
         for candidacy_delay in CANDIDACY_DELAYS.map(Duration::from_millis) {
@@ -51,7 +51,8 @@ impl<F: FamilyLab> Search<'_, F> {
                     candidate.directions.retain(|direction| {
                         postponement.is_none_or(|postponement| !postponement.contradicts(direction))
                     });
-                    candidate.directions.extend(postponement.filter(|_| self.failure.kind == Kind::Always));
+                    // In a liveness failure, a postponed timer would only be a new reason to fail.
+                    candidate.directions.extend(postponement.filter(|_| self.failure.kind == PropertyKind::Always));
                     if self.try_script(candidate) {
                         return true;
                     }
@@ -80,7 +81,7 @@ fn with_candidacy(
     };
     script.commands.iter_mut().for_each(|command| move_earlier(&mut command.at));
     script.faults.iter_mut().for_each(|fault| move_earlier(&mut fault.at));
-    script.commands.push(TimedCommand { at, node, word: candidacy_command.into() });
+    script.commands.push(TimedCommand { at, node, command: candidacy_command.into() });
     script.commands.sort_by_key(|command| command.at);
     script
 }

@@ -7,45 +7,52 @@ use quorate_core::Duration;
 use quorate_journal::settings::{Direction, Fate, Latency};
 
 /// No duration up to this counts as slower than in the first run.
-const QUICK: Duration = Duration::from_millis(10);
+const ALWAYS_ALLOWED: Duration = Duration::from_millis(10);
 
-/// The longest duration of completed messages, timers and syncs in a run.
+/// The longest durations of completed messages, timers and syncs in a run, each at least
+/// [`ALWAYS_ALLOWED`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    messages: Duration,
-    timers: Duration,
-    syncs: Duration,
+    longest_message: Duration,
+    longest_timer: Duration,
+    longest_sync: Duration,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { messages: QUICK, timers: QUICK, syncs: QUICK }
+        Self { longest_message: ALWAYS_ALLOWED, longest_timer: ALWAYS_ALLOWED, longest_sync: ALWAYS_ALLOWED }
     }
 }
 
 impl Pace {
     pub(super) fn record(&mut self, direction: &Direction) {
         let (longest, length) = match direction {
-            Direction::Message { fate: Fate::Takes(length) | Fate::Again(length), .. } => (&mut self.messages, *length),
+            Direction::Message { fate: Fate::Takes(length) | Fate::Duplicated(length), .. } => {
+                (&mut self.longest_message, *length)
+            }
             Direction::Message { fate: Fate::Lost, .. } => return,
-            Direction::Timer { takes, .. } => (&mut self.timers, *takes),
-            Direction::Sync { takes, .. } => (&mut self.syncs, *takes),
+            Direction::Timer { delay, .. } => (&mut self.longest_timer, *delay),
+            Direction::Sync { duration, .. } => (&mut self.longest_sync, *duration),
         };
         *longest = length.max(*longest);
     }
 
-    /// Whether the direction takes no longer than in the first run.
+    /// Whether the direction takes no longer than the longest event of its kind in the first run,
+    /// or than [`ALWAYS_ALLOWED`].
     pub(super) fn allows(&self, direction: &Direction) -> bool {
-        let mut slower = *self;
-        slower.record(direction);
-        (slower.messages, slower.timers, slower.syncs) == (self.messages, self.timers, self.syncs)
+        let mut with_direction = *self;
+        with_direction.record(direction);
+        (with_direction.longest_message, with_direction.longest_timer, with_direction.longest_sync)
+            == (self.longest_message, self.longest_timer, self.longest_sync)
     }
 
-    /// Whether nothing in the experiment takes longer than in the first run.
+    /// Like [`allows`](Self::allows), for all directions, fixed latencies and fixed sync durations
+    /// of an experiment.
     pub(super) fn allows_spec<F: FamilyLab>(&self, spec: &Spec<F>) -> bool {
-        let fits = |latency: Latency, maximum: Duration| !matches!(latency, Latency::Fixed(length) if length > maximum);
-        fits(spec.latency, self.messages)
-            && fits(spec.disk, self.syncs)
+        let is_allowed =
+            |latency: Latency, maximum: Duration| !matches!(latency, Latency::Fixed(length) if length > maximum);
+        is_allowed(spec.latency, self.longest_message)
+            && is_allowed(spec.disk, self.longest_sync)
             && spec.directions().iter().all(|direction| self.allows(direction))
     }
 }

@@ -1,4 +1,5 @@
-//! Removing parts of a script: halves first, then single lines.
+//! Removing parts of a script: all lines of a kind at once, then half as many, and so on down to
+//! single lines.
 
 use super::search::Search;
 use crate::family::FamilyLab;
@@ -35,16 +36,17 @@ impl LineKind {
 
 impl<F: FamilyLab> Search<'_, F> {
     /// Removes lines of the script.
-    pub(super) fn fewer_lines(&mut self) {
+    pub(super) fn try_fewer_lines(&mut self) {
         if self.best.script.is_none() {
             return;
         }
+        // Directions again at the end, because with fewer other lines, fewer directions are needed.
         for kind in [LineKind::Directions, LineKind::Faults, LineKind::Commands, LineKind::Directions] {
-            self.fewer_of(kind);
+            self.try_fewer_lines_of(kind);
         }
     }
 
-    fn fewer_of(&mut self, kind: LineKind) {
+    fn try_fewer_lines_of(&mut self, kind: LineKind) {
         let mut chunk = kind.count(&self.script());
         while chunk > 0 && !self.should_stop() {
             // From the end, so that the beginning of the run stays unchanged for as long as

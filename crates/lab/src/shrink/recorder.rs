@@ -1,6 +1,6 @@
 //! Records every choice of a run, so that a script can fix all of them.
 //!
-//! The recording uses only moments, so that it works for journals of the simulator, the checker and
+//! The recording uses only moments, so it works for journals of the simulator, the checker and
 //! real processes. Times are kept if possible. If the simulator would process events of one instant
 //! in another order than the recorded one, the later event is delayed by a nanosecond.
 
@@ -14,7 +14,7 @@ use quorate_journal::moment::{
     Loss, MessageId, Moment, ObservedEffect, ObservedInput, Observer, WorldEvent, receivers,
 };
 use quorate_journal::settings::{
-    Direction, Disk, DiskTrouble, Fate, Fault, Script, TimedCommand, TimedFault, Unsynced,
+    Direction, DiskTrouble, Fate, Fault, RestartDisk, Script, TimedCommand, TimedFault, UnsyncedSaves,
 };
 use std::collections::BTreeMap;
 
@@ -35,29 +35,31 @@ pub enum Obstacle {
     /// The run repeats a cycle forever.
     Endless,
     /// A node received a suspicion or a view from another source than the simulator.
-    Foreign,
+    ExternalInputs,
 }
 
 /// Records the choices of a run up to a line.
 pub(super) struct ChoiceRecorder<F: FamilyLab> {
     /// Lines after this one are ignored.
-    limit: u64,
+    last_line: u64,
     lines: u64,
+    /// The time of the first moment; all times of a script count from it.
     origin: Option<Time>,
     clock: Clock,
-    /// Number of events put into the queue so far.
-    position: u64,
+    /// Number of events that the simulator would have put into its queue so far.
+    queue_position: u64,
     /// Number of messages sent on each link.
     sent_counts: BTreeMap<(NodeId, NodeId), u64>,
-    flights: BTreeMap<MessageId, MessageInFlight>,
+    messages_in_flight: BTreeMap<MessageId, MessageInFlight>,
     timers: Timers,
     disks: Disks,
     /// Active faults: the text of each, and its index in the script.
-    open_faults: Vec<(String, usize)>,
-    /// The same for `implied_faults`.
-    open_implied_faults: Vec<(String, usize)>,
-    down: BTreeMap<NodeId, Downtime>,
-    paused: BTreeMap<NodeId, Duration>,
+    active_faults: Vec<(String, usize)>,
+    /// Like `active_faults`, for `implied_faults`.
+    active_implied_faults: Vec<(String, usize)>,
+    down_nodes: BTreeMap<NodeId, Downtime>,
+    /// When the pause of each paused node began.
+    paused_nodes: BTreeMap<NodeId, Duration>,
     script: Script,
     implied_faults: Vec<TimedFault>,
     pace: Pace,
@@ -69,8 +71,9 @@ pub(super) struct ChoiceRecorder<F: FamilyLab> {
 enum Downtime {
     /// A crash, with its index among the script's faults.
     Crash(usize),
-    /// An orderly stop. A script has a crash instead, if the node restarts.
-    Ended { at: Duration, kept: u64 },
+    /// An orderly stop, after which the disk has `kept_writes` of the writes that were not
+    /// durable. A script has a crash instead, if the node restarts.
+    Ended { at: Duration, kept_writes: u64 },
 }
 
 /// A message that was sent.
@@ -81,7 +84,7 @@ struct MessageInFlight {
     sent_at: Duration,
     /// The recorded send time, without added delays.
     recorded_send_time: Time,
-    position: u64,
+    queue_position: u64,
     copies: u32,
     arrived_copies: u32,
 }
@@ -91,7 +94,7 @@ struct MessageInFlight {
 struct Clock {
     now: Duration,
     queue_key: (EventKind, u64),
-    started: bool,
+    has_started: bool,
 }
 
 /// Kinds of events, in the order in which the simulator processes those of one instant.
@@ -106,13 +109,13 @@ enum EventKind {
 }
 
 impl Clock {
-    /// Advances to an event, and returns its time: its own if the simulator would process it in
-    /// this order, else slightly later.
+    /// Advances to an event, and returns its time: `at` if the simulator would process it in this
+    /// order, else slightly after the previous event.
     fn advance_to(&mut self, at: Duration, kind: EventKind, position: u64) -> Duration {
         let queue_key = (kind, position);
         // A fault at the very start precedes the start of the nodes.
-        let too_early = kind == EventKind::Fault && self.started && at == Duration::ZERO && self.now == at;
-        self.now = if (at, queue_key) > (self.now, self.queue_key) && !too_early {
+        let is_too_early = kind == EventKind::Fault && self.has_started && at == Duration::ZERO && self.now == at;
+        self.now = if (at, queue_key) > (self.now, self.queue_key) && !is_too_early {
             at
         } else {
             self.now + Duration::from_nanos(1)
@@ -123,21 +126,21 @@ impl Clock {
 }
 
 impl<F: FamilyLab> ChoiceRecorder<F> {
-    pub(super) fn up_to(limit: u64) -> Self {
+    pub(super) fn up_to(last_line: u64) -> Self {
         Self {
-            limit,
+            last_line,
             lines: 0,
             origin: None,
             clock: Clock::default(),
-            position: 0,
+            queue_position: 0,
             sent_counts: BTreeMap::new(),
-            flights: BTreeMap::new(),
+            messages_in_flight: BTreeMap::new(),
             timers: Timers::default(),
             disks: Disks::default(),
-            open_faults: Vec::new(),
-            open_implied_faults: Vec::new(),
-            down: BTreeMap::new(),
-            paused: BTreeMap::new(),
+            active_faults: Vec::new(),
+            active_implied_faults: Vec::new(),
+            down_nodes: BTreeMap::new(),
+            paused_nodes: BTreeMap::new(),
             script: Script::default(),
             implied_faults: Vec::new(),
             pace: Pace::default(),
@@ -152,10 +155,10 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         // Only completed events show how long things take.
         self.script.directions.iter().for_each(|direction| self.pace.record(direction));
         let margin = Duration::from_millis(1);
-        for flight in std::mem::take(&mut self.flights).into_values() {
+        for flight in std::mem::take(&mut self.messages_in_flight).into_values() {
             if flight.arrived_copies < flight.copies {
                 let takes = saturating_difference(self.clock.now, flight.sent_at) + margin;
-                self.script.directions.push(flight.direction(takes));
+                self.script.directions.push(flight.to_direction(takes));
             }
         }
         self.timers.finish(self.clock.now, &mut self.script.directions);
@@ -164,7 +167,7 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         self.script.directions.sort();
         // A permanently paused node has no further events, so the pause itself must be in the
         // script.
-        let endless_pauses = self.paused.into_iter().map(|(node, at)| pause(node, at, None));
+        let endless_pauses = self.paused_nodes.into_iter().map(|(node, at)| pause_fault(node, at, None));
         self.script.faults.extend(endless_pauses);
         self.script.faults.sort_by_key(|timed| timed.at);
         RecordedChoices {
@@ -181,8 +184,8 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
     }
 
     fn next_position(&mut self) -> u64 {
-        self.position += 1;
-        self.position
+        self.queue_position += 1;
+        self.queue_position
     }
 
     /// Like [`Clock::advance_to`], for an event that takes the next position in the queue.
@@ -195,26 +198,28 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         self.disks.end_step(self.clock.now);
         let at = self.elapsed(time);
         match input {
-            ObservedInput::Start { incarnation, blank } => self.record_start(at, node, *incarnation, *blank),
+            ObservedInput::Start { incarnation, is_disk_blank } => {
+                self.record_start(at, node, *incarnation, *is_disk_blank);
+            }
             ObservedInput::Command(command) => {
                 let at = self.advance_to(at, EventKind::Command);
                 if let Some(word) = F::script_command(command) {
-                    self.script.commands.push(TimedCommand { at, node, word: word.into_owned() });
+                    self.script.commands.push(TimedCommand { at, node, command: word.into_owned() });
                 }
             }
             ObservedInput::Message { id, .. } => self.record_arrival(at, *id),
             ObservedInput::Timer(body) => {
                 if let Some(timer) = self.timers.take_fired(node, *body) {
-                    let at = self.clock.advance_to(at, EventKind::Timer, timer.position);
+                    let at = self.clock.advance_to(at, EventKind::Timer, timer.queue_position);
                     self.script.directions.extend(timer.direction(node, at, now));
                 }
             }
             ObservedInput::Saved(count) => {
-                let at = self.clock.advance_to(at, EventKind::Disk, self.disks.position(node));
+                let at = self.clock.advance_to(at, EventKind::Disk, self.disks.sync_position(node));
                 self.script.directions.extend(self.disks.record_sync(node, at, *count));
             }
             ObservedInput::Suspect(_) | ObservedInput::Trust(_) | ObservedInput::View(_) | ObservedInput::Lease(_) => {
-                self.obstacle.get_or_insert(Obstacle::Foreign);
+                self.obstacle.get_or_insert(Obstacle::ExternalInputs);
             }
             ObservedInput::DiskFull | ObservedInput::DiskFree => {}
         }
@@ -223,44 +228,44 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
     }
 
     /// Records a restart. First starts are no choices: the simulator starts all nodes at once.
-    fn record_start(&mut self, at: Duration, node: NodeId, incarnation: Incarnation, blank: bool) {
-        self.clock.started = true;
-        let downtime = self.down.remove(&node);
+    fn record_start(&mut self, at: Duration, node: NodeId, incarnation: Incarnation, is_disk_blank: bool) {
+        self.clock.has_started = true;
+        let downtime = self.down_nodes.remove(&node);
         if incarnation == Incarnation::FIRST && downtime.is_none() {
             return;
         }
         let at = self.advance_to(at, EventKind::Fault);
         let crash = match downtime {
             Some(Downtime::Crash(index)) => Some(index),
-            Some(Downtime::Ended { at, kept }) => Some(self.push_crash(at, node, kept)),
+            Some(Downtime::Ended { at, kept_writes }) => Some(self.push_crash(at, node, kept_writes)),
             None => None,
         };
         match crash.and_then(|index| self.script.faults.get_mut(index)) {
-            Some(crash) if !blank => crash.lasts = Some(saturating_difference(at, crash.at)),
+            Some(crash) if !is_disk_blank => crash.duration = Some(saturating_difference(at, crash.at)),
             Some(_) => {
-                let fault = Fault::Restart { node, disk: Disk::Blank };
-                self.script.faults.push(TimedFault { at, fault, lasts: None });
+                let fault = Fault::Restart { node, disk: RestartDisk::Blank };
+                self.script.faults.push(TimedFault { at, fault, duration: None });
             }
             None => {}
         }
     }
 
-    /// Adds a crash to the script, after which the disk has `kept` of the writes that were not
-    /// durable. Returns the fault's index.
-    fn push_crash(&mut self, at: Duration, node: NodeId, kept: u64) -> usize {
-        let unsynced = if kept == 0 { Unsynced::Lost } else { Unsynced::Kept(kept) };
-        self.script.faults.push(TimedFault { at, fault: Fault::Crash { node, unsynced }, lasts: None });
+    /// Adds a crash to the script, after which the disk has `kept_writes` of the writes that were
+    /// not durable. Returns the fault's index.
+    fn push_crash(&mut self, at: Duration, node: NodeId, kept_writes: u64) -> usize {
+        let unsynced = if kept_writes == 0 { UnsyncedSaves::Lost } else { UnsyncedSaves::Kept(kept_writes) };
+        self.script.faults.push(TimedFault { at, fault: Fault::Crash { node, unsynced }, duration: None });
         self.script.faults.len() - 1
     }
 
     fn record_arrival(&mut self, at: Duration, id: MessageId) {
-        let Some(flight) = self.flights.get_mut(&id) else { return };
-        let position = flight.position + u64::from(flight.arrived_copies);
+        let Some(flight) = self.messages_in_flight.get_mut(&id) else { return };
+        let position = flight.queue_position + u64::from(flight.arrived_copies);
         let at = self.clock.advance_to(at, EventKind::Message, position);
-        self.script.directions.push(flight.direction(saturating_difference(at, flight.sent_at)));
+        self.script.directions.push(flight.to_direction(saturating_difference(at, flight.sent_at)));
         flight.arrived_copies += 1;
         if flight.arrived_copies >= flight.copies {
-            self.flights.remove(&id);
+            self.messages_in_flight.remove(&id);
         }
     }
 
@@ -272,19 +277,19 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         let count = self.sent_counts.entry(link).or_default();
         *count += 1;
         let number = *count;
-        let position = self.next_position();
+        let queue_position = self.next_position();
         // A duplicate would take the next position.
-        self.position += 1;
+        self.queue_position += 1;
         let flight = MessageInFlight {
             link,
             number,
             sent_at: self.clock.now,
             recorded_send_time: time,
-            position,
+            queue_position,
             copies: 1,
             arrived_copies: 0,
         };
-        self.flights.insert(id, flight);
+        self.messages_in_flight.insert(id, flight);
     }
 
     fn record_effect(&mut self, time: Time, node: NodeId, effect: &ObservedEffect<'_, F::Event>) {
@@ -298,10 +303,10 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
             ObservedEffect::Save(_) => self.disks.record_save(node),
             ObservedEffect::SetTimer { timer, span } => {
                 let position = self.next_position();
-                self.timers.set(node, *timer, *span, self.clock.now, position, &mut self.script.directions);
+                self.timers.record_set(node, *timer, *span, self.clock.now, position, &mut self.script.directions);
             }
             ObservedEffect::CancelTimer(timer) => {
-                self.timers.cancel(node, *timer, self.clock.now, &mut self.script.directions);
+                self.timers.record_cancel(node, *timer, self.clock.now, &mut self.script.directions);
             }
             ObservedEffect::Emit(_)
             | ObservedEffect::Rule { .. }
@@ -315,28 +320,29 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         self.disks.end_step(self.clock.now);
         let at = self.elapsed(time);
         match event {
-            WorldEvent::Lost { id, why, .. } => self.record_loss(time, *id, *why),
+            WorldEvent::Lost { id, cause, .. } => self.record_loss(time, *id, *cause),
             WorldEvent::Duplicated { id } => {
-                if let Some(flight) = self.flights.get_mut(id) {
+                if let Some(flight) = self.messages_in_flight.get_mut(id) {
                     flight.copies += 1;
                 }
             }
             WorldEvent::Crashed { node, lost_writes } => {
                 let at = self.advance_to(at, EventKind::Fault);
-                let kept = self.disks.record_crash(*node, at, &mut self.script.directions).saturating_sub(*lost_writes);
+                let kept_writes =
+                    self.disks.record_crash(*node, at, &mut self.script.directions).saturating_sub(*lost_writes);
                 self.timers.record_crash(*node, at, &mut self.script.directions);
                 self.record_resume(at, *node);
-                let index = self.push_crash(at, *node, kept);
-                self.down.insert(*node, Downtime::Crash(index));
+                let index = self.push_crash(at, *node, kept_writes);
+                self.down_nodes.insert(*node, Downtime::Crash(index));
             }
             WorldEvent::Ended { node } => {
-                let kept = self.disks.record_crash(*node, at, &mut self.script.directions);
+                let kept_writes = self.disks.record_crash(*node, at, &mut self.script.directions);
                 self.timers.record_crash(*node, self.clock.now, &mut self.script.directions);
-                self.down.insert(*node, Downtime::Ended { at: at.max(self.clock.now), kept });
+                self.down_nodes.insert(*node, Downtime::Ended { at: at.max(self.clock.now), kept_writes });
             }
             WorldEvent::Paused { node } => {
                 let at = self.advance_to(at, EventKind::Fault);
-                self.paused.insert(*node, at);
+                self.paused_nodes.insert(*node, at);
             }
             // A paused node processes everything later, and those times are recorded.
             WorldEvent::Resumed { node } => self.record_resume(at, *node),
@@ -345,25 +351,26 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
     }
 
     fn record_resume(&mut self, at: Duration, node: NodeId) {
-        let since = self.paused.remove(&node);
-        self.implied_faults.extend(since.map(|since| pause(node, since, Some(saturating_difference(at, since)))));
+        let paused_at = self.paused_nodes.remove(&node);
+        let fault = paused_at.map(|paused_at| pause_fault(node, paused_at, Some(saturating_difference(at, paused_at))));
+        self.implied_faults.extend(fault);
     }
 
-    /// A message that is lost on arrival counts as arriving: the crash or partition of its receiver
-    /// is recorded separately.
-    fn record_loss(&mut self, time: Time, id: MessageId, why: Loss) {
-        let Some(flight) = self.flights.get(&id) else { return };
-        match why {
+    /// Records a loss. A message that is lost on arrival counts as arriving: the crash or partition
+    /// of its receiver is recorded separately.
+    fn record_loss(&mut self, time: Time, id: MessageId, cause: Loss) {
+        let Some(flight) = self.messages_in_flight.get(&id) else { return };
+        match cause {
             Loss::Chance => {
                 let (from, to) = flight.link;
                 if flight.copies == 1 {
                     let fate = Fate::Lost;
                     self.script.directions.push(Direction::Message { from, to, number: flight.number, fate });
                 }
-                self.flights.remove(&id);
+                self.messages_in_flight.remove(&id);
             }
             Loss::Cut if time == flight.recorded_send_time => {
-                self.flights.remove(&id);
+                self.messages_in_flight.remove(&id);
             }
             Loss::Cut | Loss::Down => {
                 let at = self.elapsed(time);
@@ -387,8 +394,8 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         // crash that follows.
         let is_recorded = match &fault {
             Fault::Link { .. } => {
-                self.open_implied_faults.push((text.to_owned(), self.implied_faults.len()));
-                self.implied_faults.push(TimedFault { at, fault: fault.clone(), lasts: None });
+                self.active_implied_faults.push((text.to_owned(), self.implied_faults.len()));
+                self.implied_faults.push(TimedFault { at, fault: fault.clone(), duration: None });
                 false
             }
             Fault::Disk { trouble: DiskTrouble::Fails, .. } => false,
@@ -401,6 +408,7 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
                 true
             }
             Fault::Drift { node, .. } => {
+                // The clock does not jump, but is wrong from now on.
                 self.timers.record_jump(*node, 0);
                 true
             }
@@ -410,25 +418,25 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         if is_recorded {
             let at = self.advance_to(at, EventKind::Fault);
             if fault.kind().can_last() {
-                self.open_faults.push((text.to_owned(), self.script.faults.len()));
+                self.active_faults.push((text.to_owned(), self.script.faults.len()));
             }
-            self.script.faults.push(TimedFault { at, fault, lasts: None });
+            self.script.faults.push(TimedFault { at, fault, duration: None });
         }
     }
 
     fn record_fault_end(&mut self, at: Duration, text: &str) {
-        if let Some(index) = self.open_implied_faults.iter().position(|(open, _)| open == text) {
-            let (_, fault_index) = self.open_implied_faults.remove(index);
+        if let Some(index) = self.active_implied_faults.iter().position(|(active, _)| active == text) {
+            let (_, fault_index) = self.active_implied_faults.remove(index);
             if let Some(timed) = self.implied_faults.get_mut(fault_index) {
-                timed.lasts = Some(saturating_difference(at, timed.at));
+                timed.duration = Some(saturating_difference(at, timed.at));
             }
             return;
         }
-        let Some(index) = self.open_faults.iter().position(|(open, _)| open == text) else { return };
-        let (_, fault_index) = self.open_faults.remove(index);
+        let Some(index) = self.active_faults.iter().position(|(active, _)| active == text) else { return };
+        let (_, fault_index) = self.active_faults.remove(index);
         let at = self.advance_to(at, EventKind::Fault);
         if let Some(timed) = self.script.faults.get_mut(fault_index) {
-            timed.lasts = Some(saturating_difference(at, timed.at));
+            timed.duration = Some(saturating_difference(at, timed.at));
             if let Fault::Disk { node, .. } = timed.fault {
                 self.disks.record_freed(node, at);
             }
@@ -436,14 +444,14 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
     }
 }
 
-fn pause(node: NodeId, at: Duration, lasts: Option<Duration>) -> TimedFault {
-    TimedFault { at, fault: Fault::Pause { node }, lasts }
+fn pause_fault(node: NodeId, at: Duration, duration: Option<Duration>) -> TimedFault {
+    TimedFault { at, fault: Fault::Pause { node }, duration }
 }
 
 impl MessageInFlight {
-    fn direction(&self, length: Duration) -> Direction {
+    fn to_direction(&self, length: Duration) -> Direction {
         let (from, to) = self.link;
-        let fate = if self.arrived_copies == 0 { Fate::Takes(length) } else { Fate::Again(length) };
+        let fate = if self.arrived_copies == 0 { Fate::Takes(length) } else { Fate::Duplicated(length) };
         Direction::Message { from, to, number: self.number, fate }
     }
 }
@@ -451,7 +459,7 @@ impl MessageInFlight {
 impl<F: FamilyLab> Observer<F::Command, F::Event> for ChoiceRecorder<F> {
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
-        if self.lines > self.limit {
+        if self.lines > self.last_line {
             return;
         }
         match moment {

@@ -2,37 +2,44 @@
 
 use super::nodes::RemovedNodes;
 use super::search::Search;
-use super::times::compressed;
+use super::times::compress_times;
 use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::Duration;
-use quorate_journal::property::Kind;
+use quorate_journal::property::PropertyKind;
 use quorate_journal::settings::{Latency, Script, TimedCommand};
 use std::collections::BTreeSet;
 
 /// A script with at most this many commands is small: the search also removes pairs of its commands
 /// and delays single ones.
 const SMALL_SCRIPT: usize = 8;
-const SEEDS: u64 = 20;
+/// Number of seeds for each candidate.
+const SEEDS_PER_CANDIDATE: u64 = 20;
 /// Number of seeds for sparse scripts and for those with one delayed command.
 const DELAYED_SEEDS: u64 = 4;
 
 impl<F: FamilyLab> Search<'_, F> {
-    /// Removes nodes or commands and draws all other choices again. Makes the first smaller run
-    /// that fails the best run, and returns whether there is one.
+    /// Removes nodes, commands or nothing, and draws all other choices again. Makes the first
+    /// smaller run that fails the best run, and returns whether there is one.
     pub(super) fn reduce_and_redraw(&mut self) -> bool {
         if !self.best.is_scripted() {
             return false;
         }
         let script = Script { directions: Vec::new(), ..self.script() };
-        let whole = Spec { script: Some(script.clone()), ..self.best.clone() };
-        let without_node =
-            (0..whole.nodes).rev().map(|index| RemovedNodes { from: index, until: index + 1 }.without(&whole));
-        let fewer = fewer_commands(&script).into_iter().map(|script| Spec { script: Some(script), ..whole.clone() });
-        let candidates: Vec<_> =
-            without_node.filter(|spec| spec.nodes > 0).chain(fewer).chain(std::iter::once(whole.clone())).collect();
+        let full_spec = Spec { script: Some(script.clone()), ..self.best.clone() };
+        let without_node = (0..full_spec.nodes)
+            .rev()
+            .map(|index| RemovedNodes { from: index, until: index + 1 }.remove_from(&full_spec));
+        let with_fewer_commands = scripts_with_fewer_commands(&script)
+            .into_iter()
+            .map(|script| Spec { script: Some(script), ..full_spec.clone() });
+        let candidates: Vec<_> = without_node
+            .filter(|spec| spec.nodes > 0)
+            .chain(with_fewer_commands)
+            .chain(std::iter::once(full_spec.clone()))
+            .collect();
         candidates.into_iter().any(|candidate| {
-            let has_requests = candidate.is_scripted() || F::is_silent(&candidate.settings);
+            let has_requests = candidate.is_scripted() || F::has_idle_clients(&candidate.settings);
             has_requests && !self.has_ended() && self.try_seeds(&candidate)
         })
     }
@@ -44,17 +51,17 @@ impl<F: FamilyLab> Search<'_, F> {
         let latency = Latency::Uniform { min: millis(1), max: millis(5) };
         let Some(script) = &candidate.script else { return false };
         // Dense, sparse and delayed commands lead to different interleavings.
-        let sparse = compressed(script, millis(20));
-        let mut scripts = vec![script.clone(), compressed(script, millis(1)), sparse.clone()];
+        let sparse = compress_times(script, millis(20));
+        let mut scripts = vec![script.clone(), compress_times(script, millis(1)), sparse.clone()];
         if script.commands.len() <= SMALL_SCRIPT {
             scripts.extend((0..script.commands.len()).map(|index| with_delayed_command(&sparse, index, millis(5))));
         }
         // The first two scripts are tried with all seeds.
         let scripts_for = |seed| scripts.iter().take(if seed <= DELAYED_SEEDS { usize::MAX } else { 2 }).cloned();
-        for (seed, script) in
-            (1..=SEEDS).flat_map(|seed| scripts_for(seed).map(move |script| (seed, script)).collect::<Vec<_>>())
+        for (seed, script) in (1..=SEEDS_PER_CANDIDATE)
+            .flat_map(|seed| scripts_for(seed).map(move |script| (seed, script)).collect::<Vec<_>>())
         {
-            let until = self.best.until.filter(|_| self.failure.kind != Kind::Always);
+            let until = self.best.until.filter(|_| self.failure.kind != PropertyKind::Always);
             let candidate = Spec { seed, latency, until, script: Some(script), ..candidate.clone() };
             if self.try_shrunk(candidate) {
                 return true;
@@ -74,9 +81,9 @@ fn with_delayed_command(script: &Script, index: usize, by: Duration) -> Script {
     script
 }
 
-/// The script with fewer commands: without one kind or all others, without many at once, without
-/// one or two.
-fn fewer_commands(script: &Script) -> Vec<Script> {
+/// The script with fewer commands: without any, without one kind or all others, without many at
+/// once, without one or two.
+fn scripts_with_fewer_commands(script: &Script) -> Vec<Script> {
     let count = script.commands.len();
     let without = |is_removed: &dyn Fn(usize) -> bool| {
         let kept = script.commands.iter().enumerate().filter(|(index, _)| !is_removed(*index));

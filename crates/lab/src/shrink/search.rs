@@ -1,21 +1,21 @@
 //! The search: the best run so far, and the candidates to replace it.
 
 use super::pace::Pace;
-use super::size::{Size, figures, size, without_unused_parts};
+use super::size::{Size, figures_of_run, size_of_run, without_unused_parts};
 use super::trial::{self, Failure, ProgressBlockers};
-use super::{End, Figures, Progress, Shrunk, is_explicit, record_choices, with_smaller_settings};
+use super::{Progress, RunFigures, SearchEnd, Shrunk, has_fixed_choices, record_choices, with_smaller_settings};
 use crate::family::FamilyLab;
 use crate::spec::{LinkChoice, Spec};
 use quorate_core::Duration;
-use quorate_journal::property::Kind;
+use quorate_journal::property::PropertyKind;
 use quorate_journal::settings::{Latency, Length, Script};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Runs with random choices left may use one part in this many of all tries.
-const RANDOM_TRIES_DIVISOR: u64 = 2;
+/// Runs with random choices left may use at most the maximum number of runs divided by this.
+const RANDOM_RUNS_DIVISOR: u64 = 2;
 /// Maximum number of failing runs that the search keeps besides the best one, to restart from them.
-const MAX_OTHERS: usize = 4;
+const MAX_OTHER_FAILURES: usize = 4;
 /// Maximum number of events in all runs with random choices left, taken together.
 const MAX_RANDOM_EVENTS: u64 = 3_000_000;
 
@@ -27,7 +27,7 @@ pub(super) struct Search<'a, F: FamilyLab> {
     pub(super) failure: Failure,
     /// The size of the best run.
     pub(super) size: Size,
-    first_figures: Figures,
+    first_figures: RunFigures,
     /// The circumstances that may explain a liveness failure of the first run.
     first_blockers: ProgressBlockers,
     /// Whether the first run stayed within the fault tolerance that its algorithm promises.
@@ -36,75 +36,75 @@ pub(super) struct Search<'a, F: FamilyLab> {
     /// properties, which do not depend on speed.
     pace: Option<Pace>,
     /// Number of candidates run so far.
-    tries: u64,
-    max_tries: u64,
+    tried_runs: u64,
+    max_runs: u64,
     /// Why the search must end, unless it ends because nothing more can be removed.
-    end: Option<End>,
+    end: Option<SearchEnd>,
     progress: &'a mut dyn FnMut(&Progress) -> bool,
     /// Fingerprints of tried candidates, which are not run again.
-    tried: BTreeSet<u64>,
+    tried_fingerprints: BTreeSet<u64>,
     /// Whether candidates have random choices left, so that another seed gives another run.
     pub(super) has_random_choices: bool,
     /// Number of seeds to try for each candidate with random choices left, besides its own.
-    pub(super) seeds: u64,
+    pub(super) seeds_per_candidate: u64,
     /// Whether to try many values for each time. This is worth its cost only when nothing more can
     /// be removed.
     pub(super) tries_many_values: bool,
     /// Number of events so far in all runs with random choices left.
     random_events: u64,
     /// Other failing runs from which the search can restart.
-    others: Vec<(Size, Spec<F>, Failure)>,
+    other_failures: Vec<(Size, Spec<F>, Failure)>,
 }
 
 impl<'a, F: FamilyLab> Search<'a, F> {
     pub(super) fn new(
         spec: Spec<F>,
         failure: Failure,
-        max_tries: u64,
+        max_runs: u64,
         progress: &'a mut dyn FnMut(&Progress) -> bool,
     ) -> Self {
         Self {
-            size: size(&spec, &failure),
-            first_figures: figures(&spec, &failure),
+            size: size_of_run(&spec, &failure),
+            first_figures: figures_of_run(&spec, &failure),
             first_blockers: failure.blockers,
             is_within_fault_tolerance: F::is_within_fault_tolerance(&spec),
-            pace: (failure.kind == Kind::Eventually).then(|| record_choices(&spec, &failure).pace),
+            pace: (failure.kind == PropertyKind::Eventually).then(|| record_choices(&spec, &failure).pace),
             best: spec,
             failure,
-            tries: 0,
-            max_tries,
+            tried_runs: 0,
+            max_runs,
             end: None,
             progress,
-            tried: BTreeSet::new(),
+            tried_fingerprints: BTreeSet::new(),
             has_random_choices: false,
-            seeds: 0,
+            seeds_per_candidate: 0,
             tries_many_values: false,
             random_events: 0,
-            others: Vec::new(),
+            other_failures: Vec::new(),
         }
     }
 
     /// Sets the figures of the first run. A journal needs this, because its figures differ from
     /// those of the script that repeats it.
-    pub(super) fn set_first_figures(&mut self, figures: Figures) {
+    pub(super) fn set_first_figures(&mut self, figures: RunFigures) {
         self.first_figures = figures;
     }
 
     pub(super) fn finish(self) -> Shrunk<F> {
-        let Failure { name, kind, ref violation, .. } = self.failure;
+        let Failure { property, kind, ref violation, .. } = self.failure;
         Shrunk {
-            after: figures(&self.best, &self.failure),
+            after: figures_of_run(&self.best, &self.failure),
             violation: violation.clone(),
-            property: name,
+            property,
             kind,
             spec: self.best,
             before: self.first_figures,
-            tries: self.tries,
-            end: self.end.unwrap_or(End::Smallest),
+            tried_runs: self.tried_runs,
+            end: self.end.unwrap_or(SearchEnd::Smallest),
         }
     }
 
-    /// Whether the search must end: it was interrupted, or all tries are used.
+    /// Whether the search must end: it was interrupted, or reached the maximum number of runs.
     pub(super) fn has_ended(&self) -> bool {
         self.end.is_some()
     }
@@ -128,8 +128,8 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         }
         // Another seed may fail later.
         let doubled = candidate.until.map(|Length(until)| Length(until.times(2)));
-        let until = if self.failure.kind == Kind::Always { doubled } else { candidate.until };
-        let seeds = std::iter::once(candidate.seed).chain(1..=self.seeds);
+        let until = if self.failure.kind == PropertyKind::Always { doubled } else { candidate.until };
+        let seeds = std::iter::once(candidate.seed).chain(1..=self.seeds_per_candidate);
         seeds.into_iter().any(|seed| self.try_with_seed(Spec { seed, until, ..candidate.clone() }))
     }
 
@@ -137,15 +137,15 @@ impl<'a, F: FamilyLab> Search<'a, F> {
     /// that fails but is not smaller, to restart from it later.
     fn try_with_seed(&mut self, candidate: Spec<F>) -> bool {
         let Some(failure) = self.run_candidate(&candidate) else { return false };
-        let size = size(&candidate, &failure);
+        let size = size_of_run(&candidate, &failure);
         if size < self.size {
             self.accept(candidate, failure);
             return true;
         }
         if self.has_random_choices && !candidate.is_scripted() {
-            self.others.push((size, candidate, failure));
-            self.others.sort_by(|(left, _, _), (right, _, _)| left.cmp(right));
-            self.others.truncate(MAX_OTHERS);
+            self.other_failures.push((size, candidate, failure));
+            self.other_failures.sort_by(|(left, _, _), (right, _, _)| left.cmp(right));
+            self.other_failures.truncate(MAX_OTHER_FAILURES);
         }
         false
     }
@@ -153,19 +153,19 @@ impl<'a, F: FamilyLab> Search<'a, F> {
     /// Makes a failing candidate the best run, whatever its size, and removes its parts without
     /// effect.
     pub(super) fn accept(&mut self, candidate: Spec<F>, failure: Failure) {
-        self.size = size(&candidate, &failure);
+        self.size = size_of_run(&candidate, &failure);
         (self.best, self.failure) = (candidate, failure);
         let reduced = without_unused_parts(&self.best, &self.failure);
         if reduced != self.best
             && let Some(failure) = self.run_candidate(&reduced)
-            && size(&reduced, &failure) <= self.size
+            && size_of_run(&reduced, &failure) <= self.size
         {
-            self.size = size(&reduced, &failure);
+            self.size = size_of_run(&reduced, &failure);
             (self.best, self.failure) = (reduced, failure);
         }
     }
 
-    /// Runs a candidate, which counts as one try, and returns its failure.
+    /// Runs a candidate, which counts towards the maximum number of runs, and returns its failure.
     ///
     /// Returns `None` without a run if the search should stop, the candidate is invalid or not
     /// [comparable](Self::is_comparable), or it was tried before. Returns `None` after the run if
@@ -175,25 +175,26 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         if self.should_stop() || !self.is_valid(candidate) || !self.is_comparable(candidate) {
             return None;
         }
-        let is_new = self.tried.insert(fingerprint(candidate));
+        let is_new = self.tried_fingerprints.insert(fingerprint(candidate));
         if !is_new {
             return None;
         }
-        self.tries += 1;
-        let best = figures(&self.best, &self.failure);
-        if !(self.progress)(&Progress { tries: self.tries, best }) {
-            self.end = Some(End::Interrupted);
-        } else if self.tries >= self.max_tries {
-            self.end = Some(End::OutOfTries);
+        self.tried_runs += 1;
+        let best = figures_of_run(&self.best, &self.failure);
+        if !(self.progress)(&Progress { tried_runs: self.tried_runs, best }) {
+            self.end = Some(SearchEnd::Interrupted);
+        } else if self.tried_runs >= self.max_runs {
+            self.end = Some(SearchEnd::OutOfRuns);
         }
-        let (failure, events) = trial::find_failure_and_count(candidate, Some(self.failure.name));
-        self.random_events += if self.has_random_choices { events } else { 0 };
+        let (failure, inputs) = trial::find_failure_and_count(candidate, Some(self.failure.property));
+        self.random_events += if self.has_random_choices { inputs } else { 0 };
         failure.filter(|failure| !self.has_new_blocker(failure))
     }
 
     fn is_valid(&self, candidate: &Spec<F>) -> bool {
         // With an empty script, the workload would act instead.
-        let keeps_script = candidate.is_scripted() || !self.best.is_scripted() || F::is_silent(&candidate.settings);
+        let keeps_script =
+            candidate.is_scripted() || !self.best.is_scripted() || F::has_idle_clients(&candidate.settings);
         keeps_script
             && F::validate(candidate).is_ok()
             && candidate.faults.iter().all(|fault| fault.validate(candidate.nodes).is_ok())
@@ -210,15 +211,15 @@ impl<'a, F: FamilyLab> Search<'a, F> {
     /// Whether a circumstance that the first run did not have, such as a node that stays down, may
     /// explain why a liveness property fails.
     fn has_new_blocker(&self, failure: &Failure) -> bool {
-        failure.kind == Kind::Eventually && !failure.blockers.is_subset_of(self.first_blockers)
+        failure.kind == PropertyKind::Eventually && !failure.blockers.is_subset_of(self.first_blockers)
     }
 
     /// Whether to run no more candidates: the search must end, or runs with random choices left
-    /// have used their share of the tries or events.
+    /// have used their share of the runs or events.
     pub(super) fn should_stop(&self) -> bool {
-        let is_share_used =
-            self.tries >= self.max_tries / RANDOM_TRIES_DIVISOR || self.random_events >= MAX_RANDOM_EVENTS;
-        self.has_ended() || (self.has_random_choices && is_share_used)
+        let is_random_share_used =
+            self.tried_runs >= self.max_runs / RANDOM_RUNS_DIVISOR || self.random_events >= MAX_RANDOM_EVENTS;
+        self.has_ended() || (self.has_random_choices && is_random_share_used)
     }
 
     /// Removes parts of the best run until nothing more can be removed, then does the same with the
@@ -226,21 +227,24 @@ impl<'a, F: FamilyLab> Search<'a, F> {
     pub(super) fn refine(&mut self) {
         self.remove_parts();
         while self.reduce_and_redraw() {}
-        for (_, other, failure) in std::mem::take(&mut self.others) {
-            self.restart_from(other, failure, false);
+        for (_, other, failure) in std::mem::take(&mut self.other_failures) {
+            let tries_other_seeds = false;
+            self.restart_from(other, failure, tries_other_seeds);
         }
     }
 
-    /// Runs another experiment, which counts as one try. If it fails in the same way, shrinks it,
-    /// and makes the result the best run if that is smaller. Returns whether it failed.
+    /// Runs another experiment, which counts towards the maximum number of runs. If it fails in the
+    /// same way, shrinks it, and makes the result the best run if that is smaller. Returns whether
+    /// it failed.
     pub(super) fn try_other_run(&mut self, other: Spec<F>) -> bool {
         if self.has_ended() || !self.is_comparable(&other) {
             return false;
         }
-        self.tries += 1;
-        let failure = trial::find_failure(&other, Some(self.failure.name));
+        self.tried_runs += 1;
+        let failure = trial::find_failure(&other, Some(self.failure.property));
         let Some(failure) = failure.filter(|failure| !self.has_new_blocker(failure)) else { return false };
-        self.restart_from(other, failure, true);
+        let tries_other_seeds = true;
+        self.restart_from(other, failure, tries_other_seeds);
         true
     }
 
@@ -256,9 +260,9 @@ impl<'a, F: FamilyLab> Search<'a, F> {
                 search.reduce_random_run();
             }
             search.script_commands_and_faults();
-            search.make_explicit();
+            search.fix_random_choices();
             search.remove_parts();
-            is_explicit(&search.best)
+            has_fixed_choices(&search.best)
         });
     }
 
@@ -300,13 +304,13 @@ impl<'a, F: FamilyLab> Search<'a, F> {
             && !self.has_ended()
         {
             before = Some(self.size.clone());
-            self.fewer_nodes();
-            self.fewer_lines();
-            self.simpler_settings();
+            self.try_fewer_nodes();
+            self.try_fewer_lines();
+            self.try_simpler_settings();
             self.try_earlier_leaders();
             self.shorten_times();
-            self.remove_events();
-            self.fewer_lines();
+            self.try_fewer_events();
+            self.try_fewer_lines();
             self.shorten_times();
         }
     }
@@ -316,9 +320,9 @@ impl<'a, F: FamilyLab> Search<'a, F> {
     pub(super) fn try_shrunk(&mut self, candidate: Spec<F>) -> bool {
         let Some(failure) = self.run_candidate(&candidate) else { return false };
         self.keep_if_smaller(candidate, failure, |search| {
-            search.make_explicit();
+            search.fix_random_choices();
             search.remove_parts();
-            is_explicit(&search.best)
+            has_fixed_choices(&search.best)
         })
     }
 
@@ -329,19 +333,20 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         let best_size = self.size.clone();
         self.keep_if_smaller(candidate, failure, |search| {
             if search.size >= best_size {
-                search.fewer_lines();
+                search.try_fewer_lines();
             }
             true
         })
     }
 
     /// Tries simple settings one by one, then smaller settings of the family.
-    fn simpler_settings(&mut self) {
+    fn try_simpler_settings(&mut self) {
         let millisecond = Latency::Fixed(Duration::from_millis(1));
         let zero = Latency::Fixed(Duration::ZERO);
         for change in [
             |spec: &mut Spec<F>, millisecond, _| spec.latency = millisecond,
             |spec: &mut Spec<F>, _, zero| spec.disk = zero,
+            // If no sync completes before the violation, no direction needs to delay one.
             |spec: &mut Spec<F>, _, _| spec.disk = Latency::Fixed(Duration::from_secs(1)),
             |spec: &mut Spec<F>, _, zero| spec.processing = zero,
             |spec: &mut Spec<F>, _, _| spec.fifo = false,

@@ -1,12 +1,12 @@
 //! Compares runs by size, and removes the parts of a run that have no effect.
 
-use super::Figures;
-use super::times::{MILLISECOND, floor, times};
+use super::RunFigures;
+use super::times::{MILLISECOND, all_times, floor_to};
 use super::trial::Failure;
 use crate::family::FamilyLab;
 use crate::spec::Spec;
 use quorate_core::Duration;
-use quorate_journal::property::Kind;
+use quorate_journal::property::PropertyKind;
 use quorate_journal::settings::{Direction, Fate, Latency, Length};
 
 /// The size of a run. Sizes are compared field by field, as the parent module explains.
@@ -40,10 +40,10 @@ pub(super) fn without_unused_parts<F: FamilyLab>(spec: &Spec<F>, failure: &Failu
     let mut reduced = spec.clone();
     let violated_at = Duration::from_nanos(u64::try_from(failure.violation.time.nanos()).unwrap_or(0));
     // A safety violation is final, so everything after it can be removed.
-    let is_final = failure.kind == Kind::Always;
+    let is_final = failure.kind == PropertyKind::Always;
     if is_final {
         // The run ends at the first whole millisecond after the violation.
-        let whole_millis = floor(violated_at, MILLISECOND);
+        let whole_millis = floor_to(violated_at, MILLISECOND);
         reduced.until =
             Some(Length(if whole_millis == violated_at { violated_at } else { whole_millis + MILLISECOND }));
     }
@@ -52,23 +52,23 @@ pub(super) fn without_unused_parts<F: FamilyLab>(spec: &Spec<F>, failure: &Failu
             script.commands.retain(|command| command.at <= violated_at);
             script.faults.retain(|fault| fault.at <= violated_at);
             for fault in &mut script.faults {
-                fault.lasts = fault.lasts.filter(|duration| fault.at + *duration <= violated_at);
+                fault.duration = fault.duration.filter(|duration| fault.at + *duration <= violated_at);
             }
         }
         let is_default = |direction: &Direction| match direction {
             Direction::Message { fate: Fate::Takes(length), .. } => spec.latency == Latency::Fixed(*length),
-            Direction::Sync { takes, .. } => spec.disk == Latency::Fixed(*takes),
+            Direction::Sync { duration, .. } => spec.disk == Latency::Fixed(*duration),
             Direction::Message { .. } | Direction::Timer { .. } => false,
         };
         // A duplicated message needs a second direction, for its first copy. Without it, the delay
         // of that copy would be random.
-        script.directions.retain(|direction| failure.has_used(direction) && !is_default(direction));
+        script.directions.retain(|direction| failure.has_choice(direction) && !is_default(direction));
     }
     reduced
 }
 
-pub(super) fn figures<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Figures {
-    Figures {
+pub(super) fn figures_of_run<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> RunFigures {
+    RunFigures {
         nodes: spec.nodes,
         commands: failure.commands,
         faults: spec.every_fault().len() as u64,
@@ -78,8 +78,8 @@ pub(super) fn figures<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Figure
 }
 
 /// Returns the size of a run.
-pub(super) fn size<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Size {
-    let Figures { nodes, commands, faults, directions, events } = figures(spec, failure);
+pub(super) fn size_of_run<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Size {
+    let RunFigures { nodes, commands, faults, directions, events } = figures_of_run(spec, failure);
     let scripted_commands = spec.script.as_ref().map(|script| script.commands.len() as u64);
     let lines = scripted_commands.unwrap_or(commands) + faults + directions;
     Size {
@@ -90,7 +90,7 @@ pub(super) fn size<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Size {
         total_millis: spec
             .script
             .clone()
-            .map_or(0, |mut script| times(&mut script).iter().map(|time| millis(**time)).sum()),
+            .map_or(0, |mut script| all_times(&mut script).iter().map(|time| cost_in_millis(**time)).sum()),
         script_length: spec.script.as_ref().map_or(0, |script| script.to_string().len()),
         violation_nanos: u64::try_from(failure.violation.time.nanos()).unwrap_or(0),
         seed: spec.seed,
@@ -101,7 +101,7 @@ pub(super) fn size<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Size {
 /// preferable, because they are easier to read.
 const FRACTION_COST: u64 = 20;
 
-fn millis(length: Duration) -> u64 {
+fn cost_in_millis(length: Duration) -> u64 {
     let (whole, rest) = (length.nanos() / 1_000_000, length.nanos() % 1_000_000);
     whole + if rest > 0 { FRACTION_COST } else { 0 }
 }

@@ -5,7 +5,8 @@ use super::nodes::RemovedNodes;
 use super::search::Search;
 use super::size::without_unused_parts;
 use super::{
-    explicit, is_explicit, record_choices, scripted, smaller_counts, with_fast_messages, with_smaller_settings,
+    fix_choices, has_fixed_choices, record_choices, smaller_counts, with_fast_messages, with_script,
+    with_smaller_settings,
 };
 use crate::chaos::FaultMix;
 use crate::family::FamilyLab;
@@ -14,31 +15,31 @@ use quorate_core::Duration;
 use quorate_journal::settings::{Chance, Fault, Latency, Script, TimedCommand, TimedFault};
 
 /// Numbers of seeds to try with random choices left: few at first, more if none fails.
-const SEEDS: [u64; 3] = [8, 40, 200];
+const SEED_LEVELS: [u64; 3] = [8, 40, 200];
 /// Number of seeds for the first script of commands and faults.
-const FIRST_SEEDS: u64 = 20;
+const FIRST_SCRIPT_SEEDS: u64 = 20;
 
 impl<F: FamilyLab> Search<'_, F> {
     /// Tries smaller runs with random choices left. Other seeds may fail if this one does not.
     pub(super) fn reduce_random_run(&mut self) {
         let reduced = without_unused_parts(&self.best, &self.failure);
         self.try_spec(reduced);
-        if is_explicit(&self.best) {
+        if has_fixed_choices(&self.best) {
             return;
         }
-        self.with_random_choices(|search| {
+        self.repeat_with_random_choices(|search| {
             search.smaller_random_specs().into_iter().any(|candidate| search.try_spec(candidate))
         });
     }
 
     /// Repeats an action with random choices left, with more seeds if it does not succeed.
-    fn with_random_choices(&mut self, mut act: impl FnMut(&mut Self) -> bool) {
+    fn repeat_with_random_choices(&mut self, mut act: impl FnMut(&mut Self) -> bool) {
         self.has_random_choices = true;
         let mut level = 0;
-        while let Some(seeds) = SEEDS.get(level)
+        while let Some(seeds) = SEED_LEVELS.get(level)
             && !self.should_stop()
         {
-            self.seeds = *seeds;
+            self.seeds_per_candidate = *seeds;
             level = if act(self) { 0 } else { level + 1 };
         }
         self.has_random_choices = false;
@@ -46,8 +47,8 @@ impl<F: FamilyLab> Search<'_, F> {
 
     /// Writes commands and faults as a script, so that some can be removed while all other choices
     /// stay random.
-    pub(super) fn make_scripted(&mut self) {
-        if is_explicit(&self.best) {
+    pub(super) fn script_and_reduce(&mut self) {
+        if has_fixed_choices(&self.best) {
             return;
         }
         if self.script_commands_and_faults() {
@@ -59,7 +60,7 @@ impl<F: FamilyLab> Search<'_, F> {
     /// whether it does.
     pub(super) fn script_commands_and_faults(&mut self) -> bool {
         [false, true].into_iter().any(|with_implied_faults| {
-            let script = scripted(&self.best, record_choices(&self.best, &self.failure), with_implied_faults);
+            let script = with_script(&self.best, record_choices(&self.best, &self.failure), with_implied_faults);
             self.accept_failing_script(&script)
         })
     }
@@ -78,10 +79,10 @@ impl<F: FamilyLab> Search<'_, F> {
                 .collect();
             Script { commands, ..script.clone() }
         };
-        let one_kind =
+        let with_one_kind =
             F::COMMANDS.iter().flat_map(|word| without_lost.iter().map(move |script| only_command(script, word)));
-        let scripts: Vec<_> = without_lost.iter().cloned().chain(one_kind).collect();
-        let seeds = std::iter::once(scripted.seed).chain(1..=FIRST_SEEDS);
+        let scripts: Vec<_> = without_lost.iter().cloned().chain(with_one_kind).collect();
+        let seeds = std::iter::once(scripted.seed).chain(1..=FIRST_SCRIPT_SEEDS);
         for (seed, script) in seeds.flat_map(|seed| scripts.iter().map(move |script| (seed, script))) {
             let candidate = Spec { seed, script: Some(script.clone()), ..scripted.clone() };
             if let Some(failure) = self.run_candidate(&candidate) {
@@ -93,10 +94,10 @@ impl<F: FamilyLab> Search<'_, F> {
     }
 
     fn remove_parts_with_random_choices(&mut self) {
-        self.with_random_choices(|search| {
+        self.repeat_with_random_choices(|search| {
             let before = search.size.leading_parts();
-            search.fewer_nodes();
-            search.fewer_lines();
+            search.try_fewer_nodes();
+            search.try_fewer_lines();
             search.shorten_times();
             search.size.leading_parts() < before
         });
@@ -106,7 +107,7 @@ impl<F: FamilyLab> Search<'_, F> {
     fn smaller_random_specs(&self) -> Vec<Spec<F>> {
         let spec = &self.best;
         let nodes = smaller_counts(spec.nodes as u64);
-        let nodes = nodes.map(|nodes| RemovedNodes { from: nodes as usize, until: spec.nodes }.without(spec));
+        let nodes = nodes.map(|nodes| RemovedNodes { from: nodes as usize, until: spec.nodes }.remove_from(spec));
         let zero = Latency::Fixed(Duration::ZERO);
         let simple = [
             Spec { processing: zero, ..spec.clone() },
@@ -119,12 +120,12 @@ impl<F: FamilyLab> Search<'_, F> {
         nodes.chain(with_smaller_settings(spec)).chain(others).collect()
     }
 
-    /// Writes all random choices as a script.
-    pub(super) fn make_explicit(&mut self) {
-        if is_explicit(&self.best) {
+    /// Replaces the best run with a script of all its random choices, if that fails.
+    pub(super) fn fix_random_choices(&mut self) {
+        if has_fixed_choices(&self.best) {
             return;
         }
-        let explicit_spec = explicit(&self.best, record_choices(&self.best, &self.failure), &self.failure);
+        let explicit_spec = fix_choices(&self.best, record_choices(&self.best, &self.failure), &self.failure);
         for candidate in with_fast_messages(explicit_spec) {
             if let Some(failure) = self.run_candidate(&candidate) {
                 return self.accept(candidate, failure);
@@ -132,7 +133,8 @@ impl<F: FamilyLab> Search<'_, F> {
         }
     }
 
-    /// If no script determines the commands, a script can still contain the faults.
+    /// Replaces a best run without a script with one whose script contains the faults, if that
+    /// fails. Its clients keep their workload.
     pub(super) fn script_faults_only(&mut self) {
         if self.best.script.is_some() {
             return;
@@ -157,7 +159,7 @@ impl<F: FamilyLab> Search<'_, F> {
     }
 }
 
-/// A script without the commands to nodes that crash `within` this duration after.
+/// A script without the commands to nodes that crash less than `within` after the command.
 fn without_crashed_commands(script: &Script, within: Duration) -> Script {
     let mut script = script.clone();
     let crashes: Vec<_> = script.faults.iter().filter(|timed| matches!(timed.fault, Fault::Crash { .. })).collect();

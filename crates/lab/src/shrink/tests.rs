@@ -1,6 +1,6 @@
 //! A script of all random choices repeats the run.
 
-use super::{Failure, explicit, record_choices, trial};
+use super::{Failure, fix_choices, record_choices, trial};
 use crate::election;
 use crate::experiment::simulate;
 use crate::family::ScriptFamily;
@@ -8,7 +8,7 @@ use crate::{Algorithm, Election, FamilyLab, Mutex, Replica, Spec};
 use quorate_core::Incarnation;
 use quorate_core::election::Repair;
 use quorate_journal::moment::{Moment, ObservedInput, Observer};
-use quorate_journal::property::Kind;
+use quorate_journal::property::PropertyKind;
 use quorate_journal::settings::Script;
 use quorate_journal::words;
 
@@ -34,7 +34,7 @@ impl<C: std::fmt::Display, E> Observer<C, E> for Inputs {
         {
             let text = match input {
                 ObservedInput::Command(_) => "a command".to_owned(),
-                input => words::input(input),
+                input => words::describe_input(input),
             };
             self.texts.push(format!("{node}: {text}"));
         }
@@ -51,14 +51,14 @@ fn find_failure<F: FamilyLab>(spec: &Spec<F>) -> Option<Failure> {
 fn assert_repeats<F: FamilyLab>(spec: &Spec<F>) -> bool {
     spec.validate().unwrap();
     let Some(failure) = find_failure(spec) else { return false };
-    let script = explicit(spec, record_choices(spec, &failure), &failure);
+    let script = fix_choices(spec, record_choices(spec, &failure), &failure);
     script.validate().unwrap();
     let line = failure.violation.line;
     let original = simulate(spec, Inputs::up_to(line)).observer.texts;
     let repeated = simulate(&script, Inputs::up_to(u64::MAX)).observer.texts;
     let first_difference = original.iter().zip(&repeated).position(|(one, other)| one != other);
     // The length of a run's end depends on the time of its last command.
-    let is_short = failure.kind == Kind::Always && repeated.len() < original.len();
+    let is_short = failure.kind == PropertyKind::Always && repeated.len() < original.len();
     if let Some(index) = first_difference.or(is_short.then_some(repeated.len())) {
         let from = index.saturating_sub(5);
         let [original, repeated] =
@@ -69,7 +69,12 @@ fn assert_repeats<F: FamilyLab>(spec: &Spec<F>) -> bool {
             script.script.unwrap_or_default()
         );
     }
-    assert_eq!(find_failure(&script).map(|failure| failure.name), Some(failure.name), "{}", spec.command("sim"));
+    assert_eq!(
+        find_failure(&script).map(|failure| failure.property),
+        Some(failure.property),
+        "{}",
+        spec.command("sim")
+    );
     true
 }
 
@@ -103,6 +108,7 @@ fn runs_with_faults_repeat() {
 
 fn replica_spec(algorithm: &str, nodes: usize, faults: &str) -> Spec<Replica> {
     let mut text = String::new();
+    // The first command comes when there may be a leader, at 150 ms.
     for step in 0..40_u64 {
         let word = if step % 3 == 0 { "read" } else { "write" };
         let node = step % nodes as u64 + 1;

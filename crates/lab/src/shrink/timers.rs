@@ -30,7 +30,7 @@ pub(super) struct PendingTimer {
     number: u64,
     span: Span,
     set_at: Duration,
-    pub(super) position: u64,
+    pub(super) queue_position: u64,
     clock_when_set: ClockState,
     /// The node's clock at its latest step.
     latest_clock: ClockState,
@@ -39,24 +39,23 @@ pub(super) struct PendingTimer {
 impl PendingTimer {
     /// The direction for a timer that fired; `None` if its duration was fixed.
     pub(super) fn direction(&self, node: NodeId, at: Duration, now: Time) -> Option<Direction> {
-        let takes = if self.latest_clock.is_wrong {
+        let delay = if self.latest_clock.is_wrong {
             let jumped_since = self.latest_clock.jumped_nanos - self.clock_when_set.jumped_nanos;
             Time::from_nanos(now.nanos().saturating_sub(jumped_since)).since(self.clock_when_set.now)
         } else {
             saturating_difference(at, self.set_at)
         };
         let Span { earliest, latest } = self.span;
-        let fixed = earliest == latest && takes == earliest;
-        (!fixed).then_some(Direction::Timer { node, number: self.number, takes })
+        let is_fixed = earliest == latest && delay == earliest;
+        (!is_fixed).then_some(Direction::Timer { node, number: self.number, delay })
     }
 
     /// The direction that keeps a timer from firing before this instant; `None` if the timer cannot
-    /// fire earlier anyway. A wrong clock runs at most
-    /// twice as fast.
+    /// fire earlier anyway. A wrong clock runs at most twice as fast as true time.
     fn hold_until(&self, node: NodeId, until: Duration, has_wrong_clock: bool) -> Option<Direction> {
         let elapsed = saturating_difference(until, self.set_at).times(if has_wrong_clock { 2 } else { 1 });
-        let takes = elapsed + Duration::from_millis(1);
-        (self.span.earliest <= elapsed).then_some(Direction::Timer { node, number: self.number, takes })
+        let delay = elapsed + Duration::from_millis(1);
+        (self.span.earliest <= elapsed).then_some(Direction::Timer { node, number: self.number, delay })
     }
 }
 
@@ -72,26 +71,38 @@ impl Timers {
     }
 
     /// Records that a timer is set. It replaces a pending one of the same name.
-    pub(super) fn set(
+    pub(super) fn record_set(
         &mut self,
         node: NodeId,
         timer: Body<'_>,
         span: Span,
         at: Duration,
-        position: u64,
+        queue_position: u64,
         directions: &mut Vec<Direction>,
     ) {
-        self.cancel(node, timer, at, directions);
+        self.record_cancel(node, timer, at, directions);
         let count = self.set_counts.entry(node).or_default();
         *count += 1;
         let clock_when_set = self.clocks.get(&node).copied().unwrap_or_default();
-        let pending =
-            PendingTimer { number: *count, span, set_at: at, position, clock_when_set, latest_clock: clock_when_set };
-        self.pending.insert((node, name(timer)), pending);
+        let pending = PendingTimer {
+            number: *count,
+            span,
+            set_at: at,
+            queue_position,
+            clock_when_set,
+            latest_clock: clock_when_set,
+        };
+        self.pending.insert((node, timer_name(timer)), pending);
     }
 
-    pub(super) fn cancel(&mut self, node: NodeId, timer: Body<'_>, at: Duration, directions: &mut Vec<Direction>) {
-        if let Some(pending) = self.pending.remove(&(node, name(timer))) {
+    pub(super) fn record_cancel(
+        &mut self,
+        node: NodeId,
+        timer: Body<'_>,
+        at: Duration,
+        directions: &mut Vec<Direction>,
+    ) {
+        if let Some(pending) = self.pending.remove(&(node, timer_name(timer))) {
             directions.extend(pending.hold_until(node, at, self.has_wrong_clock(node)));
         }
     }
@@ -103,7 +114,7 @@ impl Timers {
     /// Removes and returns the timer that fires.
     pub(super) fn take_fired(&mut self, node: NodeId, timer: Body<'_>) -> Option<PendingTimer> {
         let latest_clock = self.clocks.get(&node).copied().unwrap_or_default();
-        let pending = self.pending.remove(&(node, name(timer)))?;
+        let pending = self.pending.remove(&(node, timer_name(timer)))?;
         Some(PendingTimer { latest_clock, ..pending })
     }
 
@@ -124,6 +135,6 @@ impl Timers {
 }
 
 /// The identity of a timer: its journal form.
-fn name(timer: Body<'_>) -> String {
+fn timer_name(timer: Body<'_>) -> String {
     serde_json::to_string(&timer).unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use crate::family::{FamilyLab, Judge, JudgingLevel};
 use crate::spec::Spec;
 use quorate_core::{Incarnation, NodeId, Time};
 use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, WorldEvent, receivers};
-use quorate_journal::property::{Kind, Verdict, Violation};
+use quorate_journal::property::{PropertyKind, Verdict, Violation};
 use quorate_journal::role::{Role, Roles};
 use quorate_journal::settings::Direction;
 use quorate_journal::workload::Ending;
@@ -15,17 +15,17 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
     /// The name of the violated property.
-    pub(super) name: &'static str,
-    pub(super) kind: Kind,
+    pub(super) property: &'static str,
+    pub(super) kind: PropertyKind,
     pub(super) violation: Violation,
     /// Number of inputs up to the violation, without first starts.
     pub(super) events: u64,
     /// Number of commands among them.
     pub(super) commands: u64,
     pub(super) blockers: ProgressBlockers,
-    /// The nodes that became chosen up to the violation, with times.
-    pub(super) chosen: Vec<(Time, NodeId)>,
-    counts: Counts,
+    /// The nodes that took on [`Role::Chosen`] up to the violation, with times.
+    pub(super) chosen_nodes: Vec<(Time, NodeId)>,
+    counts: ChoiceCounts,
 }
 
 /// Circumstances at the end of a run that can keep a liveness property from holding, although the
@@ -39,15 +39,15 @@ pub(super) struct ProgressBlockers {
     /// A node holds the resource that others request, and its client never releases it.
     has_holder: bool,
     /// A partition, a bad link or a full disk never ended.
-    has_open_fault: bool,
+    has_lasting_fault: bool,
 }
 
 impl ProgressBlockers {
     /// Whether the other run has all of these blockers too.
     pub(super) fn is_subset_of(self, other: Self) -> bool {
         let flags = |blockers: Self| {
-            let Self { is_out_of_time, has_down_node, has_paused_node, has_holder, has_open_fault } = blockers;
-            [is_out_of_time, has_down_node, has_paused_node, has_holder, has_open_fault]
+            let Self { is_out_of_time, has_down_node, has_paused_node, has_holder, has_lasting_fault } = blockers;
+            [is_out_of_time, has_down_node, has_paused_node, has_holder, has_lasting_fault]
         };
         flags(self).into_iter().zip(flags(other)).all(|(mine, theirs)| !mine || theirs)
     }
@@ -61,49 +61,49 @@ pub(super) fn find_failure<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>)
 /// Like [`find_failure`]; also returns the total number of inputs of the run.
 pub(super) fn find_failure_and_count<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> (Option<Failure>, u64) {
     let judges = F::properties(spec, JudgingLevel::Verdicts);
-    let FinishedRun { ending, events, observer: (tally, judges) } =
-        simulate(spec, (Tally::<F>::new(spec.nodes), judges));
-    let verdicts = mark_undecided(judges.verdicts(), spec.why_cut_short(ending, events));
-    (first_failure(tally, &verdicts, property, ending == Ending::Stopped), events)
+    let FinishedRun { ending, inputs, observer: (recorder, judges) } =
+        simulate(spec, (FailureRecorder::<F>::new(spec.nodes), judges));
+    let verdicts = mark_undecided(judges.verdicts(), spec.cut_short_reason(ending, inputs));
+    (first_failure(recorder, &verdicts, property, ending == Ending::Stopped), inputs)
 }
 
 /// Returns the first failure that the verdicts show, or that of the named property.
 /// `is_out_of_time` tells whether the run was stopped because its time ran out.
 pub(super) fn first_failure<F: FamilyLab>(
-    tally: Tally<F>,
+    recorder: FailureRecorder<F>,
     verdicts: &[Verdict],
     property: Option<&str>,
     is_out_of_time: bool,
 ) -> Option<Failure> {
-    let wanted = |verdict: &&Verdict| match property {
+    let is_wanted = |verdict: &&Verdict| match property {
         Some(name) => verdict.name == name,
-        None => verdict.kind != Kind::Sometimes,
+        None => verdict.kind != PropertyKind::Sometimes,
     };
-    let verdict = verdicts.iter().filter(|verdict| verdict.holds == Some(false)).find(wanted)?;
+    let verdict = verdicts.iter().filter(|verdict| verdict.holds == Some(false)).find(is_wanted)?;
     let violation = verdict.violation.clone()?;
-    let blockers = tally.blockers(is_out_of_time);
+    let blockers = recorder.blockers(is_out_of_time);
     let up_to_violation = |lines: &[u64]| lines.partition_point(|line| *line <= violation.line) as u64;
-    let chosen = tally.chosen.iter().filter(|(line, _, _)| *line <= violation.line);
+    let chosen = recorder.chosen_nodes.iter().filter(|(line, _, _)| *line <= violation.line);
     Some(Failure {
-        name: verdict.name,
+        property: verdict.name,
         kind: verdict.kind,
-        events: up_to_violation(&tally.inputs),
-        commands: up_to_violation(&tally.commands),
+        events: up_to_violation(&recorder.input_lines),
+        commands: up_to_violation(&recorder.command_lines),
         blockers,
-        chosen: chosen.map(|(_, time, node)| (*time, *node)).collect(),
-        counts: tally.counts,
+        chosen_nodes: chosen.map(|(_, time, node)| (*time, *node)).collect(),
+        counts: recorder.counts,
         violation,
     })
 }
 
 impl Failure {
     /// Whether the run has the message, timer or sync to which this direction applies.
-    pub(super) fn has_used(&self, direction: &Direction) -> bool {
+    pub(super) fn has_choice(&self, direction: &Direction) -> bool {
         self.counts.contains(direction)
     }
 
     /// The times at which the node set its timers, in order.
-    pub(super) fn timers(&self, node: NodeId) -> &[Time] {
+    pub(super) fn timer_set_times(&self, node: NodeId) -> &[Time] {
         self.counts.timers.get(&node).map_or(&[], Vec::as_slice)
     }
 }
@@ -111,13 +111,13 @@ impl Failure {
 /// The messages of each link and the timers and saves of each node. Directions beyond them have no
 /// effect and can be removed.
 #[derive(Clone, Debug, Default)]
-struct Counts {
+struct ChoiceCounts {
     messages: BTreeMap<(NodeId, NodeId), u64>,
     timers: BTreeMap<NodeId, Vec<Time>>,
     saves: BTreeMap<NodeId, u64>,
 }
 
-impl Counts {
+impl ChoiceCounts {
     fn contains(&self, direction: &Direction) -> bool {
         let (count, number) = match direction {
             Direction::Message { from, to, number, .. } => (self.messages.get(&(*from, *to)), number),
@@ -131,30 +131,31 @@ impl Counts {
     }
 }
 
-/// Records the events of a run, with their lines.
-pub(super) struct Tally<F: FamilyLab> {
+/// Records the events of a run, with their lines, from which [`first_failure`] makes a [`Failure`].
+pub(super) struct FailureRecorder<F: FamilyLab> {
     /// Number of lines so far.
     lines: u64,
-    /// The lines of inputs and, among them, of commands.
-    inputs: Vec<u64>,
-    commands: Vec<u64>,
-    /// The nodes that became chosen, with lines and times.
-    chosen: Vec<(u64, Time, NodeId)>,
-    counts: Counts,
+    /// The lines of inputs.
+    input_lines: Vec<u64>,
+    /// The lines of commands, which are inputs too.
+    command_lines: Vec<u64>,
+    /// The nodes that took on [`Role::Chosen`], with lines and times.
+    chosen_nodes: Vec<(u64, Time, NodeId)>,
+    counts: ChoiceCounts,
     /// Faults of the network and of disks that have not ended.
-    open_faults: Vec<String>,
+    active_faults: Vec<String>,
     roles: Roles<F::Command, F::Event>,
 }
 
-impl<F: FamilyLab> Tally<F> {
+impl<F: FamilyLab> FailureRecorder<F> {
     pub(super) fn new(nodes: usize) -> Self {
         Self {
             lines: 0,
-            inputs: Vec::new(),
-            commands: Vec::new(),
-            chosen: Vec::new(),
-            counts: Counts::default(),
-            open_faults: Vec::new(),
+            input_lines: Vec::new(),
+            command_lines: Vec::new(),
+            chosen_nodes: Vec::new(),
+            counts: ChoiceCounts::default(),
+            active_faults: Vec::new(),
             roles: Roles::new(nodes, F::role_after),
         }
     }
@@ -167,7 +168,7 @@ impl<F: FamilyLab> Tally<F> {
             has_down_node: has_role(Role::Down),
             has_paused_node: has_role(Role::Paused),
             has_holder: F::CHOSEN_NODE_BLOCKS_OTHERS && has_role(Role::Chosen),
-            has_open_fault: !self.open_faults.is_empty(),
+            has_lasting_fault: !self.active_faults.is_empty(),
         }
     }
 
@@ -191,26 +192,27 @@ impl<F: FamilyLab> Tally<F> {
 
     fn record_change(&mut self, text: &str) {
         if text == "heal" {
-            self.open_faults.retain(|open| !open.starts_with("cut"));
+            self.active_faults.retain(|fault| !fault.starts_with("cut"));
         } else if let Some(ended) = text.strip_prefix("end of ") {
-            if let Some(index) = self.open_faults.iter().position(|open| open == ended) {
-                self.open_faults.remove(index);
+            if let Some(index) = self.active_faults.iter().position(|fault| fault == ended) {
+                self.active_faults.remove(index);
             }
+        // A failing disk (`disk 1 fails`) crashes its node, which counts as a node that is down.
         } else if ["cut", "link", "disk"].iter().any(|word| text.starts_with(word)) && !text.ends_with("fails") {
-            self.open_faults.push(text.to_owned());
+            self.active_faults.push(text.to_owned());
         }
     }
 }
 
-impl<F: FamilyLab> Observer<F::Command, F::Event> for Tally<F> {
+impl<F: FamilyLab> Observer<F::Command, F::Event> for FailureRecorder<F> {
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
         match moment {
             Moment::Input { input: ObservedInput::Start { incarnation: Incarnation::FIRST, .. }, .. } => {}
             Moment::Input { input, .. } => {
-                self.inputs.push(self.lines);
+                self.input_lines.push(self.lines);
                 if let ObservedInput::Command(_) = input {
-                    self.commands.push(self.lines);
+                    self.command_lines.push(self.lines);
                 }
             }
             Moment::Effect { time, node, effect } => {
@@ -218,7 +220,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Tally<F> {
                 let before = self.roles.role(*node);
                 self.roles.observe(moment);
                 if self.roles.role(*node) == Role::Chosen && before != Role::Chosen {
-                    self.chosen.push((self.lines, *time, *node));
+                    self.chosen_nodes.push((self.lines, *time, *node));
                 }
                 return;
             }

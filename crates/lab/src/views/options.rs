@@ -1,7 +1,7 @@
 //! Options of algorithms that run in views.
 
 use super::{MembershipService, ViewSettings};
-use crate::options::{OptionsError, first_given, one_of};
+use crate::options::{OptionsError, first_given, parse_one_of};
 use crate::spec::option_value;
 use clap::Args;
 use quorate_core::membership::OnClose;
@@ -17,7 +17,7 @@ pub(crate) struct ViewArgs {
     views: bool,
     /// The membership service: an oracle that never fails, a replicated log of the members, or a
     /// faulty oracle that does not wait for leases and so breaks mutual exclusion [default: oracle]
-    #[arg(long, value_name = "WHO", requires = "views", value_parser = one_of(MEMBERSHIP_SERVICES))]
+    #[arg(long, value_name = "WHO", requires = "views", value_parser = parse_one_of(MEMBERSHIP_SERVICES))]
     membership: Option<MembershipService>,
     /// Duration of a member's lease [default: 2s]
     #[arg(long, value_name = "LENGTH", requires = "views")]
@@ -30,7 +30,7 @@ pub(crate) struct ViewArgs {
     drift_bound: Option<Ppm>,
     /// How to treat a member whose connection was closed: remove it at once, or when its lease
     /// expires [default: evict]
-    #[arg(long, value_name = "WHAT", requires = "views", value_parser = one_of(ON_CLOSE))]
+    #[arg(long, value_name = "WHAT", requires = "views", value_parser = parse_one_of(ON_CLOSE))]
     on_close: Option<OnClose>,
 }
 
@@ -63,12 +63,12 @@ impl ViewArgs {
     }
 
     /// The first given option besides `--views`.
-    pub(crate) fn given(&self) -> Option<&'static str> {
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
         first_given!(self; membership, lease, keepalive, drift_bound = "drift-bound", on_close = "on-close")
     }
 
     /// Rejects oracles, which exist only in the simulator.
-    pub(crate) fn refuse_oracles(&self) -> Result<(), OptionsError> {
+    pub(crate) fn reject_simulated_membership(&self) -> Result<(), OptionsError> {
         let Some(oracle @ (MembershipService::Oracle | MembershipService::Impatient)) = self.membership else {
             return Ok(());
         };

@@ -1,5 +1,5 @@
-//! Expected message counts, matched exactly: every group from 2 to 64 nodes, every workload, no
-//! faults.
+//! Expected message counts, which runs without faults match exactly: groups of 2 to 64 nodes, and
+//! every workload.
 
 use crate::common::run_to_completion;
 use quorate_core::{Duration, NodeId};
@@ -8,6 +8,9 @@ use quorate_lab::experiment::Outcome;
 use quorate_lab::mutex::Settings;
 use quorate_lab::mutex::run::Pattern;
 use quorate_lab::{LinkChoice, Mutex, Spec};
+
+/// The number of entries in a run by default.
+const DEFAULT_ENTRIES: u64 = 10;
 
 const PATTERNS: [Pattern; 3] = [Pattern::Single, Pattern::All, Pattern::Random];
 
@@ -23,7 +26,7 @@ fn latencies() -> [Latency; 3] {
     ]
 }
 
-fn asks(entries: u64, workload: Pattern) -> Settings {
+fn settings(entries: u64, workload: Pattern) -> Settings {
     Settings { entries, workload, ..Settings::default() }
 }
 
@@ -33,7 +36,9 @@ fn run(spec: &Spec) -> Outcome<Mutex> {
     outcome
 }
 
-fn every_group(algorithm: &str, mut check: impl FnMut(&Spec, &Outcome<Mutex>)) {
+/// Runs the algorithm in every group size, workload and latency, and passes each outcome to
+/// `check`.
+fn for_every_group(algorithm: &str, mut check: impl FnMut(&Spec, &Outcome<Mutex>)) {
     for nodes in 2..=64 {
         for workload in PATTERNS {
             for latency in latencies() {
@@ -41,7 +46,7 @@ fn every_group(algorithm: &str, mut check: impl FnMut(&Spec, &Outcome<Mutex>)) {
                     nodes,
                     latency,
                     seed: nodes as u64,
-                    settings: asks(12, workload),
+                    settings: settings(12, workload),
                     ..Spec::named(algorithm).unwrap()
                 };
                 check(&spec, &run(&spec));
@@ -52,7 +57,7 @@ fn every_group(algorithm: &str, mut check: impl FnMut(&Spec, &Outcome<Mutex>)) {
 
 #[test]
 fn ricart_agrawala_takes_exactly_two_messages_per_peer() {
-    every_group("ricart-agrawala", |spec, outcome| {
+    for_every_group("ricart-agrawala", |spec, outcome| {
         let peers = spec.nodes as u64 - 1;
         assert_eq!(outcome.messages.total, 2 * peers * spec.settings.entries, "replay: {}", spec.command("sim"));
         assert_eq!(outcome.messages.by_kind["request"], peers * spec.settings.entries);
@@ -63,8 +68,8 @@ fn ricart_agrawala_takes_exactly_two_messages_per_peer() {
 
 #[test]
 fn central_takes_three_messages_and_none_for_the_coordinators_own_entries() {
-    every_group("central", |spec, outcome| {
-        let (others, own) = (outcome.summary.others.expect("others"), outcome.summary.own.expect("own"));
+    for_every_group("central", |spec, outcome| {
+        let (others, own) = (outcome.summary.other_nodes.expect("others"), outcome.summary.coordinator.expect("own"));
         assert_eq!(others.entries + own.entries, spec.settings.entries);
         assert_eq!(outcome.messages.total, 3 * others.entries, "replay: {}", spec.command("sim"));
         assert_eq!(others.messages_per_entry, (others.entries > 0).then_some(3.0));
@@ -78,28 +83,29 @@ fn a_coordinator_alone_sends_nothing() {
         let settings = Settings { requesters: vec![NodeId::from_index(0)], ..Settings::default() };
         let outcome = run(&Spec { nodes, settings, ..Spec::named("central").unwrap() });
         assert_eq!(outcome.messages.total, 0);
-        assert_eq!(outcome.summary.own.expect("own").entries, 10);
+        assert_eq!(outcome.summary.coordinator.expect("own").entries, DEFAULT_ENTRIES);
     }
 }
 
-/// Client delay with one requester; synchronization delay where every node requests entry.
-fn delays_match_the_literature(sizes: impl Iterator<Item = usize> + Clone) {
-    for (algorithm, client, sync) in [("ricart-agrawala", 2.0, 1.0), ("central", 2.0, 2.0)] {
+/// Asserts the client delay with one requester, and the synchronization delay if every node
+/// requests entry, in units of the message delay.
+fn assert_delays_match_the_literature(sizes: impl Iterator<Item = usize> + Clone) {
+    for (algorithm, client_delay, sync_delay) in [("ricart-agrawala", 2.0, 1.0), ("central", 2.0, 2.0)] {
         for nodes in sizes.clone() {
             for length in [Duration::from_micros(250), millis(1), millis(7)] {
                 let latency = Latency::Fixed(length);
-                let of = |workload| Spec {
+                let spec = |workload| Spec {
                     nodes,
                     latency,
-                    settings: asks(nodes as u64, workload),
+                    settings: settings(nodes as u64, workload),
                     ..Spec::named(algorithm).unwrap()
                 };
-                let alone = run(&of(Pattern::Single));
+                let alone = run(&spec(Pattern::Single));
                 let delay = alone.summary.client_delay.expect("a client delay");
-                assert_eq!((delay.mean, delay.max, delay.samples), (client, client, nodes as u64));
-                let contended = run(&of(Pattern::All));
+                assert_eq!((delay.mean, delay.max, delay.samples), (client_delay, client_delay, nodes as u64));
+                let contended = run(&spec(Pattern::All));
                 let delay = contended.summary.sync_delay.expect("a synchronization delay");
-                assert_eq!((delay.mean, delay.max), (sync, sync));
+                assert_eq!((delay.mean, delay.max), (sync_delay, sync_delay));
             }
         }
     }
@@ -107,33 +113,36 @@ fn delays_match_the_literature(sizes: impl Iterator<Item = usize> + Clone) {
 
 #[test]
 fn delays_match_the_literature_under_fixed_latency() {
-    delays_match_the_literature((3..=9).chain([16, 33]));
+    assert_delays_match_the_literature((3..=9).chain([16, 33]));
 }
 
 #[test]
 #[ignore = "long: ./check long"]
 fn delays_match_the_literature_in_every_size_under_fixed_latency() {
-    delays_match_the_literature(3..=64);
+    assert_delays_match_the_literature(3..=64);
 }
 
 #[test]
 fn delays_hold_for_any_mixture_of_requests() {
-    for (algorithm, client, sync) in [("ricart-agrawala", 2.0, 1.0), ("central", 2.0, 2.0)] {
-        let (mut clients, mut syncs) = (0, 0);
+    for (algorithm, client_delay, sync_delay) in [("ricart-agrawala", 2.0, 1.0), ("central", 2.0, 2.0)] {
+        let (mut client_samples, mut sync_samples) = (0, 0);
         for seed in 0..40 {
             let latency = Latency::Fixed(millis(1));
-            let settings = asks(60, Pattern::Random);
+            let settings = settings(60, Pattern::Random);
             let outcome = run(&Spec { nodes: 5, latency, seed, settings, ..Spec::named(algorithm).unwrap() });
             if let Some(delay) = outcome.summary.client_delay {
-                assert_eq!((delay.mean, delay.max), (client, client), "seed {seed}");
-                clients += delay.samples;
+                assert_eq!((delay.mean, delay.max), (client_delay, client_delay), "seed {seed}");
+                client_samples += delay.samples;
             }
             if let Some(delay) = outcome.summary.sync_delay {
-                assert_eq!((delay.mean, delay.max), (sync, sync), "seed {seed}");
-                syncs += delay.samples;
+                assert_eq!((delay.mean, delay.max), (sync_delay, sync_delay), "seed {seed}");
+                sync_samples += delay.samples;
             }
         }
-        assert!(clients > 50 && syncs > 50, "{clients} client and {syncs} synchronization delays are too few");
+        assert!(
+            client_samples > 50 && sync_samples > 50,
+            "only {client_samples} client and {sync_samples} sync delays"
+        );
     }
 }
 
@@ -143,19 +152,20 @@ fn reliable_links_add_control_traffic_only() {
     for nodes in [2, 3, 8, 33] {
         let links = LinkChoice::Reliable;
         let outcome = run(&Spec { nodes, links, fifo: true, ..Spec::named("ricart-agrawala").unwrap() });
-        assert_eq!(outcome.messages.total, 2 * (nodes as u64 - 1) * 10);
+        assert_eq!(outcome.messages.total, 2 * (nodes as u64 - 1) * DEFAULT_ENTRIES);
         assert_eq!(outcome.messages.control, outcome.messages.total, "one acknowledgement per message");
         let lossy = Spec { nodes, loss: "0.2".parse().expect("a chance"), ..Spec::named("ricart-agrawala").unwrap() };
         let outcome = run(&lossy);
-        assert_eq!(outcome.messages.total, 2 * (nodes as u64 - 1) * 10, "retransmissions do not count");
+        assert_eq!(outcome.messages.total, 2 * (nodes as u64 - 1) * DEFAULT_ENTRIES, "retransmissions do not count");
         assert!(outcome.messages.control > outcome.messages.total);
     }
 }
 
 #[test]
 fn the_coordinator_is_the_bottleneck_and_peers_share_equally() {
-    let central = run(&Spec { nodes: 8, settings: asks(80, Pattern::All), ..Spec::named("central").unwrap() });
+    let central = run(&Spec { nodes: 8, settings: settings(80, Pattern::All), ..Spec::named("central").unwrap() });
     assert_eq!(central.messages.busiest_share, 1.0);
-    let peers = run(&Spec { nodes: 8, settings: asks(80, Pattern::All), ..Spec::named("ricart-agrawala").unwrap() });
-    assert_eq!(peers.messages.busiest_share, 0.25, "two of eight touch each message");
+    let peers =
+        run(&Spec { nodes: 8, settings: settings(80, Pattern::All), ..Spec::named("ricart-agrawala").unwrap() });
+    assert_eq!(peers.messages.busiest_share, 0.25, "two of eight nodes send or receive each message");
 }

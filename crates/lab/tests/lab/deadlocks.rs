@@ -1,4 +1,4 @@
-//! Compares deadlock detectors with the ground truth, which they cannot see.
+//! Compares deadlock detectors with a search of the actual wait-for graph, which they do not know.
 
 use crate::common::run;
 use quorate_check::Findings;
@@ -11,50 +11,47 @@ use quorate_lab::ScriptFamily;
 use quorate_lab::check::{self, CheckSpec};
 use quorate_lab::deadlock::Settings;
 use quorate_lab::deadlock::check::WaitBehavior;
-use quorate_lab::deadlock::run::{Asking, Taking};
+use quorate_lab::deadlock::run::{AcquireMode, WaitMode};
 use quorate_lab::experiment::Outcome;
 use quorate_lab::registry::{Entry, Family, all};
 use quorate_lab::{Deadlock, LabError, Spec, experiment};
 
 fn detectors() -> impl Iterator<Item = &'static Entry> {
-    all().iter().filter(|entry| entry.family() == Family::Deadlock)
+    all().iter().filter(|detector| detector.family() == Family::Deadlock)
 }
 
 fn spec(name: &str, nodes: usize, settings: Settings) -> Spec<Deadlock> {
     Spec { nodes, settings, ..Spec::named(name).unwrap() }
 }
 
-/// Returns the properties violated by any of the first seeds, and the number of seeds without
-/// violations.
-fn violations(spec: &Spec<Deadlock>, seeds: u64) -> (Vec<&'static str>, u64) {
-    let mut found = Vec::new();
-    let mut whole = 0;
+/// Returns the properties that any of the first seeds violates.
+fn violated_properties(spec: &Spec<Deadlock>, seeds: u64) -> Vec<&'static str> {
+    let mut violated = Vec::new();
     for seed in 1..=seeds {
         let outcome = run(&Spec { seed, ..spec.clone() });
-        found.extend(outcome.violated().map(|verdict| verdict.name));
-        whole += u64::from(outcome.holds());
+        violated.extend(outcome.violated_verdicts().map(|verdict| verdict.name));
     }
-    found.sort_unstable();
-    found.dedup();
-    (found, whole)
+    violated.sort_unstable();
+    violated.dedup();
+    violated
 }
 
 #[test]
 fn every_detector_agrees_with_a_plain_search_in_every_fault_mix() {
-    for entry in detectors() {
-        let fault_mixes = Deadlock::stress_specs(Deadlock::entry(entry).unwrap());
-        for (place, spec) in fault_mixes.into_iter().enumerate() {
+    for detector in detectors() {
+        let fault_mixes = Deadlock::stress_specs(Deadlock::entry(detector).unwrap());
+        for (index, spec) in fault_mixes.into_iter().enumerate() {
             let mut deadlocks = 0;
             for seed in 1..=20 {
-                let spec = Spec { seed: seed * 100 + place as u64, ..spec.clone() };
+                let spec = Spec { seed: seed * 100 + index as u64, ..spec.clone() };
                 let outcome = run(&spec);
-                let broken: Vec<_> = outcome.violated().collect();
+                let broken: Vec<_> = outcome.violated_verdicts().collect();
                 assert!(broken.is_empty(), "{}\n{:?} {broken:#?}", spec.command("sim"), outcome.ending);
                 assert_eq!(outcome.ending, Ending::Done, "{}", spec.command("sim"));
-                assert_eq!(outcome.summary.phantoms_told, 0);
-                deadlocks += outcome.summary.deadlocks_told;
+                assert_eq!(outcome.summary.false_reports, 0);
+                deadlocks += outcome.summary.reported_deadlocks;
             }
-            assert!(deadlocks > 0, "{} number {place} has no deadlocks", entry.name());
+            assert!(deadlocks > 0, "{} in fault mix {index} has no deadlocks", detector.name());
         }
     }
 }
@@ -62,50 +59,51 @@ fn every_detector_agrees_with_a_plain_search_in_every_fault_mix() {
 #[test]
 fn a_sweep_finds_the_faulty_detectors() {
     let busy = Settings { rounds: 3, ..Settings::default() };
-    let hurried = Settings {
+    let short_waits = Settings {
         rounds: 8,
         victim: Some(Policy::Youngest),
         think: Some("uniform:0ms..1ms".parse().unwrap()),
         hold: Some("uniform:0ms..1ms".parse().unwrap()),
         ..Settings::default()
     };
-    let slow = Spec { latency: "uniform:100us..50ms".parse().unwrap(), ..spec("deadlock-or-forgetful", 4, hurried) };
+    let slow_links =
+        Spec { latency: "uniform:100us..50ms".parse().unwrap(), ..spec("deadlock-or-forgetful", 4, short_waits) };
     let cases = [
         spec("deadlock-central-hasty", 3, busy.clone()),
         spec("deadlock-and-selfish", 3, Settings { victim: Some(Policy::Youngest), ..Settings::default() }),
-        slow,
+        slow_links,
     ];
     for spec in cases {
-        let (found, _) = violations(&spec, 60);
-        assert!(found.contains(&"no-phantom"), "{}: {found:?}", spec.algorithm);
+        let violated = violated_properties(&spec, 60);
+        assert!(violated.contains(&"no-phantom"), "{}: {violated:?}", spec.algorithm);
     }
 }
 
 #[test]
 fn acquiring_resources_in_order_prevents_deadlock() {
-    for entry in detectors() {
+    for detector in detectors() {
         let settings = Settings { resources: 3, rounds: 4, fan_out: 3, ..Settings::default() };
-        let any = spec(entry.name(), 4, settings.clone());
-        let is_stuck = |spec: Spec<Deadlock>| !run(&spec).summary.stuck_at_end.is_empty();
-        let stuck =
+        let any_order = spec(detector.name(), 4, settings.clone());
+        let is_stuck = |spec: Spec<Deadlock>| !run(&spec).summary.deadlocked_at_end.is_empty();
+        let stuck_runs =
             |spec: &Spec<Deadlock>| (1..=20).filter(|seed| is_stuck(Spec { seed: *seed, ..spec.clone() })).count();
-        assert!(stuck(&any) > 5, "{}", entry.name());
-        let ordered = Spec { settings: Settings { taking: Taking::InOrder, ..settings }, ..any };
-        assert_eq!(stuck(&ordered), 0, "{}", entry.name());
+        assert!(stuck_runs(&any_order) > 5, "{}", detector.name());
+        let ordered = Spec { settings: Settings { acquire_mode: AcquireMode::InOrder, ..settings }, ..any_order };
+        assert_eq!(stuck_runs(&ordered), 0, "{}", detector.name());
     }
 }
 
 #[test]
 fn aborting_a_victim_resolves_every_deadlock() {
-    for entry in detectors() {
+    for detector in detectors() {
         for victim in Policy::ALL {
             let priorities = if victim == Policy::LowestPriority { vec![3, 1, 2] } else { Vec::new() };
             let settings =
                 Settings { resources: 2, rounds: 5, victim: Some(victim), priorities, ..Settings::default() };
-            let spec = spec(entry.name(), 3, settings);
+            let spec = spec(detector.name(), 3, settings);
             let outcomes: Vec<_> = (1..=15).map(|seed| run(&Spec { seed, ..spec.clone() })).collect();
-            assert!(outcomes.iter().all(|outcome| outcome.holds() && outcome.summary.stuck_at_end.is_empty()));
-            assert!(outcomes.iter().any(|outcome| outcome.summary.gave_up > 0), "{}", entry.name());
+            assert!(outcomes.iter().all(|outcome| outcome.holds() && outcome.summary.deadlocked_at_end.is_empty()));
+            assert!(outcomes.iter().any(|outcome| outcome.summary.aborts > 0), "{}", detector.name());
         }
     }
 }
@@ -114,9 +112,10 @@ fn aborting_a_victim_resolves_every_deadlock() {
 fn the_policy_chooses_the_victim() {
     let priorities = |victim| if victim == Policy::LowestPriority { vec![1, 9, 9] } else { Vec::new() };
     let settings = |victim| Settings { victim: Some(victim), priorities: priorities(victim), ..Settings::default() };
+    // P3 waits for P1, then P1 for P2 and P2 for P3; so P2 is the youngest to request.
     let script = "ask 3 \"P1\"\nask 1 \"P2\" at 3ms\nask 2 \"P3\" at 6ms";
     let script = Script::parse(script, Deadlock::COMMANDS).unwrap();
-    let victim = |policy| {
+    let report = |policy| {
         let spec = Spec {
             script: Some(script.clone()),
             latency: "fixed:1ms".parse().unwrap(),
@@ -124,18 +123,19 @@ fn the_policy_chooses_the_victim() {
         };
         run(&spec).summary.reports[0].clone()
     };
-    assert!(victim(Policy::Youngest).ends_with("P2 must abort"), "{}", victim(Policy::Youngest));
-    assert!(victim(Policy::LowestPriority).ends_with("P1 must abort"));
+    assert!(report(Policy::Youngest).ends_with("P2 must abort"), "{}", report(Policy::Youngest));
+    assert!(report(Policy::LowestPriority).ends_with("P1 must abort"));
 }
 
-/// The run waits for a process that starts its detection late.
+/// The run waits for a process that starts its detection after ten minutes.
 #[test]
 fn a_late_detection_costs_only_time() {
     for name in ["deadlock-and", "deadlock-or"] {
         let settings = Settings { patience: Some("10m".parse().unwrap()), fan_out: 1, ..Settings::default() };
         let outcomes: Vec<_> = (1..=10).map(|seed| run(&Spec { seed, ..spec(name, 3, settings.clone()) })).collect();
         assert!(
-            outcomes.iter().all(Outcome::holds) && outcomes.iter().any(|outcome| outcome.summary.deadlocks_told > 0)
+            outcomes.iter().all(Outcome::holds)
+                && outcomes.iter().any(|outcome| outcome.summary.reported_deadlocks > 0)
         );
     }
 }
@@ -153,17 +153,17 @@ fn an_invalid_script_is_refused() {
 fn invalid_settings_are_refused() {
     let defaults = Settings::default;
     let cases = [
-        ("deadlock-and", Settings { asking: Some(Asking::Any), ..defaults() }),
-        ("deadlock-or", Settings { asking: Some(Asking::Mixed), ..defaults() }),
-        ("deadlock-or", Settings { resources: 2, taking: Taking::AtOnce, ..defaults() }),
-        ("deadlock-and", Settings { taking: Taking::InOrder, ..defaults() }),
+        ("deadlock-and", Settings { wait_mode: Some(WaitMode::Any), ..defaults() }),
+        ("deadlock-or", Settings { wait_mode: Some(WaitMode::Mixed), ..defaults() }),
+        ("deadlock-or", Settings { resources: 2, acquire_mode: AcquireMode::AtOnce, ..defaults() }),
+        ("deadlock-and", Settings { acquire_mode: AcquireMode::InOrder, ..defaults() }),
         ("deadlock-and", Settings { processes: Some(0), ..defaults() }),
         ("deadlock-and", Settings { processes: Some(9), resources: 2, ..defaults() }),
         ("deadlock-and", Settings { fan_out: 0, ..defaults() }),
-        ("deadlock-and", Settings { share: 101, ..defaults() }),
+        ("deadlock-and", Settings { share: 101 /* percent */, ..defaults() }),
         ("deadlock-and", Settings { priorities: vec![1], ..defaults() }),
         ("deadlock-and", Settings { priorities: vec![1; 4], victim: Some(Policy::LowestPriority), ..defaults() }),
-        ("deadlock-central", Settings { resources: 2, asking: Some(Asking::All), ..defaults() }),
+        ("deadlock-central", Settings { resources: 2, wait_mode: Some(WaitMode::All), ..defaults() }),
         ("deadlock-central", Settings { patience: Some("1ms".parse().unwrap()), ..defaults() }),
     ];
     for (name, settings) in cases {
@@ -173,7 +173,7 @@ fn invalid_settings_are_refused() {
 }
 
 /// Runs a check that must be complete.
-fn exhausted(name: &str, nodes: usize, rounds: u8, settings: Settings) -> Findings {
+fn check_completely(name: &str, nodes: usize, rounds: u8, settings: Settings) -> Findings {
     let mut check = CheckSpec::<Deadlock>::named(name).unwrap();
     (check.setup.nodes, check.rounds, check.behavior) = (nodes, Some(rounds), WaitBehavior { settings });
     let run = check::run(&check, &mut |_, _| true).unwrap_or_else(|error: LabError| panic!("{error}"));
@@ -182,27 +182,31 @@ fn exhausted(name: &str, nodes: usize, rounds: u8, settings: Settings) -> Findin
 }
 
 #[test]
-fn every_order_of_small_graphs_is_tried() {
+fn detectors_of_small_graphs_are_correct_in_every_schedule() {
     let youngest = Some(Policy::Youngest);
-    for entry in detectors() {
+    for detector in detectors() {
         let cases = [
             (2, 2, Settings { victim: youngest, ..Settings::default() }),
             (3, 1, Settings { fan_out: 1, ..Settings::default() }),
             (2, 2, Settings { resources: 2, ..Settings::default() }),
         ];
         for (nodes, rounds, settings) in cases {
-            let findings = exhausted(entry.name(), nodes, rounds, settings);
-            assert!(!findings.has_violation() && findings.states.states > 100, "{} {findings:?}", entry.name());
+            let findings = check_completely(detector.name(), nodes, rounds, settings);
+            assert!(!findings.has_violation() && findings.main_pass.states > 100, "{} {findings:?}", detector.name());
         }
     }
 }
 
 #[test]
 fn the_checker_finds_the_faulty_detectors() {
-    let narrow = Settings { fan_out: 1, ..Settings::default() };
-    let selfish =
-        exhausted("deadlock-and-selfish", 2, 1, Settings { victim: Some(Policy::Youngest), ..narrow.clone() });
-    let hasty = exhausted("deadlock-central-hasty", 2, 2, narrow);
+    let one_dependency = Settings { fan_out: 1, ..Settings::default() };
+    let selfish = check_completely(
+        "deadlock-and-selfish",
+        2,
+        1,
+        Settings { victim: Some(Policy::Youngest), ..one_dependency.clone() },
+    );
+    let hasty = check_completely("deadlock-central-hasty", 2, 2, one_dependency);
     for findings in [selfish, hasty] {
         assert_eq!(findings.verdicts[0].holds, Some(false), "{findings:?}");
     }
@@ -210,12 +214,17 @@ fn the_checker_finds_the_faulty_detectors() {
 
 #[test]
 fn acquiring_in_order_prevents_cycles_in_every_schedule() {
-    let settings =
-        Settings { resources: 2, taking: Taking::InOrder, victim: Some(Policy::Youngest), ..Settings::default() };
-    let ordered = exhausted("deadlock-and-selfish", 2, 2, settings.clone());
+    let settings = Settings {
+        resources: 2,
+        acquire_mode: AcquireMode::InOrder,
+        victim: Some(Policy::Youngest),
+        ..Settings::default()
+    };
+    let ordered = check_completely("deadlock-and-selfish", 2, 2, settings.clone());
     assert!(!ordered.has_violation(), "without deadlocks the seeded bug has no effect");
-    let any = exhausted("deadlock-and-selfish", 2, 2, Settings { taking: Taking::AnyOrder, ..settings });
-    assert!(any.has_violation());
+    let any_order =
+        check_completely("deadlock-and-selfish", 2, 2, Settings { acquire_mode: AcquireMode::AnyOrder, ..settings });
+    assert!(any_order.has_violation());
 }
 
 /// The locks held at detection count, not those held at the request.

@@ -1,6 +1,6 @@
 //! The same seed gives the same bytes, and every journal replays.
 
-use crate::common::{assert_repeatable, parsed, recorded};
+use crate::common::{assert_repeatable, parse, run_recorded};
 use quorate_journal::record::Journal;
 use quorate_lab::mutex::Settings;
 use quorate_lab::{Mutex, Spec, replay};
@@ -16,16 +16,16 @@ fn specs() -> Vec<Spec> {
             "drift 1 by 900ppm",
             "crash 4 at 60ms for 30ms",
         ];
-        let settings = Settings { entries: 30, cancels: parsed("0.3"), ..Settings::default() };
+        let settings = Settings { entries: 30, cancels: parse("0.3"), ..Settings::default() };
         specs.push(Spec {
             nodes: 4,
             fifo: true,
             settings,
-            faults: faults.map(parsed).to_vec(),
-            loss: parsed("0.1"),
-            duplicate: parsed("0.1"),
-            processing: parsed("uniform:10us..200us"),
-            until: Some(parsed("20s")),
+            faults: faults.map(parse).to_vec(),
+            loss: parse("0.1"),
+            duplicate: parse("0.1"),
+            processing: parse("uniform:10us..200us"),
+            until: Some(parse("20s")),
             ..Spec::named(algorithm).unwrap()
         });
     }
@@ -35,7 +35,7 @@ fn specs() -> Vec<Spec> {
 /// Golden hashes: a seed printed by an earlier version replays today, on every machine.
 #[test]
 fn seeds_keep_their_meaning() {
-    let hashes: Vec<_> = specs().iter().map(|spec| recorded(spec).0.trace_hash).collect();
+    let hashes: Vec<_> = specs().iter().map(|spec| run_recorded(spec).0.journal_hash).collect();
     expect_test::expect![[r#"
         [
             "31ce740ef2152c25",
@@ -59,12 +59,12 @@ fn the_same_seed_gives_the_same_bytes_and_journals_replay_with_the_same_verdicts
 /// A replay against a different behaviour fails at the line where it differs.
 #[test]
 fn a_journal_of_another_behaviour_does_not_replay() {
-    let (_, bytes) = recorded::<Mutex>(&Spec::named("ricart-agrawala").unwrap());
+    let (_, bytes) = run_recorded::<Mutex>(&Spec::named("ricart-agrawala").unwrap());
     let text = String::from_utf8(bytes).unwrap();
     let altered = text.replacen("\"counter\":3", "\"counter\":4", 1);
     assert_ne!(text, altered);
     let line = text.lines().position(|line| line.contains("\"counter\":3")).expect("a fence") + 1;
     let mut journal = Journal::open(altered.as_bytes()).unwrap();
     let Err(error) = replay::replay::<Mutex, _, _>(&mut journal, ()) else { panic!("an altered journal replayed") };
-    assert!(error.to_string().starts_with(&format!("Line {line} does not replay")), "{error}");
+    assert!(error.to_string().starts_with(&format!("line {line} does not replay")), "{error}");
 }

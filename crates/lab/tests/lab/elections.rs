@@ -1,7 +1,9 @@
 //! Tests of elections that are selected by name: exact message counts, thousands of seeds under
 //! faults, journals that replay.
 
-use crate::common::{assert_all_hold, assert_repeatable, election, parsed, recorded, run, run_without_violations};
+use crate::common::{
+    assert_every_seed_holds, assert_repeatable, election, parse, run, run_recorded, run_without_violations,
+};
 use quorate_core::{Duration, Epoch, NodeId};
 use quorate_journal::record::Journal;
 use quorate_journal::settings::Latency;
@@ -17,7 +19,7 @@ fn raft(nodes: usize, starters: &str) -> Spec<Election> {
 }
 
 fn latencies() -> [Latency; 3] {
-    [parsed("fixed:1ms"), parsed("uniform:1ms..5ms"), parsed("long-tail:2ms")]
+    [parse("fixed:1ms"), parse("uniform:1ms..5ms"), parse("long-tail:2ms")]
 }
 
 fn run_won_by(spec: &Spec<Election>, leader: usize) -> Outcome<Election> {
@@ -37,7 +39,7 @@ fn raft_takes_two_messages_per_peer_and_one_to_announce() {
     for nodes in 1..=49 {
         for (starters, leader) in single_starters(nodes) {
             for latency in ["fixed:1ms", "fixed:30us", "fixed:2s", "uniform:1ms..5ms"] {
-                let spec = Spec { latency: parsed(latency), seed: nodes as u64, ..raft(nodes, starters) };
+                let spec = Spec { latency: parse(latency), seed: nodes as u64, ..raft(nodes, starters) };
                 let outcome = run_won_by(&spec, leader);
                 let (summary, peers) = (outcome.summary, nodes as u64 - 1);
                 let messages = (summary.election_messages, summary.announcement_messages);
@@ -62,8 +64,8 @@ fn raft_takes_three_message_delays() {
 #[test]
 fn messages_to_crashed_nodes_count_and_live_nodes_agree() {
     for nodes in 3..=20 {
-        let faults = vec![parsed(&format!("crash {nodes}"))];
-        let outcome = run_without_violations(&Spec { faults, latency: parsed("fixed:1ms"), ..raft(nodes, "highest") });
+        let faults = vec![parse(&format!("crash {nodes}"))];
+        let outcome = run_without_violations(&Spec { faults, latency: parse("fixed:1ms"), ..raft(nodes, "highest") });
         let (summary, peers) = (outcome.summary, nodes as u64 - 1);
         assert_eq!(summary.leader, Some(NodeId::from_index(nodes - 2)), "the highest live node starts");
         // A crashed node does not reply. Announcements to it are retransmitted, which counts as
@@ -76,18 +78,18 @@ fn messages_to_crashed_nodes_count_and_live_nodes_agree() {
 #[test]
 fn crashes_and_partitions_end_with_one_leader_known_to_all() {
     for (nodes, starters) in [(3, "all"), (5, "all"), (5, "lowest"), (4, "2,3")] {
-        assert_all_hold(&Spec { random_faults: parsed("crash=1,cut=1"), ..raft(nodes, starters) }, 500);
+        assert_every_seed_holds(&Spec { random_faults: parse("crash=1,cut=1"), ..raft(nodes, starters) }, 500);
     }
 }
 
 #[test]
 fn elections_survive_every_kind_of_fault_at_once() {
-    let random_faults = parsed("crash=2,cut=2,pause=2,deaf=2,skew=2,drift=2");
-    let base = Spec { random_faults, loss: parsed("0.1"), duplicate: parsed("0.1"), ..raft(5, "all") };
+    let random_faults = parse("crash=2,cut=2,pause=2,deaf=2,skew=2,drift=2");
+    let base = Spec { random_faults, loss: parse("0.1"), duplicate: parse("0.1"), ..raft(5, "all") };
     for latency in latencies() {
-        assert_all_hold(&Spec { latency, disk: parsed("uniform:0ms..4ms"), ..base.clone() }, 200);
+        assert_every_seed_holds(&Spec { latency, disk: parse("uniform:0ms..4ms"), ..base.clone() }, 200);
     }
-    assert_all_hold(&Spec { links: LinkChoice::Reliable, ..base }, 200);
+    assert_every_seed_holds(&Spec { links: LinkChoice::Reliable, ..base }, 200);
 }
 
 /// The leader crashes after every node knows it. Clients notice the crash, and the group elects a
@@ -95,37 +97,38 @@ fn elections_survive_every_kind_of_fault_at_once() {
 #[test]
 fn a_crashed_leader_is_replaced() {
     for seed in 0..50 {
-        let before = run(&Spec { seed, ..raft(5, "lowest") }).summary;
-        let faults = vec![parsed("crash 1 at 1s")];
+        let without_crash = run(&Spec { seed, ..raft(5, "lowest") }).summary;
+        let faults = vec![parse("crash 1 at 1s")];
         let outcome = run_without_violations(&Spec { seed, faults, ..raft(5, "lowest") });
-        assert_eq!(before.leader, Some(NodeId::from_index(0)));
+        assert_eq!(without_crash.leader, Some(NodeId::from_index(0)));
         assert_eq!(outcome.summary.leader, Some(NodeId::from_index(1)), "the lowest live node starts");
-        assert!(outcome.summary.epoch > before.epoch);
+        assert!(outcome.summary.epoch > without_crash.epoch);
     }
 }
 
 /// Candidates that can never win retry forever, so the simulator stops the run.
 #[test]
 fn without_a_majority_no_leader_is_elected_and_the_run_ends() {
-    let faults = ["crash 3", "crash 4", "crash 5"].map(parsed).to_vec();
+    let faults = ["crash 3", "crash 4", "crash 5"].map(parse).to_vec();
     let outcome = run(&Spec { faults, ..raft(5, "all") });
     assert_eq!((outcome.ending, outcome.summary.leader), (Ending::Stopped, None));
-    let violations: Vec<_> = outcome.violated().map(|violation| violation.name).collect();
+    let violations: Vec<_> = outcome.violated_verdicts().map(|violation| violation.name).collect();
     assert_eq!(violations, ["agreed"]);
 }
 
 #[test]
 fn a_needless_campaign_starts_an_election_in_a_later_epoch() {
-    let script = parsed("campaign 1 at 0ms\ncampaign 3 at 200ms\n");
+    let script = parse("campaign 1 at 0ms\ncampaign 3 at 200ms\n");
     let summary = run_without_violations(&Spec { script: Some(script), ..raft(3, "all") }).summary;
     assert_eq!((summary.leader, summary.rounds), (Some(NodeId::from_index(2)), 2));
-    assert_eq!((summary.election_messages, summary.announcement_messages), (8, 4));
+    // Two elections, each with 2·2 messages to elect and 2 to announce.
+    assert_eq!((summary.election_messages, summary.announcement_messages), (2 * 4, 2 * 2));
 }
 
 fn replayed_specs() -> Vec<Spec<Election>> {
     let faults = ["crash 2 at 9ms for 30ms", "cut 1 | rest at 20ms for 40ms", "pause 3 at 5ms for 9ms"];
-    let with_faults = Spec { faults: faults.map(parsed).to_vec(), loss: parsed("0.1"), fifo: true, ..raft(4, "all") };
-    vec![raft(5, "lowest"), raft(3, "all"), Spec { disk: parsed("fixed:1ms"), ..with_faults }]
+    let with_faults = Spec { faults: faults.map(parse).to_vec(), loss: parse("0.1"), fifo: true, ..raft(4, "all") };
+    vec![raft(5, "lowest"), raft(3, "all"), Spec { disk: parse("fixed:1ms"), ..with_faults }]
 }
 
 #[test]
@@ -136,8 +139,8 @@ fn every_journal_replays_with_the_same_verdicts() {
 }
 
 #[test]
-fn a_header_with_the_settings_of_another_family_is_refused() {
-    let text = String::from_utf8(recorded(&raft(3, "lowest")).1).unwrap();
+fn a_header_with_invalid_settings_or_of_another_family_is_refused() {
+    let text = String::from_utf8(run_recorded(&raft(3, "lowest")).1).unwrap();
     let replay_error = |from: &str, to: &str| {
         let altered = text.replacen(from, to, 1);
         assert_ne!(text, altered);
@@ -174,20 +177,20 @@ fn an_algorithm_of_another_family_is_refused() {
 /// The checker refuses the algorithm before it creates a node.
 #[test]
 fn an_algorithm_whose_nodes_cannot_be_cloned_cannot_be_checked() {
-    let mut reports = 0;
+    let mut progress_reports = 0;
     let Err(error) = check::run(&CheckSpec::<Election>::named("raft").unwrap(), &mut |_, _| {
-        reports += 1;
+        progress_reports += 1;
         true
     }) else {
         panic!("raft was checked")
     };
     assert!(matches!(error, LabError::CheckSpec(CheckSpecError::NotCheckable { .. })), "{error}");
-    assert_eq!(reports, 0);
+    assert_eq!(progress_reports, 0);
 }
 
 #[test]
 fn the_printed_command_contains_the_starters() {
-    let spec = Spec { seed: 9, loss: parsed("0.1"), ..raft(5, "2,4-5") };
+    let spec = Spec { seed: 9, loss: parse("0.1"), ..raft(5, "2,4-5") };
     assert_eq!(spec.command("sim"), "quorate sim raft --nodes 5 --seed 9 --starters 2,4,5 --loss 0.1");
-    assert!(run(&Spec { loss: parsed("0"), ..spec }).summary.epoch >= Some(Epoch(1)));
+    assert!(run(&Spec { loss: parse("0"), ..spec }).summary.epoch >= Some(Epoch(1)));
 }

@@ -16,7 +16,7 @@ use quorate_lab::multicast::{MembershipService, ViewSettings};
 use quorate_lab::registry::{Entry, Family, all, find, fixtures};
 use quorate_lab::{Deadlock, Election, FamilyLab, Multicast, Mutex, NodeOf, Replica, Spec};
 use quorate_sim::run::run;
-use quorate_sim::{Setup, Wire, World};
+use quorate_sim::{LinkDefaults, Setup, World};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io;
@@ -27,11 +27,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 struct Traffic {
     messages: AtomicU64,
     writes: AtomicU64,
-    /// Disks found at a start that were neither new nor lost.
-    disks: AtomicU64,
+    /// Disks that a starting process found and that were neither new nor lost.
+    restored_disks: AtomicU64,
 }
 
-fn count(counter: &AtomicU64) {
+fn increment(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
@@ -46,7 +46,9 @@ struct EncodedNode<C: 'static, E: 'static> {
 struct Transcoder {
     codec: AnyCodec,
     traffic: Arc<Traffic>,
+    /// The disk as the algorithm's type.
     typed: AnyDurable,
+    /// The disk as bytes, followed by writes.
     sealed: AnyDurable,
     saves: u64,
 }
@@ -118,51 +120,53 @@ impl Transcoder {
         assert_eq!(bytes, postcard::to_allocvec(message).unwrap(), "the size in journals is the size on the wire");
         let decoded = codec.decode(&bytes).unwrap();
         assert_eq!(&decoded, message);
+        // The first 64 bytes of long messages are enough, and keep the test fast.
         for end in 0..bytes.len().min(64) {
             assert!(codec.decode(&bytes[..end]).is_err(), "{end} bytes of {message:?}");
         }
-        for place in 0..bytes.len().min(64) {
+        for index in 0..bytes.len().min(64) {
             for flip in [1, 0x80, 0xFF] {
-                bytes[place] ^= flip;
-                // This decodes to another message or fails; it must only not panic.
+                bytes[index] ^= flip;
+                // Decoding may fail or give another message, but must not panic.
                 let _ = codec.decode(&bytes);
-                bytes[place] ^= flip;
+                bytes[index] ^= flip;
             }
         }
         bytes.push(0);
         assert_eq!(codec.decode(&bytes).unwrap_err().0, "a byte follows its end");
         bytes.push(0);
         assert_eq!(codec.decode(&bytes).unwrap_err().0, "2 bytes follow its end");
-        count(&self.traffic.messages);
+        increment(&self.traffic.messages);
         decoded
     }
 
     /// Returns the disk as the starting process reads it.
     fn start(&mut self, durable: AnyDurable) -> AnyDurable {
-        self.sealed = through_bytes(&durable);
+        self.sealed = round_trip(&durable);
         self.typed = self.codec.unseal(self.sealed.clone()).unwrap();
         assert!(self.typed == durable, "a disk must be read back unchanged");
         if durable != AnyDurable::default() && durable != AnyDurable::wiped() {
-            count(&self.traffic.disks);
+            increment(&self.traffic.restored_disks);
         }
         self.typed.clone()
     }
 
-    /// The log, when read back, must fold to the same disk.
+    /// Applies a write to both forms of the disk, which must stay equal when they are read back.
     fn save(&mut self, write: &AnyWrite) {
-        let read: AnyWrite = through_bytes(write);
+        let read: AnyWrite = round_trip(write);
         self.typed.apply(write.clone());
         self.sealed.apply(read);
         assert!(self.codec.unseal(self.sealed.clone()).unwrap() == self.typed, "a write must be read back unchanged");
         self.saves += 1;
+        // Every eighth save, the sealed form becomes the complete disk, as after a checkpoint.
         if self.saves.is_multiple_of(8) {
-            self.sealed = through_bytes(&self.typed);
+            self.sealed = round_trip(&self.typed);
         }
-        count(&self.traffic.writes);
+        increment(&self.traffic.writes);
     }
 }
 
-fn through_bytes<T: Serialize + DeserializeOwned>(value: &T) -> T {
+fn round_trip<T: Serialize + DeserializeOwned>(value: &T) -> T {
     postcard::from_bytes(&postcard::to_allocvec(value).unwrap()).unwrap()
 }
 
@@ -171,7 +175,12 @@ fn setup<F: FamilyLab>(spec: &Spec<F>) -> Setup {
     Setup {
         nodes: spec.nodes,
         seed: spec.seed,
-        wire: Wire { latency: spec.latency, loss: spec.loss, duplicate: spec.duplicate, fifo: spec.is_fifo() },
+        link_defaults: LinkDefaults {
+            latency: spec.latency,
+            loss: spec.loss,
+            duplicate: spec.duplicate,
+            is_fifo: spec.is_fifo(),
+        },
         processing: spec.processing,
         sync: spec.disk,
     }
@@ -179,7 +188,7 @@ fn setup<F: FamilyLab>(spec: &Spec<F>) -> Setup {
 
 /// Runs an experiment twice, plainly and with encoded messages and disks. Both must leave the same
 /// journal, byte for byte.
-fn survives_encoding<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
+fn assert_survives_encoding<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
     let name = &spec.algorithm;
     spec.validate().unwrap();
     assert!(!spec.is_reliable(), "{name}: reliable links have other messages");
@@ -189,16 +198,16 @@ fn survives_encoding<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
     let header: Header = serde_json::from_slice(first_line).unwrap();
 
     let traffic = Arc::new(Traffic::default());
-    let make = F::maker(spec);
+    let make_node = F::node_factory(spec);
     let encoded_node = {
         let (traffic, codec) = (Arc::clone(&traffic), F::codec(spec));
-        move |me: NodeId| encoded_node::<F>(make(me), codec.clone(), Arc::clone(&traffic))
+        move |me: NodeId| encoded_node::<F>(make_node(me), codec.clone(), Arc::clone(&traffic))
     };
     let mut world = World::new(&setup(spec), encoded_node, Writer::new(io::sink(), &header));
-    for fault in spec.faults.iter().cloned().chain(F::own_faults(spec)) {
-        world.schedule(fault);
+    for fault in spec.faults.iter().cloned().chain(F::family_faults(spec)) {
+        world.schedule_fault(fault);
     }
-    if let Some(views) = F::views(spec) {
+    if let Some(views) = F::simulated_views(spec) {
         world.add_membership_service(&views, spec.seed);
     }
     if F::needs_crash_notices(spec) {
@@ -207,7 +216,7 @@ fn survives_encoding<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
     world.start();
     let ending = run(&mut world, &mut F::clients(spec), F::limits(spec));
     let (fingerprint, lines) = world.into_observer().finish_with(Some(ending)).unwrap();
-    assert_eq!((fingerprint.to_string(), lines), (outcome.trace_hash, outcome.lines), "{name}");
+    assert_eq!((fingerprint.to_string(), lines), (outcome.journal_hash, outcome.journal_lines), "{name}");
     // In a group of three, these algorithms send nothing.
     let is_silent = ["no-lock", "maekawa-rows", "voting-half", "super-peer"].contains(&name.name());
     assert!(is_silent || traffic.messages.load(Ordering::Relaxed) > 0, "{name} sends nothing");
@@ -232,25 +241,36 @@ fn short_leases() -> ViewSettings {
     ViewSettings { keepalive: Length(Duration::from_millis(20)), ..lease }
 }
 
-/// A member whose stay ends, so that members exchange reports.
+/// Faults that end the stay of a member, so that members exchange reports.
 fn crash_and_restart() -> Vec<TimedFault> {
     ["crash 2 at 30ms", "restart 2 at 300ms"].map(|fault| fault.parse().unwrap()).into()
 }
 
-/// Runs an algorithm briefly, with crashes and restarts if it saves something.
-fn try_entry(entry: &Entry) {
+/// Asserts that nodes saved, and that restarted nodes found their disks, if the algorithm saves.
+fn assert_saves_and_restores(entry: &Entry, traffic: &Traffic) {
+    // These elections save nothing, or forget what they saved.
+    let is_exempt = ["peterson-forgetful", "super-peer", "by-mutex"].contains(&entry.name());
+    if !is_exempt && entry.codec().has_durable_state() {
+        assert!(traffic.writes.load(Ordering::Relaxed) > 0, "{} saves nothing", entry.name());
+        assert!(traffic.restored_disks.load(Ordering::Relaxed) > 0, "{} finds no disk", entry.name());
+    }
+}
+
+/// Runs an algorithm briefly with several settings of its family. Nodes of elections, views and
+/// replicas also crash and restart.
+fn test_algorithm(entry: &Entry) {
     match entry.family() {
         Family::Mutex => {
             let mut spec = Spec::<Mutex>::named(entry.name()).unwrap();
             spec.settings.tries = "0.2".parse().unwrap();
             spec.settings.cancels = "0.2".parse().unwrap();
-            survives_encoding(&spec);
+            assert_survives_encoding(&spec);
             if let Entry::Mutex(mutex) = entry
                 && mutex.runs_in_views()
             {
                 spec.settings.views = Some(short_leases());
                 spec.faults = crash_and_restart();
-                survives_encoding(&spec);
+                assert_survives_encoding(&spec);
             }
         }
         Family::Election => {
@@ -258,59 +278,51 @@ fn try_entry(entry: &Entry) {
             spec.faults = ["crash 2 at 30ms", "restart 2 at 60ms", "crash 1 at 90ms", "restart 1 at 120ms"]
                 .map(|fault| fault.parse().unwrap())
                 .into();
-            let traffic = survives_encoding(&spec);
-            // Some save nothing, and one forgets on purpose.
-            let forgets =
-                ["peterson-forgetful", "super-peer", "by-mutex"].contains(&entry.name()) || !entry.codec().saves();
-            assert!(forgets || traffic.writes.load(Ordering::Relaxed) > 0, "{} saves nothing", entry.name());
-            assert!(forgets || traffic.disks.load(Ordering::Relaxed) > 0, "{} finds no disk", entry.name());
+            let traffic = assert_survives_encoding(&spec);
+            assert_saves_and_restores(entry, &traffic);
         }
         Family::Multicast => {
-            survives_encoding(&Spec::<Multicast>::named(entry.name()).unwrap());
-            // Faulty variants have no other forms.
+            assert_survives_encoding(&Spec::<Multicast>::named(entry.name()).unwrap());
+            // Faulty variants do not run in several groups or in views.
             if entry.profile().flaw.is_some() {
                 return;
             }
-            let mut several = Spec::<Multicast>::named(entry.name()).unwrap();
-            several.nodes = 4;
-            several.settings.groups = ["1-3", "2-4"].map(group).into();
-            survives_encoding(&several);
-            let mut views = Spec::<Multicast>::named(entry.name()).unwrap();
-            views.settings.views = Some(short_leases());
-            views.faults = crash_and_restart();
-            survives_encoding(&views);
-            several.settings.views = views.settings.views;
-            survives_encoding(&several);
+            let mut several_groups = Spec::<Multicast>::named(entry.name()).unwrap();
+            several_groups.nodes = 4;
+            several_groups.settings.groups = ["1-3", "2-4"].map(group).into();
+            assert_survives_encoding(&several_groups);
+            let mut with_views = Spec::<Multicast>::named(entry.name()).unwrap();
+            with_views.settings.views = Some(short_leases());
+            with_views.faults = crash_and_restart();
+            assert_survives_encoding(&with_views);
+            several_groups.settings.views = with_views.settings.views;
+            assert_survives_encoding(&several_groups);
         }
         Family::Deadlock => {
             let mut spec = Spec::<Deadlock>::named(entry.name()).unwrap();
             (spec.settings.rounds, spec.settings.victim) = (4, Some(Policy::Youngest));
-            survives_encoding(&spec);
+            assert_survives_encoding(&spec);
             (spec.settings.resources, spec.nodes) = (2, 4);
-            survives_encoding(&spec);
+            assert_survives_encoding(&spec);
         }
         Family::Replica => {
             let mut spec = Spec::<Replica>::named(entry.name()).unwrap();
             (spec.settings.operations, spec.settings.changes, spec.settings.chaos) = (30, 2, true);
             spec.nodes = 5;
-            let traffic = survives_encoding(&spec);
-            // Some save nothing, and one forgets on purpose.
-            let forgets =
-                ["peterson-forgetful", "super-peer", "by-mutex"].contains(&entry.name()) || !entry.codec().saves();
-            assert!(forgets || traffic.writes.load(Ordering::Relaxed) > 0, "{} saves nothing", entry.name());
-            assert!(forgets || traffic.disks.load(Ordering::Relaxed) > 0, "{} finds no disk", entry.name());
+            let traffic = assert_survives_encoding(&spec);
+            assert_saves_and_restores(entry, &traffic);
         }
     }
 }
 
 #[test]
 fn every_algorithm_survives_encoding() {
-    all().iter().for_each(try_entry);
+    all().iter().for_each(test_algorithm);
 }
 
 #[test]
 fn every_fixture_survives_encoding() {
-    fixtures().iter().for_each(try_entry);
+    fixtures().iter().for_each(test_algorithm);
 }
 
 /// Messages of members that replicate their membership do not depend on the wrapped algorithm.
@@ -321,7 +333,7 @@ fn members_with_a_replicated_log_survive_encoding() {
     mutex.settings.views = Some(views);
     let mut multicast = Spec::<Multicast>::named("fifo").unwrap();
     multicast.settings.views = Some(views);
-    for traffic in [survives_encoding(&mutex), survives_encoding(&multicast)] {
+    for traffic in [assert_survives_encoding(&mutex), assert_survives_encoding(&multicast)] {
         assert!(traffic.writes.load(Ordering::Relaxed) > 0, "the log must be saved");
     }
 }
@@ -330,10 +342,9 @@ fn members_with_a_replicated_log_survive_encoding() {
 fn heartbeats_survive_encoding() {
     let mut spec = Spec::<Election>::named("bully").unwrap();
     spec.settings.detector = Detector::Heartbeat;
-    survives_encoding(&spec);
+    assert_survives_encoding(&spec);
 }
 
-/// Mixing up two algorithms is an error.
 #[test]
 fn a_message_of_another_algorithm_cannot_be_encoded() {
     struct Captured(Option<AnyMessage>);
@@ -346,8 +357,8 @@ fn a_message_of_another_algorithm_cannot_be_encoded() {
         fn note(&mut self, _note: Note<'_>) {}
     }
     let Some(Entry::Mutex(entry)) = find("ricart-agrawala") else { panic!("not in the registry") };
-    let around = Spec::<Mutex> { nodes: 2, ..Spec::named("central").unwrap() }.environment();
-    let mut node = entry.node(NodeId::from_index(0), &around);
+    let environment = Spec::<Mutex> { nodes: 2, ..Spec::named("central").unwrap() }.environment();
+    let mut node = entry.node(NodeId::from_index(0), &environment);
     let mut captured = Captured(None);
     node.step(Time::ZERO, Input::Command(Command::Acquire), &mut Effects::new(&mut captured));
     let message = captured.0.expect("a request to its peer");

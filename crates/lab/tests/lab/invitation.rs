@@ -1,8 +1,8 @@
 //! Simulated runs of the invitation algorithm: costs, groups on both sides of a partition, and
 //! thousands of seeds under faults.
 
-use crate::common::{assert_no_failure, election, fault_mixes, parsed, run, run_to_completion};
-use quorate_core::election::{Case, Command, Event, Prefer, Repair, Starting, invitation};
+use crate::common::{assert_no_seed_fails, election, fault_mixes, parse, run, run_to_completion};
+use quorate_core::election::{Case, Command, Event, Preference, Repair, Starting, invitation};
 use quorate_core::{Epoch, NodeId};
 use quorate_journal::moment::{Moment, ObservedEffect, Observer};
 use quorate_lab::election::Settings;
@@ -11,25 +11,27 @@ use quorate_lab::{Election, LinkChoice, Spec};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn invitation(nodes: usize, starters: &str) -> Spec<Election> {
-    Spec { latency: parsed("fixed:1ms"), ..election("invitation", nodes, starters) }
+    Spec { latency: parse("fixed:1ms"), ..election("invitation", nodes, starters) }
 }
 
 const LATENCIES: [&str; 4] = ["fixed:1ms", "fixed:30us", "uniform:1ms..5ms", "uniform:0ms..9ms"];
 
 #[test]
-fn each_follower_costs_three_messages_whatever_starts_and_crashes() {
+fn each_follower_costs_three_messages_with_any_starters_and_crash() {
     for (nodes, latency) in (1..=12).chain([20, 40]).flat_map(|nodes| LATENCIES.map(|latency| (nodes, latency))) {
+        // The last starters are possible only in groups of at least three.
         for starters in ["lowest", "highest", "all", "1", "2-3"].into_iter().take(if nodes < 3 { 4 } else { 5 }) {
-            for dead in 0..=usize::from(nodes > 2) {
-                let faults = (0..dead).map(|_| parsed(&format!("crash {nodes}"))).collect();
-                let spec = Spec { latency: parsed(latency), faults, ..invitation(nodes, starters) };
-                let (summary, followers) = (run_to_completion(&spec).summary, (nodes - dead - 1) as u64);
-                assert_eq!(summary.leader, Some(NodeId::from_index(nodes - dead - 1)));
+            for crashed in 0..=usize::from(nodes > 2) {
+                let faults = (0..crashed).map(|_| parse(&format!("crash {nodes}"))).collect();
+                let spec = Spec { latency: parse(latency), faults, ..invitation(nodes, starters) };
+                let (summary, followers) = (run_to_completion(&spec).summary, (nodes - crashed - 1) as u64);
+                assert_eq!(summary.leader, Some(NodeId::from_index(nodes - crashed - 1)));
                 let messages = (summary.election_messages, summary.announcement_messages);
                 assert_eq!(messages, (2 * followers, followers), "replay: {}", spec.command("sim"));
-                let case = Case { live: nodes - dead, dead, starting: Starting::All };
-                let expected = (invitation::FACTS.cost.expected)(&case).expect("an expected cost");
-                assert_eq!(expected.most, Some(3.0 * followers as f64));
+                // The expected cost is the same for all starters.
+                let case = Case { live_nodes: nodes - crashed, dead_nodes: crashed, starting: Starting::All };
+                let expected = (invitation::FACTS.cost.expected_messages)(&case).expect("an expected cost");
+                assert_eq!(expected.max, Some(3.0 * followers as f64));
             }
         }
     }
@@ -38,11 +40,15 @@ fn each_follower_costs_three_messages_whatever_starts_and_crashes() {
 #[test]
 fn the_winner_depends_on_attributes_and_not_on_the_starters() {
     for starters in ["lowest", "highest", "all", "2", "1,3", "2-4"] {
-        let ranks = [("id", Prefer::Lowest, 1), ("7,9,9,1,2", Prefer::Highest, 3), ("7,2,9,2,8", Prefer::Lowest, 2)];
+        let ranks = [
+            ("id", Preference::Lowest, 1),
+            ("7,9,9,1,2", Preference::Highest, 3),
+            ("7,2,9,2,8", Preference::Lowest, 2),
+        ];
         for (attribute, prefer, leader) in ranks {
             for (seed, latency) in (0..20).flat_map(|seed| LATENCIES.map(|latency| (seed, latency))) {
-                let spec = Spec { seed, latency: parsed(latency), ..invitation(5, starters) };
-                let settings = Settings { attribute: parsed(attribute), prefer, ..spec.settings.clone() };
+                let spec = Spec { seed, latency: parse(latency), ..invitation(5, starters) };
+                let settings = Settings { attribute: parse(attribute), prefer, ..spec.settings.clone() };
                 let summary = run_to_completion(&Spec { settings, ..spec }).summary;
                 assert_eq!(summary.leader, NodeId::new(leader), "{starters} {attribute} {prefer:?}");
             }
@@ -50,12 +56,14 @@ fn the_winner_depends_on_attributes_and_not_on_the_starters() {
     }
 }
 
-/// The leader that each node knows at the end of a run.
+/// Observes which leaders nodes know.
 #[derive(Default)]
 struct Leaders {
+    /// The leader that each node knows, and its epoch.
     known: BTreeMap<NodeId, (NodeId, Epoch)>,
     /// All leaders of each epoch.
-    of: BTreeMap<Epoch, BTreeSet<NodeId>>,
+    by_epoch: BTreeMap<Epoch, BTreeSet<NodeId>>,
+    /// Number of times that a node learned of a leader.
     changes: u64,
 }
 
@@ -65,7 +73,7 @@ impl Observer<Command, Event> for Leaders {
             match event {
                 Event::Elected { leader, epoch, .. } => {
                     self.known.insert(*node, (*leader, *epoch));
-                    self.of.entry(*epoch).or_default().insert(*leader);
+                    self.by_epoch.entry(*epoch).or_default().insert(*leader);
                     self.changes += 1;
                 }
                 Event::Began { .. } | Event::Ended { .. } => {
@@ -77,7 +85,7 @@ impl Observer<Command, Event> for Leaders {
     }
 }
 
-fn leaders(spec: &Spec<Election>) -> Leaders {
+fn run_leaders(spec: &Spec<Election>) -> Leaders {
     let (_, leaders) = run_with(spec, std::io::sink(), Leaders::default()).unwrap();
     leaders
 }
@@ -85,87 +93,91 @@ fn leaders(spec: &Spec<Election>) -> Leaders {
 #[test]
 fn each_side_of_a_partition_has_a_leader_and_one_remains_when_it_heals() {
     for seed in 0..50 {
-        let base = Spec { seed, latency: parsed("uniform:1ms..5ms"), ..invitation(7, "all") };
-        let cut = Spec { faults: vec![parsed("cut 1,2,3 | rest at 300ms")], until: Some(parsed("3s")), ..base.clone() };
-        let known = leaders(&cut).known;
-        let led = |leader: u32| known.values().filter(|(known, _)| NodeId::new(leader) == Some(*known)).count();
-        assert_eq!((led(3), led(7)), (3, 4), "seed {seed}: {known:?}");
+        let base = Spec { seed, latency: parse("uniform:1ms..5ms"), ..invitation(7, "all") };
+        let cut = Spec { faults: vec![parse("cut 1,2,3 | rest at 300ms")], until: Some(parse("3s")), ..base.clone() };
+        let known = run_leaders(&cut).known;
+        let followers_of =
+            |leader: u32| known.values().filter(|(known, _)| NodeId::new(leader) == Some(*known)).count();
+        assert_eq!((followers_of(3), followers_of(7)), (3, 4), "seed {seed}: {known:?}");
         let epochs: BTreeSet<_> = known.values().collect();
         assert_eq!(epochs.len(), 2, "each side has one epoch, and they differ");
-        let healed = Spec { faults: vec![parsed("cut 1,2,3 | rest at 300ms for 1s")], ..base };
+        let healed = Spec { faults: vec![parse("cut 1,2,3 | rest at 300ms for 1s")], ..base };
         assert_eq!(run_to_completion(&healed).summary.leader, NodeId::new(7), "seed {seed}");
     }
 }
 
-/// A node that cannot reach any other leads only itself, without waiting.
+/// A node that cannot reach any other leads only itself.
 #[test]
 fn an_isolated_node_leads_itself() {
-    let faults = vec![parsed("cut 5 | rest at 300ms"), parsed("cut 1 | rest at 300ms")];
-    let known = leaders(&Spec { faults, until: Some(parsed("3s")), ..invitation(5, "all") }).known;
-    let led: Vec<_> = known.values().map(|(leader, _)| leader.number()).collect();
-    assert_eq!(led, [1, 4, 4, 4, 5]);
+    let faults = vec![parse("cut 5 | rest at 300ms"), parse("cut 1 | rest at 300ms")];
+    let known = run_leaders(&Spec { faults, until: Some(parse("3s")), ..invitation(5, "all") }).known;
+    let leaders: Vec<_> = known.values().map(|(leader, _)| leader.number()).collect();
+    assert_eq!(leaders, [1, 4, 4, 4, 5]);
 }
 
 /// Liveness checks continue forever without effect.
 #[test]
 fn a_group_that_has_its_leader_keeps_it() {
     for (seed, latency) in (0..20).flat_map(|seed| ["fixed:1ms", "uniform:0ms..9ms"].map(|latency| (seed, latency))) {
-        let script = parsed("campaign 2 at 0ms\ncampaign 3 at 15s\n");
-        let spec = Spec { seed, latency: parsed(latency), script: Some(script), ..invitation(5, "all") };
+        let script = parse("campaign 2 at 0ms\ncampaign 3 at 15s\n");
+        let spec = Spec { seed, latency: parse(latency), script: Some(script), ..invitation(5, "all") };
         let (outcome, leaders) = run_with(&spec, std::io::sink(), Leaders::default()).unwrap();
         assert!(outcome.holds(), "{:?}", outcome.verdicts);
-        // Node 3 leaves and is invited again. No other node notices.
-        assert_eq!((leaders.changes, leaders.of.len()), (6, 1), "seed {seed}: {:?}", leaders.of);
+        // Five nodes learn of the leader; then node 3 leaves and is invited again, which no other
+        // node notices.
+        assert_eq!((leaders.changes, leaders.by_epoch.len()), (6, 1), "seed {seed}: {:?}", leaders.by_epoch);
         assert!(outcome.messages.control > 1_000, "{}", outcome.messages.control);
     }
 }
 
 #[test]
 fn a_crashed_leader_is_replaced_and_takes_over_after_its_restart() {
-    for (seed, repair) in (0..50).flat_map(|seed| [(seed, Repair::Detector)]) {
-        let settings = Settings { repair, ..invitation(5, "all").settings };
-        let spec = Spec { seed, latency: parsed("uniform:1ms..5ms"), settings, ..invitation(5, "all") };
-        let crashed = run_to_completion(&Spec { faults: vec![parsed("crash 5 at 1s")], ..spec.clone() }).summary;
-        let restarted = run_to_completion(&Spec { faults: vec![parsed("crash 5 at 1s for 1s")], ..spec }).summary;
+    for seed in 0..50 {
+        let settings = Settings { repair: Repair::Detector, ..invitation(5, "all").settings };
+        let spec = Spec { seed, latency: parse("uniform:1ms..5ms"), settings, ..invitation(5, "all") };
+        let crashed = run_to_completion(&Spec { faults: vec![parse("crash 5 at 1s")], ..spec.clone() }).summary;
+        let restarted = run_to_completion(&Spec { faults: vec![parse("crash 5 at 1s for 1s")], ..spec }).summary;
         assert_eq!((crashed.leader, restarted.leader), (NodeId::new(4), NodeId::new(5)));
     }
 }
 
 #[test]
-fn it_survives_the_fault_mixes_for_elections() {
+fn the_invitation_algorithm_survives_the_fault_mixes_for_elections() {
     for spec in fault_mixes::<Election>("invitation") {
-        assert_no_failure(&spec, 60);
+        assert_no_seed_fails(&spec, 60);
     }
 }
 
 /// Any fault may hit any number of nodes, as long as it ends.
 #[test]
-fn every_kind_of_fault_at_once_is_survived() {
-    let random_faults = parsed("crash=3,cut=2,pause=2,deaf=2,skew=2,drift=2");
-    let base = Spec { random_faults, loss: parsed("0.1"), duplicate: parsed("0.1"), ..invitation(5, "all") };
+fn the_invitation_algorithm_survives_every_kind_of_fault_at_once() {
+    let random_faults = parse("crash=3,cut=2,pause=2,deaf=2,skew=2,drift=2");
+    let base = Spec { random_faults, loss: parse("0.1"), duplicate: parse("0.1"), ..invitation(5, "all") };
     for latency in ["fixed:1ms", "uniform:1ms..5ms", "long-tail:2ms"] {
-        let latency = parsed(latency);
-        assert_no_failure(
-            &Spec { latency, disk: parsed("uniform:0ms..4ms"), links: LinkChoice::Bare, ..base.clone() },
+        let latency = parse(latency);
+        assert_no_seed_fails(
+            &Spec { latency, disk: parse("uniform:0ms..4ms"), links: LinkChoice::Bare, ..base.clone() },
             100,
         );
     }
-    assert_no_failure(&Spec { nodes: 2, ..base.clone() }, 100);
-    assert_no_failure(&Spec { links: LinkChoice::Reliable, ..base }, 60);
+    assert_no_seed_fails(&Spec { nodes: 2, ..base.clone() }, 100);
+    assert_no_seed_fails(&Spec { links: LinkChoice::Reliable, ..base }, 60);
 }
 
-/// However wrong the nodes' delay bounds are, no epoch has two leaders.
+/// If the delay bounds that nodes assume are much too short, the nodes may not agree in time, but
+/// no epoch has two leaders.
 #[test]
-fn timeouts_that_are_much_too_short_only_cost_messages() {
-    let random_faults = parsed("crash=2,cut=2,pause=3");
+fn timeouts_that_are_much_too_short_never_make_two_leaders_in_an_epoch() {
+    let random_faults = parse("crash=2,cut=2,pause=3");
     for bound in ["100us", "1ms"] {
-        let bound = Some(parsed(bound));
-        let until = Some(parsed("500ms"));
+        let bound = Some(parse(bound));
+        let until = Some(parse("500ms"));
         let base = invitation(5, "all");
         for seed in 0..10 {
-            let spec = Spec { seed, bound, until, random_faults: parsed("crash=2,cut=2,pause=3"), ..base.clone() };
+            let spec =
+                Spec { seed, delay_bound: bound, until, random_faults: parse("crash=2,cut=2,pause=3"), ..base.clone() };
             let outcome = run(&spec);
-            let violations: Vec<_> = outcome.violated().map(|violation| violation.name).collect();
+            let violations: Vec<_> = outcome.violated_verdicts().map(|violation| violation.name).collect();
             assert!(
                 violations.is_empty() || violations == ["agreed"],
                 "{violations:?}\nreplay: {}",
@@ -173,5 +185,5 @@ fn timeouts_that_are_much_too_short_only_cost_messages() {
             );
         }
     }
-    assert_no_failure(&Spec { random_faults, bound: Some(parsed("2ms")), ..invitation(5, "all") }, 50);
+    assert_no_seed_fails(&Spec { random_faults, delay_bound: Some(parse("2ms")), ..invitation(5, "all") }, 50);
 }

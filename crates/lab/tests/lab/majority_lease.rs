@@ -1,8 +1,10 @@
-//! Tests of leaders by majority lease: expected counts, handover, properties under faults, and
-//! violations beyond the bounds.
+//! Tests of leaders with leases from a majority: expected message counts, handover, properties
+//! under faults, and violations if clocks drift beyond the bound. `one-master` judges that no two
+//! leaders have valid leases at once.
 
 use crate::common::{
-    self, assert_all_hold, election, fault_mixes, ms, parsed, run, run_to_completion, sweep_until_failure, violated,
+    self, assert_every_seed_holds, election, fault_mixes, list_violations, ms, parse, run, run_to_completion,
+    sweep_until_failure,
 };
 use quorate_check::Timing;
 use quorate_core::election::{Command, Event, Refusal};
@@ -15,7 +17,7 @@ use quorate_lab::election::Settings;
 use quorate_lab::experiment::{self, Outcome};
 use quorate_lab::{Election, LinkChoice, Spec};
 
-fn leased(nodes: usize, starters: &str) -> Spec<Election> {
+fn majority_lease(nodes: usize, starters: &str) -> Spec<Election> {
     election("majority-lease", nodes, starters)
 }
 
@@ -29,7 +31,7 @@ fn one_starter_takes_two_messages_per_peer_and_one_to_announce() {
     for nodes in [1, 2, 3, 5, 8, 21] {
         for (starters, leader) in [("lowest", 1), ("highest", nodes)] {
             for latency in ["fixed:1ms", "fixed:2s", "uniform:1ms..5ms"] {
-                let spec = Spec { latency: parsed(latency), seed: nodes as u64, ..leased(nodes, starters) };
+                let spec = Spec { latency: parse(latency), seed: nodes as u64, ..majority_lease(nodes, starters) };
                 let outcome = run_to_completion(&spec);
                 let (summary, peers) = (outcome.summary, nodes as u64 - 1);
                 assert_eq!((summary.leader, summary.rounds), (node_of(leader), 1), "{}", spec.command("sim"));
@@ -44,20 +46,20 @@ fn one_starter_takes_two_messages_per_peer_and_one_to_announce() {
 }
 
 #[test]
-fn fault_mixes_never_make_two_masters_and_always_end_with_one() {
+fn fault_mixes_never_make_two_leaders_and_always_end_with_one() {
     for spec in fault_mixes("majority-lease") {
-        assert_all_hold::<Election>(&spec, 250);
+        assert_every_seed_holds::<Election>(&spec, 250);
     }
 }
 
 #[test]
 fn the_same_fault_mixes_reveal_the_faulty_variants() {
     for name in ["majority-lease-forgetful", "majority-lease-trusting"] {
-        let found = |spec: &Spec<Election>| {
+        let reveals_bug = |spec: &Spec<Election>| {
             let failure = sweep_until_failure(spec, 300).first_failure;
             failure.is_some_and(|(_, violation)| violation.name == "one-master")
         };
-        assert!(fault_mixes(name).iter().any(found), "{name} is not found");
+        assert!(fault_mixes(name).iter().any(reveals_bug), "{name} is not found");
     }
 }
 
@@ -76,17 +78,17 @@ impl Observer<Command, Event> for EventLog {
 impl EventLog {
     /// Returns the nodes that became leader, with the times.
     fn elections(&self) -> Vec<(Time, usize)> {
-        let own = |(time, node, event): &(Time, NodeId, Event)| match event {
+        let self_elected = |(time, node, event): &(Time, NodeId, Event)| match event {
             Event::Elected { leader, .. } if leader == node => Some((*time, node.index() + 1)),
             _ => None,
         };
-        self.0.iter().filter_map(own).collect()
+        self.0.iter().filter_map(self_elected).collect()
     }
 
-    /// Returns when a node first emitted such an event after an instant.
-    fn first(&self, number: usize, after: Time, is_it: impl Fn(&Event) -> bool) -> Option<Time> {
+    /// Returns when a node first emitted an event that `is_wanted` accepts, not before `after`.
+    fn first_event(&self, number: usize, after: Time, is_wanted: impl Fn(&Event) -> bool) -> Option<Time> {
         let log = self.0.iter().filter(|(time, node, _)| Some(*node) == node_of(number) && *time >= after);
-        log.filter(|(_, _, event)| is_it(event)).map(|(time, _, _)| *time).next()
+        log.filter(|(_, _, event)| is_wanted(event)).map(|(time, _, _)| *time).next()
     }
 }
 
@@ -94,68 +96,73 @@ fn run_logged(spec: &Spec<Election>) -> (Outcome<Election>, EventLog) {
     experiment::run_with(spec, std::io::sink(), EventLog::default()).unwrap()
 }
 
+/// The experiment of a script in docs/scenarios.
 fn scenario(algorithm: &str, nodes: usize, name: &str) -> Spec<Election> {
     let path = format!("{}/../../docs/scenarios/{name}.script", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let script = Some(Script::parse(&text, Election::COMMANDS).unwrap_or_else(|error| panic!("{path}: {error}")));
-    Spec { nodes, script, latency: parsed("fixed:1ms"), ..Spec::named(algorithm).unwrap() }
+    Spec { nodes, script, latency: parse("fixed:1ms"), ..Spec::named(algorithm).unwrap() }
 }
 
 fn violations(outcome: &Outcome<Election>) -> Vec<&'static str> {
-    outcome.violated().map(|verdict| verdict.name).collect()
+    outcome.violated_verdicts().map(|verdict| verdict.name).collect()
 }
 
 fn is_ended(event: &Event) -> bool {
     matches!(event, Event::Ended { .. })
 }
 
-/// The next master is elected three message delays after the resignation, and every node knows it
+/// The next leader is elected three message delays after the resignation, and every node knows it
 /// after four.
 #[test]
 fn a_planned_handover_takes_three_message_delays() {
     let (outcome, log) = run_logged(&scenario("majority-lease", 5, "handover"));
     assert_eq!(violations(&outcome), Vec::<&str>::new());
+    // The script makes node 1 campaign at 0 ms and resign at 50 ms; every message takes 1 ms.
     assert_eq!(log.elections(), [(ms(2), 1), (ms(53), 5)]);
-    assert_eq!(log.first(1, ms(0), is_ended), Some(ms(50)));
+    assert_eq!(log.first_event(1, ms(0), is_ended), Some(ms(50)));
     for number in 1..=4 {
         let learnt = |event: &Event| matches!(event, Event::Elected { leader, .. } if Some(*leader) == node_of(5));
-        assert_eq!(log.first(number, ms(0), learnt), Some(ms(54)));
+        assert_eq!(log.first_event(number, ms(0), learnt), Some(ms(54)));
     }
 }
 
-/// The best-ranked node that renewed is the successor, and a lost release costs at most the lease.
+/// The successor is the best-ranked of the nodes that agreed to a recent renewal of the lease; if
+/// the release is lost, the next leader is elected once the lease has expired.
 #[test]
 fn a_handover_goes_to_the_best_node_that_renewed_and_survives_loss() {
-    let cut = |text: &str| vec![parsed(text)];
+    let cut = |text: &str| vec![parse(text)];
     let handover = || scenario("majority-lease", 5, "handover");
     let (outcome, log) = run_logged(&Spec { faults: cut("cut 5 | rest at 20ms for 100ms"), ..handover() });
     assert_eq!((violations(&outcome), log.elections()[1]), (vec![], (ms(53), 4)));
     let (outcome, log) = run_logged(&Spec { faults: cut("cut 1 | rest at 50ms for 1ms"), ..handover() });
     assert_eq!(violations(&outcome), Vec::<&str>::new());
     assert_eq!(log.elections().len(), 2);
+    // A lease lasts 40 ms, and node 1 renewed it last at 40 ms or later.
     assert!(log.elections()[1].0 > ms(80), "{:?}", log.elections());
 }
 
-/// A crashed master is replaced after its lease, without a command.
+/// A crashed leader is replaced after its lease, without a command.
 #[test]
-fn a_crashed_master_is_replaced_after_its_lease() {
+fn a_crashed_leader_is_replaced_after_its_lease() {
     for seed in 0..50 {
         let script = Some(Script::parse("campaign 1\ncrash 1 at 50ms", Election::COMMANDS).unwrap());
         let (outcome, log) = run_logged(&Spec { seed, script, ..scenario("majority-lease", 5, "handover") });
         assert_eq!(violations(&outcome), Vec::<&str>::new(), "seed {seed}");
         let elections = log.elections();
-        assert!(elections.len() == 2 && elections[1].0 >= ms(80), "seed {seed}: {elections:?}");
+        // A lease lasts 40 ms, and node 1 renewed it last at 40 ms or later.
+        assert!(elections.len() == 2 && elections[1].0 > ms(80), "seed {seed}: {elections:?}");
     }
 }
 
-const SLOW: &str = "drift 1 by -400000ppm";
+const SLOW_CLOCK: &str = "drift 1 by -400000ppm";
 
-/// A master whose clock is too slow relies on expired promises, unless the configured drift bound
+/// A leader whose clock is too slow relies on expired promises, unless the configured drift bound
 /// covers it.
 #[test]
-fn drift_beyond_the_bound_makes_two_masters_and_within_it_none() {
-    let faults = vec![parsed(SLOW), parsed("cut 1 | rest at 50ms for 100ms")];
-    let slow = Spec { faults, latency: parsed("fixed:1ms"), ..leased(3, "1") };
+fn drift_beyond_the_bound_makes_two_leaders_and_within_it_none() {
+    let faults = vec![parse(SLOW_CLOCK), parse("cut 1 | rest at 50ms for 100ms")];
+    let slow = Spec { faults, latency: parse("fixed:1ms"), ..majority_lease(3, "1") };
     assert_eq!(violations(&run(&slow)), ["one-master"]);
     let settings = Settings { drift_ppm: Some(400_000), ..slow.settings.clone() };
     for seed in 0..200 {
@@ -165,15 +172,16 @@ fn drift_beyond_the_bound_makes_two_masters_and_within_it_none() {
 }
 
 #[test]
-fn a_voter_that_restarts_and_forgets_its_promise_makes_two_masters() {
+fn a_voter_that_restarts_and_forgets_its_promise_makes_two_leaders() {
     let (outcome, log) = run_logged(&scenario("majority-lease-forgetful", 3, "forgotten-promise"));
     assert_eq!(violations(&outcome), ["one-master"]);
+    // In the script, node 2 restarts at 11 ms and campaigns at 12 ms, while the lease lasts.
     assert_eq!(log.elections()[..2], [(ms(2), 1), (ms(14), 2)]);
     for seed in 0..200 {
         let (outcome, log) = run_logged(&Spec { seed, ..scenario("majority-lease", 3, "forgotten-promise") });
         assert_eq!(violations(&outcome), Vec::<&str>::new(), "seed {seed}");
-        let refused = |event: &Event| *event == Event::Refused(Refusal::NotEligible);
-        assert_eq!(log.first(2, ms(0), refused), Some(ms(12)), "seed {seed}");
+        let is_refused = |event: &Event| *event == Event::Refused(Refusal::NotEligible);
+        assert_eq!(log.first_event(2, ms(0), is_refused), Some(ms(12)), "seed {seed}");
     }
 }
 
@@ -182,30 +190,37 @@ fn a_voter_that_restarts_and_forgets_its_promise_makes_two_masters() {
 fn a_partition_splits_a_bully_and_not_a_majority() {
     let (_, log) = run_logged(&Spec { links: LinkChoice::Bare, ..scenario("bully", 5, "split-brain") });
     let elections = log.elections();
+    // The script isolates nodes 4 and 5 from 50 ms to 200 ms.
     assert_eq!(elections.iter().map(|(_, number)| *number).collect::<Vec<_>>(), [5, 3, 5], "{elections:?}");
-    let deposed = log.first(5, ms(1), |event| matches!(event, Event::Began { .. } | Event::Ended { .. }));
-    assert!(deposed.is_none_or(|deposed| deposed > ms(200)), "both led until after the partition: {deposed:?}");
+    let stepped_down = log.first_event(5, ms(1), |event| matches!(event, Event::Began { .. } | Event::Ended { .. }));
+    assert!(
+        stepped_down.is_none_or(|stepped_down| stepped_down > ms(200)),
+        "both led until after the partition: {stepped_down:?}"
+    );
 
     for seed in 0..200 {
         let (outcome, log) = run_logged(&Spec { seed, ..scenario("majority-lease", 5, "split-brain") });
         assert_eq!(violations(&outcome), Vec::<&str>::new(), "seed {seed}");
-        let during: Vec<_> = log.elections().into_iter().filter(|(time, _)| *time < ms(200)).collect();
-        assert!(during.len() == 2 && during[0] == (ms(2), 5) && during[1].1 <= 3, "seed {seed}: {during:?}");
-        let stopped = log.first(5, ms(0), is_ended).unwrap();
-        assert!(stopped < during[1].0, "seed {seed}: {stopped}, {during:?}");
-        let refused = log.first(1, ms(0), |event| *event == Event::Refused(Refusal::LeaseLasts));
-        assert_eq!(refused, Some(ms(60)), "seed {seed}");
+        let before_healing: Vec<_> = log.elections().into_iter().filter(|(time, _)| *time < ms(200)).collect();
+        assert!(
+            before_healing.len() == 2 && before_healing[0] == (ms(2), 5) && before_healing[1].1 <= 3,
+            "seed {seed}: {before_healing:?}"
+        );
+        let stopped = log.first_event(5, ms(0), is_ended).unwrap();
+        assert!(stopped < before_healing[1].0, "seed {seed}: {stopped}, {before_healing:?}");
+        let refused_at = log.first_event(1, ms(0), |event| *event == Event::Refused(Refusal::LeaseLasts));
+        assert_eq!(refused_at, Some(ms(60)), "seed {seed}");
     }
 }
 
 /// A check of three nodes with one crash and one restart, in which no time passes: leases are long.
-fn with_a_crash(algorithm: &str) -> CheckRun<Election> {
+fn check_with_crash(algorithm: &str) -> CheckRun<Election> {
     let mut check = CheckSpec::<Election>::named(algorithm).unwrap();
-    check.behavior.settings.starters = parsed("1,2");
+    check.behavior.settings.starters = parse("1,2");
     check.setup.timing = Some(Timing::until(Time::ZERO));
     (check.setup.crashes, check.setup.restarts) = (1, 1);
     check.effort.properties = Some(["one-leader-an-epoch", "epochs-grow", "one-master"].map(String::from).into());
-    common::checked(&check)
+    common::run_check(&check)
 }
 
 /// Clocks at the limits of their drift, every order of events, and time that also stops just before
@@ -215,8 +230,8 @@ fn with_a_crash(algorithm: &str) -> CheckRun<Election> {
 fn the_checker_distinguishes_drift_within_the_bound_from_drift_beyond_it() {
     let check = |drift_ppm| {
         let mut check = CheckSpec::<Election>::named("majority-lease").unwrap();
-        check.behavior.settings.starters = parsed("1,2");
-        check.behavior.settings.lease = Some(parsed("20ms"));
+        check.behavior.settings.starters = parse("1,2");
+        check.behavior.settings.lease = Some(parse("20ms"));
         check.setup.timing = Some(Timing { drift_ppm, ..Timing::until(ms(21)) });
         check.effort.properties = Some(vec!["one-master".to_owned()]);
         check.effort.stop_at_first = true;
@@ -224,17 +239,17 @@ fn the_checker_distinguishes_drift_within_the_bound_from_drift_beyond_it() {
             .unwrap_or_else(|error| panic!("{}: {error}", check.command()))
     };
     let beyond = check(5_000);
-    assert_eq!(violated(&beyond), [("one-master", 9)]);
+    assert_eq!(list_violations(&beyond), [("one-master", 9)]);
     let within = check(1_000);
-    assert_eq!(violated(&within), []);
-    assert!(within.findings.states.depth > beyond.findings.states.depth, "{:?}", within.findings.states);
+    assert_eq!(list_violations(&within), []);
+    assert!(within.findings.main_pass.depth > beyond.findings.main_pass.depth, "{:?}", within.findings.main_pass);
 }
 
 /// Every order of events within a lease: a node that restarts must be silent.
 #[test]
 fn the_checker_finds_the_forgotten_promise_and_nothing_else() {
-    assert_eq!(violated(&with_a_crash("majority-lease-forgetful")), [("one-master", 12)]);
-    let right = with_a_crash("majority-lease");
-    assert!(right.findings.is_complete());
-    assert_eq!(violated(&right), []);
+    assert_eq!(list_violations(&check_with_crash("majority-lease-forgetful")), [("one-master", 12)]);
+    let correct = check_with_crash("majority-lease");
+    assert!(correct.findings.is_complete());
+    assert_eq!(list_violations(&correct), []);
 }

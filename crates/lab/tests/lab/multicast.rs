@@ -1,6 +1,6 @@
 //! Tests of ordered multicast: properties that hold under every fault.
 
-use crate::common::{assert_all_hold, sweep_all};
+use crate::common::{assert_every_seed_holds, sweep_seeds};
 use quorate_core::Duration;
 use quorate_core::multicast::Delivery;
 use quorate_journal::settings::{Latency, TimedFault};
@@ -9,34 +9,34 @@ use quorate_lab::RunFamily;
 use quorate_lab::multicast::MulticastEntry;
 use quorate_lab::multicast::{Settings, ViewSettings};
 use quorate_lab::registry::{Entry, Family, all, find, fixtures};
-use quorate_lab::sweep::Tally;
+use quorate_lab::sweep::PropertyTally;
 use quorate_lab::{Multicast, Spec};
 
 fn orders() -> impl Iterator<Item = &'static MulticastEntry> {
     all().iter().filter_map(Multicast::entry)
 }
 
-fn each_holds(specs: Vec<Spec<Multicast>>, seeds: u64) {
-    specs.iter().for_each(|spec| assert_all_hold(spec, seeds));
+fn assert_each_holds(specs: Vec<Spec<Multicast>>, seeds: u64) {
+    specs.iter().for_each(|spec| assert_every_seed_holds(spec, seeds));
 }
 
 /// A sample of what `quorate sweep --family multicast --seeds 100000` tries.
 #[test]
 fn in_a_static_group_every_member_delivers_everything_in_order() {
     assert!(orders().count() >= 10);
-    orders().for_each(|entry| each_holds(Multicast::stress_specs(entry), 20));
+    orders().for_each(|entry| assert_each_holds(Multicast::stress_specs(entry), 20));
 }
 
 /// A sample of what `quorate sweep --family multicast --views --seeds 100000` tries.
 #[test]
 fn survivors_of_any_faults_deliver_the_same() {
-    orders().for_each(|entry| each_holds(Multicast::stress_specs_in_views(entry), 4));
+    orders().for_each(|entry| assert_each_holds(Multicast::stress_specs_in_views(entry), 4));
 }
 
 #[test]
 #[ignore = "long: ./check long"]
 fn survivors_of_any_faults_deliver_the_same_over_many_seeds() {
-    orders().for_each(|entry| each_holds(Multicast::stress_specs_in_views(entry), 12));
+    orders().for_each(|entry| assert_each_holds(Multicast::stress_specs_in_views(entry), 12));
 }
 
 /// Faulty variants, and the property that each one violates.
@@ -51,31 +51,32 @@ fn every_seeded_bug_is_found() {
         ("isis-hasty", "total"),
         ("uniform-hasty", "uniform"),
     ];
-    let planted = fixtures().iter().filter(|entry| entry.family() == Family::Multicast).map(Entry::name);
-    assert_eq!(planted.collect::<Vec<_>>(), expected.map(|(name, _)| name));
+    let names = fixtures().iter().filter(|entry| entry.family() == Family::Multicast).map(Entry::name);
+    assert_eq!(names.collect::<Vec<_>>(), expected.map(|(name, _)| name));
     for (name, property) in expected {
         let entry = find(name).and_then(Multicast::entry).unwrap();
-        // Without views, only the senders' retransmissions help a member that missed a message.
+        // A crash prevents that the sender's retransmissions hide the bug where there are no views.
         let faults: Vec<TimedFault> = vec!["crash 1 at 10ms".parse().unwrap()];
-        let deaths = Multicast::stress_specs(entry).into_iter().map(|spec| Spec { faults: faults.clone(), ..spec });
+        let with_crash = Multicast::stress_specs(entry).into_iter().map(|spec| Spec { faults: faults.clone(), ..spec });
         let specs =
-            Multicast::stress_specs(entry).into_iter().chain(deaths).chain(Multicast::stress_specs_in_views(entry));
+            Multicast::stress_specs(entry).into_iter().chain(with_crash).chain(Multicast::stress_specs_in_views(entry));
         let specs: Vec<_> = specs.collect();
         let is_found_by = |seeds| {
-            let breaks = |tally: &Tally| tally.name == property && tally.held < seeds;
-            specs.iter().any(|spec| sweep_all(spec, seeds).properties.iter().any(breaks))
+            let is_violated = |tally: &PropertyTally| tally.name == property && tally.held_seeds < seeds;
+            specs.iter().any(|spec| sweep_seeds(spec, seeds).properties.iter().any(is_violated))
         };
         // A few seeds reveal most of them.
         assert!(is_found_by(3) || is_found_by(40), "{name} does not break {property}");
     }
 }
 
-/// One member misses multicasts for some time, then their sender or the sequencer crashes.
-fn missed_multicasts_are_recovered(seeds: u64) {
+/// One member misses the multicasts of another for some time, and then that other one, a sender and
+/// perhaps the sequencer, crashes.
+fn assert_missed_multicasts_are_recovered(seeds: u64) {
     for entry in orders() {
-        for (dies, misses) in [(1, 3), (2, 4), (1, 2)] {
+        for (crashed, receiver) in [(1, 3), (2, 4), (1, 2)] {
             for delivery in [Delivery::Prompt, Delivery::Uniform] {
-                let faults = [format!("cut {dies}>{misses} at 2ms for 60ms"), format!("crash {dies} at 40ms")];
+                let faults = [format!("cut {crashed}>{receiver} at 2ms for 60ms"), format!("crash {crashed} at 40ms")];
                 let settings = Settings {
                     messages: 30,
                     interval: Some(Latency::Uniform { min: Duration::ZERO, max: Duration::from_millis(8) }),
@@ -84,7 +85,7 @@ fn missed_multicasts_are_recovered(seeds: u64) {
                     ..Settings::default()
                 };
                 let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
-                assert_all_hold(&Spec::<Multicast> { nodes: 4, faults, settings, ..Spec::new(entry) }, seeds);
+                assert_every_seed_holds(&Spec::<Multicast> { nodes: 4, faults, settings, ..Spec::new(entry) }, seeds);
             }
         }
     }
@@ -92,13 +93,13 @@ fn missed_multicasts_are_recovered(seeds: u64) {
 
 #[test]
 fn survivors_recover_what_one_member_missed_before_its_sender_crashed() {
-    missed_multicasts_are_recovered(10);
+    assert_missed_multicasts_are_recovered(10);
 }
 
 #[test]
 #[ignore = "long: ./check long"]
 fn survivors_recover_what_one_member_missed_over_many_seeds() {
-    missed_multicasts_are_recovered(50);
+    assert_missed_multicasts_are_recovered(50);
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! Malformed journals of the mutex family: the verdicts of observers do not matter, but no observer
-//! may panic.
+//! Malformed journals of the mutex family. Observers may reach any verdict on them, but must not
+//! panic.
 
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 use quorate_core::Duration;
 use quorate_core::mutex::{Command, Event};
-use quorate_journal::metrics::Messages;
+use quorate_journal::metrics::MessageCounts;
 use quorate_journal::record::{Journal, Writer};
 use quorate_lab::mutex::run::{Expectations, Measures, OrderCheck, Properties};
 
@@ -15,14 +15,19 @@ fn observe(text: &[u8]) {
     let Ok(mut journal) = Journal::open(text) else { return };
     let header = journal.header().clone();
     let nodes = header.nodes;
+    // Observers of a large group would make the test slow.
     if nodes > 1_000 {
         return;
     }
-    let expectations =
-        Expectations { fences: true, order: OrderCheck::Promised, contention: true, ..Expectations::default() };
+    let expectations = Expectations {
+        has_fences: true,
+        order: OrderCheck::Promised,
+        expects_contention: true,
+        ..Expectations::default()
+    };
     let mut measures = Measures::new(nodes, None, Duration::ZERO);
     let mut properties = Properties::new(nodes, expectations);
-    let mut messages = Messages::new(nodes);
+    let mut messages = MessageCounts::new(nodes);
     let mut writer = Writer::new(Vec::new(), &header);
     let mut observers = ((&mut measures, &mut properties), (&mut messages, &mut writer));
     let _ = journal.show_all::<Command, Event>(&mut observers);

@@ -3,13 +3,18 @@
 use crate::common::ms;
 use crate::mutex_script::ScriptedRun;
 use expect_test::expect;
-use quorate_journal::property::{Kind, Verdict};
+use quorate_journal::property::{PropertyKind, Verdict};
 use quorate_lab::mutex::run::{CountedFrom, Expectations, OrderCheck, OvertakingBound, Properties};
 
-/// Watches all properties in a group of four.
+/// A run of four nodes, for which all properties are judged. In each action, the time in
+/// milliseconds comes first and the node second; an entry also has its fence.
 fn run() -> ScriptedRun<Properties> {
-    let expects =
-        Expectations { fences: true, order: OrderCheck::Promised, contention: true, ..Expectations::default() };
+    let expects = Expectations {
+        has_fences: true,
+        order: OrderCheck::Promised,
+        expects_contention: true,
+        ..Expectations::default()
+    };
     ScriptedRun::new(Properties::new(4, expects))
 }
 
@@ -19,7 +24,7 @@ fn violations(run: &ScriptedRun<Properties>) -> String {
     let broken = verdicts.iter().filter(|verdict| verdict.is_violated());
     let line = |verdict: &Verdict| {
         let violation = verdict.violation.as_ref().unwrap();
-        format!("{} {}: {} (since {})\n", violation.time, verdict.name, violation.text, violation.since)
+        format!("{} {}: {} (since {})\n", violation.time, verdict.name, violation.text, violation.relevant_from)
     };
     broken.map(line).collect()
 }
@@ -47,12 +52,12 @@ fn a_clean_run_is_not_flagged() {
     let names: Vec<_> =
         verdicts.iter().map(|verdict| (verdict.name, verdict.kind, verdict.holds == Some(true))).collect();
     let expected = [
-        ("exclusion", Kind::Always, true),
-        ("asked-first", Kind::Always, true),
-        ("fences-grow", Kind::Always, true),
-        ("happened-before-order", Kind::Always, true),
-        ("served", Kind::Eventually, true),
-        ("contention", Kind::Sometimes, true),
+        ("exclusion", PropertyKind::Always, true),
+        ("asked-first", PropertyKind::Always, true),
+        ("fences-grow", PropertyKind::Always, true),
+        ("happened-before-order", PropertyKind::Always, true),
+        ("served", PropertyKind::Eventually, true),
+        ("contention", PropertyKind::Sometimes, true),
     ];
     assert_eq!(names, expected);
     assert_eq!(run.observer.out_of_order(), Some(0));
@@ -68,13 +73,13 @@ fn two_holders_are_caught() {
     .assert_eq(&violations(&run));
 }
 
-/// Two nodes overtake node 1, and one may. No node overtakes node 2, which only tries: its denial
-/// is merely late.
+/// Two nodes overtake node 1, and the bound is one. Node 2 makes a try, which may be denied late
+/// but cannot be overtaken.
 #[test]
 fn too_much_overtaking_is_caught_but_a_try_cannot_be_overtaken() {
-    let overtaking = Some(OvertakingBound { most: 1, from: CountedFrom::Asking });
+    let overtaking = Some(OvertakingBound { max_entries: 1, counted_from: CountedFrom::Request });
     let run = || ScriptedRun::new(Properties::new(4, Expectations { overtaking, ..Expectations::default() }));
-    let passed = run()
+    let overtaken = run()
         .requests(0, 1)
         .requests(1, 3)
         .requests(1, 4)
@@ -82,17 +87,16 @@ fn too_much_overtaking_is_caught_but_a_try_cannot_be_overtaken() {
         .releases(3, 3)
         .enters(4, 4, 2)
         .releases(5, 4);
-    let passed = passed.enters(6, 1, 3).releases(7, 1);
+    let overtaken = overtaken.enters(6, 1, 3).releases(7, 1);
     expect![[r#"
         4ms overtaking-bounded: node 4 made entry number 2 ahead of node 1; at most 1 may (since 0ms)
     "#]]
-    .assert_eq(&violations(&passed));
-    let tried =
+    .assert_eq(&violations(&overtaken));
+    let with_try =
         run().tries(0, 2).requests(1, 3).requests(1, 4).enters(2, 3, 1).releases(3, 3).enters(4, 4, 2).releases(5, 4);
-    assert_eq!(violations(&tried.gets_denied(6, 2)), "");
+    assert_eq!(violations(&with_try.gets_denied(6, 2)), "");
 }
 
-/// Only the first violation of a property is reported.
 #[test]
 fn only_the_first_violation_is_reported() {
     let run = run().requests(0, 1).requests(0, 2).requests(0, 3).enters(1, 2, 1).enters(2, 3, 2).enters(3, 1, 3);
@@ -107,11 +111,11 @@ fn a_fence_that_decreases_or_repeats_is_caught() {
     let entry = |run: ScriptedRun<Properties>, millis, fence| {
         run.requests(millis, 1).enters(millis + 1, 1, fence).releases(millis + 2, 1)
     };
-    let back = entry(entry(entry(run(), 0, 3), 10, 7), 20, 6);
+    let decreasing = entry(entry(entry(run(), 0, 3), 10, 7), 20, 6);
     expect![[r#"
         21ms fences-grow: node 1 entered with fence 0.6, but an earlier entry had 0.7 (since 20ms)
     "#]]
-    .assert_eq(&violations(&back));
+    .assert_eq(&violations(&decreasing));
     let equal = entry(entry(run(), 0, 3), 10, 3);
     expect![[r#"
         11ms fences-grow: node 1 entered with fence 0.3, but an earlier entry had 0.3 (since 10ms)
@@ -177,10 +181,11 @@ fn concurrent_requests_have_no_order() {
     assert_eq!(violations(&run), "");
 }
 
-/// A message received after the request does not order requests, nor does a past request.
+/// A message that arrives after the receiver's request does not order the two requests, nor does a
+/// message sent after the sender's request ended.
 #[test]
-fn only_pending_requests_are_ordered() {
-    let late = run()
+fn only_requests_that_are_pending_when_the_message_is_sent_are_ordered() {
+    let message_after_request = run()
         .requests(0, 1)
         .requests(1, 2)
         .sends_to(2, 1, 2)
@@ -188,8 +193,8 @@ fn only_pending_requests_are_ordered() {
         .releases(6, 2)
         .enters(7, 1, 2)
         .releases(8, 1);
-    assert_eq!(violations(&late), "");
-    let past = run()
+    assert_eq!(violations(&message_after_request), "");
+    let message_after_entry = run()
         .requests(0, 1)
         .enters(1, 1, 1)
         .releases(2, 1)
@@ -200,10 +205,10 @@ fn only_pending_requests_are_ordered() {
         .releases(7, 2)
         .enters(8, 1, 3)
         .releases(9, 1);
-    assert_eq!(violations(&past), "");
+    assert_eq!(violations(&message_after_entry), "");
 }
 
-/// Order is transitive: 1 sends to 3, 3 sends to 2.
+/// Node 1 sends to node 3, which sends to node 2.
 #[test]
 fn order_is_transitive() {
     let run = run().requests(0, 1).sends_to(0, 1, 3).sends_to(2, 3, 2).requests(4, 2).enters(5, 2, 1).releases(6, 2);
@@ -226,6 +231,7 @@ fn order_may_be_counted_without_being_promised_or_not_at_all() {
 
 #[test]
 fn an_unserved_request_is_caught() {
+    // The start of node 4 only makes the run end at 30 ms.
     let run = run().requests(0, 1).requests(3, 3).requests(2, 2).enters(5, 1, 1).releases(6, 1).starts(30, 4);
     expect![[r#"
         30ms served: node 2 has still not entered, although it requested entry at 2ms; other waiting requests: 1 (since 2ms)
@@ -240,47 +246,47 @@ fn crashed_nodes_do_not_count_as_unserved() {
     assert_eq!(violations(&run().requests(0, 1).crashes(1, 1)), "");
 }
 
-/// A crashed holder no longer holds the lock.
 #[test]
 fn a_crashed_holder_does_not_hold_the_lock() {
     let run = run().requests(0, 1).enters(1, 1, 1).crashes(2, 1).requests(3, 2).enters(4, 2, 2).releases(5, 2);
     assert_eq!(violations(&run), "");
-    let back = run.starts(6, 1).requests(7, 1).enters(8, 1, 3);
-    assert_eq!(violations(&back), "");
+    let restarted = run.starts(6, 1).requests(7, 1).enters(8, 1, 3);
+    assert_eq!(violations(&restarted), "");
     assert!(
-        violations(&back.requests(9, 2).enters(10, 2, 4))
+        violations(&restarted.requests(9, 2).enters(10, 2, 4))
             .contains("node 2 entered while node 1 was in the critical section")
     );
 }
 
 #[test]
 fn contention_is_two_pending_requests_at_once() {
-    let contended = |run: &ScriptedRun<Properties>| run.observer.verdicts().last().unwrap().holds == Some(true);
-    assert!(!contended(
+    let is_contended = |run: &ScriptedRun<Properties>| run.observer.verdicts().last().unwrap().holds == Some(true);
+    assert!(!is_contended(
         &run().requests(0, 1).enters(1, 1, 1).releases(2, 1).requests(3, 2).enters(4, 2, 2).releases(5, 2)
     ));
-    assert!(!contended(&run().requests(0, 1).crashes(1, 1).requests(2, 2)));
-    assert!(!contended(&run().requests(0, 1).enters(1, 1, 1).crashes(2, 1).requests(3, 2)));
-    assert!(contended(&run().requests(0, 1).requests(1, 2)));
-    assert!(contended(&run().requests(0, 1).enters(1, 1, 1).requests(2, 2)));
+    assert!(!is_contended(&run().requests(0, 1).crashes(1, 1).requests(2, 2)));
+    assert!(!is_contended(&run().requests(0, 1).enters(1, 1, 1).crashes(2, 1).requests(3, 2)));
+    assert!(is_contended(&run().requests(0, 1).requests(1, 2)));
+    assert!(is_contended(&run().requests(0, 1).enters(1, 1, 1).requests(2, 2)));
 }
 
-/// In views, an entry is valid while its lease is, by its node's own clock.
+/// A group with views, in which an entry is valid until its lease expires by its node's own clock.
+/// `enters_until(1, 2, 3, 10)` lets node 2 enter at 1 ms with fence 3 and a lease until 10 ms.
 fn with_leases() -> ScriptedRun<Properties> {
-    ScriptedRun::new(Properties::new(4, Expectations { fences: true, leases: true, ..Expectations::default() }))
+    ScriptedRun::new(Properties::new(4, Expectations { has_fences: true, has_leases: true, ..Expectations::default() }))
 }
 
 #[test]
-fn an_expired_entry_excludes_no_other_and_a_valid_one_does() {
-    let first = || with_leases().requests(0, 1).requests(0, 2).enters_until(1, 1, 1, 10);
-    assert_eq!(violations(&first().enters_until(10, 2, 2, 20).loses_entry(12, 1).releases(15, 2)), "");
-    let early = first().enters_until(9, 2, 2, 20);
+fn an_entry_excludes_others_until_it_expires() {
+    let with_first_entry = || with_leases().requests(0, 1).requests(0, 2).enters_until(1, 1, 1, 10);
+    assert_eq!(violations(&with_first_entry().enters_until(10, 2, 2, 20).loses_entry(12, 1).releases(15, 2)), "");
+    let before_expiry = with_first_entry().enters_until(9, 2, 2, 20);
     assert!(
-        violations(&early).contains("9ms exclusion: node 2 entered while node 1 was in the critical section"),
+        violations(&before_expiry).contains("9ms exclusion: node 2 entered while node 1 was in the critical section"),
         "{}",
-        violations(&early)
+        violations(&before_expiry)
     );
-    let extended = first().extends_until(5, 1, 15).enters_until(10, 2, 2, 20);
+    let extended = with_first_entry().extends_until(5, 1, 15).enters_until(10, 2, 2, 20);
     assert!(
         violations(&extended).contains("node 2 entered while node 1 was in the critical section"),
         "{}",
@@ -302,25 +308,25 @@ fn the_holders_clock_decides() {
 
 #[test]
 fn an_expired_entry_may_be_extended_only_if_no_other_node_entered() {
-    let lapsed = || with_leases().requests(0, 1).requests(0, 2).enters_until(1, 1, 1, 10);
-    assert_eq!(violations(&lapsed().extends_until(15, 1, 25).releases(20, 1).enters(21, 2, 2)), "");
-    let beside = lapsed().enters_until(11, 2, 2, 20).extends_until(15, 1, 25);
+    let with_lease_until_10 = || with_leases().requests(0, 1).requests(0, 2).enters_until(1, 1, 1, 10);
+    assert_eq!(violations(&with_lease_until_10().extends_until(15, 1, 25).releases(20, 1).enters(21, 2, 2)), "");
+    let during_other_entry = with_lease_until_10().enters_until(11, 2, 2, 20).extends_until(15, 1, 25);
     assert!(
-        violations(&beside).contains("node 1 extended its entry while node 2 was in the critical section"),
+        violations(&during_other_entry).contains("node 1 extended its entry while node 2 was in the critical section"),
         "{}",
-        violations(&beside)
+        violations(&during_other_entry)
     );
-    let after = lapsed().enters_until(11, 2, 2, 20).releases(12, 2).extends_until(15, 1, 25);
+    let after_other_entry = with_lease_until_10().enters_until(11, 2, 2, 20).releases(12, 2).extends_until(15, 1, 25);
     assert!(
-        violations(&after).contains("node 1 extended its entry after node 2 had entered"),
+        violations(&after_other_entry).contains("node 1 extended its entry after node 2 had entered"),
         "{}",
-        violations(&after)
+        violations(&after_other_entry)
     );
-    let again = lapsed()
+    let in_new_entry = with_lease_until_10()
         .enters_until(11, 2, 2, 20)
         .loses_entry(12, 1)
         .releases(12, 2)
         .requests(13, 1)
         .enters_until(14, 1, 3, 20);
-    assert_eq!(violations(&again.extends_until(15, 1, 25)), "");
+    assert_eq!(violations(&in_new_entry.extends_until(15, 1, 25)), "");
 }

@@ -30,7 +30,7 @@ impl<O: Observer<Command, Event>> ScriptedRun<O> {
     }
 
     pub(crate) fn starts(self, millis: i64, number: u32) -> Self {
-        self.input(millis, number, ObservedInput::Start { incarnation: Incarnation(1), blank: false })
+        self.input(millis, number, ObservedInput::Start { incarnation: Incarnation(1), is_disk_blank: false })
     }
 
     pub(crate) fn requests(self, millis: i64, number: u32) -> Self {
@@ -41,13 +41,14 @@ impl<O: Observer<Command, Event>> ScriptedRun<O> {
         self.input(millis, number, ObservedInput::Command(&Command::Try))
     }
 
-    /// Enters with this fence.
+    /// Enters with a fence of epoch 0 and this counter.
     pub(crate) fn enters(self, millis: i64, number: u32, counter: u64) -> Self {
         let fence = Fence { epoch: Epoch(0), counter };
         self.effect(millis, number, ObservedEffect::Emit(&Event::entered(fence)))
     }
 
-    /// Enters with this fence, valid up to an instant of the node's clock.
+    /// Enters with a fence of epoch 0 and this counter, until `until` milliseconds on the node's
+    /// own clock.
     pub(crate) fn enters_until(self, millis: i64, number: u32, counter: u64, until: i64) -> Self {
         let fence = Fence { epoch: Epoch(0), counter };
         self.effect(millis, number, ObservedEffect::Emit(&Event::Entered { fence, until: ms(until) }))
@@ -97,8 +98,8 @@ impl<O: Observer<Command, Event>> ScriptedRun<O> {
         self
     }
 
-    /// Sends a message that arrives one millisecond later. What the receiver does from then on
-    /// causally depends on the sender.
+    /// Sends a message that arrives one millisecond later, so that later requests of the receiver
+    /// happen after earlier ones of the sender.
     pub(crate) fn sends_to(mut self, millis: i64, from: u32, to: u32) -> Self {
         self.sent += 1;
         let id = MessageId { sender: node(from), number: self.sent };
@@ -116,7 +117,7 @@ impl<O: Observer<Command, Event>> ScriptedRun<O> {
         self.effect(millis, from, ObservedEffect::Send { to: node(to), sent }).input(
             millis + 1,
             to,
-            ObservedInput::Message { id, kind: "request", wrapped: false, incarnation: Incarnation::FIRST },
+            ObservedInput::Message { id, kind: "request", is_wrapped: false, incarnation: Incarnation::FIRST },
         )
     }
 }

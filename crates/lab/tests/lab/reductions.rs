@@ -1,6 +1,7 @@
-//! Simulated reductions: an election by a lock, a lock by elections, consensus by an election.
+//! Simulated reductions: an election by a lock (`by-mutex`), a lock by elections
+//! (`mutex-by-election`), consensus by an election (`consensus-by-election`).
 
-use crate::common::{assert_all_hold, election, parsed, run, run_to_completion};
+use crate::common::{assert_every_seed_holds, election, parse, run, run_to_completion};
 use quorate_core::NodeId;
 use quorate_lab::election::Settings;
 use quorate_lab::mutex::run::Pattern;
@@ -13,11 +14,11 @@ fn by_mutex_the_first_requester_leads_for_three_messages_per_peer() {
     for nodes in 1..=30 {
         for (starters, leader) in [("lowest", 1), ("highest", nodes), ("successor-of-highest", 1)] {
             let outcome = run_to_completion(&Spec {
-                latency: parsed("uniform:1ms..5ms"),
+                latency: parse("uniform:1ms..5ms"),
                 ..election("by-mutex", nodes, starters)
             });
             let (summary, peers) = (outcome.summary, nodes as u64 - 1);
-            assert_eq!(summary.leader, Some(NodeId::from_index(leader - 1)), "the rank must not matter");
+            assert_eq!(summary.leader, Some(NodeId::from_index(leader - 1)), "the winner must not depend on its rank");
             assert_eq!((summary.election_messages, summary.announcement_messages), (2 * peers, peers));
             assert_eq!(summary.rounds, 1);
         }
@@ -28,30 +29,34 @@ fn by_mutex_the_first_requester_leads_for_three_messages_per_peer() {
 fn by_mutex_several_starters_and_false_alarms_end_with_one_leader() {
     for latency in LATENCIES {
         for (nodes, starters) in [(2, "all"), (5, "all"), (9, "all"), (5, "2,4")] {
-            assert_all_hold(&Spec { latency: parsed(latency), ..election("by-mutex", nodes, starters) }, 150);
+            assert_every_seed_holds(&Spec { latency: parse(latency), ..election("by-mutex", nodes, starters) }, 150);
         }
-        let doubts = "campaign 1 at 0ms\ncampaign 3 at 4ms\ncampaign 2 at 40ms\ncampaign 4 at 41ms\ncampaign 3 at 42ms";
-        let script = Some(parsed(doubts));
-        assert_all_hold(&Spec { latency: parsed(latency), script, ..election("by-mutex", 4, "all") }, 150);
+        let false_alarms =
+            "campaign 1 at 0ms\ncampaign 3 at 4ms\ncampaign 2 at 40ms\ncampaign 4 at 41ms\ncampaign 3 at 42ms";
+        let script = Some(parse(false_alarms));
+        assert_every_seed_holds(&Spec { latency: parse(latency), script, ..election("by-mutex", 4, "all") }, 150);
     }
-    assert_all_hold(&Spec { loss: parsed("0.2"), duplicate: parsed("0.2"), ..election("by-mutex", 4, "all") }, 100);
+    assert_every_seed_holds(
+        &Spec { loss: parse("0.2"), duplicate: parse("0.2"), ..election("by-mutex", 4, "all") },
+        100,
+    );
 }
 
-/// One dead node blocks the lock inside, and so the election. No node leads wrongly.
+/// A crashed node blocks the lock that the election uses. No node becomes leader wrongly.
 #[test]
 fn by_mutex_one_crashed_node_blocks_the_election() {
-    let spec = Spec { faults: vec![parsed("crash 2")], ..election("by-mutex", 3, "all") };
+    let spec = Spec { faults: vec![parse("crash 2")], ..election("by-mutex", 3, "all") };
     let outcome = run(&spec);
-    assert_eq!(outcome.violated().map(|violation| violation.name).collect::<Vec<_>>(), ["agreed"]);
+    assert_eq!(outcome.violated_verdicts().map(|violation| violation.name).collect::<Vec<_>>(), ["agreed"]);
     assert_eq!(outcome.summary.leader, None);
 }
 
 #[test]
 fn consensus_costs_an_election_and_one_message_per_peer() {
     for nodes in 1..=20 {
-        let of =
-            |name| run_to_completion(&Spec { latency: parsed("fixed:1ms"), ..election(name, nodes, "lowest") }).summary;
-        let (plain, decided) = (of("chang-roberts"), of("consensus-by-election"));
+        let summary_of =
+            |name| run_to_completion(&Spec { latency: parse("fixed:1ms"), ..election(name, nodes, "lowest") }).summary;
+        let (plain, decided) = (summary_of("chang-roberts"), summary_of("consensus-by-election"));
         assert_eq!((decided.leader, decided.epoch), (plain.leader, plain.epoch));
         assert_eq!(decided.election_messages, plain.election_messages);
         assert_eq!(decided.announcement_messages, plain.announcement_messages + nodes as u64 - 1);
@@ -59,18 +64,18 @@ fn consensus_costs_an_election_and_one_message_per_peer() {
 }
 
 #[test]
-fn all_live_nodes_reach_consensus_whatever_starts_and_crashes() {
+fn all_live_nodes_reach_consensus_with_any_starters_and_crash() {
     for latency in LATENCIES {
         for (nodes, starters) in [(3, "all"), (5, "all"), (7, "2,5")] {
-            let calm = Spec { latency: parsed(latency), ..election("consensus-by-election", nodes, starters) };
-            assert_all_hold(&calm.clone(), 100);
-            let settings = Settings { attribute: parsed("random"), order: parsed("random"), ..calm.settings.clone() };
-            assert_all_hold(&Spec { settings, random_faults: parsed("crash=1"), ..calm }, 100);
+            let base = Spec { latency: parse(latency), ..election("consensus-by-election", nodes, starters) };
+            assert_every_seed_holds(&base, 100);
+            let settings = Settings { attribute: parse("random"), order: parse("random"), ..base.settings.clone() };
+            assert_every_seed_holds(&Spec { settings, random_faults: parse("crash=1"), ..base }, 100);
         }
     }
 }
 
-fn lock(nodes: usize, entries: u64, workload: Pattern) -> Spec<Mutex> {
+fn lock_spec(nodes: usize, entries: u64, workload: Pattern) -> Spec<Mutex> {
     let settings = mutex::Settings { entries, workload, ..mutex::Settings::default() };
     Spec { nodes, settings, ..Spec::named("mutex-by-election").unwrap() }
 }
@@ -79,14 +84,16 @@ fn lock(nodes: usize, entries: u64, workload: Pattern) -> Spec<Mutex> {
 fn mutex_by_election_costs_one_round_per_entry_without_contention() {
     for nodes in 2..=24 {
         for latency in LATENCIES {
-            let outcome = run_to_completion(&Spec { latency: parsed(latency), ..lock(nodes, 6, Pattern::Single) });
+            let outcome = run_to_completion(&Spec { latency: parse(latency), ..lock_spec(nodes, 6, Pattern::Single) });
+            // Each of the 6 entries costs one round of 3n − 2 messages.
             assert_eq!(outcome.messages.total, 6 * (3 * nodes as u64 - 2), "{nodes} nodes, {latency}");
         }
-        let alone = run_to_completion(&Spec { latency: parsed("fixed:1ms"), ..lock(nodes, 6, Pattern::Single) });
-        let delay = alone.summary.client_delay.expect("a client delay");
+        let single_requester =
+            run_to_completion(&Spec { latency: parse("fixed:1ms"), ..lock_spec(nodes, 6, Pattern::Single) });
+        let delay = single_requester.summary.client_delay.expect("a client delay");
         assert_eq!((delay.mean, delay.max), (nodes as f64, nodes as f64));
         let contended =
-            run_to_completion(&Spec { latency: parsed("fixed:1ms"), ..lock(nodes, nodes as u64, Pattern::All) });
+            run_to_completion(&Spec { latency: parse("fixed:1ms"), ..lock_spec(nodes, nodes as u64, Pattern::All) });
         let delay = contended.summary.sync_delay.expect("a synchronization delay");
         assert_eq!((delay.mean, delay.max), (nodes as f64 + 1.0, nodes as f64 + 1.0));
     }
@@ -97,8 +104,11 @@ fn mutex_by_election_costs_one_round_per_entry_without_contention() {
 fn mutex_by_election_serves_every_requester_in_turn() {
     for latency in LATENCIES {
         for (nodes, workload) in [(2, Pattern::All), (5, Pattern::All), (5, Pattern::Random), (9, Pattern::Random)] {
-            assert_all_hold(&Spec { latency: parsed(latency), ..lock(nodes, 40, workload) }, 60);
+            assert_every_seed_holds(&Spec { latency: parse(latency), ..lock_spec(nodes, 40, workload) }, 60);
         }
     }
-    assert_all_hold(&Spec { loss: parsed("0.2"), duplicate: parsed("0.2"), ..lock(4, 20, Pattern::All) }, 40);
+    assert_every_seed_holds(
+        &Spec { loss: parse("0.2"), duplicate: parse("0.2"), ..lock_spec(4, 20, Pattern::All) },
+        40,
+    );
 }

@@ -1,6 +1,6 @@
 //! Sweeps over thousands of seeds: correct algorithms pass, and faulty ones are found.
 
-use crate::common::{assert_all_hold, parsed, run, sweep_all, sweep_until_failure};
+use crate::common::{assert_every_seed_holds, parse, run, sweep_seeds, sweep_until_failure};
 use quorate_journal::settings::Chance;
 use quorate_lab::mutex::Settings;
 use quorate_lab::sweep::{self, Sweep};
@@ -10,60 +10,58 @@ use quorate_lab::{LinkChoice, Mutex, Spec};
 #[test]
 fn reliable_links_carry_both_algorithms_through_loss_duplication_and_reordering() {
     for algorithm in ["ricart-agrawala", "central"] {
-        let spec = Spec::<Mutex> { loss: parsed("0.1"), duplicate: parsed("0.05"), ..Spec::named(algorithm).unwrap() };
-        assert_all_hold(&spec, 10_000);
+        let spec = Spec::<Mutex> { loss: parse("0.1"), duplicate: parse("0.05"), ..Spec::named(algorithm).unwrap() };
+        assert_every_seed_holds(&spec, 10_000);
     }
 }
 
 #[test]
-fn tries_and_cancellations_break_nothing() {
+fn tries_and_cancellations_violate_nothing() {
     for algorithm in ["ricart-agrawala", "central"] {
         for links in [LinkChoice::Bare, LinkChoice::Reliable] {
-            let (tries, cancels) = (parsed("0.3"), parsed("0.4"));
+            let (tries, cancels) = (parse("0.3"), parse("0.4"));
             let settings = Settings { entries: 20, tries, cancels, ..Settings::default() };
             let base = Spec::<Mutex> { nodes: 4, links, settings, ..Spec::named(algorithm).unwrap() };
-            assert_all_hold(&Spec { latency: parsed("long-tail:2ms"), ..base.clone() }, 1_000);
-            assert_all_hold(&base, 1_000);
+            assert_every_seed_holds(&Spec { latency: parse("long-tail:2ms"), ..base.clone() }, 1_000);
+            assert_every_seed_holds(&base, 1_000);
         }
     }
 }
 
 #[test]
-fn pauses_cuts_and_wrong_clocks_delay_but_do_not_break() {
+fn pauses_cuts_and_wrong_clocks_violate_nothing() {
     for algorithm in ["ricart-agrawala", "central"] {
-        let random_faults = parsed("pause=2,cut=2,deaf=2,skew=1,drift=1");
-        let (loss, duplicate) = (parsed("0.05"), parsed("0.05"));
+        let random_faults = parse("pause=2,cut=2,deaf=2,skew=1,drift=1");
+        let (loss, duplicate) = (parse("0.05"), parse("0.05"));
         let settings = Settings { entries: 15, ..Settings::default() };
-        assert_all_hold(
+        assert_every_seed_holds(
             &Spec::<Mutex> { nodes: 5, random_faults, loss, duplicate, settings, ..Spec::named(algorithm).unwrap() },
             2_000,
         );
     }
 }
 
-/// The textbook algorithms block when a node crashes, but exclusion holds.
 #[test]
 fn crashes_block_the_textbook_algorithms_but_exclusion_holds() {
     for algorithm in ["ricart-agrawala", "central"] {
-        let faults = vec![parsed("crash 2 at 20ms")];
+        let faults = vec![parse("crash 2 at 20ms")];
         let settings = Settings { entries: 20, ..Settings::default() };
         let spec: Spec =
             Spec { nodes: 4, links: LinkChoice::Bare, faults, settings, ..Spec::named(algorithm).unwrap() };
-        let mut stopped = 0;
+        let mut blocked_runs = 0;
         for seed in 0..500 {
             let outcome = run(&Spec { seed, ..spec.clone() });
-            let violations: Vec<_> = outcome.violated().map(|violation| violation.name).collect();
+            let violations: Vec<_> = outcome.violated_verdicts().map(|violation| violation.name).collect();
             assert!(violations.iter().all(|name| *name == "served"), "seed {seed}: {violations:?}");
-            stopped += usize::from(!violations.is_empty());
+            blocked_runs += usize::from(!violations.is_empty());
         }
-        assert!(stopped > 50, "{algorithm} stopped only {stopped} times");
+        assert!(blocked_runs > 50, "only {blocked_runs} runs of {algorithm} blocked");
     }
 }
 
 #[test]
 fn lossy_bare_links_block_the_algorithm() {
-    let spec =
-        Spec::<Mutex> { links: LinkChoice::Bare, loss: parsed("0.1"), ..Spec::named("ricart-agrawala").unwrap() };
+    let spec = Spec::<Mutex> { links: LinkChoice::Bare, loss: parse("0.1"), ..Spec::named("ricart-agrawala").unwrap() };
     let (_, violation) = sweep_until_failure(&spec, 100)
         .first_failure
         .expect("without retransmission, a lost reply blocks its requester");
@@ -72,7 +70,7 @@ fn lossy_bare_links_block_the_algorithm() {
 
 #[test]
 fn every_flaw_is_found_within_a_thousand_seeds() {
-    let cancels = parsed("0.5");
+    let cancels = parse("0.5");
     for (algorithm, cancels, expected) in [
         ("ricart-agrawala-clock-only", Chance::default(), "exclusion"),
         ("ricart-agrawala-node-only", Chance::default(), "exclusion"),
@@ -83,36 +81,38 @@ fn every_flaw_is_found_within_a_thousand_seeds() {
         let settings = Settings {
             entries: 40,
             cancels,
-            hold: Some(parsed("fixed:0.1ms")),
-            think: Some(parsed("uniform:0ms..3ms")),
+            hold: Some(parse("fixed:0.1ms")),
+            think: Some(parse("uniform:0ms..3ms")),
             ..Settings::default()
         };
-        let latency = parsed("long-tail:2ms");
+        let latency = parse("long-tail:2ms");
         let spec = Spec::<Mutex> { nodes: 4, latency, settings, ..Spec::named(algorithm).unwrap() };
-        let summary = sweep_all(&spec, 1_000);
-        let held = summary.properties.iter().find(|tally| tally.name == expected).map(|tally| tally.held);
-        assert!(held.is_some_and(|held| held < 1_000), "{algorithm} was not caught breaking '{expected}'");
+        let summary = sweep_seeds(&spec, 1_000);
+        let held_seeds = summary.properties.iter().find(|tally| tally.name == expected).map(|tally| tally.held_seeds);
+        assert!(
+            held_seeds.is_some_and(|held_seeds| held_seeds < 1_000),
+            "{algorithm} was not caught breaking '{expected}'"
+        );
     }
 }
 
 /// The reported seed does not depend on thread timing.
 #[test]
 fn the_lowest_failing_seed_is_named() {
-    let spec: Spec = Spec { links: LinkChoice::Bare, loss: parsed("0.001"), ..Spec::named("central").unwrap() };
+    let spec: Spec = Spec { links: LinkChoice::Bare, loss: parse("0.001"), ..Spec::named("central").unwrap() };
     let lowest = |threads| {
         let sweep = Sweep { spec: spec.clone(), seeds: 20_000, threads, keep_going: false };
         sweep::run(&sweep, |_| true).unwrap().first_failure.map(|(seed, _)| seed)
     };
-    let alone = lowest(1);
-    assert!(alone.is_some());
+    let with_one_thread = lowest(1);
+    assert!(with_one_thread.is_some());
     for _ in 0..5 {
-        assert_eq!(lowest(4), alone);
+        assert_eq!(lowest(4), with_one_thread);
     }
 }
 
-/// An interrupted sweep counts exactly the seeds it tried.
 #[test]
-fn an_interrupted_sweep_reports_what_it_tried() {
+fn an_interrupted_sweep_counts_exactly_the_seeds_it_tried() {
     let sweep = Sweep { spec: Spec::<Mutex>::named("central").unwrap(), seeds: 100_000, threads: 2, keep_going: false };
     let mut reported = 0;
     let summary = sweep::run(&sweep, |so_far| {
@@ -120,6 +120,6 @@ fn an_interrupted_sweep_reports_what_it_tried() {
         so_far.seeds < 200
     });
     let summary = summary.unwrap();
-    assert_eq!((summary.seeds, summary.failed), (reported, 0));
+    assert_eq!((summary.seeds, summary.failed_seeds), (reported, 0));
     assert!((200..1_000).contains(&summary.seeds), "{}", summary.seeds);
 }

@@ -3,7 +3,7 @@
 use super::dns_name;
 use super::validity::Validity;
 use crate::group::GroupName;
-use crate::tls::end_of;
+use crate::tls::end_of_validity;
 use quorate_core::NodeId;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, GeneralSubtree, IsCa, Issuer, KeyPair,
@@ -19,14 +19,15 @@ use webpki::EndEntityCert;
 /// The CA of a group: its certificate and its private key.
 pub struct Authority {
     group: GroupName,
+    /// In PEM; a CA that was read from a file may have further certificates beside it.
     certificate: String,
-    until: Option<SystemTime>,
+    valid_until: Option<SystemTime>,
     issuer: Issuer<'static, KeyPair>,
 }
 
 /// A node's certificate and its private key, both in PEM.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Signed {
+pub struct SignedCertificate {
     pub certificate: String,
     /// The private key. Only the node may read it.
     pub key: String,
@@ -50,15 +51,15 @@ pub enum SigningError {
     )]
     KeyMismatch,
     #[error(
-        "the CA belongs to group {found} and cannot sign for group {wanted}. Use --group {found}, or another folder. \
+        "the CA belongs to group {authority_group} and cannot sign for group {wanted_group}. Use --group {authority_group}, or another folder. \
          No file was written."
     )]
-    WrongGroup { found: GroupName, wanted: GroupName },
+    WrongGroup { authority_group: GroupName, wanted_group: GroupName },
     #[error(
-        "the CA was not made by 'quorate certs': its subject is not '{wanted}'. Sign the nodes' certificates with the \
+        "the CA was not made by 'quorate certs': its subject is not '{wanted_subject}'. Sign the nodes' certificates with the \
          tool that made the CA, or use another folder. No file was written."
     )]
-    ForeignAuthority { wanted: String },
+    ForeignAuthority { wanted_subject: String },
     #[error(
         "the CA expires in {remaining_days} days, and no certificate may outlive it. Use fewer --days, or make a new CA in \
          another folder. No file was written."
@@ -79,10 +80,11 @@ impl Authority {
         let parameters = authority_parameters(group, validity)?;
         let certificate = parameters.self_signed(&key)?.pem();
         let issuer = Issuer::new(parameters, key);
-        Ok(Self { group: group.clone(), certificate, until: Some(validity.until), issuer })
+        Ok(Self { group: group.clone(), certificate, valid_until: Some(validity.until), issuer })
     }
 
     /// Reads an existing CA from the text of its two files. The first file may contain further
+    /// certificates. Fails unless the CA belongs to this group and the key to one of the
     /// certificates.
     pub fn read(certificates: &str, key: &str, group: &GroupName) -> Result<Self, SigningError> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificates.as_bytes()).collect();
@@ -98,7 +100,12 @@ impl Authority {
         // Signing uses only the issuer's name and key, so its validity does not matter here.
         let parameters = authority_parameters(group, Validity::of_authority(UNIX_EPOCH))?;
         let issuer = Issuer::new(parameters, key);
-        Ok(Self { group: group.clone(), certificate: certificates.to_owned(), until: end_of(der), issuer })
+        Ok(Self {
+            group: group.clone(),
+            certificate: certificates.to_owned(),
+            valid_until: end_of_validity(der),
+            issuer,
+        })
     }
 
     /// The CA's certificate in PEM, which every node needs.
@@ -112,20 +119,20 @@ impl Authority {
     }
 
     /// The end of the CA's validity, if its certificate could be parsed.
-    pub fn until(&self) -> Option<SystemTime> {
-        self.until
+    pub fn valid_until(&self) -> Option<SystemTime> {
+        self.valid_until
     }
 
     /// Creates a key and a certificate for a node, valid on both ends of a connection. Fails if the
     /// certificate would outlive the CA.
-    pub fn sign(&self, node: NodeId, validity: Validity) -> Result<Signed, SigningError> {
-        if let Some(until) = self.until.filter(|until| *until < validity.until) {
+    pub fn sign(&self, node: NodeId, validity: Validity) -> Result<SignedCertificate, SigningError> {
+        if let Some(until) = self.valid_until.filter(|until| *until < validity.until) {
             let remaining = until.duration_since(SystemTime::now()).unwrap_or_default();
             return Err(SigningError::OutlivesAuthority { remaining_days: remaining.as_secs() / 86_400 });
         }
         let key = KeyPair::generate()?;
         let certificate = node_parameters(node, &self.group, validity)?.signed_by(&key, &self.issuer)?;
-        Ok(Signed { certificate: certificate.pem(), key: key.serialize_pem() })
+        Ok(SignedCertificate { certificate: certificate.pem(), key: key.serialize_pem() })
     }
 }
 
@@ -137,15 +144,15 @@ impl fmt::Debug for Authority {
 }
 
 /// Leaves out the private key.
-impl fmt::Debug for Signed {
+impl fmt::Debug for SignedCertificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Signed").field("certificate", &self.certificate).finish_non_exhaustive()
+        f.debug_struct("SignedCertificate").field("certificate", &self.certificate).finish_non_exhaustive()
     }
 }
 
-/// The CA may sign only names of its group, and no other CA.
+/// The contents of a CA's certificate. The CA may sign only names of its group, and no other CA.
 fn authority_parameters(group: &GroupName, validity: Validity) -> Result<CertificateParams, rcgen::Error> {
-    let mut parameters = parameters(Vec::new(), format!("{SUBJECT_PREFIX}{group}"), validity)?;
+    let mut parameters = common_parameters(Vec::new(), format!("{SUBJECT_PREFIX}{group}"), validity)?;
     parameters.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     parameters.key_usages =
         vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign, KeyUsagePurpose::DigitalSignature];
@@ -154,9 +161,10 @@ fn authority_parameters(group: &GroupName, validity: Validity) -> Result<Certifi
     Ok(parameters)
 }
 
-/// A node is a TLS client when it dials and a TLS server when it accepts.
+/// The contents of a node's certificate. A node is a TLS client when it dials and a TLS server when
+/// it accepts.
 fn node_parameters(node: NodeId, group: &GroupName, validity: Validity) -> Result<CertificateParams, rcgen::Error> {
-    let mut parameters = parameters(vec![dns_name(node, group)], format!("node {node} of {group}"), validity)?;
+    let mut parameters = common_parameters(vec![dns_name(node, group)], format!("node {node} of {group}"), validity)?;
     parameters.is_ca = IsCa::ExplicitNoCa;
     parameters.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
@@ -164,29 +172,35 @@ fn node_parameters(node: NodeId, group: &GroupName, validity: Validity) -> Resul
     Ok(parameters)
 }
 
-fn parameters(names: Vec<String>, title: String, validity: Validity) -> Result<CertificateParams, rcgen::Error> {
+/// The contents that all certificates have.
+fn common_parameters(
+    names: Vec<String>,
+    common_name: String,
+    validity: Validity,
+) -> Result<CertificateParams, rcgen::Error> {
     let mut parameters = CertificateParams::new(names)?;
     parameters.distinguished_name = rcgen::DistinguishedName::new();
-    parameters.distinguished_name.push(DnType::CommonName, title);
+    parameters.distinguished_name.push(DnType::CommonName, common_name);
     let date = |time| date_time_ymd(1970, 1, 1) + since_epoch(time);
     (parameters.not_before, parameters.not_after) = (date(validity.from), date(validity.until));
     Ok(parameters)
 }
 
-/// Limits the time to the year 9999, the last that certificates can represent.
+/// The time since 1970, limited to the year 9999, the last that certificates can represent.
 fn since_epoch(time: SystemTime) -> Duration {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().min(Duration::from_secs(253_402_300_799))
 }
 
 /// Checks that the CA belongs to this group. The subject consists of the common name alone, so its
 /// text is at the end.
-fn check_subject(wanted: &GroupName, subject: &[u8]) -> Result<(), SigningError> {
+fn check_subject(wanted_group: &GroupName, subject: &[u8]) -> Result<(), SigningError> {
     let prefix = SUBJECT_PREFIX.as_bytes();
     let start = subject.windows(prefix.len()).position(|window| window == prefix);
-    let found = start.and_then(|start| str::from_utf8(subject.get(start + prefix.len()..)?).ok()?.parse().ok());
-    match found {
-        Some(found) if found == *wanted => Ok(()),
-        Some(found) => Err(SigningError::WrongGroup { found, wanted: wanted.clone() }),
-        None => Err(SigningError::ForeignAuthority { wanted: format!("{SUBJECT_PREFIX}{wanted}") }),
+    let authority_group =
+        start.and_then(|start| str::from_utf8(subject.get(start + prefix.len()..)?).ok()?.parse().ok());
+    match authority_group {
+        Some(authority_group) if authority_group == *wanted_group => Ok(()),
+        Some(authority_group) => Err(SigningError::WrongGroup { authority_group, wanted_group: wanted_group.clone() }),
+        None => Err(SigningError::ForeignAuthority { wanted_subject: format!("{SUBJECT_PREFIX}{wanted_group}") }),
     }
 }

@@ -17,19 +17,22 @@ pub struct Folder(PathBuf);
 /// The result of making certificates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MadeCertificates {
-    pub authority: AuthorityFrom,
+    /// Where the CA comes from.
+    pub authority: AuthorityOrigin,
     /// The end of the CA's validity, if its certificate could be parsed.
-    pub authority_until: Option<SystemTime>,
+    pub authority_valid_until: Option<SystemTime>,
     /// The end of the new certificates' validity.
-    pub until: SystemTime,
+    pub valid_until: SystemTime,
     /// The files, in the order in which they were written.
     pub files: Vec<PathBuf>,
 }
 
-/// Whether the CA was created or already existed in the folder.
+/// The origin of the CA that signed certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AuthorityFrom {
+pub enum AuthorityOrigin {
+    /// The CA was created.
     New,
+    /// The CA already existed in the folder.
     Folder,
 }
 
@@ -49,7 +52,7 @@ pub enum FolderError {
         "another process created {} while certificates were being made; it was left unchanged. The files made before \
          it are complete; run the command again for the rest.", escape_path(.0)
     )]
-    Appeared(PathBuf),
+    CreatedConcurrently(PathBuf),
     #[error(
         "{} exists, but {} does not: a CA needs both files. Restore the missing file, or use another folder. No file \
          was written.", escape_path(.found), escape_path(.missing)
@@ -130,36 +133,46 @@ impl Folder {
             count => return Err(FolderError::TooManyNodes(count)),
         }
         let now = SystemTime::now();
-        let (authority, from) = self.authority(group, now)?;
+        let (authority, origin) = self.read_or_create_authority(group, now)?;
         let existing =
             nodes.iter().flat_map(|node| [self.certificate(*node), self.key(*node)]).find(|file| exists(file));
         if let Some(file) = existing {
             return Err(FolderError::Exists(file));
         }
         let validity = Validity::of_node(now, days);
-        let mut planned = match from {
-            AuthorityFrom::New => self.plan_authority(&authority),
-            AuthorityFrom::Folder => Vec::new(),
+        let mut planned = match origin {
+            AuthorityOrigin::New => self.plan_authority(&authority),
+            AuthorityOrigin::Folder => Vec::new(),
         };
         for node in nodes {
             planned.extend(self.plan_node(&authority, *node, validity)?);
         }
-        self.write(&planned)?;
+        self.write_files(&planned)?;
         let files = planned.into_iter().map(|file| file.path).collect();
-        Ok(MadeCertificates { authority: from, authority_until: authority.until(), until: validity.until, files })
+        Ok(MadeCertificates {
+            authority: origin,
+            authority_valid_until: authority.valid_until(),
+            valid_until: validity.until,
+            files,
+        })
     }
 
-    fn authority(&self, group: &GroupName, now: SystemTime) -> Result<(Authority, AuthorityFrom), FolderError> {
+    /// Reads the CA from its two files, or creates a CA if neither file exists.
+    fn read_or_create_authority(
+        &self,
+        group: &GroupName,
+        now: SystemTime,
+    ) -> Result<(Authority, AuthorityOrigin), FolderError> {
         let (certificate, key) = (self.authority_certificate(), self.authority_key());
-        let (authority, from) = match (exists(&certificate), exists(&key)) {
-            (false, false) => (Authority::new(group, now), AuthorityFrom::New),
+        let (authority, origin) = match (exists(&certificate), exists(&key)) {
+            (false, false) => (Authority::new(group, now), AuthorityOrigin::New),
             (true, true) => {
-                (Authority::read(&read_text(&certificate)?, &read_text(&key)?, group), AuthorityFrom::Folder)
+                (Authority::read(&read_text(&certificate)?, &read_text(&key)?, group), AuthorityOrigin::Folder)
             }
             (true, false) => return Err(FolderError::IncompleteAuthority { found: certificate, missing: key }),
             (false, true) => return Err(FolderError::IncompleteAuthority { found: key, missing: certificate }),
         };
-        authority.map(|authority| (authority, from)).map_err(|error| self.signing_error(error))
+        authority.map(|authority| (authority, origin)).map_err(|error| self.signing_error(error))
     }
 
     fn plan_authority(&self, authority: &Authority) -> Vec<PlannedFile> {
@@ -181,12 +194,12 @@ impl Folder {
         ])
     }
 
-    fn write(&self, planned: &[PlannedFile]) -> Result<(), FolderError> {
+    fn write_files(&self, planned: &[PlannedFile]) -> Result<(), FolderError> {
         let unwritable = |file: &Path, error| FolderError::Unwritable { file: file.to_owned(), error };
         create_folder(&self.0).map_err(|error| FolderError::NoFolder { folder: self.0.clone(), error })?;
         for file in planned {
-            publish(file).map_err(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => FolderError::Appeared(file.path.clone()),
+            create_whole_file(file).map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => FolderError::CreatedConcurrently(file.path.clone()),
                 _ => unwritable(&file.path, error),
             })?;
         }
@@ -221,17 +234,18 @@ fn exists(file: &Path) -> bool {
     fs::symlink_metadata(file).is_ok()
 }
 
-/// Creates the file with all of its content, or not at all. Fails if it exists; a rename would
-/// replace it.
-fn publish(file: &PlannedFile) -> io::Result<()> {
+/// Creates the file with all of its content, or not at all. Fails if it exists: a hard link to a
+/// complete temporary file does not replace it, as a rename would.
+fn create_whole_file(file: &PlannedFile) -> io::Result<()> {
     let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let temporary = file.path.with_extension(format!("{}-{nanoseconds}.tmp", std::process::id()));
-    let linked = write_new(&temporary, file).and_then(|()| fs::hard_link(&temporary, &file.path));
+    let link_result = write_new(&temporary, file).and_then(|()| fs::hard_link(&temporary, &file.path));
     // Remove the temporary name in any case, and report the first error.
-    let removed = fs::remove_file(&temporary);
-    linked.and(removed)
+    let removal_result = fs::remove_file(&temporary);
+    link_result.and(removal_result)
 }
 
+/// Creates a file, and syncs it to the disk. Fails if it exists.
 fn write_new(path: &Path, planned: &PlannedFile) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

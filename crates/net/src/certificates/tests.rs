@@ -1,6 +1,6 @@
 //! Tests of the certificate folder: which files it makes, and which it leaves unchanged.
 
-use super::{AuthorityFrom, Days, Folder, FolderError};
+use super::{AuthorityOrigin, Days, Folder, FolderError};
 use crate::group::GroupName;
 use crate::tls::Identity;
 use quorate_core::NodeId;
@@ -28,8 +28,8 @@ fn a_folder_has_the_ca_and_two_files_per_node_and_nothing_else() {
     let directory = tempfile::tempdir().unwrap();
     let folder = Folder::new(directory.path().join("deep/certs"));
     let made = folder.make(&group("demo"), &nodes(&[1, 20]), Days::default()).unwrap();
-    assert_eq!(made.authority, AuthorityFrom::New);
-    assert!(made.authority_until.unwrap() > made.until);
+    assert_eq!(made.authority, AuthorityOrigin::New);
+    assert!(made.authority_valid_until.unwrap() > made.valid_until);
     let expected = ["ca.key", "ca.pem", "node-1.key", "node-1.pem", "node-20.key", "node-20.pem"];
     let present: Vec<_> = files_in(folder.path()).into_keys().collect();
     assert_eq!(present, expected);
@@ -54,11 +54,11 @@ fn a_later_node_is_signed_by_the_same_ca() {
     let directory = tempfile::tempdir().unwrap();
     let folder = Folder::new(directory.path());
     folder.make(&group("demo"), &nodes(&[1, 2]), Days::default()).unwrap();
-    let before = files_in(directory.path());
+    let files_before = files_in(directory.path());
     let made = folder.make(&group("demo"), &nodes(&[3]), Days::new(7).unwrap()).unwrap();
-    assert_eq!((made.authority, made.files.len()), (AuthorityFrom::Folder, 2));
-    let after = files_in(directory.path());
-    assert!(before.iter().all(|(name, text)| after.get(name) == Some(text)));
+    assert_eq!((made.authority, made.files.len()), (AuthorityOrigin::Folder, 2));
+    let files_after = files_in(directory.path());
+    assert!(files_before.iter().all(|(name, text)| files_after.get(name) == Some(text)));
     for node in nodes(&[1, 2, 3]) {
         Identity::load(directory.path(), node, &group("demo")).unwrap();
     }
@@ -87,7 +87,7 @@ fn a_dangling_symbolic_link_counts_as_an_existing_file() {
 }
 
 #[test]
-fn concurrent_calls_leave_one_complete_set() {
+fn of_concurrent_calls_one_makes_all_files_and_the_others_fail() {
     let directory = tempfile::tempdir().unwrap();
     let folder = Folder::new(directory.path());
     let make = || folder.make(&group("demo"), &nodes(&[1, 2, 3]), Days::default());
@@ -96,6 +96,7 @@ fn concurrent_calls_leave_one_complete_set() {
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
+    // Two files of the CA, and two of each node.
     assert_eq!(files_in(directory.path()).len(), 8);
     for node in nodes(&[1, 2, 3]) {
         Identity::load(directory.path(), node, &group("demo")).unwrap();
@@ -107,12 +108,12 @@ fn a_ca_of_another_group_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let folder = Folder::new(directory.path());
     folder.make(&group("demo"), &nodes(&[1]), Days::default()).unwrap();
-    let before = files_in(directory.path());
+    let files_before = files_in(directory.path());
     let error = folder.make(&group("other"), &nodes(&[2]), Days::default()).unwrap_err().to_string();
     assert!(error.contains("the CA belongs to group demo and cannot sign for group other"), "{error}");
     let error = folder.make(&group("demo-2"), &nodes(&[2]), Days::default()).unwrap_err().to_string();
     assert!(error.contains("the CA belongs to group demo and cannot sign for group demo-2"), "{error}");
-    assert_eq!(files_in(directory.path()), before);
+    assert_eq!(files_in(directory.path()), files_before);
 }
 
 #[test]
@@ -148,12 +149,13 @@ fn no_certificate_outlives_its_ca() {
     use super::{Authority, SigningError, Validity};
     use std::time::{Duration, SystemTime};
     let (year, now) = (Duration::from_secs(365 * 86_400), SystemTime::now());
-    let old = Authority::new(&group("demo"), now - 9 * year - year / 2).unwrap();
-    let sign = |days| old.sign(nodes(&[1])[0], Validity::of_node(now, Days::new(days).unwrap()));
+    // A CA is valid for ten years, so this one expires in half a year.
+    let old_authority = Authority::new(&group("demo"), now - 9 * year - year / 2).unwrap();
+    let sign = |days| old_authority.sign(nodes(&[1])[0], Validity::of_node(now, Days::new(days).unwrap()));
     assert!(matches!(sign(365), Err(SigningError::OutlivesAuthority { remaining_days: 100..200 })));
     assert!(sign(100).is_ok());
     // The end of the CA's validity survives a round trip through its files.
-    let read = Authority::read(old.certificate(), &old.key(), &group("demo")).unwrap();
+    let read = Authority::read(old_authority.certificate(), &old_authority.key(), &group("demo")).unwrap();
     assert!(read.sign(nodes(&[1])[0], Validity::of_node(now, Days::default())).is_err());
 }
 

@@ -33,10 +33,11 @@ pub struct Date {
 const MAX_DAYS: u32 = 3_650;
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// A CA outlives the longest certificate that is made together with it.
+/// Number of days for which a CA is valid. A CA outlives a certificate of [`MAX_DAYS`] that is made
+/// with it on the same day or the next.
 const AUTHORITY_DAYS: u32 = MAX_DAYS + 3;
 
-/// How far a validity begins in the past, so that a node whose clock is behind accepts a new
+/// Time by which a validity begins before now, so that a node whose clock is behind accepts a new
 /// certificate.
 const CLOCK_SKEW: Duration = Duration::from_secs(3_600);
 

@@ -1,21 +1,23 @@
 //! Elects one connection between two nodes that may both dial at the same time.
 //!
 //! Each dial has a number, which grows within an incarnation. A Hello carries the number of its
-//! dial and the last dial number of the receiver that its sender has welcomed. From these two a
-//! node can tell which messages crossed:
+//! dial and the last dial number of the receiver that its sender has welcomed. From these two
+//! numbers a node can tell which messages crossed:
 //!
 //! ```text
 //! MEET-1  we have neither a connection nor a dial → we may dial; at most one of either at a time
-//! MEET-2  a Hello from an older incarnation, from another process with the same incarnation, or with
-//!         a number seen before → refuse
+//! MEET-2  a Hello from an older incarnation, from another process with the same incarnation, from
+//!         a peer that knows a later incarnation of ours, or with a dial number that is not above
+//!         all earlier ones → refuse
 //! MEET-3  our dial is welcomed, and a Hello says that its sender had not welcomed it yet → refuse:
 //!         it was sent before, and its sender has abandoned it since
 //! MEET-4  our Hello is unanswered, and a Hello says that its sender has not welcomed it yet → they
-//!         cross: the node with the lower number refuses, the other accepts
+//!         cross: the node with the lower node number refuses, the other accepts
 //! MEET-5  every other Hello → accept; it replaces our connection or dial
 //! ```
 //!
-//! In MEET-4 the dial of the lower node wins. If that dial fails, both nodes try again.
+//! In MEET-4 the dial of the node with the lower number wins. If that dial fails, both nodes try
+//! again.
 
 #[cfg(test)]
 mod model;
@@ -47,20 +49,20 @@ pub enum Connection {
 pub struct IncomingHello {
     pub process: ProcessIdentity,
     pub dial: Dial,
-    /// The last dial of our incarnation `knows` that the peer welcomed.
-    pub welcomed: Dial,
+    /// The last dial of our incarnation `known_incarnation` that the peer welcomed.
+    pub last_welcomed_dial: Dial,
     /// Our incarnation that the peer was connected to last.
-    pub knows: Option<Incarnation>,
+    pub known_incarnation: Option<Incarnation>,
 }
 
 /// The election's part of the Hello that we send, valid only at this instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OutgoingHello {
     pub dial: Dial,
-    /// The last dial of the peer's incarnation `knows` that we welcomed.
-    pub welcomed: Dial,
+    /// The last dial of the peer's incarnation `known_incarnation` that we welcomed.
+    pub last_welcomed_dial: Dial,
     /// The peer's incarnation that we were connected to last.
-    pub knows: Option<Incarnation>,
+    pub known_incarnation: Option<Incarnation>,
 }
 
 /// The reply to a received Hello.
@@ -69,7 +71,7 @@ pub enum HelloReply {
     /// The connection is elected. Send a Welcome and close the replaced connection.
     Welcome {
         connection: Connection,
-        /// The connection, or our ours unanswered dial, that this one replaces.
+        /// The connection, or our unanswered dial, that this one replaces.
         replaced: Option<Connection>,
     },
     /// Send the refusal and close the connection. Our connection or dial is unaffected.
@@ -81,7 +83,7 @@ pub enum HelloReply {
 pub enum WelcomeOutcome {
     /// The connection is elected.
     Established(Connection),
-    /// Another connection replaced the dial in the meantime. Close it.
+    /// Another connection replaced the dial in the meantime. Close the dialled one.
     Abandoned,
     /// This process of the peer is not acceptable. Close the connection.
     Refuse(Refusal),
@@ -103,10 +105,10 @@ pub struct ConnectionElection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct KnownPeer {
     process: ProcessIdentity,
-    /// The last dial that we have answered.
-    seen: Dial,
+    /// The last dial that we have answered, with a Welcome or a refusal.
+    last_answered_dial: Dial,
     /// The last dial that we have welcomed.
-    welcomed: Dial,
+    last_welcomed_dial: Dial,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -133,13 +135,14 @@ impl ConnectionElection {
         }
     }
 
-    /// Whether the node may dial. The driver waits before it does, with a growing backoff.
+    /// Whether the node may dial. Before it does, the caller waits, with a growing backoff.
     pub fn may_dial(&self) -> bool {
         self.state == State::Disconnected
     }
 
-    /// MEET-1. Starts a dial. Returns `None` if there is a connection or a dial already.
-    pub fn dial(&mut self) -> Option<Dial> {
+    /// MEET-1. Starts a dial, and returns its number. Returns `None` if there is a connection or a
+    /// dial already.
+    pub fn start_dial(&mut self) -> Option<Dial> {
         if !self.may_dial() {
             return None;
         }
@@ -148,19 +151,21 @@ impl ConnectionElection {
         Some(self.last_dial)
     }
 
-    /// The dial's connection is open. Returns the contents of our Hello, which the caller must send
-    /// at once, or `None` if another connection replaced the dial and the caller must close it.
-    pub fn connected(&mut self, dial: Dial) -> Option<OutgoingHello> {
+    /// Handles that the dial's connection is open. Returns the contents of our Hello, which the
+    /// caller must send at once, or `None` if another connection replaced the dial and the caller
+    /// must close this one.
+    pub fn handle_open_connection(&mut self, dial: Dial) -> Option<OutgoingHello> {
         if self.state != State::Connecting(dial) {
             return None;
         }
         self.state = State::AwaitingReply(dial);
-        let welcomed = self.known_peer.map_or(Dial::NONE, |known| known.welcomed);
-        Some(OutgoingHello { dial, welcomed, knows: self.known_peer.map(|known| known.process.incarnation) })
+        let last_welcomed_dial = self.known_peer.map_or(Dial::NONE, |known| known.last_welcomed_dial);
+        let known_incarnation = self.known_peer.map(|known| known.process.incarnation);
+        Some(OutgoingHello { dial, last_welcomed_dial, known_incarnation })
     }
 
-    /// The peer answered our dial with a Welcome.
-    pub fn welcomed(&mut self, dial: Dial, process: ProcessIdentity) -> WelcomeOutcome {
+    /// Handles the Welcome with which the peer answered our dial.
+    pub fn handle_welcome(&mut self, dial: Dial, process: ProcessIdentity) -> WelcomeOutcome {
         if self.state != State::AwaitingReply(dial) {
             return WelcomeOutcome::Abandoned;
         }
@@ -169,15 +174,16 @@ impl ConnectionElection {
             return WelcomeOutcome::Refuse(refusal);
         }
         if self.known_peer.is_none_or(|known| known.process != process) {
-            self.known_peer = Some(KnownPeer { process, seen: Dial::NONE, welcomed: Dial::NONE });
+            self.known_peer =
+                Some(KnownPeer { process, last_answered_dial: Dial::NONE, last_welcomed_dial: Dial::NONE });
         }
         self.state = State::Connected(Connection::Ours(dial));
         WelcomeOutcome::Established(Connection::Ours(dial))
     }
 
-    /// The peer refused our dial, or the dial failed without a reply. Returns `false` if the dial
-    /// had been replaced, which changes nothing.
-    pub fn failed(&mut self, dial: Dial) -> bool {
+    /// Handles that the peer refused our dial, or that the dial failed without a reply. Returns
+    /// `false` and changes nothing if the dial had been replaced.
+    pub fn handle_failed_dial(&mut self, dial: Dial) -> bool {
         let is_current = matches!(self.state, State::Connecting(ours) | State::AwaitingReply(ours) if ours == dial);
         if is_current {
             self.state = State::Disconnected;
@@ -185,8 +191,9 @@ impl ConnectionElection {
         is_current
     }
 
-    /// A connection ended. Returns `false` if it had been replaced, which changes nothing.
-    pub fn lost(&mut self, connection: Connection) -> bool {
+    /// Handles the end of a connection. Returns `false` and changes nothing if it had been
+    /// replaced.
+    pub fn handle_lost_connection(&mut self, connection: Connection) -> bool {
         let is_current = self.state == State::Connected(connection);
         if is_current {
             self.state = State::Disconnected;
@@ -194,15 +201,15 @@ impl ConnectionElection {
         is_current
     }
 
-    /// Decides about a Hello on a connection that the peer dialled.
-    pub fn accept(&mut self, hello: &IncomingHello) -> HelloReply {
+    /// Decides how to answer a Hello on a connection that the peer dialled.
+    pub fn handle_hello(&mut self, hello: &IncomingHello) -> HelloReply {
         match self.check_hello(hello) {
             Ok(()) => self.welcome(hello),
             Err(refusal) => HelloReply::Refuse(refusal),
         }
     }
 
-    /// MEET-5.
+    /// MEET-5. Elects the connection of this Hello.
     fn welcome(&mut self, hello: &IncomingHello) -> HelloReply {
         let IncomingHello { process, dial, .. } = *hello;
         let replaced = match self.state {
@@ -211,22 +218,24 @@ impl ConnectionElection {
             State::Connected(connection) => Some(connection),
         };
         let connection = Connection::Theirs(process.incarnation, dial);
-        self.known_peer = Some(KnownPeer { process, seen: dial, welcomed: dial });
+        self.known_peer = Some(KnownPeer { process, last_answered_dial: dial, last_welcomed_dial: dial });
         self.state = State::Connected(connection);
         HelloReply::Welcome { connection, replaced }
     }
 
-    /// MEET-2, MEET-3 and MEET-4: why to refuse a Hello. Records its dial, whatever the result.
+    /// MEET-2, MEET-3 and MEET-4. Fails with the reason to refuse a Hello. Records a new dial of
+    /// the known process as answered, even if MEET-3 or MEET-4 refuses the Hello.
     fn check_hello(&mut self, hello: &IncomingHello) -> Result<(), Refusal> {
-        if hello.knows > Some(self.incarnation) {
-            return Err(Refusal::SupersededIncarnation { mine: self.incarnation });
+        if hello.known_incarnation > Some(self.incarnation) {
+            return Err(Refusal::SupersededIncarnation { receiver_incarnation: self.incarnation });
         }
         self.check_process(hello.process)?;
         let is_known = self.record_dial(hello)?;
         // Dials of an older incarnation of ours say nothing about the dials of this one.
-        let welcomed = if hello.knows == Some(self.incarnation) { hello.welcomed } else { Dial::NONE };
+        let welcomed =
+            if hello.known_incarnation == Some(self.incarnation) { hello.last_welcomed_dial } else { Dial::NONE };
         match self.state {
-            // MEET-4. The other node abandons its ours dial when ours arrives.
+            // MEET-4. The other node abandons its own dial when ours arrives.
             State::AwaitingReply(ours) if self.is_lower && welcomed < ours => Err(Refusal::Crossed),
             // MEET-3. Another incarnation may dial, because the one that welcomed us has ended.
             State::Connected(Connection::Ours(ours)) if is_known && welcomed < ours => Err(Refusal::Crossed),
@@ -234,28 +243,28 @@ impl ConnectionElection {
         }
     }
 
-    /// MEET-2, for the process.
+    /// MEET-2, for the process that sent a Hello or a Welcome.
     fn check_process(&self, process: ProcessIdentity) -> Result<(), Refusal> {
         let Some(KnownPeer { process: known, .. }) = self.known_peer else { return Ok(()) };
         if process.incarnation < known.incarnation {
-            Err(Refusal::OlderIncarnation { known: known.incarnation })
+            Err(Refusal::OlderIncarnation { known_incarnation: known.incarnation })
         } else if process.incarnation == known.incarnation && process.process_nonce != known.process_nonce {
-            Err(Refusal::DuplicateIncarnation { known: known.incarnation })
+            Err(Refusal::DuplicateIncarnation { known_incarnation: known.incarnation })
         } else {
             Ok(())
         }
     }
 
-    /// MEET-2, for the dial: each number counts once, whatever the reply. Returns whether the known
-    /// process dialled.
+    /// MEET-2, for the dial. Records its number, which counts once, whatever the reply. Returns
+    /// whether the known process dialled.
     fn record_dial(&mut self, hello: &IncomingHello) -> Result<bool, Refusal> {
         let Some(known) = self.known_peer.as_mut().filter(|known| known.process == hello.process) else {
             return Ok(false);
         };
-        if hello.dial <= known.seen {
-            return Err(Refusal::Stale);
+        if hello.dial <= known.last_answered_dial {
+            return Err(Refusal::OldDial);
         }
-        known.seen = hello.dial;
+        known.last_answered_dial = hello.dial;
         Ok(true)
     }
 }
@@ -268,14 +277,14 @@ impl ProcessIdentity {
 
     /// The process that sent a Welcome.
     pub fn from_welcome(header: &Header, welcome: &Welcome) -> Self {
-        Self { incarnation: header.incarnation, process_nonce: welcome.birth }
+        Self { incarnation: header.incarnation, process_nonce: welcome.process_nonce }
     }
 }
 
 impl IncomingHello {
     /// Extracts the election's part of a received Hello.
     pub fn new(header: &Header, hello: &Hello) -> Self {
-        let Hello { dial, welcomed, knows, .. } = *hello;
-        Self { process: ProcessIdentity::from_hello(header, hello), dial, welcomed, knows }
+        let Hello { dial, last_welcomed_dial, known_incarnation, .. } = *hello;
+        Self { process: ProcessIdentity::from_hello(header, hello), dial, last_welcomed_dial, known_incarnation }
     }
 }

@@ -1,9 +1,10 @@
 //! An exhaustive check of the connection election between two nodes.
 //!
-//! Each node dials a few times whenever it may, and once more each time the system is quiescent
-//! without a connection, which models a growing backoff. Connections fail before and after they are
-//! established. Each end notices a failure at any later time and after receiving any prefix of the
-//! packets in transit; sometimes one end never notices. A node restarts as its next incarnation.
+//! Each node dials a few times at any time at which it may, and once more each time the system is
+//! quiescent without a connection, which models a growing backoff. Connections fail before and
+//! after they are established. Each end notices a failure at any later time and after receiving any
+//! prefix of the packets in transit; sometimes one end never notices. A node restarts as its next
+//! incarnation.
 //!
 //! Invariants in every state: no Hello that was ever sent, delayed or replayed, displaces a
 //! connection that both nodes hold. In a quiescent state both nodes hold the same connection, or
@@ -24,25 +25,26 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 const DIALLER: usize = 0;
 const ACCEPTOR: usize = 1;
 
+/// A state of both nodes and the network.
 #[derive(Clone, Debug, Hash)]
 struct World {
     nodes: [Node; 2],
     pipes: Vec<Pipe>,
     /// Every Hello that was ever sent, with its receiver.
     sent_hellos: BTreeSet<(usize, IncomingHello)>,
-    cuts_left: u8,
-    restarts_left: u8,
-    /// How often both backoffs have elapsed since the last fault.
-    rounds: u8,
+    remaining_faults: u8,
+    remaining_restarts: u8,
+    /// Number of times that both backoffs have elapsed since the last fault.
+    elapsed_backoffs: u8,
 }
 
 #[derive(Clone, Debug, Hash)]
 struct Node {
     election: ConnectionElection,
     process: ProcessIdentity,
-    /// Number of dials that it makes whenever it may.
+    /// Number of dials that the node may still make without waiting for its backoff.
     spare_dials: u8,
-    /// Whether its backoff has elapsed in a quiescent state since its last dial.
+    /// Whether the backoff has elapsed in a quiescent state since the node's last dial.
     has_backoff_elapsed: bool,
 }
 
@@ -52,6 +54,7 @@ struct Pipe {
     dialler: usize,
     incarnation: Incarnation,
     dial: Dial,
+    /// Whether the dial has reached the other node.
     is_up: bool,
     is_cut: bool,
     /// The ends of the dialler and of the acceptor.
@@ -74,23 +77,26 @@ enum Packet {
 
 #[derive(Clone, Copy, Debug)]
 enum Action {
+    /// This node dials.
     Dial(usize),
+    /// This pipe's dial reaches the other node.
     Connect(usize),
+    /// This pipe's dial fails.
     Unreachable(usize),
     Deliver {
         pipe: usize,
         end: usize,
     },
-    /// The connection breaks. The first `kept` packets still reach each end; the `unaware` end
-    /// never notices.
+    /// The connection breaks. The first packets in transit to each end, as many as given, still
+    /// arrive. The unaware end never notices that the connection broke.
     Cut {
         pipe: usize,
-        kept: [usize; 2],
-        unaware: Option<usize>,
+        delivered_packets: [usize; 2],
+        unaware_end: Option<usize>,
     },
     Restart {
         node: usize,
-        manner: Manner,
+        manner: RestartManner,
     },
     TimeOut {
         pipe: usize,
@@ -101,22 +107,29 @@ enum Action {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Manner {
-    /// The packets it has sent arrive, followed by the close of the connection.
+enum RestartManner {
+    /// The packets that the node has sent arrive, followed by the close of the connection.
     Orderly,
-    /// The packets it has sent are lost, and the peer notices the close.
+    /// The packets that the node has sent are lost, and the peer notices the close.
     Lossy,
     /// The machine vanishes; the peer notices nothing.
     Silent,
 }
 
 impl World {
-    fn new(spare_dials: u8, cuts_left: u8, restarts_left: u8) -> Self {
+    fn new(Budget { spare_dials, faults: remaining_faults, restarts: remaining_restarts }: Budget) -> Self {
         let process = ProcessIdentity { incarnation: Incarnation::FIRST, process_nonce: ProcessNonce(0) };
         let node =
             |node| Node { election: new_election(node, process), process, spare_dials, has_backoff_elapsed: false };
         let nodes = [node(0), node(1)];
-        Self { nodes, pipes: Vec::new(), sent_hellos: BTreeSet::new(), cuts_left, restarts_left, rounds: 0 }
+        Self {
+            nodes,
+            pipes: Vec::new(),
+            sent_hellos: BTreeSet::new(),
+            remaining_faults,
+            remaining_restarts,
+            elapsed_backoffs: 0,
+        }
     }
 
     fn is_quiescent(&self) -> bool {
@@ -137,13 +150,13 @@ impl World {
             if node.election.may_dial() && (node.has_backoff_elapsed || node.spare_dials > 0) {
                 actions.push(Action::Dial(index));
             }
-            if self.restarts_left > 0 {
-                let manners = [Manner::Orderly, Manner::Lossy, Manner::Silent];
+            if self.remaining_restarts > 0 {
+                let manners = [RestartManner::Orderly, RestartManner::Lossy, RestartManner::Silent];
                 actions.extend(manners.map(|manner| Action::Restart { node: index, manner }));
             }
         }
         for (index, pipe) in self.pipes.iter().enumerate() {
-            pipe.actions(index, self.cuts_left > 0, &mut actions);
+            pipe.actions(index, self.remaining_faults > 0, &mut actions);
         }
         if self.is_quiescent() && self.shared_connection().is_none() {
             actions.extend(self.pending_timeouts().map(|(pipe, end)| Action::TimeOut { pipe, end }));
@@ -158,10 +171,9 @@ impl World {
             || self.pending_timeouts().next().is_some()
     }
 
-    /// Ends of dead connections where a timeout must fire: the node waits for the reply to a Hello
-    /// that did not arrive, or neither node can dial and it waits for anything at all. While one of
-    /// the two nodes can dial and knows that the connection is dead, the other node's timeout must
-    /// not be needed.
+    /// Ends of dead connections where a timeout may fire: the node waits for the reply to a Hello
+    /// that did not arrive, or both nodes hold dead connections. While one of the two nodes can
+    /// dial and knows that the connection is dead, the other node's timeout must not be needed.
     fn pending_timeouts(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let do_both_hold = self.nodes.iter().all(|node| node.election.connection().is_some());
         let can_any_dial = self.nodes.iter().any(|node| node.election.may_dial());
@@ -169,10 +181,10 @@ impl World {
             let pipe = &self.pipes[*index];
             let state = self.nodes[pipe.node_at(*end)].election.state;
             let is_welcomed = self.nodes[pipe.node_at(1 - *end)].has_welcomed(pipe);
-            let is_asking =
+            let is_awaiting_reply =
                 *end == DIALLER && state == State::AwaitingReply(pipe.dial) && !(can_any_dial && is_welcomed);
-            let is_holding = do_both_hold && state == State::Connected(pipe.connection_at(*end));
-            pipe.is_cut && pipe.ends[*end].is_open && (is_asking || is_holding)
+            let holds_dead_connection = do_both_hold && state == State::Connected(pipe.connection_at(*end));
+            pipe.is_cut && pipe.ends[*end].is_open && (is_awaiting_reply || holds_dead_connection)
         };
         (0..self.pipes.len()).flat_map(|index| [(index, DIALLER), (index, ACCEPTOR)]).filter(is_pending)
     }
@@ -190,13 +202,13 @@ impl World {
         match action {
             Action::Dial(node) => world.dial(node),
             Action::Connect(pipe) => world.connect(pipe),
-            Action::Unreachable(pipe) => world.unreachable(pipe),
+            Action::Unreachable(pipe) => world.fail_dial(pipe),
             Action::Deliver { pipe, end } => world.deliver(pipe, end),
-            Action::Cut { pipe, kept, unaware } => world.cut(pipe, kept, unaware),
+            Action::Cut { pipe, delivered_packets, unaware_end } => world.cut(pipe, delivered_packets, unaware_end),
             Action::Restart { node, manner } => world.restart(node, manner),
             Action::TimeOut { pipe, end } => world.time_out(pipe, end),
             Action::ElapseBackoffs => {
-                world.rounds += 1;
+                world.elapsed_backoffs += 1;
                 world.nodes.iter_mut().for_each(|node| node.has_backoff_elapsed = true);
             }
         }
@@ -206,7 +218,7 @@ impl World {
 
     fn dial(&mut self, index: usize) {
         let node = &mut self.nodes[index];
-        let dial = node.election.dial().expect("it may dial");
+        let dial = node.election.start_dial().expect("it may dial");
         if node.has_backoff_elapsed {
             node.has_backoff_elapsed = false;
         } else {
@@ -221,48 +233,48 @@ impl World {
     fn connect(&mut self, index: usize) {
         let pipe = &mut self.pipes[index];
         let node = &mut self.nodes[pipe.dialler];
-        let Some(outgoing) = node.election.connected(pipe.dial) else {
+        let Some(outgoing) = node.election.handle_open_connection(pipe.dial) else {
             pipe.ends.iter_mut().for_each(|end| end.is_open = false);
             return;
         };
         pipe.is_up = true;
-        let OutgoingHello { dial, welcomed, knows } = outgoing;
-        let hello = IncomingHello { process: node.process, dial, welcomed, knows };
+        let OutgoingHello { dial, last_welcomed_dial, known_incarnation } = outgoing;
+        let hello = IncomingHello { process: node.process, dial, last_welcomed_dial, known_incarnation };
         pipe.send(ACCEPTOR, Packet::Hello(hello));
         self.sent_hellos.insert((1 - pipe.dialler, hello));
     }
 
-    fn unreachable(&mut self, index: usize) {
+    fn fail_dial(&mut self, index: usize) {
         let pipe = &mut self.pipes[index];
         pipe.ends.iter_mut().for_each(|end| end.is_open = false);
-        self.nodes[pipe.dialler].election.failed(pipe.dial);
-        self.fault();
+        self.nodes[pipe.dialler].election.handle_failed_dial(pipe.dial);
+        self.count_fault();
     }
 
-    fn cut(&mut self, index: usize, kept: [usize; 2], unaware: Option<usize>) {
+    fn cut(&mut self, index: usize, delivered_packets: [usize; 2], unaware_end: Option<usize>) {
         let pipe = &mut self.pipes[index];
         for (side, end) in pipe.ends.iter_mut().enumerate() {
-            end.inbox.truncate(kept[side]);
-            if unaware != Some(side) {
+            end.inbox.truncate(delivered_packets[side]);
+            if unaware_end != Some(side) {
                 end.inbox.push(Packet::Closed);
             }
         }
         pipe.is_cut = true;
-        self.fault();
+        self.count_fault();
     }
 
     /// Counts a fault. The backoffs must elapse again before the nodes have to be connected.
-    fn fault(&mut self) {
-        self.cuts_left -= 1;
-        self.rounds = 0;
+    fn count_fault(&mut self) {
+        self.remaining_faults -= 1;
+        self.elapsed_backoffs = 0;
     }
 
     fn time_out(&mut self, index: usize, end: usize) {
         self.close_end(index, end);
-        self.rounds = 0;
+        self.elapsed_backoffs = 0;
     }
 
-    fn restart(&mut self, index: usize, manner: Manner) {
+    fn restart(&mut self, index: usize, manner: RestartManner) {
         let node = &mut self.nodes[index];
         let incarnation = node.process.incarnation.next();
         node.process = ProcessIdentity { incarnation, process_nonce: ProcessNonce(incarnation.0) };
@@ -271,10 +283,10 @@ impl World {
             let end = pipe.end_of(index);
             match (pipe.is_up, end) {
                 (true, _) => {
-                    if manner != Manner::Orderly && !pipe.is_cut {
+                    if manner != RestartManner::Orderly && !pipe.is_cut {
                         pipe.ends[1 - end].inbox.clear();
                     }
-                    pipe.is_cut |= manner == Manner::Silent;
+                    pipe.is_cut |= manner == RestartManner::Silent;
                     pipe.close(end);
                 }
                 (false, DIALLER) => pipe.ends.iter_mut().for_each(|end| end.is_open = false),
@@ -282,19 +294,19 @@ impl World {
                 (false, _) => {}
             }
         }
-        self.restarts_left -= 1;
-        self.rounds = 0;
+        self.remaining_restarts -= 1;
+        self.elapsed_backoffs = 0;
     }
 
     fn deliver(&mut self, index: usize, end: usize) {
         let pipe = &mut self.pipes[index];
         let packet = pipe.ends[end].inbox.remove(0);
-        let (dial, name, node) = (pipe.dial, pipe.connection_at(end), pipe.node_at(end));
+        let (dial, expected, node) = (pipe.dial, pipe.connection_at(end), pipe.node_at(end));
         let election = &mut self.nodes[node].election;
         match packet {
-            Packet::Hello(hello) => match election.accept(&hello) {
+            Packet::Hello(hello) => match election.handle_hello(&hello) {
                 HelloReply::Welcome { connection, replaced } => {
-                    assert_eq!(connection, name);
+                    assert_eq!(connection, expected);
                     pipe.send(DIALLER, Packet::Welcome(self.nodes[node].process));
                     replaced.into_iter().for_each(|replaced| self.close_replaced(node, replaced));
                 }
@@ -303,30 +315,30 @@ impl World {
                     pipe.close(end);
                 }
             },
-            Packet::Welcome(process) => match election.welcomed(dial, process) {
-                WelcomeOutcome::Established(connection) => assert_eq!(connection, name),
+            Packet::Welcome(process) => match election.handle_welcome(dial, process) {
+                WelcomeOutcome::Established(connection) => assert_eq!(connection, expected),
                 WelcomeOutcome::Abandoned | WelcomeOutcome::Refuse(_) => pipe.close(end),
             },
             Packet::Refuse => {
-                election.failed(dial);
+                election.handle_failed_dial(dial);
                 pipe.close(end);
             }
             Packet::Closed => self.close_end(index, end),
         }
     }
 
-    /// The node at this end notices that the connection has ended.
+    /// Lets the node at this end notice that the connection has ended.
     fn close_end(&mut self, index: usize, end: usize) {
         let pipe = &mut self.pipes[index];
         let election = &mut self.nodes[pipe.node_at(end)].election;
-        if !election.lost(pipe.connection_at(end)) && end == DIALLER {
-            election.failed(pipe.dial);
+        if !election.handle_lost_connection(pipe.connection_at(end)) && end == DIALLER {
+            election.handle_failed_dial(pipe.dial);
         }
         pipe.close(end);
     }
 
-    /// The node closes a connection that was replaced. A dial that is still connecting continues,
-    /// and is closed once it is up.
+    /// Closes this node's end of a replaced connection. A dial that has not reached the other node
+    /// continues, and is closed once it has.
     fn close_replaced(&mut self, node: usize, connection: Connection) {
         for pipe in self.pipes.iter_mut().filter(|pipe| pipe.is_up) {
             let end = pipe.end_of(node);
@@ -340,7 +352,7 @@ impl World {
     fn violation(&self) -> Option<String> {
         if self.shared_connection().is_some() {
             return self.sent_hellos.iter().find_map(|(to, hello)| {
-                match self.nodes[*to].election.clone().accept(hello) {
+                match self.nodes[*to].election.clone().handle_hello(hello) {
                     HelloReply::Refuse(_) => None,
                     HelloReply::Welcome { .. } => Some(format!("{hello:?} displaces the connection that both hold")),
                 }
@@ -350,7 +362,7 @@ impl World {
             None
         } else if (0..2).any(|node| self.holds_closed_connection(node)) {
             Some("one node keeps a connection forever that the other has closed".into())
-        } else if self.rounds > 0 && !self.can_progress() {
+        } else if self.elapsed_backoffs > 0 && !self.can_progress() {
             Some("every node that may dial has dialled without a fault, and they are not connected".into())
         } else {
             None
@@ -360,7 +372,8 @@ impl World {
 
 impl Node {
     fn has_welcomed(&self, pipe: &Pipe) -> bool {
-        let is_same = |known: KnownPeer| known.process.incarnation == pipe.incarnation && known.welcomed >= pipe.dial;
+        let is_same =
+            |known: KnownPeer| known.process.incarnation == pipe.incarnation && known.last_welcomed_dial >= pipe.dial;
         self.election.known_peer.is_some_and(is_same)
     }
 }
@@ -401,7 +414,8 @@ impl Pipe {
         if may_fail && !self.is_cut && self.ends.iter().all(|end| end.is_open) {
             for first in 0..=self.ends[0].inbox.len() {
                 for second in 0..=self.ends[1].inbox.len() {
-                    let cut = |unaware| Action::Cut { pipe: index, kept: [first, second], unaware };
+                    let delivered_packets = [first, second];
+                    let cut = |unaware_end| Action::Cut { pipe: index, delivered_packets, unaware_end };
                     actions.extend([None, Some(DIALLER), Some(ACCEPTOR)].map(cut));
                 }
             }
@@ -413,28 +427,29 @@ fn new_election(index: usize, process: ProcessIdentity) -> ConnectionElection {
     ConnectionElection::new(NodeId::from_index(index), process.incarnation, NodeId::from_index(1 - index))
 }
 
-/// Visits every reachable state. Returns the number of states, and of quiescent states with a
-/// shared connection.
+/// Visits every reachable state, and panics at a violated invariant. Returns the number of states,
+/// and of quiescent states with a shared connection.
 fn explore(world: World) -> (usize, usize) {
-    let (mut seen, mut connected) = (HashSet::new(), 0);
+    let (mut visited, mut connected_count) = (HashSet::new(), 0);
     let mut path: Vec<Action> = Vec::new();
     let mut frontier = vec![(0, None, world)];
     while let Some((depth, action, world)) = frontier.pop() {
         path.truncate(depth);
         path.extend(action);
-        if !seen.insert(fingerprint(&world)) {
+        if !visited.insert(fingerprint(&world)) {
             continue;
         }
         if let Some(violation) = world.violation() {
             panic!("{violation}, after {path:?}, in {world:?}");
         }
-        connected += usize::from(world.is_quiescent() && world.shared_connection().is_some());
+        connected_count += usize::from(world.is_quiescent() && world.shared_connection().is_some());
         let depth = path.len();
         frontier.extend(world.actions().into_iter().map(|action| (depth, Some(action), world.state_after(action))));
     }
-    (seen.len(), connected)
+    (visited.len(), connected_count)
 }
 
+/// Two independent hashes, which make a collision between states unlikely.
 fn fingerprint(world: &World) -> (u64, u64) {
     let hash = |salt: u8| {
         let mut hasher = DefaultHasher::new();
@@ -444,39 +459,48 @@ fn fingerprint(world: &World) -> (u64, u64) {
     (hash(1), hash(2))
 }
 
-/// Checks all states. Returns their number, and that of quiescent ones with a shared connection.
-fn check_all_states(spare_dials: u8, cuts: u8, restarts: u8) -> (usize, usize) {
-    let (states, connected) = explore(World::new(spare_dials, cuts, restarts));
+/// The dials without backoff that each node may make in a run, the connection faults (a failed dial
+/// or a broken connection) and the restarts.
+struct Budget {
+    spare_dials: u8,
+    faults: u8,
+    restarts: u8,
+}
+
+/// Checks all states within a budget.
+fn check_all_states(budget: Budget) {
+    let (states, connected) = explore(World::new(budget));
     println!("{states} states, of which {connected} are quiescent with a shared connection");
-    assert!(connected > 0);
-    (states, connected)
+    assert!(connected > 0, "the nodes must be able to connect");
 }
 
 #[test]
 fn two_nodes_that_dial_at_once_connect_without_faults() {
-    check_all_states(3, 0, 0);
+    check_all_states(Budget { spare_dials: 3, faults: 0, restarts: 0 });
 }
 
 #[test]
 fn two_nodes_reconnect_however_one_connection_breaks() {
-    check_all_states(2, 1, 0);
-    check_all_states(0, 2, 0);
+    check_all_states(Budget { spare_dials: 2, faults: 1, restarts: 0 });
+    // Two breaks have few enough states if every dial waits for its backoff.
+    check_all_states(Budget { spare_dials: 0, faults: 2, restarts: 0 });
 }
 
 #[test]
 #[ignore = "long: ./check long"]
 fn two_nodes_reconnect_however_two_connections_break() {
-    check_all_states(2, 2, 0);
+    check_all_states(Budget { spare_dials: 2, faults: 2, restarts: 0 });
 }
 
 #[test]
 fn a_restarted_node_reconnects() {
-    check_all_states(1, 0, 1);
-    check_all_states(0, 1, 1);
+    check_all_states(Budget { spare_dials: 1, faults: 0, restarts: 1 });
+    // An additional break has few enough states if every dial waits for its backoff.
+    check_all_states(Budget { spare_dials: 0, faults: 1, restarts: 1 });
 }
 
 #[test]
 #[ignore = "long: ./check long"]
 fn a_restarted_node_reconnects_however_a_connection_breaks() {
-    check_all_states(1, 1, 1);
+    check_all_states(Budget { spare_dials: 1, faults: 1, restarts: 1 });
 }

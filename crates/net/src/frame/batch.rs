@@ -8,15 +8,16 @@
 //! difference is 0, and all others are positive.
 
 use super::error::malformed;
-use super::{FrameError, HEAD};
+use super::{FrameError, HEAD_BYTES};
 use bytes::{BufMut, BytesMut};
 use std::iter::FusedIterator;
 
-pub(crate) const BATCH_HEAD: usize = 8;
+/// Length of the head of a batch: the number of its first message.
+pub(crate) const BATCH_HEAD_BYTES: usize = 8;
 /// Maximum length of the head of a message: two 64-bit varints.
-pub(crate) const MESSAGE_HEAD_MAX: usize = 2 * VARINT_MAX;
+pub(crate) const MAX_MESSAGE_HEAD_BYTES: usize = 2 * MAX_VARINT_BYTES;
 /// Maximum length of a 64-bit varint.
-const VARINT_MAX: usize = 10;
+const MAX_VARINT_BYTES: usize = 10;
 
 /// Iterates over the messages of a batch with their numbers, in the order in which they were sent.
 ///
@@ -25,12 +26,13 @@ const VARINT_MAX: usize = 10;
 #[derive(Clone, Debug)]
 pub struct BatchReader<'a> {
     position: Position,
+    /// The bytes that were not read yet.
     rest: &'a [u8],
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Position {
-    /// The batch is too short for a first number.
+    /// The batch is too short to contain its first number.
     Missing,
     /// Before the first message, which has this number.
     First(u64),
@@ -41,7 +43,7 @@ enum Position {
 impl<'a> BatchReader<'a> {
     /// Reads the body of a batch.
     pub fn new(body: &'a [u8]) -> Self {
-        match body.split_at_checked(BATCH_HEAD) {
+        match body.split_at_checked(BATCH_HEAD_BYTES) {
             Some((first, rest)) => Self { position: Position::First(super::read_u64(first)), rest },
             None => Self { position: Position::Missing, rest: body },
         }
@@ -55,8 +57,8 @@ impl<'a> Iterator for BatchReader<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let message = match self.position {
             Position::After(_) if self.rest.is_empty() => return None,
-            Position::After(last) => self.following(last),
-            Position::First(number) => self.first(number),
+            Position::After(last) => self.read_following(last),
+            Position::First(number) => self.read_first(number),
             Position::Missing => Err(malformed_batch("it has no first number")),
         };
         match message {
@@ -70,32 +72,33 @@ impl<'a> Iterator for BatchReader<'a> {
 impl FusedIterator for BatchReader<'_> {}
 
 impl<'a> BatchReader<'a> {
-    fn first(&mut self, number: u64) -> Result<(u64, &'a [u8]), FrameError> {
+    fn read_first(&mut self, number: u64) -> Result<(u64, &'a [u8]), FrameError> {
         if number == 0 {
             return Err(malformed_batch("its first number is 0; numbers start at 1"));
         }
         if self.rest.is_empty() {
             return Err(malformed_batch("it has no message"));
         }
-        if self.varint()? != 0 {
+        if self.read_varint()? != 0 {
             return Err(malformed_batch("the number of its first message differs from the batch's first number"));
         }
-        Ok((number, self.message()?))
+        Ok((number, self.read_message()?))
     }
 
     #[inline]
-    fn following(&mut self, last: u64) -> Result<(u64, &'a [u8]), FrameError> {
-        let distance = self.varint()?;
-        let number = last.checked_add(distance).ok_or_else(|| malformed_batch("its message numbers exceed 64 bits"))?;
-        if distance == 0 {
+    fn read_following(&mut self, last: u64) -> Result<(u64, &'a [u8]), FrameError> {
+        let difference = self.read_varint()?;
+        let number =
+            last.checked_add(difference).ok_or_else(|| malformed_batch("its message numbers exceed 64 bits"))?;
+        if difference == 0 {
             return Err(malformed_batch("its message numbers do not increase"));
         }
-        Ok((number, self.message()?))
+        Ok((number, self.read_message()?))
     }
 
     #[inline]
-    fn message(&mut self) -> Result<&'a [u8], FrameError> {
-        let length = self.varint()?;
+    fn read_message(&mut self) -> Result<&'a [u8], FrameError> {
+        let length = self.read_varint()?;
         let split = usize::try_from(length).ok().and_then(|length| self.rest.split_at_checked(length));
         let (message, rest) = split.ok_or_else(|| malformed_batch("it ends inside a message"))?;
         self.rest = rest;
@@ -103,22 +106,23 @@ impl<'a> BatchReader<'a> {
     }
 
     #[inline]
-    fn varint(&mut self) -> Result<u64, FrameError> {
+    fn read_varint(&mut self) -> Result<u64, FrameError> {
         match self.rest {
             [byte, rest @ ..] if *byte < 0x80 => {
                 self.rest = rest;
                 Ok(u64::from(*byte))
             }
-            _ => self.long_varint(),
+            _ => self.read_long_varint(),
         }
     }
 
-    fn long_varint(&mut self) -> Result<u64, FrameError> {
+    /// Reads a varint of more than one byte.
+    fn read_long_varint(&mut self) -> Result<u64, FrameError> {
         let mut value = 0_u64;
-        for (index, byte) in self.rest.iter().take(VARINT_MAX).enumerate() {
-            let group = u64::from(byte & 0x7F);
-            let shifted = group << (7 * index);
-            if shifted >> (7 * index) != group {
+        for (index, byte) in self.rest.iter().take(MAX_VARINT_BYTES).enumerate() {
+            let bits = u64::from(byte & 0x7F);
+            let shifted = bits << (7 * index);
+            if shifted >> (7 * index) != bits {
                 break;
             }
             value |= shifted;
@@ -138,15 +142,15 @@ fn malformed_batch(reason: &'static str) -> FrameError {
 
 /// Begins a batch in the empty `frame`: space for the frame's head, then the first number.
 pub(crate) fn begin_batch(frame: &mut BytesMut, first: u64) {
-    frame.put_bytes(0, HEAD);
+    frame.put_bytes(0, HEAD_BYTES);
     frame.put_u64_le(first);
 }
 
-/// Appends a message whose number is `distance` above the previous one.
+/// Appends a message whose number is `difference` above the previous one.
 #[inline]
-pub(crate) fn append_message(frame: &mut BytesMut, distance: u64, message: &[u8]) {
-    let mut head = [0; MESSAGE_HEAD_MAX];
-    let length = write_varint(&mut head, 0, distance);
+pub(crate) fn append_message(frame: &mut BytesMut, difference: u64, message: &[u8]) {
+    let mut head = [0; MAX_MESSAGE_HEAD_BYTES];
+    let length = write_varint(&mut head, 0, difference);
     let length = write_varint(&mut head, length, message.len() as u64);
     frame.extend_from_slice(&head[..length]);
     frame.extend_from_slice(message);
@@ -154,7 +158,7 @@ pub(crate) fn append_message(frame: &mut BytesMut, distance: u64, message: &[u8]
 
 /// Writes a varint at `index`, and returns the index after it.
 #[inline]
-fn write_varint(out: &mut [u8; MESSAGE_HEAD_MAX], mut index: usize, mut value: u64) -> usize {
+fn write_varint(out: &mut [u8; MAX_MESSAGE_HEAD_BYTES], mut index: usize, mut value: u64) -> usize {
     while value >= 0x80 {
         out[index] = value as u8 | 0x80;
         value >>= 7;

@@ -24,10 +24,10 @@ pub enum FrameError {
     )]
     TooShort { length: usize },
     #[error(
-        "the peer sent a frame of format version {found}; this release reads versions up to {known}. The frame was \
-         ignored; run a release that supports version {found} on both nodes."
+        "the peer sent a frame of format version {found_version}; this release reads versions up to {known_version}. The frame was \
+         ignored; run a release that supports version {found_version} on both nodes."
     )]
-    Newer { found: u8, known: u8 },
+    Newer { found_version: u8, known_version: u8 },
     #[error(
         "the peer sent a frame of the unknown kind {0}. The frame was ignored and the connection closed; \
          unacknowledged messages are sent again. Run the same release on both nodes."
@@ -47,8 +47,8 @@ pub enum FrameError {
 }
 
 impl FrameError {
-    /// The error for a frame that is too long: [`SpeaksTls`](Self::SpeaksTls) if it looks like a
-    /// TLS record.
+    /// The error for a frame that is too long: [`SpeaksTls`](Self::SpeaksTls) if `limit` is that of
+    /// the handshake and the frame begins like a TLS record.
     pub(super) fn too_long(received: &[u8], length: usize, limit: usize) -> Self {
         if limit <= HANDSHAKE_LIMIT && received.starts_with(&[0x16, 0x03]) {
             Self::SpeaksTls
@@ -65,5 +65,5 @@ pub(super) fn malformed(kind: &'static str, reason: impl ToString) -> FrameError
 
 #[cold]
 pub(super) fn newer(found: u8) -> FrameError {
-    FrameError::Newer { found, known: VERSION }
+    FrameError::Newer { found_version: found, known_version: VERSION }
 }

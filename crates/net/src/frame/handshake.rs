@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
 
-const MAX_NAME: usize = 128;
+/// Maximum length of the name of a group or algorithm.
+const MAX_NAME_BYTES: usize = 128;
 
 /// The number of a connection attempt from one incarnation of a node to a given peer, from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -45,15 +46,17 @@ pub struct Hello {
     /// The name of the sender's group. The header's number is only a hash of it.
     pub group: String,
     pub algorithm: String,
-    pub format: u32,
+    pub message_format: u32,
+    /// The node for which the Hello is meant.
     pub to: NodeId,
-    pub members: u32,
+    /// The number of nodes in the sender's configuration of the group.
+    pub group_size: u32,
     pub dial: Dial,
-    /// The receiver's last dial, of its incarnation `knows`, that the sender welcomed.
-    pub welcomed: Dial,
+    /// The receiver's last dial, of its incarnation `known_incarnation`, that the sender welcomed.
+    pub last_welcomed_dial: Dial,
     /// The receiver's incarnation that the sender was connected to last. The header's
     /// acknowledgement refers to it.
-    pub knows: Option<Incarnation>,
+    pub known_incarnation: Option<Incarnation>,
     pub process_nonce: ProcessNonce,
 }
 
@@ -62,8 +65,8 @@ pub struct Hello {
 pub struct Welcome {
     pub dial: Dial,
     /// The receiver's incarnation, to which the header's acknowledgement refers.
-    pub knows: Incarnation,
-    pub birth: ProcessNonce,
+    pub receiver_incarnation: Incarnation,
+    pub process_nonce: ProcessNonce,
 }
 
 /// Why a node refuses a connection. The text appears in the log of the node that dialled.
@@ -85,44 +88,44 @@ pub enum Refusal {
     )]
     OtherFormat { format: u32 },
     #[error(
-        "the other node is configured for a group of {members} nodes. No message was exchanged; start every node with \
+        "the other node is configured for a group of {group_size} nodes. No message was exchanged; start every node with \
          the same nodes in --peers."
     )]
-    OtherSize { members: u32 },
-    #[error("the node at this address is node {me}. No message was exchanged; correct the addresses in --peers.")]
-    WrongNode { me: NodeId },
+    OtherSize { group_size: u32 },
+    #[error("the node at this address is node {receiver}. No message was exchanged; correct the addresses in --peers.")]
+    WrongNode { receiver: NodeId },
     #[error(
-        "the node at this address is also node {me}, or this process itself. No message was exchanged; give every \
+        "the node at this address is also node {receiver}, or this process itself. No message was exchanged; give every \
          node its own number and address."
     )]
-    SameNode { me: NodeId },
+    SameNode { receiver: NodeId },
     #[error(
-        "the other node is configured for a group of {members} nodes, and this node's number is higher. No message \
+        "the other node is configured for a group of {group_size} nodes, and this node's number is higher. No message \
          was exchanged; start every node with the same nodes in --peers."
     )]
-    NotAMember { members: u32 },
+    NotAMember { group_size: u32 },
     #[error("the other node dialled this node at the same time, and its dial has priority. No message was lost.")]
     Crossed,
     #[error("the other node has seen this dial or a later one. No message was lost; this node dials again.")]
-    Stale,
+    OldDial,
     #[error(
-        "the other node has been connected to incarnation {known} of this node, which is later than this one. No \
+        "the other node has been connected to incarnation {known_incarnation} of this node, which is later than this one. No \
          message was exchanged; stop this process, or start it as a later incarnation."
     )]
-    OlderIncarnation { known: Incarnation },
+    OlderIncarnation { known_incarnation: Incarnation },
     #[error(
-        "the other node has been connected to another process with incarnation {known} of this node. No message was \
+        "the other node has been connected to another process with incarnation {known_incarnation} of this node. No message was \
          exchanged; stop one of the two, and start this one as a later incarnation (--life, or a data folder of its \
          own)."
     )]
-    DuplicateIncarnation { known: Incarnation },
+    DuplicateIncarnation { known_incarnation: Incarnation },
     #[error(
-        "the node at this address runs as incarnation {mine}, and this node has been connected to a later one. No \
+        "the node at this address runs as incarnation {receiver_incarnation}, and this node has been connected to a later one. No \
          message was exchanged; stop the older process."
     )]
-    SupersededIncarnation { mine: Incarnation },
+    SupersededIncarnation { receiver_incarnation: Incarnation },
     #[error("the other node has too many pending connections. No message was lost; this node dials again.")]
-    Crowded,
+    TooManyPending,
     #[error("the other node is stopping. No message was lost; this node dials again.")]
     Stopping,
 }
@@ -130,7 +133,7 @@ pub enum Refusal {
 impl Refusal {
     /// Whether a later dial can succeed without a change by the operator.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Crossed | Self::Stale | Self::Crowded | Self::Stopping)
+        matches!(self, Self::Crossed | Self::OldDial | Self::TooManyPending | Self::Stopping)
     }
 
     pub(super) fn validated(self) -> Result<Self, FrameError> {
@@ -142,11 +145,11 @@ impl Refusal {
             | Self::SameNode { .. }
             | Self::NotAMember { .. }
             | Self::Crossed
-            | Self::Stale
+            | Self::OldDial
             | Self::OlderIncarnation { .. }
             | Self::DuplicateIncarnation { .. }
             | Self::SupersededIncarnation { .. }
-            | Self::Crowded
+            | Self::TooManyPending
             | Self::Stopping => {}
         }
         Ok(self)
@@ -162,8 +165,8 @@ impl Hello {
 }
 
 fn check_name(kind: &'static str, name: &str) -> Result<(), FrameError> {
-    if name.len() > MAX_NAME {
-        return Err(malformed(kind, format!("a name has {} bytes; the maximum is {MAX_NAME}", name.len())));
+    if name.len() > MAX_NAME_BYTES {
+        return Err(malformed(kind, format!("a name has {} bytes; the maximum is {MAX_NAME_BYTES}", name.len())));
     }
     Ok(())
 }
@@ -173,9 +176,9 @@ fn check_name(kind: &'static str, name: &str) -> Result<(), FrameError> {
 pub struct HandshakeTerms {
     pub group: GroupName,
     pub algorithm: String,
-    pub format: u32,
+    pub message_format: u32,
     pub me: NodeId,
-    pub members: u32,
+    pub group_size: u32,
 }
 
 impl HandshakeTerms {
@@ -183,21 +186,21 @@ impl HandshakeTerms {
     /// The [`ConnectionElection`](crate::connection_election::ConnectionElection) decides whether
     /// to use the connection.
     pub fn check(&self, header: &Header, hello: &Hello) -> Result<(), Refusal> {
-        let (me, members) = (self.me, self.members);
+        let (me, group_size) = (self.me, self.group_size);
         if header.group != self.group.number() || hello.group != self.group.as_str() {
             Err(Refusal::OtherGroup { group: self.group.as_str().to_owned() })
         } else if hello.to != me {
-            Err(Refusal::WrongNode { me })
+            Err(Refusal::WrongNode { receiver: me })
         } else if header.sender == me {
-            Err(Refusal::SameNode { me })
+            Err(Refusal::SameNode { receiver: me })
         } else if hello.algorithm != self.algorithm {
             Err(Refusal::OtherAlgorithm { algorithm: self.algorithm.clone() })
-        } else if hello.format != self.format {
-            Err(Refusal::OtherFormat { format: self.format })
-        } else if header.sender.number() > members {
-            Err(Refusal::NotAMember { members })
-        } else if hello.members != members {
-            Err(Refusal::OtherSize { members })
+        } else if hello.message_format != self.message_format {
+            Err(Refusal::OtherFormat { format: self.message_format })
+        } else if header.sender.number() > group_size {
+            Err(Refusal::NotAMember { group_size })
+        } else if hello.group_size != group_size {
+            Err(Refusal::OtherSize { group_size })
         } else {
             Ok(())
         }

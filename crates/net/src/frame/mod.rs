@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Integers are little-endian. The length counts the bytes from the version on. It is followed by
-//! its bitwise complement, because with a damaged length the receiver would wait for bytes that are
-//! never sent. The check is the CRC-32C of everything from the version to the end of the body. It
-//! detects damage on the network, not attacks; TLS protects against those.
+//! its bitwise complement, because a receiver that believed a damaged length would wait for bytes
+//! that are never sent. The check is the CRC-32C of everything from the version to the end of the
+//! body. It detects damage on the network, not attacks; TLS protects against those.
 
 mod batch;
 mod error;
@@ -17,7 +17,7 @@ mod handshake;
 mod tests;
 
 pub use batch::BatchReader;
-pub(crate) use batch::{BATCH_HEAD, MESSAGE_HEAD_MAX, append_message, begin_batch};
+pub(crate) use batch::{BATCH_HEAD_BYTES, MAX_MESSAGE_HEAD_BYTES, append_message, begin_batch};
 pub use error::FrameError;
 pub use handshake::{Dial, HandshakeTerms, Hello, ProcessNonce, Refusal, Welcome};
 
@@ -30,31 +30,32 @@ use serde::de::DeserializeOwned;
 
 /// The format version that this release writes, and the newest that it reads.
 pub const VERSION: u8 = 1;
-/// Maximum value of a frame's length field during the handshake. Only batches may be longer, after
-/// it.
+/// Maximum value of a frame's length field, in bytes, during the handshake. After the handshake,
+/// batches may be longer.
 pub const HANDSHAKE_LIMIT: usize = 4 * 1024;
-/// Maximum length of a message, unless a link sets a lower limit.
+/// Maximum length of a message in bytes, unless a link sets a lower limit.
 pub const MESSAGE_LIMIT: usize = 16 * 1024 * 1024;
-/// Maximum value of a frame's length field after the handshake: the longest message in a batch of
-/// its own.
+/// Maximum value of a frame's length field, in bytes, after the handshake: the longest message in a
+/// batch of its own.
 pub const FRAME_LIMIT: usize = frame_limit(MESSAGE_LIMIT);
 
 // The lengths of the parts of a frame, in bytes.
-const WORD: usize = 4;
-const LENGTH: usize = 2 * WORD;
+const WORD_BYTES: usize = 4;
+const LENGTH_FIELD_BYTES: usize = 2 * WORD_BYTES;
 /// From the version to the acknowledgement.
-const HEADER: usize = 38;
-const CHECK: usize = 4;
-pub(crate) const HEAD: usize = LENGTH + HEADER;
+const HEADER_BYTES: usize = 38;
+const CHECK_BYTES: usize = 4;
+/// From the start of the frame to its body.
+pub(crate) const HEAD_BYTES: usize = LENGTH_FIELD_BYTES + HEADER_BYTES;
 /// Maximum number of bytes to allocate at once for a frame that is still arriving: a peer may
 /// announce a long frame and never send it.
-const MAX_RESERVE: usize = 64 * 1024;
+const MAX_RESERVED_BYTES: usize = 64 * 1024;
 /// Maximum length of the reason in a Bye frame, in bytes.
-const MAX_REASON: usize = 512;
+const MAX_REASON_BYTES: usize = 512;
 
 /// The frame limit for messages of at most `message_bytes`.
 pub const fn frame_limit(message_bytes: usize) -> usize {
-    HEADER + BATCH_HEAD + MESSAGE_HEAD_MAX + message_bytes + CHECK
+    HEADER_BYTES + BATCH_HEAD_BYTES + MAX_MESSAGE_HEAD_BYTES + message_bytes + CHECK_BYTES
 }
 
 /// The fields that every frame starts with: its sender, and an acknowledgement.
@@ -63,10 +64,11 @@ pub struct Header {
     pub group: GroupNumber,
     pub sender: NodeId,
     pub incarnation: Incarnation,
+    /// The epoch of the sender's view.
     pub epoch: Epoch,
-    /// The last number that the sender has received from the receiver's current incarnation; 0 for
-    /// none. Numbers count the transmissions of one incarnation to all receivers, from 1, so on one
-    /// link they grow with gaps.
+    /// The number of the last message that the sender has consumed from the receiver's current
+    /// incarnation; 0 for none. Numbers count the transmissions of one incarnation to all
+    /// receivers, from 1, so on one link they grow with gaps.
     pub acknowledged: u64,
 }
 
@@ -109,26 +111,26 @@ impl Frame {
     /// Splits the next complete frame off the front of the received bytes. Returns `None` if more
     /// bytes are needed.
     ///
-    /// Checks the length as soon as it has arrived, so that a peer cannot make us hold more than
-    /// `limit` bytes of a frame. After an error the rest of the stream cannot be decoded, and the
-    /// caller must close the connection.
+    /// Checks the length as soon as it has arrived, so that a peer cannot make this node hold more
+    /// than `limit` bytes of a frame. After an error the rest of the stream cannot be decoded, and
+    /// the caller must close the connection.
     pub fn next(received: &mut BytesMut, limit: usize) -> Result<Option<Self>, FrameError> {
-        let Some(length) = received.first_chunk::<WORD>() else { return Ok(None) };
+        let Some(length) = received.first_chunk::<WORD_BYTES>() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
         if length > limit {
             return Err(FrameError::too_long(received, length, limit));
         }
-        if length < HEADER + CHECK {
+        if length < HEADER_BYTES + CHECK_BYTES {
             return Err(FrameError::TooShort { length });
         }
         check_length(received)?;
-        check_version(received.get(LENGTH).copied())?;
-        let total = LENGTH + length;
-        if received.len() < total {
-            received.reserve((total - received.len()).min(MAX_RESERVE));
+        check_version(received.get(LENGTH_FIELD_BYTES).copied())?;
+        let frame_bytes = LENGTH_FIELD_BYTES + length;
+        if received.len() < frame_bytes {
+            received.reserve((frame_bytes - received.len()).min(MAX_RESERVED_BYTES));
             return Ok(None);
         }
-        Self::parse(received.split_to(total).freeze()).map(Some)
+        Self::parse(received.split_to(frame_bytes).freeze()).map(Some)
     }
 
     /// Encodes the frame for the wire.
@@ -137,29 +139,30 @@ impl Frame {
     }
 
     fn parse(frame: Bytes) -> Result<Self, FrameError> {
-        let end = frame.len() - CHECK;
-        let (found, expected) = (read_u32(&frame[end..]), crc32c::crc32c(&frame[LENGTH..end]));
+        let end = frame.len() - CHECK_BYTES;
+        let (found, expected) = (read_u32(&frame[end..]), crc32c::crc32c(&frame[LENGTH_FIELD_BYTES..end]));
         if found != expected {
             return Err(FrameError::Damaged { found, expected });
         }
-        let kind = Kind::from_byte(frame[LENGTH + 1]).ok_or(FrameError::UnknownKind(frame[LENGTH + 1]))?;
+        let kind = Kind::from_byte(frame[LENGTH_FIELD_BYTES + 1])
+            .ok_or(FrameError::UnknownKind(frame[LENGTH_FIELD_BYTES + 1]))?;
         let header = Header::read(&frame)?;
-        Ok(Self { header, body: Body::read(kind, frame.slice(HEAD..end))? })
+        Ok(Self { header, body: Body::read(kind, frame.slice(HEAD_BYTES..end))? })
     }
 }
 
 /// Encodes a frame for the wire.
 pub fn encode(header: &Header, body: &Body) -> Bytes {
-    let frame = vec![0; HEAD];
+    let frame = vec![0; HEAD_BYTES];
     let mut frame = match body {
         Body::Hello(hello) => append_serialized(frame, hello),
         Body::Welcome(welcome) => append_serialized(frame, welcome),
         Body::Refuse(refusal) => append_serialized(frame, refusal),
         Body::Batch(messages) => [frame.as_slice(), messages].concat(),
         Body::Ack | Body::Ping => frame,
-        Body::Bye(reason) => [frame.as_slice(), sanitized(reason).as_bytes()].concat(),
+        Body::Bye(reason) => [frame.as_slice(), sanitize(reason).as_bytes()].concat(),
     };
-    frame.extend_from_slice(&[0; CHECK]);
+    frame.extend_from_slice(&[0; CHECK_BYTES]);
     seal(&mut frame, body.kind(), header);
     frame.into()
 }
@@ -170,25 +173,26 @@ pub(crate) fn seal_batch(frame: &mut [u8], header: &Header) {
 }
 
 /// Space at the end of a batch for the check that [`seal_batch`] writes.
-pub(crate) const BATCH_TAIL: [u8; CHECK] = [0; CHECK];
+pub(crate) const BATCH_TAIL: [u8; CHECK_BYTES] = [0; CHECK_BYTES];
 
 /// Fills in everything but the body. The frame has space for the head in front and for the check at
 /// the end.
 fn seal(frame: &mut [u8], kind: Kind, header: &Header) {
-    let end = frame.len() - CHECK;
-    // The length fits: messages are limited, and a batch ends with its chunk.
-    let length = (end + CHECK - LENGTH) as u32;
-    frame[..WORD].copy_from_slice(&length.to_le_bytes());
-    frame[WORD..LENGTH].copy_from_slice(&(!length).to_le_bytes());
-    header.write(kind, &mut frame[LENGTH..HEAD]);
-    let check = crc32c::crc32c(&frame[LENGTH..end]);
+    let end = frame.len() - CHECK_BYTES;
+    // The length fits into 32 bits: a message has at most 16 MiB, and a batch of several messages
+    // at most 64 KiB.
+    let length = (end + CHECK_BYTES - LENGTH_FIELD_BYTES) as u32;
+    frame[..WORD_BYTES].copy_from_slice(&length.to_le_bytes());
+    frame[WORD_BYTES..LENGTH_FIELD_BYTES].copy_from_slice(&(!length).to_le_bytes());
+    header.write(kind, &mut frame[LENGTH_FIELD_BYTES..HEAD_BYTES]);
+    let check = crc32c::crc32c(&frame[LENGTH_FIELD_BYTES..end]);
     frame[end..].copy_from_slice(&check.to_le_bytes());
 }
 
 /// Checks the length against its complement, once both have arrived.
 fn check_length(received: &[u8]) -> Result<(), FrameError> {
     let Some([length, complement]) =
-        received.first_chunk::<LENGTH>().map(|both| [read_u32(both), read_u32(&both[WORD..])])
+        received.first_chunk::<LENGTH_FIELD_BYTES>().map(|both| [read_u32(both), read_u32(&both[WORD_BYTES..])])
     else {
         return Ok(());
     };
@@ -218,7 +222,7 @@ impl Header {
     }
 
     fn read(frame: &[u8]) -> Result<Self, FrameError> {
-        let header = &frame[LENGTH..HEAD];
+        let header = &frame[LENGTH_FIELD_BYTES..HEAD_BYTES];
         Ok(Self {
             group: GroupNumber(read_u64(&header[2..])),
             sender: NodeId::new(read_u32(&header[10..])).ok_or_else(|| malformed("frame", "its sender is node 0"))?,
@@ -243,18 +247,21 @@ impl Body {
     }
 
     fn read(kind: Kind, bytes: Bytes) -> Result<Self, FrameError> {
-        if kind != Kind::Batch && HEADER + bytes.len() + CHECK > HANDSHAKE_LIMIT {
-            return Err(FrameError::TooLong { length: HEADER + bytes.len() + CHECK, limit: HANDSHAKE_LIMIT });
+        if kind != Kind::Batch && HEADER_BYTES + bytes.len() + CHECK_BYTES > HANDSHAKE_LIMIT {
+            return Err(FrameError::TooLong {
+                length: HEADER_BYTES + bytes.len() + CHECK_BYTES,
+                limit: HANDSHAKE_LIMIT,
+            });
         }
         match kind {
             Kind::Hello => Ok(Self::Hello(decode::<Hello>("Hello", &bytes)?.validated()?)),
             Kind::Welcome => Ok(Self::Welcome(decode("Welcome", &bytes)?)),
             Kind::Refuse => Ok(Self::Refuse(decode::<Refusal>("refusal", &bytes)?.validated()?)),
             Kind::Batch => Ok(Self::Batch(bytes)),
-            Kind::Ack => without_body("acknowledgement", &bytes, Self::Ack),
-            Kind::Ping => without_body("Ping", &bytes, Self::Ping),
+            Kind::Ack => require_empty_body("acknowledgement", &bytes, Self::Ack),
+            Kind::Ping => require_empty_body("Ping", &bytes, Self::Ping),
             Kind::Bye => match str::from_utf8(&bytes) {
-                Ok(reason) => Ok(Self::Bye(sanitized(reason))),
+                Ok(reason) => Ok(Self::Bye(sanitize(reason))),
                 Err(_) => Err(malformed("Bye", "its reason is not UTF-8 text")),
             },
         }
@@ -269,21 +276,22 @@ impl Kind {
     }
 }
 
-/// Shortens the text and replaces control characters, so that a peer cannot forge lines in our log.
-fn sanitized(text: &str) -> String {
-    let mut kept = String::new();
+/// Shortens the text and replaces control characters, so that a peer cannot forge lines in the log
+/// of this node.
+fn sanitize(text: &str) -> String {
+    let mut sanitized = String::new();
     for character in text.chars().map(|character| if character.is_control() { ' ' } else { character }) {
-        if kept.len() + character.len_utf8() > MAX_REASON {
+        if sanitized.len() + character.len_utf8() > MAX_REASON_BYTES {
             break;
         }
-        kept.push(character);
+        sanitized.push(character);
     }
-    kept
+    sanitized
 }
 
-/// Appends a serialized value to the head. Serializing our own body types cannot fail.
+/// Appends a serialized body to the head. Serializing the body types of this module cannot fail.
 fn append_serialized(head: Vec<u8>, value: &impl Serialize) -> Vec<u8> {
-    postcard::to_extend(value, head).unwrap_or_else(|_| vec![0; HEAD])
+    postcard::to_extend(value, head).unwrap_or_else(|_| vec![0; HEAD_BYTES])
 }
 
 fn decode<T: DeserializeOwned>(kind_name: &'static str, bytes: &[u8]) -> Result<T, FrameError> {
@@ -294,7 +302,7 @@ fn decode<T: DeserializeOwned>(kind_name: &'static str, bytes: &[u8]) -> Result<
     }
 }
 
-fn without_body(kind_name: &'static str, bytes: &[u8], body: Body) -> Result<Body, FrameError> {
+fn require_empty_body(kind_name: &'static str, bytes: &[u8], body: Body) -> Result<Body, FrameError> {
     if bytes.is_empty() {
         Ok(body)
     } else {

@@ -25,7 +25,7 @@ use quorate_core::{Epoch, Incarnation, NodeId};
 use receipts::Acknowledgements;
 use thiserror::Error;
 
-/// The sender that a link writes into its frames.
+/// The sender that a link writes into the headers of its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     pub group: GroupNumber,
@@ -43,14 +43,14 @@ pub struct Link {
     acknowledgements: Acknowledgements,
 }
 
-/// Which incarnation of the peer is at the other end of a new connection.
+/// How a new connection continues a link, which depends on the peer's incarnation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkStart {
-    /// The first one ever: all queued messages are for it.
+    /// The first incarnation that connected: all queued messages are for it.
     First,
-    /// The same as before: the link retransmits all unacknowledged messages.
+    /// The same incarnation as before: the link retransmits all unacknowledged messages.
     Resumed,
-    /// Another one: the link dropped the unacknowledged messages for the previous one.
+    /// Another incarnation: the link dropped this many messages, which were for the previous one.
     Restarted { dropped: u64 },
 }
 
@@ -68,20 +68,20 @@ pub enum LinkError {
     )]
     OtherSender { peer: NodeId, sender: NodeId },
     #[error(
-        "a frame from incarnation {found} of node {peer} arrived on a connection to another incarnation. The frame was \
+        "a frame from incarnation {sender_incarnation} of node {peer} arrived on a connection to another incarnation. The frame was \
          ignored and the connection closed; messages of the connected incarnation are not affected."
     )]
-    OtherIncarnation { peer: NodeId, found: Incarnation },
+    OtherIncarnation { peer: NodeId, sender_incarnation: Incarnation },
     #[error(
-        "incarnation {found} of node {peer} tries to connect, but incarnation {known} has connected before. Nothing \
+        "incarnation {sender_incarnation} of node {peer} tries to connect, but incarnation {known_incarnation} has connected before. Nothing \
          was changed; stop the older process."
     )]
-    OlderIncarnation { peer: NodeId, found: Incarnation, known: Incarnation },
+    OlderIncarnation { peer: NodeId, sender_incarnation: Incarnation, known_incarnation: Incarnation },
     #[error(
-        "node {peer} acknowledges message {acknowledged}, but the last message sent to it is {sent}. No message was \
+        "node {peer} acknowledges message {acknowledged}, but the last message sent to it is {last_sent}. No message was \
          released and the connection was closed; run the same release on both nodes."
     )]
-    NeverSent { peer: NodeId, acknowledged: u64, sent: u64 },
+    NeverSent { peer: NodeId, acknowledged: u64, last_sent: u64 },
 }
 
 impl Link {
@@ -109,31 +109,38 @@ impl Link {
     // --------------------------------------------------------------------- connections
 
     /// Starts using a connection that both ends have accepted. The header is that of the peer's
-    /// Hello or Welcome, and `knows` is the incarnation of ours that its acknowledgement refers to.
+    /// Hello or Welcome, and its acknowledgement refers to our incarnation
+    /// `acknowledged_incarnation`.
     ///
-    /// After this, [`take`](Self::take) returns all unacknowledged frames again, from the first one
-    /// on.
-    pub fn begin_connection(&mut self, header: &Header, knows: Option<Incarnation>) -> Result<LinkStart, LinkError> {
+    /// After this, [`take_frame`](Self::take_frame) returns all unacknowledged frames again, from
+    /// the first one on.
+    pub fn begin_connection(
+        &mut self,
+        header: &Header,
+        acknowledged_incarnation: Option<Incarnation>,
+    ) -> Result<LinkStart, LinkError> {
         self.check_sender(header)?;
-        let found = header.incarnation;
-        if let Some(known) = self.peer_incarnation.filter(|known| found < *known) {
-            return Err(LinkError::OlderIncarnation { peer: self.peer, found, known });
+        let sender_incarnation = header.incarnation;
+        if let Some(known_incarnation) = self.peer_incarnation.filter(|known| sender_incarnation < *known) {
+            return Err(LinkError::OlderIncarnation { peer: self.peer, sender_incarnation, known_incarnation });
         }
         // An acknowledgement to an older incarnation of ours says nothing about this one.
-        let acknowledged = if knows == Some(self.origin.incarnation) { header.acknowledged } else { 0 };
+        let acknowledged =
+            if acknowledged_incarnation == Some(self.origin.incarnation) { header.acknowledged } else { 0 };
         let start = match self.peer_incarnation {
             None => LinkStart::First,
-            Some(known) if known == found => LinkStart::Resumed,
+            Some(known) if known == sender_incarnation => LinkStart::Resumed,
             Some(_) => LinkStart::Restarted { dropped: 0 },
         };
-        let sent = if start == LinkStart::Resumed { self.outgoing.last_sent() } else { 0 };
-        self.check_acknowledged(acknowledged, sent)?;
-        self.peer_incarnation = Some(found);
-        Ok(self.start(start, acknowledged))
+        let last_sent = if start == LinkStart::Resumed { self.outgoing.last_sent() } else { 0 };
+        self.check_acknowledged(acknowledged, last_sent)?;
+        self.peer_incarnation = Some(sender_incarnation);
+        Ok(self.prepare_messages(start, acknowledged))
     }
 
-    /// Prepares the outgoing messages and acknowledgements for the connection.
-    fn start(&mut self, start: LinkStart, acknowledged: u64) -> LinkStart {
+    /// Prepares the outgoing messages and acknowledgements for the connection. Returns `start` with
+    /// the number of dropped messages.
+    fn prepare_messages(&mut self, start: LinkStart, acknowledged: u64) -> LinkStart {
         match start {
             LinkStart::First => start,
             LinkStart::Resumed => {
@@ -153,7 +160,7 @@ impl Link {
     pub fn receive_header(&mut self, header: &Header) -> Result<(), LinkError> {
         self.check_sender(header)?;
         if self.peer_incarnation != Some(header.incarnation) {
-            return Err(LinkError::OtherIncarnation { peer: self.peer, found: header.incarnation });
+            return Err(LinkError::OtherIncarnation { peer: self.peer, sender_incarnation: header.incarnation });
         }
         self.check_acknowledged(header.acknowledged, self.outgoing.last_sent())?;
         self.outgoing.release(header.acknowledged);
@@ -171,18 +178,17 @@ impl Link {
         }
     }
 
-    fn check_acknowledged(&self, acknowledged: u64, sent: u64) -> Result<(), LinkError> {
-        if acknowledged > sent {
-            return Err(LinkError::NeverSent { peer: self.peer, acknowledged, sent });
+    fn check_acknowledged(&self, acknowledged: u64, last_sent: u64) -> Result<(), LinkError> {
+        if acknowledged > last_sent {
+            return Err(LinkError::NeverSent { peer: self.peer, acknowledged, last_sent });
         }
         Ok(())
     }
 
     // --------------------------------------------------------------- outgoing messages
 
-    /// Queues a message. Its number must be above the numbers of all messages before it.
-    ///
-    /// On an error the link is unchanged.
+    /// Queues a message. Its number must be above the numbers of all messages before it. On an
+    /// error the link is unchanged.
     #[inline]
     pub fn push(&mut self, number: u64, message: &[u8]) -> Result<(), PushError> {
         self.outgoing.push(number, message)
@@ -193,7 +199,7 @@ impl Link {
     ///
     /// A retransmitted frame has the same bytes as before. It carries an old acknowledgement, which
     /// is harmless because acknowledgements only grow.
-    pub fn take(&mut self, epoch: Epoch) -> Option<Bytes> {
+    pub fn take_frame(&mut self, epoch: Epoch) -> Option<Bytes> {
         self.peer_incarnation?;
         if let Some(frame) = self.outgoing.take_retransmission() {
             return Some(frame);
@@ -206,7 +212,7 @@ impl Link {
         self.outgoing.take_new(&header)
     }
 
-    /// Whether [`take`](Self::take) would return a frame.
+    /// Whether [`take_frame`](Self::take_frame) would return a frame.
     pub fn has_frames(&self) -> bool {
         self.peer_incarnation.is_some() && (self.outgoing.has_retransmission() || self.outgoing.has_new())
     }
@@ -216,7 +222,7 @@ impl Link {
         self.outgoing.held_bytes()
     }
 
-    /// Whether the link holds so many bytes that clients should wait.
+    /// Whether the link holds so many bytes that clients should wait; see [`LinkLimits`].
     pub fn is_crowded(&self) -> bool {
         self.outgoing.is_crowded()
     }
@@ -233,18 +239,19 @@ impl Link {
     }
 
     /// The number of the last message consumed from the peer's current incarnation.
-    pub fn last_received(&self) -> u64 {
+    pub fn last_consumed(&self) -> u64 {
         self.acknowledgements.last_number()
     }
 
     /// Whether the node consumed enough bytes since the last acknowledgement to send the next one
     /// at once.
-    pub fn owes_acknowledgement(&self) -> bool {
+    pub fn must_acknowledge_now(&self) -> bool {
         self.acknowledgements.is_overdue()
     }
 
-    /// Whether anything was consumed since the last acknowledgement. The next frame acknowledges
-    /// it; if none is sent soon, a frame of its own does.
+    /// Whether the node consumed a batch since the last acknowledgement. The next frame
+    /// acknowledges the batch; if there is none soon, the caller sends a frame for the
+    /// acknowledgement alone.
     pub fn has_unacknowledged(&self) -> bool {
         self.acknowledgements.is_pending()
     }
@@ -257,7 +264,7 @@ impl Link {
         Header { group, sender, incarnation, epoch, acknowledged: self.acknowledgements.last_number() }
     }
 
-    /// A frame with this body. Like every frame it acknowledges all consumed messages.
+    /// A frame with this body. Like every new frame it acknowledges all consumed messages.
     pub fn frame(&mut self, epoch: Epoch, body: &Body) -> Bytes {
         self.acknowledgements.mark_sent();
         encode(&self.header(epoch), body)

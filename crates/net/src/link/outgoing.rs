@@ -6,11 +6,14 @@
 //!                                                      └────┘ rewind: sent again
 //! ```
 //!
-//! Batches are split off the front of a chunk. The chunk's memory is reused once all its batches
-//! are acknowledged. A batch ends where its chunk ends, so no message is ever copied again.
+//! Batches are split off the front of a chunk of memory. The chunk is reused once all its batches
+//! are acknowledged. A batch ends at the latest where its chunk ends, so no message is ever copied
+//! again.
 
-use crate::frame::{BATCH_HEAD, BATCH_TAIL, Header, MESSAGE_HEAD_MAX, append_message, begin_batch, seal_batch};
-use crate::frame::{HEAD, MESSAGE_LIMIT};
+use crate::frame::{
+    BATCH_HEAD_BYTES, BATCH_TAIL, Header, MAX_MESSAGE_HEAD_BYTES, append_message, begin_batch, seal_batch,
+};
+use crate::frame::{HEAD_BYTES, MESSAGE_LIMIT};
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 use thiserror::Error;
@@ -20,24 +23,24 @@ const CHUNK_BYTES: usize = 64 * 1024;
 /// A batch does not begin in a chunk with less free space than this.
 const MIN_FREE_BYTES: usize = 4 * 1024;
 /// Length of a batch frame without its messages.
-const BATCH_FRAME: usize = HEAD + BATCH_HEAD + BATCH_TAIL.len();
+const BATCH_FRAME_BYTES: usize = HEAD_BYTES + BATCH_HEAD_BYTES + BATCH_TAIL.len();
 /// Maximum length of a message that shares a batch. A longer one goes in a batch of its own.
-const MAX_SHARED_MESSAGE: usize = CHUNK_BYTES - BATCH_FRAME - MESSAGE_HEAD_MAX;
+const MAX_SHARED_MESSAGE_BYTES: usize = CHUNK_BYTES - BATCH_FRAME_BYTES - MAX_MESSAGE_HEAD_BYTES;
 
-/// Bounds on what a link holds.
+/// Bounds on the messages that a link holds until they are acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkLimits {
-    /// Number of held bytes from which on clients should wait.
+    /// Clients should wait while at least this many bytes are held.
     pub crowded_bytes: usize,
     /// Maximum number of held bytes.
-    pub held_bytes: usize,
+    pub max_held_bytes: usize,
     /// Maximum length of a message. The frame limit of the peer's reader must allow it.
-    pub message_bytes: usize,
+    pub max_message_bytes: usize,
 }
 
 impl Default for LinkLimits {
     fn default() -> Self {
-        Self { crowded_bytes: 4 << 20, held_bytes: 32 << 20, message_bytes: MESSAGE_LIMIT }
+        Self { crowded_bytes: 4 << 20, max_held_bytes: 32 << 20, max_message_bytes: MESSAGE_LIMIT }
     }
 }
 
@@ -58,6 +61,7 @@ pub enum PushError {
     OutOfOrder { number: u64, last: u64 },
 }
 
+/// The messages that a link holds until they are acknowledged.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     limits: LinkLimits,
@@ -65,12 +69,12 @@ pub(super) struct Outgoing {
     last_pushed: u64,
     /// The number of the last message sent to the peer's current incarnation.
     last_sent: u64,
-    /// Number of bytes in all the fields below.
+    /// Number of bytes in the frames, batches and chunk below.
     held_bytes: usize,
     /// Sent and not acknowledged.
     in_flight: VecDeque<FrameInFlight>,
-    /// How many frames of `in_flight` were sent on the current connection.
-    sent_frames: usize,
+    /// Number of frames of `in_flight`, from the front, that were sent on the current connection.
+    frames_on_connection: usize,
     /// Batches that accept no more messages and were never sent.
     closed_batches: VecDeque<ClosedBatch>,
     /// The open batch, if it is not empty, and the free space behind it.
@@ -85,14 +89,16 @@ struct ClosedBatch {
     bytes: BytesMut,
     /// The number of its last message.
     last: u64,
-    /// How many messages it has.
+    /// Number of its messages.
     messages: u64,
 }
 
 #[derive(Debug)]
 struct FrameInFlight {
     bytes: Bytes,
+    /// The number of its last message.
     last: u64,
+    /// Number of its messages.
     messages: u64,
 }
 
@@ -104,7 +110,7 @@ impl Outgoing {
             last_sent: 0,
             held_bytes: 0,
             in_flight: VecDeque::new(),
-            sent_frames: 0,
+            frames_on_connection: 0,
             closed_batches: VecDeque::new(),
             chunk: BytesMut::new(),
             open_messages: 0,
@@ -114,22 +120,22 @@ impl Outgoing {
     #[inline]
     pub(super) fn push(&mut self, number: u64, message: &[u8]) -> Result<(), PushError> {
         self.check_push(number, message.len())?;
-        if message.len() > MAX_SHARED_MESSAGE {
+        if message.len() > MAX_SHARED_MESSAGE_BYTES {
             self.push_alone(number, message);
             return Ok(());
         }
-        let needed = MESSAGE_HEAD_MAX + message.len() + BATCH_TAIL.len();
-        if self.open_messages > 0 && self.chunk.capacity() - self.chunk.len() < needed {
+        let needed_bytes = MAX_MESSAGE_HEAD_BYTES + message.len() + BATCH_TAIL.len();
+        if self.open_messages > 0 && self.chunk.capacity() - self.chunk.len() < needed_bytes {
             self.close_batch();
         }
         if self.open_messages == 0 {
-            self.open_batch(number, needed);
+            self.open_batch(number, needed_bytes);
         }
-        let before = self.chunk.len();
+        let length_before = self.chunk.len();
         // The batch itself carries the number of its first message.
-        let distance = if self.open_messages == 0 { 0 } else { number - self.last_pushed };
-        append_message(&mut self.chunk, distance, message);
-        self.held_bytes += self.chunk.len() - before;
+        let difference = if self.open_messages == 0 { 0 } else { number - self.last_pushed };
+        append_message(&mut self.chunk, difference, message);
+        self.held_bytes += self.chunk.len() - length_before;
         self.open_messages += 1;
         self.last_pushed = number;
         Ok(())
@@ -137,22 +143,23 @@ impl Outgoing {
 
     #[inline]
     fn check_push(&self, number: u64, length: usize) -> Result<(), PushError> {
-        let (last, LinkLimits { message_bytes, held_bytes, .. }) = (self.last_pushed, self.limits);
+        let (last, LinkLimits { max_message_bytes, max_held_bytes, .. }) = (self.last_pushed, self.limits);
         if number <= last {
             return Err(PushError::OutOfOrder { number, last });
         }
-        if length > message_bytes {
-            return Err(PushError::TooLong { length, limit: message_bytes });
+        if length > max_message_bytes {
+            return Err(PushError::TooLong { length, limit: max_message_bytes });
         }
-        if self.held_bytes + BATCH_FRAME + MESSAGE_HEAD_MAX + length > held_bytes {
-            return Err(PushError::Overflow { length, held: self.held_bytes, limit: held_bytes });
+        if self.held_bytes + BATCH_FRAME_BYTES + MAX_MESSAGE_HEAD_BYTES + length > max_held_bytes {
+            return Err(PushError::Overflow { length, held: self.held_bytes, limit: max_held_bytes });
         }
         Ok(())
     }
 
+    /// Queues a message in a batch of its own.
     fn push_alone(&mut self, number: u64, message: &[u8]) {
         self.close_batch();
-        let mut bytes = BytesMut::with_capacity(BATCH_FRAME + MESSAGE_HEAD_MAX + message.len());
+        let mut bytes = BytesMut::with_capacity(BATCH_FRAME_BYTES + MAX_MESSAGE_HEAD_BYTES + message.len());
         begin_batch(&mut bytes, number);
         append_message(&mut bytes, 0, message);
         bytes.extend_from_slice(&BATCH_TAIL);
@@ -161,14 +168,16 @@ impl Outgoing {
         self.last_pushed = number;
     }
 
-    /// Begins a batch with space for a first message, in the rest of the chunk or in a new one.
-    fn open_batch(&mut self, first: u64, needed: usize) {
-        let needed = (HEAD + BATCH_HEAD + needed).max(MIN_FREE_BYTES);
-        if self.chunk.capacity() < needed && !self.chunk.try_reclaim(CHUNK_BYTES) {
+    /// Begins a batch with space for a first message, whose number is `first`, in the rest of the
+    /// chunk or in a new one. `needed_message_bytes` counts the message, its head and the batch's
+    /// tail.
+    fn open_batch(&mut self, first: u64, needed_message_bytes: usize) {
+        let needed_bytes = (HEAD_BYTES + BATCH_HEAD_BYTES + needed_message_bytes).max(MIN_FREE_BYTES);
+        if self.chunk.capacity() < needed_bytes && !self.chunk.try_reclaim(CHUNK_BYTES) {
             self.chunk = BytesMut::with_capacity(CHUNK_BYTES);
         }
         begin_batch(&mut self.chunk, first);
-        self.held_bytes += HEAD + BATCH_HEAD;
+        self.held_bytes += HEAD_BYTES + BATCH_HEAD_BYTES;
     }
 
     fn close_batch(&mut self) {
@@ -182,8 +191,8 @@ impl Outgoing {
 
     /// The next unacknowledged frame of the previous connection.
     pub(super) fn take_retransmission(&mut self) -> Option<Bytes> {
-        let frame = self.in_flight.get(self.sent_frames)?;
-        self.sent_frames += 1;
+        let frame = self.in_flight.get(self.frames_on_connection)?;
+        self.frames_on_connection += 1;
         Some(frame.bytes.clone())
     }
 
@@ -196,34 +205,34 @@ impl Outgoing {
         seal_batch(&mut bytes, header);
         let bytes = bytes.freeze();
         self.in_flight.push_back(FrameInFlight { bytes: bytes.clone(), last, messages });
-        self.sent_frames = self.in_flight.len();
+        self.frames_on_connection = self.in_flight.len();
         self.last_sent = last;
         Some(bytes)
     }
 
-    /// Releases every frame whose messages are all acknowledged. A partly acknowledged frame stays
-    /// whole: if it is sent again, the receiver discards the duplicates.
+    /// Releases every frame whose messages are all acknowledged, up to this number. A partly
+    /// acknowledged frame stays whole: if it is sent again, the receiver discards the duplicates.
     pub(super) fn release(&mut self, number: u64) {
         while let Some(frame) = self.in_flight.front().filter(|frame| frame.last <= number) {
             self.held_bytes -= frame.bytes.len();
-            self.sent_frames = self.sent_frames.saturating_sub(1);
+            self.frames_on_connection = self.frames_on_connection.saturating_sub(1);
             self.in_flight.pop_front();
         }
     }
 
     /// Starts to send all unacknowledged frames again.
     pub(super) fn rewind(&mut self) {
-        self.sent_frames = 0;
+        self.frames_on_connection = 0;
     }
 
     /// Drops everything, because the peer restarted as another incarnation. Returns the number of
     /// dropped messages.
     pub(super) fn drop_all(&mut self) -> u64 {
         self.close_batch();
-        let in_flight = self.in_flight.drain(..).map(|frame| frame.messages).sum::<u64>();
-        let waiting = self.closed_batches.drain(..).map(|batch| batch.messages).sum::<u64>();
-        (self.held_bytes, self.sent_frames, self.last_sent) = (0, 0, 0);
-        in_flight + waiting
+        let sent = self.in_flight.drain(..).map(|frame| frame.messages).sum::<u64>();
+        let unsent = self.closed_batches.drain(..).map(|batch| batch.messages).sum::<u64>();
+        (self.held_bytes, self.frames_on_connection, self.last_sent) = (0, 0, 0);
+        sent + unsent
     }
 
     pub(super) fn last_sent(&self) -> u64 {
@@ -239,7 +248,7 @@ impl Outgoing {
     }
 
     pub(super) fn has_retransmission(&self) -> bool {
-        self.sent_frames < self.in_flight.len()
+        self.frames_on_connection < self.in_flight.len()
     }
 
     pub(super) fn has_new(&self) -> bool {

@@ -3,7 +3,8 @@
 use quorate_core::Incarnation;
 
 /// Number of consumed bytes after which an acknowledgement is sent at once. It is far below the
-/// limit on the bytes that a sender retains.
+/// maximum number of bytes that the sender holds, so that the sender does not wait for
+/// acknowledgements.
 const MAX_UNACKNOWLEDGED_BYTES: usize = 64 * 1024;
 
 /// The acknowledgements that this node owes the peer.
@@ -61,14 +62,15 @@ pub enum Receipt {
 /// task may own the [`Link`](super::Link).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DuplicateFilter {
+    /// The latest incarnation of the peer.
     incarnation: Option<Incarnation>,
     last_number: u64,
     duplicates: u64,
 }
 
 impl DuplicateFilter {
-    /// Begins a batch from this incarnation of the peer. The first batch of a later incarnation
-    /// resets the expected message number. Returns `false` for an earlier one, whose batch the
+    /// Begins a batch from this incarnation of the peer. Message numbers start again with the first
+    /// batch of a later incarnation. Returns `false` for an earlier incarnation, whose batch the
     /// caller must discard.
     #[must_use]
     pub fn begin_batch(&mut self, incarnation: Incarnation) -> bool {

@@ -5,21 +5,22 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, TrustAnchor, UnixTime};
 use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, Error, KeyUsage};
 
 /// The end of a certificate's validity, if it can be parsed.
-pub(crate) fn end_of(certificate: &CertificateDer<'_>) -> Option<SystemTime> {
-    let end_of_time = UnixTime::since_unix_epoch(Duration::from_secs(u64::MAX));
-    match validity_at(certificate, end_of_time) {
+pub(crate) fn end_of_validity(certificate: &CertificateDer<'_>) -> Option<SystemTime> {
+    // At this time every certificate has expired, and the error contains the date.
+    let far_future = UnixTime::since_unix_epoch(Duration::from_secs(u64::MAX));
+    match check_dates(certificate, far_future) {
         Err(Error::CertExpired { not_after, .. }) => UNIX_EPOCH.checked_add(Duration::from_secs(not_after.as_secs())),
         Ok(()) | Err(_) => None,
     }
 }
 
-/// Checks that a certificate is valid at a time. webpki checks the dates before anything else, so
-/// this works for any certificate, whatever other errors follow; for a CA's certificate it is the
-/// only way to check them.
-pub(super) fn validity_at(certificate: &CertificateDer<'_>, time: UnixTime) -> Result<(), Error> {
+/// Checks the dates of a certificate at a time, and nothing else. webpki offers no other way to
+/// check the dates of a CA's certificate. It checks dates before anything else, so other errors do
+/// not matter.
+pub(super) fn check_dates(certificate: &CertificateDer<'_>, time: UnixTime) -> Result<(), Error> {
     let parsed = EndEntityCert::try_from(certificate)?;
-    let checked = parsed.verify_for_usage(ALL_VERIFICATION_ALGS, &[], &[], time, KeyUsage::client_auth(), None, None);
-    match checked {
+    let result = parsed.verify_for_usage(ALL_VERIFICATION_ALGS, &[], &[], time, KeyUsage::client_auth(), None, None);
+    match result {
         Err(error @ (Error::CertExpired { .. } | Error::CertNotValidYet { .. } | Error::InvalidCertValidity)) => {
             Err(error)
         }
@@ -27,8 +28,8 @@ pub(super) fn validity_at(certificate: &CertificateDer<'_>, time: UnixTime) -> R
     }
 }
 
-/// Checks that the first certificate chains to one of the anchors through the others, for both ends
-/// of a connection.
+/// Checks that the first certificate chains to one of the anchors through the others, and may be
+/// used at both ends of a connection.
 pub(super) fn check_chain(
     chain: &[CertificateDer<'_>],
     anchors: &[TrustAnchor<'_>],
@@ -42,8 +43,9 @@ pub(super) fn check_chain(
     Ok(())
 }
 
-/// Checks that the certificate contains exactly this name; the inner error lists the names it
-/// contains. A wildcard such as `*.demo.quorate` does not count, because it would match every node.
+/// Checks that the certificate contains exactly this name. The inner error lists up to three names
+/// that it contains instead. A wildcard such as `*.demo.quorate` does not count, because it would
+/// match every node.
 pub(super) fn check_name(certificate: &CertificateDer<'_>, name: &str) -> Result<Result<(), String>, Error> {
     let parsed = EndEntityCert::try_from(certificate)?;
     let names: Vec<&str> = parsed.valid_dns_names().collect();

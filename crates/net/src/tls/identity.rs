@@ -1,7 +1,7 @@
 //! A node's identity on the network: its certificate, its key, and the CA that it trusts.
 
 use super::PeerError;
-use super::checks::{check_chain, check_name, end_of, validity_at};
+use super::checks::{check_chain, check_dates, check_name, end_of_validity};
 use crate::certificates::{Date, Folder, dns_name, escape_path, read_short};
 use crate::group::GroupName;
 use quorate_core::NodeId;
@@ -24,7 +24,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 pub struct Identity {
     node: NodeId,
     group: GroupName,
-    until: Option<SystemTime>,
+    valid_until: Option<SystemTime>,
     connector: TlsConnector,
     acceptor: TlsAcceptor,
 }
@@ -34,7 +34,7 @@ pub struct Identity {
 pub enum IdentityError {
     #[error(
         "{} does not exist. Create it on the machine with the CA's key: quorate certs --group {group} --nodes {node} \
-         --folder {}", escape_path(.file), folder_of(.file)
+         --folder {}", escape_path(.file), escape_folder_of(.file)
     )]
     Missing { file: PathBuf, group: GroupName, node: NodeId },
     #[error("cannot read {}: {error}. The node needs it to authenticate itself; check its permissions.", escape_path(.file))]
@@ -46,14 +46,14 @@ pub enum IdentityError {
     NotPem { file: PathBuf, content: &'static str },
     #[error("{} does not belong to {}. Restore the matching key and certificate.", escape_path(.key), escape_path(.certificate))]
     KeyMismatch { key: PathBuf, certificate: PathBuf },
-    #[error("{} expired on {on}. {}", escape_path(.file), renewal(.file))]
-    Expired { file: PathBuf, on: Date },
-    #[error("{} is not valid before {from}; check this machine's clock.", escape_path(.file))]
-    NotYetValid { file: PathBuf, from: Date },
+    #[error("{} expired on {expiry_date}. {}", escape_path(.file), renewal_advice(.file))]
+    Expired { file: PathBuf, expiry_date: Date },
+    #[error("{} is not valid before {start_date}; check this machine's clock.", escape_path(.file))]
+    NotYetValid { file: PathBuf, start_date: Date },
     #[error(
-        "{} is the certificate of {found}, but this node is {wanted}; check --id, --group and --certs.", escape_path(.file)
+        "{} is the certificate of {found_names}, but this node is {required_name}; check --id, --group and --certs.", escape_path(.file)
     )]
-    WrongNode { file: PathBuf, wanted: String, found: String },
+    WrongNode { file: PathBuf, required_name: String, found_names: String },
     #[error(
         "{} was not signed by the CA in {}, so no peer would trust it. Restore the matching files.",
         escape_path(.file), escape_path(.authority)
@@ -62,16 +62,18 @@ pub enum IdentityError {
     #[error(
         "{} cannot be used between nodes: {error}. Make another certificate with 'quorate certs'.", escape_path(.file)
     )]
-    Unfit { file: PathBuf, error: webpki::Error },
+    NotUsable { file: PathBuf, error: webpki::Error },
     #[error(
         "the certificate and key in {} cannot be used: {error}. Make new ones with 'quorate certs'.", escape_path(.folder)
     )]
-    Refused { folder: PathBuf, error: rustls::Error },
+    RejectedByTls { folder: PathBuf, error: rustls::Error },
 }
 
 /// The contents of a node's three files.
 struct Credentials {
+    /// The CAs that the node trusts; two while an operator replaces the CA.
     authorities: Vec<CertificateDer<'static>>,
+    /// The node's certificate, and any between it and the CA.
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
 }
@@ -82,14 +84,14 @@ impl Identity {
         let folder = Folder::new(folder);
         let credentials = Credentials::read(&folder, node, group)?;
         credentials.check(&folder, node, group)?;
-        let until = credentials.chain.first().and_then(end_of);
+        let valid_until = credentials.chain.first().and_then(end_of_validity);
         let (connector, acceptor) = credentials.configure().map_err(|error| match error {
             rustls::Error::InconsistentKeys(_) => {
                 IdentityError::KeyMismatch { key: folder.key(node), certificate: folder.certificate(node) }
             }
-            error => IdentityError::Refused { folder: folder.path().to_owned(), error },
+            error => IdentityError::RejectedByTls { folder: folder.path().to_owned(), error },
         })?;
-        Ok(Self { node, group: group.clone(), until, connector, acceptor })
+        Ok(Self { node, group: group.clone(), valid_until, connector, acceptor })
     }
 
     /// The id of this node.
@@ -98,8 +100,8 @@ impl Identity {
     }
 
     /// The end of the certificate's validity, if it can be parsed.
-    pub fn until(&self) -> Option<SystemTime> {
-        self.until
+    pub fn valid_until(&self) -> Option<SystemTime> {
+        self.valid_until
     }
 
     /// The TLS configuration for dialled connections.
@@ -123,10 +125,10 @@ impl Identity {
     /// has verified.
     pub fn verify_peer(&self, certificates: Option<&[CertificateDer<'_>]>, claimed: NodeId) -> Result<(), PeerError> {
         let presented = certificates.and_then(|chain| chain.first()).ok_or(PeerError::NoCertificate { claimed })?;
-        let wanted = dns_name(claimed, &self.group);
-        match check_name(presented, &wanted) {
+        let required_name = dns_name(claimed, &self.group);
+        match check_name(presented, &required_name) {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(found)) => Err(PeerError::WrongNode { claimed, wanted, found }),
+            Ok(Err(found_names)) => Err(PeerError::WrongNode { claimed, required_name, found_names }),
             Err(_) => Err(PeerError::NotACertificate { claimed }),
         }
     }
@@ -150,8 +152,8 @@ impl Credentials {
         };
         let (key_file, key) = read(folder.key(node))?;
         Ok(Self {
-            authorities: read(folder.authority_certificate()).and_then(certificates)?,
-            chain: read(folder.certificate(node)).and_then(certificates)?,
+            authorities: read(folder.authority_certificate()).and_then(parse_certificates)?,
+            chain: read(folder.certificate(node)).and_then(parse_certificates)?,
             key: PrivateKeyDer::from_pem_slice(&key)
                 .map_err(|_| IdentityError::NotPem { file: key_file, content: "private key" })?,
         })
@@ -160,36 +162,36 @@ impl Credentials {
     /// Checks what peers will check, with clearer errors than a TLS alert could give.
     fn check(&self, folder: &Folder, node: NodeId, group: &GroupName) -> Result<(), IdentityError> {
         let (file, authority) = (folder.certificate(node), folder.authority_certificate());
-        let unfit = |file: &Path| {
+        let error_for = |file: &Path| {
             let file = file.to_owned();
-            move |error| unfit_error(file, error)
+            move |error| certificate_error(file, error)
         };
         let now = UnixTime::since_unix_epoch(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default());
         let leaf =
             self.chain.first().ok_or_else(|| IdentityError::NotPem { file: file.clone(), content: "certificate" })?;
-        let wanted = dns_name(node, group);
-        if let Err(found) = check_name(leaf, &wanted).map_err(unfit(&file))? {
-            return Err(IdentityError::WrongNode { file, wanted, found });
+        let required_name = dns_name(node, group);
+        if let Err(found_names) = check_name(leaf, &required_name).map_err(error_for(&file))? {
+            return Err(IdentityError::WrongNode { file, required_name, found_names });
         }
-        validity_at(leaf, now).map_err(unfit(&file))?;
+        check_dates(leaf, now).map_err(error_for(&file))?;
         self.check_authorities(&authority, now)?;
         let anchors: Result<Vec<_>, _> = self.authorities.iter().map(webpki::anchor_from_trusted_cert).collect();
-        let anchors = anchors.map_err(unfit(&authority))?;
+        let anchors = anchors.map_err(error_for(&authority))?;
         check_chain(&self.chain, &anchors, now).map_err(|error| match error {
             webpki::Error::UnknownIssuer | webpki::Error::InvalidSignatureForPublicKey => {
                 IdentityError::WrongAuthority { file, authority }
             }
-            error => unfit_error(file, error),
+            error => certificate_error(file, error),
         })
     }
 
     /// Checks that at least one CA is valid now, because TLS ignores the dates of a CA. While an
     /// operator replaces the CA, the file holds two, and an expired one among them is fine.
     fn check_authorities(&self, file: &Path, now: UnixTime) -> Result<(), IdentityError> {
-        let mut checks = self.authorities.iter().map(|authority| validity_at(authority, now));
-        let first = checks.next().unwrap_or(Err(webpki::Error::UnknownIssuer));
-        match first {
-            Err(error) if !checks.any(|other| other.is_ok()) => Err(unfit_error(file.to_owned(), error)),
+        let mut checks = self.authorities.iter().map(|authority| check_dates(authority, now));
+        let first_result = checks.next().unwrap_or(Err(webpki::Error::UnknownIssuer));
+        match first_result {
+            Err(error) if !checks.any(|other| other.is_ok()) => Err(certificate_error(file.to_owned(), error)),
             Ok(()) | Err(_) => Ok(()),
         }
     }
@@ -201,13 +203,13 @@ impl Credentials {
             roots.add(authority)?;
         }
         let roots = Arc::new(roots);
-        let client = client(provider.clone(), roots.clone(), self.chain.clone(), self.key.clone_key())?;
-        let server = server(provider, roots, self.chain, self.key)?;
+        let client = client_config(provider.clone(), roots.clone(), self.chain.clone(), self.key.clone_key())?;
+        let server = server_config(provider, roots, self.chain, self.key)?;
         Ok((TlsConnector::from(Arc::new(client)), TlsAcceptor::from(Arc::new(server))))
     }
 }
 
-fn client(
+fn client_config(
     provider: Arc<CryptoProvider>,
     roots: Arc<RootCertStore>,
     chain: Vec<CertificateDer<'static>>,
@@ -220,7 +222,7 @@ fn client(
     Ok(client)
 }
 
-fn server(
+fn server_config(
     provider: Arc<CryptoProvider>,
     roots: Arc<RootCertStore>,
     chain: Vec<CertificateDer<'static>>,
@@ -237,7 +239,7 @@ fn server(
     Ok(server)
 }
 
-fn certificates((file, content): (PathBuf, Vec<u8>)) -> Result<Vec<CertificateDer<'static>>, IdentityError> {
+fn parse_certificates((file, content): (PathBuf, Vec<u8>)) -> Result<Vec<CertificateDer<'static>>, IdentityError> {
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&content).collect();
     match chain {
         Ok(chain) if !chain.is_empty() => Ok(chain),
@@ -246,26 +248,27 @@ fn certificates((file, content): (PathBuf, Vec<u8>)) -> Result<Vec<CertificateDe
 }
 
 /// The error for a certificate that webpki rejects.
-fn unfit_error(file: PathBuf, error: webpki::Error) -> IdentityError {
+fn certificate_error(file: PathBuf, error: webpki::Error) -> IdentityError {
     let date =
         |time: UnixTime| Date::from(UNIX_EPOCH.checked_add(Duration::from_secs(time.as_secs())).unwrap_or(UNIX_EPOCH));
     match error {
-        webpki::Error::CertExpired { not_after, .. } => IdentityError::Expired { file, on: date(not_after) },
+        webpki::Error::CertExpired { not_after, .. } => IdentityError::Expired { file, expiry_date: date(not_after) },
         webpki::Error::CertNotValidYet { not_before, .. } => {
-            IdentityError::NotYetValid { file, from: date(not_before) }
+            IdentityError::NotYetValid { file, start_date: date(not_before) }
         }
         webpki::Error::BadDer | webpki::Error::TrailingData(_) => {
             IdentityError::NotPem { file, content: "certificate" }
         }
-        error => IdentityError::Unfit { file, error },
+        error => IdentityError::NotUsable { file, error },
     }
 }
 
-fn folder_of(file: &Path) -> String {
+fn escape_folder_of(file: &Path) -> String {
     escape_path(file.parent().unwrap_or(file))
 }
 
-fn renewal(file: &Path) -> &'static str {
+/// The advice to renew an expired file.
+fn renewal_advice(file: &Path) -> &'static str {
     if file.ends_with("ca.pem") {
         "Make a new CA and new certificates in another folder; docs/security.md describes how to change to them."
     } else {

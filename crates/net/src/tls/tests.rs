@@ -1,7 +1,7 @@
 //! Tests of loading a node's identity, and of the errors when its files are missing or wrong.
 
-use super::{Identity, IdentityError, PeerError, allow_plain};
-use crate::certificates::{Authority, Days, Folder, Signed, Validity};
+use super::{Identity, IdentityError, PeerError, check_plain_tcp};
+use crate::certificates::{Authority, Days, Folder, SignedCertificate, Validity};
 use crate::group::GroupName;
 use proptest::prelude::{any, prop};
 use proptest::{prop_assert, proptest};
@@ -24,8 +24,8 @@ fn node(number: u32) -> NodeId {
     NodeId::new(number).unwrap()
 }
 
-/// A folder with the certificates of nodes 1 to 3 of group demo.
-fn folder() -> TempDir {
+/// Creates a folder with the certificates of nodes 1 to 3 of group demo.
+fn create_folder() -> TempDir {
     let certs = tempfile::tempdir().unwrap();
     Folder::new(certs.path()).make(&group("demo"), &[1, 2, 3].map(node), Days::default()).unwrap();
     certs
@@ -36,7 +36,8 @@ fn authority(certs: &Path) -> Authority {
     Authority::read(&read("ca.pem"), &read("ca.key"), &group("demo")).unwrap()
 }
 
-fn replace(certs: &Path, signed: &Signed) {
+/// Replaces the certificate and key of node 3.
+fn replace_node_3(certs: &Path, signed: &SignedCertificate) {
     fs::write(certs.join("node-3.pem"), &signed.certificate).unwrap();
     fs::write(certs.join("node-3.key"), &signed.key).unwrap();
 }
@@ -55,10 +56,10 @@ fn load_error(certs: &Path) -> String {
 
 #[test]
 fn valid_files_make_an_identity() {
-    let certs = folder();
+    let certs = create_folder();
     let identity = load(certs.path()).unwrap();
     assert_eq!(identity.node(), node(3));
-    let remaining = identity.until().unwrap().duration_since(SystemTime::now()).unwrap();
+    let remaining = identity.valid_until().unwrap().duration_since(SystemTime::now()).unwrap();
     assert!(remaining > DAY * 364 && remaining <= DAY * 365, "{remaining:?}");
     assert_eq!(identity.server_name(node(7)).unwrap().to_str(), "node-7.demo.quorate");
     assert!(!format!("{identity:?}").to_lowercase().contains("key"));
@@ -67,37 +68,38 @@ fn valid_files_make_an_identity() {
 #[test]
 fn a_missing_file_is_named_with_the_command_that_makes_it() {
     for name in ["ca.pem", "node-3.pem", "node-3.key"] {
-        let certs = folder();
+        let certs = create_folder();
         fs::remove_file(certs.path().join(name)).unwrap();
-        let wanted = format!(
+        let expected = format!(
             "certs/{name} does not exist. Create it on the machine with the CA's key: quorate certs --group demo --nodes \
              3 --folder certs"
         );
-        assert_eq!(load_error(certs.path()), wanted);
+        assert_eq!(load_error(certs.path()), expected);
     }
 }
 
 #[test]
 fn an_unreadable_file_is_named() {
     for name in ["ca.pem", "node-3.pem", "node-3.key"] {
-        let certs = folder();
+        let certs = create_folder();
         fs::remove_file(certs.path().join(name)).unwrap();
         fs::create_dir(certs.path().join(name)).unwrap();
         let error = load_error(certs.path());
-        assert!(error.starts_with(&format!("Cannot read certs/{name}: ")), "{error}");
+        assert!(error.starts_with(&format!("cannot read certs/{name}: ")), "{error}");
     }
 }
 
 #[test]
 fn a_file_that_is_not_pem_is_named() {
+    // Longer than the 1 MiB that a node reads of a file.
     let huge = "x".repeat(3 << 20);
     for (name, content) in [("ca.pem", "certificate"), ("node-3.pem", "certificate"), ("node-3.key", "private key")] {
         for text in ["", "hello", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", &huge] {
-            let certs = folder();
+            let certs = create_folder();
             fs::write(certs.path().join(name), text).unwrap();
             let error = load_error(certs.path());
             let is_named = error.starts_with(&format!("certs/{name} contains no valid {content} in PEM"))
-                || error.starts_with(&format!("Cannot read certs/{name}: it is too long"));
+                || error.starts_with(&format!("cannot read certs/{name}: it is too long"));
             assert!(is_named, "{error}");
         }
     }
@@ -105,48 +107,49 @@ fn a_file_that_is_not_pem_is_named() {
 
 #[test]
 fn a_key_of_another_node_is_refused() {
-    let certs = folder();
+    let certs = create_folder();
     fs::copy(certs.path().join("node-2.key"), certs.path().join("node-3.key")).unwrap();
-    let wanted = "certs/node-3.key does not belong to certs/node-3.pem. Restore the matching key and certificate.";
-    assert_eq!(load_error(certs.path()), wanted);
+    let expected = "certs/node-3.key does not belong to certs/node-3.pem. Restore the matching key and certificate.";
+    assert_eq!(load_error(certs.path()), expected);
 }
 
 #[test]
 fn the_certificate_of_another_node_is_refused() {
-    let certs = folder();
+    let certs = create_folder();
     for kind in ["pem", "key"] {
         fs::copy(certs.path().join(format!("node-2.{kind}")), certs.path().join(format!("node-3.{kind}"))).unwrap();
     }
-    let wanted = "certs/node-3.pem is the certificate of node-2.demo.quorate, but this node is node-3.demo.quorate; \
+    let expected = "certs/node-3.pem is the certificate of node-2.demo.quorate, but this node is node-3.demo.quorate; \
                   check --id, --group and --certs.";
-    assert_eq!(load_error(certs.path()), wanted);
+    assert_eq!(load_error(certs.path()), expected);
 }
 
 #[test]
 fn the_certificate_of_another_group_is_refused() {
-    let certs = folder();
+    let certs = create_folder();
     let error = Identity::load(certs.path(), node(3), &group("other")).unwrap_err();
     assert!(error.to_string().contains("of node-3.demo.quorate, but this node is node-3.other.quorate"), "{error}");
 }
 
 #[test]
 fn a_certificate_signed_by_another_ca_is_refused() {
-    let (certs, other) = (folder(), folder());
+    let (certs, other) = (create_folder(), create_folder());
     fs::copy(other.path().join("ca.pem"), certs.path().join("ca.pem")).unwrap();
     assert!(load_error(certs.path()).starts_with("certs/node-3.pem was not signed by the CA in certs/ca.pem"));
 }
 
 #[test]
 fn expired_and_not_yet_valid_certificates_are_refused_with_the_date() {
-    let certs = folder();
+    let certs = create_folder();
     let time = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
-    let old = Validity { from: time(951_000_000), until: time(951_782_400) };
-    replace(certs.path(), &authority(certs.path()).sign(node(3), old).unwrap());
+    // In seconds since 1970: from 2000-02-19 until 2000-02-29.
+    let expired = Validity { from: time(951_000_000), until: time(951_782_400) };
+    replace_node_3(certs.path(), &authority(certs.path()).sign(node(3), expired).unwrap());
     assert!(load_error(certs.path()).starts_with("certs/node-3.pem expired on 2000-02-29. Move it and its key away"));
 
     let now = SystemTime::now();
-    let young = Validity { from: now + DAY * 2, until: now + DAY * 3 };
-    replace(certs.path(), &authority(certs.path()).sign(node(3), young).unwrap());
+    let future = Validity { from: now + DAY * 2, until: now + DAY * 3 };
+    replace_node_3(certs.path(), &authority(certs.path()).sign(node(3), future).unwrap());
     let error = load_error(certs.path());
     assert!(error.starts_with("certs/node-3.pem is not valid before 2"), "{error}");
     assert!(error.ends_with("check this machine's clock."), "{error}");
@@ -154,33 +157,34 @@ fn expired_and_not_yet_valid_certificates_are_refused_with_the_date() {
 
 #[test]
 fn an_expired_ca_is_refused_unless_the_file_holds_a_valid_one_too() {
-    let certs = folder();
-    let current = fs::read_to_string(certs.path().join("ca.pem")).unwrap();
-    let old = Authority::new(&group("demo"), UNIX_EPOCH + DAY).unwrap();
-    fs::write(certs.path().join("ca.pem"), old.certificate()).unwrap();
+    let certs = create_folder();
+    let valid_authority = fs::read_to_string(certs.path().join("ca.pem")).unwrap();
+    // A CA is valid for ten years, so this one expired in 1980.
+    let expired_authority = Authority::new(&group("demo"), UNIX_EPOCH + DAY).unwrap();
+    fs::write(certs.path().join("ca.pem"), expired_authority.certificate()).unwrap();
     let error = load_error(certs.path());
     assert!(error.starts_with("certs/ca.pem expired on 1980-01-"), "{error}");
-    fs::write(certs.path().join("ca.pem"), format!("{}{current}", old.certificate())).unwrap();
+    fs::write(certs.path().join("ca.pem"), format!("{}{valid_authority}", expired_authority.certificate())).unwrap();
     assert!(load(certs.path()).is_ok());
 }
 
 #[test]
 fn both_cas_are_trusted_while_one_replaces_the_other() {
-    let (certs, next) = (folder(), folder());
+    let (certs, new_certs) = (create_folder(), create_folder());
     let read = |certs: &TempDir, name| fs::read_to_string(certs.path().join(name)).unwrap();
-    let both = read(&certs, "ca.pem") + &read(&next, "ca.pem");
-    for certs in [&certs, &next] {
+    let both = read(&certs, "ca.pem") + &read(&new_certs, "ca.pem");
+    for certs in [&certs, &new_certs] {
         fs::write(certs.path().join("ca.pem"), &both).unwrap();
         assert!(load(certs.path()).is_ok());
     }
     // The folder's own CA key still signs.
-    Folder::new(next.path()).make(&group("demo"), &[node(4)], Days::default()).unwrap();
+    Folder::new(new_certs.path()).make(&group("demo"), &[node(4)], Days::default()).unwrap();
     assert!(Identity::load(certs.path(), node(3), &group("demo")).is_ok());
-    assert!(Identity::load(next.path(), node(4), &group("demo")).is_ok());
+    assert!(Identity::load(new_certs.path(), node(4), &group("demo")).is_ok());
 }
 
 /// A certificate for these names and uses from a CA without name constraints.
-fn signed_by_unconstrained_ca(names: &[&str], uses: &[ExtendedKeyUsagePurpose]) -> (String, Signed) {
+fn signed_by_unconstrained_ca(names: &[&str], uses: &[ExtendedKeyUsagePurpose]) -> (String, SignedCertificate) {
     let key = KeyPair::generate().unwrap();
     let mut parameters = CertificateParams::default();
     parameters.distinguished_name.push(DnType::CommonName, "A company's CA");
@@ -192,17 +196,17 @@ fn signed_by_unconstrained_ca(names: &[&str], uses: &[ExtendedKeyUsagePurpose]) 
         CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).unwrap();
     parameters.extended_key_usages = uses.to_vec();
     let signed = parameters.signed_by(&node_key, &issuer).unwrap();
-    (certificate, Signed { certificate: signed.pem(), key: node_key.serialize_pem() })
+    (certificate, SignedCertificate { certificate: signed.pem(), key: node_key.serialize_pem() })
 }
 
 #[test]
 fn certificates_of_a_companys_own_ca_need_the_nodes_name_and_both_uses() {
     use ExtendedKeyUsagePurpose::{ClientAuth, ServerAuth};
-    let certs = folder();
+    let certs = create_folder();
     let load_with = |names: &[&str], uses: &[ExtendedKeyUsagePurpose]| {
         let (certificate, signed) = signed_by_unconstrained_ca(names, uses);
         fs::write(certs.path().join("ca.pem"), certificate).unwrap();
-        replace(certs.path(), &signed);
+        replace_node_3(certs.path(), &signed);
         load(certs.path()).map_err(|error| error.to_string())
     };
     assert!(load_with(&["db.example", "node-3.demo.quorate"], &[ServerAuth, ClientAuth]).is_ok());
@@ -218,7 +222,7 @@ fn certificates_of_a_companys_own_ca_need_the_nodes_name_and_both_uses() {
 
 #[test]
 fn a_peer_is_the_node_that_its_certificate_names() {
-    let certs = folder();
+    let certs = create_folder();
     let identity = load(certs.path()).unwrap();
     let presented = CertificateDer::from_pem_file(certs.path().join("node-2.pem")).unwrap();
     let chain = [presented];
@@ -227,19 +231,20 @@ fn a_peer_is_the_node_that_its_certificate_names() {
     assert!(refusal.to_string().contains("names node-2.demo.quorate and not node-1.demo.quorate"), "{refusal}");
     assert_eq!(identity.verify_peer(None, node(2)), Err(PeerError::NoCertificate { claimed: node(2) }));
     assert_eq!(identity.verify_peer(Some(&[]), node(2)), Err(PeerError::NoCertificate { claimed: node(2) }));
-    let other = Identity::load(certs.path(), node(3), &group("demo")).unwrap();
-    assert_eq!(other.verify_peer(Some(&chain), node(2)), Ok(()));
+    let reloaded = load(certs.path()).unwrap();
+    assert_eq!(reloaded.verify_peer(Some(&chain), node(2)), Ok(()));
 }
 
 #[test]
-fn plain_tcp_is_allowed_on_loopback_or_when_the_operator_insists() {
-    for inside in ["127.0.0.1:7001", "127.9.9.9:1", "[::1]:7001", "[::ffff:127.0.0.1]:7001"] {
-        assert_eq!(allow_plain(inside.parse().unwrap(), false), Ok(()), "{inside}");
+fn plain_tcp_is_allowed_on_loopback_or_when_the_operator_allows_it_everywhere() {
+    let (only_on_loopback, everywhere) = (false, true);
+    for loopback in ["127.0.0.1:7001", "127.9.9.9:1", "[::1]:7001", "[::ffff:127.0.0.1]:7001"] {
+        assert_eq!(check_plain_tcp(loopback.parse().unwrap(), only_on_loopback), Ok(()), "{loopback}");
     }
-    for outside in ["0.0.0.0:7001", "[::]:7001", "10.0.0.1:7001", "128.0.0.1:1", "[::ffff:10.0.0.1]:1", "[fe80::1]:1"] {
-        let refusal = allow_plain(outside.parse().unwrap(), false).unwrap_err().to_string();
+    for other in ["0.0.0.0:7001", "[::]:7001", "10.0.0.1:7001", "128.0.0.1:1", "[::ffff:10.0.0.1]:1", "[fe80::1]:1"] {
+        let refusal = check_plain_tcp(other.parse().unwrap(), only_on_loopback).unwrap_err().to_string();
         assert!(refusal.contains("--certs") && refusal.contains("--insecure-plain-tcp"), "{refusal}");
-        assert_eq!(allow_plain(outside.parse().unwrap(), true), Ok(()), "{outside}");
+        assert_eq!(check_plain_tcp(other.parse().unwrap(), everywhere), Ok(()), "{other}");
     }
 }
 
@@ -292,5 +297,5 @@ proptest! {
 
 thread_local! {
     /// Valid files, made once for all cases.
-    static VALID_FILES: std::rc::Rc<TempDir> = std::rc::Rc::new(folder());
+    static VALID_FILES: std::rc::Rc<TempDir> = std::rc::Rc::new(create_folder());
 }

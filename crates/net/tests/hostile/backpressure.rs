@@ -7,19 +7,22 @@ use crate::fake_peer::{FakePeer, hello_frame};
 use crate::log::Log;
 use crate::within;
 use quorate_net::frame::{Body, encode};
-use quorate_net::{Ending, Overflow};
+use quorate_net::{Ending, OverflowPolicy};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::tcp::OwnedWriteHalf;
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
-const HELD_BYTES: usize = 16 * MIB;
+/// Maximum number of bytes held for a peer: more than the operating system buffers for a
+/// connection.
+const MAX_HELD_BYTES: usize = 16 * MIB;
 
-fn options(overflow: Overflow) -> NodeOptions {
+/// Limits that a peer reaches quickly if it does not read.
+fn options(overflow: OverflowPolicy) -> NodeOptions {
     let mut options = NodeOptions { overflow, ..NodeOptions::default() };
-    (options.limits.crowded_bytes, options.limits.held_bytes) = (256 * KIB, MIB);
-    options.limits.commands = 2;
+    (options.limits.crowded_bytes, options.limits.max_held_bytes) = (256 * KIB, MIB);
+    options.limits.max_queued_commands = 2;
     options
 }
 
@@ -50,27 +53,27 @@ async fn wait_until_crowded(cluster: &mut Cluster, options: &NodeOptions) {
 #[tokio::test]
 async fn messages_to_a_peer_that_does_not_read_are_dropped_and_logged() {
     let log = Log::new();
-    let mut options = options(Overflow::Drop);
+    let mut options = options(OverflowPolicy::Drop);
     // The node closes a connection whose peer sends keepalives but reads nothing for this long.
     (options.limits.idle_timeout, options.limits.keepalive_interval) =
         (Duration::from_millis(400), Duration::from_millis(100));
-    // More than the operating system buffers for a connection.
-    options.limits.held_bytes = HELD_BYTES;
+    options.limits.max_held_bytes = MAX_HELD_BYTES;
     let mut cluster = Cluster::with_fake_peers(3, 2, &options, Cluster::plain).await;
-    // It sends keepalives all the time and never reads.
+    // The fake node 3 sends keepalives all the time and never reads.
     let (_unread, writer) = connect_without_reading(&cluster).await.stream.into_split();
     tokio::spawn(send_keepalives(writer, options.limits.idle_timeout / 8));
+    // 32 MiB in total, twice the maximum that is held.
     for _ in 0..64 {
         cluster.nodes[0].command(Command::Send { to: node(3), count: 16, padding: 32 * KIB }).await;
         cluster.nodes[0].ask(node(2)).await;
-        assert!(cluster.nodes[0].link(node(3)).held_bytes <= HELD_BYTES);
+        assert!(cluster.nodes[0].link(node(3)).held_bytes <= MAX_HELD_BYTES);
     }
     log.wait_for_line(&["WARN", "The link to node 3 is full and did not accept", "The node dropped them"]).await;
     assert!(cluster.nodes[0].link(node(3)).dropped_at_overflow > 100, "{:?}", cluster.nodes[0].link(node(3)));
-    assert!(log.count("The node dropped them") < 10, "one line until there is room again");
+    assert!(log.count("The node dropped them") < 10, "the log must report the loss once until there is room again");
     log.wait_for_line(&["The connection to node 3 ended: the peer read nothing for 400ms", "No message is lost"]).await;
     cluster.check_exchange().await;
-    assert!(cluster.nodes[0].link(node(3)).held_bytes <= HELD_BYTES);
+    assert!(cluster.nodes[0].link(node(3)).held_bytes <= MAX_HELD_BYTES);
     cluster.stop().await;
 }
 
@@ -91,7 +94,7 @@ async fn a_connection_to_a_silent_peer_is_closed() {
 #[tokio::test]
 async fn clients_wait_for_a_peer_that_does_not_read_before_the_node_ends() {
     let _log = Log::new();
-    let options = options(Overflow::End);
+    let options = options(OverflowPolicy::End);
     let mut cluster = Cluster::with_fake_peers(3, 2, &options, Cluster::plain).await;
     let _fake_peer = connect_without_reading(&cluster).await;
     // The node accepts commands until the link is crowded. Then the client waits, while the node
@@ -106,20 +109,18 @@ async fn clients_wait_for_a_peer_that_does_not_read_before_the_node_ends() {
         }
     });
     wait_until_crowded(&mut cluster, &options).await;
-    // The operating system's buffers fill up first, until the held bytes no longer change.
-    let mut held_before = 0;
+    // Until the operating system's buffers are full, the link may become less crowded again.
+    let mut held_bytes = 0;
     for _ in 0..200 {
         cluster.nodes[1].ask(node(1)).await;
-        let held = cluster.nodes[0].link(node(3)).held_bytes;
-        assert!(held < options.limits.crowded_bytes + 64 * KIB, "{held} bytes are held, and clients still send");
-        held_before = held;
+        held_bytes = cluster.nodes[0].link(node(3)).held_bytes;
+        // One turn may carry out both queued commands, of 32 KiB each, before the link is crowded.
+        let max_bytes = options.limits.crowded_bytes + 64 * KIB;
+        assert!(held_bytes < max_bytes, "{held_bytes} bytes are held, and clients still send");
     }
-    assert!(
-        held_before >= options.limits.crowded_bytes,
-        "the link is not crowded, and the client waits: {held_before}"
-    );
-    assert!(!client.is_finished(), "10,000 commands went to a peer that does not read");
-    // Node 2 makes node 1 send more, until the link overflows.
+    assert!(held_bytes >= options.limits.crowded_bytes, "the client waits although only {held_bytes} bytes are held");
+    assert!(!client.is_finished(), "the client must wait while the link is crowded");
+    // Node 2 makes node 1 send 2 MiB more, until the link overflows its maximum of 1 MiB.
     let [one, two] = &mut cluster.nodes[..] else { panic!() };
     for _ in 0..64 {
         two.command(Command::Forward { via: node(1), to: node(3), padding: 32 * KIB }).await;
@@ -127,14 +128,14 @@ async fn clients_wait_for_a_peer_that_does_not_read_before_the_node_ends() {
     let ending = within("the end of node 1", &mut one.running).await.unwrap();
     let Ending::Overflowed(sentence) = ending else { panic!("{ending:?}") };
     assert!(sentence.contains("The link to node 3 is full"), "{sentence}");
-    within("the end of the waiting", client).await.unwrap();
+    within("the end of the client", client).await.unwrap();
 }
 
 /// Clients of a crowded link continue once the peer restarts and reads.
 #[tokio::test]
 async fn clients_continue_when_the_peer_reads_again() {
     let _log = Log::new();
-    let options = options(Overflow::End);
+    let options = options(OverflowPolicy::End);
     let mut cluster = Cluster::with_fake_peers(3, 2, &options, Cluster::plain).await;
     let fake_peer = connect_without_reading(&cluster).await;
     let handle = cluster.nodes[0].handle.clone();
@@ -149,7 +150,7 @@ async fn clients_continue_when_the_peer_reads_again() {
     let peers = crate::cluster::addresses(node(3), &cluster.endpoints);
     let security = quorate_net::tls::Security::Plain;
     let three = crate::cluster::TestNode::start(node(3), 1, &cluster.endpoints[2], peers, security, &options);
-    within("the end of the waiting", client).await.unwrap();
+    within("the end of the client", client).await.unwrap();
     cluster.nodes.push(three);
     cluster.check_exchange().await;
     cluster.stop().await;

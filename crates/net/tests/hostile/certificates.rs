@@ -6,7 +6,7 @@ use crate::log::Log;
 use crate::within;
 use quorate_core::NodeId;
 use quorate_net::GroupName;
-use quorate_net::certificates::{Authority, Days, Folder, Signed, Validity};
+use quorate_net::certificates::{Authority, Days, Folder, SignedCertificate, Validity};
 use quorate_net::frame::{Body, encode};
 use quorate_net::tls::{Identity, Security};
 use std::fs;
@@ -45,19 +45,21 @@ impl Certificates {
         fs::read_to_string(self.0.path().join(name)).unwrap()
     }
 
-    pub(crate) fn of_node(&self, number: u32) -> Signed {
+    /// The certificate of a node.
+    pub(crate) fn of_node(&self, number: u32) -> SignedCertificate {
         let [certificate, key] = ["pem", "key"].map(|kind| self.read(&format!("node-{number}.{kind}")));
-        Signed { certificate, key }
+        SignedCertificate { certificate, key }
     }
 
-    pub(crate) fn expired(&self, number: u32) -> Signed {
+    /// An expired certificate of a node, signed by the CA.
+    pub(crate) fn expired(&self, number: u32) -> SignedCertificate {
         let authority = Authority::read(&self.read("ca.pem"), &self.read("ca.key"), &GROUP.parse().unwrap()).unwrap();
         let hours_ago = |count: u64| SystemTime::now() - Duration::from_secs(3_600 * count);
         authority.sign(node(number), Validity { from: hours_ago(48), until: hours_ago(24) }).unwrap()
     }
 
     /// A TLS client that trusts this group's CA and presents the given certificate, valid or not.
-    pub(crate) fn connector_with(&self, certificates: Option<&Signed>) -> TlsConnector {
+    pub(crate) fn connector_with(&self, certificates: Option<&SignedCertificate>) -> TlsConnector {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(self.read("ca.pem").as_bytes()).unwrap()).unwrap();
         let provider = Arc::new(ring::default_provider());
@@ -73,7 +75,8 @@ impl Certificates {
         TlsConnector::from(Arc::new(configuration))
     }
 
-    pub(crate) fn parse(certificates: &Signed) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
+    /// Parses a certificate chain and its key.
+    pub(crate) fn parse(certificates: &SignedCertificate) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
         let chain =
             CertificateDer::pem_slice_iter(certificates.certificate.as_bytes()).collect::<Result<_, _>>().unwrap();
         (chain, PrivateKeyDer::from_pem_slice(certificates.key.as_bytes()).unwrap())
@@ -90,26 +93,30 @@ async fn connect_as_node_2(dialler: TlsConnector, address: SocketAddr) {
     let _ = stream.write_all(&encode(&header, &Body::Hello(hello))).await;
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer).await;
-    assert!(answer.is_empty(), "node 1 answered a stranger: {answer:?}");
+    assert!(answer.is_empty(), "node 1 must not answer: {answer:?}");
 }
 
 #[tokio::test]
 async fn invalid_certificates_are_refused_and_do_not_disturb_the_group() {
     let log = Log::new();
-    let (certificates, others) = (Certificates::new(), Certificates::new());
+    let (certificates, foreign_certificates) = (Certificates::new(), Certificates::new());
     let mut cluster = Cluster::of_three(&NodeOptions::default(), |node| certificates.security(node)).await;
     let cases = [
         (None, "it presented no certificate"),
-        (Some(others.of_node(2)), "signed by another CA than ours"),
+        (Some(foreign_certificates.of_node(2)), "signed by another CA than ours"),
         (Some(certificates.expired(2)), "its certificate has expired"),
         (Some(certificates.of_node(3)), "its certificate names node-3.demo.quorate and not node-2.demo.quorate"),
     ];
     for (presented, expected) in &cases {
-        within("the end", connect_as_node_2(certificates.connector_with(presented.as_ref()), cluster.address(1))).await;
+        within(
+            "the end of the connection",
+            connect_as_node_2(certificates.connector_with(presented.as_ref()), cluster.address(1)),
+        )
+        .await;
         log.wait_for_line(&["WARN", "Closed a connection from 127.0.0.1", expected, "not affected."]).await;
         cluster.check_exchange().await;
     }
-    assert_eq!(cluster.nodes[0].link(node(2)).connections, 1, "the group's own connection was disturbed");
+    assert_eq!(cluster.nodes[0].link(node(2)).connections, 1, "the group must keep its connection");
     cluster.stop().await;
 }
 
@@ -123,9 +130,9 @@ async fn plain_bytes_at_a_tls_port_are_refused() {
     for (count, bytes) in [&plain_hello[..], b"GET / HTTP/1.1\r\n\r\n", &[0xFF; 70_000]].into_iter().enumerate() {
         let mut stream = TcpStream::connect(cluster.address(1)).await.unwrap();
         let _ = stream.write_all(bytes).await;
-        log.wait_for_lines(count + 1, "The peer does not use TLS").await;
+        log.wait_for_lines(count + 1, "the peer does not use TLS").await;
         let mut answer = Vec::new();
-        let _ = within("the end", stream.read_to_end(&mut answer)).await;
+        let _ = within("the end of the connection", stream.read_to_end(&mut answer)).await;
         cluster.check_exchange().await;
     }
     cluster.stop().await;
@@ -140,8 +147,8 @@ async fn a_plain_node_and_a_tls_node_both_log_the_mismatch() {
     let peers = crate::cluster::addresses(node(3), &cluster.endpoints);
     let options = NodeOptions::default();
     let plain = crate::cluster::TestNode::start(node(3), 1, &cluster.endpoints[2], peers, Security::Plain, &options);
-    log.wait_for_line(&["The peer does not use TLS", "start it with --certs"]).await;
-    log.wait_for_line(&["The peer uses TLS, but this node expects plain TCP."]).await;
+    log.wait_for_line(&["the peer does not use TLS", "start it with --certs"]).await;
+    log.wait_for_line(&["the peer uses TLS, but this node expects plain TCP."]).await;
     cluster.check_exchange().await;
     plain.crash().await;
     cluster.stop().await;

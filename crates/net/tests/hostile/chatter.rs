@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(crate) struct Chatter {
     incarnation: u64,
-    sent: BTreeMap<NodeId, u64>,
+    /// For each node, the last number sent to it.
+    last_numbers: BTreeMap<NodeId, u64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -78,7 +79,7 @@ impl Protocol for Chatter {
 
 impl Chatter {
     fn send_number(&mut self, to: NodeId, padding: usize, out: &mut Effects<'_, Self>) {
-        let number = self.sent.entry(to).or_default();
+        let number = self.last_numbers.entry(to).or_default();
         *number += 1;
         let padding = vec![0xAB; padding];
         out.send(to, Message::Number { incarnation: self.incarnation, number: *number, padding });

@@ -3,9 +3,9 @@
 use crate::chatter::{Chatter, Command, Event};
 use crate::within;
 use quorate_core::{Incarnation, NodeId};
-use quorate_drive::{Clock, Disk, Parts, StartState};
+use quorate_drive::{Clock, Disk, EngineParts, StartState};
 use quorate_net::tls::Security;
-use quorate_net::{Ending, Handle, Limits, LinkStats, Overflow, Postcard, Runtime, Settings, disk_reports};
+use quorate_net::{Ending, Handle, Limits, LinkStats, OverflowPolicy, Postcard, Runtime, Settings, disk_reports};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
@@ -13,16 +13,16 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 pub(crate) const ALGORITHM: &str = "chatter";
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const MESSAGE_FORMAT: u32 = 1;
 pub(crate) const GROUP: &str = "demo";
 /// An address at which no process listens.
-const UNREACHABLE: &str = "127.0.0.1:1";
+const UNREACHABLE_ADDRESS: &str = "127.0.0.1:1";
 
 pub(crate) fn node(number: u32) -> NodeId {
     NodeId::new(number).unwrap()
 }
 
-/// A listening socket. It stays open until dropped, so that a restarted node gets the same address.
+/// A listening socket, which outlives the node, so that a restarted node gets the same address.
 pub(crate) struct Endpoint {
     listener: TcpListener,
     pub(crate) address: SocketAddr,
@@ -43,7 +43,7 @@ impl Endpoint {
 
 #[derive(Clone)]
 pub(crate) struct NodeOptions {
-    pub(crate) overflow: Overflow,
+    pub(crate) overflow: OverflowPolicy,
     pub(crate) limits: Limits,
     pub(crate) group: &'static str,
 }
@@ -57,7 +57,7 @@ impl Default for NodeOptions {
             ack_delay: Duration::from_millis(5),
             ..Limits::default()
         };
-        Self { overflow: Overflow::Drop, limits, group: GROUP }
+        Self { overflow: OverflowPolicy::Drop, limits, group: GROUP }
     }
 }
 
@@ -68,8 +68,8 @@ pub(crate) struct TestNode {
     events: mpsc::UnboundedReceiver<Event>,
     /// The first and the last number received from each incarnation of each peer.
     received: BTreeMap<(NodeId, u64), (u64, u64)>,
-    /// Number of questions that the node has asked.
-    questions: u64,
+    /// The number of the last question that the node asked.
+    last_question: u64,
 }
 
 impl TestNode {
@@ -85,7 +85,7 @@ impl TestNode {
             me,
             group: options.group.parse().unwrap(),
             algorithm: ALGORITHM.into(),
-            format: FORMAT,
+            message_format: MESSAGE_FORMAT,
             peers,
             security,
             overflow: options.overflow,
@@ -97,8 +97,8 @@ impl TestNode {
             settings,
             listener: endpoint.listener.try_clone().unwrap(),
             node: Chatter::default(),
-            found: StartState { durable: (), incarnation: Incarnation(incarnation), is_blank: false },
-            parts: Parts { me, clock: Clock::start(), seed: 1, disk: Disk::None, record: () },
+            start_state: StartState { durable: (), incarnation: Incarnation(incarnation), is_disk_blank: false },
+            parts: EngineParts { me, clock: Clock::start(), seed: 1, disk: Disk::None, recorder: () },
             reports,
             codec: Postcard,
         };
@@ -109,21 +109,22 @@ impl TestNode {
             }
         };
         let (handle, running) = runtime.prepare(on_events).unwrap();
-        Self { me, handle, running: tokio::spawn(running), events, received: BTreeMap::new(), questions: 0 }
+        Self { me, handle, running: tokio::spawn(running), events, received: BTreeMap::new(), last_question: 0 }
     }
 
     pub(crate) async fn command(&self, command: Command) {
         within("space in the command queue", self.handle.command(command)).await.unwrap();
     }
 
+    /// Commands the node to send `count` short numbered messages.
     pub(crate) async fn send(&self, to: NodeId, count: u64) {
         self.command(Command::Send { to, count, padding: 3 }).await;
     }
 
     /// Asks a node a question and waits for the answer.
     pub(crate) async fn ask(&mut self, to: NodeId) {
-        self.questions += 1;
-        let question = self.questions;
+        self.last_question += 1;
+        let question = self.last_question;
         self.command(Command::Ask { to, question }).await;
         let me = self.me;
         within(&format!("the answer of node {to} to node {me}"), async {
@@ -136,7 +137,8 @@ impl TestNode {
         .await;
     }
 
-    /// Waits until it has received every number up to this one from an incarnation of a peer.
+    /// Waits until the node has received every number up to this one from an incarnation of a peer,
+    /// and checks that it has received no higher one.
     pub(crate) async fn wait_for_number(&mut self, from: NodeId, incarnation: u64, number: u64) {
         let me = self.me;
         within(&format!("message {number} of node {from} to node {me}"), async {
@@ -161,12 +163,13 @@ impl TestNode {
     pub(crate) async fn next_event(&mut self) -> Event {
         let event = self.events.recv().await.expect("the node has ended");
         if let Event::Received { from, incarnation, number } = event {
-            let is_from_older = self.received.keys().any(|(known, other)| *known == from && *other > incarnation);
+            let is_outdated = self.received.keys().any(|(peer, later)| *peer == from && *later > incarnation);
             assert!(
-                !is_from_older,
+                !is_outdated,
                 "node {} received from incarnation {incarnation} of node {from} after a later one",
                 self.me
             );
+            // The first message from an incarnation may have any number.
             let (_, last) = self.received.entry((from, incarnation)).or_insert((number, number - 1));
             assert_eq!(number, *last + 1, "the messages from node {from} to node {} are out of order", self.me);
             *last = number;
@@ -209,8 +212,8 @@ impl Cluster {
         Self::with_fake_peers(3, 3, options, security).await
     }
 
-    /// A group of `size` of which only the first `real_nodes` are nodes. The test plays the others
-    /// with fake peers, which dial and cannot be dialled.
+    /// A group of `size` nodes, of which only the first `real_nodes` run. The test may connect fake
+    /// peers in place of the others, which the nodes cannot dial.
     pub(crate) async fn with_fake_peers(
         size: u32,
         real_nodes: u32,
@@ -221,8 +224,8 @@ impl Cluster {
         let nodes = (1..=real_nodes).map(|number| {
             let me = node(number);
             let mut peers = addresses(me, &endpoints);
-            let fake = peers.iter_mut().filter(|(peer, _)| peer.number() > real_nodes);
-            fake.for_each(|(_, address)| *address = UNREACHABLE.into());
+            let fake_peers = peers.iter_mut().filter(|(peer, _)| peer.number() > real_nodes);
+            fake_peers.for_each(|(_, address)| *address = UNREACHABLE_ADDRESS.into());
             TestNode::start(me, 0, &endpoints[me.index()], peers, security(me), options)
         });
         let mut cluster = Self { nodes: nodes.collect(), endpoints };
@@ -238,8 +241,8 @@ impl Cluster {
         self.endpoints[node(number).index()].address
     }
 
-    /// Checks that every node gets an answer from every other, and that numbered messages arrive in
-    /// order.
+    /// Checks that every node gets an answer from every other. Each node sends each other two
+    /// numbered messages, which must arrive in order.
     pub(crate) async fn check_exchange(&mut self) {
         let ids: Vec<NodeId> = self.nodes.iter().map(|member| member.me).collect();
         for member in &mut self.nodes {
@@ -259,7 +262,7 @@ impl Cluster {
     }
 }
 
-/// The addresses of all nodes but one.
+/// The addresses of all nodes but `me`.
 pub(crate) fn addresses(me: NodeId, endpoints: &[Endpoint]) -> BTreeMap<NodeId, String> {
     let all =
         endpoints.iter().enumerate().map(|(index, endpoint)| (NodeId::from_index(index), endpoint.address.to_string()));

@@ -14,6 +14,7 @@ struct Pair {
     one: TestNode,
     two: TestNode,
     proxy: Proxy,
+    /// Number of messages that each node has sent to the other.
     sent: u64,
     is_encrypted: bool,
     _endpoints: [Endpoint; 2],
@@ -34,7 +35,7 @@ impl Pair {
     }
 
     /// Exchanges messages until a damaged connection has ended.
-    async fn talk_until_damaged(&mut self) -> Damage {
+    async fn exchange_until_damaged(&mut self) -> Damage {
         // The damage must take effect within this many messages.
         for _ in 0..400 {
             self.one.send(node(2), 1).await;
@@ -46,7 +47,7 @@ impl Pair {
                 _ = async { tokio::join!(one.wait_for_number(node(2), 0, sent), two.wait_for_number(node(1), 0, sent)) } => {}
             }
         }
-        // TLS ignores the version in the head of a record. All other damage is detected.
+        // TLS ignores damage to the version in the head of a record, and detects all other damage.
         assert!(self.is_encrypted, "neither node detected the damage, or the proxy never caused it");
         self.proxy.cut_all();
         within("the end of the connection", self.proxy.next_damaged()).await
@@ -57,7 +58,7 @@ impl Pair {
     async fn exchange_under(&mut self, damages: Vec<Damage>) {
         self.proxy.plan(damages.iter().copied());
         for damage in damages {
-            assert_eq!(self.talk_until_damaged().await, damage);
+            assert_eq!(self.exchange_until_damaged().await, damage);
         }
         let sent = self.sent;
         tokio::join!(self.one.wait_for_number(node(2), 0, sent), self.two.wait_for_number(node(1), 0, sent));
@@ -66,25 +67,28 @@ impl Pair {
     }
 }
 
+/// The first 400 bytes of each direction hold the handshake and several frames.
+const OFFSETS: std::ops::Range<usize> = 0..400;
+
 #[tokio::test]
 async fn a_connection_cut_after_any_byte_loses_and_repeats_nothing() {
     let _log = Log::new();
     let mut pair = Pair::new(Cluster::plain).await;
     let damages =
-        (0..400).flat_map(|after| [Damage::Cut(Direction::ToTarget, after), Damage::Cut(Direction::FromTarget, after)]);
+        OFFSETS.flat_map(|after| [Damage::Cut(Direction::ToTarget, after), Damage::Cut(Direction::FromTarget, after)]);
     pair.exchange_under(damages.collect()).await;
-    assert!(pair.one.link(node(2)).connections > 400, "{:?}", pair.one.link(node(2)));
+    assert!(pair.one.link(node(2)).connections > OFFSETS.len() as u64, "{:?}", pair.one.link(node(2)));
 }
 
 #[tokio::test]
-async fn any_flipped_bit_is_detected_and_the_frame_is_sent_again() {
+async fn a_flipped_bit_at_any_offset_is_detected_and_the_frame_is_sent_again() {
     let log = Log::new();
     let mut pair = Pair::new(Cluster::plain).await;
     let flip = |direction| move |offset: usize| Damage::Flip(direction, offset, 1 << (offset % 8));
-    let damages = (0..400).map(flip(Direction::ToTarget)).zip((0..400).map(flip(Direction::FromTarget)));
+    let damages = OFFSETS.map(flip(Direction::ToTarget)).zip(OFFSETS.map(flip(Direction::FromTarget)));
     pair.exchange_under(damages.flat_map(|(forward, backward)| [forward, backward]).collect()).await;
-    log.wait_for_line(&["Closed the connection to node", "A frame arrived damaged"]).await;
-    log.wait_for_line(&["Closed a connection from 127.0.0.1", "A frame arrived damaged", "not affected."]).await;
+    log.wait_for_line(&["Closed the connection to node", "a frame arrived damaged"]).await;
+    log.wait_for_line(&["Closed a connection from 127.0.0.1", "a frame arrived damaged", "not affected."]).await;
 }
 
 /// A flipped high bit of a length announces millions of bytes that never come. The node must not
@@ -99,15 +103,16 @@ async fn a_damaged_length_does_not_make_a_node_wait() {
         u32::from_le_bytes(*sent[0].first_chunk().unwrap()) as usize
     };
     // The first frame after the Hello begins here, with its length and the complement.
-    let begin = 8 + hello_length;
-    let damages = (begin..begin + 8)
+    // The length counts the bytes after both.
+    let length_begin = 8 + hello_length;
+    let damages = (length_begin..length_begin + 8)
         .flat_map(|offset| [0x01, 0x08, 0x80].map(|mask| Damage::Flip(Direction::ToTarget, offset, mask)));
-    // The current connection was opened before these were planned.
+    // The proxy plans damage for later connections, so end the current one.
     let damages: Vec<Damage> = damages.collect();
     pair.proxy.plan(damages.iter().copied());
     pair.proxy.cut_all();
     for damage in damages {
-        assert_eq!(pair.talk_until_damaged().await, damage);
+        assert_eq!(pair.exchange_until_damaged().await, damage);
     }
     pair.one.ask(node(2)).await;
     log.wait_for_line(&["Closed the connection to node 1"]).await;

@@ -1,7 +1,7 @@
-//! A fake peer that uses the real wire format and sends whatever a test wants.
+//! A fake peer that uses the real wire format and sends any frames or bytes that a test chooses.
 
 use crate::chatter::Message;
-use crate::cluster::{ALGORITHM, FORMAT, GROUP, node};
+use crate::cluster::{ALGORITHM, GROUP, MESSAGE_FORMAT, node};
 use crate::within;
 use bytes::{BufMut, Bytes, BytesMut};
 use quorate_core::{Epoch, Incarnation};
@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// A valid Hello from one node to another.
+/// The header and the contents of a valid Hello from one node to another.
 pub(crate) fn hello_frame(me: u32, to: u32) -> (Header, Hello) {
     let header = Header {
         group: GROUP.parse::<GroupName>().unwrap().number(),
@@ -23,19 +23,21 @@ pub(crate) fn hello_frame(me: u32, to: u32) -> (Header, Hello) {
     let hello = Hello {
         group: GROUP.into(),
         algorithm: ALGORITHM.into(),
-        format: FORMAT,
+        message_format: MESSAGE_FORMAT,
         to: node(to),
-        members: 3,
+        group_size: 3,
         dial: Dial(1),
-        welcomed: Dial::NONE,
-        knows: None,
+        last_welcomed_dial: Dial::NONE,
+        known_incarnation: None,
         process_nonce: ProcessNonce(4_711),
     };
     (header, hello)
 }
 
+/// A connection that the test opened in the name of a node.
 pub(crate) struct FakePeer {
     pub(crate) stream: TcpStream,
+    /// Bytes that arrived and were not decoded yet.
     received: BytesMut,
     pub(crate) header: Header,
 }
@@ -85,6 +87,7 @@ impl FakePeer {
     }
 }
 
+/// The body of a batch with these messages and their numbers.
 pub(crate) fn batch(messages: &[(u64, Message)]) -> Bytes {
     let encoded: Vec<_> =
         messages.iter().map(|(number, message)| (*number, postcard::to_stdvec(message).unwrap())).collect();

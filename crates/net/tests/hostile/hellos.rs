@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-async fn refusal(cluster: &Cluster, header: Header, hello: Hello) -> Refusal {
+/// Sends a Hello to node 1 and returns the refusal with which the node must answer.
+async fn send_refused_hello(cluster: &Cluster, header: Header, hello: Hello) -> Refusal {
     let mut fake_peer = FakePeer::connect(cluster.address(1), header).await;
     fake_peer.send(&Body::Hello(hello)).await;
     match fake_peer.receive().await {
@@ -21,7 +22,7 @@ async fn refusal(cluster: &Cluster, header: Header, hello: Hello) -> Refusal {
             fake_peer.wait_for_close().await;
             refusal
         }
-        other => panic!("a forged Hello was answered with {other:?}"),
+        other => panic!("a forged Hello must be refused; the answer is {other:?}"),
     }
 }
 
@@ -36,17 +37,20 @@ async fn forged_hellos_are_refused_and_do_not_disturb_the_group() {
         (forge(&|_, hello| hello.group = "other".into()), "belongs to group 'demo'"),
         (forge(&|header, _| header.group.0 ^= 1), "belongs to group 'demo'"),
         (forge(&|_, hello| hello.algorithm = "raft".into()), "runs chatter"),
-        (forge(&|_, hello| hello.format = 9), "uses message format 1"),
-        (forge(&|_, hello| hello.members = 4), "is configured for a group of 3 nodes"),
+        (forge(&|_, hello| hello.message_format = 9), "uses message format 1"),
+        (forge(&|_, hello| hello.group_size = 4), "is configured for a group of 3 nodes"),
         (forge(&|header, _| header.sender = node(4)), "group of 3 nodes, and this node's number is higher"),
         (forge(&|header, _| header.sender = node(1)), "is also node 1"),
-        (forge(&|_, hello| hello.to = node(3)), "The node at this address is node 1"),
+        (forge(&|_, hello| hello.to = node(3)), "the node at this address is node 1"),
         // The same incarnation of node 2, but another process.
         (forge(&|_, hello| hello.dial = Dial(u64::MAX)), "connected to another process with incarnation 0"),
-        // Node 1 runs as incarnation 0, so no node can have met a later one.
-        (forge(&|_, hello| hello.knows = Some(Incarnation(7))), "runs as incarnation 0, and this node has been"),
+        // Node 1 runs as incarnation 0, so no node can have been connected to a later one.
+        (
+            forge(&|_, hello| hello.known_incarnation = Some(Incarnation(7))),
+            "runs as incarnation 0, and this node has been",
+        ),
     ];
-    // A node limits the number of log lines per second.
+    // A node writes at most ten warnings per second, so each five cases get a new group.
     for cases in cases.chunks(5) {
         let log = Log::new();
         let mut cluster = Cluster::of_three(&NodeOptions::default(), Cluster::plain).await;
@@ -54,14 +58,14 @@ async fn forged_hellos_are_refused_and_do_not_disturb_the_group() {
             let links = cluster.nodes.iter().flat_map(|member| member.handle.links().into_values());
             links.map(|link| link.connections).collect()
         };
-        let before = connections(&cluster);
+        let connections_before = connections(&cluster);
         for ((header, hello), expected) in cases {
-            let refusal = refusal(&cluster, *header, hello.clone()).await;
+            let refusal = send_refused_hello(&cluster, *header, hello.clone()).await;
             assert!(refusal.to_string().contains(expected), "{refusal} instead of {expected}");
             log.wait_for_line(&["WARN", "Refused", expected]).await;
             cluster.check_exchange().await;
         }
-        assert_eq!(connections(&cluster), before, "a forged Hello displaced a connection");
+        assert_eq!(connections(&cluster), connections_before, "a forged Hello must not displace a connection");
         cluster.stop().await;
     }
 }
@@ -75,7 +79,10 @@ async fn an_older_incarnation_is_refused() {
     let (mut later, _, _) = FakePeer::connect_welcomed(cluster.address(1), header, hello.clone()).await;
     header.incarnation = Incarnation(4);
     (hello.dial, hello.process_nonce) = (Dial(9), ProcessNonce(1));
-    assert_eq!(refusal(&cluster, header, hello).await, Refusal::OlderIncarnation { known: Incarnation(5) });
+    assert_eq!(
+        send_refused_hello(&cluster, header, hello).await,
+        Refusal::OlderIncarnation { known_incarnation: Incarnation(5) }
+    );
     log.wait_for_line(&["WARN", "Refused a process that claims to be node 3", "connected to incarnation 5"]).await;
     // The connection of the later incarnation is unaffected.
     later.send(&Body::Ping).await;
@@ -90,13 +97,13 @@ async fn a_node_of_another_group_is_refused_and_both_nodes_log_it() {
     let log = Log::new();
     let mut cluster = Cluster::of_three(&NodeOptions::default(), Cluster::plain).await;
     let (endpoint, options) = (Endpoint::new(), NodeOptions { group: "other", ..NodeOptions::default() });
-    let stranger =
+    let foreign_node =
         TestNode::start(node(3), 0, &endpoint, addresses(node(3), &cluster.endpoints), Security::Plain, &options);
-    log.wait_for_line(&["Refused a connection from", "The other node belongs to group 'demo'."]).await;
-    log.wait_for_line(&["Cannot connect to node 1 at", "The other node belongs to group 'demo'.", "Trying again."])
+    log.wait_for_line(&["Refused a connection from", "the other node belongs to group 'demo'."]).await;
+    log.wait_for_line(&["Cannot connect to node 1 at", "the other node belongs to group 'demo'.", "Trying again."])
         .await;
     cluster.check_exchange().await;
-    stranger.crash().await;
+    foreign_node.crash().await;
     cluster.stop().await;
 }
 
@@ -123,7 +130,7 @@ async fn a_replayed_connection_changes_nothing() {
         let mut stream = TcpStream::connect(endpoints[1].address).await.unwrap();
         let _ = stream.write_all(bytes).await;
         let mut answer = BytesMut::new();
-        let first = within("the answer to a replay", async {
+        let reply = within("the answer to a replay", async {
             loop {
                 if let Some(frame) = Frame::next(&mut answer, FRAME_LIMIT).unwrap() {
                     return frame;
@@ -132,7 +139,7 @@ async fn a_replayed_connection_changes_nothing() {
             }
         })
         .await;
-        assert_eq!(first.body, Body::Refuse(Refusal::Stale));
+        assert_eq!(reply.body, Body::Refuse(Refusal::OldDial));
     }
     log.wait_for_line(&["WARN", "Refused a process that claims to be node 1", "has seen this dial or a later one"])
         .await;

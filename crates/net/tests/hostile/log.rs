@@ -9,7 +9,8 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Metadata, Subscriber};
 
-/// The log of all nodes on this thread, on which every task of a test runs.
+/// The log of all nodes on this thread, on which every task of a test runs. Recording ends when the
+/// value is dropped.
 pub(crate) struct Log {
     lines: Arc<Lines>,
     _guard: DefaultGuard,
@@ -21,12 +22,13 @@ struct Lines {
     line_written: Notify,
 }
 
-struct Writer(Arc<Lines>);
+/// The subscriber that records the log lines.
+struct Recorder(Arc<Lines>);
 
 impl Log {
     pub(crate) fn new() -> Self {
         let lines = Arc::new(Lines::default());
-        let guard = tracing::subscriber::set_default(Writer(Arc::clone(&lines)));
+        let guard = tracing::subscriber::set_default(Recorder(Arc::clone(&lines)));
         Self { lines, _guard: guard }
     }
 
@@ -70,7 +72,7 @@ impl Log {
     }
 }
 
-impl Subscriber for Writer {
+impl Subscriber for Recorder {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.target().starts_with("quorate")
     }
@@ -95,6 +97,7 @@ impl Subscriber for Writer {
     fn exit(&self, _: &Id) {}
 }
 
+/// The level of a log line, then its message.
 struct Text(String);
 
 impl Visit for Text {

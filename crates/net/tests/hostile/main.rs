@@ -1,7 +1,7 @@
 //! A group of real nodes on loopback under attack from the network.
 //!
-//! Every test ends with `check_exchange`: all nodes can still exchange messages. Messages carry
-//! numbers, so each node detects a lost, repeated or reordered one.
+//! Most tests end with `check_exchange`, which checks that all nodes can still exchange messages.
+//! The messages carry numbers, so each node detects a lost, repeated or reordered one.
 
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 

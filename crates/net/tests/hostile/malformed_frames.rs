@@ -9,24 +9,25 @@ use quorate_core::Incarnation;
 use quorate_net::frame::{Body, Dial, Header, encode};
 
 /// Nodes 1 and 2 of a group of three, and a fake node 3.
-struct MalformedPeerTest {
+struct MalformedFrameTest {
     log: Log,
     cluster: Cluster,
-    dials: u64,
+    /// The number of the fake node's last dial.
+    last_dial: u64,
 }
 
-impl MalformedPeerTest {
+impl MalformedFrameTest {
     async fn new() -> Self {
         let log = Log::new();
         let cluster = Cluster::with_fake_peers(3, 2, &NodeOptions::default(), Cluster::plain).await;
-        Self { log, cluster, dials: 0 }
+        Self { log, cluster, last_dial: 0 }
     }
 
-    /// Connects a fake node 3 to node 1.
+    /// Connects a fake node 3 to node 1, with a higher dial number each time.
     async fn connect(&mut self) -> FakePeer {
-        self.dials += 1;
+        self.last_dial += 1;
         let (header, mut hello) = hello_frame(3, 1);
-        (hello.dial, hello.knows) = (Dial(self.dials), Some(Incarnation(0)));
+        (hello.dial, hello.known_incarnation) = (Dial(self.last_dial), Some(Incarnation(0)));
         FakePeer::connect_welcomed(self.cluster.address(1), header, hello).await.0
     }
 
@@ -54,12 +55,15 @@ async fn malformed_frames_end_the_connection_and_do_not_disturb_the_group() {
     let ping = |change: &dyn Fn(&mut Header)| encode(&header(change), &Body::Ping).to_vec();
     let damaged = {
         let mut bytes = encode(&valid_header, &Body::Batch(batch(&[(1, number_message(1))]))).to_vec();
-        let middle = bytes.len() - 7;
-        bytes[middle] ^= 1;
+        // Within the last message, before the four bytes of the checksum.
+        let index = bytes.len() - 7;
+        bytes[index] ^= 1;
         bytes
     };
     let kind_99 = {
         let mut bytes = ping(&|_| {});
+        // A frame without a body ends with 38 bytes of header, whose second byte is the kind, and
+        // four bytes of checksum.
         let begin = bytes.len() - 42;
         bytes[begin + 1] = 99;
         let end = bytes.len() - 4;
@@ -71,13 +75,13 @@ async fn malformed_frames_end_the_connection_and_do_not_disturb_the_group() {
         (vec![0xFF; 200], "announced a frame of 4294967295 bytes"),
         (vec![0; 200], "is shorter than any valid frame"),
         (b"GET / HTTP/1.1\r\n\r\n and something more so that it is long enough".to_vec(), "announced a frame of"),
-        (damaged, "A frame arrived damaged"),
+        (damaged, "a frame arrived damaged"),
         (kind_99, "unknown kind 99"),
         (ping(&|header| header.acknowledged = 1_000_000), "acknowledges message 1000000"),
         (ping(&|header| header.acknowledged = u64::MAX), "acknowledges message 18446744073709551615"),
-        (ping(&|header| header.sender = node(2)), "A frame from node 2 arrived on the connection to node 3"),
-        (ping(&|header| header.group.0 ^= 1), "Node 3 sent a frame of another group"),
-        (ping(&|header| header.incarnation = Incarnation(1)), "A frame from incarnation 1 of node 3 arrived"),
+        (ping(&|header| header.sender = node(2)), "a frame from node 2 arrived on the connection to node 3"),
+        (ping(&|header| header.group.0 ^= 1), "node 3 sent a frame of another group"),
+        (ping(&|header| header.incarnation = Incarnation(1)), "a frame from incarnation 1 of node 3 arrived"),
         (encode(&valid_header, &Body::Hello(hello)).to_vec(), "sent a second handshake"),
         (encode(&valid_header, &Body::Batch(Bytes::new())).to_vec(), "a malformed batch: it has no first number"),
         (encode(&valid_header, &Body::Batch(Bytes::from_static(&[0; 8]))).to_vec(), "its first number is 0"),
@@ -90,13 +94,14 @@ async fn malformed_frames_end_the_connection_and_do_not_disturb_the_group() {
             "its message numbers exceed 64 bits",
         ),
         (
+            // Message 1 announces 200 bytes and has one.
             encode(&valid_header, &Body::Batch(Bytes::from_static(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 200, 1, 7]))).to_vec(),
             "it ends inside a message",
         ),
     ];
-    // A node limits the number of log lines per second.
+    // A node writes at most ten warnings per second, so each eight cases get a new group.
     for cases in cases.chunks(8) {
-        let mut test = MalformedPeerTest::new().await;
+        let mut test = MalformedFrameTest::new().await;
         for (bytes, expected) in cases {
             let parts = ["WARN", "Closed the connection to node 3", expected, "Reconnecting."];
             test.check_closes_after(bytes, &parts).await;
@@ -108,7 +113,7 @@ async fn malformed_frames_end_the_connection_and_do_not_disturb_the_group() {
 
 #[tokio::test]
 async fn duplicate_messages_are_delivered_once() {
-    let mut test = MalformedPeerTest::new().await;
+    let mut test = MalformedFrameTest::new().await;
     let mut fake_peer = test.connect().await;
     let first = Body::Batch(batch(&[(1, number_message(1)), (2, number_message(2)), (5, number_message(3))]));
     fake_peer.send(&first).await;
@@ -124,20 +129,22 @@ async fn duplicate_messages_are_delivered_once() {
     while !matches!(fake_peer.receive().await.expect("no answer").body, Body::Batch(_)) {}
     let one = &mut test.cluster.nodes[0];
     one.wait_for_number(node(3), 0, 5).await;
-    assert_eq!(one.link(node(3)).repeated, 3 + 1 + 3);
+    // The first batch again, number 3, and the first batch a third time.
+    assert_eq!(one.link(node(3)).duplicates, 3 + 1 + 3);
     test.cluster.check_exchange().await;
     test.cluster.stop().await;
 }
 
 #[tokio::test]
 async fn undecodable_messages_are_skipped_and_logged_at_a_limited_rate() {
-    let mut test = MalformedPeerTest::new().await;
+    let mut test = MalformedFrameTest::new().await;
     let mut fake_peer = test.connect().await;
     let undecodable: Vec<(u64, Vec<u8>)> = (1..=2_000).map(|number| (number, vec![0xEE; 5])).collect();
     fake_peer.send(&Body::Batch(raw_batch(&undecodable))).await;
     fake_peer.send(&Body::Batch(batch(&[(2_001, number_message(1))]))).await;
     test.cluster.nodes[0].wait_for_number(node(3), 0, 1).await;
     test.log.wait_for_line(&["ERROR", "Cannot decode message 1 from node 3"]).await;
+    // The node writes at most ten such lines per second.
     assert!(test.log.count("Cannot decode") < 20, "{} lines", test.log.count("Cannot decode"));
     test.cluster.check_exchange().await;
     test.cluster.stop().await;
@@ -146,7 +153,7 @@ async fn undecodable_messages_are_skipped_and_logged_at_a_limited_rate() {
 /// The peer connects and sends malformed bytes again and again.
 #[tokio::test]
 async fn a_peer_that_keeps_sending_malformed_bytes_is_logged_at_a_limited_rate() {
-    let mut test = MalformedPeerTest::new().await;
+    let mut test = MalformedFrameTest::new().await;
     for _ in 0..150 {
         let mut fake_peer = test.connect().await;
         fake_peer.write(&[0; 100]).await;

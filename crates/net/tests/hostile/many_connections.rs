@@ -13,20 +13,23 @@ use tokio::net::TcpStream;
 /// Number of connections that the test opens. Each costs a file descriptor on both sides until it
 /// is closed.
 const CONNECTIONS: usize = 1_000;
+/// Maximum number of unfinished handshakes of a node.
 const MAX_PENDING: usize = 32;
 /// Number of bytes that each connection tries to make the node hold.
-const PAYLOAD: usize = 1 << 20;
+const PAYLOAD_BYTES: usize = 1 << 20;
+/// Maximum growth of this process in a test, far below the bytes that the attacker announces.
+const MAX_GROWN_BYTES: u64 = 200 << 20;
 
 #[tokio::test]
 async fn a_thousand_unfinished_handshakes_do_not_disturb_the_group() {
     let log = Log::new();
     let mut options = NodeOptions::default();
-    options.limits.pending_connections = MAX_PENDING;
+    options.limits.max_pending_connections = MAX_PENDING;
     // The handshake does not time out here; the node closes connections only because there are too
     // many.
     options.limits.handshake_timeout = Duration::from_secs(600);
     let mut cluster = Cluster::of_three(&options, Cluster::plain).await;
-    let before = memory::current();
+    let initial_bytes = memory::current();
     let mut streams = Vec::new();
     for number in 0..CONNECTIONS {
         let mut stream = TcpStream::connect(cluster.address(1)).await.unwrap();
@@ -40,20 +43,20 @@ async fn a_thousand_unfinished_handshakes_do_not_disturb_the_group() {
         }
     }
     // The node has closed all but the last few connections.
-    let (early, late) = streams.split_at_mut(CONNECTIONS - MAX_PENDING);
-    for stream in early {
+    let (closed, remaining) = streams.split_at_mut(CONNECTIONS - MAX_PENDING);
+    for stream in closed {
         let mut answer = Vec::new();
         let _ = within("the end of the connection", stream.read_to_end(&mut answer)).await;
         assert!(answer.is_empty());
     }
-    assert_eq!(late.len(), MAX_PENDING);
+    assert_eq!(remaining.len(), MAX_PENDING);
     log.wait_for_line(&["WARN", "Too many connections have not finished their handshake; closed the oldest"]).await;
     cluster.check_exchange().await;
     let lines = log.count("have not finished their handshake");
     assert!(lines < CONNECTIONS / 2, "{lines} lines about one flood");
-    let grown = memory::peak().saturating_sub(before);
-    assert!(grown < 200 << 20, "{CONNECTIONS} connections cost {grown} bytes");
-    assert_eq!(cluster.nodes[0].link(node(2)).connections, 1, "a stranger displaced the group's own connection");
+    let grown_bytes = memory::peak().saturating_sub(initial_bytes);
+    assert!(grown_bytes < MAX_GROWN_BYTES, "{CONNECTIONS} connections cost {grown_bytes} bytes");
+    assert_eq!(cluster.nodes[0].link(node(2)).connections, 1, "the group must keep its connection");
     drop(streams);
     cluster.check_exchange().await;
     cluster.stop().await;
@@ -64,19 +67,20 @@ async fn a_thousand_unfinished_handshakes_do_not_disturb_the_group() {
 async fn announced_long_frames_cost_no_memory() {
     let log = Log::new();
     let mut cluster = Cluster::of_three(&NodeOptions::default(), Cluster::plain).await;
-    let before = memory::current();
-    let payload = vec![1; PAYLOAD];
+    let initial_bytes = memory::current();
+    let payload = vec![1; PAYLOAD_BYTES];
     let mut streams = Vec::new();
     for _ in 0..CONNECTIONS / 4 {
         let mut stream = TcpStream::connect(cluster.address(1)).await.unwrap();
+        // 16 MiB; a frame of the handshake may have 4 KiB.
         stream.write_all(&(16_u32 << 20).to_le_bytes()).await.unwrap();
         while let Ok(1..) = stream.try_write(&payload) {}
         streams.push(stream);
     }
     log.wait_for_line(&["announced a frame of 16777216 bytes"]).await;
     cluster.check_exchange().await;
-    let grown = memory::peak().saturating_sub(before);
-    assert!(grown < 200 << 20, "{} announced frames cost {grown} bytes", CONNECTIONS / 4);
+    let grown_bytes = memory::peak().saturating_sub(initial_bytes);
+    assert!(grown_bytes < MAX_GROWN_BYTES, "{} announced frames cost {grown_bytes} bytes", CONNECTIONS / 4);
     cluster.stop().await;
 }
 
@@ -86,20 +90,20 @@ async fn announced_long_frames_cost_no_memory() {
 async fn a_peer_that_announces_much_and_sends_little_costs_little() {
     let _log = Log::new();
     let mut cluster = Cluster::with_fake_peers(3, 2, &NodeOptions::default(), Cluster::plain).await;
-    let before = memory::current();
+    let initial_bytes = memory::current();
     let mut peers = Vec::new();
     for dial in 1..=50 {
         let (header, mut hello) = hello_frame(3, 1);
         hello.dial.0 = dial;
-        hello.knows = Some(quorate_core::Incarnation(0));
+        hello.known_incarnation = Some(quorate_core::Incarnation(0));
         let (mut peer, _, _) = FakePeer::connect_welcomed(cluster.address(1), header, hello).await;
         let frame = quorate_net::frame::encode(&header, &Body::Batch(vec![0; 15 << 20].into()));
         peer.write(&frame[..1_000]).await;
         peers.push(peer);
     }
     cluster.check_exchange().await;
-    let grown = memory::peak().saturating_sub(before);
+    let grown_bytes = memory::peak().saturating_sub(initial_bytes);
     // The attacker itself allocates one frame of 15 MiB at a time in this process.
-    assert!(grown < 200 << 20, "50 announced frames cost {grown} bytes");
+    assert!(grown_bytes < MAX_GROWN_BYTES, "50 announced frames cost {grown_bytes} bytes");
     cluster.stop().await;
 }

@@ -16,7 +16,7 @@ async fn send_and_wait_for_close(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let _ = stream.write_all(bytes).await;
     let mut answer = Vec::new();
-    // A reset while we still write counts as a close, too.
+    // A reset during the write counts as a close, too.
     let _ = within("the end of a connection", stream.read_to_end(&mut answer)).await;
     answer
 }
@@ -27,9 +27,10 @@ async fn bytes_that_are_not_a_frame_are_logged_and_do_not_disturb_the_group() {
     let mut cluster = Cluster::of_three(&NodeOptions::default(), Cluster::plain).await;
     let (header, hello) = hello_frame(2, 1);
     let valid = encode(&header, &Body::Hello(hello));
-    let damaged = |offset: usize| {
+    let damaged = {
         let mut bytes = valid.to_vec();
-        let offset = offset % bytes.len();
+        // Within the body, before the four bytes of the checksum.
+        let offset = bytes.len() - 6;
         bytes[offset] ^= 0x10;
         bytes
     };
@@ -39,8 +40,9 @@ async fn bytes_that_are_not_a_frame_are_logged_and_do_not_disturb_the_group() {
         (vec![0; 64], "is shorter than any valid frame"),
         (vec![0xFF; 1 << 20], "announced a frame of 4294967295 bytes"),
         ((HANDSHAKE_LIMIT as u32 + 1).to_le_bytes().repeat(20), "announced a frame of 4097 bytes"),
-        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".to_vec(), "The peer uses TLS"),
-        (damaged(valid.len() - 6), "A frame arrived damaged"),
+        // The beginning of a TLS handshake.
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".to_vec(), "the peer uses TLS"),
+        (damaged, "a frame arrived damaged"),
         (encode(&header, &Body::Ping).to_vec(), "another frame than the handshake expects"),
     ];
     for (bytes, expected) in &cases {
@@ -69,14 +71,14 @@ async fn a_port_scan_is_logged_at_a_limited_rate() {
 }
 
 #[tokio::test]
-async fn slow_handshakes_time_out() {
+async fn unfinished_handshakes_time_out() {
     let log = Log::new();
     let mut options = NodeOptions::default();
     options.limits.handshake_timeout = Duration::from_millis(300);
     let mut cluster = Cluster::of_three(&options, Cluster::plain).await;
     let (header, hello) = hello_frame(2, 1);
     let bytes = encode(&header, &Body::Hello(hello));
-    // One sends nothing, one stops in the middle, one sends byte by byte, too slowly.
+    // One peer sends nothing, one stops in the middle, and one sends byte by byte, too slowly.
     let mut silent = FakePeer::connect(cluster.address(1), header).await;
     let mut halfway = FakePeer::connect(cluster.address(1), header).await;
     halfway.write(&bytes[..bytes.len() / 2]).await;
@@ -107,7 +109,7 @@ async fn a_hello_cut_at_any_byte_does_not_disturb_the_group() {
         stream.write_all(&bytes[..end]).await.unwrap();
         stream.shutdown().await.unwrap();
         let mut answer = Vec::new();
-        within("the end", stream.read_to_end(&mut answer)).await.unwrap();
+        within("the end of the connection", stream.read_to_end(&mut answer)).await.unwrap();
         assert!(answer.is_empty());
     }
     log.wait_for_line(&["the connection broke during the handshake"]).await;

@@ -28,48 +28,53 @@ pub(crate) enum Direction {
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
     plans: Plans,
+    /// The damage to each damaged connection that has ended.
     damaged: mpsc::UnboundedReceiver<Damage>,
-    /// Number of open connections.
-    open: watch::Receiver<usize>,
+    open_connections: watch::Receiver<usize>,
+    /// The bytes that the dialling node sent, by connection.
     recorded: Arc<Mutex<Vec<Vec<u8>>>>,
-    cut: Arc<Notify>,
+    /// Notified when all connections must end.
+    must_cut: Arc<Notify>,
 }
 
+/// The damages to later connections, one for each connection, in order.
 type Plans = Arc<Mutex<VecDeque<Damage>>>;
 
 impl Proxy {
+    /// Creates a proxy that forwards connections to this address.
     pub(crate) async fn to(target: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (plans, recorded, cut) = (Plans::default(), Arc::default(), Arc::new(Notify::new()));
+        let (plans, recorded, must_cut) = (Plans::default(), Arc::default(), Arc::new(Notify::new()));
         let (sender, damaged) = mpsc::unbounded_channel();
-        let (counter, open) = watch::channel(0);
+        let (open_counter, open_connections) = watch::channel(0);
         let state = ProxyState {
             plans: Arc::clone(&plans),
             damaged: sender,
-            open: counter,
+            open_connections: open_counter,
             recorded: Arc::clone(&recorded),
-            cut: Arc::clone(&cut),
+            must_cut: Arc::clone(&must_cut),
         };
         tokio::spawn(accept(listener, target, Arc::new(state)));
-        Self { address, plans, damaged, open, recorded, cut }
+        Self { address, plans, damaged, open_connections, recorded, must_cut }
     }
 
+    /// Plans damage to the next connections, one after another.
     pub(crate) fn plan(&self, damages: impl IntoIterator<Item = Damage>) {
         self.plans.lock().unwrap().extend(damages);
     }
 
-    /// Waits until a damaged connection has ended.
+    /// Waits until a damaged connection has ended, and returns the damage.
     pub(crate) async fn next_damaged(&mut self) -> Damage {
         self.damaged.recv().await.unwrap()
     }
 
     pub(crate) fn cut_all(&self) {
-        self.cut.notify_waiters();
+        self.must_cut.notify_waiters();
     }
 
     pub(crate) fn open_connections(&self) -> watch::Receiver<usize> {
-        self.open.clone()
+        self.open_connections.clone()
     }
 
     /// All bytes that the dialling node sent, by connection.
@@ -81,9 +86,9 @@ impl Proxy {
 struct ProxyState {
     plans: Plans,
     damaged: mpsc::UnboundedSender<Damage>,
-    open: watch::Sender<usize>,
+    open_connections: watch::Sender<usize>,
     recorded: Arc<Mutex<Vec<Vec<u8>>>>,
-    cut: Arc<Notify>,
+    must_cut: Arc<Notify>,
 }
 
 async fn accept(listener: TcpListener, target: SocketAddr, state: Arc<ProxyState>) {
@@ -96,9 +101,9 @@ async fn accept(listener: TcpListener, target: SocketAddr, state: Arc<ProxyState
 }
 
 async fn forward_connection(dialling: TcpStream, accepting: TcpStream, state: Arc<ProxyState>) {
-    state.open.send_modify(|open| *open += 1);
+    state.open_connections.send_modify(|open| *open += 1);
     let plan = state.plans.lock().unwrap().pop_front();
-    let record = {
+    let record_index = {
         let mut recorded = state.recorded.lock().unwrap();
         recorded.push(Vec::new());
         recorded.len() - 1
@@ -106,13 +111,17 @@ async fn forward_connection(dialling: TcpStream, accepting: TcpStream, state: Ar
     let (dialling_read, dialling_write) = dialling.into_split();
     let (accepting_read, accepting_write) = accepting.into_split();
     let is_damaged = Mutex::new(false);
-    let forward =
-        Pump { plan, direction: Direction::ToTarget, is_damaged: &is_damaged, record: Some((&state.recorded, record)) };
+    let forward = Pump {
+        plan,
+        direction: Direction::ToTarget,
+        is_damaged: &is_damaged,
+        record: Some((&state.recorded, record_index)),
+    };
     let backward = Pump { plan, direction: Direction::FromTarget, is_damaged: &is_damaged, record: None };
     tokio::select! {
         () = forward.run(dialling_read, accepting_write) => {}
         () = backward.run(accepting_read, dialling_write) => {}
-        () = state.cut.notified() => {}
+        () = state.must_cut.notified() => {}
     }
     let is_damaged = *is_damaged.lock().unwrap();
     match plan {
@@ -121,13 +130,15 @@ async fn forward_connection(dialling: TcpStream, accepting: TcpStream, state: Ar
         Some(damage) => state.plans.lock().unwrap().push_front(damage),
         None => {}
     }
-    state.open.send_modify(|open| *open -= 1);
+    state.open_connections.send_modify(|open| *open -= 1);
 }
 
+/// Forwards one direction of a connection.
 struct Pump<'a> {
     plan: Option<Damage>,
     direction: Direction,
     is_damaged: &'a Mutex<bool>,
+    /// Where to record the bytes: the records and the index of this connection's record.
     record: Option<(&'a Mutex<Vec<Vec<u8>>>, usize)>,
 }
 
@@ -180,13 +191,13 @@ pub(crate) async fn closing_listener() -> SocketAddr {
 
 /// Waits until the proxies together have this many open connections.
 pub(crate) async fn wait_for_connections(proxies: &[&Proxy], count: usize) {
-    let mut open: Vec<_> = proxies.iter().map(|proxy| proxy.open_connections()).collect();
+    let mut open_counts: Vec<_> = proxies.iter().map(|proxy| proxy.open_connections()).collect();
     within(&format!("a total of {count} connections"), async {
         loop {
-            if open.iter_mut().map(|open| *open.borrow_and_update()).sum::<usize>() == count {
+            if open_counts.iter_mut().map(|open| *open.borrow_and_update()).sum::<usize>() == count {
                 return;
             }
-            let changes = open.iter_mut().map(|open| Box::pin(open.changed()));
+            let changes = open_counts.iter_mut().map(|open| Box::pin(open.changed()));
             wait_for_first(changes.collect()).await;
         }
     })

@@ -9,7 +9,7 @@ use quorate_net::tls::Security;
 use std::collections::BTreeMap;
 
 #[tokio::test]
-async fn however_dials_cross_one_connection_remains() {
+async fn of_crossing_dials_one_connection_remains() {
     let _log = Log::new();
     let options = NodeOptions::default();
     for round in 0..60 {
@@ -26,8 +26,7 @@ async fn however_dials_cross_one_connection_remains() {
         two.send(node(1), 3).await;
         tokio::join!(one.ask(node(2)), two.ask(node(1)));
         wait_for_connections(&[&proxies[0], &proxies[1]], 1).await;
-        let count = || (one.link(node(2)).connections, two.link(node(1)).connections);
-        let before = count();
+        let before = (one.link(node(2)).connections, two.link(node(1)).connections);
         tokio::join!(one.ask(node(2)), two.ask(node(1)));
         let after = (one.link(node(2)).connections, two.link(node(1)).connections);
         assert_eq!(before, after, "round {round}: connected nodes must keep their connection");
@@ -40,7 +39,7 @@ async fn however_dials_cross_one_connection_remains() {
 }
 
 #[tokio::test]
-async fn a_group_of_seven_that_starts_at_once_has_one_connection_a_pair() {
+async fn in_a_group_that_starts_at_once_each_pair_has_one_connection() {
     let _log = Log::new();
     let mut cluster = Cluster::with_fake_peers(7, 7, &NodeOptions::default(), Cluster::plain).await;
     cluster.check_exchange().await;
@@ -50,7 +49,8 @@ async fn a_group_of_seven_that_starts_at_once_has_one_connection_a_pair() {
         assert!(links.values().all(|link| link.is_connected), "node {}: {links:?}", member.me);
         connection_ends += links.values().map(|link| link.connections).sum::<u64>();
     }
-    // If dials crossed, one side may have had a second connection for a short time.
+    // Seven nodes form 21 pairs. A connection has two ends; if dials crossed, one side may have had
+    // a second connection for a short time.
     assert!(connection_ends <= 3 * 21, "{connection_ends} ends of connections for 21 pairs");
     cluster.stop().await;
 }
@@ -67,13 +67,14 @@ async fn a_new_incarnation_receives_no_message_for_the_previous_one() {
             member.send(node(3), 50).await;
         }
         cluster.nodes[2].send(node(1), 50).await;
-        let old = cluster.nodes.pop().unwrap();
-        old.crash().await;
+        let previous = cluster.nodes.pop().unwrap();
+        previous.crash().await;
         cluster.nodes[0].send(node(3), 5).await;
         let peers = addresses(node(3), &cluster.endpoints);
         let restarted = TestNode::start(node(3), incarnation, &cluster.endpoints[2], peers, Security::Plain, &options);
         cluster.nodes.push(restarted);
-        // It does not receive messages from before its connection, so it sends first.
+        // The new incarnation does not receive messages from before its connection, so it sends
+        // first.
         for peer in [1, 2] {
             cluster.nodes[2].ask(node(peer)).await;
         }
@@ -81,14 +82,14 @@ async fn a_new_incarnation_receives_no_message_for_the_previous_one() {
         let [one, two, restarted] = &mut cluster.nodes[..] else { panic!() };
         restarted.send(node(1), 7).await;
         restarted.send(node(2), 7).await;
-        // `check_exchange` sent two of them.
+        // Seven, and two that `check_exchange` sent.
         one.wait_for_number(node(3), incarnation, 9).await;
         two.wait_for_number(node(3), incarnation, 9).await;
         assert_eq!(
             (one.first_number(node(3), incarnation), two.first_number(node(3), incarnation)),
             (Some(1), Some(1))
         );
-        // It receives exactly the messages sent since it connected.
+        // The new incarnation receives no message from before it connected.
         assert!(
             restarted.first_number(node(1), 0).is_some_and(|first| first > 1),
             "{:?}",
@@ -106,9 +107,10 @@ async fn a_crashed_process_is_suspected_and_a_silent_one_is_not() {
     let _log = Log::new();
     let options = NodeOptions::default();
     let mut cluster = Cluster::of_three(&options, Cluster::plain).await;
-    // The kernel still accepts connections for node 2, as it does for a suspended process.
+    // Node 2 crashes, and its listener stays: the kernel still accepts connections for it, as it
+    // does for a suspended process.
     cluster.nodes.remove(1).crash().await;
-    // The listener of node 3 is closed.
+    // Node 3, which is now at index 1, crashes, and its listener is closed.
     cluster.nodes.remove(1).crash().await;
     let endpoint = cluster.endpoints.pop().unwrap();
     let address = endpoint.address;

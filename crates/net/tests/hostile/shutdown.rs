@@ -2,7 +2,7 @@
 
 use crate::chatter::Command;
 use crate::cluster::{Cluster, Endpoint, NodeOptions, TestNode, addresses, node};
-use quorate_net::Overflow;
+use quorate_net::OverflowPolicy;
 use quorate_net::tls::Security;
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn commands_queued_before_the_stop_are_carried_out() {
     two.wait_for_number(node(1), 0, 10).await;
 }
 
-/// A turn handles a limited number of inputs; the rest wait for the next turn.
+/// The node's task handles a limited number of inputs in one turn; the rest wait for the next turn.
 #[tokio::test]
 async fn every_command_of_a_flood_is_carried_out() {
     let [one, mut two] = pair(&NodeOptions::default());
@@ -40,7 +40,8 @@ async fn every_command_of_a_flood_is_carried_out() {
 #[tokio::test]
 async fn the_last_messages_arrive_while_the_peer_writes() {
     let mut options = NodeOptions::default();
-    (options.limits.held_bytes, options.limits.crowded_bytes) = (256 << 20, 256 << 20);
+    // The nodes send at most 16 MiB each, so no link overflows or makes a client wait.
+    (options.limits.max_held_bytes, options.limits.crowded_bytes) = (256 << 20, 256 << 20);
     for _ in 0..5 {
         let [mut one, mut two] = pair(&options);
         one.ask(node(2)).await;
@@ -51,13 +52,14 @@ async fn the_last_messages_arrive_while_the_peer_writes() {
     }
 }
 
-/// Each message is far shorter than the limit; all together are far longer.
+/// Each message is shorter than the limit of 1 KiB; all together are far longer.
 #[tokio::test]
 async fn batches_may_be_longer_than_messages() {
-    let mut options = NodeOptions { overflow: Overflow::End, ..NodeOptions::default() };
-    options.limits.message_bytes = 1 << 10;
+    let mut options = NodeOptions { overflow: OverflowPolicy::End, ..NodeOptions::default() };
+    options.limits.max_message_bytes = 1 << 10;
     let mut cluster = Cluster::with_fake_peers(2, 2, &options, Cluster::plain).await;
     cluster.nodes[0].command(Command::Send { to: node(2), count: 100, padding: 500 }).await;
+    // Node 1 sent two messages when the cluster started.
     cluster.nodes[1].wait_for_number(node(1), 0, 102).await;
 }
 
@@ -66,7 +68,7 @@ fn inconsistent_limits_are_rejected() {
     let defaults = quorate_net::Limits::default();
     assert_eq!(defaults.check(), Ok(()));
     for wrong in [
-        quorate_net::Limits { message_bytes: usize::MAX, ..defaults },
+        quorate_net::Limits { max_message_bytes: usize::MAX, ..defaults },
         quorate_net::Limits { min_backoff: Duration::ZERO, ..defaults },
         quorate_net::Limits { min_backoff: defaults.max_backoff * 2, ..defaults },
         quorate_net::Limits { idle_timeout: defaults.keepalive_interval, ..defaults },

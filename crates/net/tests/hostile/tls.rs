@@ -3,8 +3,8 @@
 use crate::certificates::Certificates;
 use crate::cluster::{GROUP, node};
 use crate::within;
-use quorate_net::certificates::{Days, Folder, Signed};
-use quorate_net::tls::{Identity, reason};
+use quorate_net::certificates::{Days, Folder, SignedCertificate};
+use quorate_net::tls::{Identity, explain_tls_error};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair};
 use std::io;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tokio_rustls::rustls::{HandshakeKind, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 /// A TLS server that presents the given certificate, even an invalid one, and accepts every client.
-fn listener_without_checks(certificates: &Signed) -> TlsAcceptor {
+fn acceptor_without_checks(certificates: &SignedCertificate) -> TlsAcceptor {
     let provider = Arc::new(ring::default_provider());
     let versions = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
     let (chain, key) = Certificates::parse(certificates);
@@ -23,7 +23,7 @@ fn listener_without_checks(certificates: &Signed) -> TlsAcceptor {
 }
 
 /// A certificate for any name, signed with the key of the folder's own CA.
-fn forged(certificates: &Certificates, name: &str) -> Signed {
+fn forge_certificate(certificates: &Certificates, name: &str) -> SignedCertificate {
     let mut authority = CertificateParams::default();
     authority.distinguished_name = rcgen::DistinguishedName::new();
     authority.distinguished_name.push(DnType::CommonName, "Quorate CA of demo");
@@ -32,7 +32,7 @@ fn forged(certificates: &Certificates, name: &str) -> Signed {
     let mut parameters = CertificateParams::new([name.to_owned()]).unwrap();
     parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
     let certificate = parameters.signed_by(&key, &issuer).unwrap().pem();
-    Signed { certificate, key: key.serialize_pem() }
+    SignedCertificate { certificate, key: key.serialize_pem() }
 }
 
 /// The results of both ends of a handshake.
@@ -51,21 +51,22 @@ impl HandshakeResults {
 
     /// Checks that the listener refused for this reason and that the dialler noticed.
     #[track_caller]
-    fn assert_listener_refused(&self, because: &str) {
+    fn assert_listener_refused(&self, reason: &str) {
         let error = self.listener.as_ref().expect_err("the listener should refuse");
-        assert!(error.contains(because) && self.dialler.is_err(), "{self:?}");
+        assert!(error.contains(reason) && self.dialler.is_err(), "{self:?}");
     }
 
     /// Checks that the dialler refused for this reason and that the listener noticed.
     #[track_caller]
-    fn assert_dialler_refused(&self, because: &str) {
+    fn assert_dialler_refused(&self, reason: &str) {
         let error = self.dialler.as_ref().expect_err("the dialler should refuse");
-        assert!(error.contains(because) && self.listener.is_err(), "{self:?}");
+        assert!(error.contains(reason) && self.listener.is_err(), "{self:?}");
     }
 }
 
-/// One end dials node 2 and claims to be node 3; the other listens and checks that claim. The
-/// listener sends first, so that the dialler sees a refusal in its first read.
+/// Does a handshake and an exchange. One end dials node 2 and claims to be node 3; the other
+/// listens and checks that claim. The listener sends first, so that the dialler sees a refusal in
+/// its first read.
 async fn shake_hands(dialler: &TlsConnector, listener: &TlsAcceptor, identity: &Identity) -> HandshakeResults {
     let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = socket.local_addr().unwrap();
@@ -92,12 +93,12 @@ async fn shake_hands(dialler: &TlsConnector, listener: &TlsAcceptor, identity: &
         Ok(stream.get_ref().1.handshake_kind().unwrap())
     };
     let both = async { tokio::join!(dial, listen) };
-    let (dialler, listener) = within("the end of both", both).await;
+    let (dialler, listener) = within("the end of the handshake at both ends", both).await;
     HandshakeResults { dialler, listener }
 }
 
 fn explain(error: io::Error) -> String {
-    reason(&error)
+    explain_tls_error(&error)
 }
 
 #[tokio::test]
@@ -122,26 +123,26 @@ async fn a_node_that_was_added_later_is_accepted() {
 
 #[tokio::test]
 async fn both_ends_refuse_the_certificate_of_another_ca() {
-    let (certificates, other) = (Certificates::new(), Certificates::new());
-    let (two, three) = (certificates.identity(2), other.identity(3));
+    let (certificates, foreign_certificates) = (Certificates::new(), Certificates::new());
+    let (two, three) = (certificates.identity(2), foreign_certificates.identity(3));
     // The dialler checks first, so it refuses.
     shake_hands(three.connector(), two.acceptor(), &two).await.assert_dialler_refused("signed by another CA than ours");
     // Here the dialler accepts the listener, which then refuses.
-    let stranger = certificates.connector_with(Some(&other.of_node(3)));
-    shake_hands(&stranger, two.acceptor(), &two).await.assert_listener_refused("signed by another CA than ours");
+    let foreign_dialler = certificates.connector_with(Some(&foreign_certificates.of_node(3)));
+    shake_hands(&foreign_dialler, two.acceptor(), &two).await.assert_listener_refused("signed by another CA than ours");
 }
 
 #[tokio::test]
 async fn the_groups_ca_cannot_sign_names_of_another_group() {
     let certificates = Certificates::new();
     let two = certificates.identity(2);
-    let stranger = certificates.connector_with(Some(&forged(&certificates, "node-3.other.quorate")));
-    shake_hands(&stranger, two.acceptor(), &two)
+    let foreign_dialler = certificates.connector_with(Some(&forge_certificate(&certificates, "node-3.other.quorate")));
+    shake_hands(&foreign_dialler, two.acceptor(), &two)
         .await
         .assert_listener_refused("its certificate belongs to another group");
     let three = certificates.identity(3);
-    let fake_peer = listener_without_checks(&forged(&certificates, "node-2.other.quorate"));
-    shake_hands(three.connector(), &fake_peer, &three).await.assert_dialler_refused("This node rejected the peer");
+    let fake_peer = acceptor_without_checks(&forge_certificate(&certificates, "node-2.other.quorate"));
+    shake_hands(three.connector(), &fake_peer, &three).await.assert_dialler_refused("this node rejected the peer");
 }
 
 #[tokio::test]
@@ -166,12 +167,12 @@ async fn node_3_cannot_answer_for_node_2() {
 async fn wildcard_certificates_are_refused() {
     let certificates = Certificates::new();
     let (two, three) = (certificates.identity(2), certificates.identity(3));
-    let wildcard = forged(&certificates, "*.demo.quorate");
-    let everyone = certificates.connector_with(Some(&wildcard));
-    shake_hands(&everyone, two.acceptor(), &two)
+    let wildcard = forge_certificate(&certificates, "*.demo.quorate");
+    let wildcard_dialler = certificates.connector_with(Some(&wildcard));
+    shake_hands(&wildcard_dialler, two.acceptor(), &two)
         .await
         .assert_listener_refused("certificate names *.demo.quorate and not");
-    shake_hands(three.connector(), &listener_without_checks(&wildcard), &three)
+    shake_hands(three.connector(), &acceptor_without_checks(&wildcard), &three)
         .await
         .assert_dialler_refused("certificate names *.demo.quorate and not");
 }
@@ -180,9 +181,9 @@ async fn wildcard_certificates_are_refused() {
 async fn both_ends_refuse_expired_certificates() {
     let certificates = Certificates::new();
     let (two, three) = (certificates.identity(2), certificates.identity(3));
-    let late = certificates.connector_with(Some(&certificates.expired(3)));
-    shake_hands(&late, two.acceptor(), &two).await.assert_listener_refused("its certificate has expired");
-    shake_hands(three.connector(), &listener_without_checks(&certificates.expired(3)), &three)
+    let expired_dialler = certificates.connector_with(Some(&certificates.expired(3)));
+    shake_hands(&expired_dialler, two.acceptor(), &two).await.assert_listener_refused("its certificate has expired");
+    shake_hands(three.connector(), &acceptor_without_checks(&certificates.expired(3)), &three)
         .await
         .assert_dialler_refused("its certificate has expired");
 }
@@ -202,7 +203,7 @@ async fn a_claim_without_a_certificate_fails_even_if_the_listener_requests_none(
     let certificates = Certificates::new();
     let three = certificates.identity(3);
     // `verify_peer` fails even if the TLS configuration does not request client certificates.
-    shake_hands(three.connector(), &listener_without_checks(&certificates.of_node(2)), &three)
+    shake_hands(three.connector(), &acceptor_without_checks(&certificates.of_node(2)), &three)
         .await
         .assert_listener_refused("but presented no certificate");
 }
@@ -234,7 +235,11 @@ async fn plain_text_at_a_tls_port_is_refused() {
         };
         let both = async { tokio::join!(listen, dial) };
         let (error, _) = within("the listener's refusal", both).await;
-        assert!(reason(&error).starts_with("The peer does not use TLS"), "{bytes:?}: {}", reason(&error));
+        assert!(
+            explain_tls_error(&error).starts_with("the peer does not use TLS"),
+            "{bytes:?}: {}",
+            explain_tls_error(&error)
+        );
     }
 }
 
@@ -243,12 +248,12 @@ async fn tls_at_a_plain_port_is_refused() {
     let certificates = Certificates::new();
     let three = certificates.identity(3);
     let answers: [(&[u8], &str); 3] = [
-        (b"what do you mean by that?", "The peer does not use TLS"),
-        (&[0, 0, 0, 9, 1, 2, 3], "The peer does not use TLS"),
+        (b"what do you mean by that?", "the peer does not use TLS"),
+        (&[0, 0, 0, 9, 1, 2, 3], "the peer does not use TLS"),
         // It closes the connection without an answer.
         (b"", "or it uses plain TCP"),
     ];
-    for (answer, because) in answers {
+    for (answer, expected) in answers {
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = socket.local_addr().unwrap();
         let listen = async {
@@ -264,6 +269,6 @@ async fn tls_at_a_plain_port_is_refused() {
         };
         let both = async { tokio::join!(dial, listen) };
         let (error, _) = within("the dialler's refusal", both).await;
-        assert!(reason(&error).contains(because), "{answer:?}: {}", reason(&error));
+        assert!(explain_tls_error(&error).contains(expected), "{answer:?}: {}", explain_tls_error(&error));
     }
 }

@@ -6,7 +6,7 @@
 //! to trust a single other one for them: a majority decides each view.
 //!
 //! ```text
-//! ME-1  it leads, and no group exists  → propose the founding with the members and the lease
+//! ME-1  we lead, and no group exists   → propose the founding with the members and the lease
 //!                                        terms; only the first counts
 //! ME-2  a keepalive or a new leader    → ask the leader to renew our lease, or to admit this
 //!                                        incarnation; the request carries its time on our clock. A
@@ -14,8 +14,9 @@
 //!                                        lease does not ask, so that it is removed. An incarnation
 //!                                        other than the first does not ask until it has learnt of
 //!                                        a view
-//! ME-3  a request arrives at a leader  → propose it if the sender asks for itself and no similar
-//!                                        request is pending; the sender repeats it
+//! ME-3  a request arrives at a leader  → propose it if the sender is a founder and asks in its own
+//!                                        name, and no similar request is pending; the sender
+//!                                        repeats it
 //! ME-4  a view is applied              → pass it to the inner protocol; if we are not a member or
 //!                                        have no lease, ask at once
 //! ME-5  our request is applied         → we have a lease, which counts from the time of the
@@ -27,13 +28,15 @@
 //!                                        the node numbers, with a delay between nodes
 //! ME-9  the inner protocol acts        → use reliable links, and do not wait for the replica's
 //!                                        disk
-//! ME-10 it has nothing more to do      → ask for our removal until we are removed, and never for
+//! ME-10 the inner protocol is done     → ask for our removal until we are removed, and never for
 //!                                        admission
 //! ```
 //!
 //! Why a lease is safe: it expires in log time, which runs no faster than the leaders' clocks. The
 //! full length of the lease passes in log time between the entry that renewed it and the one that
-//! ends it. So it passes after the request was made, less the drift.
+//! ends it. The request was made before the first of them. So from the request until the lease ends
+//! the member's clock advances by at least this length, less the drift, and the member acts for no
+//! longer.
 //!
 //! Why the inner protocol does not wait for the disk: it has no durable state. A restarted node
 //! joins as a new incarnation, and every view and lease that the node learnt of was on the disks of
@@ -50,7 +53,7 @@
 //! replica does.
 
 use super::pending::PendingProposals;
-use super::{Ask, Change, GroupMembership, Message, Plan, Timer};
+use super::{Change, GroupMembership, Message, Plan, TimedRequest, Timer};
 use crate::command::{Command, Event};
 use crate::durable::Durable;
 use crate::machine::LogTime;
@@ -79,14 +82,14 @@ pub struct Member<P: InViews> {
     leader: Option<NodeId>,
     pending: PendingProposals,
     view: Option<View>,
-    /// The request that granted our lease, as our replica has applied it.
+    /// The stay and the time of the request that granted our lease, as our replica has applied it.
     lease: Option<(Stay, Time)>,
     /// The log time of the last change that our replica applied.
     last_applied: LogTime,
     /// When our replica applied that change, by our clock.
     last_applied_at: Time,
     /// The latest incarnation of each peer that sent us a message.
-    met: BTreeMap<NodeId, Incarnation>,
+    met_incarnations: BTreeMap<NodeId, Incarnation>,
     /// Members whose process has ended, with the stay that we suspect.
     suspected: BTreeMap<NodeId, Stay>,
     /// Whether the inner protocol has nothing more to do in the group.
@@ -107,7 +110,7 @@ impl<P: InViews> Member<P> {
             lease: None,
             last_applied: LogTime::ZERO,
             last_applied_at: Time::ZERO,
-            met: BTreeMap::new(),
+            met_incarnations: BTreeMap::new(),
             suspected: BTreeMap::new(),
             is_departing: false,
             plan,
@@ -132,7 +135,8 @@ impl<P: InViews> Member<P> {
         self.step_replica(now, Input::Start { durable, incarnation }, out);
     }
 
-    /// The interval between two checks for overdue leases.
+    /// The interval between two checks for overdue leases: short against a lease, which lasts for
+    /// several keepalives.
     fn check_interval(&self) -> Duration {
         Duration::from_nanos(self.plan.terms.keepalive.nanos() / 2)
     }
@@ -148,17 +152,18 @@ impl<P: InViews> Member<P> {
         self.propose(now, Change::Found { members, terms: self.plan.terms }, out);
     }
 
+    /// ME-2. Requests a new lease at every keepalive.
     fn keep_alive(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         out.set_timer(Timer::Keepalive, Span::exactly(self.plan.terms.keepalive));
         if !self.is_behind(now) {
-            self.request_stay(now, out);
+            self.request_lease_or_removal(now, out);
         }
     }
 
-    /// ME-2. Whether our replica has applied nothing for the length of a lease, for example because
-    /// its disk is full. If such a node renewed its lease, it would stay in a view that it cannot
-    /// follow, and the other members would wait for it. If there was no leader for that long, the
-    /// next leader triggers a request.
+    /// ME-2. Whether our replica has applied no change for the length of a lease, for example
+    /// because its disk is full. If such a node renewed its lease, it would stay in a view that it
+    /// cannot follow, and the other members would wait for it. If there was no leader for that
+    /// long, this check does not apply to the request that the node makes to the next leader.
     fn is_behind(&self, now: Time) -> bool {
         now.since(self.last_applied_at) > self.plan.terms.lease
     }
@@ -166,47 +171,48 @@ impl<P: InViews> Member<P> {
     /// ME-2, ME-10. Requests our lease, admission or removal. A node that lost its disk never
     /// learns of a view; it must not be admitted, because the other members would wait for it
     /// forever.
-    fn request_stay(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+    fn request_lease_or_removal(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         if self.view.is_none() && self.incarnation != Incarnation::FIRST {
             return;
         }
         let node = self.me;
-        let request = match self.stay() {
+        let request = match self.current_stay() {
             Some(stay) if self.is_departing => Request::Leave { node, stay },
             Some(stay) => Request::Renew { node, stay },
             None if self.is_departing => return,
             None => Request::Join { node, incarnation: self.incarnation },
         };
-        self.ask(now, request, out);
+        self.send_request(now, request, out);
     }
 
     /// The stay of this incarnation in the current view, if it is a member.
-    fn stay(&self) -> Option<Stay> {
+    fn current_stay(&self) -> Option<Stay> {
         let stay = self.view.as_ref()?.stay(self.me)?;
         (stay.incarnation == self.incarnation).then_some(stay)
     }
 
     /// Sends a request to the leader. If there is none, or the request is lost, the caller repeats
     /// it later.
-    fn ask(&mut self, now: Time, request: Request, out: &mut Effects<'_, Self>) {
-        let ask = Ask { request, requested_at: now };
+    fn send_request(&mut self, now: Time, request: Request, out: &mut Effects<'_, Self>) {
+        let request = TimedRequest { request, requested_at: now };
         match self.leader {
-            Some(leader) if leader == self.me => self.propose(now, Change::Ask(ask), out),
-            Some(leader) => out.send_ahead(leader, Message::Ask(ask)),
+            Some(leader) if leader == self.me => self.propose(now, Change::Request(request), out),
+            Some(leader) => out.send_ahead(leader, Message::Request(request)),
             None => {}
         }
     }
 
-    /// ME-3. A node may only make requests for itself.
-    fn receive_request(&mut self, now: Time, from: NodeId, ask: Ask, out: &mut Effects<'_, Self>) {
-        let is_for_sender = ask.requester() == Some(from) && self.plan.replica.founders.voters.contains(&from);
+    /// ME-3. Only founders may make requests, and only in their own name.
+    fn receive_request(&mut self, now: Time, from: NodeId, request: TimedRequest, out: &mut Effects<'_, Self>) {
+        let is_for_sender = request.requester() == Some(from) && self.plan.replica.founders.voters.contains(&from);
         if !is_for_sender {
             out.note("ME-3", format_args!("ignores what {from} asks for another"));
         } else if self.replica.leads() {
-            self.propose(now, Change::Ask(ask), out);
+            self.propose(now, Change::Request(request), out);
         }
     }
 
+    /// Proposes a change, unless a similar proposal is pending.
     fn propose(&mut self, now: Time, change: Change, out: &mut Effects<'_, Self>) {
         if let Some(proposal) = self.pending.add(change) {
             self.step_replica(now, Input::Command(Command::Propose(vec![proposal])), out);
@@ -236,7 +242,7 @@ impl<P: InViews> Member<P> {
             }
         }
         if is_new_view && lease.is_none() {
-            self.request_stay(now, out);
+            self.request_lease_or_removal(now, out);
         }
     }
 
@@ -249,6 +255,8 @@ impl<P: InViews> Member<P> {
         self.step_inner(now, Input::View(view), out);
     }
 
+    /// ME-1, ME-6 and ME-7. Expires overdue leases, and repeats the founding and the suspicions,
+    /// which may have been lost.
     fn check_overdue(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         out.set_timer(Timer::LeaseCheck, Span::exactly(self.check_interval()));
         self.propose_founding(now, out);
@@ -258,22 +266,28 @@ impl<P: InViews> Member<P> {
         }
     }
 
-    /// ME-6. This only estimates the current log time; the log decides which leases expire.
+    /// ME-6. Proposes a tick if a lease seems to be overdue. Here the current log time is only
+    /// estimated; the log decides which leases expire.
     fn expire_leases(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let expiry = self.replica.machine().and_then(GroupMembership::next_expiry);
         if self.replica.leads()
             && expiry.is_some_and(|expiry| self.last_applied.after(now.since(self.last_applied_at)) >= expiry)
         {
             out.note("ME-6", format_args!("lets time pass in the log: a lease is overdue"));
-            self.propose(now, Change::Ask(Ask { request: Request::Tick, requested_at: now }), out);
+            self.propose(now, Change::Request(TimedRequest { request: Request::Tick, requested_at: now }), out);
         }
     }
 
-    /// ME-7. The end of an earlier process says nothing about the process that replaced it. A
-    /// refused connection may also mean that a process has not started to listen yet.
+    /// ME-7. Suspects a member if a message from its present incarnation has arrived. Otherwise the
+    /// process that ended may be an earlier one, or one that does not listen yet and refused a
+    /// connection.
     fn suspect(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
-        let met = self.met.get(&node);
-        let stay = self.view.as_ref().and_then(|view| view.stay(node)).filter(|stay| Some(&stay.incarnation) == met);
+        let met_incarnation = self.met_incarnations.get(&node);
+        let stay = self
+            .view
+            .as_ref()
+            .and_then(|view| view.stay(node))
+            .filter(|stay| Some(&stay.incarnation) == met_incarnation);
         if let Some(stay) = stay.filter(|_| node != self.me) {
             out.note("ME-7", format_args!("suspects {node}, whose process is gone"));
             self.suspected.insert(node, stay);
@@ -285,19 +299,22 @@ impl<P: InViews> Member<P> {
     }
 
     /// Records that a message from this incarnation of a peer arrived.
-    fn meet(&mut self, peer: NodeId, incarnation: Incarnation) {
-        let met = self.met.entry(peer).or_insert(incarnation);
-        *met = incarnation.max(*met);
+    fn record_incarnation(&mut self, peer: NodeId, incarnation: Incarnation) {
+        let latest = self.met_incarnations.entry(peer).or_insert(incarnation);
+        *latest = incarnation.max(*latest);
     }
 
+    /// ME-7. Reports all suspected members to the leader.
     fn report_suspicions(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         for (node, stay) in self.suspected.clone() {
-            self.ask(now, Request::Suspect { node, stay, by: self.me, why: Suspicion::Closed }, out);
+            self.send_request(now, Request::Suspect { node, stay, by: self.me, suspicion: Suspicion::Closed }, out);
         }
     }
 
-    /// ME-8. Other nodes detect the leader's end at slightly different times, and would not vote
-    /// for a candidate that is too early.
+    /// ME-8. Schedules our campaign after those of the unsuspected founders with lower numbers.
+    /// Nodes detect the end of the leader's process at slightly different times, and vote for a
+    /// candidate only after that; so the first one waits for a tick. Two more ticks are enough for
+    /// an election.
     fn schedule_campaign(&mut self, now: Time, leader: NodeId, out: &mut Effects<'_, Self>) {
         self.step_replica(now, Input::Suspect(leader), out);
         let founders = &self.plan.replica.founders.voters;
@@ -333,7 +350,7 @@ impl<P: InViews> Member<P> {
             Event::Leads { .. } => self.set_leader(now, Some(self.me), out),
             Event::Follows { leader, .. } => self.set_leader(now, leader, out),
             Event::Halted { reason } => out.note("ME-4", format_args!("learns of no further view: {reason}")),
-            // A member neither changes the replicas nor enables audits.
+            // A member neither changes the replicas of the log nor enables audits.
             Event::Changed { .. } | Event::Applied(_) | Event::Restored(_) => {}
         }
     }
@@ -344,7 +361,7 @@ impl<P: InViews> Member<P> {
         if leader.is_some() {
             self.propose_founding(now, out);
             self.report_suspicions(now, out);
-            self.request_stay(now, out);
+            self.request_lease_or_removal(now, out);
         }
     }
 
@@ -355,7 +372,7 @@ impl<P: InViews> Member<P> {
         if self.viewed().inner().wants_to_leave() && !self.is_departing {
             out.note("ME-10", format_args!("requests to leave the group"));
             self.is_departing = true;
-            self.request_stay(now, out);
+            self.request_lease_or_removal(now, out);
         }
     }
 }
@@ -371,13 +388,15 @@ impl<P: InViews> Protocol for Member<P> {
         match input {
             Input::Start { durable, incarnation } => self.start(now, durable, incarnation, out),
             Input::Command(command) => self.step_inner(now, Input::Command(command), out),
-            Input::Message { from, message: Message::Replica { life, message } } => {
-                self.meet(from, life);
+            Input::Message { from, message: Message::Replica { sender_incarnation, message } } => {
+                self.record_incarnation(from, sender_incarnation);
                 self.step_replica(now, Input::Message { from, message }, out);
             }
-            Input::Message { from, message: Message::Ask(ask) } => self.receive_request(now, from, ask, out),
+            Input::Message { from, message: Message::Request(request) } => {
+                self.receive_request(now, from, request, out);
+            }
             Input::Message { from, message: Message::Inner(message) } => {
-                self.meet(from, message.pair().mine);
+                self.record_incarnation(from, message.pair().sender);
                 self.step_inner(now, Input::Message { from, message }, out);
             }
             Input::Timer(Timer::Replica(timer)) => self.step_replica(now, Input::Timer(timer), out),
@@ -408,13 +427,13 @@ struct ReplicaSink<'a, 'b, P: InViews> {
 
 impl<P: InViews> Sink<Replica<GroupMembership>> for ReplicaSink<'_, '_, P> {
     fn effect(&mut self, effect: Effect<Replica<GroupMembership>>) {
-        let life = self.incarnation;
+        let sender_incarnation = self.incarnation;
         self.out.put(match effect {
             Effect::Send { to, message, order } => {
-                Effect::Send { to, message: Message::Replica { life, message }, order }
+                Effect::Send { to, message: Message::Replica { sender_incarnation, message }, order }
             }
             Effect::Multicast { to, message, order } => {
-                Effect::Multicast { to, message: Message::Replica { life, message }, order }
+                Effect::Multicast { to, message: Message::Replica { sender_incarnation, message }, order }
             }
             Effect::Save(write) => Effect::Save(write),
             Effect::SetTimer { timer, span } => Effect::SetTimer { timer: Timer::Replica(timer), span },

@@ -1,6 +1,6 @@
 //! Messages between members, and their timers.
 
-use super::Ask;
+use super::TimedRequest;
 use crate::message::Message as ReplicaMessage;
 use crate::replica::Timer as ReplicaTimer;
 use quorate_core::wrap::{Envelope, Frame, ReliableTimer, ViewedTimer};
@@ -13,9 +13,14 @@ use std::fmt;
 #[serde(rename_all = "lowercase")]
 pub enum Message<M, R> {
     /// A message between the replicas of the membership log, with the sender's incarnation.
-    Replica { life: Incarnation, message: ReplicaMessage },
+    Replica {
+        #[serde(rename = "life")]
+        sender_incarnation: Incarnation,
+        message: ReplicaMessage,
+    },
     /// Asks the leader to propose this request.
-    Ask(Ask),
+    #[serde(rename = "ask")]
+    Request(TimedRequest),
     /// A message of the inner protocol, on reliable links.
     Inner(Frame<Envelope<M, R>>),
 }
@@ -24,49 +29,49 @@ impl<M: Describe, R> Describe for Message<M, R> {
     fn kind(&self) -> &'static str {
         match self {
             Self::Replica { message, .. } => message.kind(),
-            Self::Ask(_) => "ask",
+            Self::Request(_) => "ask",
             Self::Inner(frame) => frame.kind(),
         }
     }
 
     fn label(&self) -> Option<&dyn fmt::Display> {
         match self {
-            Self::Replica { .. } | Self::Ask(_) => None,
+            Self::Replica { .. } | Self::Request(_) => None,
             Self::Inner(frame) => frame.label(),
         }
     }
 
     fn class(&self) -> Class {
         match self {
-            Self::Replica { .. } | Self::Ask(_) => Class::Control,
+            Self::Replica { .. } | Self::Request(_) => Class::Control,
             Self::Inner(frame) => frame.class(),
         }
     }
 
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
-            Self::Replica { .. } | Self::Ask(_) => None,
+            Self::Replica { .. } | Self::Request(_) => None,
             Self::Inner(frame) => frame.on_behalf_of(),
         }
     }
 
     fn payload_id(&self) -> Option<PayloadId> {
         match self {
-            Self::Replica { .. } | Self::Ask(_) => None,
+            Self::Replica { .. } | Self::Request(_) => None,
             Self::Inner(frame) => frame.payload_id(),
         }
     }
 
     fn is_retransmission(&self) -> bool {
         match self {
-            Self::Replica { .. } | Self::Ask(_) => false,
+            Self::Replica { .. } | Self::Request(_) => false,
             Self::Inner(frame) => frame.is_retransmission(),
         }
     }
 
     fn is_wrapped(&self) -> bool {
         match self {
-            Self::Replica { .. } | Self::Ask(_) => false,
+            Self::Replica { .. } | Self::Request(_) => false,
             Self::Inner(frame) => frame.is_wrapped(),
         }
     }
@@ -78,7 +83,7 @@ impl<M: Describe, R> Describe for Message<M, R> {
 pub enum Timer<T> {
     Replica(ReplicaTimer),
     Keepalive,
-    /// The next check for overdue leases.
+    /// The next check for overdue leases, which also repeats the founding and the suspicions.
     #[serde(rename = "round")]
     LeaseCheck,
     /// The member's turn to campaign, after the leader's process has ended.

@@ -1,6 +1,6 @@
 //! A leader's proposals whose outcome is not known yet.
 
-use super::{Ask, Change};
+use super::{Change, TimedRequest};
 use crate::command::{Proposal, Ticket};
 use quorate_core::NodeId;
 use quorate_core::membership::Request;
@@ -18,16 +18,21 @@ pub(super) struct PendingProposals {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Subject {
     Founding,
+    /// A tick.
     Time,
+    /// A node's admission, lease or removal.
     Stay(NodeId),
-    Suspicion { suspected: NodeId, by: NodeId },
+    Suspicion {
+        suspected: NodeId,
+        by: NodeId,
+    },
 }
 
 impl Subject {
     const fn of_change(change: &Change) -> Self {
         match change {
             Change::Found { .. } => Self::Founding,
-            Change::Ask(Ask { request, .. }) => match *request {
+            Change::Request(TimedRequest { request, .. }) => match *request {
                 Request::Join { node, .. } | Request::Renew { node, .. } | Request::Leave { node, .. } => {
                     Self::Stay(node)
                 }
@@ -61,16 +66,16 @@ impl PendingProposals {
 #[cfg(test)]
 mod tests {
     use super::PendingProposals;
-    use crate::membership::{Ask, Change};
+    use crate::membership::{Change, TimedRequest};
     use quorate_core::membership::Request;
     use quorate_core::{Incarnation, NodeId, Time};
 
     #[test]
-    fn a_node_has_one_pending_request_at_a_time() {
+    fn a_node_has_one_pending_request_about_its_stay() {
         let mut pending = PendingProposals::default();
         let join = |index| {
             let request = Request::Join { node: NodeId::from_index(index), incarnation: Incarnation::FIRST };
-            Change::Ask(Ask { request, requested_at: Time::ZERO })
+            Change::Request(TimedRequest { request, requested_at: Time::ZERO })
         };
         let first = pending.add(join(0)).map(|proposal| proposal.ticket);
         assert!(first.is_some() && pending.add(join(1)).is_some());

@@ -3,7 +3,7 @@
 use crate::members::Members;
 use crate::settings::Settings;
 use quorate_core::membership::LeaseTerms;
-use quorate_core::wrap::Retransmission;
+use quorate_core::wrap::RetransmissionTimeouts;
 use quorate_core::{Duration, Group};
 
 /// The configuration of a member. All members of a group share it.
@@ -12,14 +12,14 @@ pub struct Plan {
     pub replica: Settings,
     pub terms: LeaseTerms,
     /// Timeouts of retransmissions to members.
-    pub retransmission: Retransmission,
+    pub retransmission: RetransmissionTimeouts,
 }
 
 impl Plan {
     /// The default plan for a group. Groups that share nodes should have different seeds.
     ///
     /// Followers replace a silent leader after 320 to 640 ms, and a leader whose process has ended
-    /// about a tick after they detect it. Leases are longer than both.
+    /// about a tick after they detect it. Leases last for 2 s, which is longer than both.
     pub fn new(group: &Group, seed: u64) -> Self {
         let replica = Settings {
             seed,
@@ -31,7 +31,7 @@ impl Plan {
             max_pending_requests: 1_000,
             ..Settings::new(Members::voters(group))
         };
-        Self { replica, terms: LeaseTerms::default(), retransmission: Retransmission::default() }
+        Self { replica, terms: LeaseTerms::default(), retransmission: RetransmissionTimeouts::default() }
     }
 
     /// The initial members of the group.

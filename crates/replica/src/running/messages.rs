@@ -1,14 +1,16 @@
-//! Messages from peers, and the reasons not to answer them.
+//! Messages from peers, and the reasons to ignore them. The rules (`RP-…`) are at the head of
+//! `replica.rs`.
 
-use super::{Out, Running};
+use super::{Out, RunningReplica};
 use crate::guard;
 use crate::machine::StateMachine;
-use crate::message::{Hint, Message};
+use crate::message::{Message, RejectionHint};
 use quorate_core::{NodeId, Time};
 
-impl<S: StateMachine> Running<S> {
+impl<S: StateMachine> RunningReplica<S> {
+    /// Handles a message from a peer, or ignores it with a note.
     pub(crate) fn receive(&mut self, now: Time, from: NodeId, message: Message, out: &mut Out<'_, S>) {
-        if let Some(objection) = guard::objection(&self.engine, self.me, from, &message) {
+        if let Some(objection) = guard::find_objection(&self.engine, self.me, from, &message) {
             return out.note("RP-2", format_args!("ignores what {from} sent: {objection}"));
         }
         if let Some(reason) = self.reason_to_ignore(now, &message) {
@@ -20,26 +22,28 @@ impl<S: StateMachine> Running<S> {
                 if snapshot.term < self.role.term {
                     return;
                 }
-                let (held, complete) = self.receiving.add(from, piece);
-                out.send(from, Message::PieceReply { snapshot, held });
+                let (held_bytes, complete) = self.snapshot_receiver.add(from, piece);
+                out.send(from, Message::PieceReply { snapshot, held_bytes });
                 if let Some(checkpoint) = complete {
                     self.receive_snapshot(now, from, snapshot.term, checkpoint, out);
                 }
             }
-            Message::PieceReply { snapshot, held } => {
-                let progress =
-                    self.sending.get_mut(&from).map(|sending| sending.handle_acknowledgement(snapshot, held));
-                self.proceed(from, progress, out);
+            Message::PieceReply { snapshot, held_bytes } => {
+                let progress = self
+                    .snapshot_senders
+                    .get_mut(&from)
+                    .map(|sender| sender.handle_acknowledgement(snapshot, held_bytes));
+                self.continue_sending(from, progress, out);
             }
             // RP-10. A replica that waits for its admission answers, but does not confirm the
             // leader's round.
             Message::Heartbeat { term, .. } if self.is_joining() => {
                 self.engine.step(from, Message::Heartbeat { term, commit: 0, round: None });
-                if let Some(born) = self.born {
-                    out.send(from, Message::Knock { born });
+                if let Some(incarnation) = self.joining_incarnation {
+                    out.send(from, Message::Knock { incarnation });
                 }
             }
-            Message::Knock { born } => self.admit(now, from, born, out),
+            Message::Knock { incarnation } => self.propose_admission(now, from, incarnation, out),
             Message::Append { term, .. } | Message::Heartbeat { term, .. } => {
                 if term >= self.role.term {
                     self.promise(now);
@@ -47,7 +51,7 @@ impl<S: StateMachine> Running<S> {
                 self.engine.step(from, message);
             }
             // A peer without any log has lost the entries that it acknowledged before.
-            Message::AppendReply { term, rejected: Some(Hint { index: 0, .. }), .. }
+            Message::AppendReply { term, rejection_hint: Some(RejectionHint { index: 0, .. }), .. }
             | Message::HeartbeatReply { term, commit: 0, .. }
                 if term == self.role.term =>
             {
@@ -64,13 +68,15 @@ impl<S: StateMachine> Running<S> {
         }
     }
 
-    /// Why a message gets no answer: a vote would break a promise, or this replica cannot take
-    /// part.
+    /// Why a valid message is ignored: a vote would break a promise, this replica is not admitted,
+    /// or its disk is full.
     pub(super) fn reason_to_ignore(&self, now: Time, message: &Message) -> Option<&'static str> {
         let is_from_leader = matches!(message, Message::Append { .. } | Message::Heartbeat { .. } | Message::Piece(_));
         match message {
             _ if self.is_joining() && !is_from_leader => Some("it waits to be admitted"),
-            Message::Vote { forced: false, .. } if now < self.promised_until => Some("it heard from a leader just now"),
+            Message::Vote { is_forced: false, .. } if now < self.promised_until => {
+                Some("it heard from a leader just now")
+            }
             Message::Append { entries, .. } if self.is_disk_full && !entries.is_empty() => Some("its disk is full"),
             Message::Piece(_) | Message::TimeoutNow { .. } if self.is_disk_full => Some("its disk is full"),
             Message::Vote { .. }
@@ -90,6 +96,6 @@ impl<S: StateMachine> Running<S> {
 
     /// RP-6. Promises the leader not to vote for another candidate for some time.
     pub(super) fn promise(&mut self, now: Time) {
-        self.promised_until = self.promised_until.max(now + self.settings.promise());
+        self.promised_until = self.promised_until.max(now + self.settings.promise_duration());
     }
 }

@@ -1,62 +1,67 @@
-//! A running replica, with one method per rule.
+//! A running replica. Its methods name the rules (`RP-…`, at the head of `replica.rs`) that they
+//! implement.
 
 mod applying;
 mod messages;
 mod requests;
 mod snapshots;
 
-use crate::batch::{Admitted, Image};
+use crate::batch::{AdmittedLearners, Image};
 use crate::clock::{Lease, LogClock};
 use crate::command::{Event, Refusal, Ticket};
 use crate::durable::{Checkpoint, Durable, Write};
 use crate::engine::{Engine, RaftOutput, Role};
 use crate::log::Log;
-use crate::machine::{At, StateMachine};
+use crate::machine::{LogPosition, StateMachine};
 use crate::members::Members;
 use crate::pieces::{SnapshotReceiver, SnapshotSender};
 use crate::reads::Queries;
 use crate::replica::{Halt, Replica, Timer};
-use crate::settings::{Reads, Settings};
+use crate::settings::{ReadMode, Settings};
 use quorate_core::{Effects, Incarnation, NodeId, Time};
 use std::collections::BTreeMap;
 
 type Out<'a, S> = Effects<'a, Replica<S>>;
 
-pub(crate) struct Running<S: StateMachine> {
+/// The state of a replica that is running.
+pub(crate) struct RunningReplica<S: StateMachine> {
     me: NodeId,
     settings: Settings,
     engine: Engine,
     role: Role,
     machine: S,
     /// The position of the last applied entry.
-    at: At,
+    position: LogPosition,
     applied_term: u64,
-    /// Proposals made here that are not applied yet: by the entry's index, its term and the tickets
-    /// that wait for it.
+    /// Proposals made here that are not applied yet: for the index of each entry, its term and the
+    /// tickets that wait for it.
     proposals: BTreeMap<u64, (u64, Vec<Ticket>)>,
     queries: Queries<S::Query>,
-    change: Option<PendingChange>,
-    admitted: Admitted,
+    pending_change: Option<PendingChange>,
+    /// The learners that the applied entries admitted.
+    admitted: AdmittedLearners,
     /// Learners whose admission this leader has proposed and not applied yet.
-    admitting: Admitted,
+    proposed_admissions: AdmittedLearners,
     /// The incarnation with which this replica waits for its admission, if it does.
-    born: Option<Incarnation>,
-    /// Number of times this leader offered its leadership because its disk is full.
-    offers: usize,
-    /// For each learner, the index of the entry that made it a learner. It may have lost entries
-    /// that it acknowledged before.
+    joining_incarnation: Option<Incarnation>,
+    /// Number of times that this replica offered its leadership because its disk was full. Each
+    /// offer goes to the next successor.
+    offer_count: usize,
+    /// For each learner, the index of the entry that made it a learner, or of a later checkpoint.
+    /// The learner may become a voter once it has acknowledged this index: earlier acknowledgements
+    /// may be from before it lost its disk.
     learners: BTreeMap<NodeId, u64>,
     clock: LogClock,
     lease: Lease,
+    /// Whether the next round may begin without queries, to extend the lease.
     should_extend_lease: bool,
-    /// The time until which this replica votes for no other candidate, because the leader relies on
-    /// it.
+    /// The time until which this replica promised its leader to vote for no other candidate.
     promised_until: Time,
-    sending: BTreeMap<NodeId, SnapshotSender>,
-    receiving: SnapshotReceiver,
+    /// The snapshots that this leader sends, by receiver.
+    snapshot_senders: BTreeMap<NodeId, SnapshotSender>,
+    snapshot_receiver: SnapshotReceiver,
     is_disk_full: bool,
-    /// Whether this replica must save its initial state, because its disk was empty when it
-    /// started.
+    /// Whether this replica must save its initial state, because its disk had none when it started.
     is_new: bool,
 }
 
@@ -68,7 +73,7 @@ struct PendingChange {
     index: u64,
 }
 
-impl<S: StateMachine> Running<S> {
+impl<S: StateMachine> RunningReplica<S> {
     pub(crate) fn start(
         me: NodeId,
         settings: Settings,
@@ -77,15 +82,15 @@ impl<S: StateMachine> Running<S> {
         founding: Option<Checkpoint>,
         incarnation: Incarnation,
     ) -> Result<Self, Halt> {
-        // Promises of an earlier incarnation still hold.
+        // An earlier incarnation may have made a promise that still holds.
         let has_run_before = durable != Durable::default();
-        let born = durable.born;
+        let joining_incarnation = durable.joining_incarnation;
         let log = Log::open(durable, founding);
         let (image, index, term) = match log.checkpoint() {
             Some(Checkpoint { image, index, term, .. }) => (read_image(image)?, *index, *term),
             None => (Image::default(), 0, 0),
         };
-        let engine = Engine::start(me, settings.seed, config(&settings), log)
+        let engine = Engine::start(me, settings.seed, raft_config(&settings), log)
             .map_err(|error| Halt(format!("the log on the disk is inconsistent: {error}. No data was changed.")))?;
         let tick = settings.tick;
         let learners = engine.configuration().incoming.learners;
@@ -95,23 +100,23 @@ impl<S: StateMachine> Running<S> {
             role: engine.role(),
             engine,
             machine: image.machine,
-            at: At { index, time: image.time },
+            position: LogPosition { index, time: image.time },
             applied_term: term,
             proposals: BTreeMap::new(),
             queries: Queries::new(me, incarnation),
-            change: None,
+            pending_change: None,
             admitted: image.admitted,
-            admitting: Admitted::new(),
-            born: (index == 0).then(|| born.unwrap_or(incarnation)),
-            offers: 0,
+            proposed_admissions: AdmittedLearners::new(),
+            joining_incarnation: (index == 0).then(|| joining_incarnation.unwrap_or(incarnation)),
+            offer_count: 0,
             clock: LogClock::start(now, image.time, tick),
             lease: Lease::default(),
             should_extend_lease: false,
-            promised_until: if has_run_before { now + settings.promise() } else { now },
-            sending: BTreeMap::new(),
-            receiving: SnapshotReceiver::default(),
+            promised_until: if has_run_before { now + settings.promise_duration() } else { now },
+            snapshot_senders: BTreeMap::new(),
+            snapshot_receiver: SnapshotReceiver::default(),
             is_disk_full: false,
-            is_new: !has_run_before || (index == 0 && born.is_none()),
+            is_new: !has_run_before || (index == 0 && joining_incarnation.is_none()),
             settings,
         })
     }
@@ -123,8 +128,8 @@ impl<S: StateMachine> Running<S> {
             Some(founding) if self.is_new => self.engine.save_checkpoint(founding.clone(), 0, out),
             Some(_) => {}
             None => {
-                if let Some(born) = self.born.filter(|_| self.is_new) {
-                    self.engine.request_save(Write::Born(born), out);
+                if let Some(incarnation) = self.joining_incarnation.filter(|_| self.is_new) {
+                    self.engine.request_save(Write::JoiningIncarnation(incarnation), out);
                 }
             }
         }
@@ -134,8 +139,8 @@ impl<S: StateMachine> Running<S> {
         &self.machine
     }
 
-    pub(crate) fn applied(&self) -> u64 {
-        self.at.index
+    pub(crate) fn applied_index(&self) -> u64 {
+        self.position.index
     }
 
     pub(crate) fn leads(&self) -> bool {
@@ -154,20 +159,20 @@ impl<S: StateMachine> Running<S> {
             self.engine.tick();
         }
         if self.role.leads {
-            self.clock.at(now);
-            self.should_extend_lease = self.settings.reads == Reads::Lease;
+            self.clock.advance_to(now);
+            self.should_extend_lease = self.settings.reads == ReadMode::Lease;
         }
         self.queries.tick(2 * self.settings.heartbeat_ticks);
         self.offer_leadership(out);
     }
 
-    /// RP-3.
-    pub(crate) fn saved(&mut self, count: u64) {
-        self.engine.saved(count);
+    /// RP-3. Records that the first `count` saves since the start are durable.
+    pub(crate) fn record_saved(&mut self, count: u64) {
+        self.engine.record_saved(count);
     }
 
-    /// RP-11.
-    pub(crate) fn disk_full(&mut self, out: &mut Out<'_, S>) {
+    /// RP-11. Stops taking commands and entries until the disk has space.
+    pub(crate) fn handle_disk_full(&mut self, out: &mut Out<'_, S>) {
         self.is_disk_full = true;
         out.note("RP-11", format_args!("its disk is full: takes no commands and no entries"));
         self.offer_leadership(out);
@@ -177,16 +182,16 @@ impl<S: StateMachine> Running<S> {
     /// the successor's disk may be full too.
     fn offer_leadership(&mut self, out: &mut Out<'_, S>) {
         let successors = self.engine.successors();
-        if !self.is_disk_full || !self.role.leads || self.engine.is_handing_over() || successors.is_empty() {
+        if !self.is_disk_full || !self.role.leads || self.engine.is_transferring_leadership() || successors.is_empty() {
             return;
         }
-        let successor = successors[self.offers % successors.len()];
-        self.offers += 1;
+        let successor = successors[self.offer_count % successors.len()];
+        self.offer_count += 1;
         self.transfer(successor, out);
     }
 
-    /// RP-11.
-    pub(crate) fn disk_free(&mut self, out: &mut Out<'_, S>) {
+    /// RP-11. Takes commands and entries again.
+    pub(crate) fn handle_disk_free(&mut self, out: &mut Out<'_, S>) {
         self.is_disk_full = false;
         out.note("RP-11", format_args!("its disk has room again"));
     }
@@ -194,7 +199,7 @@ impl<S: StateMachine> Running<S> {
     /// Handles raft's output until there is none left.
     pub(crate) fn settle(&mut self, now: Time, out: &mut Out<'_, S>) -> Result<(), Halt> {
         loop {
-            while let Some(output) = self.engine.next(out, |message| message) {
+            while let Some(output) = self.engine.process_ready(out, |message| message) {
                 self.handle_output(now, output, out)?;
             }
             self.answer_queries(out);
@@ -217,11 +222,11 @@ impl<S: StateMachine> Running<S> {
             self.engine.mark_applied(last.index);
         }
         for (round, index) in output.rounds {
-            if let Some(began) = self.queries.complete_round(round, index)
+            if let Some(began_at) = self.queries.complete_round(round, index)
                 && self.engine.leads()
                 && self.role.leads
             {
-                self.lease.extend(began, self.settings.lease());
+                self.lease.extend(began_at, self.settings.lease_duration());
             }
         }
         if output.role_may_have_changed {
@@ -236,13 +241,13 @@ impl<S: StateMachine> Running<S> {
     /// RP-12. A new leader continues the log's time. A replica that loses the leadership does not
     /// know the outcome of its proposals.
     fn update_role(&mut self, now: Time, out: &mut Out<'_, S>) {
-        let before = std::mem::replace(&mut self.role, self.engine.role());
+        let previous = std::mem::replace(&mut self.role, self.engine.role());
         let Role { leads, leader, term } = self.role;
-        if self.role == before {
+        if self.role == previous {
             return;
         }
-        if before.leads {
-            self.resign(out);
+        if previous.leads {
+            self.stop_leading(out);
         }
         if leads {
             self.lease.end();
@@ -253,30 +258,32 @@ impl<S: StateMachine> Running<S> {
         }
     }
 
-    /// Stops this replica and answers all pending requests.
+    /// Ends all pending requests before this replica stops: queries are refused, and the outcome of
+    /// proposals is unknown.
     pub(crate) fn abandon(&mut self, out: &mut Out<'_, S>) {
-        self.resign(out);
+        self.stop_leading(out);
         for ticket in self.queries.remove_all() {
-            out.emit_ahead(Event::Refused { ticket, why: Refusal::Halted });
+            out.emit_ahead(Event::Refused { ticket, refusal: Refusal::Halted });
         }
     }
 
-    /// Ends everything that only a leader does. The outcome of its proposals is unknown.
-    fn resign(&mut self, out: &mut Out<'_, S>) {
+    /// Ends everything that only a leader does, and reports that the outcome of its proposals is
+    /// unknown.
+    fn stop_leading(&mut self, out: &mut Out<'_, S>) {
         let proposed = std::mem::take(&mut self.proposals).into_values().flat_map(|(_, tickets)| tickets);
-        let change = self.change.take().map(|change| change.ticket);
+        let change = self.pending_change.take().map(|change| change.ticket);
         for ticket in proposed.chain(change) {
             out.emit_ahead(Event::Unknown { ticket });
         }
-        self.admitting.clear();
-        for to in std::mem::take(&mut self.sending).into_keys() {
+        self.proposed_admissions.clear();
+        for to in std::mem::take(&mut self.snapshot_senders).into_keys() {
             out.cancel_timer(Timer::Piece(to));
         }
         self.lease.end();
     }
 }
 
-fn config(settings: &Settings) -> raft::Config {
+fn raft_config(settings: &Settings) -> raft::Config {
     raft::Config {
         election_tick: settings.election_ticks,
         heartbeat_tick: settings.heartbeat_ticks,

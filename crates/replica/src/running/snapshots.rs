@@ -1,18 +1,19 @@
-//! Checkpoints and snapshots: saved, sent in pieces, installed.
+//! Checkpoints and snapshots: saved, sent in pieces, installed. The rules (`RP-…`) are at the head
+//! of `replica.rs`.
 
-use super::{Out, Running, read_image};
+use super::{Out, RunningReplica, read_image};
 use crate::batch::Image;
 use crate::command::Event;
 use crate::durable::Checkpoint;
 use crate::engine::checkpoint_of;
-use crate::machine::{At, StateMachine};
+use crate::machine::{LogPosition, StateMachine};
 use crate::message::Message;
 use crate::pieces::{Progress, SnapshotSender};
 use crate::replica::{Halt, Timer};
 use quorate_core::{Duration, NodeId, Span, Time};
 use raft::eraftpb::Snapshot;
 
-impl<S: StateMachine> Running<S> {
+impl<S: StateMachine> RunningReplica<S> {
     /// RP-8 and RP-10. Decodes a complete snapshot before it passes it to raft.
     pub(super) fn receive_snapshot(
         &mut self,
@@ -38,60 +39,65 @@ impl<S: StateMachine> Running<S> {
     /// lost its disk does not. Until one does, the group may rely on votes and entries that this
     /// replica has lost.
     fn is_admitted_by(&self, image: &Image<S>, checkpoint: &Checkpoint) -> bool {
-        let is_named = self.born.is_some() && image.admitted.get(&self.me) == self.born.as_ref();
-        is_named && !checkpoint.members.votes(self.me)
+        let is_admitted =
+            self.joining_incarnation.is_some() && image.admitted.get(&self.me) == self.joining_incarnation.as_ref();
+        is_admitted && !checkpoint.members.is_voter(self.me)
     }
 
-    /// RP-8.
+    /// RP-8. Begins to send a snapshot.
     pub(super) fn send_snapshot(&mut self, to: NodeId, snapshot: &Snapshot, out: &mut Out<'_, S>) {
         let Some(checkpoint) = checkpoint_of(snapshot) else { return };
         out.note("RP-8", format_args!("sends {to} the state at {}", checkpoint.index));
-        let sending = SnapshotSender::new(self.role.term, checkpoint, self.settings.piece_bytes);
-        let first = sending.piece();
-        self.sending.insert(to, sending);
-        self.proceed(to, Some(Progress::Next(first)), out);
+        let sender = SnapshotSender::new(self.role.term, checkpoint, self.settings.piece_bytes);
+        let first_piece = sender.piece();
+        self.snapshot_senders.insert(to, sender);
+        self.continue_sending(to, Some(Progress::Next(first_piece)), out);
     }
 
-    /// RP-8.
-    pub(crate) fn piece_timed_out(&mut self, to: NodeId, out: &mut Out<'_, S>) {
-        let progress = self.sending.get_mut(&to).map(SnapshotSender::handle_timeout);
-        self.proceed(to, progress, out);
+    /// RP-8. Retransmits a piece, or abandons the snapshot.
+    pub(crate) fn handle_piece_timeout(&mut self, to: NodeId, out: &mut Out<'_, S>) {
+        let progress = self.snapshot_senders.get_mut(&to).map(SnapshotSender::handle_timeout);
+        self.continue_sending(to, progress, out);
     }
 
-    /// Continues to send a snapshot as its sender decided.
-    pub(super) fn proceed(&mut self, to: NodeId, progress: Option<Progress>, out: &mut Out<'_, S>) {
+    /// Continues or ends the sending of a snapshot.
+    pub(super) fn continue_sending(&mut self, to: NodeId, progress: Option<Progress>, out: &mut Out<'_, S>) {
         match progress {
             Some(Progress::Next(piece)) => {
                 out.send(to, Message::Piece(piece));
                 out.set_timer(Timer::Piece(to), Span::exactly(self.piece_timeout()));
             }
-            Some(Progress::Complete) => self.end_sending(to, true, out),
-            Some(Progress::Abandoned) => self.end_sending(to, false, out),
+            Some(outcome @ (Progress::Complete | Progress::Abandoned)) => {
+                self.end_sending(to, matches!(outcome, Progress::Complete), out);
+            }
             Some(Progress::Ignored) | None => {}
         }
     }
 
+    /// Two heartbeat intervals, like the time after which a round of heartbeats counts as lost.
     pub(super) fn piece_timeout(&self) -> Duration {
         self.settings.tick.times(2 * self.settings.heartbeat_ticks as u64)
     }
 
-    pub(super) fn end_sending(&mut self, to: NodeId, arrived: bool, out: &mut Out<'_, S>) {
-        let outcome = if arrived { "has arrived" } else { "is given up" };
+    /// Ends the sending of a snapshot, and reports to raft whether it has arrived.
+    pub(super) fn end_sending(&mut self, to: NodeId, has_arrived: bool, out: &mut Out<'_, S>) {
+        let outcome = if has_arrived { "has arrived" } else { "is given up" };
         out.note("RP-8", format_args!("the snapshot for {to} {outcome}"));
-        self.sending.remove(&to);
+        self.snapshot_senders.remove(&to);
         out.cancel_timer(Timer::Piece(to));
-        self.engine.report_snapshot(to, arrived);
+        self.engine.report_snapshot(to, has_arrived);
     }
 
-    /// RP-8. Installs a leader's snapshot, which replaces everything.
+    /// RP-8. Installs a leader's snapshot, which replaces the state. The outcome of the proposals
+    /// that it covers is unknown.
     pub(super) fn install(&mut self, checkpoint: &Checkpoint, out: &mut Out<'_, S>) -> Result<(), Halt> {
         let image = read_image(&checkpoint.image)?;
         out.note("RP-8", format_args!("takes over the state at {}", checkpoint.index));
         self.machine = image.machine;
-        self.at = At { index: checkpoint.index, time: image.time };
+        self.position = LogPosition { index: checkpoint.index, time: image.time };
         self.applied_term = checkpoint.term;
         self.admitted = image.admitted;
-        self.born = None;
+        self.joining_incarnation = None;
         self.learners =
             checkpoint.members.incoming.learners.iter().map(|learner| (*learner, checkpoint.index)).collect();
         self.report_restored(out);
@@ -105,16 +111,16 @@ impl<S: StateMachine> Running<S> {
     /// RP-7. Saves a checkpoint after enough entries, or if a peer needs a newer snapshot.
     pub(super) fn checkpoint_if_due(&mut self, out: &mut Out<'_, S>) {
         let last_checkpoint = self.engine.log().checkpoint().map_or(0, |checkpoint| checkpoint.index);
-        let is_due = self.at.index >= last_checkpoint.saturating_add(self.settings.checkpoint_every.max(1));
+        let is_due = self.position.index >= last_checkpoint.saturating_add(self.settings.checkpoint_every.max(1));
         let is_wanted = self.engine.log().take_snapshot_wanted();
-        if self.is_disk_full || self.at.index <= last_checkpoint || !(is_due || is_wanted) {
+        if self.is_disk_full || self.position.index <= last_checkpoint || !(is_due || is_wanted) {
             return;
         }
         let checkpoint = Checkpoint {
-            index: self.at.index,
+            index: self.position.index,
             term: self.applied_term,
             members: self.engine.configuration(),
-            image: Image::write(self.at.time, &self.admitted, &self.machine),
+            image: Image::write(self.position.time, &self.admitted, &self.machine),
         };
         out.note("RP-7", format_args!("keeps the state at {}", checkpoint.index));
         self.engine.save_checkpoint(checkpoint, self.settings.keep_entries, out);

@@ -1,10 +1,12 @@
 //! Failure scenarios, step by step: lost disks, delayed snapshots, old leaders, full disks, changed
-//! settings.
+//! settings. Tests named `rp_10_…` test rule RP-10, at the head of `replica.rs`, and so on.
 
 use crate::{completed_request, members, node};
 use quorate_core::{Durable as _, Effect, Effects, Incarnation, Input, Protocol, Time};
 use quorate_replica::registers::{Answer, Change, Read, Registers};
-use quorate_replica::{Command, Durable, Event, Message, Proposal, Reads, Refusal, Replica, Settings, Ticket, Timer};
+use quorate_replica::{
+    Command, Durable, Event, Message, Proposal, ReadMode, Refusal, Replica, Settings, Ticket, Timer,
+};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 type Node = Replica<Registers>;
@@ -13,6 +15,7 @@ type ReplicaEvent = Event<Registers>;
 struct Host {
     node: Node,
     durable: Durable,
+    /// Number of saves since the start.
     saves: u64,
 }
 
@@ -23,6 +26,7 @@ struct Harness {
     /// The time in nanoseconds.
     now: i64,
     hosts: BTreeMap<u32, Host>,
+    /// Messages in flight: sender, receiver, message.
     messages: VecDeque<(u32, u32, Message)>,
     partitioned: BTreeSet<u32>,
     /// Every piece of a snapshot that was ever sent, because the network may deliver a copy at any
@@ -31,16 +35,15 @@ struct Harness {
     /// Whether the network loses every offer of the leadership.
     drops_transfers: bool,
     events: Vec<ReplicaEvent>,
-    /// The number of the last ticket.
-    ticket: u64,
+    last_ticket: u64,
 }
 
 impl Harness {
     fn new(hosts: u32, founders: &[u32]) -> Self {
-        Self::with(hosts, Settings::new(members(founders, &[])))
+        Self::with_settings(hosts, Settings::new(members(founders, &[])))
     }
 
-    fn with(hosts: u32, settings: Settings) -> Self {
+    fn with_settings(hosts: u32, settings: Settings) -> Self {
         let mut harness = Self {
             settings,
             now: 0,
@@ -50,12 +53,13 @@ impl Harness {
             pieces: Vec::new(),
             drops_transfers: false,
             events: Vec::new(),
-            ticket: 0,
+            last_ticket: 0,
         };
         (1..=hosts).for_each(|number| harness.boot(number, Durable::default(), 0));
         harness
     }
 
+    /// Starts a replica with this durable state, in place of an earlier incarnation.
     fn boot(&mut self, number: u32, durable: Durable, incarnation: u64) {
         let node = Replica::new(node(number), self.settings.clone());
         self.hosts.insert(number, Host { node, durable: durable.clone(), saves: 0 });
@@ -97,6 +101,7 @@ impl Harness {
         }
     }
 
+    /// Delivers all messages in flight, and drops those from and to partitioned replicas.
     fn deliver(&mut self) {
         while let Some((from, to, message)) = self.messages.pop_front() {
             if !self.partitioned.contains(&from) && !self.partitioned.contains(&to) {
@@ -105,6 +110,7 @@ impl Harness {
         }
     }
 
+    /// Lets time pass. A replica that hears from no leader campaigns after 10 to 19 ticks.
     fn ticks(&mut self, count: usize) {
         for _ in 0..count {
             self.now += i64::try_from(self.settings.tick.nanos()).unwrap();
@@ -122,40 +128,45 @@ impl Harness {
         ticks: usize,
         command: impl FnOnce(Ticket) -> Command<Registers>,
     ) -> Option<ReplicaEvent> {
-        self.ticket += 1;
-        let ticket = Ticket(self.ticket);
+        self.last_ticket += 1;
+        let ticket = Ticket(self.last_ticket);
         self.step(replica, Input::Command(command(ticket)));
         self.deliver();
         self.ticks(ticks);
         self.events.iter().find(|event| completed_request(event) == Some(ticket)).cloned()
     }
 
+    /// Writes register 1, which all tests use. Returns whether the write succeeds.
     fn write(&mut self, replica: u32, value: u64) -> bool {
         let command = Change::Write { key: 1, value };
         let outcome = self.request(replica, 6, |ticket| Command::Propose(vec![Proposal { ticket, command }]));
         matches!(outcome, Some(Event::Answered { .. }))
     }
 
+    /// Reads the register. Returns its value, or the refusal, or `Err(None)` without an outcome.
     fn read(&mut self, replica: u32) -> Result<Option<u64>, Option<Refusal>> {
         match self.request(replica, 6, |ticket| Command::Query { ticket, query: Read { key: 1 } }) {
             Some(Event::Answered { answer: Answer::Value(value), .. }) => Ok(value),
-            Some(Event::Refused { why, .. }) => Err(Some(why)),
+            Some(Event::Refused { refusal, .. }) => Err(Some(refusal)),
             Some(other) => panic!("{other:?}"),
             None => Err(None),
         }
     }
 
+    /// Changes the members. Returns the refusal, or `None` if the change succeeds.
     fn change(&mut self, replica: u32, voters: &[u32], learners: &[u32]) -> Option<Refusal> {
         let members = members(voters, learners);
         match self.request(replica, 20, |ticket| Command::Change { ticket, members }) {
             Some(Event::Changed { .. }) => None,
-            Some(Event::Refused { why, .. }) => Some(why),
+            Some(Event::Refused { refusal, .. }) => Some(refusal),
             other => panic!("{other:?}"),
         }
     }
 
+    /// Lets a replica campaign, whether it wins or not.
     fn campaign(&mut self, replica: u32) {
-        self.request(replica, 3, |_| Command::Campaign);
+        let ticks = 3;
+        self.request(replica, ticks, |_| Command::Campaign);
     }
 
     fn elect(&mut self, replica: u32) {
@@ -167,28 +178,29 @@ impl Harness {
         self.hosts.iter().filter(|(_, host)| host.node.leads()).map(|(number, _)| *number).collect()
     }
 
-    fn applied(&self, number: u32) -> u64 {
-        self.hosts[&number].node.applied()
+    fn applied_index(&self, number: u32) -> u64 {
+        self.hosts[&number].node.applied_index()
     }
 }
 
-/// The copy admits the node as a learner, but not its next incarnation.
+/// The snapshot admits the node as a learner, but not its next incarnation.
 #[test]
 fn rp_10_a_late_copy_of_a_snapshot_does_not_admit_a_replica_that_lost_its_disk() {
     let mut harness = Harness::new(3, &[1, 2]);
     harness.elect(1);
     assert!(harness.write(1, 5));
     assert_eq!(harness.change(1, &[1, 2], &[3]), None);
-    let (from, _, copy) = harness.pieces.last().cloned().expect("a snapshot went out");
+    let (from, _, copy) = harness.pieces.last().cloned().expect("a snapshot was sent");
     assert_eq!(harness.change(1, &[1, 2, 3], &[]), None);
     harness.partitioned.insert(2);
-    assert!(harness.write(1, 777));
+    assert!(harness.write(1, 777), "nodes 1 and 3 are a majority");
+    // Node 3 loses its disk, and with it that write. A copy of the snapshot arrives late.
     harness.boot(3, Durable::wiped(), 1);
     harness.step(3, Input::Message { from: node(from), message: copy });
     harness.messages.clear();
     harness.partitioned = [1].into();
     harness.ticks(100);
-    assert_eq!(harness.applied(3), 0);
+    assert_eq!(harness.applied_index(3), 0);
     assert!(!harness.leaders().contains(&2), "a replica that lost its disk must not help to elect");
     harness.partitioned.clear();
     harness.ticks(100);
@@ -203,6 +215,7 @@ fn rp_10_an_old_leader_does_not_admit_a_replica_that_lost_its_disk() {
     assert_eq!(harness.change(1, &[1, 2, 3], &[4]), None);
     let paused = harness.hosts.remove(&1).unwrap();
     harness.ticks(60);
+    // One of nodes 2 and 3 leads now; `other` is the other one.
     let leader = harness.leaders()[0];
     let other = 5 - leader;
     assert_eq!(harness.change(leader, &[1, 2, 3, 4], &[]), None);
@@ -210,13 +223,14 @@ fn rp_10_an_old_leader_does_not_admit_a_replica_that_lost_its_disk() {
     harness.partitioned.insert(other);
     assert!(harness.write(leader, 777));
     harness.boot(4, Durable::wiped(), 1);
+    // The old leader continues, and knows only the old members.
     harness.partitioned.insert(leader);
     harness.hosts.insert(1, paused);
     harness.write(1, 9);
     harness.ticks(20);
     harness.partitioned = [leader].into();
     harness.ticks(100);
-    assert_eq!(harness.applied(4), 0);
+    assert_eq!(harness.applied_index(4), 0);
     assert!(!harness.leaders().contains(&other), "a replica that lost its disk must not help to elect");
 }
 
@@ -227,7 +241,7 @@ fn rp_10_a_replica_that_lost_its_disk_is_admitted_as_a_learner_with_its_new_inca
     (0..5).for_each(|value| assert!(harness.write(1, value)));
     harness.boot(3, Durable::wiped(), 1);
     harness.ticks(20);
-    assert_eq!(harness.applied(3), 0);
+    assert_eq!(harness.applied_index(3), 0);
     assert_eq!(harness.change(1, &[1, 2], &[]), None);
     assert_eq!(harness.change(1, &[1, 2], &[3]), None);
     harness.ticks(20);
@@ -244,7 +258,7 @@ fn rp_9_a_learner_that_lost_its_disk_is_not_made_a_voter() {
     harness.ticks(2);
     // The leader learns that the learner has no log, and admits it again. Only a voter would have
     // to be removed first.
-    assert_eq!(harness.change(1, &[1, 2], &[]), Some(Refusal::LearnerFirst(node(2))));
+    assert_eq!(harness.change(1, &[1, 2], &[]), Some(Refusal::NotYetLearner(node(2))));
     harness.ticks(40);
     assert_eq!(harness.change(1, &[1, 2], &[]), None);
     assert!(harness.write(1, 1));
@@ -258,7 +272,7 @@ fn only_voters_become_candidates() {
     harness.restart(1, 1);
     harness.ticks(12);
     harness.campaign(2);
-    assert!(!harness.leaders().contains(&2), "a learner leads");
+    assert!(!harness.leaders().contains(&2), "a learner must not lead");
 
     let mut harness = Harness::new(2, &[1, 2]);
     harness.elect(1);
@@ -266,7 +280,7 @@ fn only_voters_become_candidates() {
     harness.restart(1, 1);
     harness.ticks(12);
     harness.campaign(2);
-    assert!(!harness.leaders().contains(&2), "a removed member leads");
+    assert!(!harness.leaders().contains(&2), "a removed member must not lead");
 }
 
 #[test]
@@ -298,9 +312,9 @@ fn rp_11_a_replica_with_a_full_disk_does_not_become_leader_and_refuses_queries_i
 }
 
 /// The leaders shortly after the leader's process has ended and another replica campaigns at once.
-fn leaders_after_a_kill(reads: Reads, is_suspected: bool) -> Vec<u32> {
+fn leaders_after_a_kill(reads: ReadMode, is_suspected: bool) -> Vec<u32> {
     let settings = Settings { reads, ..Settings::new(members(&[1, 2, 3], &[])) };
-    let mut harness = Harness::with(3, settings);
+    let mut harness = Harness::with_settings(3, settings);
     harness.elect(1);
     harness.ticks(4);
     harness.hosts.remove(&1);
@@ -313,9 +327,11 @@ fn leaders_after_a_kill(reads: Reads, is_suspected: bool) -> Vec<u32> {
 
 #[test]
 fn rp_13_a_promise_to_a_leader_ends_with_its_process_but_not_under_leases() {
-    assert_eq!(leaders_after_a_kill(Reads::Quorum, true), [2]);
-    assert_eq!(leaders_after_a_kill(Reads::Quorum, false), [0; 0]);
-    assert_eq!(leaders_after_a_kill(Reads::Lease, true), [0; 0]);
+    const NO_LEADERS: [u32; 0] = [];
+    let (suspected, unsuspected) = (true, false);
+    assert_eq!(leaders_after_a_kill(ReadMode::Quorum, suspected), [2]);
+    assert_eq!(leaders_after_a_kill(ReadMode::Quorum, unsuspected), NO_LEADERS);
+    assert_eq!(leaders_after_a_kill(ReadMode::Lease, suspected), NO_LEADERS);
 }
 
 #[test]
@@ -348,13 +364,13 @@ fn the_founders_matter_only_at_the_first_start() {
     harness.settings.founders = members(&[1], &[]);
     harness.restart(1, 1);
     harness.ticks(60);
-    assert!(!harness.leaders().contains(&1), "it founded the group again");
+    assert!(!harness.leaders().contains(&1), "a restarted founder must not found the group again");
 }
 
 #[test]
 fn with_unbounded_drift_there_is_no_lease_and_no_endless_loop() {
-    let settings = Settings { reads: Reads::Lease, drift_ppm: 1_000_000, ..Settings::new(members(&[1], &[])) };
-    let mut harness = Harness::with(1, settings);
+    let settings = Settings { reads: ReadMode::Lease, drift_ppm: 1_000_000, ..Settings::new(members(&[1], &[])) };
+    let mut harness = Harness::with_settings(1, settings);
     harness.elect(1);
     assert!(harness.write(1, 1));
     assert_eq!(harness.read(1), Ok(Some(1)));

@@ -6,20 +6,23 @@ use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use proptest::test_runner::TestCaseError;
 use quorate_core::{Durable as _, Effect, Effects, Group, Incarnation, Input, Protocol, Time};
-use quorate_replica::batch::{Admitted, Image};
+use quorate_replica::batch::{AdmittedLearners, Image};
 use quorate_replica::members::{Configuration, Members};
-use quorate_replica::message::{Body, Commit, Entry, Hint, Message, Piece, Round, SnapshotId};
+use quorate_replica::message::{
+    Entry, EntryBody, LastCommit, Message, RejectionHint, Round, SnapshotId, SnapshotPiece,
+};
 use quorate_replica::registers::{Change, Read, Registers};
-use quorate_replica::{Command, Durable, LogTime, Proposal, Reads, Replica, Settings, Ticket, Timer};
+use quorate_replica::{Command, Durable, LogTime, Proposal, ReadMode, Replica, Settings, Ticket, Timer};
 
 type Node = Replica<Registers>;
 
-/// Mostly small numbers, which are likely to matter, and sometimes any number.
+/// Generates mostly small numbers, which are likely to be valid terms and indices, and sometimes
+/// any number.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![8 => 0_u64..8, 1 => Just(u64::MAX), 1 => any::<u64>()]
 }
 
-fn members() -> impl Strategy<Value = Configuration> {
+fn configuration() -> impl Strategy<Value = Configuration> {
     let set = || vec(1_u32..5, 0..4).prop_map(|numbers| numbers.into_iter().map(node).collect());
     (set(), set(), set(), set(), any::<bool>()).prop_map(|(voters, learners, outgoing, demoted, auto_leave)| {
         Configuration { incoming: Members { voters, learners }, outgoing, demoted, auto_leave }
@@ -29,10 +32,10 @@ fn members() -> impl Strategy<Value = Configuration> {
 fn entry() -> impl Strategy<Value = Entry> {
     let bytes = || vec(any::<u8>(), 0..6).prop_map(Bytes::from);
     let body = prop_oneof![
-        Just(Body::Blank),
-        Just(Body::Leave),
-        bytes().prop_map(Body::Batch),
-        bytes().prop_map(Body::Change)
+        Just(EntryBody::Blank),
+        Just(EntryBody::Leave),
+        bytes().prop_map(EntryBody::Batch),
+        bytes().prop_map(EntryBody::Change)
     ];
     (number(), number(), body).prop_map(|(index, term, body)| Entry { index, term, body })
 }
@@ -57,14 +60,15 @@ fn piece() -> impl Strategy<Value = Message> {
     let admitted = vec((1_u32..5, number()), 0..3).prop_map(|admitted| {
         admitted.into_iter().map(|(number, incarnation)| (node(number), Incarnation(incarnation))).collect()
     });
-    let image = (number(), admitted).prop_map(|(time, admitted): (u64, Admitted)| {
+    let image = (number(), admitted).prop_map(|(time, admitted): (u64, AdmittedLearners)| {
         Image::write(LogTime::from_nanos(time), &admitted, &Registers::default())
     });
     let bytes = prop_oneof![1 => vec(any::<u8>(), 0..9).prop_map(Bytes::from), 3 => image];
-    (number(), number(), number(), members(), number(), number(), bytes, any::<bool>()).prop_map(
+    (number(), number(), number(), configuration(), number(), number(), bytes, any::<bool>()).prop_map(
         |(term, index, log_term, members, length, offset, bytes, is_complete)| {
-            let (length, offset) = if is_complete { (bytes.len() as u64, 0) } else { (length, offset) };
-            Message::Piece(Piece { snapshot: SnapshotId { term, index, log_term }, members, length, offset, bytes })
+            let (snapshot_bytes, offset_bytes) = if is_complete { (bytes.len() as u64, 0) } else { (length, offset) };
+            let snapshot = SnapshotId { term, index, log_term };
+            Message::Piece(SnapshotPiece { snapshot, members, snapshot_bytes, offset_bytes, bytes })
         },
     )
 }
@@ -78,26 +82,26 @@ fn message() -> impl Strategy<Value = Message> {
         })
     };
     let optional_round = move || prop_oneof![Just(None), round().prop_map(Some)];
-    let commit = || (number(), number()).prop_map(|(index, term)| Commit { index, term });
-    let hint = || (number(), number()).prop_map(|(index, log_term)| Some(Hint { index, log_term }));
+    let commit = || (number(), number()).prop_map(|(index, term)| LastCommit { index, term });
+    let hint = || (number(), number()).prop_map(|(index, log_term)| Some(RejectionHint { index, log_term }));
     prop_oneof![
         1 => (number(), any::<bool>(), any::<bool>(), number(), number(), commit()).prop_map(
-            |(term, pre, forced, log_term, index, commit)| Message::Vote { term, pre, forced, log_term, index, commit }
+            |(term, is_pre_vote, is_forced, log_term, index, commit)| Message::Vote { term, is_pre_vote, is_forced, log_term, index, commit }
         ),
         1 => (number(), any::<bool>(), any::<bool>(), commit())
-            .prop_map(|(term, pre, granted, commit)| Message::VoteReply { term, pre, granted, commit }),
+            .prop_map(|(term, is_pre_vote, is_granted, commit)| Message::VoteReply { term, is_pre_vote, is_granted, commit }),
         3 => append(),
         1 => (number(), number(), number(), prop_oneof![Just(None), hint()])
-            .prop_map(|(term, index, commit, rejected)| Message::AppendReply { term, index, commit, rejected }),
+            .prop_map(|(term, index, commit, rejection_hint)| Message::AppendReply { term, index, commit, rejection_hint }),
         1 => (number(), number(), optional_round()).prop_map(|(term, commit, round)| Message::Heartbeat { term, commit, round }),
         1 => (number(), number(), optional_round()).prop_map(|(term, commit, round)| Message::HeartbeatReply { term, commit, round }),
         1 => number().prop_map(|term| Message::TimeoutNow { term }),
         1 => round().prop_map(|round| Message::ReadIndex { round }),
         1 => (number(), number(), round()).prop_map(|(term, index, round)| Message::ReadIndexReply { term, index, round }),
-        1 => number().prop_map(|incarnation| Message::Knock { born: Incarnation(incarnation) }),
+        1 => number().prop_map(|incarnation| Message::Knock { incarnation: Incarnation(incarnation) }),
         4 => piece(),
-        1 => (number(), number(), number(), number()).prop_map(|(term, index, log_term, held)| {
-            Message::PieceReply { snapshot: SnapshotId { term, index, log_term }, held }
+        1 => (number(), number(), number(), number()).prop_map(|(term, index, log_term, held_bytes)| {
+            Message::PieceReply { snapshot: SnapshotId { term, index, log_term }, held_bytes }
         }),
     ]
 }
@@ -106,28 +110,30 @@ fn message() -> impl Strategy<Value = Message> {
 enum Action {
     Receive(u32, Message),
     Ticks(u8),
-    Saved,
+    /// Make all pending writes durable, and confirm them to the replica.
+    Sync,
+    /// Crash and restart, which loses the pending writes.
     Crash,
     Propose,
     Query,
     Campaign,
-    /// Sends votes for every likely term.
+    /// Send the replica votes for every likely term, so that it sometimes becomes leader.
     Elect,
-    /// The disk becomes full, or has space again.
-    Full(bool),
+    DiskFull,
+    DiskFree,
 }
 
 fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         12 => (1_u32..5, message()).prop_map(|(from, message)| Action::Receive(from, message)),
         2 => (1_u8..30).prop_map(Action::Ticks),
-        3 => Just(Action::Saved),
+        3 => Just(Action::Sync),
         1 => Just(Action::Crash),
         1 => Just(Action::Propose),
         1 => Just(Action::Query),
         1 => Just(Action::Campaign),
         2 => Just(Action::Elect),
-        1 => any::<bool>().prop_map(Action::Full),
+        1 => any::<bool>().prop_map(|is_full| if is_full { Action::DiskFull } else { Action::DiskFree }),
     ]
 }
 
@@ -135,38 +141,49 @@ struct Harness {
     node: Node,
     settings: Settings,
     durable: Durable,
-    pending: Vec<quorate_replica::Write>,
-    saved: u64,
+    /// Writes that are not durable.
+    pending_writes: Vec<quorate_replica::Write>,
+    /// Number of durable saves of this incarnation.
+    durable_saves: u64,
+    /// The time in nanoseconds.
     now: i64,
     incarnation: u64,
 }
 
 impl Harness {
-    fn new(founders: u32, reads: Reads) -> Self {
+    fn new(founders: u32, reads: ReadMode) -> Self {
         let founders = Members::voters(&(1..=founders).map(node).collect::<Group>());
         let settings = Settings { reads, checkpoint_every: 4, keep_entries: 1, audit: true, ..Settings::new(founders) };
         let node = Replica::new(node(1), settings.clone());
-        let mut harness =
-            Self { node, settings, durable: Durable::default(), pending: Vec::new(), saved: 0, now: 0, incarnation: 0 };
+        let mut harness = Self {
+            node,
+            settings,
+            durable: Durable::default(),
+            pending_writes: Vec::new(),
+            durable_saves: 0,
+            now: 0,
+            incarnation: 0,
+        };
         harness.boot();
         harness
     }
 
     fn boot(&mut self) {
         self.node = Replica::new(node(1), self.settings.clone());
-        self.pending.clear();
-        self.saved = 0;
+        self.pending_writes.clear();
+        self.durable_saves = 0;
         self.incarnation += 1;
         self.step(Input::Start { durable: self.durable.clone(), incarnation: Incarnation(self.incarnation) });
     }
 
     fn step(&mut self, input: Input<Node>) {
+        // A step takes a millisecond.
         self.now += 1_000_000;
         let mut effects: Vec<Effect<Node>> = Vec::new();
         self.node.step(Time::from_nanos(self.now), input, &mut Effects::new(&mut effects));
         for effect in effects {
             if let Effect::Save(write) = effect {
-                self.pending.push(write);
+                self.pending_writes.push(write);
             }
         }
     }
@@ -176,14 +193,15 @@ impl Harness {
             Action::Receive(from, message) => self.step(Input::Message { from: node(from), message }),
             Action::Ticks(count) => {
                 for _ in 0..count {
+                    // A tick of the default settings is 100 ms long.
                     self.now += 100_000_000;
                     self.step(Input::Timer(Timer::Tick));
                 }
             }
-            Action::Saved => {
-                self.saved += self.pending.len() as u64;
-                self.pending.drain(..).for_each(|write| self.durable.apply(write));
-                self.step(Input::Saved(self.saved));
+            Action::Sync => {
+                self.durable_saves += self.pending_writes.len() as u64;
+                self.pending_writes.drain(..).for_each(|write| self.durable.apply(write));
+                self.step(Input::Saved(self.durable_saves));
             }
             Action::Crash => self.boot(),
             Action::Propose => {
@@ -193,23 +211,23 @@ impl Harness {
             Action::Query => self.step(Input::Command(Command::Query { ticket: Ticket(2), query: Read { key: 1 } })),
             Action::Campaign => self.step(Input::Command(Command::Campaign)),
             Action::Elect => {
-                // Send votes for every likely term, so that it becomes leader sometimes.
                 for term in 1..8 {
-                    for pre in [true, false] {
-                        let reply = Message::VoteReply { term, pre, granted: true, commit: Commit::default() };
+                    for is_pre_vote in [true, false] {
+                        let reply =
+                            Message::VoteReply { term, is_pre_vote, is_granted: true, commit: LastCommit::default() };
                         self.step(Input::Message { from: node(2), message: reply });
                     }
-                    self.act(Action::Saved);
+                    self.act(Action::Sync);
                 }
             }
-            Action::Full(true) => self.step(Input::DiskFull),
-            Action::Full(false) => self.step(Input::DiskFree),
+            Action::DiskFull => self.step(Input::DiskFull),
+            Action::DiskFree => self.step(Input::DiskFree),
         }
     }
 }
 
 /// Runs the actions. The test passes if no step panics.
-fn run_actions(founders: u32, reads: Reads, actions: Vec<Action>) -> Result<(), TestCaseError> {
+fn run_actions(founders: u32, reads: ReadMode, actions: Vec<Action>) -> Result<(), TestCaseError> {
     let mut harness = Harness::new(founders, reads);
     actions.into_iter().for_each(|action| harness.act(action));
     Ok(())
@@ -220,22 +238,22 @@ proptest! {
 
     #[test]
     fn no_message_makes_a_member_panic(actions in vec(action(), 1..60)) {
-        run_actions(3, Reads::Quorum, actions)?;
+        run_actions(3, ReadMode::Quorum, actions)?;
     }
 
     #[test]
     fn no_message_makes_a_member_with_leases_panic(actions in vec(action(), 1..60)) {
-        run_actions(3, Reads::Lease, actions)?;
+        run_actions(3, ReadMode::Lease, actions)?;
     }
 
     #[test]
     fn no_message_makes_a_single_replica_panic(actions in vec(action(), 1..60)) {
-        run_actions(1, Reads::Quorum, actions)?;
+        run_actions(1, ReadMode::Quorum, actions)?;
     }
 
     #[test]
     fn no_message_makes_a_replica_that_waits_for_admission_panic(actions in vec(action(), 1..60)) {
-        let mut harness = Harness::new(3, Reads::Quorum);
+        let mut harness = Harness::new(3, ReadMode::Quorum);
         harness.durable = Durable::wiped();
         harness.boot();
         actions.into_iter().for_each(|action| harness.act(action));

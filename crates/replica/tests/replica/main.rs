@@ -12,7 +12,7 @@ use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::Latency;
 use quorate_replica::registers::Registers;
 use quorate_replica::{Event, Members, Ticket};
-use quorate_sim::{Setup, Wire};
+use quorate_sim::{LinkDefaults, Setup};
 
 fn node(number: u32) -> NodeId {
     NodeId::new(number).unwrap()
@@ -26,8 +26,8 @@ fn members(voters: &[u32], learners: &[u32]) -> Members {
 /// A simulated network with this latency, loss and duplication, and disks with this sync time.
 fn setup(nodes: usize, seed: u64, latency: &str, [loss, duplicate]: [&str; 2], sync: &str) -> Setup {
     let [loss, duplicate] = [loss, duplicate].map(|chance| chance.parse().unwrap());
-    let wire = Wire { latency: latency.parse().unwrap(), loss, duplicate, fifo: false };
-    Setup { nodes, seed, wire, processing: Latency::Fixed(Duration::ZERO), sync: sync.parse().unwrap() }
+    let link_defaults = LinkDefaults { latency: latency.parse().unwrap(), loss, duplicate, is_fifo: false };
+    Setup { nodes, seed, link_defaults, processing: Latency::Fixed(Duration::ZERO), sync: sync.parse().unwrap() }
 }
 
 /// The request that an event completes, if any.

@@ -2,8 +2,10 @@
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BitSet {
-    /// The integers below 64. Most histories need no others, and copying them allocates nothing.
+    /// The integers below 64, as bits. Most histories need no others, and copying them allocates
+    /// nothing.
     low: u64,
+    /// The other integers, 64 to a word.
     high: Vec<u64>,
 }
 
@@ -19,20 +21,21 @@ impl BitSet {
     }
 
     pub(super) fn insert(&mut self, number: usize) {
-        *self.word(number) |= 1 << (number % 64);
+        *self.word_mut(number) |= 1 << (number % 64);
     }
 
     pub(super) fn remove(&mut self, number: usize) {
-        *self.word(number) &= !(1 << (number % 64));
+        *self.word_mut(number) &= !(1 << (number % 64));
     }
 
-    /// Returns whether every integer of this set is also in the other set.
+    /// Returns whether every integer of this set is also in the other set, which must have the same
+    /// bound.
     pub(super) fn is_subset(&self, other: &Self) -> bool {
         self.low & !other.low == 0
             && self.high.iter().zip(&other.high).all(|(word, other_word)| word & !other_word == 0)
     }
 
-    fn word(&mut self, number: usize) -> &mut u64 {
+    fn word_mut(&mut self, number: usize) -> &mut u64 {
         if number < 64 { &mut self.low } else { &mut self.high[number / 64 - 1] }
     }
 }

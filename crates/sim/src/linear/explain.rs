@@ -14,21 +14,25 @@ use super::verdict::Explanation;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Maximum number of operations shown, both of the order before the unexplained answer and of the
-/// contradiction.
-const MAX_SHOWN: usize = 12;
+/// Maximum number of operations that an explanation shows, both of the order before the unexplained
+/// answer and of the conflict.
+const MAX_SHOWN_OPERATIONS: usize = 12;
+
+/// An explanation may search at least this many times before it runs out of steps.
+const MIN_SEARCHES: u64 = 8;
 
 /// The result of a search that found no order for all answers.
 pub(super) struct Progress {
     /// Number of answers, from the first on, that `order` explains.
-    pub(super) explained: usize,
+    pub(super) explained_count: usize,
     /// The order of operations that explains them.
     pub(super) order: Vec<usize>,
-    /// Whether no order explains all answers; otherwise the search ran out of steps.
+    /// Whether it is certain that no order explains all answers; otherwise the search ran out of
+    /// steps.
     pub(super) is_certain: bool,
 }
 
-/// Explains why a history is not linearizable.
+/// Explains why the chosen records of a history are not linearizable.
 ///
 /// If the search ran out of steps, returns an explanation only if the first unexplained answer
 /// contradicts a few others; otherwise returns `None`. `steps` limits the cost of the explanation:
@@ -41,37 +45,42 @@ pub(super) fn explain<O: Object>(
     steps: u64,
 ) -> Option<Explanation> {
     let mut explainer =
-        Explainer { records, object, budget: StepBudget::new(steps), max_search_steps: (steps / 8).max(1) };
+        Explainer { records, object, budget: StepBudget::new(steps), max_search_steps: (steps / MIN_SEARCHES).max(1) };
     let mut answered: Vec<(OrderedTime, usize)> =
         chosen.iter().filter_map(|&record| Some((records[record].answered_at()?, record))).collect();
     answered.sort_unstable();
 
-    let Progress { explained, order, is_certain } = progress;
-    let searched = if is_certain { &answered[..] } else { &answered[..=explained] };
-    let (first_unexplained, contradiction) = explainer.first_unexplained(chosen, searched, explained);
+    let Progress { explained_count, order, is_certain } = progress;
+    let considered = if is_certain { &answered[..] } else { &answered[..=explained_count] };
+    let (first_unexplained, contradiction) = explainer.find_first_unexplained(chosen, considered, explained_count);
     if contradiction.is_none() && !is_certain {
         return None;
     }
-    let contradiction = contradiction.unwrap_or_else(|| answered[..=first_unexplained].iter().copied().collect());
+    let contradictory = contradiction.unwrap_or_else(|| answered[..=first_unexplained].iter().copied().collect());
     let (instant, unexplained) = answered[first_unexplained];
     let candidates = invoked_before(records, chosen, instant);
-    let before = if first_unexplained == explained {
+    let order_before = if first_unexplained == explained_count {
         order
     } else {
-        explainer.order(&candidates, |answered_at| answered_at < instant)
+        explainer.find_order(&candidates, |answered_at| answered_at < instant)
     };
-    let conflict = explainer.minimize(&candidates, contradiction);
+    let conflict = explainer.minimize(&candidates, contradictory);
     let text = ExplanationText {
         records,
         object,
         unexplained,
         is_first: first_unexplained == 0,
-        before: &before,
+        order_before: &order_before,
         conflict: &conflict,
     }
     .write();
-    let ids = |records: Vec<usize>| records.into_iter().map(OperationId).collect();
-    Some(Explanation { unexplained: OperationId(unexplained), before: ids(before), conflict: ids(conflict), text })
+    let to_ids = |records: Vec<usize>| records.into_iter().map(OperationId).collect();
+    Some(Explanation {
+        unexplained: OperationId(unexplained),
+        order_before: to_ids(order_before),
+        conflict: to_ids(conflict),
+        text,
+    })
 }
 
 /// Records by the time of their answers.
@@ -79,7 +88,7 @@ type Answers = BTreeMap<OrderedTime, usize>;
 
 /// Returns the chosen records invoked before an instant.
 fn invoked_before<O: Object>(records: &[Record<O>], chosen: &[usize], instant: OrderedTime) -> Vec<usize> {
-    chosen.iter().copied().filter(|&record| records[record].invoked < instant).collect()
+    chosen.iter().copied().filter(|&record| records[record].invoked_at < instant).collect()
 }
 
 struct Explainer<'h, O: Object> {
@@ -103,10 +112,10 @@ impl<O: Object> Explainer<'_, O> {
 
     /// Returns an order that explains the considered answers, or no operations if the search finds
     /// none.
-    fn order(&mut self, chosen: &[usize], is_considered: impl Fn(OrderedTime) -> bool) -> Vec<usize> {
+    fn find_order(&mut self, chosen: &[usize], is_considered: impl Fn(OrderedTime) -> bool) -> Vec<usize> {
         match self.search(chosen, is_considered) {
             Outcome::Order(order) => order,
-            Outcome::Stuck { .. } | Outcome::Exhausted { .. } => Vec::new(),
+            Outcome::NoOrder { .. } | Outcome::Exhausted { .. } => Vec::new(),
         }
     }
 
@@ -114,50 +123,52 @@ impl<O: Object> Explainer<'_, O> {
     /// to that one, if any were found. Some order is known to explain the first `known_explained`
     /// answers.
     ///
-    /// If no order explains the whole history, the bisection keeps an end that is certainly
-    /// unexplained, even if a search runs out of steps.
-    fn first_unexplained(
+    /// Bisects the answers. If no order explains the whole history, then no order explains the
+    /// answers up to the returned index, even if a search runs out of steps.
+    fn find_first_unexplained(
         &mut self,
         chosen: &[usize],
         answered: &[(OrderedTime, usize)],
         known_explained: usize,
     ) -> (usize, Option<Answers>) {
-        let (mut explained_count, mut unexplained_at) = (known_explained, answered.len() - 1);
+        let (mut explained_count, mut unexplained_index) = (known_explained, answered.len() - 1);
         let mut contradiction = None;
-        let mut middle = explained_count.min(unexplained_at);
-        while explained_count < unexplained_at || contradiction.is_none() {
-            match self.contradiction(&invoked_before(self.records, chosen, answered[middle].0), &answered[..=middle]) {
-                Some(found) => (unexplained_at, contradiction) = (middle, Some(found)),
-                None if middle == unexplained_at => break,
+        let mut middle = explained_count.min(unexplained_index);
+        while explained_count < unexplained_index || contradiction.is_none() {
+            match self
+                .find_contradiction(&invoked_before(self.records, chosen, answered[middle].0), &answered[..=middle])
+            {
+                Some(found) => (unexplained_index, contradiction) = (middle, Some(found)),
+                None if middle == unexplained_index => break,
                 None => explained_count = middle + 1,
             }
-            middle = explained_count + unexplained_at.saturating_sub(explained_count) / 2;
+            middle = explained_count + unexplained_index.saturating_sub(explained_count) / 2;
         }
-        (unexplained_at, contradiction)
+        (unexplained_index, contradiction)
     }
 
     /// Returns contradictory answers, not many more than necessary. `None` if there are none or the
     /// steps run out.
     ///
     /// Considers only the last answer at first. As long as an order explains the considered
-    /// answers, it also considers the answers that this order violates. If there are none, it
-    /// considers the latest answers to operations that the order leaves out, twice as many each
-    /// time.
-    fn contradiction(&mut self, chosen: &[usize], answers: &[(OrderedTime, usize)]) -> Option<Answers> {
+    /// answers, this method also considers the answers that the order violates. If the order
+    /// violates none, the method considers the latest answers to operations that the order leaves
+    /// out, twice as many each time.
+    fn find_contradiction(&mut self, chosen: &[usize], answers: &[(OrderedTime, usize)]) -> Option<Answers> {
         let mut considered: Answers = answers.last().copied().into_iter().collect();
-        let mut batch = 1;
+        let mut batch_size = 1;
         loop {
             let order = match self.search(chosen, |answered_at| considered.contains_key(&answered_at)) {
-                Outcome::Stuck { .. } => return Some(considered),
+                Outcome::NoOrder { .. } => return Some(considered),
                 Outcome::Exhausted { .. } => return None,
                 Outcome::Order(order) => order,
             };
             let count_before = considered.len();
-            considered.extend(self.violated(&order, answers));
+            considered.extend(self.find_violated(&order, answers));
             if considered.len() == count_before {
                 let left_out = answers.iter().rev().filter(|(_, record)| !order.contains(record));
-                considered.extend(left_out.take(batch).copied());
-                batch *= 2;
+                considered.extend(left_out.take(batch_size).copied());
+                batch_size *= 2;
             }
             if considered.len() == count_before {
                 return None;
@@ -167,7 +178,7 @@ impl<O: Object> Explainer<'_, O> {
 
     /// Returns the answers that an order violates: in that order the operation would give another
     /// answer, or comes after an operation that was invoked after the answer.
-    fn violated(&self, order: &[usize], answers: &[(OrderedTime, usize)]) -> Vec<(OrderedTime, usize)> {
+    fn find_violated(&self, order: &[usize], answers: &[(OrderedTime, usize)]) -> Vec<(OrderedTime, usize)> {
         let answer_times: BTreeMap<usize, OrderedTime> =
             answers.iter().map(|(answered_at, record)| (*record, *answered_at)).collect();
         let mut object = self.object.clone();
@@ -181,7 +192,7 @@ impl<O: Object> Explainer<'_, O> {
             {
                 violated.push((answered_at, index));
             }
-            latest_invocation = latest_invocation.max(Some(record.invoked));
+            latest_invocation = latest_invocation.max(Some(record.invoked_at));
         }
         violated
     }
@@ -191,8 +202,10 @@ impl<O: Object> Explainer<'_, O> {
     fn minimize(&mut self, chosen: &[usize], mut answers: Answers) -> Vec<usize> {
         for (answered_at, record) in answers.clone() {
             answers.remove(&answered_at);
-            let still_contradicts =
-                matches!(self.search(chosen, |answered_at| answers.contains_key(&answered_at)), Outcome::Stuck { .. });
+            let still_contradicts = matches!(
+                self.search(chosen, |answered_at| answers.contains_key(&answered_at)),
+                Outcome::NoOrder { .. }
+            );
             if !still_contradicts {
                 answers.insert(answered_at, record);
             }
@@ -201,7 +214,7 @@ impl<O: Object> Explainer<'_, O> {
             }
         }
         let mut remaining: Vec<usize> = answers.into_values().collect();
-        remaining.sort_unstable_by_key(|record| self.records[*record].invoked);
+        remaining.sort_unstable_by_key(|record| self.records[*record].invoked_at);
         remaining
     }
 }
@@ -210,17 +223,20 @@ impl<O: Object> Explainer<'_, O> {
 struct ExplanationText<'s, O: Object> {
     records: &'s [Record<O>],
     object: &'s O,
+    /// The operation whose answer no order explains.
     unexplained: usize,
     /// Whether the unexplained answer is the first one of the history.
     is_first: bool,
     /// An order that explains every earlier answer; empty if none was found.
-    before: &'s [usize],
+    order_before: &'s [usize],
+    /// The operations whose answers contradict each other.
     conflict: &'s [usize],
 }
 
 impl<O: Object> ExplanationText<'_, O> {
     fn write(&self) -> String {
-        let mut text = format!("Not linearizable: no order explains the answer to {}.\n", self.name(self.unexplained));
+        let unexplained = self.format_operation(self.unexplained);
+        let mut text = format!("Not linearizable: no order explains the answer to {unexplained}.\n");
         text += &match self.conflict.len() {
             1 => "No order can give this answer, regardless of when or whether the other operations took effect:\n"
                 .to_owned(),
@@ -229,46 +245,47 @@ impl<O: Object> ExplanationText<'_, O> {
                  effect:\n"
             ),
         };
-        text += &self.table();
-        text += &self.alternative();
+        text += &self.format_conflict();
+        text += &self.describe_order_before();
         text
     }
 
-    fn name(&self, record: usize) -> String {
+    fn format_operation(&self, record: usize) -> String {
         let Record { client, operation, .. } = &self.records[record];
         format!("{} ({client}, {operation})", OperationId(record))
     }
 
-    fn table(&self) -> String {
+    fn format_conflict(&self) -> String {
         let headings = ["", "client", "invoked", "answered", "operation", "answer"].map(str::to_owned);
         let mut rows = vec![headings];
-        // The unexplained operation is the one answered last, though not always the one invoked
+        // The unexplained operation is shown even if it was invoked early. It is the one answered
         // last.
-        let hidden = self.conflict.len().saturating_sub(MAX_SHOWN);
-        let shown = self.conflict[hidden..].iter();
-        let unexplained = self.conflict[..hidden].iter().filter(|record| **record == self.unexplained);
+        let hidden_count = self.conflict.len().saturating_sub(MAX_SHOWN_OPERATIONS);
+        let shown = self.conflict[hidden_count..].iter();
+        let unexplained = self.conflict[..hidden_count].iter().filter(|record| **record == self.unexplained);
         for &index in unexplained.chain(shown) {
             let record = &self.records[index];
             let Some((answered_at, answer)) = &record.answered else { continue };
             rows.push([
                 OperationId(index).to_string(),
                 record.client.to_string(),
-                record.invoked.time.to_string(),
+                record.invoked_at.time.to_string(),
                 answered_at.time.to_string(),
                 record.operation.to_string(),
                 answer.to_string(),
             ]);
         }
-        let more = if hidden > 0 { format!("  ({hidden} more were invoked earlier)\n") } else { String::new() };
-        format_table(&rows) + &more
+        let hidden_line =
+            if hidden_count > 0 { format!("  ({hidden_count} more were invoked earlier)\n") } else { String::new() };
+        format_table(&rows) + &hidden_line
     }
 
-    /// Describes an order that explains all earlier answers, and the answer that the unexplained
-    /// operation would give in that order.
-    fn alternative(&self) -> String {
+    /// Describes the order that explains all earlier answers, and the answer that the unexplained
+    /// operation would give in that order or after it. Empty if no such order was found.
+    fn describe_order_before(&self) -> String {
         let mut object = self.object.clone();
         let mut expected_answer = None;
-        for &record in self.before {
+        for &record in self.order_before {
             let answer = object.apply(&self.records[record].operation);
             if record == self.unexplained {
                 expected_answer = Some(answer);
@@ -279,15 +296,15 @@ impl<O: Object> ExplanationText<'_, O> {
             let id = OperationId(self.unexplained);
             return format!(
                 "This order explains every earlier answer, but in it {id} would answer {answer}:\n{}",
-                self.order_before()
+                self.format_order_before()
             );
         }
         let state = object.to_string();
         let answer = object.apply(&unexplained.operation);
-        if self.before.is_empty() && !self.is_first {
+        if self.order_before.is_empty() && !self.is_first {
             return String::new();
         }
-        if self.before.is_empty() {
+        if self.order_before.is_empty() {
             return format!(
                 "It is the first answer of the history. In the initial state {state}, the operation answers {answer}.\n"
             );
@@ -295,19 +312,19 @@ impl<O: Object> ExplanationText<'_, O> {
         format!(
             "This order explains every earlier answer. In its final state {state}, the operation would answer \
              {answer}:\n{}",
-            self.order_before()
+            self.format_order_before()
         )
     }
 
-    fn order_before(&self) -> String {
-        let hidden = self.before.len().saturating_sub(MAX_SHOWN);
+    fn format_order_before(&self) -> String {
+        let hidden_count = self.order_before.len().saturating_sub(MAX_SHOWN_OPERATIONS);
         let mut text = String::new();
-        if hidden > 0 {
+        if hidden_count > 0 {
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "  ({hidden} before these)");
+            let _ = writeln!(text, "  ({hidden_count} before these)");
         }
-        for &record in &self.before[hidden..] {
-            let _ = writeln!(text, "  {}", self.name(record));
+        for &record in &self.order_before[hidden_count..] {
+            let _ = writeln!(text, "  {}", self.format_operation(record));
         }
         text
     }

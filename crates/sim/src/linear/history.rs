@@ -9,7 +9,7 @@ use quorate_core::Time;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Default limit on the steps of a search, which take a few seconds.
+/// Default limit on the steps of a search. This many steps take a few seconds.
 pub const DEFAULT_STEPS: u64 = 100_000_000;
 
 /// A client that invokes operations.
@@ -39,16 +39,16 @@ impl fmt::Display for OperationId {
     }
 }
 
-/// Why a history rejects an answer. The history is unchanged.
+/// The reason why a history rejects an answer. The history is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     #[error(
         "operation {0} is not in this history, so its answer was ignored; \
          pass an id that `invoke` of the same history returned"
     )]
-    Unknown(OperationId),
+    UnknownOperation(OperationId),
     #[error("operation {0} already has an answer, so the second one was ignored")]
-    Twice(OperationId),
+    AlreadyAnswered(OperationId),
     #[error(
         "the answer to operation {id} at {answered} precedes its invocation at {invoked}, so it was ignored; \
          take both times from the same clock"
@@ -56,7 +56,8 @@ pub enum AnswerError {
     BeforeInvocation { id: OperationId, invoked: Time, answered: Time },
 }
 
-/// A point in time. Events at the same time are ordered by their recording.
+/// A point in time. Events at the same time are ordered by `sequence`, which counts the recorded
+/// events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct OrderedTime {
     pub(super) time: Time,
@@ -65,7 +66,7 @@ pub(super) struct OrderedTime {
 
 pub(super) struct Record<O: Object> {
     pub(super) client: Client,
-    pub(super) invoked: OrderedTime,
+    pub(super) invoked_at: OrderedTime,
     pub(super) operation: O::Operation,
     pub(super) answered: Option<(OrderedTime, O::Answer)>,
 }
@@ -102,27 +103,27 @@ impl<O: Object> History<O> {
     /// Records an invocation. Until an answer is recorded, the operation may take effect at any
     /// later time, or never.
     pub fn invoke(&mut self, client: Client, time: Time, operation: O::Operation) -> OperationId {
-        let invoked = self.next_instant(time);
-        self.records.push(Record { client, invoked, operation, answered: None });
+        let invoked_at = self.order_event(time);
+        self.records.push(Record { client, invoked_at, operation, answered: None });
         OperationId(self.records.len() - 1)
     }
 
     /// Records the answer to an operation. Fails, without effect, if the operation is unknown, is
     /// already answered, or was invoked after `time`.
     pub fn answer(&mut self, id: OperationId, time: Time, answer: O::Answer) -> Result<(), AnswerError> {
-        let answered_at = self.next_instant(time);
-        let record = self.records.get_mut(id.0).ok_or(AnswerError::Unknown(id))?;
+        let answered_at = self.order_event(time);
+        let record = self.records.get_mut(id.0).ok_or(AnswerError::UnknownOperation(id))?;
         if record.answered.is_some() {
-            return Err(AnswerError::Twice(id));
+            return Err(AnswerError::AlreadyAnswered(id));
         }
-        if answered_at < record.invoked {
-            return Err(AnswerError::BeforeInvocation { id, invoked: record.invoked.time, answered: time });
+        if answered_at < record.invoked_at {
+            return Err(AnswerError::BeforeInvocation { id, invoked: record.invoked_at.time, answered: time });
         }
         record.answered = Some((answered_at, answer));
         Ok(())
     }
 
-    /// Number of operations.
+    /// Returns the number of operations.
     pub fn len(&self) -> usize {
         self.records.len()
     }
@@ -146,7 +147,7 @@ impl<O: Object> History<O> {
     /// Decides like [`judge`](Self::judge) within `steps` steps. A step tries to apply one
     /// operation. An explanation may take as many steps again.
     pub fn judge_within(&self, object: &O, steps: u64) -> Verdict {
-        self.judge_part(&(0..self.records.len()).collect::<Vec<_>>(), object, steps)
+        self.judge_chosen(&(0..self.records.len()).collect::<Vec<_>>(), object, steps)
     }
 
     /// Decides for the operations of each key separately, each key with this initial state.
@@ -161,7 +162,7 @@ impl<O: Object> History<O> {
         let mut orders = Vec::new();
         let mut undecided = None;
         for part in parts.values() {
-            match self.judge_part(part, object, steps) {
+            match self.judge_chosen(part, object, steps) {
                 Verdict::Linearizable { order } => orders.push(order),
                 verdict @ Verdict::NotLinearizable(_) => return verdict,
                 verdict @ Verdict::Undecided { .. } => undecided = undecided.or(Some(verdict)),
@@ -170,26 +171,27 @@ impl<O: Object> History<O> {
         undecided.unwrap_or_else(|| Verdict::Linearizable { order: self.merge(orders) })
     }
 
-    fn judge_part(&self, chosen: &[usize], object: &O, steps: u64) -> Verdict {
+    /// Decides for the records with these indices.
+    fn judge_chosen(&self, chosen: &[usize], object: &O, steps: u64) -> Verdict {
         let problem = Problem::new(&self.records, chosen, |record| record.answered_at().is_some());
-        let (explained, order, is_certain) = match search(&problem, object, &mut StepBudget::new(steps)) {
+        let (explained_count, order, is_certain) = match search(&problem, object, &mut StepBudget::new(steps)) {
             Outcome::Order(order) => {
                 return Verdict::Linearizable { order: order.into_iter().map(OperationId).collect() };
             }
-            Outcome::Stuck { explained, order } => (explained, order, true),
-            Outcome::Exhausted { explained, order } => (explained, order, false),
+            Outcome::NoOrder { explained_count, order } => (explained_count, order, true),
+            Outcome::Exhausted { explained_count, order } => (explained_count, order, false),
         };
-        match explain(&self.records, chosen, object, Progress { explained, order, is_certain }, steps) {
+        match explain(&self.records, chosen, object, Progress { explained_count, order, is_certain }, steps) {
             Some(explanation) => Verdict::NotLinearizable(explanation),
-            None => Verdict::Undecided { steps, explained, answers: problem.returns.len() },
+            None => Verdict::Undecided { steps, explained_count, answer_count: problem.answer_points.len() },
         }
     }
 
     /// Merges the orders of independent parts into one.
     ///
-    /// The operation with the earliest answer among all remaining ones cannot come after an
-    /// operation that was invoked later. So the first operations of its part may go next: its
-    /// part's order has none before it that was invoked after that answer.
+    /// Takes the remaining operation with the earliest answer, again and again. In the order of its
+    /// part, no operation before it was invoked after that answer. So the operations before it, and
+    /// then the operation itself, may come next.
     fn merge(&self, orders: Vec<Vec<OperationId>>) -> Vec<OperationId> {
         let mut by_answer: Vec<(OrderedTime, usize, OperationId)> = orders
             .iter()
@@ -199,19 +201,20 @@ impl<O: Object> History<O> {
             .collect();
         by_answer.sort_unstable();
         let mut remaining: Vec<_> = orders.into_iter().map(Vec::into_iter).collect();
-        let mut placed = vec![false; self.records.len()];
+        let mut is_merged = vec![false; self.records.len()];
         let mut merged = Vec::new();
         for (_, part, id) in by_answer {
-            while !placed[id.0] {
+            while !is_merged[id.0] {
                 let Some(next) = remaining[part].next() else { break };
-                placed[next.0] = true;
+                is_merged[next.0] = true;
                 merged.push(next);
             }
         }
         merged
     }
 
-    fn next_instant(&mut self, time: Time) -> OrderedTime {
+    /// Returns the time of the event that is recorded now.
+    fn order_event(&mut self, time: Time) -> OrderedTime {
         self.recorded_events += 1;
         OrderedTime { time, sequence: self.recorded_events }
     }

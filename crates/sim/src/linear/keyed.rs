@@ -1,8 +1,8 @@
 //! Many objects of one type, each with a key.
 //!
-//! The objects are independent, so a history of all is linearizable exactly if the history of each
-//! key is. [`History::judge_by_key`](super::History::judge_by_key) with [`KeyedOperation::key`]
-//! decides for one key at a time, which is much faster.
+//! The objects are independent, so a history of all objects is linearizable exactly if the history
+//! of each key is. [`History::judge_by_key`](super::History::judge_by_key) with
+//! [`KeyedOperation::key`] decides for one key at a time, which is much faster.
 
 use super::Object;
 use std::collections::BTreeMap;

@@ -49,8 +49,8 @@ use std::hash::Hash;
 
 /// A sequential object: the specification against which a history is checked.
 ///
-/// It defines the service that clients used as if it ran one operation at a time in one place.
-/// Explanations print its `Display` form.
+/// It specifies the answers of the service that clients used, as if the service ran one operation
+/// at a time in one place. Explanations print its `Display` form.
 pub trait Object: Clone + Eq + Hash + Display {
     /// An operation on the object.
     type Operation: Eq + Display;

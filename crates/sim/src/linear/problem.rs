@@ -1,13 +1,14 @@
-//! A history prepared for the search: which operations are open at the time of each answer. An
-//! operation is open from its invocation to its answer.
+//! A history prepared for the search: which operations are open at the time of each answer.
+//!
+//! An operation is *open* from its invocation to its answer. An operation that never has an answer
+//! is *pending*. An *update* is an answered operation that may change the object.
 
 use super::Object;
 use super::history::{OrderedTime, Record};
 
 /// An operation with an answer.
-pub(super) struct Call<'h, O: Object> {
-    /// Index of its record.
-    pub(super) record: usize,
+pub(super) struct AnsweredOperation<'h, O: Object> {
+    pub(super) record_index: usize,
     pub(super) operation: &'h O::Operation,
     pub(super) answer: &'h O::Answer,
     /// A number that is unique among the operations that are open at the same time.
@@ -17,36 +18,37 @@ pub(super) struct Call<'h, O: Object> {
 
 /// An operation without an answer: it may have taken effect or not.
 pub(super) struct PendingOperation<'h, O: Object> {
-    /// Index of its record.
-    pub(super) record: usize,
+    pub(super) record_index: usize,
     pub(super) operation: &'h O::Operation,
-    /// The previous pending operation that is equal to this one. Of two equal operations, the
-    /// search places the older one first, because it may be placed wherever the younger one may.
+    /// The index of the previous pending operation that is equal to this one. Of two equal
+    /// operations, the search places the older one first, because it may be placed wherever the
+    /// younger one may.
     pub(super) predecessor: Option<usize>,
 }
 
-/// The time of one answer, with the operations that may have taken effect by then.
+/// One answer: the operations that may take effect before it, by their indices in the [`Problem`].
 #[derive(Default)]
-pub(super) struct Return {
-    /// The open calls that may change the object, in the order of their answers.
+pub(super) struct AnswerPoint {
+    /// The open updates, in the order of their answers.
     pub(super) updates: Vec<usize>,
-    /// The open read-only calls.
+    /// The open read-only operations.
     pub(super) reads: Vec<usize>,
-    /// Those of the read-only calls that were invoked since the previous answer.
+    /// Those of the open read-only operations that were invoked since the previous answer.
     pub(super) new_reads: Vec<usize>,
-    /// Number of pending operations invoked by then. They are the first ones of all pending
-    /// operations.
-    pub(super) pending: usize,
+    /// Number of pending operations invoked before this answer. They are the first ones of all
+    /// pending operations.
+    pub(super) pending_count: usize,
 }
 
 /// The input of the search.
 pub(super) struct Problem<'h, O: Object> {
     /// The operations with answers, in the order of their answers.
-    pub(super) calls: Vec<Call<'h, O>>,
-    /// The time of the answer to each call, in the same order.
-    pub(super) returns: Vec<Return>,
+    pub(super) answered: Vec<AnsweredOperation<'h, O>>,
+    /// The answers of these operations, in the same order.
+    pub(super) answer_points: Vec<AnswerPoint>,
     /// The operations without answers, in the order of their invocations.
     pub(super) pending: Vec<PendingOperation<'h, O>>,
+    /// The maximum number of operations with answers that are open at the same time.
     pub(super) slot_count: usize,
 }
 
@@ -60,87 +62,89 @@ impl<'h, O: Object> Problem<'h, O> {
             let record = &records[index];
             match &record.answered {
                 Some((answered_at, answer)) if is_known(record) => answered.push((*answered_at, index, answer)),
-                Some(_) | None => pending_records.push((record.invoked, index)),
+                Some(_) | None => pending_records.push((record.invoked_at, index)),
             }
         }
         answered.sort_unstable_by_key(|(answered_at, ..)| *answered_at);
         pending_records.sort_unstable();
-        let spans: Vec<Span> = answered
+        let intervals: Vec<OpenInterval> = answered
             .iter()
-            .map(|(answered, index, _)| Span { invoked: records[*index].invoked, answered: *answered })
+            .map(|(answered_at, index, _)| OpenInterval { from: records[*index].invoked_at, to: *answered_at })
             .collect();
-        let (slot_count, slot_of) = assign_slots(&spans);
-        let calls: Vec<_> = answered
+        let (slot_count, slot_of) = assign_slots(&intervals);
+        let answered: Vec<_> = answered
             .into_iter()
             .zip(slot_of)
-            .map(|((_, record, answer), slot)| {
-                let operation = &records[record].operation;
-                Call { record, operation, answer, slot, is_read_only: O::is_read_only(operation, answer) }
+            .map(|((_, record_index, answer), slot)| {
+                let operation = &records[record_index].operation;
+                let is_read_only = O::is_read_only(operation, answer);
+                AnsweredOperation { record_index, operation, answer, slot, is_read_only }
             })
             .collect();
-        let returns = open_at_returns(&calls, &spans, &pending_records);
-        Self { calls, returns, pending: pending_operations(records, &pending_records), slot_count }
+        let answer_points = find_answer_points(&answered, &intervals, &pending_records);
+        let pending = collect_pending(records, &pending_records);
+        Self { answered, answer_points, pending, slot_count }
     }
 }
 
-/// The time from the invocation to the answer.
-struct Span {
-    invoked: OrderedTime,
-    answered: OrderedTime,
+/// The time in which an operation is open: from its invocation to its answer.
+struct OpenInterval {
+    from: OrderedTime,
+    to: OrderedTime,
 }
 
-fn pending_operations<'h, O: Object>(
+fn collect_pending<'h, O: Object>(
     records: &'h [Record<O>],
     pending_records: &[(OrderedTime, usize)],
 ) -> Vec<PendingOperation<'h, O>> {
     let mut pending: Vec<PendingOperation<'h, O>> = Vec::with_capacity(pending_records.len());
-    for &(_, record) in pending_records {
-        let operation = &records[record].operation;
+    for &(_, record_index) in pending_records {
+        let operation = &records[record_index].operation;
         let predecessor = pending.iter().rposition(|earlier| earlier.operation == operation);
-        pending.push(PendingOperation { record, operation, predecessor });
+        pending.push(PendingOperation { record_index, operation, predecessor });
     }
     pending
 }
 
-/// Returns the number of slots that the spans need, and the slot of each. The spans are sorted by
-/// answer time.
-fn assign_slots(spans: &[Span]) -> (usize, Vec<usize>) {
-    let mut by_invocation: Vec<usize> = (0..spans.len()).collect();
-    by_invocation.sort_unstable_by_key(|call| spans[*call].invoked);
+/// Assigns each interval a slot that no overlapping interval has. Returns the number of slots, and
+/// the slot of each interval. The intervals must be sorted by their ends.
+fn assign_slots(intervals: &[OpenInterval]) -> (usize, Vec<usize>) {
+    let mut by_invocation: Vec<usize> = (0..intervals.len()).collect();
+    by_invocation.sort_unstable_by_key(|index| intervals[*index].from);
     let mut slot_free_from: Vec<OrderedTime> = Vec::new();
-    let mut slot_of = vec![0; spans.len()];
-    for call in by_invocation {
-        let span = &spans[call];
+    let mut slot_of = vec![0; intervals.len()];
+    for index in by_invocation {
+        let interval = &intervals[index];
         let slot =
-            slot_free_from.iter().position(|free_from| *free_from < span.invoked).unwrap_or(slot_free_from.len());
+            slot_free_from.iter().position(|free_from| *free_from < interval.from).unwrap_or(slot_free_from.len());
         if slot == slot_free_from.len() {
-            slot_free_from.push(span.answered);
+            slot_free_from.push(interval.to);
         } else {
-            slot_free_from[slot] = span.answered;
+            slot_free_from[slot] = interval.to;
         }
-        slot_of[call] = slot;
+        slot_of[index] = slot;
     }
     (slot_free_from.len(), slot_of)
 }
 
-fn open_at_returns<O: Object>(
-    calls: &[Call<'_, O>],
-    spans: &[Span],
+fn find_answer_points<O: Object>(
+    answered: &[AnsweredOperation<'_, O>],
+    intervals: &[OpenInterval],
     pending_records: &[(OrderedTime, usize)],
-) -> Vec<Return> {
-    let mut returns: Vec<Return> = Vec::new();
-    for span in spans {
-        let pending = pending_records.partition_point(|(invoked, _)| *invoked < span.answered);
-        returns.push(Return { pending, ..Return::default() });
+) -> Vec<AnswerPoint> {
+    let mut answer_points: Vec<AnswerPoint> = Vec::new();
+    for interval in intervals {
+        let pending_count = pending_records.partition_point(|(invoked_at, _)| *invoked_at < interval.to);
+        answer_points.push(AnswerPoint { pending_count, ..AnswerPoint::default() });
     }
-    for (index, (call, span)) in calls.iter().zip(spans).enumerate() {
-        let first_return = spans.partition_point(|other| other.answered < span.invoked);
-        for at_return in &mut returns[first_return..=index] {
-            if call.is_read_only { &mut at_return.reads } else { &mut at_return.updates }.push(index);
+    for (index, (operation, interval)) in answered.iter().zip(intervals).enumerate() {
+        let first_while_open = intervals.partition_point(|other| other.to < interval.from);
+        for point in &mut answer_points[first_while_open..=index] {
+            if operation.is_read_only { &mut point.reads } else { &mut point.updates }.push(index);
         }
-        if call.is_read_only {
-            returns[first_return].new_reads.push(index);
+        if operation.is_read_only {
+            answer_points[first_while_open].new_reads.push(index);
         }
     }
-    returns
+    answer_points
 }

@@ -4,7 +4,7 @@ use super::Object;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The number, or `None` before the first write.
+/// A register. Its value is `None` before the first write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Register {
     pub value: Option<u64>,

@@ -11,7 +11,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct StateIndex(u32);
 
-/// The index of an operation: first the calls of the problem, then its pending operations.
+/// The index of an operation: first the answered operations of the problem, then the pending ones.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct OperationIndex(u32);
 
@@ -20,37 +20,37 @@ pub(super) struct TransitionTable<'s, 'h, O: Object> {
     problem: &'s Problem<'h, O>,
     /// The object in each state.
     objects: Vec<O>,
-    /// The inverse of `objects`.
-    indexes: HashMap<O, StateIndex>,
+    /// The index of each object in `objects`.
+    index_of_object: HashMap<O, StateIndex>,
     /// The state after an operation; `None` if the operation would give another answer.
     cache: HashMap<(StateIndex, OperationIndex), Option<StateIndex>, BuildHasherDefault<IntHasher>>,
 }
 
 impl<'s, 'h, O: Object> TransitionTable<'s, 'h, O> {
     pub(super) fn new(problem: &'s Problem<'h, O>) -> Self {
-        Self { problem, objects: Vec::new(), indexes: HashMap::new(), cache: HashMap::default() }
+        Self { problem, objects: Vec::new(), index_of_object: HashMap::new(), cache: HashMap::default() }
     }
 
-    /// Returns the index of a state, which is added if it is new.
+    /// Returns the index of the state of this object; adds the state if it is new.
     pub(super) fn intern(&mut self, object: O) -> StateIndex {
-        let next = StateIndex(self.objects.len() as u32);
-        let index = *self.indexes.entry(object.clone()).or_insert(next);
-        if index == next {
+        let new_index = StateIndex(self.objects.len() as u32);
+        let index = *self.index_of_object.entry(object.clone()).or_insert(new_index);
+        if index == new_index {
             self.objects.push(object);
         }
         index
     }
 
-    /// Returns the state after a call, or `None` if the call would give another answer than the
-    /// recorded one.
-    pub(super) fn apply_call(&mut self, state: StateIndex, call: usize) -> Option<StateIndex> {
-        let key = (state, OperationIndex(call as u32));
+    /// Returns the state after an answered operation, or `None` if the operation would give another
+    /// answer than the recorded one.
+    pub(super) fn apply_answered(&mut self, state: StateIndex, index: usize) -> Option<StateIndex> {
+        let key = (state, OperationIndex(index as u32));
         if let Some(outcome) = self.cache.get(&key) {
             return *outcome;
         }
         let mut object = self.objects[state.0 as usize].clone();
-        let call = &self.problem.calls[call];
-        let is_consistent = object.apply(call.operation) == *call.answer;
+        let answered = &self.problem.answered[index];
+        let is_consistent = object.apply(answered.operation) == *answered.answer;
         let outcome = is_consistent.then(|| self.intern(object));
         self.cache.insert(key, outcome);
         outcome
@@ -58,7 +58,7 @@ impl<'s, 'h, O: Object> TransitionTable<'s, 'h, O> {
 
     /// Returns the state after a pending operation.
     pub(super) fn apply_pending(&mut self, state: StateIndex, index: usize) -> StateIndex {
-        let key = (state, OperationIndex((self.problem.calls.len() + index) as u32));
+        let key = (state, OperationIndex((self.problem.answered.len() + index) as u32));
         if let Some(Some(outcome)) = self.cache.get(&key) {
             return *outcome;
         }

@@ -17,11 +17,12 @@ pub enum Verdict {
     NotLinearizable(Explanation),
     /// The search ran out of steps before it found or excluded a linearization.
     Undecided {
+        /// The limit on the steps of the search.
         steps: u64,
         /// How many of the first answers some visited order explains.
-        explained: usize,
+        explained_count: usize,
         /// Number of answers in the history.
-        answers: usize,
+        answer_count: usize,
     },
 }
 
@@ -39,7 +40,7 @@ impl fmt::Display for Verdict {
                 write!(f, "Linearizable: an order of {} operations explains every answer.", order.len())
             }
             Self::NotLinearizable(explanation) => explanation.fmt(f),
-            Self::Undecided { steps, explained, answers } => write!(
+            Self::Undecided { steps, explained_count: explained, answer_count: answers } => write!(
                 f,
                 "no order was found or excluded in {steps} steps: {explained} of {answers} answers were explained. The \
                  history may or may not be linearizable; a history with fewer clients per register is easier to check"
@@ -48,16 +49,17 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Why no order explains a history.
+/// The reason why no order explains a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// The first operation whose answer no order explains. Up to that answer, the history is
     /// linearizable.
     pub unexplained: OperationId,
-    /// An order that explains every answer before that one.
-    pub before: Vec<OperationId>,
+    /// An order that explains every answer before the unexplained one; empty if the search for it
+    /// ran out of steps.
+    pub order_before: Vec<OperationId>,
     /// Operations with contradictory answers, including the unexplained one, in the order of their
-    /// invocations. No order explains these answers, whatever the other answers were.
+    /// invocations. No order explains these answers, even if all other answers were unknown.
     pub conflict: Vec<OperationId>,
     pub(super) text: String,
 }

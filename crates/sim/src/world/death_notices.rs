@@ -1,9 +1,9 @@
-//! Death notices: nodes learn that the process of another node is gone or has restarted.
+//! Death notices: nodes learn that the process of another node has crashed or restarted.
 //!
 //! They model a kernel that refuses connections to a port on which no process listens, and accepts
 //! them again once a process does.
 
-use super::{Pending, World};
+use super::{PendingEvent, World};
 use quorate_core::{Incarnation, Input, NodeId, WriteOf};
 use quorate_journal::Recordable;
 use quorate_journal::moment::{ObservedInput, Observer};
@@ -14,7 +14,7 @@ use serde::Serialize;
 /// A notice to one node about the process of another.
 pub(super) struct DeathNotice {
     /// The node that receives the notice.
-    pub(super) node: NodeId,
+    pub(super) receiver: NodeId,
     /// The node that the notice is about.
     subject: NodeId,
     /// The incarnation of the subject that is gone or has started.
@@ -34,17 +34,17 @@ where
         self.sends_death_notices = true;
     }
 
-    /// Notifies all other nodes that a process is gone or has restarted. A node that is cut off
-    /// from the process receives no notice.
+    /// Notifies all other nodes that the process of `subject` is gone or has restarted. A node that
+    /// is cut off from the process receives no notice.
     pub(super) fn send_death_notices(&mut self, subject: NodeId, is_gone: bool) {
-        if !self.sends_death_notices || !self.started {
+        if !self.sends_death_notices || !self.is_started {
             return;
         }
         let (latency, _) = self.environment.network.default_behaviour();
         let Some(incarnation) = self.slots.get(subject.index()).map(|slot| slot.host.incarnation()) else { return };
         let others: Vec<_> = (0..self.slots.len()).map(NodeId::from_index).filter(|node| *node != subject).collect();
         for node in &others {
-            self.send_death_notice(DeathNotice { node: *node, subject, incarnation, is_gone }, latency);
+            self.send_death_notice(DeathNotice { receiver: *node, subject, incarnation, is_gone }, latency);
         }
         if !is_gone {
             // A restarted node connects to all others, and the connections to crashed nodes are
@@ -53,7 +53,7 @@ where
                 let Some(host) = self.slots.get(other.index()).map(|slot| &slot.host) else { continue };
                 let (incarnation, is_down) = (host.incarnation(), host.condition == Condition::Down);
                 if is_down {
-                    let notice = DeathNotice { node: subject, subject: other, incarnation, is_gone: true };
+                    let notice = DeathNotice { receiver: subject, subject: other, incarnation, is_gone: true };
                     self.send_death_notice(notice, latency);
                 }
             }
@@ -62,9 +62,9 @@ where
 
     fn send_death_notice(&mut self, notice: DeathNotice, latency: Latency) {
         let network = &self.environment.network;
-        if !network.is_cut(notice.subject, notice.node) && !network.is_cut(notice.node, notice.subject) {
-            let at = self.environment.time + self.environment.node_rng.length(latency);
-            self.environment.push(at, Pending::DeathNotice(notice));
+        if !network.is_cut(notice.subject, notice.receiver) && !network.is_cut(notice.receiver, notice.subject) {
+            let at = self.environment.time + self.environment.node_rng.draw_latency(latency);
+            self.environment.push(at, PendingEvent::DeathNotice(notice));
         }
     }
 
@@ -74,9 +74,9 @@ where
     /// processes, a refused connection is reported before the next incarnation can send messages,
     /// and later connections succeed.
     pub(super) fn receive_death_notice(&mut self, notice: &DeathNotice) {
-        let DeathNotice { node, subject, incarnation, is_gone } = *notice;
-        let current = self.slots.get(subject.index()).map(|slot| slot.host.incarnation());
-        if current != Some(incarnation) {
+        let DeathNotice { receiver: node, subject, incarnation, is_gone } = *notice;
+        let current_incarnation = self.slots.get(subject.index()).map(|slot| slot.host.incarnation());
+        if current_incarnation != Some(incarnation) {
             return;
         }
         if is_gone {

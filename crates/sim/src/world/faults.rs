@@ -1,19 +1,19 @@
 //! Faults: they take effect at their time and end after their duration.
 
 use super::full_disk::Failure;
-use super::{Pending, World};
+use super::{PendingEvent, World};
 use quorate_core::{Duration, NodeId, Time, WriteOf};
 use quorate_journal::Recordable;
 use quorate_journal::moment::{Loss, Observer, WorldEvent};
 use quorate_journal::node_clock::NodeClock;
 use quorate_journal::replay_nodes::Condition;
-use quorate_journal::settings::{Disk, DiskTrouble, Fault, TimedFault, Unsynced};
+use quorate_journal::settings::{DiskTrouble, Fault, RestartDisk, TimedFault, UnsyncedSaves};
 use quorate_journal::workload::ClientEvent;
 use serde::Serialize;
 
 /// The beginning or the end of a fault. The serial number relates the end to the beginning.
 pub(super) enum FaultAction {
-    Begin { serial: u64, fault: Fault, lasts: Option<Duration> },
+    Begin { serial: u64, fault: Fault, duration: Option<Duration> },
     End { serial: u64, fault: Fault },
 }
 
@@ -24,11 +24,11 @@ where
     O: Observer<P::Command, P::Event>,
 {
     /// Schedules a fault at its time. A fault at time zero takes effect before any node starts.
-    pub fn schedule(&mut self, timed: TimedFault) {
-        let TimedFault { at, fault, lasts } = timed;
+    pub fn schedule_fault(&mut self, timed: TimedFault) {
+        let TimedFault { at, fault, duration } = timed;
         self.last_fault_serial += 1;
-        let action = FaultAction::Begin { serial: self.last_fault_serial, fault, lasts };
-        if at == Duration::ZERO && !self.started {
+        let action = FaultAction::Begin { serial: self.last_fault_serial, fault, duration };
+        if at == Duration::ZERO && !self.is_started {
             self.initial_actions.push(action);
         } else {
             self.schedule_action(Time::ZERO + at, action);
@@ -37,23 +37,24 @@ where
 
     pub(super) fn schedule_action(&mut self, at: Time, action: FaultAction) {
         self.environment.pending_faults += 1;
-        self.environment.push(at, Pending::Fault(Box::new(action)));
+        self.environment.push(at, PendingEvent::Fault(Box::new(action)));
     }
 
     pub(super) fn apply_action(&mut self, action: FaultAction) {
         match action {
-            FaultAction::Begin { serial, fault, lasts } => {
-                if let Some(length) = lasts.filter(|_| !fault.is_delayed()) {
+            FaultAction::Begin { serial, fault, duration } => {
+                // A disk fails when its sync ends: only then is the end of that failure scheduled.
+                if let Some(duration) = duration.filter(|_| !fault.may_be_delayed()) {
                     let end = FaultAction::End { serial, fault: fault.clone() };
-                    self.schedule_action(self.environment.time + length, end);
+                    self.schedule_action(self.environment.time + duration, end);
                 }
-                self.begin_fault(serial, fault, lasts);
+                self.begin_fault(serial, fault, duration);
             }
             FaultAction::End { serial, fault } => self.end_fault(serial, &fault),
         }
     }
 
-    fn begin_fault(&mut self, serial: u64, fault: Fault, lasts: Option<Duration>) {
+    fn begin_fault(&mut self, serial: u64, fault: Fault, duration: Option<Duration>) {
         let text = fault.to_string();
         match fault {
             Fault::Crash { node, unsynced } => return self.crash(serial, node, unsynced),
@@ -62,11 +63,11 @@ where
             Fault::Resume { node } => return self.resume(node),
             Fault::Disk { node, trouble: DiskTrouble::Full } => return self.fill_disk(serial, node, &text),
             Fault::Disk { node, trouble: DiskTrouble::Fails } => {
-                return self.begin_disk_failure(node, Failure { serial, lasts }, &text);
+                return self.begin_disk_failure(node, Failure { serial, duration }, &text);
             }
             Fault::Close { node } => self.report_closed_connection(node),
             Fault::Cut(cut) => self.environment.network.add_cut(serial, cut),
-            Fault::Heal => self.environment.network.heal(),
+            Fault::Heal => self.environment.network.end_all_cuts(),
             Fault::Skew { node, by } => self.change_clock(node, |clock, now| clock.skew(now, by.nanos())),
             Fault::Drift { node, by } => self.change_clock(node, |clock, now| clock.drift(now, by.parts())),
             Fault::Link { links, change } => self.environment.network.change_links(serial, links, change),
@@ -74,10 +75,10 @@ where
         self.environment.observe_world(WorldEvent::Changed { text: &text });
     }
 
-    /// Ends the effect of a fault, unless another fault has ended it before.
+    /// Ends the effect of a fault, unless an earlier event has ended it.
     fn end_fault(&mut self, serial: u64, fault: &Fault) {
         match fault {
-            Fault::Crash { node, .. } if self.is_stopped_by(*node, serial) => self.restart(*node, Disk::Kept),
+            Fault::Crash { node, .. } if self.is_stopped_by(*node, serial) => self.restart(*node, RestartDisk::Kept),
             Fault::Pause { node } if self.is_stopped_by(*node, serial) => self.resume(*node),
             Fault::Crash { .. } | Fault::Pause { .. } => {}
             Fault::Disk { node, trouble: DiskTrouble::Full } => {
@@ -85,7 +86,7 @@ where
             }
             Fault::Disk { node, trouble: DiskTrouble::Fails } => {
                 if self.is_stopped_by(*node, serial) {
-                    self.restart(*node, Disk::Kept);
+                    self.restart(*node, RestartDisk::Kept);
                 }
             }
             Fault::Cut(_) | Fault::Link { .. } => {
@@ -103,18 +104,21 @@ where
         }
     }
 
+    /// Returns whether the fault with this serial number is the reason why the node is not up.
     fn is_stopped_by(&self, node: NodeId, serial: u64) -> bool {
         self.slots.get(node.index()).is_some_and(|slot| slot.host.is_stopped_by(serial))
     }
 
-    /// Crashes a node, unless it is already down.
-    pub(super) fn crash(&mut self, serial: u64, node: NodeId, unsynced: Unsynced) {
+    /// Crashes a node, unless it is already down: drops its timers, its inputs, and those unsynced
+    /// writes that `unsynced` does not keep, and notifies its client, the membership service and
+    /// the other nodes.
+    pub(super) fn crash(&mut self, serial: u64, node: NodeId, unsynced: UnsyncedSaves) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition == Condition::Down {
             return;
         }
         if slot.host.condition == Condition::Paused {
-            self.environment.stalled -= slot.host.count_certain_inputs();
+            self.environment.stalled_items -= slot.host.count_certain_inputs();
         }
         slot.host.stop(Condition::Down, serial);
         self.environment.armed_timers -= slot.host.remove_timers();
@@ -122,17 +126,17 @@ where
         let mut lost_writes = 0;
         if let Some(disk) = slot.host.disk() {
             let survivors = match unsynced {
-                Unsynced::Lost => 0,
-                Unsynced::Torn => self.environment.node_rng.below(disk.pending() + 1),
-                Unsynced::Kept(count) => count.min(disk.pending()),
+                UnsyncedSaves::Lost => 0,
+                UnsyncedSaves::Torn => self.environment.node_rng.below(disk.pending_writes() + 1),
+                UnsyncedSaves::Kept(count) => count.min(disk.pending_writes()),
             };
-            self.environment.disk_events -= usize::from(disk.syncing);
+            self.environment.disk_events -= usize::from(disk.is_syncing);
             lost_writes = disk.crash(survivors);
         }
         if let Some(faults) = slot.host.disk_faults() {
-            let held = faults.crash();
-            self.environment.disk_events -= held;
-            self.environment.stalled -= held;
+            let held_count = faults.crash();
+            self.environment.disk_events -= held_count;
+            self.environment.stalled_items -= held_count;
         }
         self.environment.client_events.push_back((node, ClientEvent::Crashed));
         self.environment.observe_world(WorldEvent::Crashed { node, lost_writes });
@@ -140,49 +144,52 @@ where
             self.drop_input(pending, Loss::Down);
         }
         self.report_closed_connection(node);
-        self.send_death_notices(node, true);
+        let is_gone = true;
+        self.send_death_notices(node, is_gone);
     }
 
     /// Restarts a node, unless it is already up.
-    fn restart(&mut self, node: NodeId, disk: Disk) {
+    fn restart(&mut self, node: NodeId, disk: RestartDisk) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition != Condition::Down {
             return;
         }
         slot.host.condition = Condition::Up;
         slot.host.begin_next_incarnation();
-        if disk == Disk::Blank {
+        if disk == RestartDisk::Blank {
             slot.host.wipe_disk();
         }
         slot.node = (self.create_node)(node);
         self.environment.client_events.push_back((node, ClientEvent::Restarted));
         self.boot(node);
         self.rejoin(node);
-        self.send_death_notices(node, false);
+        let is_gone = false;
+        self.send_death_notices(node, is_gone);
     }
 
-    /// Pauses a node. The input that it is processing is interrupted and processed again after the
-    /// pause.
+    /// Pauses a node, if it is up. The processing of an input is interrupted and begins again after
+    /// the pause.
     fn pause(&mut self, serial: u64, node: NodeId) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition == Condition::Up {
-            self.environment.stalled += slot.host.count_certain_inputs();
+            self.environment.stalled_items += slot.host.count_certain_inputs();
             slot.host.stop(Condition::Paused, serial);
             self.environment.observe_world(WorldEvent::Paused { node });
         }
     }
 
-    /// Resumes a node. It takes the inputs that arrived during the pause before any others,
-    /// messages before timers, each in order of arrival.
+    /// Resumes a paused node. The node takes the inputs that arrived during the pause before any
+    /// others, in the order of events at equal times: disks, messages, timers, commands, each in
+    /// order of arrival.
     fn resume(&mut self, node: NodeId) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition != Condition::Paused {
             return;
         }
         slot.host.condition = Condition::Up;
-        self.environment.stalled -= slot.host.count_certain_inputs();
+        self.environment.stalled_items -= slot.host.count_certain_inputs();
         let mut inbox = slot.host.take_inbox();
-        inbox.make_contiguous().sort_by_key(Pending::rank);
+        inbox.make_contiguous().sort_by_key(PendingEvent::priority);
         self.environment.observe_world(WorldEvent::Resumed { node });
         for pending in inbox {
             // A failing disk may crash the node while it processes the waiting inputs.
@@ -201,7 +208,7 @@ where
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         let now = self.environment.time;
         for (generation, remaining) in slot.host.change_clock(now, |clock| change(clock, now)) {
-            self.environment.push(now + remaining, Pending::Timer { node, generation });
+            self.environment.push(now + remaining, PendingEvent::Timer { node, generation });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The host of a node: its condition, timers, clock and disk, and the execution of its effects.
 
 use super::full_disk::{DiskFaults, Failure};
-use super::{Environment, Pending};
+use super::{Environment, PendingEvent};
 use quorate_core::{Duration, Effect, Incarnation, NodeId, Note, Protocol, Sink, Span, Time, WriteOf};
 use quorate_journal::Recordable;
 use quorate_journal::disk::Disk;
@@ -12,109 +12,110 @@ use quorate_journal::workload::ClientEvent;
 use serde::Serialize;
 use std::collections::VecDeque;
 
-/// The simulated machine of one node. It is small, so that a million hosts fit in memory and each
-/// in a cache line.
+/// The simulated machine of one node. It is small, so that a million hosts fit in memory and a host
+/// fits in a cache line.
 pub(crate) struct Host<P: Protocol> {
     /// Number of transmissions by all incarnations of this node.
-    sent: u64,
+    sent_count: u64,
     pub(crate) condition: Condition,
-    extras: Option<Box<Extras<P>>>,
+    rare_state: Option<Box<RareState<P>>>,
 }
 
-struct Armed<T> {
+/// A timer that is set.
+struct ArmedTimer<T> {
     /// Distinguishes this timer from earlier ones of the same name, whose events may still be
     /// queued.
     generation: u32,
     timer: T,
-    /// When it fires, by the node's own clock.
+    /// When the timer fires, by the node's own clock.
     fires_at: Time,
 }
 
 /// State that most nodes of a large world never need.
-pub(crate) struct Extras<P: Protocol> {
+pub(crate) struct RareState<P: Protocol> {
     incarnation: Incarnation,
     /// Number of timers set by all incarnations of this node: the generation of the last one.
     generation: u32,
-    timers: Vec<Armed<P::Timer>>,
+    timers: Vec<ArmedTimer<P::Timer>>,
     /// `None` until the first save.
     pub(crate) disk: Option<Disk<P>>,
     /// Whether the disk was erased since the last start.
-    is_blank: bool,
+    is_disk_blank: bool,
     /// `None` until the first disk fault.
     disk_faults: Option<Box<DiskFaults>>,
     /// `None` while the clock shows true time.
     pub(crate) clock: Option<NodeClock>,
     /// Inputs that wait because the node is paused, or because it is processing the first of them.
-    pub(super) inbox: VecDeque<Pending<P>>,
+    pub(super) inbox: VecDeque<PendingEvent<P>>,
     /// Whether the node is processing the first input of its inbox.
     is_busy: bool,
     /// How often a crash or a pause has interrupted the node.
     interruptions: u32,
     /// The serial number of the fault that crashed or paused the node last.
-    stopped_by: u64,
+    stopped_by_serial: u64,
 }
 
-impl<P: Protocol> Default for Extras<P> {
+impl<P: Protocol> Default for RareState<P> {
     fn default() -> Self {
         Self {
             incarnation: Incarnation::FIRST,
             generation: 0,
             timers: Vec::new(),
             disk: None,
-            is_blank: false,
+            is_disk_blank: false,
             disk_faults: None,
             clock: None,
             inbox: VecDeque::new(),
             is_busy: false,
             interruptions: 0,
-            stopped_by: 0,
+            stopped_by_serial: 0,
         }
     }
 }
 
 impl<P: Protocol> Host<P> {
     pub(crate) fn new() -> Self {
-        Self { sent: 0, condition: Condition::Up, extras: None }
+        Self { sent_count: 0, condition: Condition::Up, rare_state: None }
     }
 
-    /// Returns the extras, creating them if necessary.
-    pub(crate) fn extras(&mut self) -> &mut Extras<P> {
-        self.extras.get_or_insert_default()
+    /// Returns the rare state, creating it if necessary.
+    pub(crate) fn rare_state_mut(&mut self) -> &mut RareState<P> {
+        self.rare_state.get_or_insert_default()
     }
 
     pub(crate) fn incarnation(&self) -> Incarnation {
-        self.extras.as_ref().map_or(Incarnation::FIRST, |extras| extras.incarnation)
+        self.rare_state.as_ref().map_or(Incarnation::FIRST, |state| state.incarnation)
     }
 
     pub(crate) fn begin_next_incarnation(&mut self) {
-        let extras = self.extras();
-        extras.incarnation = extras.incarnation.next();
+        let state = self.rare_state_mut();
+        state.incarnation = state.incarnation.next();
     }
 
     pub(crate) fn disk(&mut self) -> Option<&mut Disk<P>> {
-        self.extras.as_mut()?.disk.as_mut()
+        self.rare_state.as_mut()?.disk.as_mut()
     }
 
     /// Erases the disk. The next start reports it as blank.
     pub(crate) fn wipe_disk(&mut self) {
-        let extras = self.extras();
-        extras.disk.get_or_insert_default().wipe();
-        extras.is_blank = true;
+        let state = self.rare_state_mut();
+        state.disk.get_or_insert_default().wipe();
+        state.is_disk_blank = true;
     }
 
     /// Returns whether the disk was erased since the last start, and clears that flag.
     pub(crate) fn take_blank_flag(&mut self) -> bool {
-        self.extras.as_mut().is_some_and(|extras| std::mem::take(&mut extras.is_blank))
+        self.rare_state.as_mut().is_some_and(|state| std::mem::take(&mut state.is_disk_blank))
     }
 
     /// Returns the faults of the disk, or `None` if it never had any.
     pub(super) fn disk_faults(&mut self) -> Option<&mut DiskFaults> {
-        self.extras.as_mut()?.disk_faults.as_deref_mut()
+        self.rare_state.as_mut()?.disk_faults.as_deref_mut()
     }
 
     /// Returns the faults of the disk, creating them if necessary.
     pub(super) fn disk_faults_mut(&mut self) -> &mut DiskFaults {
-        self.extras().disk_faults.get_or_insert_default()
+        self.rare_state_mut().disk_faults.get_or_insert_default()
     }
 
     /// Removes and returns the failure in which the current sync ends.
@@ -123,114 +124,115 @@ impl<P: Protocol> Host<P> {
     }
 
     fn clock(&self) -> Option<&NodeClock> {
-        self.extras.as_ref()?.clock.as_ref()
+        self.rare_state.as_ref()?.clock.as_ref()
     }
 
-    /// Returns the reading of the node's own clock at the true time `time`.
+    /// Returns the reading of the node's own clock at this true time.
     #[inline]
-    pub(crate) fn now(&self, time: Time) -> Time {
-        self.clock().map_or(time, |clock| clock.at(time))
+    pub(crate) fn clock_reading(&self, true_time: Time) -> Time {
+        self.clock().map_or(true_time, |clock| clock.at(true_time))
     }
 
-    /// Starts to process the first waiting input, if there is one and the node is up and idle.
-    /// Returns the number of interruptions so far, or `None` if it does not start.
+    /// Starts to process the first input of the inbox. Returns the number of interruptions so far,
+    /// or `None` if there is no input or the node is not up and idle.
     pub(crate) fn start_processing(&mut self) -> Option<u32> {
         let is_up = self.condition == Condition::Up;
-        let extras = self.extras.as_mut().filter(|extras| is_up && !extras.is_busy && !extras.inbox.is_empty())?;
-        extras.is_busy = true;
-        Some(extras.interruptions)
+        let state = self.rare_state.as_mut().filter(|state| is_up && !state.is_busy && !state.inbox.is_empty())?;
+        state.is_busy = true;
+        Some(state.interruptions)
     }
 
-    /// Removes and returns the processed input, unless the node was interrupted since it started.
-    pub(super) fn finish_processing(&mut self, interruptions: u32) -> Option<Pending<P>> {
-        let extras = self.extras.as_mut().filter(|extras| extras.interruptions == interruptions)?;
-        extras.is_busy = false;
-        extras.inbox.pop_front()
+    /// Removes and returns the processed input, unless the node was interrupted since it started to
+    /// process it. Then the number of interruptions is not `interruptions` any more.
+    pub(super) fn finish_processing(&mut self, interruptions: u32) -> Option<PendingEvent<P>> {
+        let state = self.rare_state.as_mut().filter(|state| state.interruptions == interruptions)?;
+        state.is_busy = false;
+        state.inbox.pop_front()
     }
 
     /// Crashes or pauses the node by the fault `serial`, interrupting its processing.
     pub(crate) fn stop(&mut self, condition: Condition, serial: u64) {
         self.condition = condition;
-        let extras = self.extras();
-        extras.stopped_by = serial;
-        extras.is_busy = false;
-        extras.interruptions = extras.interruptions.wrapping_add(1);
+        let state = self.rare_state_mut();
+        state.stopped_by_serial = serial;
+        state.is_busy = false;
+        state.interruptions = state.interruptions.wrapping_add(1);
     }
 
-    /// Returns whether this fault is the reason why the node is not up.
+    /// Returns whether the fault with this serial number is the reason why the node is not up.
     pub(crate) fn is_stopped_by(&self, serial: u64) -> bool {
-        let last = self.extras.as_ref().map(|extras| extras.stopped_by);
-        self.condition != Condition::Up && last == Some(serial)
+        let last_serial = self.rare_state.as_ref().map(|state| state.stopped_by_serial);
+        self.condition != Condition::Up && last_serial == Some(serial)
     }
 
     /// Counts the inputs in the inbox that certainly have an effect.
     pub(super) fn count_certain_inputs(&self) -> usize {
-        self.extras.as_ref().map_or(0, |extras| extras.inbox.iter().filter(|pending| pending.is_certain()).count())
+        self.rare_state.as_ref().map_or(0, |state| state.inbox.iter().filter(|pending| pending.is_certain()).count())
     }
 
-    pub(super) fn take_inbox(&mut self) -> VecDeque<Pending<P>> {
-        self.extras.as_mut().map(|extras| std::mem::take(&mut extras.inbox)).unwrap_or_default()
+    pub(super) fn take_inbox(&mut self) -> VecDeque<PendingEvent<P>> {
+        self.rare_state.as_mut().map(|state| std::mem::take(&mut state.inbox)).unwrap_or_default()
     }
 
     /// Returns whether an input has no effect: a timer that was replaced or cancelled, or a sync of
     /// an earlier incarnation.
-    pub(super) fn is_stale(&self, pending: &Pending<P>) -> bool {
+    pub(super) fn is_stale(&self, pending: &PendingEvent<P>) -> bool {
         match pending {
-            Pending::Timer { generation, .. } => {
-                let timers = self.extras.as_ref().map(|extras| extras.timers.as_slice()).unwrap_or_default();
+            PendingEvent::Timer { generation, .. } => {
+                let timers = self.rare_state.as_ref().map(|state| state.timers.as_slice()).unwrap_or_default();
                 timers.iter().all(|armed| armed.generation != *generation)
             }
-            Pending::Synced { incarnation, .. } => *incarnation != self.incarnation(),
-            Pending::Start { .. }
-            | Pending::Message { .. }
-            | Pending::Command { .. }
-            | Pending::DiskStatus { .. }
-            | Pending::Alarm { .. }
-            | Pending::ProcessingDone { .. }
-            | Pending::MembershipNotice(_)
-            | Pending::DeathNotice(_)
-            | Pending::Membership(_)
-            | Pending::Fault(_) => false,
+            PendingEvent::Synced { incarnation, .. } => *incarnation != self.incarnation(),
+            PendingEvent::Start { .. }
+            | PendingEvent::Message { .. }
+            | PendingEvent::Command { .. }
+            | PendingEvent::DiskStatus { .. }
+            | PendingEvent::Alarm { .. }
+            | PendingEvent::ProcessingDone { .. }
+            | PendingEvent::MembershipNotice(_)
+            | PendingEvent::DeathNotice(_)
+            | PendingEvent::Membership(_)
+            | PendingEvent::Fault(_) => false,
         }
     }
 
     /// Removes and returns the timer of this generation. `None` if it was replaced or cancelled.
-    pub(crate) fn fire(&mut self, generation: u32) -> Option<P::Timer> {
-        let timers = &mut self.extras.as_mut()?.timers;
+    pub(crate) fn take_timer(&mut self, generation: u32) -> Option<P::Timer> {
+        let timers = &mut self.rare_state.as_mut()?.timers;
         let index = timers.iter().position(|armed| armed.generation == generation)?;
         Some(timers.swap_remove(index).timer)
     }
 
     /// Removes all timers and returns their number.
     pub(crate) fn remove_timers(&mut self) -> usize {
-        self.extras.as_mut().map_or(0, |extras| extras.timers.drain(..).count())
+        self.rare_state.as_mut().map_or(0, |state| state.timers.drain(..).count())
     }
 
     /// Sets a timer, replacing an equal one. Returns its generation, and whether it replaced one.
     fn arm(&mut self, timer: P::Timer, fires_at: Time) -> (u32, bool) {
-        let replaced = self.cancel(&timer);
-        let extras = self.extras();
-        extras.generation = extras.generation.wrapping_add(1);
-        extras.timers.push(Armed { generation: extras.generation, timer, fires_at });
-        (extras.generation, replaced)
+        let is_replacement = self.cancel(&timer);
+        let state = self.rare_state_mut();
+        state.generation = state.generation.wrapping_add(1);
+        state.timers.push(ArmedTimer { generation: state.generation, timer, fires_at });
+        (state.generation, is_replacement)
     }
 
-    /// Changes the clock. Timers measure durations, so an offset does not move them, but a
-    /// different rate does. Returns the new generation and the remaining true duration of each
-    /// timer.
+    /// Changes the clock, and gives every timer a new generation. Timers measure durations, so a
+    /// new offset does not move them, but a new rate does. Returns the new generation and the
+    /// remaining true duration of each timer.
     pub(crate) fn change_clock(&mut self, now: Time, change: impl FnOnce(&mut NodeClock)) -> Vec<(u32, Duration)> {
-        let extras = self.extras();
-        let clock = extras.clock.get_or_insert_with(|| NodeClock::synchronized(now));
-        let before = clock.at(now);
+        let state = self.rare_state_mut();
+        let clock = state.clock.get_or_insert_with(|| NodeClock::synchronized(now));
+        let reading_before = clock.at(now);
         change(clock);
-        let after = clock.at(now);
+        let reading_after = clock.at(now);
         let clock = *clock;
         let mut rescheduled = Vec::new();
-        for armed in &mut extras.timers {
-            let remaining = armed.fires_at.since(before);
-            armed.fires_at = after + remaining;
-            extras.generation = extras.generation.wrapping_add(1);
-            armed.generation = extras.generation;
+        for armed in &mut state.timers {
+            let remaining = armed.fires_at.since(reading_before);
+            armed.fires_at = reading_after + remaining;
+            state.generation = state.generation.wrapping_add(1);
+            armed.generation = state.generation;
             rescheduled.push((armed.generation, clock.true_duration(remaining)));
         }
         rescheduled
@@ -238,9 +240,9 @@ impl<P: Protocol> Host<P> {
 
     /// Removes a timer. Returns whether it was set.
     fn cancel(&mut self, timer: &P::Timer) -> bool {
-        let Some(extras) = &mut self.extras else { return false };
-        let index = extras.timers.iter().position(|armed| armed.timer == *timer);
-        index.map(|index| extras.timers.swap_remove(index)).is_some()
+        let Some(state) = &mut self.rare_state else { return false };
+        let index = state.timers.iter().position(|armed| armed.timer == *timer);
+        index.map(|index| state.timers.swap_remove(index)).is_some()
     }
 }
 
@@ -261,7 +263,7 @@ where
     fn effect(&mut self, effect: Effect<P>) {
         let admitted = match (self.host.disk(), &effect) {
             (Some(disk), _) => disk.admit(effect),
-            (None, Effect::Save(_)) => self.host.extras().disk.insert(Disk::default()).admit(effect),
+            (None, Effect::Save(_)) => self.host.rare_state_mut().disk.insert(Disk::default()).admit(effect),
             (None, _) => Some(effect),
         };
         if let Some(effect) = admitted {
@@ -272,7 +274,7 @@ where
     fn note(&mut self, note: Note<'_>) {
         let effect = match note {
             Note::Rule { rule, text } => ObservedEffect::Rule { rule, text },
-            Note::Delivered { from, parcel } => ObservedEffect::Delivered { from, parcel },
+            Note::Delivered { from, payload } => ObservedEffect::Delivered { from, payload_id: payload },
             Note::Membership(note) => ObservedEffect::Membership(note),
             Note::HoldBack { count, names } => ObservedEffect::HoldBack { count, names },
         };
@@ -287,34 +289,36 @@ where
     O: Observer<P::Command, P::Event>,
 {
     /// Carries out the effects whose writes are now durable.
-    pub(crate) fn release(&mut self) {
+    pub(crate) fn carry_out_durable(&mut self) {
         while let Some(effect) = self.host.disk().and_then(|disk| disk.release()) {
             self.carry_out(effect);
         }
     }
 
-    /// Starts a sync of all pending writes, unless a sync is in progress or the disk is full.
+    /// Starts a sync of all pending writes, unless a sync is in progress. If the disk is full, the
+    /// writes wait for space instead.
     pub(crate) fn begin_sync(&mut self) {
         let Some(disk) = self.host.disk() else { return };
-        if disk.syncing {
+        if disk.is_syncing {
             return;
         }
         let Some(count) = disk.saves_after_sync() else { return };
         if let Some(faults) = self.host.disk_faults().filter(|faults| faults.is_full()) {
-            let held = faults.hold_writes();
-            self.environment.disk_events += held;
-            self.environment.stalled += held;
+            let held_count = faults.hold_writes();
+            self.environment.disk_events += held_count;
+            self.environment.stalled_items += held_count;
             return;
         }
         if let Some(disk) = self.host.disk() {
-            disk.syncing = true;
+            disk.is_syncing = true;
         }
         self.environment.disk_events += 1;
-        let fixed = self.environment.directions.as_mut().and_then(|directions| directions.sync(self.node));
-        let length = fixed.unwrap_or_else(|| self.environment.node_rng.length(self.environment.sync));
-        let done_at = self.environment.time + length;
+        let fixed =
+            self.environment.directions.as_mut().and_then(|directions| directions.next_sync_duration(self.node));
+        let duration = fixed.unwrap_or_else(|| self.environment.node_rng.draw_latency(self.environment.sync));
+        let done_at = self.environment.time + duration;
         let incarnation = self.host.incarnation();
-        self.environment.push(done_at, Pending::Synced { node: self.node, incarnation, count });
+        self.environment.push(done_at, PendingEvent::Synced { node: self.node, incarnation, count });
     }
 
     #[inline]
@@ -329,9 +333,9 @@ where
             Effect::Multicast { to, message, order: _ } => {
                 let others = to.len() - usize::from(to.contains(self.node));
                 let sent = self.reserve_ids(others as u64, &message);
-                let first = sent.id;
+                let first_id = sent.id;
                 self.observe(ObservedEffect::Multicast { to: &to, sent });
-                for (to, id) in quorate_journal::moment::receivers(&to, first) {
+                for (to, id) in quorate_journal::moment::receivers(&to, first_id) {
                     self.environment.transmit(self.node, to, id.number, message.clone());
                 }
             }
@@ -358,22 +362,26 @@ where
     /// Reserves message ids for `transmissions` copies of a message, and describes the first copy.
     #[inline]
     fn reserve_ids<'m>(&mut self, transmissions: u64, message: &'m P::Message) -> Sent<'m> {
-        let id = MessageId { sender: self.node, number: self.host.sent + 1 };
-        self.host.sent += transmissions;
+        let id = MessageId { sender: self.node, number: self.host.sent_count + 1 };
+        self.host.sent_count += transmissions;
         Sent::new(id, message, self.environment.observer.reads_sizes())
     }
 
     fn set_timer(&mut self, timer: P::Timer, span: Span) {
         self.observe(ObservedEffect::SetTimer { timer: &timer, span });
-        let fixed = self.environment.directions.as_mut().and_then(|directions| directions.timer(self.node));
+        let fixed =
+            self.environment.directions.as_mut().and_then(|directions| directions.next_timer_duration(self.node));
         let local_duration = match fixed {
             None => self.environment.timer_rng.between(span.earliest, span.latest),
-            Some(length) => length.max(span.earliest),
+            // A timer may fire late, like that of a busy node, but never before its span begins.
+            Some(duration) => duration.max(span.earliest),
         };
-        let (generation, replaced) = self.host.arm(timer, self.host.now(self.environment.time) + local_duration);
-        self.environment.armed_timers += usize::from(!replaced);
+        let (generation, is_replacement) =
+            self.host.arm(timer, self.host.clock_reading(self.environment.time) + local_duration);
+        self.environment.armed_timers += usize::from(!is_replacement);
         let true_duration = self.host.clock().map_or(local_duration, |clock| clock.true_duration(local_duration));
-        self.environment.push(self.environment.time + true_duration, Pending::Timer { node: self.node, generation });
+        self.environment
+            .push(self.environment.time + true_duration, PendingEvent::Timer { node: self.node, generation });
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! How inputs reach nodes: which are dropped, which wait, and which the node takes.
 
 use super::host::Stepper;
-use super::{Pending, World};
+use super::{PendingEvent, World};
 use quorate_core::{Describe, Incarnation, Input, NodeId, WriteOf};
 use quorate_journal::Recordable;
 use quorate_journal::moment::{Loss, MessageId, ObservedInput, Observer, WorldEvent};
@@ -16,13 +16,13 @@ where
 {
     /// Handles an input that arrives at its node: drops it, lets the node take it, or enqueues it.
     #[inline]
-    pub(super) fn arrive(&mut self, pending: Pending<P>) {
+    pub(super) fn arrive(&mut self, pending: PendingEvent<P>) {
         let Some(node) = pending.node() else { return };
         let condition = self.slots.get(node.index()).map_or(Condition::Down, |slot| slot.host.condition);
         if condition == Condition::Down {
             return self.drop_input(pending, Loss::Down);
         }
-        if let Pending::Message { from, to, .. } = pending
+        if let PendingEvent::Message { from, to, .. } = pending
             && self.environment.network.is_cut(from, to)
         {
             return self.drop_input(pending, Loss::Cut);
@@ -36,15 +36,15 @@ where
 
     /// Adds an input to the node's inbox. The node processes one input at a time, in order of
     /// arrival.
-    pub(super) fn enqueue(&mut self, node: NodeId, pending: Pending<P>) {
+    pub(super) fn enqueue(&mut self, node: NodeId, pending: PendingEvent<P>) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.is_stale(&pending) {
             return;
         }
         if slot.host.condition == Condition::Paused {
-            self.environment.stalled += usize::from(pending.is_certain());
+            self.environment.stalled_items += usize::from(pending.is_certain());
         }
-        slot.host.extras().inbox.push_back(pending);
+        slot.host.rare_state_mut().inbox.push_back(pending);
         self.start_next_input(node);
     }
 
@@ -52,8 +52,8 @@ where
     fn start_next_input(&mut self, node: NodeId) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         let Some(interruptions) = slot.host.start_processing() else { return };
-        let done_at = self.environment.time + self.environment.node_rng.length(self.environment.processing);
-        self.environment.push(done_at, Pending::ProcessingDone { node, interruptions });
+        let done_at = self.environment.time + self.environment.node_rng.draw_latency(self.environment.processing);
+        self.environment.push(done_at, PendingEvent::ProcessingDone { node, interruptions });
     }
 
     /// Lets a node take an input whose processing time has passed.
@@ -64,76 +64,81 @@ where
         self.start_next_input(node);
     }
 
-    /// Drops an input of a node that is down or cut off. Its timers and syncs were already removed
-    /// by the crash.
-    pub(super) fn drop_input(&mut self, pending: Pending<P>, why: Loss) {
+    /// Drops an input of a node that is down or cut off. The crash has already removed the node's
+    /// timers and syncs.
+    pub(super) fn drop_input(&mut self, pending: PendingEvent<P>, cause: Loss) {
         match pending {
-            Pending::Message { from, to, number, .. } => {
-                self.environment.in_flight -= 1;
+            PendingEvent::Message { from, to, number, .. } => {
+                self.environment.messages_in_flight -= 1;
                 let id = MessageId { sender: from, number };
-                self.environment.observe_world(WorldEvent::Lost { id, to, why });
+                self.environment.observe_world(WorldEvent::Lost { id, to, cause });
             }
-            Pending::Command { .. } => self.environment.planned -= 1,
-            Pending::DiskStatus { .. } => self.environment.disk_events -= 1,
-            Pending::Start { .. }
-            | Pending::Timer { .. }
-            | Pending::Synced { .. }
-            | Pending::Alarm { .. }
-            | Pending::ProcessingDone { .. }
-            | Pending::MembershipNotice(_)
-            | Pending::DeathNotice(_)
-            | Pending::Membership(_)
-            | Pending::Fault(_) => {}
+            PendingEvent::Command { .. } => self.environment.planned_items -= 1,
+            PendingEvent::DiskStatus { .. } => self.environment.disk_events -= 1,
+            PendingEvent::Start { .. }
+            | PendingEvent::Timer { .. }
+            | PendingEvent::Synced { .. }
+            | PendingEvent::Alarm { .. }
+            | PendingEvent::ProcessingDone { .. }
+            | PendingEvent::MembershipNotice(_)
+            | PendingEvent::DeathNotice(_)
+            | PendingEvent::Membership(_)
+            | PendingEvent::Fault(_) => {}
         }
     }
 
     /// Lets a node that is up take an input.
     #[inline]
-    pub(super) fn accept(&mut self, pending: Pending<P>) {
+    pub(super) fn accept(&mut self, pending: PendingEvent<P>) {
         match pending {
-            Pending::Message { from, to, number, message } => {
-                self.environment.in_flight -= 1;
+            PendingEvent::Message { from, to, number, message } => {
+                self.environment.messages_in_flight -= 1;
                 let id = MessageId { sender: from, number };
                 let observed = ObservedInput::Message {
                     id,
                     kind: message.kind(),
-                    wrapped: message.is_wrapped(),
+                    is_wrapped: message.is_wrapped(),
+                    // Message numbers count over all incarnations of the sender, not within one.
                     incarnation: Incarnation::FIRST,
                 };
                 self.observe_input(to, observed);
                 self.step(to, Input::Message { from, message });
             }
-            Pending::Timer { node, generation } => {
-                let Some(timer) = self.slots.get_mut(node.index()).and_then(|slot| slot.host.fire(generation)) else {
+            PendingEvent::Timer { node, generation } => {
+                let Some(timer) = self.slots.get_mut(node.index()).and_then(|slot| slot.host.take_timer(generation))
+                else {
                     return;
                 };
                 self.environment.armed_timers -= 1;
                 self.observe_input(node, ObservedInput::Timer(&timer));
                 self.step(node, Input::Timer(timer));
             }
-            Pending::Command { node, incarnation, command } => {
-                self.environment.planned -= 1;
-                let current = self.slots.get(node.index()).map(|slot| slot.host.incarnation());
-                if incarnation.is_none() || incarnation == current {
+            PendingEvent::Command { node, incarnation, command } => {
+                self.environment.planned_items -= 1;
+                let current_incarnation = self.slots.get(node.index()).map(|slot| slot.host.incarnation());
+                if incarnation.is_none() || incarnation == current_incarnation {
                     self.observe_input(node, ObservedInput::Command(&command));
                     self.step(node, Input::Command(command));
                 }
             }
-            Pending::Synced { node, incarnation, count } => self.synced(node, incarnation, count),
-            Pending::DiskStatus { node } => {
+            PendingEvent::Synced { node, incarnation, count } => self.complete_sync(node, incarnation, count),
+            PendingEvent::DiskStatus { node } => {
                 self.environment.disk_events -= 1;
                 self.notify_disk_status(node);
             }
-            Pending::Start { node } => self.boot(node),
-            Pending::MembershipNotice(notice) => self.receive_notice(*notice),
-            Pending::DeathNotice(notice) => self.receive_death_notice(&notice),
+            PendingEvent::Start { node } => self.boot(node),
+            PendingEvent::MembershipNotice(notice) => self.receive_notice(*notice),
+            PendingEvent::DeathNotice(notice) => self.receive_death_notice(&notice),
             // These are not inputs.
-            Pending::ProcessingDone { .. } | Pending::Alarm { .. } | Pending::Membership(_) | Pending::Fault(_) => {}
+            PendingEvent::ProcessingDone { .. }
+            | PendingEvent::Alarm { .. }
+            | PendingEvent::Membership(_)
+            | PendingEvent::Fault(_) => {}
         }
     }
 
     /// Completes a sync: carries out the effects that waited for it and notifies the node.
-    fn synced(&mut self, node: NodeId, incarnation: Incarnation, count: u64) {
+    fn complete_sync(&mut self, node: NodeId, incarnation: Incarnation, count: u64) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.incarnation() != incarnation {
             return;
@@ -143,28 +148,29 @@ where
         }
         self.environment.disk_events -= 1;
         if let Some(disk) = slot.host.disk() {
-            disk.syncing = false;
+            disk.is_syncing = false;
             disk.sync(count);
         }
         self.observe_input(node, ObservedInput::Saved(count));
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         let mut stepper = Stepper { node, host: &mut slot.host, environment: &mut self.environment };
-        stepper.release();
+        stepper.carry_out_durable();
         self.step(node, Input::Saved(count));
     }
 
-    /// Starts an incarnation if the world has started. A paused node starts when it resumes.
+    /// Starts the node's current incarnation, if the world has started. A paused node starts when
+    /// it resumes.
     pub(super) fn boot(&mut self, node: NodeId) {
-        let Some(slot) = self.slots.get_mut(node.index()).filter(|_| self.started) else { return };
+        let Some(slot) = self.slots.get_mut(node.index()).filter(|_| self.is_started) else { return };
         match slot.host.condition {
             Condition::Up => {}
-            Condition::Paused => return slot.host.extras().inbox.push_back(Pending::Start { node }),
+            Condition::Paused => return slot.host.rare_state_mut().inbox.push_back(PendingEvent::Start { node }),
             Condition::Down => return,
         }
         let incarnation = slot.host.incarnation();
         let durable = slot.host.disk().map(|disk| disk.contents()).unwrap_or_default();
-        let blank = slot.host.take_blank_flag();
-        self.observe_input(node, ObservedInput::Start { incarnation, blank });
+        let is_disk_blank = slot.host.take_blank_flag();
+        self.observe_input(node, ObservedInput::Start { incarnation, is_disk_blank });
         self.step(node, Input::Start { durable, incarnation });
         self.notify_disk_status(node);
     }

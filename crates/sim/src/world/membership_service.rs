@@ -6,7 +6,7 @@
 //! as if these ran the service. The service follows the rules of [`quorate_core::membership`], on a
 //! clock of its own that drifts within the bound.
 
-use super::{Pending, World};
+use super::{PendingEvent, World};
 use quorate_core::membership::{Answer, LeaseTerms, Membership, Request, Suspicion};
 use quorate_core::{Duration, Epoch, Group, Incarnation, Input, NodeId, Time, View, WriteOf, majority};
 use quorate_journal::Recordable;
@@ -19,7 +19,8 @@ use serde::Serialize;
 
 /// Settings of the membership service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Views {
+pub struct MembershipSettings {
+    /// The terms by which members compute the end of their leases.
     pub terms: LeaseTerms,
     /// Whether the service waits for a member's lease to expire before it removes the member. A
     /// correct service does.
@@ -36,7 +37,7 @@ pub(super) struct MembershipService {
     loss: Chance,
     /// The time of the next scheduled check for expired leases.
     next_check: Option<Time>,
-    /// For each node, the view that it received last, and in which incarnation.
+    /// For each node, the incarnation that received a view last, and the epoch of that view.
     latest_views: Vec<(Incarnation, Epoch)>,
     /// For each node, the incarnation that has asked to leave, if any.
     departed: Vec<Option<Incarnation>>,
@@ -46,9 +47,11 @@ pub(super) struct MembershipService {
 pub(super) enum MembershipEvent {
     /// A member's next keepalive is due.
     KeepaliveDue(NodeId),
-    /// A keepalive arrives at the service. The node sent it when its own clock showed `sent`.
-    KeepaliveArrives { node: NodeId, incarnation: Incarnation, sent: Time },
-    /// The service is notified that a node's connection was closed, truthfully or by a fault.
+    /// A keepalive arrives at the service. The node's own clock showed `sent_at` when it sent the
+    /// keepalive.
+    KeepaliveArrives { node: NodeId, incarnation: Incarnation, sent_at: Time },
+    /// The service is notified that a node's connection was closed, by a crash or by a fault of the
+    /// network.
     ConnectionClosed { node: NodeId, incarnation: Incarnation },
     /// A lease may have expired.
     CheckLeases,
@@ -73,8 +76,8 @@ impl MembershipNotice {
 }
 
 impl MembershipService {
-    fn new(views: &Views, nodes: usize, seed: u64, latency: Latency, loss: Chance) -> Self {
-        let Views { terms, waits_for_leases } = *views;
+    fn new(settings: &MembershipSettings, nodes: usize, seed: u64, latency: Latency, loss: Chance) -> Self {
+        let MembershipSettings { terms, waits_for_leases } = *settings;
         let mut rng = SeededRng::new(seed, Stream::Membership);
         // The rate of the clock is anywhere between the two bounds of the drift.
         let drift_bound = u64::from(terms.drift_ppm);
@@ -92,30 +95,31 @@ impl MembershipService {
     }
 
     /// Returns the time since the start by the service's own clock.
-    fn now(&self, time: Time) -> Duration {
+    fn clock_reading(&self, time: Time) -> Duration {
         self.clock.at(time).since(Time::ZERO)
     }
 
     fn apply(&mut self, time: Time, request: Request) -> Answer {
-        let at = self.now(time);
+        let at = self.clock_reading(time);
         self.membership.apply(at, request)
     }
 
-    /// Returns the request of a node's keepalive: to renew its lease, to join or to leave. `None`
-    /// once it has left.
-    fn request(&self, node: NodeId, incarnation: Incarnation) -> Option<Request> {
-        let departs = self.departed.get(node.index()) == Some(&Some(incarnation));
+    /// Returns the request that a node's keepalive carries: to renew its lease, to join or to
+    /// leave. `None` once the node has left.
+    fn next_request(&self, node: NodeId, incarnation: Incarnation) -> Option<Request> {
+        let is_leaving = self.departed.get(node.index()) == Some(&Some(incarnation));
         match self.membership.view().stay(node) {
-            Some(stay) if stay.incarnation == incarnation && departs => Some(Request::Leave { node, stay }),
+            Some(stay) if stay.incarnation == incarnation && is_leaving => Some(Request::Leave { node, stay }),
             Some(stay) if stay.incarnation == incarnation => Some(Request::Renew { node, stay }),
-            Some(_) | None => (!departs).then_some(Request::Join { node, incarnation }),
+            Some(_) | None => (!is_leaving).then_some(Request::Join { node, incarnation }),
         }
     }
 
-    /// Returns the true time at which the next lease expires.
+    /// Returns the true time at which the next lease expires; `time` is the current true time.
     fn next_expiry(&self, time: Time) -> Option<Time> {
-        let remaining =
-            Duration::from_nanos(self.membership.next_expiry()?.nanos().saturating_sub(self.now(time).nanos()));
+        let remaining = Duration::from_nanos(
+            self.membership.next_expiry()?.nanos().saturating_sub(self.clock_reading(time).nanos()),
+        );
         Some(time + self.clock.true_duration(remaining))
     }
 }
@@ -128,9 +132,9 @@ where
 {
     /// Adds a membership service that gives nodes views and leases. Must be called before
     /// [`start`](Self::start).
-    pub fn add_membership_service(&mut self, views: &Views, seed: u64) {
+    pub fn add_membership_service(&mut self, settings: &MembershipSettings, seed: u64) {
         let (latency, loss) = self.environment.network.default_behaviour();
-        let service = MembershipService::new(views, self.slots.len(), seed, latency, loss);
+        let service = MembershipService::new(settings, self.slots.len(), seed, latency, loss);
         self.membership_service = Some(Box::new(service));
     }
 
@@ -138,14 +142,14 @@ where
     pub(super) fn start_membership(&mut self) {
         let Some(service) = &self.membership_service else { return };
         let view = service.membership.view();
-        let (keepalive, trusted) = (service.terms.keepalive, service.terms.trusted_for());
+        let (keepalive, trusted_for) = (service.terms.keepalive, service.terms.trusted_for());
         let nodes = self.slots.len() as u64;
         for node in (0..self.slots.len()).map(NodeId::from_index) {
             let Some(slot) = self.slots.get(node.index()) else { return };
-            let until = slot.host.now(self.environment.time) + trusted;
+            let until = slot.host.clock_reading(self.environment.time) + trusted_for;
             let incarnation = slot.host.incarnation();
             for update in [Update::View(view.clone()), Update::Lease(until)] {
-                self.arrive(Pending::MembershipNotice(Box::new(MembershipNotice { node, incarnation, update })));
+                self.arrive(PendingEvent::MembershipNotice(Box::new(MembershipNotice { node, incarnation, update })));
             }
             // Spread the keepalives of the nodes over the interval.
             let offset = Duration::from_nanos(keepalive.nanos() / nodes.max(1) * (node.index() as u64 + 1));
@@ -158,14 +162,14 @@ where
     }
 
     fn schedule_membership_event(&mut self, delay: Duration, event: MembershipEvent) {
-        self.environment.push(self.environment.time + delay, Pending::Membership(event));
+        self.environment.push(self.environment.time + delay, PendingEvent::Membership(event));
     }
 
     pub(super) fn handle_membership_event(&mut self, event: MembershipEvent) {
         match event {
-            MembershipEvent::KeepaliveDue(node) => self.keepalive_due(node),
-            MembershipEvent::KeepaliveArrives { node, incarnation, sent } => {
-                self.answer_keepalive(node, incarnation, sent);
+            MembershipEvent::KeepaliveDue(node) => self.handle_keepalive_due(node),
+            MembershipEvent::KeepaliveArrives { node, incarnation, sent_at } => {
+                self.answer_keepalive(node, incarnation, sent_at);
             }
             MembershipEvent::ConnectionClosed { node, incarnation } => self.suspect(node, incarnation),
             MembershipEvent::CheckLeases => self.check_leases(),
@@ -173,7 +177,7 @@ where
     }
 
     /// Sends a keepalive if the node is up, and schedules the next one.
-    fn keepalive_due(&mut self, node: NodeId) {
+    fn handle_keepalive_due(&mut self, node: NodeId) {
         let Some(service) = &self.membership_service else { return };
         self.schedule_membership_event(service.terms.keepalive, MembershipEvent::KeepaliveDue(node));
         self.send_keepalive(node);
@@ -183,19 +187,19 @@ where
         let Some(slot) = self.slots.get(node.index()).filter(|slot| slot.host.condition == Condition::Up) else {
             return;
         };
-        let (incarnation, sent) = (slot.host.incarnation(), slot.host.now(self.environment.time));
+        let (incarnation, sent_at) = (slot.host.incarnation(), slot.host.clock_reading(self.environment.time));
         if let Some(delay) = self.service_delay(node) {
-            self.schedule_membership_event(delay, MembershipEvent::KeepaliveArrives { node, incarnation, sent });
+            self.schedule_membership_event(delay, MembershipEvent::KeepaliveArrives { node, incarnation, sent_at });
         }
     }
 
-    /// Draws the delay of a message to or from the service. `None` if the message is lost.
+    /// Draws the delay of a message between a node and the service. `None` if the message is lost.
     fn service_delay(&mut self, node: NodeId) -> Option<Duration> {
         if self.membership_service.is_none() || !self.reaches_service(node) {
             return None;
         }
         let service = self.membership_service.as_mut()?;
-        let delay = service.rng.length(service.latency);
+        let delay = service.rng.draw_latency(service.latency);
         (!service.rng.happens(service.loss)).then_some(delay)
     }
 
@@ -207,19 +211,19 @@ where
         reached >= majority(self.slots.len())
     }
 
-    fn answer_keepalive(&mut self, node: NodeId, incarnation: Incarnation, sent: Time) {
+    fn answer_keepalive(&mut self, node: NodeId, incarnation: Incarnation, sent_at: Time) {
         if !self.reaches_service(node) {
             return;
         }
         let Some(service) = &mut self.membership_service else { return };
-        let Some(request) = service.request(node, incarnation) else { return };
+        let Some(request) = service.next_request(node, incarnation) else { return };
         let epoch_before = service.membership.epoch();
         let answer = service.apply(self.environment.time, request);
         let view = service.membership.view();
-        let until = sent + service.terms.trusted_for();
+        let until = sent_at + service.terms.trusted_for();
         let is_new_view = service.latest_views.get(node.index()) != Some(&(incarnation, view.epoch()));
         self.publish_view(epoch_before, Some(node));
-        let lease = matches!(answer, Answer::In(_)).then_some(Update::Lease(until));
+        let lease = matches!(answer, Answer::Member(_)).then_some(Update::Lease(until));
         let Some(delay) = self.service_delay(node) else { return };
         for update in is_new_view.then_some(Update::View(view)).into_iter().chain(lease) {
             self.send_notice(delay, MembershipNotice { node, incarnation, update });
@@ -227,7 +231,7 @@ where
     }
 
     fn send_notice(&mut self, delay: Duration, notice: MembershipNotice) {
-        self.environment.push(self.environment.time + delay, Pending::MembershipNotice(Box::new(notice)));
+        self.environment.push(self.environment.time + delay, PendingEvent::MembershipNotice(Box::new(notice)));
     }
 
     /// Notifies the service that a node's kernel closed its connection, because the node is down or
@@ -247,8 +251,8 @@ where
         }
     }
 
-    /// Makes a node leave its group: from now on its keepalives ask to leave, and it sends one at
-    /// once.
+    /// Makes a node leave its group: from now on its keepalives ask to leave, and the node sends
+    /// one at once. Does nothing without a membership service.
     pub fn depart(&mut self, node: NodeId) {
         let Some(incarnation) = self.slots.get(node.index()).map(|slot| slot.host.incarnation()) else { return };
         let Some(service) = &mut self.membership_service else { return };
@@ -264,7 +268,7 @@ where
             return;
         };
         let epoch_before = service.membership.epoch();
-        service.apply(self.environment.time, Request::Suspect { node, stay, by: node, why: Suspicion::Closed });
+        service.apply(self.environment.time, Request::Suspect { node, stay, by: node, suspicion: Suspicion::Closed });
         self.publish_view(epoch_before, None);
     }
 
@@ -277,7 +281,8 @@ where
     }
 
     /// Sends the current view to all reachable nodes but `except`, if it is newer than
-    /// `epoch_before`. The others receive it in answer to their next keepalive.
+    /// `epoch_before`. The others receive it in answer to their next keepalive. In any case
+    /// schedules the next check for expired leases.
     fn publish_view(&mut self, epoch_before: Epoch, except: Option<NodeId>) {
         self.schedule_lease_check();
         let Some(service) =
@@ -300,15 +305,15 @@ where
         let is_earlier = |next: &Time| service.next_check.is_none_or(|scheduled| *next < scheduled);
         let Some(next) = service.next_expiry(time).filter(is_earlier) else { return };
         service.next_check = Some(next);
-        self.environment.push(next, Pending::Membership(MembershipEvent::CheckLeases));
+        self.environment.push(next, PendingEvent::Membership(MembershipEvent::CheckLeases));
     }
 
     /// Gives a node a view or a lease from the service. Ignores a notice for an earlier
     /// incarnation, a view that the node already has, and a lease that has already expired.
     pub(super) fn receive_notice(&mut self, notice: MembershipNotice) {
         let MembershipNotice { node, incarnation, update } = notice;
-        let current = self.slots.get(node.index()).map(|slot| slot.host.incarnation());
-        if current != Some(incarnation) {
+        let current_incarnation = self.slots.get(node.index()).map(|slot| slot.host.incarnation());
+        if current_incarnation != Some(incarnation) {
             return;
         }
         match update {
@@ -322,7 +327,10 @@ where
             }
             // A late answer neither renews nor ends a lease.
             Update::Lease(until)
-                if self.slots.get(node.index()).is_some_and(|slot| until <= slot.host.now(self.environment.time)) => {}
+                if self
+                    .slots
+                    .get(node.index())
+                    .is_some_and(|slot| until <= slot.host.clock_reading(self.environment.time)) => {}
             Update::Lease(until) => {
                 self.observe_input(node, ObservedInput::Lease(until));
                 self.step(node, Input::Lease(until));

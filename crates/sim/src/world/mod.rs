@@ -12,14 +12,14 @@ mod host;
 mod intake;
 mod membership_service;
 
-use crate::network::{Network, TransmissionOutcome, Wire};
+use crate::network::{LinkDefaults, Network, TransmissionOutcome};
 use crate::queue::Queue;
 use death_notices::DeathNotice;
 use directions::Directions;
 pub(crate) use directions::FixedFate;
 use faults::FaultAction;
 use host::{Host, Stepper};
-pub use membership_service::Views;
+pub use membership_service::MembershipSettings;
 use membership_service::{MembershipEvent, MembershipNotice, MembershipService};
 use quorate_core::{Duration, Effects, Incarnation, Input, NodeId, Protocol, Time, WriteOf};
 use quorate_journal::Recordable;
@@ -36,7 +36,7 @@ use std::collections::VecDeque;
 pub struct Setup {
     pub nodes: usize,
     pub seed: u64,
-    pub wire: Wire,
+    pub link_defaults: LinkDefaults,
     /// The processing time of each input.
     pub processing: Latency,
     /// The duration of a disk sync.
@@ -51,16 +51,16 @@ pub struct World<P: Protocol, O> {
     environment: Environment<P, O>,
     /// The membership service, if nodes have views.
     membership_service: Option<Box<MembershipService>>,
-    /// Whether nodes receive notices that the process of another node is gone.
+    /// Whether nodes receive notices that the process of another node is gone or has restarted.
     sends_death_notices: bool,
     /// Faults that take effect before any node starts.
     initial_actions: Vec<FaultAction>,
-    started: bool,
+    is_started: bool,
     /// The serial number of the fault scheduled last. The first fault has number 1.
     last_fault_serial: u64,
 }
 
-/// A node and its host. Aligned so that a small slot lies within one cache line: in a large world,
+/// A node and its host. The alignment keeps a small slot within one cache line: in a large world,
 /// fetching the slot dominates the cost of an event.
 #[repr(align(32))]
 struct Slot<P: Protocol> {
@@ -71,11 +71,13 @@ struct Slot<P: Protocol> {
 /// Everything but the nodes.
 struct Environment<P: Protocol, O> {
     time: Time,
-    queue: Queue<Pending<P>>,
+    queue: Queue<PendingEvent<P>>,
     network: Network,
     processing: Latency,
     sync: Latency,
+    /// Draws the durations of timers.
     timer_rng: SeededRng,
+    /// Draws processing times, sync durations, surviving writes and the delays of death notices.
     node_rng: SeededRng,
     /// The choices that a script has fixed, if any.
     directions: Option<Box<Directions>>,
@@ -86,30 +88,30 @@ struct Environment<P: Protocol, O> {
     /// Notifications for the nodes' clients.
     client_events: VecDeque<(NodeId, ClientEvent<P::Event>)>,
     /// Number of inputs that nodes have taken.
-    events: u64,
+    taken_inputs: u64,
     /// Number of messages in flight.
-    in_flight: usize,
+    messages_in_flight: usize,
     /// Number of timers that are set.
     armed_timers: usize,
     /// Number of disks that are syncing or hold writes back, plus the number of disk status changes
     /// in flight.
     disk_events: usize,
     /// Number of scheduled commands and alarms.
-    planned: usize,
-    /// How many of the messages, disk events and commands above wait in paused nodes or for full
-    /// disks. Only a fault can make them proceed.
-    stalled: usize,
+    planned_items: usize,
+    /// How many of the messages, disk events and commands counted above wait in paused nodes or for
+    /// full disks. Only a fault can make them proceed.
+    stalled_items: usize,
     /// Number of scheduled fault actions.
     pending_faults: usize,
 }
 
 enum MessageEvent {
-    Lost { id: MessageId, to: NodeId, why: Loss },
+    Lost { id: MessageId, to: NodeId, cause: Loss },
     Duplicated { id: MessageId },
 }
 
 /// An event in the queue of the world, or an input in the inbox of a node.
-enum Pending<P: Protocol> {
+enum PendingEvent<P: Protocol> {
     /// The start of a node that was paused before it started.
     Start {
         node: NodeId,
@@ -121,8 +123,8 @@ enum Pending<P: Protocol> {
         number: u64,
         message: P::Message,
     },
-    /// The time of a timer. Ignored if the timer was replaced or cancelled since, because no timer
-    /// then has this generation.
+    /// A timer expires. Ignored if the timer was replaced or cancelled since, because no timer then
+    /// has this generation.
     Timer {
         node: NodeId,
         generation: u32,
@@ -161,7 +163,7 @@ enum Pending<P: Protocol> {
 /// The order of events at equal times: faults, then disks, then messages, then timers, then
 /// commands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum EventPriority {
     Fault = 0,
     Disk = 1,
     Message = 2,
@@ -169,23 +171,23 @@ enum Rank {
     Command = 4,
 }
 
-impl<P: Protocol> Pending<P> {
-    fn rank(&self) -> Rank {
+impl<P: Protocol> PendingEvent<P> {
+    fn priority(&self) -> EventPriority {
         match self {
             Self::Message { .. }
             | Self::ProcessingDone { .. }
             | Self::MembershipNotice(_)
             | Self::DeathNotice(_)
-            | Self::Membership(_) => Rank::Message,
-            Self::Timer { .. } => Rank::Timer,
-            Self::Command { .. } | Self::Alarm { .. } => Rank::Command,
-            Self::Synced { .. } | Self::DiskStatus { .. } => Rank::Disk,
-            Self::Start { .. } | Self::Fault(_) => Rank::Fault,
+            | Self::Membership(_) => EventPriority::Message,
+            Self::Timer { .. } => EventPriority::Timer,
+            Self::Command { .. } | Self::Alarm { .. } => EventPriority::Command,
+            Self::Synced { .. } | Self::DiskStatus { .. } => EventPriority::Disk,
+            Self::Start { .. } | Self::Fault(_) => EventPriority::Fault,
         }
     }
 
-    /// Returns whether it certainly has an effect when it is processed. A timer may have been
-    /// cancelled.
+    /// Returns whether this input certainly has an effect when it is processed. A timer, for
+    /// example, may have been cancelled.
     fn is_certain(&self) -> bool {
         matches!(self, Self::Message { .. } | Self::Command { .. } | Self::Synced { .. } | Self::DiskStatus { .. })
     }
@@ -201,61 +203,61 @@ impl<P: Protocol> Pending<P> {
             | Self::Alarm { node }
             | Self::ProcessingDone { node, .. } => Some(*node),
             Self::MembershipNotice(notice) => Some(notice.node()),
-            Self::DeathNotice(notice) => Some(notice.node),
+            Self::DeathNotice(notice) => Some(notice.receiver),
             Self::Fault(_) | Self::Membership(_) => None,
         }
     }
 }
 
-/// The latest time, about 73 years: a key of the queue is the time, shifted by `RANK_BITS`, and the
-/// rank.
-const MAX_NANOS: i64 = (u64::MAX >> RANK_BITS) as i64;
-/// Enough bits for every [`Rank`].
-const RANK_BITS: u32 = 3;
+/// The latest time, about 73 years: a key of the queue is the time, shifted by `PRIORITY_BITS`, and
+/// the priority.
+const MAX_NANOS: i64 = (u64::MAX >> PRIORITY_BITS) as i64;
+/// Enough bits for every [`EventPriority`].
+const PRIORITY_BITS: u32 = 3;
 
 /// Returns the time in a key of the queue.
 #[inline]
-fn time_of(key: u64) -> Time {
-    Time::from_nanos((key >> RANK_BITS) as i64)
+fn time_from_key(key: u64) -> Time {
+    Time::from_nanos((key >> PRIORITY_BITS) as i64)
 }
 
 impl<P: Protocol, O> Environment<P, O> {
     #[inline]
-    fn push(&mut self, at: Time, pending: Pending<P>) {
+    fn push(&mut self, at: Time, pending: PendingEvent<P>) {
         let nanos = at.nanos().clamp(0, MAX_NANOS) as u64;
-        self.queue.push((nanos << RANK_BITS) | pending.rank() as u64, pending);
+        self.queue.push((nanos << PRIORITY_BITS) | pending.priority() as u64, pending);
     }
 
     #[inline]
     fn transmit(&mut self, from: NodeId, to: NodeId, number: u64, message: P::Message) {
         let id = MessageId { sender: from, number };
         let outcome = if self.directions.is_none() {
-            self.network.outcome(self.time, from, to)
+            self.network.draw_outcome(self.time, from, to)
         } else {
             self.outcome_with_directions(from, to)
         };
         match outcome {
-            TransmissionOutcome::Lost(why) => self.message_events.push(MessageEvent::Lost { id, to, why }),
+            TransmissionOutcome::Lost(cause) => self.message_events.push(MessageEvent::Lost { id, to, cause }),
             TransmissionOutcome::Arrives(at) => {
-                self.in_flight += 1;
-                self.push(at, Pending::Message { from, to, number, message });
+                self.messages_in_flight += 1;
+                self.push(at, PendingEvent::Message { from, to, number, message });
             }
-            TransmissionOutcome::Twice(at, duplicate_at) => {
+            TransmissionOutcome::Duplicated(at, duplicate_at) => {
                 self.message_events.push(MessageEvent::Duplicated { id });
-                self.in_flight += 2;
-                self.push(at, Pending::Message { from, to, number, message: message.clone() });
-                self.push(duplicate_at, Pending::Message { from, to, number, message });
+                self.messages_in_flight += 2;
+                self.push(at, PendingEvent::Message { from, to, number, message: message.clone() });
+                self.push(duplicate_at, PendingEvent::Message { from, to, number, message });
             }
         }
     }
 
-    /// Returns the fate of a message in a world with directions: the fixed one, or else a random
-    /// one.
+    /// Returns the outcome of a transmission in a world with directions: the fixed one, or a random
+    /// one if none is fixed.
     #[cold]
     fn outcome_with_directions(&mut self, from: NodeId, to: NodeId) -> TransmissionOutcome {
-        match self.directions.as_mut().and_then(|directions| directions.message(from, to)) {
-            Some(fixed) => self.network.fixed_outcome(self.time, from, to, fixed),
-            None => self.network.outcome(self.time, from, to),
+        match self.directions.as_mut().and_then(|directions| directions.next_message_fate(from, to)) {
+            Some(fixed) => self.network.apply_fixed_fate(self.time, from, to, fixed),
+            None => self.network.draw_outcome(self.time, from, to),
         }
     }
 
@@ -282,7 +284,7 @@ impl<P: Protocol, O> Environment<P, O> {
         }
         for event in std::mem::take(&mut self.message_events) {
             self.observe_world(match event {
-                MessageEvent::Lost { id, to, why } => WorldEvent::Lost { id, to, why },
+                MessageEvent::Lost { id, to, cause } => WorldEvent::Lost { id, to, cause },
                 MessageEvent::Duplicated { id } => WorldEvent::Duplicated { id },
             });
         }
@@ -307,7 +309,7 @@ where
             environment: Environment {
                 time: Time::ZERO,
                 queue: Queue::new(),
-                network: Network::new(setup.wire.clone(), rng(Stream::Network)),
+                network: Network::new(setup.link_defaults.clone(), rng(Stream::Network)),
                 processing: setup.processing,
                 sync: setup.sync,
                 timer_rng: rng(Stream::Timers),
@@ -316,18 +318,18 @@ where
                 observer,
                 message_events: Vec::new(),
                 client_events: VecDeque::new(),
-                events: 0,
-                in_flight: 0,
+                taken_inputs: 0,
+                messages_in_flight: 0,
                 armed_timers: 0,
                 disk_events: 0,
-                planned: 0,
-                stalled: 0,
+                planned_items: 0,
+                stalled_items: 0,
                 pending_faults: 0,
             },
             membership_service: None,
             sends_death_notices: false,
             initial_actions: Vec::new(),
-            started: false,
+            is_started: false,
             last_fault_serial: 0,
         }
     }
@@ -343,7 +345,7 @@ where
         for action in std::mem::take(&mut self.initial_actions) {
             self.apply_action(action);
         }
-        self.started = true;
+        self.is_started = true;
         for node in (0..self.slots.len()).map(NodeId::from_index) {
             self.boot(node);
         }
@@ -351,39 +353,40 @@ where
     }
 
     /// Schedules a command for a node at the time `at`, in any incarnation.
-    pub fn command(&mut self, at: Time, node: NodeId, command: P::Command) {
-        self.environment.planned += 1;
-        self.environment.push(at, Pending::Command { node, incarnation: None, command });
+    pub fn schedule_command(&mut self, at: Time, node: NodeId, command: P::Command) {
+        self.environment.planned_items += 1;
+        self.environment.push(at, PendingEvent::Command { node, incarnation: None, command });
     }
 
-    /// Schedules a command for a node at the time `at`, unless the node crashes before.
-    pub fn command_this_incarnation(&mut self, at: Time, node: NodeId, command: P::Command) {
+    /// Schedules a command for a node at the time `at`. It is ignored if the node has crashed by
+    /// then, even if it has restarted.
+    pub fn schedule_command_this_incarnation(&mut self, at: Time, node: NodeId, command: P::Command) {
         let incarnation = self.slots.get(node.index()).map(|slot| slot.host.incarnation());
-        self.environment.planned += 1;
-        self.environment.push(at, Pending::Command { node, incarnation, command });
+        self.environment.planned_items += 1;
+        self.environment.push(at, PendingEvent::Command { node, incarnation, command });
     }
 
     /// Schedules an alarm for a node's client at the time `at`, whether the node is up or down.
     pub fn set_alarm(&mut self, at: Time, node: NodeId) {
-        self.environment.planned += 1;
-        self.environment.push(at, Pending::Alarm { node });
+        self.environment.planned_items += 1;
+        self.environment.push(at, PendingEvent::Alarm { node });
     }
 
     /// Processes the next event. Returns false if there is none.
     #[inline]
     pub fn advance(&mut self) -> bool {
         let Some((key, pending)) = self.environment.queue.pop() else { return false };
-        self.environment.time = time_of(key);
+        self.environment.time = time_from_key(key);
         self.prefetch();
         match pending {
-            Pending::Fault(action) => {
+            PendingEvent::Fault(action) => {
                 self.environment.pending_faults -= 1;
                 self.apply_action(*action);
             }
-            Pending::ProcessingDone { node, interruptions } => self.finish_input(node, interruptions),
-            Pending::Membership(event) => self.handle_membership_event(event),
-            Pending::Alarm { node } => {
-                self.environment.planned -= 1;
+            PendingEvent::ProcessingDone { node, interruptions } => self.finish_input(node, interruptions),
+            PendingEvent::Membership(event) => self.handle_membership_event(event),
+            PendingEvent::Alarm { node } => {
+                self.environment.planned_items -= 1;
                 self.environment.client_events.push_back((node, ClientEvent::Alarm));
             }
             pending => self.arrive(pending),
@@ -395,58 +398,59 @@ where
     /// current node steps.
     #[inline]
     fn prefetch(&self) {
-        let Some(node) = self.environment.queue.peek_ahead().and_then(Pending::node) else { return };
+        let Some(node) = self.environment.queue.peek_ahead().and_then(PendingEvent::node) else { return };
         if let Some(slot) = self.slots.get(node.index()) {
             std::hint::black_box(slot.host.condition);
         }
         self.environment.observer.prefetch(node);
     }
 
-    /// Returns the time of the last event.
+    /// Returns the current time: that of the last event.
     pub fn time(&self) -> Time {
         self.environment.time
     }
 
     /// Returns the time of the next event.
     pub fn next_time(&self) -> Option<Time> {
-        self.environment.queue.next_key().map(time_of)
+        self.environment.queue.next_key().map(time_from_key)
     }
 
-    /// Number of inputs that nodes have taken.
-    pub fn events(&self) -> u64 {
-        self.environment.events
+    /// Returns the number of inputs that nodes have taken.
+    pub fn taken_inputs(&self) -> u64 {
+        self.environment.taken_inputs
     }
 
-    /// Number of messages in flight.
-    pub fn in_flight(&self) -> usize {
-        self.environment.in_flight
+    /// Returns the number of messages in flight.
+    pub fn messages_in_flight(&self) -> usize {
+        self.environment.messages_in_flight
     }
 
     /// Returns whether no message is in flight, no timer is set, no disk is busy, and no command or
     /// alarm is scheduled.
     pub fn is_quiet(&self) -> bool {
-        let Environment { in_flight, armed_timers, disk_events, planned, .. } = self.environment;
-        in_flight == 0 && armed_timers == 0 && disk_events == 0 && planned == 0
+        let Environment { messages_in_flight, armed_timers, disk_events, planned_items, .. } = self.environment;
+        messages_in_flight == 0 && armed_timers == 0 && disk_events == 0 && planned_items == 0
     }
 
     /// Returns whether any command or alarm is scheduled.
     pub fn has_plans(&self) -> bool {
-        self.environment.planned > 0
+        self.environment.planned_items > 0
     }
 
     /// Returns whether only timers can cause further events: no fault, message, disk event, command
     /// or alarm is pending, except those that wait in a paused node or for a full disk.
     pub fn has_only_timers_left(&self) -> bool {
-        let Environment { in_flight, disk_events, planned, stalled, pending_faults, .. } = self.environment;
-        pending_faults == 0 && in_flight + disk_events + planned == stalled
+        let Environment { messages_in_flight, disk_events, planned_items, stalled_items, pending_faults, .. } =
+            self.environment;
+        pending_faults == 0 && messages_in_flight + disk_events + planned_items == stalled_items
     }
 
-    /// Returns whether a node is up. A paused node is up.
+    /// Returns whether a node is not down. A paused node counts as up.
     pub fn is_up(&self, node: NodeId) -> bool {
         self.slots.get(node.index()).is_some_and(|slot| slot.host.condition != Condition::Down)
     }
 
-    /// Removes and returns the next notification of a node's client.
+    /// Removes and returns the next notification for a node's client.
     pub fn next_client_event(&mut self) -> Option<(NodeId, ClientEvent<P::Event>)> {
         self.environment.client_events.pop_front()
     }
@@ -469,15 +473,15 @@ where
     #[inline]
     fn observe_input(&mut self, node: NodeId, input: ObservedInput<'_, P::Command>) {
         let time = self.environment.time;
-        let now = self.slots.get(node.index()).map_or(time, |slot| slot.host.now(time));
+        let now = self.slots.get(node.index()).map_or(time, |slot| slot.host.clock_reading(time));
         self.environment.observer.observe(&Moment::Input { time, now, node, input });
     }
 
     #[inline]
     fn step(&mut self, node: NodeId, input: Input<P>) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
-        self.environment.events += 1;
-        let now = slot.host.now(self.environment.time);
+        self.environment.taken_inputs += 1;
+        let now = slot.host.clock_reading(self.environment.time);
         let mut stepper = Stepper { node, host: &mut slot.host, environment: &mut self.environment };
         slot.node.step(now, input, &mut Effects::new(&mut stepper));
         stepper.begin_sync();

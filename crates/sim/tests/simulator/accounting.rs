@@ -1,7 +1,7 @@
-//! Counters of a world: messages in flight, quietness, number of events; and the fate of every
-//! message.
+//! Counters of a world: messages in flight, quietness, inputs taken; and the fate of every message.
+//! A message takes 1 ms, and processing and syncs take no time, unless a scenario sets them.
 
-use crate::common::{Actions, Scenario, at, cancel, chaos, emit, multicast, save, send, set};
+use crate::common::{Actions, Scenario, at, cancel, emit, multicast, random_scenario, save, send, set};
 use quorate_core::Duration;
 use quorate_journal::moment::{MessageId, Moment, ObservedEffect, ObservedInput, Observer, WorldEvent, receivers};
 use quorate_journal::settings::{DiskTrouble, Fault};
@@ -13,56 +13,60 @@ fn messages_in_flight_are_counted_until_they_arrive() {
     let mut world = scenario.world(());
     let mut counts = Vec::new();
     while world.advance() {
-        counts.push(world.in_flight());
+        counts.push(world.messages_in_flight());
     }
     // The first command, the message to itself, the second command, then three arrivals.
     assert_eq!(counts, [3, 2, 3, 2, 1, 0]);
-    assert_eq!(world.events(), 3 + 6);
+    // The starts of three nodes, and these six.
+    assert_eq!(world.taken_inputs(), 3 + 6);
 }
 
 #[test]
-fn copies_count_and_losses_do_not() {
+fn duplicates_count_as_in_flight_and_lost_messages_do_not() {
     let mut world = Scenario::new(2).duplicate("1").command("0ms", 1, [send(2)]).world(());
     world.advance();
-    assert_eq!(world.in_flight(), 2);
+    assert_eq!(world.messages_in_flight(), 2);
     let mut world = Scenario::new(2).loss("1").command("0ms", 1, [send(2)]).world(());
     world.advance();
-    assert_eq!(world.in_flight(), 0);
-    assert_eq!(world.events(), 3);
+    assert_eq!(world.messages_in_flight(), 0);
+    assert_eq!(world.taken_inputs(), 3);
 }
 
 /// Returns whether the world is quiet, at the start and after each event.
-fn quietness(scenario: &Scenario) -> Vec<bool> {
+fn quietness_after_each_event(scenario: &Scenario) -> Vec<bool> {
     let mut world = scenario.world(());
-    let mut quiet = vec![world.is_quiet()];
+    let mut quietness = vec![world.is_quiet()];
     while world.advance() {
-        quiet.push(world.is_quiet());
+        quietness.push(world.is_quiet());
     }
-    quiet
+    quietness
 }
 
 #[test]
 fn a_world_is_quiet_without_pending_messages_timers_and_commands() {
-    assert_eq!(quietness(&Scenario::new(2)), [true]);
-    assert_eq!(quietness(&Scenario::new(2).command("1ms", 1, [])), [false, true]);
-    assert_eq!(quietness(&Scenario::new(2).command("1ms", 1, [send(2)])), [false, false, true]);
-    assert_eq!(quietness(&Scenario::new(2).command("1ms", 1, [set('a', "5ms", [])])), [false, false, true]);
+    assert_eq!(quietness_after_each_event(&Scenario::new(2)), [true]);
+    assert_eq!(quietness_after_each_event(&Scenario::new(2).command("1ms", 1, [])), [false, true]);
+    assert_eq!(quietness_after_each_event(&Scenario::new(2).command("1ms", 1, [send(2)])), [false, false, true]);
+    assert_eq!(
+        quietness_after_each_event(&Scenario::new(2).command("1ms", 1, [set('a', "5ms", [])])),
+        [false, false, true]
+    );
     // Neither a cancelled timer, nor its leftover in the queue, nor a future fault keeps the world
     // from being quiet.
     let cancelled = Scenario::new(2).command("1ms", 1, [set('a', "5ms", []), cancel('a')]).fault("heal at 9ms");
-    assert_eq!(quietness(&cancelled), [false, true, true, true]);
+    assert_eq!(quietness_after_each_event(&cancelled), [false, true, true, true]);
     // A crash removes the node's timers.
     let crashed = Scenario::new(2).command("1ms", 1, [set('a', "5ms", [])]).fault("crash 1 at 2ms");
-    assert_eq!(quietness(&crashed), [false, false, true, true]);
+    assert_eq!(quietness_after_each_event(&crashed), [false, false, true, true]);
 }
 
 /// Effects that wait for a disk are still to come, so the world is not quiet until the disk is.
 #[test]
 fn a_world_is_not_quiet_while_a_disk_is_busy() {
     let scenario = Scenario::new(2).sync("fixed:5ms").command("1ms", 1, [save(1), send(2)]);
-    assert_eq!(quietness(&scenario), [false, false, false, true]);
+    assert_eq!(quietness_after_each_event(&scenario), [false, false, false, true]);
     let crashed = scenario.fault("crash 1 at 3ms for 1ms");
-    assert_eq!(quietness(&crashed), [false, false, true, true, true]);
+    assert_eq!(quietness_after_each_event(&crashed), [false, false, true, true, true]);
 }
 
 #[test]
@@ -100,11 +104,11 @@ impl Observer<Actions, String> for MessageAccounts {
     }
 }
 
-/// After all events, only timers can be left, whatever was paused, crashed or resumed.
+/// After all events, nothing but the inputs of paused nodes and full disks is left.
 #[test]
 fn no_events_are_left_at_the_end() {
     for seed in 0..3_000 {
-        let world = chaos(seed).run_to_end(());
+        let world = random_scenario(seed).run_to_end(());
         assert!(world.has_only_timers_left(), "seed {seed}");
         assert_eq!(world.next_time(), None, "seed {seed}");
     }
@@ -112,11 +116,11 @@ fn no_events_are_left_at_the_end() {
 
 /// Returns the random scenario of this seed, with an end for every full disk: a disk that stays
 /// full keeps its waiting writes.
-fn chaos_with_finite_full_disks(seed: u64) -> Scenario {
-    let mut scenario = chaos(seed);
+fn random_scenario_with_finite_full_disks(seed: u64) -> Scenario {
+    let mut scenario = random_scenario(seed);
     for timed in &mut scenario.faults {
         if matches!(timed.fault, Fault::Disk { trouble: DiskTrouble::Full, .. }) {
-            timed.lasts.get_or_insert(Duration::from_secs(90));
+            timed.duration.get_or_insert(Duration::from_secs(90));
         }
     }
     scenario
@@ -125,9 +129,10 @@ fn chaos_with_finite_full_disks(seed: u64) -> Scenario {
 /// Extreme delays, offsets and drifts cause no overflow, and all events end.
 #[test]
 fn extreme_times_do_not_overflow() {
+    // About 570 years, nearly the longest `Duration`, which counts nanoseconds in 64 bits.
     let far = "5000000h";
     for seed in 0..300 {
-        let mut scenario = chaos_with_finite_full_disks(seed);
+        let mut scenario = random_scenario_with_finite_full_disks(seed);
         let distributions =
             [format!("fixed:{far}"), format!("uniform:0ns..{far}"), format!("long-tail:{far}"), "fixed:0ns".into()];
         let distribution = |shift: u64| distributions[(seed >> shift) as usize % distributions.len()].as_str();
@@ -144,7 +149,7 @@ fn extreme_times_do_not_overflow() {
                 .command(far, node as u32, [send(1)]);
         }
         let world = scenario.run_to_end(());
-        assert_eq!(world.in_flight(), 0, "seed {seed}");
+        assert_eq!(world.messages_in_flight(), 0, "seed {seed}");
         assert!(world.is_quiet(), "seed {seed}");
     }
 }
@@ -154,14 +159,14 @@ fn extreme_times_do_not_overflow() {
 #[test]
 fn every_message_is_accounted_for() {
     for seed in 0..3_000 {
-        let mut scenario = chaos_with_finite_full_disks(seed);
+        let mut scenario = random_scenario_with_finite_full_disks(seed);
         for node in 1..=scenario.setup.nodes {
             scenario = scenario.fault(&format!("resume {node} at 100s"));
         }
         let world = scenario.run_to_end(MessageAccounts::default());
-        assert_eq!(world.in_flight(), 0, "seed {seed}");
+        assert_eq!(world.messages_in_flight(), 0, "seed {seed}");
         assert!(world.is_quiet(), "seed {seed}");
-        let open: Vec<_> = world.observer().0.iter().filter(|(_, (sent, ended))| sent != ended).collect();
-        assert!(open.is_empty(), "seed {seed}: unknown fate of {open:?}");
+        let unaccounted: Vec<_> = world.observer().0.iter().filter(|(_, (sent, ended))| sent != ended).collect();
+        assert!(unaccounted.is_empty(), "seed {seed}: unknown fate of {unaccounted:?}");
     }
 }

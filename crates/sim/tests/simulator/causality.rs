@@ -1,7 +1,7 @@
 //! Compares vector clocks with a search of the happened-before graph.
 
-use crate::common::{Actions, Message, Scenario, ScriptedNode, at, chaos, node, ping, send, send_message};
-use quorate_core::wrap::{Reliable, Retransmission};
+use crate::common::{Actions, Message, Scenario, ScriptedNode, at, node, ping, random_scenario, send, send_message};
+use quorate_core::wrap::{Reliable, RetransmissionTimeouts};
 use quorate_core::{Class, NodeId, PayloadId, VectorClock};
 use quorate_journal::causality::Causality;
 use quorate_journal::moment::{MessageId, Moment, ObservedEffect, ObservedInput, Observer, receivers};
@@ -9,19 +9,19 @@ use quorate_journal::settings::{DiskTrouble, Fault, FaultKind};
 use quorate_sim::World;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The happened-before graph of a run. A parcel is a payload that `Reliable` delivers once, however
-/// often it retransmits it. Every moment of a node is an event. Edges lead to it from
-/// the node's previous event and from the sending of the message that it receives.
+/// The happened-before graph of a run. Every input and every effect of a node is an event. Edges
+/// lead to it from the node's previous event, and from the event that sent the message that it
+/// receives. A payload is a message that `Reliable` delivers once, however often it retransmits it.
 #[derive(Default)]
 struct Graph {
     /// For each event, its direct predecessors.
     edges: Vec<Vec<usize>>,
     /// The last event of each node.
     last_events: BTreeMap<NodeId, usize>,
-    /// The event in which each message without a parcel was sent.
-    sends: BTreeMap<MessageId, usize>,
-    /// The event in which each parcel was first sent.
-    parcels: BTreeMap<(NodeId, NodeId, PayloadId), usize>,
+    /// The event in which each message without a payload was sent.
+    message_sends: BTreeMap<MessageId, usize>,
+    /// The event in which each payload was first sent, by sender, receiver and id.
+    payload_sends: BTreeMap<(NodeId, NodeId, PayloadId), usize>,
 }
 
 impl Graph {
@@ -33,14 +33,14 @@ impl Graph {
         event
     }
 
-    /// Records that `event` sends a message. A retransmitted parcel keeps its first event.
-    fn record_send(&mut self, from: NodeId, to: NodeId, id: MessageId, parcel: Option<PayloadId>, event: usize) {
-        match parcel {
-            Some(parcel) => {
-                self.parcels.entry((from, to, parcel)).or_insert(event);
+    /// Records that `event` sends a message. A retransmitted payload keeps its first event.
+    fn record_send(&mut self, from: NodeId, to: NodeId, id: MessageId, payload: Option<PayloadId>, event: usize) {
+        match payload {
+            Some(payload) => {
+                self.payload_sends.entry((from, to, payload)).or_insert(event);
             }
             None => {
-                self.sends.insert(id, event);
+                self.message_sends.insert(id, event);
             }
         }
     }
@@ -56,14 +56,15 @@ impl Graph {
     }
 }
 
-/// A step of a node: the events of its input and of its last effect, and the node's vector clock
-/// after it.
+/// A step of a node.
 struct Step {
     node: NodeId,
     /// Position among the node's steps, counted from 1.
     number: u64,
-    input: usize,
-    end: usize,
+    input_event: usize,
+    /// The event of the last effect; that of the input if the step has no effects.
+    last_event: usize,
+    /// The node's vector clock after the step.
     clock: VectorClock,
 }
 
@@ -86,14 +87,15 @@ impl Comparison {
     /// Asserts that the clocks order every two steps as the graph does.
     fn assert_agreement(&self, seed: u64) {
         for later in &self.steps {
-            let history = self.graph.history(later.end);
+            let history = self.graph.history(later.last_event);
             for earlier in &self.steps {
-                let by_graph = history.contains(&earlier.input);
-                let by_clock = later.clock.get(earlier.node) >= earlier.number;
+                let is_earlier_by_graph = history.contains(&earlier.input_event);
+                let is_earlier_by_clock = later.clock.get(earlier.node) >= earlier.number;
                 let name = |step: &Step| format!("step {} of node {}", step.number, step.node);
                 assert!(
-                    by_graph == by_clock,
-                    "seed {seed}: whether {} happened before {}: {by_graph} by the graph, {by_clock} by the clock",
+                    is_earlier_by_graph == is_earlier_by_clock,
+                    "seed {seed}: whether {} happened before {}: {is_earlier_by_graph} by the graph, \
+                     {is_earlier_by_clock} by the clock",
                     name(earlier),
                     name(later)
                 );
@@ -108,18 +110,18 @@ impl Observer<Actions, String> for Comparison {
         match moment {
             Moment::Input { node, input, .. } => {
                 let received = match input {
-                    ObservedInput::Message { id, wrapped: false, .. } => Some(self.graph.sends[id]),
+                    ObservedInput::Message { id, is_wrapped: false, .. } => Some(self.graph.message_sends[id]),
                     _ => None,
                 };
                 let event = self.graph.add(*node, received);
                 let number = self.last_step_of(*node).map_or(1, |step| step.number + 1);
                 let clock = VectorClock::new();
-                self.steps.push(Step { node: *node, number, input: event, end: event, clock });
+                self.steps.push(Step { node: *node, number, input_event: event, last_event: event, clock });
             }
             Moment::Effect { node, effect, .. } => {
                 let received = match effect {
-                    ObservedEffect::Delivered { from, parcel } => {
-                        self.graph.parcels.get(&(*from, *node, *parcel)).copied()
+                    ObservedEffect::Delivered { from, payload_id } => {
+                        self.graph.payload_sends.get(&(*from, *node, *payload_id)).copied()
                     }
                     _ => None,
                 };
@@ -134,7 +136,7 @@ impl Observer<Actions, String> for Comparison {
                     }
                     _ => {}
                 }
-                self.last_step_of(*node).unwrap().end = event;
+                self.last_step_of(*node).unwrap().last_event = event;
             }
             Moment::World { .. } => return,
         }
@@ -149,29 +151,29 @@ impl Observer<Actions, String> for Comparison {
 fn clocks_agree_with_the_graph() {
     let mut steps = 0;
     for seed in 0..400 {
-        let mut scenario = chaos(seed);
+        let mut scenario = random_scenario(seed);
         for node in 1..=scenario.setup.nodes {
             scenario = scenario.fault(&format!("resume {node} at 100s"));
         }
         let comparison = scenario.run_observed(Comparison::new(scenario.setup.nodes));
         comparison.assert_agreement(seed);
-        assert_eq!(comparison.causality.pending(), 0, "seed {seed}: no message is in flight any more");
+        assert_eq!(comparison.causality.pending_count(), 0, "seed {seed}: no message is in flight any more");
         steps += comparison.steps.len();
     }
     assert!(steps > 5_000, "{steps} steps are too few");
 }
 
-/// Runs a scenario with reliable links until no events are left. It leaves out crashes, and cuts,
-/// pauses and full disks without an end, so that retransmission ends.
+/// Runs a scenario with reliable links until no events are left. Leaves out crashes, and cuts,
+/// pauses and full disks without an end, because retransmission would not end.
 fn run_over_reliable_links<O: Observer<Actions, String>>(scenario: &Scenario, observer: O) -> O {
-    let create_node = |me| Reliable::new(me, ScriptedNode::default(), Retransmission::default());
+    let create_node = |me| Reliable::new(me, ScriptedNode::default(), RetransmissionTimeouts::default());
     let mut world = World::new(&scenario.setup, create_node, observer);
     for fault in &scenario.faults {
         let retransmission_ends = match fault.fault.kind() {
             FaultKind::Crash | FaultKind::Restart => false,
-            FaultKind::Pause | FaultKind::Cut => fault.lasts.is_some(),
+            FaultKind::Pause | FaultKind::Cut => fault.duration.is_some(),
             FaultKind::Disk => {
-                fault.lasts.is_some() && matches!(fault.fault, Fault::Disk { trouble: DiskTrouble::Full, .. })
+                fault.duration.is_some() && matches!(fault.fault, Fault::Disk { trouble: DiskTrouble::Full, .. })
             }
             FaultKind::Resume
             | FaultKind::Close
@@ -181,15 +183,15 @@ fn run_over_reliable_links<O: Observer<Actions, String>>(scenario: &Scenario, ob
             | FaultKind::Link => true,
         };
         if retransmission_ends {
-            world.schedule(fault.clone());
+            world.schedule_fault(fault.clone());
         }
     }
     world.start();
     for (instant, node, actions) in &scenario.commands {
-        world.command(*instant, *node, actions.clone());
+        world.schedule_command(*instant, *node, actions.clone());
     }
     while world.advance() {
-        assert!(world.events() < 100_000, "retransmission never ends");
+        assert!(world.taken_inputs() < 100_000, "retransmission never ends");
     }
     world.into_observer()
 }
@@ -198,10 +200,10 @@ fn run_over_reliable_links<O: Observer<Actions, String>>(scenario: &Scenario, ob
 fn clocks_agree_with_the_graph_over_reliable_links() {
     let mut steps = 0;
     for seed in 0..300 {
-        let scenario = chaos(seed);
+        let scenario = random_scenario(seed);
         let comparison = run_over_reliable_links(&scenario, Comparison::new(scenario.setup.nodes));
         comparison.assert_agreement(seed);
-        assert_eq!(comparison.causality.pending(), 0, "seed {seed}: every parcel was delivered");
+        assert_eq!(comparison.causality.pending_count(), 0, "seed {seed}: every payload was delivered");
         steps += comparison.steps.len();
     }
     assert!(steps > 10_000, "{steps} steps are too few");
@@ -212,8 +214,8 @@ fn clocks(scenario: &Scenario) -> Causality {
     run_over_reliable_links(scenario, Causality::new(scenario.setup.nodes))
 }
 
-/// Node 2 acknowledges the first parcel, but that carries no causality from node 2's protocol to
-/// node 1.
+/// Node 2 acknowledges the payload, but the acknowledgement carries no causality from node 2's
+/// protocol to node 1.
 #[test]
 fn an_acknowledgement_carries_no_causality() {
     let scenario = Scenario::new(2).command("0ms", 2, []).command("1ms", 1, [send(2)]).command("9ms", 1, []);
@@ -222,23 +224,24 @@ fn an_acknowledgement_carries_no_causality() {
     assert!(causality.clock(node(2)).unwrap().get(node(1)) >= 2);
 }
 
-/// The second parcel overtakes the first one and waits for it: until then node 2 has received
+/// The second payload overtakes the first one and waits for it: until then node 2 has received
 /// neither.
 #[test]
-fn a_waiting_parcel_carries_no_causality_yet() {
+fn a_waiting_payload_carries_no_causality_yet() {
     let scenario = Scenario::new(2)
-        .fifo(false)
+        .fifo_links(false)
         .fault("link 1 > 2 latency fixed:9ms for 1ms")
         .command("0ms", 1, [send(2)])
         .command("1ms", 1, [send(2)]);
     let mut comparison = run_over_reliable_links(&scenario, Comparison::new(2));
     let clocks: Vec<_> =
         comparison.steps.drain(..).filter(|step| step.node == node(2)).map(|step| step.clock).collect();
-    // The start of the node, the early frame, and the late frame that releases both parcels.
+    // The start of the node, the early frame, and the late frame, after which the node receives
+    // both payloads.
     assert_eq!(clocks.iter().map(|clock| clock.get(node(1))).collect::<Vec<_>>(), [0, 0, 3]);
 }
 
-/// A delivered parcel is retransmitted because its acknowledgement was lost. The copy carries no
+/// A delivered payload is retransmitted because its acknowledgement was lost. The copy carries no
 /// new causality.
 #[test]
 fn a_retransmission_carries_no_new_causality() {
@@ -250,7 +253,7 @@ fn a_retransmission_carries_no_new_causality() {
     let causality = clocks(&scenario);
     assert!(causality.clock(node(1)).unwrap().get(node(3)) >= 2);
     assert_eq!(causality.clock(node(2)).unwrap().get(node(3)), 0);
-    assert_eq!(causality.pending(), 0);
+    assert_eq!(causality.pending_count(), 0);
 }
 
 /// A control message of the protocol inside a wrapper still carries causality.
@@ -267,7 +270,7 @@ fn steps_without_a_chain_of_messages_are_concurrent() {
     let scenario = Scenario::new(3).command("0ms", 1, [send(3)]).command("0ms", 2, [send(3)]);
     let causality = scenario.run_observed(Causality::new(3));
     let [one, two, three] = [1, 2, 3].map(|number| causality.clock(node(number)).unwrap());
-    assert!(one.concurrent_with(two));
+    assert!(one.is_concurrent_with(two));
     assert!(one.happened_before(three) && two.happened_before(three));
 }
 
@@ -281,12 +284,12 @@ fn messages_in_flight_are_kept() {
     );
     let mut world = scenario.world(Causality::new(2));
     world.advance();
-    assert_eq!(world.observer().pending(), 2);
-    while world.in_flight() > 0 {
-        assert!(world.observer().pending() > 0 && world.time() <= at("5ms"));
+    assert_eq!(world.observer().pending_count(), 2);
+    while world.messages_in_flight() > 0 {
+        assert!(world.observer().pending_count() > 0 && world.time() <= at("5ms"));
         world.advance();
     }
-    assert_eq!(world.observer().pending(), 0);
+    assert_eq!(world.observer().pending_count(), 0);
     let lost = Scenario::new(2).loss("1").command("0ms", 1, [send(2)]).run_observed(Causality::new(2));
-    assert_eq!(lost.pending(), 0);
+    assert_eq!(lost.pending_count(), 0);
 }

@@ -1,4 +1,8 @@
-//! Clock skew and clock drift. `common/trace.rs` explains the lines of a trace.
+//! Clock skew and clock drift.
+//!
+//! In traces, `<` marks an input of a node, `>` an effect of a node, and `*` an event of the world;
+//! `ping 1.3` is the third message that node 1 sent. A message takes 1 ms, and processing
+//! and syncs take no time, unless a scenario sets them.
 
 use crate::common::{Scenario, at, node, send, set};
 use expect_test::expect;
@@ -63,8 +67,9 @@ fn drift_changes_the_clock_by_exactly_its_rate() {
 #[test]
 fn the_timers_of_a_fast_clock_fire_early_by_exactly_its_drift() {
     // The true nanoseconds until the timer fires, and the clock when it does.
-    let fires_after = |drift: &str, length: &str| {
-        let scenario = Scenario::new(1).fault(&format!("drift 1 by {drift}")).command("1s", 1, [set('a', length, [])]);
+    let fires_after = |drift: &str, duration: &str| {
+        let scenario =
+            Scenario::new(1).fault(&format!("drift 1 by {drift}")).command("1s", 1, [set('a', duration, [])]);
         let world = scenario.run_to_end(());
         (world.time().since(at("1s")).nanos(), world.node(node(1)).unwrap().now)
     };
@@ -78,7 +83,7 @@ fn the_timers_of_a_fast_clock_fire_early_by_exactly_its_drift() {
     // shows its time, never before.
     let (true_nanos, now) = fires_after("200ppm", "10ms");
     assert_eq!(true_nanos, 9_998_001);
-    assert!(now >= at("1000.2ms") + crate::common::length("10ms"));
+    assert!(now >= at("1000.2ms") + crate::common::duration("10ms"));
 }
 
 /// A clock offset is not elapsed time: it does not change when a timer fires.

@@ -1,5 +1,9 @@
 //! Cuts: in both directions, in one direction, not transitive, temporary, and with messages in
-//! flight. `common/trace.rs` explains the lines of a trace.
+//! flight.
+//!
+//! In traces, `<` marks an input of a node, `>` an effect of a node, and `*` an event of the world;
+//! `ping 1.3` is the third message that node 1 sent. A message takes 1 ms, and processing
+//! and syncs take no time, unless a scenario sets them.
 
 use crate::common::{Actions, Scenario, send};
 use expect_test::expect;

@@ -1,12 +1,17 @@
-//! Directions: fixed choices, and the faults that take precedence over them. `common/trace.rs`
-//! explains the lines of a trace.
+//! Directions: fixed choices, and the faults that take precedence over them.
+//!
+//! In traces, `<` marks an input of a node, `>` an effect of a node, and `*` an event of the world;
+//! `ping 1.3` is the third message that node 1 sent. A message takes 1 ms, and processing
+//! and syncs take no time, unless a scenario sets them.
 
 use crate::common::{Scenario, cancel, emit, multicast, save, send, set};
 use expect_test::expect;
 
 /// Lets node 1 send three messages to node 2, one millisecond apart.
 fn send_three(scenario: Scenario) -> Scenario {
-    ["1ms", "2ms", "3ms"].into_iter().fold(scenario.fifo(false), |scenario, at| scenario.command(at, 1, [send(2)]))
+    ["1ms", "2ms", "3ms"]
+        .into_iter()
+        .fold(scenario.fifo_links(false), |scenario, at| scenario.command(at, 1, [send(2)]))
 }
 
 fn arrivals(scenario: &Scenario) -> Vec<String> {
@@ -16,16 +21,17 @@ fn arrivals(scenario: &Scenario) -> Vec<String> {
 
 #[test]
 fn a_direction_fixes_the_delay_of_a_message() {
-    let scenario =
-        send_three(Scenario::new(2)).direct("message 1 of 1 > 2 takes 9ms").direct("message 3 of 1 > 2 takes 0ms");
+    let scenario = send_three(Scenario::new(2))
+        .direction("message 1 of 1 > 2 takes 9ms")
+        .direction("message 3 of 1 > 2 takes 0ms");
     assert_eq!(arrivals(&scenario), ["3ms 2 < ping 1.2", "3ms 2 < ping 1.3", "10ms 2 < ping 1.1"]);
 }
 
 #[test]
 fn a_direction_loses_or_duplicates_a_message() {
     let scenario = send_three(Scenario::new(2))
-        .direct("message 1 of 1 > 2 is lost")
-        .direct("message 2 of 1 > 2 comes again after 7ms");
+        .direction("message 1 of 1 > 2 is lost")
+        .direction("message 2 of 1 > 2 comes again after 7ms");
     assert_eq!(
         arrivals(&scenario),
         [
@@ -43,7 +49,7 @@ fn a_direction_loses_or_duplicates_a_message() {
 fn a_direction_overrides_random_choices() {
     let scenario = send_three(Scenario::new(2).loss("1").duplicate("1"));
     assert_eq!(arrivals(&scenario).iter().filter(|line| line.contains("lost")).count(), 3);
-    let directed = scenario.direct("message 2 of 1 > 2 takes 1ms");
+    let directed = scenario.direction("message 2 of 1 > 2 takes 1ms");
     assert_eq!(arrivals(&directed)[1], "3ms 2 < ping 1.2");
     assert_eq!(arrivals(&directed).len(), 3);
 }
@@ -51,18 +57,19 @@ fn a_direction_overrides_random_choices() {
 /// The later of two directions applies, and each link counts its own messages.
 #[test]
 fn each_link_counts_its_own_messages() {
-    let scenario = Scenario::new(3).fifo(false).command("1ms", 1, [multicast(3)]).command("2ms", 1, [send(3), send(2)]);
-    let scenario = scenario.direct("message 2 of 1 > 2 is lost").direct("message 2 of 1 > 2 takes 5ms");
-    let scenario = scenario.direct("message 1 of 1 > 3 takes 4ms").direct("message 9 of 1 > 3 is lost");
+    let scenario =
+        Scenario::new(3).fifo_links(false).command("1ms", 1, [multicast(3)]).command("2ms", 1, [send(3), send(2)]);
+    let scenario = scenario.direction("message 2 of 1 > 2 is lost").direction("message 2 of 1 > 2 takes 5ms");
+    let scenario = scenario.direction("message 1 of 1 > 3 takes 4ms").direction("message 9 of 1 > 3 is lost");
     assert_eq!(arrivals(&scenario), ["2ms 2 < ping 1.1", "3ms 3 < ping 1.3", "5ms 3 < ping 1.2", "7ms 2 < ping 1.4"]);
 }
 
 /// Cuts and FIFO order take precedence over directions.
 #[test]
 fn cuts_and_fifo_order_override_directions() {
-    let cut = send_three(Scenario::new(2)).fault("cut 1 | 2 at 5ms for 9ms").direct("message 1 of 1 > 2 takes 6ms");
+    let cut = send_three(Scenario::new(2)).fault("cut 1 | 2 at 5ms for 9ms").direction("message 1 of 1 > 2 takes 6ms");
     assert!(arrivals(&cut).contains(&"7ms * lost 1.1 to 2: blocked by a cut".to_owned()), "{:?}", arrivals(&cut));
-    let ordered = send_three(Scenario::new(2)).fifo(true).direct("message 1 of 1 > 2 takes 9ms");
+    let ordered = send_three(Scenario::new(2)).fifo_links(true).direction("message 1 of 1 > 2 takes 9ms");
     assert_eq!(arrivals(&ordered), ["10ms 2 < ping 1.1", "10ms 2 < ping 1.2", "10ms 2 < ping 1.3"]);
 }
 
@@ -73,9 +80,9 @@ fn a_direction_fixes_when_a_timer_fires() {
     let scenario = Scenario::new(1)
         .command("1ms", 1, [set('a', "5ms", [emit("a")]), set('b', "5ms", [emit("b")]), set('c', "5ms", [emit("c")])])
         .command("2ms", 1, [cancel('c')])
-        .direct("timer 1 of 1 takes 2ms")
-        .direct("timer 2 of 1 takes 20ms")
-        .direct("timer 3 of 1 takes 30ms");
+        .direction("timer 1 of 1 takes 2ms")
+        .direction("timer 2 of 1 takes 20ms")
+        .direction("timer 3 of 1 takes 30ms");
     let fired: Vec<_> = scenario.trace().lines().filter(|line| line.contains(" < timer")).map(str::to_owned).collect();
     assert_eq!(fired, ["6ms 1 < timer a", "21ms 1 < timer b"]);
 }
@@ -86,8 +93,8 @@ fn a_direction_fixes_the_duration_of_a_sync_in_every_incarnation() {
         .command("1ms", 1, [save(1)])
         .fault("crash 1 at 3ms for 1ms")
         .command("5ms", 1, [save(2)])
-        .direct("sync 1 of 1 takes 9ms")
-        .direct("sync 2 of 1 takes 4ms");
+        .direction("sync 1 of 1 takes 9ms")
+        .direction("sync 2 of 1 takes 4ms");
     expect![[r#"
         1ms 1 < command
         1ms 1 > save 1
@@ -116,7 +123,9 @@ fn a_crash_keeps_the_given_number_of_writes() {
 #[test]
 fn directions_for_events_that_never_occur_have_no_effect() {
     let random = || send_three(Scenario::new(3).latency("uniform:1ms..9ms").loss("0.3").duplicate("0.3")).seed(7);
-    let directed =
-        random().direct("message 4 of 1 > 2 is lost").direct("timer 1 of 3 takes 1ms").direct("sync 1 of 2 takes 1ms");
+    let directed = random()
+        .direction("message 4 of 1 > 2 is lost")
+        .direction("timer 1 of 3 takes 1ms")
+        .direction("sync 1 of 2 takes 1ms");
     assert_eq!(directed.journal(), random().journal());
 }

@@ -1,5 +1,8 @@
 //! Failing disks: the node crashes, because it cannot know which of its writes are durable.
-//! `common/trace.rs` explains the lines of a trace.
+//!
+//! In traces, `<` marks an input of a node, `>` an effect of a node, and `*` an event of the world;
+//! `ping 1.3` is the third message that node 1 sent. A message takes 1 ms, and processing
+//! and syncs take no time, unless a scenario sets them.
 
 use crate::common::{Scenario, at, emit, save, send};
 use expect_test::expect;
@@ -67,8 +70,8 @@ fn a_failed_disk_keeps_a_random_prefix_of_the_writes() {
             }
             let trace = scenario.trace();
             assert!(!trace.contains("never"), "seed {seed}:\n{trace}");
-            let crash = if is_full { "8ms" } else { "11ms" };
-            assert!(trace.contains(&format!("\n{crash} * 1 crashed")), "seed {seed}:\n{trace}");
+            let crash_time = if is_full { "8ms" } else { "11ms" };
+            assert!(trace.contains(&format!("\n{crash_time} * 1 crashed")), "seed {seed}:\n{trace}");
             recovered.insert(trace.lines().find_map(|line| line.split_once("finds ")).unwrap().1.to_string());
         }
         assert_eq!(
@@ -142,10 +145,11 @@ fn a_paused_node_with_a_failed_sync_crashes_when_it_resumes() {
         .command("6ms", 2, [send(1)])
         .command("7ms", 1, [emit("also never")]);
     let trace = scenario.trace();
-    let after = trace.split_once("20ms * 1 resumed\n").unwrap().1;
-    assert!(after.starts_with("20ms * 1 crashed"), "{trace}");
+    let after_resume = trace.split_once("20ms * 1 resumed\n").unwrap().1;
+    assert!(after_resume.starts_with("20ms * 1 crashed"), "{trace}");
     assert!(
-        after.contains("20ms * lost 2.1 to 1: the receiver is down") && after.contains("25ms 1 < start 1"),
+        after_resume.contains("20ms * lost 2.1 to 1: the receiver is down")
+            && after_resume.contains("25ms 1 < start 1"),
         "{trace}"
     );
     assert!(!trace.contains("never"), "{trace}");

@@ -1,9 +1,14 @@
 //! Full disks: which effects wait for space, which do not, and that no write is lost.
-//! `common/trace.rs` explains the lines of a trace.
+//!
+//! In traces, `<` marks an input of a node, `>` an effect of a node, and `*` an event of the world;
+//! `ping 1.3` is the third message that node 1 sent. A message takes 1 ms, and processing
+//! and syncs take no time, unless a scenario sets them.
 
-use crate::common::{Scenario, ScriptedNode, Trace, at, chaos, emit, emit_ahead, node, save, send, send_ahead, set};
+use crate::common::{
+    Scenario, ScriptedNode, Trace, at, emit, emit_ahead, node, random_scenario, save, send, send_ahead, set,
+};
 use expect_test::expect;
-use quorate_core::wrap::{Reliable, Retransmission};
+use quorate_core::wrap::{Reliable, RetransmissionTimeouts};
 use quorate_journal::record::Journal;
 use quorate_journal::replay::replay;
 use quorate_sim::World;
@@ -258,8 +263,8 @@ fn full_disks_lose_no_writes() {
             .sync("long-tail:1ms")
             .processing(["fixed:0ms", "uniform:0ms..1ms"][seed as usize % 2]);
         for number in 0..10 {
-            let (begin, lasts) = (number * 7 + seed % 5, 1 + (seed * 31 + number * 17) % 11);
-            scenario = scenario.fault(&format!("disk 1 full at {begin}ms for {lasts}ms"));
+            let (begin_millis, length_millis) = (number * 7 + seed % 5, 1 + (seed * 31 + number * 17) % 11);
+            scenario = scenario.fault(&format!("disk 1 full at {begin_millis}ms for {length_millis}ms"));
         }
         for number in 0..60 {
             scenario = scenario.command(&format!("{number}ms"), 1, [save(number), emit(&format!("<{number}>"))]);
@@ -267,13 +272,13 @@ fn full_disks_lose_no_writes() {
         let trace = scenario.fault("crash 1 at 1h for 1ms").trace();
         let emitted: Vec<String> =
             trace.lines().filter_map(|line| line.split_once("emit ")).map(|(_, text)| text.to_string()).collect();
-        let everything: Vec<_> = (0..60).collect();
+        let all_numbers: Vec<_> = (0..60).collect();
         assert_eq!(
             emitted,
-            everything.iter().map(|number| format!("<{number}>")).collect::<Vec<String>>(),
+            all_numbers.iter().map(|number| format!("<{number}>")).collect::<Vec<String>>(),
             "seed {seed}"
         );
-        assert!(trace.contains(&format!("finds {everything:?}")), "seed {seed}:\n{trace}");
+        assert!(trace.contains(&format!("finds {all_numbers:?}")), "seed {seed}:\n{trace}");
         assert!(trace.contains("crashed, 0 writes lost"), "seed {seed}");
     }
 }
@@ -282,9 +287,9 @@ fn full_disks_lose_no_writes() {
 /// the one in progress, and none after a crash.
 #[test]
 fn no_sync_starts_while_a_disk_is_full() {
-    let mut syncs_seen = 0;
+    let mut sync_count = 0;
     for seed in 0..3_000 {
-        let trace = chaos(seed).trace();
+        let trace = random_scenario(seed).trace();
         for number in 1..=4 {
             // Faults that keep the disk full now, and syncs that may still complete.
             let (mut active_faults, mut allowed_syncs) = (0, 0);
@@ -300,12 +305,12 @@ fn no_sync_starts_while_a_disk_is_full() {
                 } else if active_faults > 0 && line.starts_with(&format!("{number} < saved")) {
                     assert!(allowed_syncs > 0, "seed {seed}: node {number} saves to a full disk:\n{trace}");
                     allowed_syncs -= 1;
-                    syncs_seen += 1;
+                    sync_count += 1;
                 }
             }
         }
     }
-    assert!(syncs_seen > 40, "{syncs_seen} syncs of full disks are too few");
+    assert!(sync_count > 40, "{sync_count} syncs of full disks are too few");
 }
 
 /// The journal contains both inputs by name, reads back, and replays byte for byte.
@@ -339,12 +344,12 @@ fn full_and_free_are_recorded_and_replayed() {
 #[test]
 fn a_wrapper_passes_on_the_state_of_the_disk() {
     let scenario = Scenario::new(2).fault("disk 1 full at 1ms for 5ms").command("2ms", 1, [save(1), send(2)]);
-    let create_node = |me| Reliable::new(me, ScriptedNode::default(), Retransmission::default());
+    let create_node = |me| Reliable::new(me, ScriptedNode::default(), RetransmissionTimeouts::default());
     let mut world = World::new(&scenario.setup, create_node, Trace::default());
-    scenario.faults.iter().for_each(|fault| world.schedule(fault.clone()));
+    scenario.faults.iter().for_each(|fault| world.schedule_fault(fault.clone()));
     world.start();
     for (instant, node, actions) in scenario.commands {
-        world.command(instant, node, actions);
+        world.schedule_command(instant, node, actions);
     }
     while world.advance() {}
     let trace = world.into_observer().text;

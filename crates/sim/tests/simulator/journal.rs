@@ -1,19 +1,19 @@
 //! Journals: reading one and writing it again gives the same bytes.
 
-use crate::common::{Actions, Scenario, ScriptedNode, chaos, header, multicast, node, send};
-use quorate_core::wrap::{Reliable, Retransmission};
+use crate::common::{Actions, Scenario, ScriptedNode, header, multicast, node, random_scenario, send};
+use quorate_core::wrap::{Reliable, RetransmissionTimeouts};
 use quorate_core::{Epoch, Group, MembershipNote, Time, View};
 use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer};
 use quorate_journal::record::{Fingerprint, Header, Journal, JournalError, Writer};
 use quorate_sim::World;
 use std::io::{BufReader, Read};
 
-/// Reads a journal and returns what a writer makes of it.
-fn rewritten(journal: &str) -> String {
-    let mut read = Journal::open(journal.as_bytes()).unwrap();
+/// Reads a journal, and returns it as a writer writes it again.
+fn rewrite(text: &str) -> String {
+    let mut journal = Journal::open(text.as_bytes()).unwrap();
     let mut bytes = Vec::new();
-    let mut writer = Writer::new(&mut bytes, read.header());
-    read.show_all::<Actions, String>(&mut writer).unwrap();
+    let mut writer = Writer::new(&mut bytes, journal.header());
+    journal.show_all::<Actions, String>(&mut writer).unwrap();
     writer.finish().unwrap();
     String::from_utf8(bytes).unwrap()
 }
@@ -21,21 +21,21 @@ fn rewritten(journal: &str) -> String {
 #[test]
 fn a_journal_is_rewritten_byte_for_byte() {
     for seed in 0..300 {
-        let journal = chaos(seed).journal();
-        assert!(rewritten(&journal) == journal, "the journal of seed {seed} changes");
+        let journal = random_scenario(seed).journal();
+        assert!(rewrite(&journal) == journal, "the journal of seed {seed} changes");
     }
 }
 
-/// Journals with the frames, parcels and notes of a wrapper.
+/// Journals with the frames, payload ids and notes of a wrapper.
 #[test]
 fn the_journal_of_a_wrapper_is_rewritten_byte_for_byte() {
-    let scenario = Scenario::new(3).loss("0.3").duplicate("0.3").latency("uniform:1ms..9ms").fifo(false);
+    let scenario = Scenario::new(3).loss("0.3").duplicate("0.3").latency("uniform:1ms..9ms").fifo_links(false);
     let mut bytes = Vec::new();
-    let create_node = |me| Reliable::new(me, ScriptedNode::default(), Retransmission::default());
+    let create_node = |me| Reliable::new(me, ScriptedNode::default(), RetransmissionTimeouts::default());
     let mut world = World::new(&scenario.setup, create_node, Writer::new(&mut bytes, &header(3)));
     world.start();
     for millis in 0..10 {
-        world.command(Time::from_nanos(millis * 1_000_000), node(1), vec![multicast(3), send(1)]);
+        world.schedule_command(Time::from_nanos(millis * 1_000_000), node(1), vec![multicast(3), send(1)]);
     }
     while world.advance() {}
     world.into_observer().finish().unwrap();
@@ -45,7 +45,7 @@ fn the_journal_of_a_wrapper_is_rewritten_byte_for_byte() {
     {
         assert!(journal.contains(part), "no line shows {part}");
     }
-    assert!(rewritten(&journal) == journal);
+    assert!(rewrite(&journal) == journal);
 }
 
 /// Suspicions, views and leases, from outside or from the node's own membership protocol.
@@ -72,13 +72,14 @@ fn rare_inputs_and_effects_read_back() {
             Moment::Effect { time: Time::ZERO, node: node(1), effect: ObservedEffect::Membership(note) };
         writer.observe(&moment);
     }
-    assert_eq!(writer.finish().unwrap().1, 8);
+    let (_, line_count) = writer.finish().unwrap();
+    assert_eq!(line_count, 8, "the header, six inputs and the end mark");
     let journal = String::from_utf8(bytes).unwrap();
     let view_json = r#"{"epoch":4,"members":[[1,{"incarnation":0,"since":1}],[2,{"incarnation":0,"since":1}]]}"#;
     let end =
         format!("\"input\":{{\"lease\":7}},\"effects\":[{{\"view\":{view_json}}},{{\"lease\":-9}}]}}\n{{\"end\":8}}\n");
     assert!(journal.contains(&format!("\"input\":{{\"view\":{view_json}}}")) && journal.ends_with(&end), "{journal}");
-    assert_eq!(rewritten(&journal), journal);
+    assert_eq!(rewrite(&journal), journal);
 }
 
 /// The sender of a multicast is never among its receivers; the others have consecutive message
@@ -105,12 +106,12 @@ fn the_header_reads_back() {
 #[test]
 fn the_fingerprint_covers_the_whole_file() {
     let mut bytes = Vec::new();
-    let scenario = chaos(7);
+    let scenario = random_scenario(7);
     let writer = scenario.run_observed(Writer::new(&mut bytes, &header(scenario.setup.nodes)));
     let (fingerprint, lines) = writer.finish().unwrap();
-    let mut of_file = Fingerprint::default();
-    of_file.add(&bytes);
-    assert_eq!(fingerprint, of_file);
+    let mut file_fingerprint = Fingerprint::default();
+    file_fingerprint.add(&bytes);
+    assert_eq!(fingerprint, file_fingerprint);
     assert_eq!(lines, bytes.iter().filter(|byte| **byte == b'\n').count() as u64);
 }
 
@@ -146,7 +147,7 @@ fn a_write_error_is_returned_at_the_end() {
     assert_eq!(writer.finish().unwrap_err().kind(), std::io::ErrorKind::StorageFull);
 }
 
-/// A journal that is generated while it is read, so that it is never in memory as a whole.
+/// A journal that is generated while it is read, so it is never in memory as a whole.
 struct GeneratedJournal {
     header: Vec<u8>,
     /// Number of lines still to be generated, including the header.
@@ -176,27 +177,28 @@ impl Read for GeneratedJournal {
 #[test]
 fn a_long_journal_is_streamed() {
     // Journals of format 1 have no end mark.
-    let old = Header { journal: 1, ..header(1) };
-    let mut first = Vec::new();
-    Writer::new(&mut first, &old).finish().unwrap();
-    let generated = GeneratedJournal { header: first, remaining_lines: 300_000, unread: Vec::new() };
+    let format_1 = Header { journal: 1, ..header(1) };
+    let mut header_line = Vec::new();
+    Writer::new(&mut header_line, &format_1).finish().unwrap();
+    let generated = GeneratedJournal { header: header_line, remaining_lines: 300_000, unread: Vec::new() };
     let mut journal = Journal::open(BufReader::new(generated)).unwrap();
-    let mut writer = Writer::new(std::io::sink(), &old);
+    let mut writer = Writer::new(std::io::sink(), &format_1);
     journal.show_all::<Actions, String>(&mut writer).unwrap();
-    assert_eq!((journal.line(), writer.finish().unwrap().1), (300_000, 300_000));
+    let (_, written_lines) = writer.finish().unwrap();
+    assert_eq!((journal.line(), written_lines), (300_000, 300_000));
 }
 
 /// A truncated file is read up to the truncation.
 #[test]
 fn lines_before_a_truncated_one_are_shown() {
     let text = Scenario::new(2).command("1ms", 1, [send(2)]).journal();
-    let cut = &text[..text.find("{\"end\"").unwrap() - 3];
+    let truncated = &text[..text.find("{\"end\"").unwrap() - 3];
     let mut bytes = Vec::new();
-    let mut journal = Journal::open(cut.as_bytes()).unwrap();
+    let mut journal = Journal::open(truncated.as_bytes()).unwrap();
     let mut writer = Writer::new(&mut bytes, journal.header());
     let error = journal.show_all::<Actions, String>(&mut writer).unwrap_err();
     writer.finish().unwrap();
     assert!(matches!(error, JournalError::Torn { line: 5 }), "{error}");
-    let whole: String = text.lines().take(4).map(|line| format!("{line}\n")).collect();
-    assert_eq!(String::from_utf8(bytes).unwrap(), whole + "{\"end\":5}\n");
+    let complete_lines: String = text.lines().take(4).map(|line| format!("{line}\n")).collect();
+    assert_eq!(String::from_utf8(bytes).unwrap(), complete_lines + "{\"end\":5}\n");
 }

@@ -1,4 +1,8 @@
-//! The order of events at the same time. `common/trace.rs` explains the lines of a trace.
+//! The order of events at the same time.
+//!
+//! In traces, `<` marks an input of a node, `>` an effect of a node, and `*` an event of the world;
+//! `ping 1.3` is the third message that node 1 sent. A message takes 1 ms, and processing
+//! and syncs take no time, unless a scenario sets them.
 
 use crate::common::{Scenario, emit, multicast, ping, save, send, send_message, set};
 use expect_test::expect;
@@ -57,8 +61,8 @@ fn messages_at_one_time_arrive_in_sending_order() {
 /// Messages that arrive at the same time keep their sending order, with and without FIFO links.
 #[test]
 fn ties_keep_the_sending_order_on_all_links() {
-    for fifo in [false, true] {
-        let scenario = Scenario::new(2).fifo(fifo).command("0ms", 1, vec![send(2); 200]);
+    for is_fifo in [false, true] {
+        let scenario = Scenario::new(2).fifo_links(is_fifo).command("0ms", 1, vec![send(2); 200]);
         let trace = scenario.trace();
         let arrivals: Vec<_> = trace.lines().filter_map(|line| line.strip_prefix("1ms 2 < ping 1.")).collect();
         assert_eq!(arrivals, (1..=200).map(|number| number.to_string()).collect::<Vec<_>>());

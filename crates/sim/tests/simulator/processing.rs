@@ -1,10 +1,13 @@
-//! Processing time: a node processes one input at a time, and the others wait. `common/trace.rs`
-//! explains the lines of a trace.
+//! Processing time: a node processes one input at a time, and the others wait.
+//!
+//! In traces, `<` marks an input of a node, `>` an effect of a node, and `*` an event of the world;
+//! `ping 1.3` is the third message that node 1 sent. A message takes 1 ms, and processing
+//! and syncs take no time, unless a scenario sets them.
 
 use crate::common::{Scenario, cancel, emit, ping, save, send, send_message, set};
 use expect_test::expect;
 
-/// Returns the lines of this node's inputs.
+/// Returns the lines of a trace that show inputs of this node.
 fn inputs(trace: &str, node: u32) -> String {
     let mark = format!(" {node} < ");
     trace.lines().filter(|line| line.contains(&mark)).map(|line| format!("{line}\n")).collect()

@@ -1,6 +1,6 @@
 //! Replays: every node repeats the recorded effects, and altered lines are found.
 
-use crate::common::{Actions, Scenario, cancel, chaos, emit, ping, save, send, send_message, set};
+use crate::common::{Actions, Scenario, cancel, emit, ping, random_scenario, save, send, send_message, set};
 use expect_test::expect;
 use quorate_journal::record::{Journal, Writer};
 use quorate_journal::replay::{ReplayError, replay};
@@ -14,7 +14,7 @@ fn replay_journal(scenario: &Scenario, journal: &str) -> Result<u64, ReplayError
 #[test]
 fn every_recorded_run_replays() {
     for seed in 0..1_000 {
-        let scenario = chaos(seed);
+        let scenario = random_scenario(seed);
         let journal = scenario.journal();
         match replay_journal(&scenario, &journal) {
             Ok(lines) => assert_eq!(lines, journal.lines().count() as u64),
@@ -26,14 +26,14 @@ fn every_recorded_run_replays() {
 /// The observer of a replay sees the moments of the journal.
 #[test]
 fn a_replay_shows_its_moments_to_an_observer() {
-    let scenario = chaos(3);
-    let journal = scenario.journal();
-    let mut read = Journal::open(journal.as_bytes()).unwrap();
+    let scenario = random_scenario(3);
+    let text = scenario.journal();
+    let mut journal = Journal::open(text.as_bytes()).unwrap();
     let mut bytes = Vec::new();
-    let mut writer = Writer::new(&mut bytes, read.header());
-    replay(&mut read, scenario.node_factory(), &mut writer).unwrap();
+    let mut writer = Writer::new(&mut bytes, journal.header());
+    replay(&mut journal, scenario.node_factory(), &mut writer).unwrap();
     writer.finish().unwrap();
-    assert_eq!(String::from_utf8(bytes).unwrap(), journal);
+    assert_eq!(String::from_utf8(bytes).unwrap(), text);
 }
 
 /// Returns a scenario with many kinds of events, and the lines of its journal.
@@ -92,7 +92,7 @@ fn the_example_replays_and_has_all_kinds_of_events() {
 #[test]
 fn an_altered_effect_is_found() {
     expect![[r#"
-        Line 6 does not replay: the nodes produce different effects, because the algorithm has changed or the journal was altered.
+        line 6 does not replay: the nodes produce different effects, because the algorithm has changed or the journal was altered.
           recorded: {"time":3000000,"node":1,"input":{"saved":1},"effects":[{"send":{"id":"1.1","to":2,"kind":"ping","bytes":3,"body":{"class":"algorithm","on_behalf_of":null,"then":[]}}},{"emit":"fence 4"}]}
           replayed: {"time":3000000,"node":1,"input":{"saved":1},"effects":[{"send":{"id":"1.1","to":2,"kind":"ping","bytes":3,"body":{"class":"algorithm","on_behalf_of":null,"then":[]}}},{"emit":"fence 3"}]}"#]]
     .assert_eq(&replay_altered(replace("fence 3\"}]", "fence 4\"}]")));
@@ -101,7 +101,7 @@ fn an_altered_effect_is_found() {
 #[test]
 fn a_dropped_effect_is_found() {
     expect![[r#"
-        Line 6 does not replay: the nodes produce different effects, because the algorithm has changed or the journal was altered.
+        line 6 does not replay: the nodes produce different effects, because the algorithm has changed or the journal was altered.
           recorded: {"time":3000000,"node":1,"input":{"saved":1},"effects":[{"send":{"id":"1.1","to":2,"kind":"ping","bytes":3,"body":{"class":"algorithm","on_behalf_of":null,"then":[]}}}]}
           replayed: {"time":3000000,"node":1,"input":{"saved":1},"effects":[{"send":{"id":"1.1","to":2,"kind":"ping","bytes":3,"body":{"class":"algorithm","on_behalf_of":null,"then":[]}}},{"emit":"fence 3"}]}"#]]
     .assert_eq(&replay_altered(replace(r#",{"emit":"fence 3"}]"#, "]")));
@@ -109,7 +109,7 @@ fn a_dropped_effect_is_found() {
 
 #[test]
 fn impossible_inputs_are_found() {
-    let found = [
+    let errors = [
         // A message that was never sent, one to another node, and one that arrives once too often.
         replay_altered(replace(r#""input":{"message":{"id":"2.1""#, r#""input":{"message":{"id":"2.9""#)),
         replay_altered(replace(
@@ -134,28 +134,28 @@ fn impossible_inputs_are_found() {
         replay_altered(replace(r#""lost_writes":2"#, r#""lost_writes":3"#)),
     ];
     expect![[r#"
-        Line 12 cannot be replayed: no message 2.9 to node 1 is in flight.
-        Line 12 cannot be replayed: no message 2.1 to node 2 is in flight.
-        Line 8 cannot be replayed: no message 1.1 to node 2 is in flight.
-        Line 14 cannot be replayed: node 1 has not set timer "c".
-        Line 6 cannot be replayed: node 1 has no pending save 2.
-        Line 20 cannot be replayed: node 1 is down.
-        Line 19 cannot be replayed: node 1 is already up.
-        Line 20 cannot be replayed: incarnation 0 of node 1 has already started.
-        Line 18 cannot be replayed: node 1 is paused.
-        Line 17 cannot be replayed: no message 2.3 to node 1 is in flight.
-        Line 17 cannot be replayed: no message 2.2 to node 2 is in flight.
-        Line 7 cannot be replayed: no message 1.2 is in flight.
-        Line 19 cannot be replayed: node 1 cannot lose 3 writes: it has 2 pending.
+        line 12 cannot be replayed: no message 2.9 to node 1 is in flight.
+        line 12 cannot be replayed: no message 2.1 to node 2 is in flight.
+        line 8 cannot be replayed: no message 1.1 to node 2 is in flight.
+        line 14 cannot be replayed: node 1 has not set timer "c".
+        line 6 cannot be replayed: node 1 has no pending save 2.
+        line 20 cannot be replayed: node 1 is down.
+        line 19 cannot be replayed: node 1 is already up.
+        line 20 cannot be replayed: incarnation 0 of node 1 has already started.
+        line 18 cannot be replayed: node 1 is paused.
+        line 17 cannot be replayed: no message 2.3 to node 1 is in flight.
+        line 17 cannot be replayed: no message 2.2 to node 2 is in flight.
+        line 7 cannot be replayed: no message 1.2 is in flight.
+        line 19 cannot be replayed: node 1 cannot lose 3 writes: it has 2 pending.
     "#]]
-    .assert_eq(&found.map(|error| error + "\n").concat());
+    .assert_eq(&errors.map(|error| error + "\n").concat());
 }
 
 #[test]
 fn an_altered_kind_is_found() {
     let error =
         replay_altered(replace(r#""message":{"id":"2.1","kind":"ping""#, r#""message":{"id":"2.1","kind":"pong""#));
-    assert!(error.starts_with("Line 12 does not replay"), "{error}");
+    assert!(error.starts_with("line 12 does not replay"), "{error}");
 }
 
 /// A removed line is detected at the first later line that depends on it.
@@ -171,22 +171,22 @@ fn a_removed_line_is_found() {
         r#"{"time":21000000,"node":1,"input":{"command""#,
         r#""crashed""#,
     ];
-    let found = removed.map(|text| {
+    let errors = removed.map(|text| {
         let line_number = line_index(&example().1, text) + 1;
         let error = replay_altered(remove(text));
         format!("without line {line_number}: {}\n", error.lines().next().unwrap())
     });
     expect![[r#"
-        without line 2: Line 3 cannot be replayed: node 1 is down.
-        without line 4: Line 5 cannot be replayed: node 1 has no pending save 1.
-        without line 6: Line 6 cannot be replayed: no message 1.1 is in flight.
-        without line 7: Line 8 cannot be replayed: no message 1.1 to node 2 is in flight.
-        without line 10: Line 11 cannot be replayed: no message 2.1 to node 1 is in flight.
-        without line 16: Line 16 cannot be replayed: no message 2.2 to node 1 is in flight.
-        without line 18: Line 18 cannot be replayed: node 1 cannot lose 2 writes: it has 0 pending.
-        without line 19: Line 19 cannot be replayed: node 1 is already up.
+        without line 2: line 3 cannot be replayed: node 1 is down.
+        without line 4: line 5 cannot be replayed: node 1 has no pending save 1.
+        without line 6: line 6 cannot be replayed: no message 1.1 is in flight.
+        without line 7: line 8 cannot be replayed: no message 1.1 to node 2 is in flight.
+        without line 10: line 11 cannot be replayed: no message 2.1 to node 1 is in flight.
+        without line 16: line 16 cannot be replayed: no message 2.2 to node 1 is in flight.
+        without line 18: line 18 cannot be replayed: node 1 cannot lose 2 writes: it has 0 pending.
+        without line 19: line 19 cannot be replayed: node 1 is already up.
     "#]]
-    .assert_eq(&found.concat());
+    .assert_eq(&errors.concat());
 }
 
 /// The journal of another algorithm does not replay.
@@ -195,7 +195,7 @@ fn another_algorithm_does_not_replay() {
     let (_, lines) = example();
     let other = Scenario::new(2).on_start([emit("hello")]);
     let error = replay_journal(&other, &(lines.join("\n") + "\n")).unwrap_err();
-    assert!(matches!(error, ReplayError::Differs { line: 2, .. }), "{error}");
+    assert!(matches!(error, ReplayError::DifferentEffects { line: 2, .. }), "{error}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! Runs: clients that wait for answers, and how a run ends.
+//! Runs: clients that wait for answers, and how a run ends. A message takes 1 ms, and processing
+//! and syncs take no time, unless a scenario sets them.
 
-use crate::common::{Actions, Scenario, ScriptedNode, Trace, at, emit, length, node, save, send, set};
+use crate::common::{Actions, Scenario, ScriptedNode, Trace, at, duration, emit, node, save, send, set};
 use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::moment::Observer;
 use quorate_journal::workload::ClientEvent;
@@ -11,14 +12,14 @@ use quorate_sim::run::{Limits, run};
 /// A client that gives node 1 a command at the start, and waits for a number of events.
 struct TestClient {
     actions: Actions,
-    /// Number of events that it still waits for.
-    awaited: usize,
+    /// Number of events that the client still waits for.
+    awaited_events: usize,
     received: Vec<String>,
 }
 
 impl TestClient {
-    fn new(actions: impl Into<Actions>, awaited: usize) -> Self {
-        Self { actions: actions.into(), awaited, received: Vec::new() }
+    fn new(actions: impl Into<Actions>, awaited_events: usize) -> Self {
+        Self { actions: actions.into(), awaited_events, received: Vec::new() }
     }
 }
 
@@ -32,7 +33,7 @@ impl Workload<Actions, String> for TestClient {
         match notification {
             ClientEvent::Emitted(text) => {
                 self.received.push(format!("{node} says {text}"));
-                self.awaited = self.awaited.saturating_sub(1);
+                self.awaited_events = self.awaited_events.saturating_sub(1);
             }
             ClientEvent::Alarm => self.received.push(format!("{node} alarm at {now}")),
             ClientEvent::Crashed => self.received.push(format!("{node} crashed")),
@@ -44,15 +45,19 @@ impl Workload<Actions, String> for TestClient {
     }
 
     fn is_done(&self) -> bool {
-        self.awaited == 0
+        self.awaited_events == 0
     }
 }
 
-const LIMITS: Limits =
-    Limits { until: None, events: 1_000, settle: Duration::from_millis(20), patience: Duration::from_millis(50) };
+const LIMITS: Limits = Limits {
+    max_time: None,
+    max_events: 1_000,
+    max_settling: Duration::from_millis(20),
+    max_silence: Duration::from_millis(50),
+};
 
-/// Runs the world and returns how and when the run ending.
-fn finish<O: Observer<Actions, String>>(
+/// Runs the world with this client, and returns how and when the run ended.
+fn run_client<O: Observer<Actions, String>>(
     world: &mut World<ScriptedNode, O>,
     mut client: TestClient,
     limits: Limits,
@@ -62,7 +67,7 @@ fn finish<O: Observer<Actions, String>>(
 }
 
 fn run_scenario(scenario: &Scenario, client: TestClient, limits: Limits) -> (Ending, Time) {
-    finish(&mut scenario.world(()), client, limits)
+    run_client(&mut scenario.world(()), client, limits)
 }
 
 /// Returns the actions of a timer that sets itself again this many times, every 10 ms.
@@ -76,9 +81,10 @@ fn a_run_is_done_when_all_requests_are_answered_and_the_network_is_quiet() {
     assert_eq!(run_scenario(&Scenario::new(2), client, LIMITS), (Ending::Done, at("1ms")));
 }
 
-/// The timer never ends, so the run ends after its time to settle.
+/// The timers never end, so the run ends after the maximum settling time of 20 ms, at the next
+/// event.
 #[test]
-fn a_run_that_never_becomes_quiet_ends_after_its_settle_time() {
+fn a_run_that_never_becomes_quiet_ends_after_the_settling_time() {
     let mut actions = ticks(50);
     actions.push(emit("answer"));
     assert_eq!(run_scenario(&Scenario::new(1), TestClient::new(actions, 1), LIMITS), (Ending::Done, at("30ms")));
@@ -96,8 +102,8 @@ fn a_run_is_stuck_when_nothing_more_can_happen() {
     assert_eq!(run_scenario(&Scenario::new(2), TestClient::new([send(2)], 1), LIMITS), (Ending::Stuck, at("1ms")));
 }
 
-/// Timers alone may continue forever, so the run ends when the patience ends, unless a fault is
-/// still to come.
+/// Timers alone may continue forever, so the run ends after the maximum silence of 50 ms, at the
+/// next event, unless a fault is still to come.
 #[test]
 fn a_run_is_stuck_when_only_timers_are_left_for_too_long() {
     let (ending, time) = run_scenario(&Scenario::new(1), TestClient::new(ticks(50), 1), LIMITS);
@@ -130,7 +136,7 @@ fn inputs_in_a_paused_node_do_not_keep_a_run_waiting() {
     }
 }
 
-/// A sync that takes longer than the patience is not a timer: the run waits for it.
+/// A sync is not a timer: the run waits for it, even if it takes longer than the maximum silence.
 #[test]
 fn a_run_waits_for_a_slow_disk() {
     let mut actions = ticks(50);
@@ -144,29 +150,29 @@ fn a_run_waits_for_a_slow_disk() {
 /// No event after the limit is processed; an event at the limit is.
 #[test]
 fn a_run_stops_at_its_time_limit() {
-    let until = |text| Limits { until: Some(at(text)), ..LIMITS };
+    let limits_until = |text| Limits { max_time: Some(at(text)), ..LIMITS };
     assert_eq!(
-        run_scenario(&Scenario::new(1), TestClient::new(ticks(5), 1), until("35ms")),
+        run_scenario(&Scenario::new(1), TestClient::new(ticks(5), 1), limits_until("35ms")),
         (Ending::Stopped, at("30ms"))
     );
     assert_eq!(
-        run_scenario(&Scenario::new(1), TestClient::new(ticks(5), 1), until("30ms")),
+        run_scenario(&Scenario::new(1), TestClient::new(ticks(5), 1), limits_until("30ms")),
         (Ending::Stopped, at("30ms"))
     );
     let mut world = Scenario::new(1).fault("skew 1 by 1ms at 1h").world(Trace::default());
-    let ending = finish(&mut world, TestClient::new([], 1), until("1s"));
+    let ending = run_client(&mut world, TestClient::new([], 1), limits_until("1s"));
     assert_eq!(ending, (Ending::Stopped, Time::ZERO));
     assert!(!world.observer().text.contains("skew"));
     // A run without further events is not stopped by the limit.
-    assert_eq!(run_scenario(&Scenario::new(2), TestClient::new([send(2)], 1), until("1s")).0, Ending::Stuck);
+    assert_eq!(run_scenario(&Scenario::new(2), TestClient::new([send(2)], 1), limits_until("1s")).0, Ending::Stuck);
 }
 
 #[test]
 fn a_run_stops_at_its_event_limit() {
-    let limits = Limits { events: 5, ..LIMITS };
+    let limits = Limits { max_events: 5, ..LIMITS };
     let mut world = Scenario::new(1).world(());
-    assert_eq!(finish(&mut world, TestClient::new(ticks(50), 1), limits).0, Ending::Stopped);
-    assert_eq!(world.events(), 5);
+    assert_eq!(run_client(&mut world, TestClient::new(ticks(50), 1), limits).0, Ending::Stopped);
+    assert_eq!(world.taken_inputs(), 5);
 }
 
 /// Clients learn which nodes are down at the start before they plan any command, and of a restart
@@ -184,11 +190,11 @@ fn clients_are_notified_in_order() {
 }
 
 #[test]
-fn every_notification_restarts_the_patience() {
-    // One event every 40 ms, less than the patience of 50 ms; then none.
+fn every_notification_restarts_the_silence() {
+    // One event every 40 ms, less than the maximum silence of 50 ms; then none.
     let actions = (0..5).fold(ticks(20), |then, _| vec![set('w', "40ms", [vec![emit("word")], then].concat())]);
     let (ending, time) = run_scenario(&Scenario::new(1), TestClient::new(actions, 9), LIMITS);
-    assert_eq!((ending, time), (Ending::Stuck, at("200ms") + length("60ms")));
+    assert_eq!((ending, time), (Ending::Stuck, at("200ms") + duration("60ms")));
 }
 
 /// A client that sets its next alarm at the start and on every alarm, until there are no more. It
@@ -253,8 +259,8 @@ fn alarms_fire_regardless_of_the_state_of_the_node() {
     assert_eq!(world.time(), at("500ms"));
 }
 
-/// Unlike a timer, a scheduled alarm is waited for longer than the patience; it counts until it has
-/// fired.
+/// Unlike a timer, a scheduled alarm counts as planned until it has fired, so a run waits for it
+/// longer than the maximum silence.
 #[test]
 fn a_world_with_a_scheduled_alarm_is_not_quiet() {
     let mut world = Scenario::new(1).command("0ms", 1, ticks(3)).world(());
@@ -266,8 +272,8 @@ fn a_world_with_a_scheduled_alarm_is_not_quiet() {
     assert_eq!(world.next_client_event(), Some((node(1), ClientEvent::Alarm)));
     while world.advance() {}
     assert!(world.is_quiet());
-    // Neither a node nor an observer sees an alarm.
-    assert_eq!(world.events(), 1 + 1 + 3);
+    // The start, the command and three timers: neither a node nor an observer sees an alarm.
+    assert_eq!(world.taken_inputs(), 1 + 1 + 3);
 }
 
 /// At one time, events of the network and the disks come first, then client actions in the order in
@@ -275,9 +281,9 @@ fn a_world_with_a_scheduled_alarm_is_not_quiet() {
 #[test]
 fn an_alarm_is_ordered_among_commands() {
     let mut world = Scenario::new(1).on_start([set('a', "5ms", [emit("timer")])]).world(());
-    world.command(at("5ms"), node(1), vec![emit("first")]);
+    world.schedule_command(at("5ms"), node(1), vec![emit("first")]);
     world.set_alarm(at("5ms"), node(1));
-    world.command(at("5ms"), node(1), vec![emit("last")]);
+    world.schedule_command(at("5ms"), node(1), vec![emit("last")]);
     while world.advance() {}
     let notifications: Vec<_> =
         std::iter::from_fn(|| world.next_client_event()).map(|(_, notification)| notification).collect();

@@ -1,6 +1,10 @@
-//! Timers: set, replaced, cancelled, set again. `common/trace.rs` explains the lines of a trace.
+//! Timers: set, replaced, cancelled, set again.
+//!
+//! In traces, `<` marks an input of a node, `>` an effect of a node, and `*` an event of the world;
+//! `ping 1.3` is the third message that node 1 sent. A message takes 1 ms, and processing
+//! and syncs take no time, unless a scenario sets them.
 
-use crate::common::{Action, Actions, Scenario, at, cancel, length, ping, send, send_message, set};
+use crate::common::{Action, Actions, Scenario, at, cancel, duration, ping, send, send_message, set};
 use expect_test::expect;
 use quorate_core::{Span, Time};
 use quorate_journal::moment::{Moment, ObservedInput, Observer};
@@ -88,7 +92,7 @@ impl Observer<Actions, String> for Firings {
 
 #[test]
 fn a_timer_fires_anywhere_in_its_span_and_nowhere_else() {
-    let span = Span::between(length("3ms"), length("7ms"));
+    let span = Span::between(duration("3ms"), duration("7ms"));
     let fired: Vec<_> = (0..2_000)
         .map(|seed| {
             let action = Action::Set { timer: 'a', span, then: vec![] };

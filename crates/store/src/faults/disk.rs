@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
+    /// A file, with the index of its inode.
     File(usize),
     Folder,
 }
 
+/// All files and folders of the disk, by their paths.
 type Names = BTreeMap<PathBuf, Entry>;
 
 /// An unsynced change of names.
@@ -51,28 +53,31 @@ impl Change {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Disk {
     inodes: Vec<Inode>,
+    /// Names as processes see them.
     names: Names,
+    /// Names as they are on the disk.
     durable_names: Names,
+    /// The unsynced changes between the two, oldest first.
     changes: Vec<Change>,
-    pub(super) locked: BTreeSet<PathBuf>,
-    pub(super) operations: u64,
+    pub(super) locked_paths: BTreeSet<PathBuf>,
+    pub(super) operation_count: u64,
     /// The number of an operation, and the fault that occurs there.
     pub(super) planned_fault: Option<(u64, Fault)>,
-    pub(super) capacity: Option<u64>,
-    without_power: bool,
-    /// Counts the processes. Handles of earlier ones are invalid.
-    pub(super) process: u64,
+    pub(super) capacity_bytes: Option<u64>,
+    is_without_power: bool,
+    /// The number of the current process. File handles of earlier processes are invalid.
+    pub(super) process_number: u64,
 }
 
 /// The outcome of the next operation.
 enum Outcome {
     Succeeds,
-    /// It takes effect, but the power goes before it returns.
+    /// The power fails before the operation returns. A change still takes effect; a sync does not.
     LosesPower,
     Fails,
 }
 
-fn failure() -> io::Error {
+fn input_output_error() -> io::Error {
     // EIO, so that it prints as in production.
     io::Error::from_raw_os_error(5)
 }
@@ -85,39 +90,39 @@ impl Disk {
     /// Counts an operation and returns its planned outcome. Fails if the power is gone.
     fn count_operation(&mut self) -> io::Result<Outcome> {
         self.check_power()?;
-        self.operations += 1;
+        self.operation_count += 1;
         match self.planned_fault {
-            Some((operation, Fault::PowerLoss)) if operation == self.operations => {
-                self.without_power = true;
+            Some((operation, Fault::PowerLoss)) if operation == self.operation_count => {
+                self.is_without_power = true;
                 Ok(Outcome::LosesPower)
             }
-            Some((operation, Fault::Error)) if operation == self.operations => Ok(Outcome::Fails),
+            Some((operation, Fault::Error)) if operation == self.operation_count => Ok(Outcome::Fails),
             _ => Ok(Outcome::Succeeds),
         }
     }
 
     fn check_power(&self) -> io::Result<()> {
-        if self.without_power { Err(no_power()) } else { Ok(()) }
+        if self.is_without_power { Err(no_power()) } else { Ok(()) }
     }
 
     pub(super) fn check_process(&self, process: u64) -> io::Result<()> {
-        if process == self.process { Ok(()) } else { Err(io::Error::other("this process has ended")) }
+        if process == self.process_number { Ok(()) } else { Err(io::Error::other("this process has ended")) }
     }
 
-    /// Counts an operation on names, and applies it unless it fails.
+    /// Counts an operation that changes names, and applies it unless it fails.
     fn change_names(&mut self, change: Change) -> io::Result<()> {
         let outcome = self.count_operation()?;
         if let Outcome::Fails = outcome {
-            return Err(failure());
+            return Err(input_output_error());
         }
         change.apply(&mut self.names);
         self.changes.push(change);
         if let Outcome::LosesPower = outcome { Err(no_power()) } else { Ok(()) }
     }
 
-    pub(super) fn used(&self) -> u64 {
+    pub(super) fn used_bytes(&self) -> u64 {
         let lengths = self.names.values().map(|entry| match entry {
-            Entry::File(inode) => self.inodes[*inode].current().len() as u64,
+            Entry::File(inode) => self.inodes[*inode].cached_content().len() as u64,
             Entry::Folder => 0,
         });
         lengths.sum()
@@ -154,10 +159,10 @@ impl Disk {
     }
 
     fn make_names_durable(&mut self, folder: &Path) {
-        let (durable, rest) = std::mem::take(&mut self.changes).into_iter().partition(|change| change.is_in(folder));
-        self.changes = rest;
-        let durable: Vec<Change> = durable;
-        for change in durable {
+        let (synced, unsynced): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.changes).into_iter().partition(|change| change.is_in(folder));
+        self.changes = unsynced;
+        for change in synced {
             change.apply(&mut self.durable_names);
         }
     }
@@ -169,11 +174,11 @@ impl Disk {
                 Ok(())
             }
             Outcome::LosesPower => Err(no_power()),
-            Outcome::Fails => Err(failure()),
+            Outcome::Fails => Err(input_output_error()),
         }
     }
 
-    pub(super) fn find(&self, path: &Path) -> io::Result<usize> {
+    pub(super) fn find_file(&self, path: &Path) -> io::Result<usize> {
         self.check_power()?;
         match self.names.get(path) {
             None => Err(ErrorKind::NotFound.into()),
@@ -183,11 +188,11 @@ impl Disk {
     }
 
     pub(super) fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        Ok(self.inodes[self.find(path)?].current().clone())
+        Ok(self.inodes[self.find_file(path)?].cached_content().clone())
     }
 
     pub(super) fn create(&mut self, path: &Path) -> io::Result<usize> {
-        if let Ok(inode) = self.find(path) {
+        if let Ok(inode) = self.find_file(path) {
             self.truncate(inode, 0)?;
             return Ok(inode);
         }
@@ -197,7 +202,8 @@ impl Disk {
         Ok(inode)
     }
 
-    /// Forgets unsynced changes of a name that was never durable, so that they do not accumulate.
+    /// Forgets unsynced additions and removals of a name that is not durable, unless it was moved,
+    /// so that they do not accumulate.
     fn forget_unsynced(&mut self, path: &Path) {
         let is_moved =
             self.changes.iter().any(|change| matches!(change, Change::Move(from, to) if from == path || to == path));
@@ -208,20 +214,20 @@ impl Disk {
         }
     }
 
-    /// An empty inode; reuses one that no name refers to any more.
+    /// The index of an empty inode; reuses one that no name refers to any more.
     fn free_inode(&mut self) -> usize {
         let pending = self.changes.iter().filter_map(|change| match change {
             Change::Add(_, entry) => Some(entry),
             Change::Move(..) | Change::Remove(_) => None,
         });
         let entries = self.names.values().chain(self.durable_names.values()).chain(pending);
-        let used: BTreeSet<usize> = entries
+        let used_inodes: BTreeSet<usize> = entries
             .filter_map(|entry| match entry {
                 Entry::File(inode) => Some(*inode),
                 Entry::Folder => None,
             })
             .collect();
-        match (0..self.inodes.len()).find(|inode| !used.contains(inode)) {
+        match (0..self.inodes.len()).find(|inode| !used_inodes.contains(inode)) {
             Some(inode) => {
                 self.inodes[inode] = Inode::default();
                 inode
@@ -234,34 +240,35 @@ impl Disk {
     }
 
     pub(super) fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
-        self.find(from)?;
+        self.find_file(from)?;
         self.change_names(Change::Move(from.into(), to.into()))
     }
 
     pub(super) fn remove(&mut self, path: &Path) -> io::Result<()> {
-        self.find(path)?;
+        self.find_file(path)?;
         self.change_names(Change::Remove(path.into()))
     }
 
     pub(super) fn lock(&mut self, path: &Path) -> io::Result<bool> {
-        if self.find(path).is_err() {
+        if self.find_file(path).is_err() {
             self.create(path)?;
         }
-        Ok(self.locked.insert(path.into()))
+        Ok(self.locked_paths.insert(path.into()))
     }
 
     pub(super) fn write_at(&mut self, inode: usize, offset: usize, bytes: &[u8]) -> io::Result<()> {
         let outcome = self.count_operation()?;
         if let Outcome::Fails = outcome {
-            return Err(failure());
+            return Err(input_output_error());
         }
-        let growth = (offset + bytes.len()).saturating_sub(self.inodes[inode].current().len());
-        let free_bytes = self.capacity.map_or(usize::MAX, |capacity| capacity.saturating_sub(self.used()) as usize);
-        let lacking = growth.saturating_sub(free_bytes).min(bytes.len());
-        self.inodes[inode].write_at(offset, &bytes[..bytes.len() - lacking]);
+        let growth = (offset + bytes.len()).saturating_sub(self.inodes[inode].cached_content().len());
+        let free_bytes =
+            self.capacity_bytes.map_or(usize::MAX, |capacity| capacity.saturating_sub(self.used_bytes()) as usize);
+        let missing_bytes = growth.saturating_sub(free_bytes).min(bytes.len());
+        self.inodes[inode].write_at(offset, &bytes[..bytes.len() - missing_bytes]);
         match outcome {
             Outcome::LosesPower => Err(no_power()),
-            Outcome::Succeeds | Outcome::Fails if lacking > 0 => Err(ErrorKind::StorageFull.into()),
+            Outcome::Succeeds | Outcome::Fails if missing_bytes > 0 => Err(ErrorKind::StorageFull.into()),
             Outcome::Succeeds | Outcome::Fails => Ok(()),
         }
     }
@@ -269,7 +276,7 @@ impl Disk {
     pub(super) fn truncate(&mut self, inode: usize, length: usize) -> io::Result<()> {
         let outcome = self.count_operation()?;
         if let Outcome::Fails = outcome {
-            return Err(failure());
+            return Err(input_output_error());
         }
         self.inodes[inode].truncate(length);
         if let Outcome::LosesPower = outcome { Err(no_power()) } else { Ok(()) }
@@ -284,15 +291,16 @@ impl Disk {
             Outcome::LosesPower => Err(no_power()),
             Outcome::Fails => {
                 self.inodes[inode].fail_to_sync();
-                Err(failure())
+                Err(input_output_error())
             }
         }
     }
 
-    /// Edits the content of a file on the disk itself. Returns whether `edit` changed it.
+    /// Edits the content of a file on the disk and in the page cache. Returns whether `edit`
+    /// changed it; if so, unsynced changes of the file become durable too.
     pub(super) fn edit(&mut self, path: &Path, edit: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
-        let Ok(inode) = self.find(path) else { return false };
-        let mut content = self.inodes[inode].current().clone();
+        let Ok(inode) = self.find_file(path) else { return false };
+        let mut content = self.inodes[inode].cached_content().clone();
         let changed = edit(&mut content);
         if changed {
             self.inodes[inode].replace(content);
@@ -301,26 +309,27 @@ impl Disk {
     }
 
     pub(super) fn restart_process(&mut self) {
-        self.locked.clear();
+        self.locked_paths.clear();
         self.planned_fault = None;
-        self.process += 1;
+        self.process_number += 1;
     }
 
     pub(super) fn power_on(&mut self, loss: Loss) {
         self.restart_process();
-        self.without_power = false;
+        self.is_without_power = false;
         let (Loss::Sectors { seed } | Loss::Prefix { seed }) = loss else {
-            self.inodes.iter_mut().for_each(Inode::lose_everything);
+            self.inodes.iter_mut().for_each(Inode::lose_unsynced);
             self.keep_names(|_, _| false);
             return;
         };
         let mut rng = Rng::new(seed);
         if let Loss::Sectors { .. } = loss {
+            // Each change survives with probability 1/2.
             self.keep_names(|_, _| rng.up_to(1) == 1);
             self.inodes.iter_mut().for_each(|inode| inode.keep_sectors(&mut rng));
         } else {
-            let kept = rng.up_to(self.changes.len());
-            self.keep_names(|index, _| index < kept);
+            let kept_count = rng.up_to(self.changes.len());
+            self.keep_names(|index, _| index < kept_count);
             self.inodes.iter_mut().for_each(|inode| inode.keep_prefix(&mut rng));
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-const SECTOR: usize = 512;
+const SECTOR_BYTES: usize = 512;
 
 /// A SplitMix64 random number generator.
 #[derive(Clone, Debug)]
@@ -49,12 +49,13 @@ impl Change {
         }
     }
 
-    /// The change up to a random byte; `None` if that is nothing. A change of length is atomic.
-    fn torn(&self, rng: &mut Rng) -> Option<Self> {
+    /// The change up to a random byte; `None` if nothing of it remains. A truncation is atomic: if
+    /// torn, it has no effect.
+    fn tear(&self, rng: &mut Rng) -> Option<Self> {
         match self {
             Self::Write { offset, bytes } => {
-                let kept = rng.up_to(bytes.len());
-                (kept > 0).then(|| Self::Write { offset: *offset, bytes: bytes[..kept].to_vec() })
+                let kept_bytes = rng.up_to(bytes.len());
+                (kept_bytes > 0).then(|| Self::Write { offset: *offset, bytes: bytes[..kept_bytes].to_vec() })
             }
             Self::Truncate { .. } => None,
         }
@@ -63,19 +64,20 @@ impl Change {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inode {
-    durable: Vec<u8>,
-    current: Vec<u8>,
-    /// Changes since the last sync, in order.
+    disk_content: Vec<u8>,
+    cached_content: Vec<u8>,
+    /// Changes since the last sync, oldest first.
     changes: Vec<Change>,
-    /// Content before the first of these changes. After a failed sync it differs from `durable`.
-    base: Vec<u8>,
+    /// Content before the first of these changes. After a failed sync it differs from
+    /// `disk_content`.
+    content_before_changes: Vec<u8>,
     /// Numbers of the sectors that differ from the disk.
-    dirty: BTreeSet<usize>,
+    dirty_sectors: BTreeSet<usize>,
 }
 
 impl Inode {
-    pub(super) fn current(&self) -> &Vec<u8> {
-        &self.current
+    pub(super) fn cached_content(&self) -> &Vec<u8> {
+        &self.cached_content
     }
 
     pub(super) fn write_at(&mut self, offset: usize, bytes: &[u8]) {
@@ -85,61 +87,61 @@ impl Inode {
     }
 
     pub(super) fn truncate(&mut self, length: usize) {
-        if length < self.current.len() {
+        if length < self.cached_content.len() {
             self.change(Change::Truncate { length });
         }
     }
 
     fn change(&mut self, change: Change) {
         if self.changes.is_empty() {
-            self.base.clone_from(&self.current);
+            self.content_before_changes.clone_from(&self.cached_content);
         }
-        let old_length = self.current.len();
-        change.apply(&mut self.current);
+        let old_length = self.cached_content.len();
+        change.apply(&mut self.cached_content);
         let (begin, end) = match &change {
             Change::Write { offset, bytes } => ((*offset).min(old_length), offset + bytes.len()),
             Change::Truncate { length } => (*length, old_length),
         };
-        self.dirty.extend(begin / SECTOR..end.div_ceil(SECTOR));
+        self.dirty_sectors.extend(begin / SECTOR_BYTES..end.div_ceil(SECTOR_BYTES));
         self.changes.push(change);
     }
 
     pub(super) fn sync(&mut self) {
-        let dirty = std::mem::take(&mut self.dirty);
-        self.durable.resize(self.current.len(), 0);
+        let dirty = std::mem::take(&mut self.dirty_sectors);
+        self.disk_content.resize(self.cached_content.len(), 0);
         for sector in dirty {
-            copy_sector(&self.current, &mut self.durable, sector);
+            copy_sector(&self.cached_content, &mut self.disk_content, sector);
         }
         self.changes.clear();
     }
 
     /// No dirty sector reaches the disk, but the system considers all of them clean.
     pub(super) fn fail_to_sync(&mut self) {
-        self.dirty.clear();
+        self.dirty_sectors.clear();
         self.changes.clear();
     }
 
     /// Sets the content on the disk and in the page cache.
     pub(super) fn replace(&mut self, content: Vec<u8>) {
-        *self = Self { durable: content.clone(), current: content, ..Self::default() };
+        *self = Self { disk_content: content.clone(), cached_content: content, ..Self::default() };
     }
 
-    pub(super) fn lose_everything(&mut self) {
-        self.replace(self.durable.clone());
+    pub(super) fn lose_unsynced(&mut self) {
+        self.replace(self.disk_content.clone());
     }
 
-    /// Each dirty sector gets its content after a random number of changes, and the length
-    /// likewise.
+    /// Each dirty sector reaches the disk with its content after a random number of changes, and
+    /// the length likewise.
     pub(super) fn keep_sectors(&mut self, rng: &mut Rng) {
         let versions = self.versions();
-        let mut content = self.durable.clone();
-        let changes = rng.up_to(versions.len());
-        let length = if changes == 0 { content.len() } else { versions[changes - 1].len() };
+        let mut content = self.disk_content.clone();
+        let change_count = rng.up_to(versions.len());
+        let length = if change_count == 0 { content.len() } else { versions[change_count - 1].len() };
         content.resize(length, 0);
-        for sector in &self.dirty {
-            let changes = rng.up_to(versions.len());
-            if changes > 0 {
-                copy_sector(&versions[changes - 1], &mut content, *sector);
+        for sector in &self.dirty_sectors {
+            let change_count = rng.up_to(versions.len());
+            if change_count > 0 {
+                copy_sector(&versions[change_count - 1], &mut content, *sector);
             }
         }
         self.replace(content);
@@ -147,10 +149,10 @@ impl Inode {
 
     /// A random prefix of the changes takes effect, and some bytes of the next one.
     pub(super) fn keep_prefix(&mut self, rng: &mut Rng) {
-        let kept = rng.up_to(self.changes.len());
-        let next = self.changes.get(kept).and_then(|change| change.torn(rng));
-        let mut content = self.durable.clone();
-        for change in self.changes[..kept].iter().chain(&next) {
+        let kept_count = rng.up_to(self.changes.len());
+        let next = self.changes.get(kept_count).and_then(|change| change.tear(rng));
+        let mut content = self.disk_content.clone();
+        for change in self.changes[..kept_count].iter().chain(&next) {
             change.apply(&mut content);
         }
         self.replace(content);
@@ -158,7 +160,7 @@ impl Inode {
 
     /// The content after each unsynced change.
     fn versions(&self) -> Vec<Vec<u8>> {
-        let mut content = self.base.clone();
+        let mut content = self.content_before_changes.clone();
         let after = |change: &Change| {
             change.apply(&mut content);
             content.clone()
@@ -169,8 +171,8 @@ impl Inode {
 
 /// Copies the part of a sector that the target has. Bytes beyond the source's end become zero.
 fn copy_sector(from: &[u8], to: &mut [u8], sector: usize) {
-    let begin = (sector * SECTOR).min(to.len());
-    let end = (begin + SECTOR).min(to.len());
+    let begin = (sector * SECTOR_BYTES).min(to.len());
+    let end = (begin + SECTOR_BYTES).min(to.len());
     for (index, byte) in to[begin..end].iter_mut().enumerate() {
         *byte = from.get(begin + index).copied().unwrap_or(0);
     }

@@ -2,8 +2,8 @@
 //! disks.
 //!
 //! It keeps synced and unsynced content and names apart. A test chooses the operation at which the
-//! power fails, an error occurs or the disk is full, and which unsynced bytes survive a crash. The
-//! same seed leaves the same bytes.
+//! power fails or an error occurs, the size of the disk, and which unsynced bytes survive a crash.
+//! With the same seed the same bytes survive.
 
 mod disk;
 mod inode;
@@ -14,14 +14,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Which unsynced changes a power loss destroys.
+/// Which unsynced changes survive a power loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// All of them.
+    /// None: everything unsynced is lost.
     Everything,
-    /// Random sectors of 512 bytes and random changes of names survive, regardless of their order.
+    /// Random sectors of 512 bytes and random changes of names, regardless of their order.
     Sectors { seed: u64 },
-    /// A random prefix of the changes survives, and some bytes of the next write.
+    /// A random prefix of the changes of each file, with some bytes of its next write, and a random
+    /// prefix of the changes of names.
     Prefix { seed: u64 },
 }
 
@@ -42,7 +43,7 @@ pub struct FaultyFiles {
 }
 
 impl FaultyFiles {
-    /// An empty file system without faults and size limit. It has no folder yet.
+    /// An empty file system without faults and without a size limit. It has no folder yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -51,13 +52,13 @@ impl FaultyFiles {
         self.disk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Number of operations so far that changed something or tried to. Faults refer to these
-    /// numbers, from 1.
-    pub fn operations(&self) -> u64 {
-        self.disk().operations
+    /// Number of operations so far that changed or synced something, or tried to. Faults refer to
+    /// these numbers, from 1.
+    pub fn operation_count(&self) -> u64 {
+        self.disk().operation_count
     }
 
-    /// Plans a fault at the operation with this number.
+    /// Plans a fault at the operation with this number, instead of the fault planned before.
     pub fn fail_at(&self, operation: u64, fault: Fault) {
         self.disk().planned_fault = Some((operation, fault));
     }
@@ -66,22 +67,22 @@ impl FaultyFiles {
     pub fn heal(&self) {
         let mut disk = self.disk();
         disk.planned_fault = None;
-        disk.capacity = None;
+        disk.capacity_bytes = None;
     }
 
     /// Limits the total size of all files.
-    pub fn limit(&self, bytes: u64) {
-        self.disk().capacity = Some(bytes);
+    pub fn limit_bytes(&self, bytes: u64) {
+        self.disk().capacity_bytes = Some(bytes);
     }
 
     /// Total size of all files in bytes.
-    pub fn used(&self) -> u64 {
-        self.disk().used()
+    pub fn used_bytes(&self) -> u64 {
+        self.disk().used_bytes()
     }
 
-    /// Simulates a power loss, unless one has happened, and a restart of the machine: all locks are
-    /// released, and unsynced changes are lost as `loss` says. Files and locks opened before become
-    /// invalid.
+    /// Simulates a power loss, unless the power has failed already, and a restart of the machine:
+    /// all locks are released, planned faults are removed, and unsynced changes are lost as `loss`
+    /// says. Files and locks opened before become invalid.
     pub fn power_on(&self, loss: Loss) {
         self.disk().power_on(loss);
     }
@@ -92,8 +93,9 @@ impl FaultyFiles {
         self.disk().restart_process();
     }
 
-    /// Changes a byte on the disk itself. Returns `false` if it does not exist.
-    pub fn flip(&self, path: &Path, offset: usize, mask: u8) -> bool {
+    /// Flips the bits of `mask` in a byte on the disk itself. Returns `false` if there is no such
+    /// byte.
+    pub fn flip_bits(&self, path: &Path, offset: usize, mask: u8) -> bool {
         self.disk().edit(path, |bytes| match bytes.get_mut(offset) {
             Some(byte) => {
                 *byte ^= mask;
@@ -117,7 +119,8 @@ impl FaultyFiles {
         self.disk().paths()
     }
 
-    /// A copy that shares nothing with this file system and has no planned faults.
+    /// A copy that shares nothing with this file system, and has no planned faults, size limit or
+    /// locks.
     #[must_use]
     pub fn duplicate(&self) -> Self {
         let disk = self.disk().clone();
@@ -151,13 +154,13 @@ impl FileSystem for FaultyFiles {
     fn create(&self, path: &Path) -> io::Result<FaultyFile> {
         let mut disk = self.disk();
         let inode = disk.create(path)?;
-        Ok(FaultyFile { files: self.clone(), inode, process: disk.process })
+        Ok(FaultyFile { files: self.clone(), inode, process: disk.process_number })
     }
 
     fn open(&self, path: &Path) -> io::Result<FaultyFile> {
         let disk = self.disk();
-        let inode = disk.find(path)?;
-        Ok(FaultyFile { files: self.clone(), inode, process: disk.process })
+        let inode = disk.find_file(path)?;
+        Ok(FaultyFile { files: self.clone(), inode, process: disk.process_number })
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -170,7 +173,7 @@ impl FileSystem for FaultyFiles {
 
     fn lock(&self, path: &Path) -> io::Result<Option<FaultyLock>> {
         let mut disk = self.disk();
-        let process = disk.process;
+        let process = disk.process_number;
         Ok(disk.lock(path)?.then(|| FaultyLock { files: self.clone(), path: path.into(), process }))
     }
 }
@@ -214,8 +217,8 @@ pub struct FaultyLock {
 impl Drop for FaultyLock {
     fn drop(&mut self) {
         let mut disk = self.files.disk();
-        if disk.process == self.process {
-            disk.locked.remove(&self.path);
+        if disk.process_number == self.process {
+            disk.locked_paths.remove(&self.path);
         }
     }
 }

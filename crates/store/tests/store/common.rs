@@ -17,14 +17,14 @@ pub(crate) fn owner() -> Owner {
     Owner { cluster: ClusterId(0xC0FFEE), node: NodeId::from_index(2) }
 }
 
-/// Small segments, which a workload changes often, and zeros ahead for one or two appends.
-pub(crate) const SMALL: Settings = Settings { segment_bytes: 3_000, ahead_bytes: 1_200 };
+/// Segments so small that a workload begins new ones often, and zeros ahead for one or two appends.
+pub(crate) const SMALL_SEGMENTS: Settings = Settings { segment_bytes: 3_000, ahead_bytes: 1_200 };
 
-/// A log of numbered entries like raft's: writing an entry truncates the log at its index.
+/// A log of entries, numbered from 1, like raft's: writing an entry removes all later ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TestLog {
-    /// Number of writes ever applied, which distinguishes all states of a workload.
-    pub(crate) writes: u64,
+    /// Number of writes applied so far, which makes all states of a workload different.
+    pub(crate) write_count: u64,
     pub(crate) vote: u64,
     /// Number of entries dropped from the beginning.
     pub(crate) compacted: u64,
@@ -35,7 +35,12 @@ pub(crate) struct TestLog {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Write {
     Vote(u64),
-    Put { after: u64, entry: Arc<[u8]> },
+    /// Puts an entry after the entry with the number `after`, and removes all later ones.
+    Put {
+        after: u64,
+        entry: Arc<[u8]>,
+    },
+    /// Drops the entries up to this number.
     Compact(u64),
 }
 
@@ -43,7 +48,7 @@ impl Durable for TestLog {
     type Write = Write;
 
     fn apply(&mut self, write: Write) {
-        self.writes += 1;
+        self.write_count += 1;
         match write {
             Write::Vote(vote) => self.vote = vote,
             Write::Put { after, entry } => {
@@ -64,7 +69,7 @@ impl Durable for TestLog {
 }
 
 impl TestLog {
-    pub(crate) fn last(&self) -> u64 {
+    pub(crate) fn last_number(&self) -> u64 {
         self.compacted + self.entries.len() as u64
     }
 }
@@ -87,16 +92,28 @@ impl Rng {
     }
 }
 
+/// The size of a random workload.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WorkloadSize {
+    pub(crate) seed: u64,
+    /// Number of appends.
+    pub(crate) appends: usize,
+    /// Every entry is shorter than this.
+    pub(crate) entry_bytes: u64,
+}
+
 /// A sequence of appends, and the state after each of them.
 pub(crate) struct Workload {
     pub(crate) appends: Vec<Vec<Write>>,
+    /// The state before the first append, and after each.
     pub(crate) states: Vec<TestLog>,
 }
 
 impl Workload {
-    /// A workload of `appends`, each of one to four writes with entries of less than `entry_bytes`.
-    /// Some entries are all zeros, like an unwritten sector.
-    pub(crate) fn new(seed: u64, appends: usize, entry_bytes: u64) -> Self {
+    /// A random workload, whose appends have one to four writes each. Some entries are all zeros,
+    /// like an unwritten sector.
+    pub(crate) fn new(size: WorkloadSize) -> Self {
+        let WorkloadSize { seed, appends, entry_bytes } = size;
         let mut rng = Rng::new(seed);
         let mut workload = Self { appends: Vec::new(), states: vec![TestLog::default()] };
         for _ in 0..appends {
@@ -113,25 +130,30 @@ impl Workload {
         workload
     }
 
-    pub(crate) fn end(&self) -> &TestLog {
+    pub(crate) fn final_state(&self) -> &TestLog {
         self.states.last().expect("the first state")
     }
 
-    /// Creates a folder and runs the workload until an operation fails; the error says how many
-    /// appends were acknowledged.
-    pub(crate) fn run(&self, files: &FaultyFiles, settings: Settings) -> Result<Store<TestLog, FaultyFiles>, Stop> {
-        create(files).map_err(|error| Stop { created: false, acknowledged: 0, error })?;
-        let opened = open(files, settings).map_err(|error| Stop { created: true, acknowledged: 0, error })?;
+    /// Creates a folder and runs the workload. The error says how many appends were acknowledged
+    /// before an operation failed.
+    pub(crate) fn run(
+        &self,
+        files: &FaultyFiles,
+        settings: Settings,
+    ) -> Result<Store<TestLog, FaultyFiles>, Interruption> {
+        create_data_folder(files).map_err(|error| Interruption { has_folder: false, acknowledged: 0, error })?;
+        let opened =
+            open_store(files, settings).map_err(|error| Interruption { has_folder: true, acknowledged: 0, error })?;
         let mut store = opened.0;
         for (acknowledged, writes) in self.appends.iter().enumerate() {
-            store.append(writes).map_err(|error| Stop { created: true, acknowledged, error })?;
+            store.append(writes).map_err(|error| Interruption { has_folder: true, acknowledged, error })?;
             assert_eq!(store.contents(), &self.states[acknowledged + 1]);
         }
         Ok(store)
     }
 
-    /// Whether recovery may find this state: the acknowledged appends, with or without the one
-    /// in progress.
+    /// Whether recovery may find this state: that after the acknowledged appends, or that with one
+    /// more, which was in progress.
     pub(crate) fn allows(&self, acknowledged: usize, found: &TestLog) -> bool {
         self.states[acknowledged..].iter().take(2).any(|state| state == found)
     }
@@ -142,40 +164,45 @@ fn random_write(rng: &mut Rng, state: &TestLog, entry_bytes: u64) -> Write {
         0 => Write::Vote(rng.below(1_000)),
         1 => Write::Compact(state.compacted + rng.below(state.entries.len() as u64 + 1)),
         2 => put(state.compacted + rng.below(state.entries.len() as u64 + 1), vec![7; 20]),
-        3 => put(state.last(), vec![0; rng.below(entry_bytes) as usize]),
-        _ => put(state.last(), (0..rng.below(entry_bytes)).map(|index| (index ^ state.writes) as u8).collect()),
+        3 => put(state.last_number(), vec![0; rng.below(entry_bytes) as usize]),
+        _ => put(
+            state.last_number(),
+            (0..rng.below(entry_bytes)).map(|index| (index ^ state.write_count) as u8).collect(),
+        ),
     }
 }
 
 /// How far a workload got before an operation failed.
 #[derive(Debug)]
-pub(crate) struct Stop {
-    pub(crate) created: bool,
+pub(crate) struct Interruption {
+    /// Whether the creation of the folder was acknowledged.
+    pub(crate) has_folder: bool,
+    /// Number of acknowledged appends.
     pub(crate) acknowledged: usize,
     pub(crate) error: StoreError,
 }
 
-pub(crate) fn create(files: &FaultyFiles) -> Result<(), StoreError> {
+pub(crate) fn create_data_folder(files: &FaultyFiles) -> Result<(), StoreError> {
     let identity = Identity { owner: owner(), origin: Origin::Founded };
     create_in::<TestLog, _>(files.clone(), folder(), identity, Incarnation::FIRST)
 }
 
 pub(crate) type Opened = (Store<TestLog, FaultyFiles>, TestLog, Recovery);
 
-pub(crate) fn open(files: &FaultyFiles, settings: Settings) -> Result<Opened, StoreError> {
+pub(crate) fn open_store(files: &FaultyFiles, settings: Settings) -> Result<Opened, StoreError> {
     Store::open_in(files.clone(), folder(), owner(), settings)
 }
 
-pub(crate) fn contents(files: &FaultyFiles) -> Result<TestLog, StoreError> {
-    let (store, contents, _) = open(files, SMALL)?;
+pub(crate) fn read_contents(files: &FaultyFiles) -> Result<TestLog, StoreError> {
+    let (store, contents, _) = open_store(files, SMALL_SEGMENTS)?;
     assert_eq!(store.contents(), &contents);
     Ok(contents)
 }
 
-/// Every kind of loss of unsynced changes, each with several seeds.
-pub(crate) fn losses(seed: u64, seeds: u64) -> Vec<Loss> {
+/// Every kind of loss of unsynced changes, and each random kind with `loss_seeds` seeds.
+pub(crate) fn losses(seed: u64, loss_seeds: u64) -> Vec<Loss> {
     let mut losses = vec![Loss::Everything];
-    for index in 0..seeds {
+    for index in 0..loss_seeds {
         let seed = seed.wrapping_mul(1_000).wrapping_add(index);
         losses.extend([Loss::Sectors { seed }, Loss::Prefix { seed }]);
     }

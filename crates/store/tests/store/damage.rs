@@ -1,18 +1,19 @@
 //! Corruption of every single byte of every file.
 
-use crate::common::{FOLDER, SMALL, TestLog, Workload, contents, folder, open, put};
+use crate::common::{FOLDER, SMALL_SEGMENTS, TestLog, Workload, WorkloadSize, folder, open_store, put, read_contents};
 use quorate_store::faults::FaultyFiles;
 use quorate_store::{FileSystem, Settings, StoreError};
 use std::path::{Path, PathBuf};
 
 const ONE_SEGMENT: Settings = Settings { segment_bytes: 1 << 20, ahead_bytes: 600 };
 
-/// A small log that ends with an append of one entry.
-fn log(last: Vec<u8>) -> (FaultyFiles, Workload, TestLog) {
+/// A small log that ends with an append of one entry, on a disk. Also returns the workload before
+/// that append, and the contents after it.
+fn log_ending_with(last: Vec<u8>) -> (FaultyFiles, Workload, TestLog) {
     let files = FaultyFiles::new();
-    let workload = Workload::new(5, 6, 120);
-    let mut store = workload.run(&files, ONE_SEGMENT).unwrap_or_else(|stop| panic!("{stop:?}"));
-    store.append(&[put(store.contents().last(), last)]).unwrap();
+    let workload = Workload::new(WorkloadSize { seed: 5, appends: 6, entry_bytes: 120 });
+    let mut store = workload.run(&files, ONE_SEGMENT).unwrap_or_else(|interruption| panic!("{interruption:?}"));
+    store.append(&[put(store.contents().last_number(), last)]).unwrap();
     let end = store.contents().clone();
     drop(store);
     (files, workload, end)
@@ -22,21 +23,22 @@ fn segment() -> PathBuf {
     folder().join("log-00000001")
 }
 
-/// Changes every byte. Each time the store must have equal contents or report the offset of the
-/// damage.
+/// Changes every byte. Each time the store must have equal contents or refuse to open; an offset
+/// that it reports must be at or before the changed byte.
 fn flip_every_byte(last: Vec<u8>) {
-    let (files, _, end) = log(last);
+    let (files, _, end) = log_ending_with(last);
     for path in files.paths() {
         let bytes = files.read(&path).unwrap();
-        let mut equal = 0;
+        let mut undetected = 0;
         for (offset, byte) in bytes.iter().enumerate() {
+            // The last mask makes the byte zero.
             for mask in [0x01, 0x20, 0x80, 0xFF, *byte].into_iter().filter(|mask| *mask != 0) {
                 let files = files.duplicate();
-                assert!(files.flip(&path, offset, mask));
-                match contents(&files) {
+                assert!(files.flip_bits(&path, offset, mask));
+                match read_contents(&files) {
                     Ok(found) => {
                         assert_eq!(found, end, "{path:?} byte {offset} mask {mask}");
-                        equal += 1;
+                        undetected += 1;
                     }
                     Err(StoreError::Damaged { offset: reported, .. }) => {
                         assert!(reported <= offset as u64, "{path:?} byte {offset}, but the error says {reported}");
@@ -49,18 +51,19 @@ fn flip_every_byte(last: Vec<u8>) {
         }
         // Only changes of zeros ahead of the frames and of end marks may go undetected.
         let frames_end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        let undetectable = (bytes.len() - frames_end) * 4 + 8 * 5;
-        assert!(equal <= undetectable, "{path:?}: {equal} changes went undetected");
+        // Four different masks for each zero, five for each of eight frames.
+        let max_undetected = (bytes.len() - frames_end) * 4 + 8 * 5;
+        assert!(undetected <= max_undetected, "{path:?}: {undetected} changes went undetected");
     }
 }
 
 #[test]
-fn a_changed_byte_before_a_small_last_append_is_detected() {
+fn a_changed_byte_is_detected_in_a_log_that_ends_with_a_small_append() {
     flip_every_byte(vec![1; 10]);
 }
 
 #[test]
-fn a_changed_byte_before_a_last_append_of_zeros_is_detected() {
+fn a_changed_byte_is_detected_in_a_log_that_ends_with_an_append_of_zeros() {
     flip_every_byte(vec![0; 2_000]);
 }
 
@@ -68,18 +71,19 @@ fn a_changed_byte_before_a_last_append_of_zeros_is_detected() {
 /// from the middle.
 #[test]
 fn a_log_cut_at_any_length_contains_a_prefix_of_the_workload() {
-    let (files, workload, end) = log(vec![0; 700]);
+    let (files, workload, end) = log_ending_with(vec![0; 700]);
     let bytes = files.read(&segment()).unwrap();
     let mut refused = 0;
     for length in 0..bytes.len() {
         let files = files.duplicate();
         assert!(files.replace(&segment(), &bytes[..length]));
-        match contents(&files) {
+        match read_contents(&files) {
             Ok(found) => assert!(workload.states.contains(&found) || found == end, "{length}"),
             Err(StoreError::Damaged { .. }) => refused += 1,
             Err(error) => panic!("{length}: {error}"),
         }
     }
+    // The header has 48 bytes, the checkpoint of an empty log fewer than 50.
     assert!(
         refused > 44 && refused < 100,
         "{refused} lengths were refused; expected those within the header and the checkpoint"
@@ -88,40 +92,40 @@ fn a_log_cut_at_any_length_contains_a_prefix_of_the_workload() {
 
 #[test]
 fn a_frame_inside_an_entry_is_not_read_as_a_frame_of_the_log() {
-    let (files, ..) = log(vec![1; 100]);
+    let (files, ..) = log_ending_with(vec![1; 100]);
     let copy = files.read(&segment()).unwrap();
     let frames = copy[..copy.iter().rposition(|byte| *byte != 0).unwrap()].to_vec();
-    let (mut store, found, _) = open(&files, ONE_SEGMENT).unwrap();
-    store.append(&[put(found.last(), frames.clone())]).unwrap();
+    let (mut store, found, _) = open_store(&files, ONE_SEGMENT).unwrap();
+    store.append(&[put(found.last_number(), frames.clone())]).unwrap();
     let before = files.read(&segment()).unwrap();
-    store.append(&[put(found.last() + 1, frames)]).unwrap();
+    store.append(&[put(found.last_number() + 1, frames)]).unwrap();
     let expected = store.contents().clone();
     drop(store);
-    assert_eq!(contents(&files).unwrap(), expected);
+    assert_eq!(read_contents(&files).unwrap(), expected);
     // Tear the last append in its second sector. The frames inside it must not make it look like
     // damage.
     let bytes = files.read(&segment()).unwrap();
-    let begin = before.iter().rposition(|byte| *byte != 0).unwrap() + 1;
-    let sector = (begin / 512 + 1) * 512;
+    let append_begin = before.iter().rposition(|byte| *byte != 0).unwrap() + 1;
+    let second_sector = append_begin / 512 + 1;
     let torn: Vec<u8> =
-        bytes.iter().enumerate().map(|(index, byte)| if index / 512 == sector / 512 { 0 } else { *byte }).collect();
+        bytes.iter().enumerate().map(|(index, byte)| if index / 512 == second_sector { 0 } else { *byte }).collect();
     assert!(files.replace(&segment(), &torn));
-    let (_, found, recovery) = open(&files, SMALL).unwrap();
+    let (_, found, recovery) = open_store(&files, SMALL_SEGMENTS).unwrap();
     assert!(recovery.torn_bytes > 0);
-    assert_eq!(found.writes, expected.writes - 1);
+    assert_eq!(found.write_count, expected.write_count - 1);
 }
 
 #[test]
-fn frames_of_two_segments_do_not_mix() {
+fn a_segment_with_the_name_of_another_is_refused() {
     let files = FaultyFiles::new();
-    let workload = Workload::new(11, 40, 200);
-    drop(workload.run(&files, SMALL).unwrap_or_else(|stop| panic!("{stop:?}")));
+    let workload = Workload::new(WorkloadSize { seed: 11, appends: 40, entry_bytes: 200 });
+    drop(workload.run(&files, SMALL_SEGMENTS).unwrap_or_else(|interruption| panic!("{interruption:?}")));
     let newest = files.paths().into_iter().find(|path| path.to_string_lossy().contains("log-")).unwrap();
     let bytes = files.read(&newest).unwrap();
     // Copy the file to the name of a later segment.
     let other = Path::new(FOLDER).join("log-99999999");
     files.create(&other).unwrap();
     assert!(files.replace(&other, &bytes));
-    let error = contents(&files).unwrap_err();
+    let error = read_contents(&files).unwrap_err();
     assert!(error.to_string().contains("its segment number differs from its name"), "{error}");
 }

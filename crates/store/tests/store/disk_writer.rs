@@ -1,26 +1,28 @@
 //! The thread that writes: one sync for all queued writes, full and failed disks, a full queue.
 
-use crate::common::{SMALL, TestLog, Write, contents, create, open};
+use crate::common::{SMALL_SEGMENTS, TestLog, Write, create_data_folder, open_store, read_contents};
 use quorate_store::faults::{Fault, FaultyFiles};
-use quorate_store::{DiskWriter, NotSaved, Report, RetryDelays, Settings, Ticket};
+use quorate_store::{DiskWriter, NotSaved, Report, RetryDelays, SaveId, Settings};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+/// Longer than any report takes on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(60);
 const SHORT_DELAYS: RetryDelays = RetryDelays { first: Duration::from_millis(1), longest: Duration::from_millis(4) };
 
-fn start(files: &FaultyFiles, capacity: usize) -> (DiskWriter<TestLog>, Receiver<Report>) {
-    let (disk_writer, reports, gate) = start_gated(files, capacity);
-    drop(gate);
+fn start_writer(files: &FaultyFiles, capacity: usize) -> (DiskWriter<TestLog>, Receiver<Report>) {
+    let (disk_writer, reports, open_gate) = start_gated(files, capacity);
+    drop(open_gate);
     (disk_writer, reports)
 }
 
-/// A disk writer that blocks after each report until the test sends on the gate or drops it. The
-/// gate is last in the tuple, so that a failing test drops it first; otherwise the disk writer
-/// could not end.
+/// A disk writer that blocks after each report until the test sends on `open_gate` or drops it.
+/// This sender is last in the tuple, so that a failing test drops it first; otherwise the disk
+/// writer could not end.
 fn start_gated(files: &FaultyFiles, capacity: usize) -> (DiskWriter<TestLog>, Receiver<Report>, Sender<()>) {
-    create(files).unwrap();
-    let (store, ..) = open(files, Settings { ahead_bytes: 100_000, ..SMALL }).unwrap();
+    create_data_folder(files).unwrap();
+    // So many zeros ahead that only the first append extends the file.
+    let (store, ..) = open_store(files, Settings { ahead_bytes: 100_000, ..SMALL_SEGMENTS }).unwrap();
     let (sender, reports) = channel();
     let (open_gate, gate) = channel();
     let report = move |report| {
@@ -31,19 +33,21 @@ fn start_gated(files: &FaultyFiles, capacity: usize) -> (DiskWriter<TestLog>, Re
     (DiskWriter::start(store, capacity, SHORT_DELAYS, report).unwrap(), reports, open_gate)
 }
 
-fn next(reports: &Receiver<Report>) -> Report {
+fn next_report(reports: &Receiver<Report>) -> Report {
     reports.recv_timeout(DEADLINE).expect("a report before the deadline")
 }
 
-fn vote(number: u64) -> (Ticket, Write) {
-    (Ticket(number), Write::Vote(number))
+fn save_of_vote(number: u64) -> (SaveId, Write) {
+    (SaveId(number), Write::Vote(number))
 }
 
 #[track_caller]
-fn assert_saved(report: Report, expected: u64, ticket: u64) {
+fn assert_saved(report: Report, expected_count: u64, expected_last_save: u64) {
     match report {
-        Report::Saved { count, last } => assert_eq!((count, last), (expected, Ticket(ticket))),
-        other => panic!("expected {expected} saved, got {other:?}"),
+        Report::Saved { count, last_save } => {
+            assert_eq!((count, last_save), (expected_count, SaveId(expected_last_save)));
+        }
+        other => panic!("expected {expected_count} saved, got {other:?}"),
     }
 }
 
@@ -51,102 +55,104 @@ fn assert_saved(report: Report, expected: u64, ticket: u64) {
 fn all_queued_writes_become_durable_with_one_sync() {
     let files = FaultyFiles::new();
     let (disk_writer, reports, open_gate) = start_gated(&files, 100);
-    let (ticket, write) = vote(1);
-    disk_writer.save(ticket, write).unwrap();
-    assert_saved(next(&reports), 1, 1);
+    let (id, write) = save_of_vote(1);
+    disk_writer.save(id, write).unwrap();
+    assert_saved(next_report(&reports), 1, 1);
     // The disk writer blocks in its report, so these writes are queued.
     for number in 2..=60 {
-        let (ticket, write) = vote(number);
-        disk_writer.save(ticket, write).unwrap();
+        let (id, write) = save_of_vote(number);
+        disk_writer.save(id, write).unwrap();
     }
-    let before = files.operations();
+    let before = files.operation_count();
     open_gate.send(()).unwrap();
-    assert_saved(next(&reports), 60, 60);
-    assert_eq!(files.operations() - before, 2, "one write and one sync for 59 saves");
+    assert_saved(next_report(&reports), 60, 60);
+    assert_eq!(files.operation_count() - before, 2, "one write and one sync for 59 saves");
     drop(open_gate);
     drop(disk_writer);
-    assert_eq!(contents(&files).unwrap().writes, 60);
+    assert_eq!(read_contents(&files).unwrap().write_count, 60);
 }
 
 #[test]
 fn a_full_queue_refuses_and_returns_the_write() {
     let files = FaultyFiles::new();
     let (disk_writer, reports, open_gate) = start_gated(&files, 2);
-    disk_writer.save(Ticket(1), Write::Vote(1)).unwrap();
-    assert_saved(next(&reports), 1, 1);
-    disk_writer.try_save(Ticket(2), Write::Vote(2)).unwrap();
-    disk_writer.try_save(Ticket(3), Write::Vote(3)).unwrap();
-    let refused = disk_writer.try_save(Ticket(4), Write::Vote(4)).unwrap_err();
+    disk_writer.save(SaveId(1), Write::Vote(1)).unwrap();
+    assert_saved(next_report(&reports), 1, 1);
+    disk_writer.try_save(SaveId(2), Write::Vote(2)).unwrap();
+    disk_writer.try_save(SaveId(3), Write::Vote(3)).unwrap();
+    let refused = disk_writer.try_save(SaveId(4), Write::Vote(4)).unwrap_err();
     assert!(matches!(refused, NotSaved::QueueFull(Write::Vote(4))), "{refused}");
     // A blocking save succeeds once the two queued writes are taken.
     std::thread::scope(|scope| {
         let open_gate = open_gate;
-        scope.spawn(|| disk_writer.save(Ticket(4), Write::Vote(4)).unwrap());
+        scope.spawn(|| disk_writer.save(SaveId(4), Write::Vote(4)).unwrap());
         open_gate.send(()).unwrap();
-        assert_saved(next(&reports), 3, 3);
+        assert_saved(next_report(&reports), 3, 3);
         open_gate.send(()).unwrap();
-        assert_saved(next(&reports), 4, 4);
+        assert_saved(next_report(&reports), 4, 4);
     });
 }
 
 #[test]
 fn a_full_disk_is_reported_once_and_retried_until_it_has_space() {
     let files = FaultyFiles::new();
-    let (disk_writer, reports) = start(&files, 10);
-    files.limit(files.used());
-    disk_writer.save(Ticket(7), Write::Vote(7)).unwrap();
-    let full = next(&reports);
+    let (disk_writer, reports) = start_writer(&files, 10);
+    files.limit_bytes(files.used_bytes());
+    disk_writer.save(SaveId(7), Write::Vote(7)).unwrap();
+    let full = next_report(&reports);
     assert!(matches!(&full, Report::Full(error) if error.is_full()), "{full:?}");
-    // It keeps retrying: each attempt is a failed write and a truncation.
-    let before = files.operations();
+    // It keeps retrying: an attempt is a failed write, a truncation and a sync, with zeros ahead
+    // and without.
+    let before = files.operation_count();
     let begun = std::time::Instant::now();
-    while files.operations() < before + 10 {
+    while files.operation_count() < before + 10 {
         assert!(begun.elapsed() < DEADLINE, "the disk writer does not retry on a full disk");
         std::thread::yield_now();
     }
     files.heal();
-    assert!(matches!(next(&reports), Report::Free));
-    assert_saved(next(&reports), 1, 7);
+    assert!(matches!(next_report(&reports), Report::Free));
+    assert_saved(next_report(&reports), 1, 7);
     drop(disk_writer);
     assert!(reports.try_recv().is_err(), "unexpected further report");
-    assert_eq!(contents(&files).unwrap().vote, 7);
+    assert_eq!(read_contents(&files).unwrap().vote, 7);
 }
 
 #[test]
 fn the_disk_writer_ends_even_if_the_disk_stays_full() {
     let files = FaultyFiles::new();
-    let (disk_writer, reports) = start(&files, 10);
-    files.limit(files.used());
-    disk_writer.save(Ticket(1), Write::Vote(1)).unwrap();
-    assert!(matches!(next(&reports), Report::Full(_)));
+    let (disk_writer, reports) = start_writer(&files, 10);
+    files.limit_bytes(files.used_bytes());
+    disk_writer.save(SaveId(1), Write::Vote(1)).unwrap();
+    assert!(matches!(next_report(&reports), Report::Full(_)));
     drop(disk_writer);
     files.heal();
-    assert_eq!(contents(&files).unwrap(), TestLog::default());
+    assert_eq!(read_contents(&files).unwrap(), TestLog::default());
 }
 
 #[test]
 fn a_failed_disk_ends_the_disk_writer_and_refuses_later_saves() {
     let files = FaultyFiles::new();
-    let (disk_writer, reports) = start(&files, 10);
-    disk_writer.save(Ticket(1), Write::Vote(1)).unwrap();
-    assert_saved(next(&reports), 1, 1);
-    files.fail_at(files.operations() + 2, Fault::Error);
-    disk_writer.save(Ticket(2), Write::Vote(2)).unwrap();
-    assert!(matches!(next(&reports), Report::Failed(_)));
+    let (disk_writer, reports) = start_writer(&files, 10);
+    disk_writer.save(SaveId(1), Write::Vote(1)).unwrap();
+    assert_saved(next_report(&reports), 1, 1);
+    // The first operation of an append writes, the second syncs.
+    files.fail_at(files.operation_count() + 2, Fault::Error);
+    disk_writer.save(SaveId(2), Write::Vote(2)).unwrap();
+    assert!(matches!(next_report(&reports), Report::Failed(_)));
     // The channel closes when the thread has ended.
     assert!(reports.recv_timeout(DEADLINE).is_err());
-    let refused = disk_writer.save(Ticket(3), Write::Vote(3)).unwrap_err();
+    let refused = disk_writer.save(SaveId(3), Write::Vote(3)).unwrap_err();
     assert!(matches!(refused, NotSaved::Ended(Write::Vote(3))), "{refused}");
 }
 
 #[test]
 fn a_dropped_disk_writer_has_saved_all_queued_writes() {
     let files = FaultyFiles::new();
-    let (disk_writer, _) = start(&files, 1_000);
+    let (disk_writer, _) = start_writer(&files, 1_000);
     for number in 1..=500 {
-        let (ticket, write) = vote(number);
-        disk_writer.save(ticket, write).unwrap();
+        let (id, write) = save_of_vote(number);
+        disk_writer.save(id, write).unwrap();
     }
     drop(disk_writer);
-    assert_eq!(contents(&files).unwrap().writes, 500);
+    assert_eq!(read_contents(&files).unwrap().write_count, 500);
 }

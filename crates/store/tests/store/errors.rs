@@ -1,29 +1,29 @@
 //! The exact error messages when a folder cannot be opened.
 
-use crate::common::{SMALL, TestLog, owner, put};
+use crate::common::{SMALL_SEGMENTS, TestLog, owner, put};
 use expect_test::{Expect, expect};
 use quorate_core::{Incarnation, NodeId};
 use quorate_store::{
     ClusterId, FileSystem, Files, Identity, Origin, Owner, Settings, Store, StoreError, create_founder, create_in,
-    create_joiner, replace_lost,
+    create_joiner, replace_lost_log,
 };
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A folder with a log of three appends.
-struct ErrorTest {
+/// A temporary data folder with a log of three appends.
+struct TestFolder {
     temporary: TempDir,
     folder: PathBuf,
 }
 
-impl ErrorTest {
+impl TestFolder {
     fn new() -> Self {
         let temporary = tempfile::tempdir().unwrap();
         let folder = temporary.path().join("data");
         create_founder::<TestLog>(&folder, owner()).unwrap();
-        let (mut store, ..) = Store::<TestLog>::open(&folder, owner(), SMALL).unwrap();
+        let (mut store, ..) = Store::<TestLog>::open(&folder, owner(), SMALL_SEGMENTS).unwrap();
         for number in 0..3 {
             store.append(&[put(number, vec![number as u8; 30])]).unwrap();
         }
@@ -34,24 +34,24 @@ impl ErrorTest {
         self.folder.join("log-00000001")
     }
 
-    fn change(&self, path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
+    fn edit(&self, path: &Path, edit: impl FnOnce(&mut Vec<u8>)) {
         let mut bytes = fs::read(path).unwrap();
-        change(&mut bytes);
+        edit(&mut bytes);
         fs::write(path, bytes).unwrap();
     }
 
     fn open_as(&self, owner: Owner) -> Result<(Store<TestLog>, TestLog), StoreError> {
-        Store::open(&self.folder, owner, SMALL).map(|(store, log, _)| (store, log))
+        Store::open(&self.folder, owner, SMALL_SEGMENTS).map(|(store, log, _)| (store, log))
     }
 
     fn assert_open_fails(&self, expected: Expect) {
         self.message(self.open_as(owner())).assert_is(expected);
     }
 
-    /// The message of an error, with the temporary folder's path replaced.
+    /// The message of an error, with `SOME` in place of the temporary folder's path.
     fn message<T>(&self, refused: Result<T, StoreError>) -> Message {
         let path = self.temporary.path().display().to_string();
-        Message(wrapped(&refused.err().expect("an error").to_string().replace(&path, "SOME")))
+        Message(wrap_lines(&refused.err().expect("an error").to_string().replace(&path, "SOME")))
     }
 }
 
@@ -63,7 +63,8 @@ impl Message {
     }
 }
 
-fn wrapped(text: &str) -> String {
+/// Breaks lines after about 90 columns, so that expected messages fit into this file.
+fn wrap_lines(text: &str) -> String {
     let mut lines = String::new();
     let mut length = 0;
     for word in text.split(' ') {
@@ -82,7 +83,7 @@ fn wrapped(text: &str) -> String {
 
 #[test]
 fn the_identity_is_human_readable() {
-    let test = ErrorTest::new();
+    let test = TestFolder::new();
     expect![[r#"
         A data folder of Quorate. Do not copy it to another node, and do not edit it.
         format 1
@@ -95,9 +96,9 @@ fn the_identity_is_human_readable() {
 
 #[test]
 fn a_folder_cannot_be_opened_twice() {
-    let test = ErrorTest::new();
+    let test = TestFolder::new();
     let first = test.open_as(owner()).unwrap();
-    for refused in [test.open_as(owner()).map(|_| ()), replace_lost::<TestLog>(&test.folder, owner()).map(|_| ())] {
+    for refused in [test.open_as(owner()).map(|_| ()), replace_lost_log::<TestLog>(&test.folder, owner()).map(|_| ())] {
         test.message(refused).assert_is(expect![[r#"
             SOME/data is in use by a running node. Stop that node first; two writers would destroy the
             log.
@@ -109,20 +110,20 @@ fn a_folder_cannot_be_opened_twice() {
 
 #[test]
 fn another_node_is_refused() {
-    let test = ErrorTest::new();
+    let test = TestFolder::new();
     let other = Owner { node: NodeId::from_index(4), ..owner() };
     test.message(test.open_as(other)).assert_is(expect![[r#"
         SOME/data/identity belongs to node 3 of cluster 00000000000000000000000000c0ffee, but this
         is node 5 of cluster 00000000000000000000000000c0ffee. No data was changed; start the node
         with its own data folder.
     "#]]);
-    let error = replace_lost::<TestLog>(&test.folder, other).unwrap_err();
+    let error = replace_lost_log::<TestLog>(&test.folder, other).unwrap_err();
     assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
 }
 
 #[test]
 fn another_cluster_is_refused() {
-    let test = ErrorTest::new();
+    let test = TestFolder::new();
     let other = Owner { cluster: ClusterId(1), ..owner() };
     test.message(test.open_as(other)).assert_is(expect![[r#"
         SOME/data/identity belongs to node 3 of cluster 00000000000000000000000000c0ffee, but this
@@ -133,7 +134,7 @@ fn another_cluster_is_refused() {
 
 #[test]
 fn a_log_of_another_node_is_refused() {
-    let (test, other) = (ErrorTest::new(), ErrorTest::new());
+    let (test, other) = (TestFolder::new(), TestFolder::new());
     fs::remove_dir_all(&other.folder).unwrap();
     let stranger = Owner { node: NodeId::from_index(0), ..owner() };
     create_joiner::<TestLog>(&other.folder, stranger).unwrap();
@@ -147,8 +148,9 @@ fn a_log_of_another_node_is_refused() {
 
 #[test]
 fn newer_formats_are_refused() {
-    let test = ErrorTest::new();
-    test.change(&test.log(), |bytes| bytes[8] = 2);
+    let test = TestFolder::new();
+    // The format is at byte 8 of the header.
+    test.edit(&test.log(), |bytes| bytes[8] = 2);
     test.assert_open_fails(expect![[r#"
         SOME/data/log-00000001 has format 2; this version reads formats up to 1. No data was
         changed; start a version of Quorate that reads format 2.
@@ -160,13 +162,13 @@ fn newer_formats_are_refused() {
         SOME/data/identity has format 17; this version reads formats up to 1. No data was changed;
         start a version of Quorate that reads format 17.
     "#]]);
-    let error = replace_lost::<TestLog>(&test.folder, owner()).unwrap_err();
+    let error = replace_lost_log::<TestLog>(&test.folder, owner()).unwrap_err();
     assert!(matches!(error, StoreError::Newer { found: 17, .. }), "{error}");
 }
 
 #[test]
 fn a_missing_folder_identity_and_log_have_different_errors() {
-    let test = ErrorTest::new();
+    let test = TestFolder::new();
     fs::remove_file(test.log()).unwrap();
     test.assert_open_fails(expect![[r#"
         SOME/data has an identity but no log: the promises that this node made to its peers are
@@ -178,9 +180,9 @@ fn a_missing_folder_identity_and_log_have_different_errors() {
         SOME/data is not a data folder: it has no file 'identity'. Create it by founding or
         joining a cluster, or correct the path.
     "#]]);
-    let whole = ErrorTest::new();
-    fs::remove_file(whole.folder.join("identity")).unwrap();
-    whole.assert_open_fails(expect![[r#"
+    let without_identity = TestFolder::new();
+    fs::remove_file(without_identity.folder.join("identity")).unwrap();
+    without_identity.assert_open_fails(expect![[r#"
         SOME/data/identity is missing or damaged, so the owner of the log is unknown. No data was
         changed. Restore the file if you have a copy. Otherwise: Re-seed the node from its peers:
         this moves the log aside and creates an empty one, with a new identity.
@@ -193,14 +195,14 @@ fn a_missing_folder_identity_and_log_have_different_errors() {
 
 #[test]
 fn a_missing_lock_file_is_created_again() {
-    let test = ErrorTest::new();
+    let test = TestFolder::new();
     fs::remove_file(test.folder.join("lock")).unwrap();
     assert_eq!(test.open_as(owner()).unwrap().1.entries.len(), 3);
 }
 
 #[test]
 fn empty_files_are_damage() {
-    let test = ErrorTest::new();
+    let test = TestFolder::new();
     fs::write(test.log(), b"").unwrap();
     test.assert_open_fails(expect![[r#"
         SOME/data/log-00000001 is damaged at byte 0: the file ends inside its header. The node
@@ -217,7 +219,7 @@ fn empty_files_are_damage() {
 
 #[test]
 fn a_file_in_the_place_of_the_folder_is_refused() {
-    let test = ErrorTest::new();
+    let test = TestFolder::new();
     fs::remove_dir_all(&test.folder).unwrap();
     fs::write(&test.folder, b"notes").unwrap();
     for refused in [test.open_as(owner()).map(|_| ()), create_founder::<TestLog>(&test.folder, owner())] {
@@ -229,7 +231,7 @@ fn a_file_in_the_place_of_the_folder_is_refused() {
 
 #[test]
 fn a_folder_is_created_once() {
-    let test = ErrorTest::new();
+    let test = TestFolder::new();
     for created in [create_founder::<TestLog>(&test.folder, owner()), create_joiner::<TestLog>(&test.folder, owner())] {
         test.message(created).assert_is(expect![[r#"
             SOME/data is already a data folder. It was not changed; open it, or choose another folder.
@@ -240,10 +242,12 @@ fn a_folder_is_created_once() {
 
 #[test]
 fn damage_is_reported_with_its_offset() {
-    let test = ErrorTest::new();
+    let test = TestFolder::new();
     let bytes = fs::read(test.log()).unwrap();
     let end = bytes.iter().rposition(|byte| *byte != 0).unwrap();
-    test.change(&test.log(), |bytes| bytes[end / 2 + 20] ^= 1);
+    // A byte of frame 2 of 3. The header and the checkpoint end at byte 79, and each append takes
+    // 60 bytes.
+    test.edit(&test.log(), |bytes| bytes[end / 2 + 20] ^= 1);
     test.assert_open_fails(expect![[r#"
         SOME/data/log-00000001 is damaged at byte 139 (frame 2): the frame is not valid, and
         complete frames follow it. The node does not start, because promises to its peers may be
@@ -251,7 +255,7 @@ fn damage_is_reported_with_its_offset() {
         and creates an empty one.
     "#]]);
     fs::write(test.log(), &bytes).unwrap();
-    test.change(&test.log(), |bytes| bytes[end - 10] ^= 1);
+    test.edit(&test.log(), |bytes| bytes[end - 10] ^= 1);
     test.assert_open_fails(expect![[r#"
         SOME/data/log-00000001 is damaged at byte 199 (frame 3): the frame is complete, but its
         checksum is wrong. The node does not start, because promises to its peers may be missing;
@@ -259,7 +263,8 @@ fn damage_is_reported_with_its_offset() {
         an empty one.
     "#]]);
     fs::write(test.log(), &bytes).unwrap();
-    test.change(&test.log(), |bytes| bytes[50] ^= 1);
+    // The checkpoint follows the header of 48 bytes.
+    test.edit(&test.log(), |bytes| bytes[50] ^= 1);
     test.assert_open_fails(expect![[r#"
         SOME/data/log-00000001 is damaged at byte 48: the checkpoint at the start of the segment
         is not valid. The node does not start, because promises to its peers may be missing; no
@@ -267,7 +272,7 @@ fn damage_is_reported_with_its_offset() {
         empty one.
     "#]]);
     fs::write(test.log(), &bytes).unwrap();
-    test.change(&test.log(), |bytes| bytes[0] ^= 1);
+    test.edit(&test.log(), |bytes| bytes[0] ^= 1);
     test.assert_open_fails(expect![[r#"
         SOME/data/log-00000001 is damaged at byte 0: it does not start with the magic bytes of a
         log segment. The node does not start, because promises to its peers may be missing; no
@@ -288,8 +293,8 @@ fn writes_of_another_protocol_are_refused() {
             self.0.push(write);
         }
     }
-    let test = ErrorTest::new();
-    test.message(Store::<OtherContents>::open(&test.folder, owner(), SMALL)).assert_is(expect![[r#"
+    let test = TestFolder::new();
+    test.message(Store::<OtherContents>::open(&test.folder, owner(), SMALL_SEGMENTS)).assert_is(expect![[r#"
         SOME/data/log-00000001 is intact, but frame 0 at byte 48 cannot be decoded (The original
         data was not well encoded): another protocol or version wrote the log. No data was
         changed; start the version that wrote it.
@@ -300,9 +305,9 @@ fn writes_of_another_protocol_are_refused() {
 /// The real file system without permission to list or create folders. (Changing real permissions
 /// would not stop root.)
 #[derive(Clone, Copy)]
-struct Forbidden;
+struct ForbiddenFiles;
 
-impl FileSystem for Forbidden {
+impl FileSystem for ForbiddenFiles {
     type File = fs::File;
     type Lock = fs::File;
 
@@ -337,41 +342,44 @@ impl FileSystem for Forbidden {
 
 #[test]
 fn a_forbidden_folder_is_reported() {
-    let test = ErrorTest::new();
-    test.message(Store::<TestLog, _>::open_in(Forbidden, &test.folder, owner(), SMALL)).assert_is(expect![[r#"
-        Cannot list SOME/data: permission denied. Data acknowledged before is not affected; fix
+    let test = TestFolder::new();
+    test.message(Store::<TestLog, _>::open_in(ForbiddenFiles, &test.folder, owner(), SMALL_SEGMENTS)).assert_is(
+        expect![[r#"
+        cannot list SOME/data: permission denied. Data acknowledged before is not affected; fix
         the cause, then restart the node.
-    "#]]);
+    "#]],
+    );
     let identity = Identity { owner: owner(), origin: Origin::Joined };
-    let created = create_in::<TestLog, _>(Forbidden, &test.folder, identity, Incarnation::FIRST);
+    let created = create_in::<TestLog, _>(ForbiddenFiles, &test.folder, identity, Incarnation::FIRST);
     test.message(created).assert_is(expect![[r#"
-        Cannot create SOME/data: permission denied. Data acknowledged before is not affected; fix
+        cannot create SOME/data: permission denied. Data acknowledged before is not affected; fix
         the cause, then restart the node.
     "#]]);
 }
 
 #[test]
 fn full_and_failed_disks_are_reported() {
-    use crate::common::{create, open};
+    use crate::common::{create_data_folder, open_store};
     use quorate_store::faults::{Fault, FaultyFiles};
-    let test = ErrorTest::new();
+    let test = TestFolder::new();
     let files = FaultyFiles::new();
-    create(&files).unwrap();
-    let (mut store, ..) = open(&files, SMALL).unwrap();
-    files.limit(files.used());
+    create_data_folder(&files).unwrap();
+    let (mut store, ..) = open_store(&files, SMALL_SEGMENTS).unwrap();
+    files.limit_bytes(files.used_bytes());
     test.message(store.append(&[put(0, vec![1])])).assert_is(expect![[r#"
-        The disk is full: cannot write /data/node/log-00000001 (no storage space). No acknowledged
+        the disk is full: cannot write /data/node/log-00000001 (no storage space). No acknowledged
         data is lost, and no part of this write remains. Free some space; the same write can then
         be tried again.
     "#]]);
     files.heal();
-    files.fail_at(files.operations() + 2, Fault::Error);
+    // The first operation writes zeros ahead, the second the frame.
+    files.fail_at(files.operation_count() + 2, Fault::Error);
     test.message(store.append(&[put(0, vec![1])])).assert_is(expect![[r#"
-        Cannot write /data/node/log-00000001: Input/output error (os error 5). Data acknowledged
+        cannot write /data/node/log-00000001: Input/output error (os error 5). Data acknowledged
         before is not affected; fix the cause, then restart the node.
     "#]]);
     test.message(store.append(&[put(0, vec![1])])).assert_is(expect![[r#"
-        The store accepts no more writes, because the disk failed earlier (cannot write
+        the store accepts no more writes, because the disk failed earlier (cannot write
         /data/node/log-00000001: Input/output error (os error 5)). After a failed sync the
         contents of the disk are unknown; restart the node, which then reads what was saved.
     "#]]);

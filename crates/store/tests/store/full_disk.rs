@@ -1,14 +1,14 @@
 //! Disks that are full after any number of bytes.
 
-use crate::common::{SMALL, Workload, Write, contents, losses, open};
+use crate::common::{SMALL_SEGMENTS, Workload, WorkloadSize, Write, losses, open_store, read_contents};
 use quorate_store::faults::{Fault, FaultyFiles};
 use quorate_store::{Settings, StoreError};
 
-/// Runs the workload. Whenever the disk is full, checks that nothing changed, adds some space and
-/// retries.
-fn run_with_retries(files: &FaultyFiles, workload: &Workload, settings: Settings, step: u64) -> u64 {
-    let (mut store, ..) = open(files, settings).unwrap();
-    let mut limit = files.used();
+/// Runs the workload. Whenever the disk is full, checks that nothing changed, adds `added_bytes`
+/// of space and retries. Returns how often the disk was full.
+fn run_with_retries(files: &FaultyFiles, workload: &Workload, settings: Settings, added_bytes: u64) -> u64 {
+    let (mut store, ..) = open_store(files, settings).unwrap();
+    let mut limit = files.used_bytes();
     let mut refusals = 0;
     for (acknowledged, writes) in workload.appends.iter().enumerate() {
         loop {
@@ -19,36 +19,39 @@ fn run_with_retries(files: &FaultyFiles, workload: &Workload, settings: Settings
             }
             assert_eq!(store.contents(), &workload.states[acknowledged], "limit {limit}");
             // No part of the append may remain, whatever a crash destroys.
-            for loss in losses(limit, 1) {
+            let loss_seeds = 1;
+            for loss in losses(limit, loss_seeds) {
                 let copy = files.duplicate();
                 copy.power_on(loss);
-                assert_eq!(contents(&copy).unwrap(), workload.states[acknowledged], "limit {limit} {loss:?}");
+                assert_eq!(read_contents(&copy).unwrap(), workload.states[acknowledged], "limit {limit} {loss:?}");
             }
-            limit += step;
-            files.limit(limit);
+            limit += added_bytes;
+            files.limit_bytes(limit);
         }
     }
     drop(store);
-    assert_eq!(&contents(files).unwrap(), workload.end());
+    assert_eq!(&read_contents(files).unwrap(), workload.final_state());
     refusals
 }
 
 #[test]
 fn a_full_disk_at_every_byte_refuses_an_append_and_accepts_it_later() {
-    let workload = Workload::new(21, 10, 150);
-    let files = created();
-    files.limit(files.used());
-    let refusals = run_with_retries(&files, &workload, Settings { segment_bytes: 700, ahead_bytes: 300 }, 1);
+    let workload = Workload::new(WorkloadSize { seed: 21, appends: 10, entry_bytes: 150 });
+    let files = disk_with_folder();
+    files.limit_bytes(files.used_bytes());
+    let added_bytes = 1;
+    let settings = Settings { segment_bytes: 700, ahead_bytes: 300 };
+    let refusals = run_with_retries(&files, &workload, settings, added_bytes);
     assert!(refusals > 500, "{refusals}");
 }
 
 #[test]
-fn a_full_disk_refuses_large_appends_in_every_phase() {
-    for step in [3, 7, 64, 513] {
-        let workload = Workload::new(step, 40, 900);
-        let files = created();
-        files.limit(files.used());
-        assert!(run_with_retries(&files, &workload, SMALL, step) > 20);
+fn a_full_disk_refuses_large_appends_and_accepts_them_later() {
+    for added_bytes in [3, 7, 64, 513] {
+        let workload = Workload::new(WorkloadSize { seed: added_bytes, appends: 40, entry_bytes: 900 });
+        let files = disk_with_folder();
+        files.limit_bytes(files.used_bytes());
+        assert!(run_with_retries(&files, &workload, SMALL_SEGMENTS, added_bytes) > 20);
     }
 }
 
@@ -56,12 +59,12 @@ fn a_full_disk_refuses_large_appends_in_every_phase() {
 /// it succeeds.
 #[test]
 fn when_space_returns_the_same_append_succeeds() {
-    let workload = Workload::new(22, 12, 300);
-    let begin = created().used();
+    let workload = Workload::new(WorkloadSize { seed: 22, appends: 12, entry_bytes: 300 });
+    let begin = disk_with_folder().used_bytes();
     for limit in begin..begin + 4_500 {
-        let files = created();
-        files.limit(limit);
-        let (mut store, ..) = open(&files, SMALL).unwrap();
+        let files = disk_with_folder();
+        files.limit_bytes(limit);
+        let (mut store, ..) = open_store(&files, SMALL_SEGMENTS).unwrap();
         let mut was_full = false;
         for (acknowledged, writes) in workload.appends.iter().enumerate() {
             if let Err(error) = store.append(writes) {
@@ -73,7 +76,8 @@ fn when_space_returns_the_same_append_succeeds() {
             }
         }
         drop(store);
-        assert_eq!(&contents(&files).unwrap(), workload.end(), "{limit}");
+        assert_eq!(&read_contents(&files).unwrap(), workload.final_state(), "{limit}");
+        // The whole workload needs more than 1,500 bytes.
         assert!(was_full || limit > begin + 1_500, "a disk of {limit} bytes was never full");
     }
 }
@@ -81,57 +85,58 @@ fn when_space_returns_the_same_append_succeeds() {
 /// A log without space for a new segment continues in the old one.
 #[test]
 fn a_checkpoint_without_space_is_postponed() {
-    let files = created();
-    let workload = Workload::new(23, 30, 40);
+    let files = disk_with_folder();
+    let workload = Workload::new(WorkloadSize { seed: 23, appends: 30, entry_bytes: 40 });
     let settings = Settings { segment_bytes: 300, ahead_bytes: 8_000 };
-    let (mut store, ..) = open(&files, settings).unwrap();
+    let (mut store, ..) = open_store(&files, settings).unwrap();
     store.append(&workload.appends[0]).unwrap();
-    files.limit(files.used());
+    files.limit_bytes(files.used_bytes());
     for writes in &workload.appends[1..] {
         store.append(writes).unwrap();
     }
-    let full = store.checkpoint().unwrap_err();
-    assert!(full.is_full(), "{full}");
+    let error = store.checkpoint().unwrap_err();
+    assert!(error.is_full(), "{error}");
     let is_unfinished = |path: &std::path::PathBuf| path.extension().is_some();
     assert_eq!(files.paths().into_iter().find(is_unfinished), None, "an unfinished segment takes no space");
     files.heal();
     store.checkpoint().unwrap();
     drop(store);
-    let (_, found, recovery) = open(&files, settings).unwrap();
-    assert_eq!(&found, workload.end());
+    let (_, found, recovery) = open_store(&files, settings).unwrap();
+    assert_eq!(&found, workload.final_state());
     assert_eq!((recovery.segment.as_str(), recovery.appends), ("log-00000002", 0));
 }
 
 /// The disk is full of obsolete votes: the log frees that space with a new segment.
 #[test]
 fn a_log_that_fills_the_disk_with_obsolete_frames_frees_space() {
-    let files = created();
+    let files = disk_with_folder();
     let settings = Settings { segment_bytes: 1 << 20, ahead_bytes: 500 };
-    let (mut store, ..) = open(&files, settings).unwrap();
-    files.limit(20_000);
+    let (mut store, ..) = open_store(&files, settings).unwrap();
+    files.limit_bytes(20_000);
     for vote in 0..5_000 {
         store.append(&[Write::Vote(vote)]).unwrap();
     }
     drop(store);
-    let found = contents(&files).unwrap();
-    assert_eq!((found.writes, found.vote), (5_000, 4_999));
-    assert!(files.used() <= 20_000);
+    let found = read_contents(&files).unwrap();
+    assert_eq!((found.write_count, found.vote), (5_000, 4_999));
+    assert!(files.used_bytes() <= 20_000);
 }
 
 /// Runs the workload on a disk that is full repeatedly, until the fault occurs. Returns the number
 /// of acknowledged appends, or `None` if the workload ended before.
 fn run_until_fault(files: &FaultyFiles, workload: &Workload, operation: u64, fault: Fault) -> Option<usize> {
-    let (mut store, ..) = open(files, SMALL).unwrap();
-    let mut limit = files.used() + 100;
-    files.limit(limit);
-    files.fail_at(files.operations() + operation, fault);
+    let (mut store, ..) = open_store(files, SMALL_SEGMENTS).unwrap();
+    // The limit begins low and grows in small steps, so that the disk is full often.
+    let mut limit = files.used_bytes() + 100;
+    files.limit_bytes(limit);
+    files.fail_at(files.operation_count() + operation, fault);
     for (acknowledged, writes) in workload.appends.iter().enumerate() {
         while let Err(error) = store.append(writes) {
             if !error.is_full() {
                 return Some(acknowledged);
             }
             limit += 211;
-            files.limit(limit);
+            files.limit_bytes(limit);
         }
     }
     None
@@ -140,23 +145,25 @@ fn run_until_fault(files: &FaultyFiles, workload: &Workload, operation: u64, fau
 /// The power or the disk fails while the store handles a full disk.
 #[test]
 fn a_full_disk_that_fails_too_loses_nothing() {
-    let workload = Workload::new(24, 40, 500);
+    let workload = Workload::new(WorkloadSize { seed: 24, appends: 40, entry_bytes: 500 });
     for fault in [Fault::PowerLoss, Fault::Error] {
         let mut operation = 0;
         loop {
             operation += 1;
-            let crashed = created();
+            let crashed = disk_with_folder();
             let Some(acknowledged) = run_until_fault(&crashed, &workload, operation, fault) else { break };
-            for loss in losses(operation, 3) {
+            let loss_seeds = 3;
+            for loss in losses(operation, loss_seeds) {
                 let files = crashed.duplicate();
                 files.power_on(loss);
-                let found = contents(&files).unwrap_or_else(|error| panic!("{fault:?} {operation} {loss:?}: {error}"));
+                let found =
+                    read_contents(&files).unwrap_or_else(|error| panic!("{fault:?} {operation} {loss:?}: {error}"));
                 assert!(workload.allows(acknowledged, &found), "{fault:?} {operation} {loss:?}");
             }
             if fault == Fault::Error {
                 crashed.heal();
                 crashed.restart_process();
-                let found = contents(&crashed).unwrap_or_else(|error| panic!("{operation}: {error}"));
+                let found = read_contents(&crashed).unwrap_or_else(|error| panic!("{operation}: {error}"));
                 assert!(workload.allows(acknowledged, &found), "{operation}");
             }
         }
@@ -164,8 +171,8 @@ fn a_full_disk_that_fails_too_loses_nothing() {
     }
 }
 
-fn created() -> FaultyFiles {
+fn disk_with_folder() -> FaultyFiles {
     let files = FaultyFiles::new();
-    crate::common::create(&files).unwrap();
+    crate::common::create_data_folder(&files).unwrap();
     files
 }

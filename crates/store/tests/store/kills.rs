@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const CHILD_FOLDER_VARIABLE: &str = "QUORATE_STORE_CHILD_FOLDER";
-const SMALL: Settings = Settings { segment_bytes: 2_000, ahead_bytes: 4_096 };
+const CHILD_SETTINGS: Settings = Settings { segment_bytes: 2_000, ahead_bytes: 4_096 };
 
-fn number(entry: &[u8]) -> u64 {
+fn number_of(entry: &[u8]) -> u64 {
     u64::from_le_bytes(*entry.first_chunk().expect("an entry begins with its number"))
 }
 
@@ -17,15 +17,18 @@ fn number(entry: &[u8]) -> u64 {
 #[test]
 fn child_that_appends_until_it_is_killed() {
     let Ok(folder) = std::env::var(CHILD_FOLDER_VARIABLE) else { return };
-    let (mut store, log, _) = Store::<TestLog>::open(Path::new(&folder), owner(), SMALL).unwrap();
+    let (mut store, log, _) = Store::<TestLog>::open(Path::new(&folder), owner(), CHILD_SETTINGS).unwrap();
     let mut out = std::io::stdout().lock();
+    // Ends the line that the test harness has begun.
     writeln!(out).unwrap();
-    for count in log.last() + 1.. {
-        let mut entry = count.to_le_bytes().to_vec();
-        entry.resize(8 + (count % 7 * 100) as usize, 0);
-        let compact = crate::common::Write::Compact(count.saturating_sub(3));
-        store.append(&[put(count - 1, entry), compact]).unwrap();
-        writeln!(out, "saved {count}").unwrap();
+    for number in log.last_number() + 1.. {
+        // An entry is its number and up to 600 zeros.
+        let mut entry = number.to_le_bytes().to_vec();
+        entry.resize(8 + (number % 7 * 100) as usize, 0);
+        // Only the last few entries stay, so that checkpoints are short.
+        let compact = crate::common::Write::Compact(number.saturating_sub(3));
+        store.append(&[put(number - 1, entry), compact]).unwrap();
+        writeln!(out, "saved {number}").unwrap();
         out.flush().unwrap();
     }
 }
@@ -41,23 +44,24 @@ fn run_and_kill(folder: &Path, rng: &mut Rng) -> u64 {
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut last = 0;
-    let mut remaining = rng.below(12);
+    let mut remaining_lines = rng.below(12);
     let mut line = String::new();
-    while remaining > 0 && lines.read_line(&mut line).unwrap() > 0 {
+    while remaining_lines > 0 && lines.read_line(&mut line).unwrap() > 0 {
         last = parse_saved(&line).unwrap_or(last);
-        remaining -= u64::from(parse_saved(&line).is_some());
+        remaining_lines -= u64::from(parse_saved(&line).is_some());
         line.clear();
     }
     if last > 0 {
-        let refused = Store::<TestLog>::open(folder, owner(), SMALL).err().expect("the child has it open");
+        let refused = Store::<TestLog>::open(folder, owner(), CHILD_SETTINGS).err().expect("the child has it open");
         assert!(matches!(refused, StoreError::Locked { .. }), "{refused}");
     }
+    // A random delay, so that the kill hits any moment of an append.
     for _ in 0..rng.below(40_000) {
         std::hint::spin_loop();
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    // Complete lines that it printed before the kill count too.
+    // Complete lines that the child printed before the kill count too.
     while lines.read_line(&mut line).unwrap() > 0 {
         last = parse_saved(&line).unwrap_or(last);
         line.clear();
@@ -74,20 +78,20 @@ fn check_kills(kills: u64) {
     let folder = temporary.path().join("data");
     create_founder::<TestLog>(&folder, owner()).unwrap();
     let mut rng = Rng::new(41);
-    let mut before = 0;
+    let mut last_before = 0;
     for kill in 0..kills {
         let printed = run_and_kill(&folder, &mut rng);
-        let (_, log, _) = Store::<TestLog>::open(&folder, owner(), SMALL).unwrap();
-        let last = log.last();
-        assert!(last >= printed.max(before), "kill {kill}: {printed} was printed, {last} is there");
-        let numbers: Vec<u64> = log.entries.iter().map(|entry| number(entry)).collect();
+        let (_, log, _) = Store::<TestLog>::open(&folder, owner(), CHILD_SETTINGS).unwrap();
+        let last = log.last_number();
+        assert!(last >= printed.max(last_before), "kill {kill}: {printed} was printed, {last} is there");
+        let numbers: Vec<u64> = log.entries.iter().map(|entry| number_of(entry)).collect();
         let expected: Vec<u64> = (log.compacted + 1..=last).collect();
         assert_eq!(numbers, expected, "kill {kill}");
-        before = last;
+        last_before = last;
     }
     assert!(
-        before > kills,
-        "{kills} processes saved only {before} entries: they were killed too soon for a useful test"
+        last_before > kills,
+        "{kills} processes saved only {last_before} entries: they were killed too soon for a useful test"
     );
 }
 

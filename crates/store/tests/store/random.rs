@@ -1,6 +1,6 @@
 //! Random appends, checkpoints, restarts and crashes, compared with a model in memory.
 
-use crate::common::{TestLog, Write, create, open, put};
+use crate::common::{TestLog, Write, create_data_folder, open_store, put};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use quorate_core::Durable;
 use quorate_store::faults::{FaultyFiles, Loss};
@@ -42,7 +42,7 @@ fn settings() -> impl Strategy<Value = Settings> {
 }
 
 fn reopen(files: &FaultyFiles, settings: Settings, model: &TestLog) -> Store<TestLog, FaultyFiles> {
-    let (store, found, _) = open(files, settings).unwrap();
+    let (store, found, _) = open_store(files, settings).unwrap();
     assert_eq!(&found, model);
     store
 }
@@ -51,9 +51,9 @@ proptest! {
     #[test]
     fn a_store_contains_all_its_writes_in_order(settings in settings(), actions in proptest::collection::vec(action(), 0..60)) {
         let files = FaultyFiles::new();
-        create(&files).unwrap();
+        create_data_folder(&files).unwrap();
         let mut model = TestLog::default();
-        let mut store = open(&files, settings).unwrap().0;
+        let mut store = open_store(&files, settings).unwrap().0;
         for action in actions {
             match action {
                 Action::Append(writes) => {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Shape {
-    /// Many queues of up to eight waiters, which arrive in any order: a lock service without
+    /// Many queues of up to eight waiters, which arrive in any order: a lock service with little
     /// contention.
     ShortChains,
     /// One queue that every waiter joins at its end.
@@ -44,38 +44,42 @@ pub(super) struct Wait {
     pub(super) on: u32,
 }
 
-/// One in this number of waits would close a cycle.
+/// On average, one wait that would close a cycle is added per this number of other waits.
 const CLOSING_INTERVAL: u64 = 32;
-/// Maximum length of such a cycle.
-const MAX_CYCLE: u64 = 8;
+/// Maximum length of a cycle that such a wait would close.
+const MAX_CYCLE_LENGTH: u64 = 8;
 
 /// Returns the requests that lead to this number of waiters, mixed with requests that must be
 /// refused.
-pub(super) fn waits(shape: Shape, waiters: u32) -> Vec<Wait> {
+pub(super) fn generate_waits(shape: Shape, waiters: u32) -> Vec<Wait> {
     let mut random = Random(u64::from(waiters));
+    // The edges of the final graph.
     let mut edges = match shape {
-        Shape::ShortChains => (0..waiters).map(|index| chain(index, 8)).collect(),
-        Shape::LongQueue | Shape::ScatteredQueue => (0..waiters).map(|index| chain(index, waiters)).collect(),
-        Shape::HotLocks => hot_locks(waiters, &mut random),
+        Shape::ShortChains => (0..waiters).map(|index| wait_in_queue(index, SHORT_QUEUE_LENGTH)).collect(),
+        Shape::LongQueue | Shape::ScatteredQueue => (0..waiters).map(|index| wait_in_queue(index, waiters)).collect(),
+        Shape::HotLocks => generate_hot_lock_waits(waiters, &mut random),
         Shape::RandomSparse => {
-            let mut names: Vec<u32> = (0..=waiters).collect();
-            random.shuffle(&mut names);
-            let name = |index: usize| names.get(index).copied().unwrap_or_default();
-            let mut earlier = |index: usize| name(random.below(index as u64) as usize);
-            let pairs = (1..names.len()).flat_map(|index| [(index, earlier(index)), (index, earlier(index))]);
-            pairs.map(|(index, on)| Wait { waiter: name(index), on }).collect()
+            let mut owners: Vec<u32> = (0..=waiters).collect();
+            random.shuffle(&mut owners);
+            let owner = |index: usize| owners.get(index).copied().unwrap_or_default();
+            let mut earlier = |index: usize| owner(random.below(index as u64) as usize);
+            let pairs = (1..owners.len()).flat_map(|index| [(index, earlier(index)), (index, earlier(index))]);
+            pairs.map(|(index, on)| Wait { waiter: owner(index), on }).collect()
         }
     };
     match shape {
         Shape::ShortChains | Shape::ScatteredQueue | Shape::RandomSparse => random.shuffle(&mut edges),
         Shape::LongQueue | Shape::HotLocks => {}
     }
-    with_closing_waits(&edges, &mut random)
+    add_closing_waits(&edges, &mut random)
 }
 
+/// Number of waiters in each queue of [`Shape::ShortChains`].
+const SHORT_QUEUE_LENGTH: u32 = 8;
+
 /// Returns the wait of the waiter at this index, in queues of `length` waiters behind one holder
-/// each.
-fn chain(index: u32, length: u32) -> Wait {
+/// each. The holder of a queue has the number before that of its first waiter.
+fn wait_in_queue(index: u32, length: u32) -> Wait {
     let waiter = index + index / length + 1;
     Wait { waiter, on: waiter - 1 }
 }
@@ -85,55 +89,57 @@ fn chain(index: u32, length: u32) -> Wait {
 struct Queue {
     holder: u32,
     /// The last waiter; the holder if none waits.
-    last: u32,
+    tail: u32,
     /// Index of the queue in which the holder waits, if any.
     waits_in: Option<usize>,
 }
 
 /// Approximate length of the queue of a hot lock.
-const HOT_QUEUE: u32 = 1_000;
-/// One in this number of waits is by a holder.
+const HOT_QUEUE_LENGTH: u32 = 1_000;
+/// One in this number of waits is by the holder of a hot lock, unless that holder already waits or
+/// would close a cycle; then a new owner waits instead.
 const HOLDER_INTERVAL: u64 = 64;
 
-fn hot_locks(waiters: u32, random: &mut Random) -> Vec<Wait> {
-    let count = waiters.div_ceil(HOT_QUEUE) + 1;
-    let queue = |holder: u32| Queue { holder, last: holder, waits_in: None };
-    let mut queues: Vec<Queue> = (0..count).map(queue).collect();
+/// Returns the waits of [`Shape::HotLocks`]. The first owners hold one hot lock each.
+fn generate_hot_lock_waits(waiters: u32, random: &mut Random) -> Vec<Wait> {
+    let queue_count = waiters.div_ceil(HOT_QUEUE_LENGTH) + 1;
+    let queue = |holder: u32| Queue { holder, tail: holder, waits_in: None };
+    let mut queues: Vec<Queue> = (0..queue_count).map(queue).collect();
     let mut waits = Vec::new();
-    for new_owner in count..count + waiters {
-        let by_holder = random.below(HOLDER_INTERVAL) == 0;
-        let [from, to] = [(); 2].map(|()| random.below(u64::from(count)) as usize);
+    for new_owner in queue_count..queue_count + waiters {
+        let is_by_holder = random.below(HOLDER_INTERVAL) == 0;
+        let [from_queue, to_queue] = [(); 2].map(|()| random.below(u64::from(queue_count)) as usize);
         // A holder must not join a queue that leads back to its own lock.
-        let mut end = to;
-        while let Some(next) = queues.get(end).and_then(|queue| queue.waits_in) {
-            end = next;
+        let mut last_queue = to_queue;
+        while let Some(next) = queues.get(last_queue).and_then(|queue| queue.waits_in) {
+            last_queue = next;
         }
-        let holder = queues.get_mut(from).filter(|queue| by_holder && end != from && queue.waits_in.is_none());
-        let holder = holder.map(|queue| {
-            queue.waits_in = Some(to);
+        let may_wait = |queue: &&mut Queue| is_by_holder && last_queue != from_queue && queue.waits_in.is_none();
+        let waiting_holder = queues.get_mut(from_queue).filter(may_wait).map(|queue| {
+            queue.waits_in = Some(to_queue);
             queue.holder
         });
-        if let Some(queue) = queues.get_mut(to) {
-            let waiter = holder.unwrap_or(new_owner);
-            waits.push(Wait { waiter, on: std::mem::replace(&mut queue.last, waiter) });
+        if let Some(queue) = queues.get_mut(to_queue) {
+            let waiter = waiting_holder.unwrap_or(new_owner);
+            waits.push(Wait { waiter, on: std::mem::replace(&mut queue.tail, waiter) });
         }
     }
     waits
 }
 
-/// Adds waits that would close a cycle: a waiter waits for one that is up to [`MAX_CYCLE`] − 1
-/// waits behind it.
-fn with_closing_waits(edges: &[Wait], random: &mut Random) -> Vec<Wait> {
+/// Returns the edges, mixed with waits that would close a cycle: an owner would wait for one that
+/// is up to [`MAX_CYCLE_LENGTH`] − 1 waits behind it.
+fn add_closing_waits(edges: &[Wait], random: &mut Random) -> Vec<Wait> {
     let mut waits_for = HashMap::new();
     let mut waits = Vec::with_capacity(edges.len() + edges.len() / CLOSING_INTERVAL as usize + 1);
     for (index, edge) in edges.iter().enumerate() {
         waits.push(*edge);
         waits_for.insert(edge.waiter, edge.on);
         if random.below(CLOSING_INTERVAL) == 0 {
-            let last = edges.get(random.below(index as u64 + 1) as usize).map_or(edge.waiter, |edge| edge.waiter);
-            let steps = 1 + random.below(MAX_CYCLE - 1);
-            let first = (0..steps).fold(last, |owner, _| waits_for.get(&owner).copied().unwrap_or(owner));
-            waits.push(Wait { waiter: first, on: last });
+            let behind = edges.get(random.below(index as u64 + 1) as usize).map_or(edge.waiter, |edge| edge.waiter);
+            let steps = 1 + random.below(MAX_CYCLE_LENGTH - 1);
+            let ahead = (0..steps).fold(behind, |owner, _| waits_for.get(&owner).copied().unwrap_or(owner));
+            waits.push(Wait { waiter: ahead, on: behind });
         }
     }
     waits

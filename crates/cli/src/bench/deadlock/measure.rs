@@ -8,10 +8,10 @@ use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 use std::time::Instant;
 
-/// Approximate number of petgraph searches to run, in chunks of [`CHUNK`]. Each may visit the whole
-/// graph, so that a search for every wait would take too long.
+/// Approximate number of petgraph searches to run, in chunks of [`CHUNK_WAITS`]. Each may visit
+/// the whole graph, so a search for every wait would take too long.
 const SEARCHES: usize = 400;
-const CHUNK: usize = 20;
+const CHUNK_WAITS: usize = 20;
 
 /// Result of inserting all waits into our graph.
 pub(super) struct Insertions {
@@ -20,7 +20,7 @@ pub(super) struct Insertions {
     pub(super) refused: Vec<bool>,
 }
 
-pub(super) fn insertions(waits: &[Wait]) -> Insertions {
+pub(super) fn measure_insertions(waits: &[Wait]) -> Insertions {
     let mut refused = Vec::with_capacity(waits.len());
     let mut graph = WaitForGraph::new();
     let started = cpu_seconds();
@@ -30,17 +30,17 @@ pub(super) fn insertions(waits: &[Wait]) -> Insertions {
     Insertions { seconds: cpu_seconds() - started, refused }
 }
 
-/// Returns the times, sorted, in seconds, in which our graph answers whether each wait would close
-/// a cycle.
-pub(super) fn answer_seconds(waits: &[Wait], refused: &[bool]) -> anyhow::Result<Vec<f64>> {
+/// Returns how many seconds our graph takes to answer whether a wait would close a cycle: one time
+/// per wait, sorted. Fails if an answer contradicts `refused`.
+pub(super) fn measure_answer_seconds(waits: &[Wait], refused: &[bool]) -> anyhow::Result<Vec<f64>> {
     let mut graph = WaitForGraph::new();
     let mut times = Vec::with_capacity(waits.len());
     for (Wait { waiter, on }, refused) in waits.iter().zip(refused) {
         let need = Need::All(vec![*on]);
         let started = Instant::now();
-        let closes = graph.would_deadlock(*waiter, &need).is_some();
+        let closes_cycle = graph.would_deadlock(*waiter, &need).is_some();
         times.push(started.elapsed().as_secs_f64());
-        let is_consistent = closes == *refused && (closes || graph.wait(*waiter, need).is_ok());
+        let is_consistent = closes_cycle == *refused && (closes_cycle || graph.wait(*waiter, need).is_ok());
         anyhow::ensure!(is_consistent, "the graph gave two different answers to whether {waiter} may wait for {on}.");
     }
     times.sort_unstable_by(f64::total_cmp);
@@ -48,23 +48,25 @@ pub(super) fn answer_seconds(waits: &[Wait], refused: &[bool]) -> anyhow::Result
 }
 
 /// Returns the estimated time in seconds that petgraph needs for all waits: before each wait a
-/// fresh search, then the insertion of the edge. A sample of the waits is measured. A map leads
-/// from owners to nodes, as in a real service.
-pub(super) fn petgraph_seconds(waits: &[Wait], refused: &[bool]) -> anyhow::Result<f64> {
+/// fresh search, then the insertion of the edge. A sample of the waits is measured. A map
+/// from owners to graph nodes is part of the cost, as in a real service. Fails if an answer
+/// contradicts `refused`.
+pub(super) fn estimate_petgraph_seconds(waits: &[Wait], refused: &[bool]) -> anyhow::Result<f64> {
     let mut graph: DiGraph<u32, ()> = DiGraph::new();
     let mut nodes: HashMap<u32, NodeIndex> = HashMap::new();
     let mut space = DfsSpace::new(&graph);
-    let (mut seconds, mut measured) = (0.0, 0_usize);
-    let interval = waits.len().div_ceil(SEARCHES).max(1);
-    for (chunk, (waits, refused)) in waits.chunks(CHUNK).zip(refused.chunks(CHUNK)).enumerate() {
-        let is_measured = chunk % interval == interval / 2;
+    let (mut seconds, mut measured_waits) = (0.0, 0_usize);
+    // Of this number of consecutive chunks, the middle one is measured.
+    let chunk_interval = waits.len().div_ceil(SEARCHES).max(1);
+    for (chunk_index, (waits, refused)) in waits.chunks(CHUNK_WAITS).zip(refused.chunks(CHUNK_WAITS)).enumerate() {
+        let is_measured = chunk_index % chunk_interval == chunk_interval / 2;
         let started = cpu_seconds();
         for (wait, refused) in waits.iter().zip(refused) {
             let mut node = |owner: u32| *nodes.entry(owner).or_insert_with(|| graph.add_node(owner));
             let (waiter, on) = (node(wait.waiter), node(wait.on));
             if is_measured {
-                let closes = has_path_connecting(&graph, on, waiter, Some(&mut space));
-                anyhow::ensure!(closes == *refused, disagreement(wait, closes));
+                let closes_cycle = has_path_connecting(&graph, on, waiter, Some(&mut space));
+                anyhow::ensure!(closes_cycle == *refused, describe_disagreement(wait, closes_cycle));
             }
             if !refused {
                 graph.add_edge(waiter, on, ());
@@ -72,10 +74,10 @@ pub(super) fn petgraph_seconds(waits: &[Wait], refused: &[bool]) -> anyhow::Resu
         }
         if is_measured {
             seconds += cpu_seconds() - started;
-            measured += waits.len();
+            measured_waits += waits.len();
         }
     }
-    Ok(seconds / measured.max(1) as f64 * waits.len() as f64)
+    Ok(seconds / measured_waits.max(1) as f64 * waits.len() as f64)
 }
 
 /// Returns the CPU time of this thread in seconds, so that other load on the machine does not
@@ -85,8 +87,8 @@ fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-fn disagreement(wait: &Wait, closes: bool) -> String {
-    let (theirs, ours) = if closes { ("closes a cycle", "does not") } else { ("closes no cycle", "does") };
+fn describe_disagreement(wait: &Wait, closes_for_petgraph: bool) -> String {
+    let (theirs, ours) = if closes_for_petgraph { ("closes a cycle", "does not") } else { ("closes no cycle", "does") };
     let Wait { waiter, on } = wait;
     format!("the wait of {waiter} for {on} {theirs} according to petgraph; according to our graph it {ours}.")
 }

@@ -1,7 +1,7 @@
 //! The baseline: a minimal tokio loop with buffers and a length prefix before each message.
 
 use super::partner::{self, Environment, Partner, announce};
-use super::{Contender, Figures, MESSAGES, Payload, ROUND_TRIPS};
+use super::{Figures, MESSAGES, NetContender, Payload, ROUND_TRIPS};
 use quorate_net::tls::Security;
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, BufWriter};
@@ -11,14 +11,17 @@ use tokio_rustls::TlsStream;
 /// Buffer size in bytes, the same as the maximum batch of a link.
 const BUFFER_BYTES: usize = 64 << 10;
 
+/// Stands for the address of the first process, to which the bare loop never connects.
+const NO_ADDRESS: &str = "-";
+
 /// A stream, plain or encrypted.
 trait Duplex: AsyncRead + AsyncWrite + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Unpin> Duplex for T {}
 
-pub(super) fn measure(contender: Contender, environment: &Environment) -> anyhow::Result<Figures> {
-    let partner = Partner::start(contender, environment, "-")?;
+pub(super) fn measure(contender: NetContender, environment: &Environment) -> anyhow::Result<Figures> {
+    let partner = Partner::start(contender, environment, NO_ADDRESS)?;
     let security = environment.certificates.security(contender)?;
-    tokio()?.block_on(async {
+    new_tokio_runtime()?.block_on(async {
         let stream = TcpStream::connect(&partner.address).await?;
         stream.set_nodelay(true)?;
         let stream: Box<dyn Duplex> = match &security {
@@ -28,7 +31,7 @@ pub(super) fn measure(contender: Contender, environment: &Environment) -> anyhow
                 Box::new(TlsStream::Client(identity.connector().connect(name, stream).await?))
             }
         };
-        let (reader, writer) = ::tokio::io::split(stream);
+        let (reader, writer) = tokio::io::split(stream);
         let mut connection = Connection::new(reader, writer);
         let started = Instant::now();
         for number in 1..=MESSAGES {
@@ -37,22 +40,22 @@ pub(super) fn measure(contender: Contender, environment: &Environment) -> anyhow
         connection.writer.flush().await?;
         connection.receive().await?;
         let messages_per_second = MESSAGES as f64 / started.elapsed().as_secs_f64();
-        let mut round_trips = Vec::new();
+        let mut round_trips_ns = Vec::new();
         let mut last_receipt = Instant::now();
         for number in 1..=ROUND_TRIPS {
             connection.send(&Payload::new(MESSAGES + number)).await?;
             connection.writer.flush().await?;
             connection.receive().await?;
             let now = Instant::now();
-            round_trips.push((now - last_receipt).as_nanos() as u64);
+            round_trips_ns.push((now - last_receipt).as_nanos() as u64);
             last_receipt = now;
         }
-        Ok(Figures { messages_per_second, round_trips })
+        Ok(Figures { messages_per_second, round_trips_ns })
     })
 }
 
 pub(super) fn serve(security: Security) -> anyhow::Result<()> {
-    tokio()?.block_on(async {
+    new_tokio_runtime()?.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         announce(listener.local_addr()?)?;
         let (stream, _) = listener.accept().await?;
@@ -61,10 +64,11 @@ pub(super) fn serve(security: Security) -> anyhow::Result<()> {
             Security::Plain => Box::new(stream),
             Security::Tls(identity) => Box::new(TlsStream::Server(identity.acceptor().accept(stream).await?)),
         };
-        let (reader, writer) = ::tokio::io::split(stream);
+        let (reader, writer) = tokio::io::split(stream);
         let mut connection = Connection::new(reader, writer);
         // The loop ends when the first process closes the connection after its measurement.
         while let Ok(payload) = connection.receive().await {
+            // The last one-way message and every message of a round trip are answered.
             if payload.number >= MESSAGES {
                 connection.send(&payload).await?;
                 connection.writer.flush().await?;
@@ -74,13 +78,14 @@ pub(super) fn serve(security: Security) -> anyhow::Result<()> {
     })
 }
 
-fn tokio() -> anyhow::Result<tokio::runtime::Runtime> {
+fn new_tokio_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }
 
 struct Connection<R, W> {
     reader: BufReader<R>,
     writer: BufWriter<W>,
+    /// Reused buffer for one encoded message.
     message: Vec<u8>,
 }
 

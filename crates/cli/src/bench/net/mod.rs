@@ -5,7 +5,7 @@ mod bare;
 mod nodes;
 mod partner;
 
-use super::{met_or_missed, progress_bar};
+use super::{format_met_or_missed, progress_bar};
 use crate::CommandOutcome;
 use crate::args::BenchArgs;
 use crate::output::output;
@@ -33,13 +33,14 @@ struct Payload {
 
 impl Payload {
     fn new(number: u64) -> Self {
+        // A large value, because the encoding of a small one is short.
         Self { number, value: 0x0123_4567_89AB_CDEF }
     }
 }
 
 /// A program to measure.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Contender {
+pub(crate) enum NetContender {
     /// A tokio loop with buffers and length prefixes.
     Bare,
     /// The tokio loop over TLS.
@@ -50,7 +51,7 @@ pub(crate) enum Contender {
     NodeTls,
 }
 
-impl Contender {
+impl NetContender {
     const ALL: [Self; 4] = [Self::Bare, Self::Node, Self::BareTls, Self::NodeTls];
 
     fn is_encrypted(self) -> bool {
@@ -67,21 +68,22 @@ struct Figures {
     /// One-way messages per second.
     messages_per_second: f64,
     /// Durations of the round trips in nanoseconds.
-    round_trips: Vec<u64>,
+    round_trips_ns: Vec<u64>,
 }
 
-/// The best figures over a contender's runs.
+/// The best figures over a contender's runs: the highest rate, and the round trips of the run with
+/// the lowest median.
 #[derive(Clone, Copy, Default, Serialize)]
-struct Best {
+struct BestFigures {
     messages_per_second: f64,
     p50_ns: u64,
     p99_ns: u64,
 }
 
-impl Best {
+impl BestFigures {
     fn update(&mut self, mut figures: Figures) {
-        figures.round_trips.sort_unstable();
-        let (p50, p99) = (percentile(&figures.round_trips, 50), percentile(&figures.round_trips, 99));
+        figures.round_trips_ns.sort_unstable();
+        let (p50, p99) = (percentile(&figures.round_trips_ns, 50), percentile(&figures.round_trips_ns, 99));
         self.messages_per_second = self.messages_per_second.max(figures.messages_per_second);
         if self.p50_ns == 0 || p50 < self.p50_ns {
             (self.p50_ns, self.p99_ns) = (p50, p99);
@@ -96,10 +98,10 @@ fn percentile(sorted: &[u64], percent: usize) -> u64 {
 }
 
 #[derive(Serialize)]
-struct Row {
+struct SecurityRow {
     security: &'static str,
-    bare: Best,
-    quorate: Best,
+    bare: BestFigures,
+    quorate: BestFigures,
     /// Message rate relative to that of the bare loop.
     share: f64,
     /// Median round trip relative to that of the bare loop.
@@ -107,10 +109,11 @@ struct Row {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct NetBenchReport {
     messages: u64,
     round_trips: u64,
-    rows: Vec<Row>,
+    rows: Vec<SecurityRow>,
+    /// Whether the targets are met over plain TCP.
     holds: bool,
 }
 
@@ -124,12 +127,12 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     if let Some((first, _)) = cores {
         partner::pin(first);
     }
-    let bar = progress_bar(args.runs.saturating_mul(Contender::ALL.len() as u64));
-    let mut best = [Best::default(); Contender::ALL.len()];
+    let bar = progress_bar(args.runs.saturating_mul(NetContender::ALL.len() as u64));
+    let mut best = [BestFigures::default(); NetContender::ALL.len()];
     // Handle interrupts, so that the folder of certificates is always removed.
     interrupt::install_handler();
     for _ in 0..args.runs {
-        for (index, contender) in Contender::ALL.into_iter().enumerate() {
+        for (index, contender) in NetContender::ALL.into_iter().enumerate() {
             if interrupt::was_requested() {
                 bar.finish_and_clear();
                 return Ok(CommandOutcome::Unfinished);
@@ -152,9 +155,9 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     }
     bar.finish_and_clear();
     let [bare, quorate, bare_tls, quorate_tls] = best;
-    let rows = vec![row("plain", bare, quorate), row("TLS", bare_tls, quorate_tls)];
+    let rows = vec![build_row("plain", bare, quorate), build_row("TLS", bare_tls, quorate_tls)];
     let holds = rows.first().is_some_and(|row| row.share >= MIN_RATE_RATIO && row.times <= MAX_ROUND_TRIP_RATIO);
-    let report = Report { messages: MESSAGES, round_trips: ROUND_TRIPS, rows, holds };
+    let report = NetBenchReport { messages: MESSAGES, round_trips: ROUND_TRIPS, rows, holds };
     if args.json {
         report::print_json(&report)?;
     } else {
@@ -163,15 +166,15 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     Ok(CommandOutcome::from_holds(holds))
 }
 
-fn row(security: &'static str, bare: Best, quorate: Best) -> Row {
+fn build_row(security: &'static str, bare: BestFigures, quorate: BestFigures) -> SecurityRow {
     let share = quorate.messages_per_second / bare.messages_per_second;
-    Row { security, bare, quorate, share, times: quorate.p50_ns as f64 / bare.p50_ns.max(1) as f64 }
+    SecurityRow { security, bare, quorate, share, times: quorate.p50_ns as f64 / bare.p50_ns.max(1) as f64 }
 }
 
-fn print(report: &Report, runs: u64) -> anyhow::Result<()> {
+fn print(report: &NetBenchReport, runs: u64) -> anyhow::Result<()> {
     let mut out = output();
     writeln!(out, "Payload messages between two processes on loopback, one thread and one core each")?;
-    let runs = report::count(runs, "run");
+    let runs = report::format_count(runs, "run");
     writeln!(
         out,
         "(best of {runs} each; bare: tokio's BufWriter and BufReader, a length before each message, the same encoding)\n"
@@ -180,8 +183,8 @@ fn print(report: &Report, runs: u64) -> anyhow::Result<()> {
         format!("{:<8}{:<12}{:>16}{:>8}{:>12}{:>10}{:>8}", "", "", "one way", "ratio", "round trip", "p99", "ratio");
     writeln!(out, "{}", paint::bold(&heading))?;
     let micros = |nanos: u64| format!("{:.1} µs", nanos as f64 / 1_000.0);
-    for Row { security, bare, quorate, share, times } in &report.rows {
-        let line = |program: &str, best: &Best, share: String, times: String| {
+    for SecurityRow { security, bare, quorate, share, times } in &report.rows {
+        let line = |program: &str, best: &BestFigures, share: String, times: String| {
             let rate = format!("{:.2} M/s", best.messages_per_second / 1e6);
             let (p50, p99) = (micros(best.p50_ns), micros(best.p99_ns));
             format!("{program:<12}{rate:>16}{share:>8}{p50:>12}{p99:>10}{times:>8}")
@@ -194,8 +197,8 @@ fn print(report: &Report, runs: u64) -> anyhow::Result<()> {
     writeln!(
         out,
         "\nPlain: at least {MIN_RATE_RATIO} times the bare loop's message rate {}, at most {MAX_ROUND_TRIP_RATIO} times its round trip {}",
-        met_or_missed(plain.share >= MIN_RATE_RATIO),
-        met_or_missed(plain.times <= MAX_ROUND_TRIP_RATIO)
+        format_met_or_missed(plain.share >= MIN_RATE_RATIO),
+        format_met_or_missed(plain.times <= MAX_ROUND_TRIP_RATIO)
     )?;
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! Two nodes of a minimal protocol that only sends messages and answers them.
 
 use super::partner::{Environment, Partner, announce, first_node, group, second_node};
-use super::{Contender, Figures, MESSAGES, Payload, ROUND_TRIPS};
+use super::{Figures, MESSAGES, NetContender, Payload, ROUND_TRIPS};
 use anyhow::Context;
 use quorate_core::{Describe, Effects, Input, Never, NodeId, Protocol, Time};
-use quorate_drive::{Clock, Disk, Parts, StartState};
+use quorate_drive::{Clock, Disk, EngineParts, StartState};
 use quorate_net::tls::Security;
-use quorate_net::{Handle, Limits, Overflow, Postcard, Runtime, Settings, disk_reports};
+use quorate_net::{Handle, Limits, OverflowPolicy, Postcard, Runtime, Settings, disk_reports};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 /// Number of messages that one command sends.
 const BURST_MESSAGES: u64 = 100;
 
-/// A node that sends messages, or answers them.
+/// A node of the benchmark. The first one sends messages on command; the second one answers them.
 struct BenchNode {
     other: NodeId,
     /// Number of one-way messages sent.
@@ -24,18 +24,22 @@ struct BenchNode {
     /// Start of the current round trip.
     ping_sent_at: Time,
     /// Durations of the finished round trips in nanoseconds.
-    round_trips: Vec<u64>,
+    round_trips_ns: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
 enum Command {
+    /// Send this number of one-way messages.
     Burst(u64),
+    /// Measure [`ROUND_TRIPS`] round trips, one after the other.
     RoundTrips,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Message {
+    /// A one-way message.
     Load(Payload),
+    /// Answers the last one-way message.
     Done,
     Ping(Payload),
     Pong(Payload),
@@ -43,7 +47,9 @@ enum Message {
 
 #[derive(Debug, Serialize)]
 enum Event {
+    /// All one-way messages have arrived.
     Done,
+    /// Durations of the round trips in nanoseconds.
     RoundTrips(Vec<u64>),
 }
 
@@ -100,17 +106,17 @@ impl Protocol for BenchNode {
 
 impl BenchNode {
     fn finish_round_trip(&mut self, now: Time, payload: Payload, out: &mut Effects<'_, Self>) {
-        self.round_trips.push(now.since(self.ping_sent_at).nanos());
+        self.round_trips_ns.push(now.since(self.ping_sent_at).nanos());
         self.ping_sent_at = now;
         if payload.number < ROUND_TRIPS {
             out.send(self.other, Message::Ping(Payload::new(payload.number + 1)));
         } else {
-            out.emit(Event::RoundTrips(std::mem::take(&mut self.round_trips)));
+            out.emit(Event::RoundTrips(std::mem::take(&mut self.round_trips_ns)));
         }
     }
 }
 
-fn tokio() -> anyhow::Result<tokio::runtime::Runtime> {
+fn new_tokio_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }
 
@@ -118,47 +124,51 @@ fn settings(me: NodeId, other: NodeId, address: &str, security: Security) -> any
     Ok(Settings {
         me,
         group: group()?,
-        algorithm: "race".into(),
-        format: 1,
+        algorithm: "bench-net".into(),
+        // Both processes run the same program, so the version does not matter.
+        message_format: 1,
         peers: BTreeMap::from([(other, address.to_owned())]),
         security,
-        overflow: Overflow::End,
+        // A dropped message would falsify the figures, so end the node instead.
+        overflow: OverflowPolicy::End,
         reports_crashes: false,
         limits: Limits::default(),
     })
 }
 
-fn runtime(settings: Settings, listener: TcpListener, other: NodeId) -> Runtime<BenchNode, (), (), Postcard> {
+fn node_runtime(settings: Settings, listener: TcpListener, other: NodeId) -> Runtime<BenchNode, (), (), Postcard> {
     let me = settings.me;
+    // The node has no disk, so no report arrives.
+    let (_, reports) = disk_reports();
     Runtime {
         settings,
         listener,
-        node: BenchNode { other, sent: 0, ping_sent_at: Time::ZERO, round_trips: Vec::new() },
-        found: StartState::default(),
-        parts: Parts { me, clock: Clock::start(), seed: 1, disk: Disk::None, record: () },
-        reports: disk_reports().1,
+        node: BenchNode { other, sent: 0, ping_sent_at: Time::ZERO, round_trips_ns: Vec::new() },
+        start_state: StartState::default(),
+        parts: EngineParts { me, clock: Clock::start(), seed: 1, disk: Disk::None, recorder: () },
+        reports,
         codec: Postcard,
     }
 }
 
-pub(super) fn measure(contender: Contender, environment: &Environment) -> anyhow::Result<Figures> {
+pub(super) fn measure(contender: NetContender, environment: &Environment) -> anyhow::Result<Figures> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let partner = Partner::start(contender, environment, &listener.local_addr()?.to_string())?;
     let settings =
         settings(first_node(), second_node(), &partner.address, environment.certificates.security(contender)?)?;
-    let tokio = tokio()?;
-    let _guard = tokio.enter();
+    let runtime = new_tokio_runtime()?;
+    let _guard = runtime.enter();
     let (sender, mut events) = mpsc::unbounded_channel();
     let forward = move |batch: Vec<Event>| {
         for event in batch {
             let _ = sender.send(event);
         }
     };
-    let (handle, node) = runtime(settings, listener, second_node()).prepare(forward)?;
-    tokio.block_on(async {
-        let node = ::tokio::spawn(node);
+    let (handle, node) = node_runtime(settings, listener, second_node()).prepare(forward)?;
+    runtime.block_on(async {
+        let node = tokio::spawn(node);
         // A first batch of round trips is not measured: it waits until the nodes are connected.
-        round_trips(&handle, &mut events).await?;
+        measure_round_trips(&handle, &mut events).await?;
         let started = Instant::now();
         for _ in 0..MESSAGES / BURST_MESSAGES {
             handle
@@ -168,14 +178,15 @@ pub(super) fn measure(contender: Contender, environment: &Environment) -> anyhow
         }
         events.recv().await.context("the node stopped during the measurement.")?;
         let messages_per_second = MESSAGES as f64 / started.elapsed().as_secs_f64();
-        let round_trips = round_trips(&handle, &mut events).await?;
+        let round_trips_ns = measure_round_trips(&handle, &mut events).await?;
         handle.stop();
         node.await?;
-        Ok(Figures { messages_per_second, round_trips })
+        Ok(Figures { messages_per_second, round_trips_ns })
     })
 }
 
-async fn round_trips(
+/// Lets the node measure its round trips, and returns their durations in nanoseconds.
+async fn measure_round_trips(
     handle: &Handle<Command>,
     events: &mut mpsc::UnboundedReceiver<Event>,
 ) -> anyhow::Result<Vec<u64>> {
@@ -194,11 +205,12 @@ pub(super) fn serve(security: Security, first_address: &str) -> anyhow::Result<(
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
     let settings = settings(second_node(), first_node(), first_address, security)?;
-    let tokio = tokio()?;
-    let _guard = tokio.enter();
-    let (_handle, node) = runtime(settings, listener, first_node()).prepare(|_| {})?;
+    let runtime = new_tokio_runtime()?;
+    let _guard = runtime.enter();
+    let (_handle, node) = node_runtime(settings, listener, first_node()).prepare(|_| {})?;
     announce(address)?;
-    // Spawned as a task, because tokio wakes tasks without polling the sockets first.
-    tokio.block_on(::tokio::spawn(node))?;
+    // Spawned as a task: tokio polls the sockets before each poll of the future of `block_on`
+    // itself, but not before each poll of a task.
+    runtime.block_on(tokio::spawn(node))?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The second process of the benchmark, which the first one starts for each run.
 
-use super::{Contender, bare, nodes};
+use super::{NetContender, bare, nodes};
 use crate::args::BenchArgs;
 use anyhow::Context;
 use quorate_core::NodeId;
@@ -30,7 +30,7 @@ impl Certificates {
         Ok(certificates)
     }
 
-    pub(super) fn security(&self, contender: Contender) -> anyhow::Result<Security> {
+    pub(super) fn security(&self, contender: NetContender) -> anyhow::Result<Security> {
         security(contender, first_node(), &self.0)
     }
 }
@@ -42,7 +42,7 @@ impl Drop for Certificates {
     }
 }
 
-pub(super) fn security(contender: Contender, me: NodeId, folder: &Path) -> anyhow::Result<Security> {
+pub(super) fn security(contender: NetContender, me: NodeId, folder: &Path) -> anyhow::Result<Security> {
     if contender.is_encrypted() {
         Ok(Security::Tls(Identity::load(folder, me, &group()?)?))
     } else {
@@ -71,7 +71,11 @@ pub(super) struct Partner {
 impl Partner {
     /// Starts the process and waits until it prints its address. `first_address` is the
     /// address of the first process, which a node needs.
-    pub(super) fn start(contender: Contender, environment: &Environment, first_address: &str) -> anyhow::Result<Self> {
+    pub(super) fn start(
+        contender: NetContender,
+        environment: &Environment,
+        first_address: &str,
+    ) -> anyhow::Result<Self> {
         let name = clap::ValueEnum::to_possible_value(&contender).context("the contender has no name.")?;
         let mut child = Command::new(std::env::current_exe()?)
             .args(["bench", "net", "--partner", name.get_name(), "--partner-of", first_address, "--folder"])
@@ -101,14 +105,14 @@ impl Drop for Partner {
 }
 
 /// Runs as the second process until standard input ends.
-pub(super) fn serve(contender: Contender, args: &BenchArgs) -> anyhow::Result<()> {
+pub(super) fn serve(contender: NetContender, args: &BenchArgs) -> anyhow::Result<()> {
     let folder = args.folder.as_deref().context("--partner needs --folder.")?;
     let first_address = args.partner_of.as_deref().context("--partner needs --partner-of.")?;
     let security = security(contender, second_node(), folder)?;
     if let Some(core) = args.partner_core {
         pin(core);
     }
-    // The input ends when the first process ends, so that this one never outlives it.
+    // The input ends when the first process ends, so this process never outlives it.
     std::thread::spawn(|| {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(0);

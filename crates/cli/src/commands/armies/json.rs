@@ -2,12 +2,12 @@
 
 use quorate_core::{Duration, NodeId};
 use quorate_demos::armies::PROFILE;
-use quorate_demos::armies::{Entry, Judged, Outcome, Timeline, War};
+use quorate_demos::armies::{Occurrence, Outcome, PropertyVerdict, Scenario, Timeline};
 use serde::Serialize;
 
 /// The armies and the delays of their messages.
 #[derive(Serialize)]
-struct Setting {
+struct ScenarioReport {
     strengths: [u32; 2],
     model: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -18,15 +18,15 @@ struct Setting {
     guarantee_ns: Option<u64>,
 }
 
-impl From<&War> for Setting {
-    fn from(war: &War) -> Self {
+impl From<&Scenario> for ScenarioReport {
+    fn from(scenario: &Scenario) -> Self {
         Self {
-            strengths: war.strengths.map(|strength| strength.0),
-            model: if war.delay.is_some() { "synchronous" } else { "asynchronous" },
-            delay_ns: war.delay.map(|span| [span.earliest.nanos(), span.latest.nanos()]),
-            fifo: war.fifo,
-            drift_ppm: war.drift_ppm,
-            guarantee_ns: war.guarantee().map(Duration::nanos),
+            strengths: scenario.strengths.map(|strength| strength.0),
+            model: if scenario.delay.is_some() { "synchronous" } else { "asynchronous" },
+            delay_ns: scenario.delay.map(|span| [span.earliest.nanos(), span.latest.nanos()]),
+            fifo: scenario.is_fifo,
+            drift_ppm: scenario.drift_ppm,
+            guarantee_ns: scenario.guaranteed_gap().map(Duration::nanos),
         }
     }
 }
@@ -43,48 +43,56 @@ struct TimelineReport {
 struct Step {
     time_ns: i64,
     army: NodeId,
-    what: String,
+    #[serde(rename = "what")]
+    description: String,
 }
 
 impl From<&Timeline> for TimelineReport {
     fn from(timeline: &Timeline) -> Self {
-        let step = |entry: &Entry| Step { time_ns: entry.time.nanos(), army: entry.army, what: entry.to_string() };
-        Self { steps: timeline.entries.iter().map(step).collect(), gap_ns: timeline.gap().map(Duration::nanos) }
+        let step = |occurrence: &Occurrence| Step {
+            time_ns: occurrence.time.nanos(),
+            army: occurrence.army,
+            description: occurrence.to_string(),
+        };
+        Self {
+            steps: timeline.occurrences.iter().map(step).collect(),
+            gap_ns: timeline.attack_gap().map(Duration::nanos),
+        }
     }
 }
 
 /// Report of a check of every run.
 #[derive(Serialize)]
-pub(super) struct CheckReport {
+pub(super) struct ArmiesCheckReport {
     algorithm: &'static str,
     #[serde(flatten)]
-    setting: Setting,
+    scenario: ScenarioReport,
     within_ns: Option<u64>,
     complete: bool,
     states: u64,
-    properties: Vec<Row>,
+    properties: Vec<PropertyReport>,
 }
 
 #[derive(Serialize)]
-struct Row {
+struct PropertyReport {
     name: &'static str,
     holds: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     counterexample: Option<TimelineReport>,
 }
 
-impl CheckReport {
-    pub(super) fn new(war: &War, within: Option<Duration>, outcome: &Outcome) -> Self {
-        let row = |Judged { name, violation }: &Judged| Row {
+impl ArmiesCheckReport {
+    pub(super) fn new(scenario: &Scenario, max_gap: Option<Duration>, outcome: &Outcome) -> Self {
+        let row = |PropertyVerdict { name, violation }: &PropertyVerdict| PropertyReport {
             name,
-            holds: outcome.complete && violation.is_none(),
+            holds: outcome.is_complete && violation.is_none(),
             counterexample: violation.as_ref().map(|violation| (&violation.timeline).into()),
         };
         Self {
             algorithm: PROFILE.name,
-            setting: war.into(),
-            within_ns: within.map(Duration::nanos),
-            complete: outcome.complete,
+            scenario: scenario.into(),
+            within_ns: max_gap.map(Duration::nanos),
+            complete: outcome.is_complete,
             states: outcome.states,
             properties: outcome.verdicts.iter().map(row).collect(),
         }
@@ -93,17 +101,17 @@ impl CheckReport {
 
 /// Report of one run.
 #[derive(Serialize)]
-pub(super) struct RunReport {
+pub(super) struct ArmiesRunReport {
     algorithm: &'static str,
     #[serde(flatten)]
-    setting: Setting,
+    scenario: ScenarioReport,
     seed: u64,
     #[serde(flatten)]
     timeline: TimelineReport,
 }
 
-impl RunReport {
-    pub(super) fn new(war: &War, seed: u64, timeline: &Timeline) -> Self {
-        Self { algorithm: PROFILE.name, setting: war.into(), seed, timeline: timeline.into() }
+impl ArmiesRunReport {
+    pub(super) fn new(scenario: &Scenario, seed: u64, timeline: &Timeline) -> Self {
+        Self { algorithm: PROFILE.name, scenario: scenario.into(), seed, timeline: timeline.into() }
     }
 }

@@ -1,31 +1,32 @@
 //! JSON report of `quorate bank`.
 
-use super::{BankReport, Outcome, Row};
+use super::{BankReport, LockOutcome, LockRow};
 use crate::picture::Picture;
 use crate::report::print_json;
 use quorate_demos::bank::{SeedTotals, Statement, Terms};
 use serde::Serialize;
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct BankJson<'a> {
     #[serde(flatten)]
     terms: Terms,
     expected: u64,
     seed: u64,
     seeds: u64,
-    /// Whether no money was lost under any lock.
+    /// Whether the final balance is correct with every lock. The case without a lock counts only
+    /// if the command names it.
     holds: bool,
-    rows: Vec<RowReport<'a>>,
+    rows: Vec<LockJson<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pictures: &'a [Picture],
 }
 
 #[derive(Serialize)]
-struct RowReport<'a> {
+struct LockJson<'a> {
     lock: &'static str,
     nodes: usize,
     #[serde(flatten)]
-    result: OutcomeReport<'a>,
+    result: OutcomeJson<'a>,
     /// The command that repeats the run; only if the balance is wrong.
     #[serde(rename = "again", skip_serializing_if = "Option::is_none")]
     repeat_command: Option<String>,
@@ -33,7 +34,7 @@ struct RowReport<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum OutcomeReport<'a> {
+enum OutcomeJson<'a> {
     Once(&'a Statement),
     Many(&'a SeedTotals),
     /// The algorithm has no group of this size.
@@ -43,23 +44,23 @@ enum OutcomeReport<'a> {
 }
 
 pub(super) fn print(report: &BankReport<'_>) -> anyhow::Result<()> {
-    print_json(&Report {
+    print_json(&BankJson {
         terms: report.terms,
-        expected: report.terms.expected(),
+        expected: report.terms.expected_balance(),
         seed: report.args.seed,
         seeds: report.args.seeds,
         holds: report.failures().next().is_none(),
-        rows: report.rows.iter().map(|row| row_report(report, row)).collect(),
+        rows: report.rows.iter().map(|row| build_row(report, row)).collect(),
         pictures: report.pictures,
     })
 }
 
-fn row_report<'a>(report: &BankReport<'_>, row: &'a Row) -> RowReport<'a> {
+fn build_row<'a>(report: &BankReport<'_>, row: &'a LockRow) -> LockJson<'a> {
     let result = match &row.result {
-        Outcome::Once(statement) => OutcomeReport::Once(statement),
-        Outcome::Many(totals) => OutcomeReport::Many(totals),
-        Outcome::NoGroup(sizes) => OutcomeReport::NoGroup { skipped: sizes },
+        LockOutcome::Once(statement) => OutcomeJson::Once(statement),
+        LockOutcome::Many(totals) => OutcomeJson::Many(totals),
+        LockOutcome::NoGroup(sizes) => OutcomeJson::NoGroup { skipped: sizes },
     };
     let repeat_command = row.first_wrong_seed().map(|seed| report.repeat_command(row, seed));
-    RowReport { lock: row.lock, nodes: row.spec.nodes, result, repeat_command }
+    LockJson { lock: row.lock, nodes: row.spec.nodes, result, repeat_command }
 }

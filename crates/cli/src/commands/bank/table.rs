@@ -1,15 +1,15 @@
 //! Text report of `quorate bank`.
 
-use super::{BankReport, Outcome, Row};
+use super::{BankReport, LockOutcome, LockRow};
 use crate::output::{display_path, output};
 use crate::paint;
-use crate::report::{count, grouped};
+use crate::report::{format_count, format_thousands};
 use quorate_core::Time;
+use quorate_demos::bank::Access;
 use quorate_demos::bank::Act;
-use quorate_demos::bank::Posting;
 use quorate_demos::bank::SeedTotals;
 use quorate_demos::bank::Statement;
-use quorate_journal::words::millis;
+use quorate_journal::words::format_millis;
 use quorate_journal::workload::Ending;
 use std::io::{self, Write};
 
@@ -17,12 +17,12 @@ pub(super) fn print(report: &BankReport<'_>) -> io::Result<()> {
     let mut out = output();
     write_heading(report, &mut out)?;
     if let Some(row) = report.rows.first()
-        && let Outcome::Once(statement) = &row.result
+        && let LockOutcome::Once(statement) = &row.result
     {
         let title =
             if row.lock == super::NO_LOCK_NAME { "Without a lock".into() } else { format!("Under {}", row.lock) };
         writeln!(out, "{}", paint::bold(&format!("{title}, times in milliseconds:")))?;
-        statement.history.iter().try_for_each(|posting| write_posting(posting, &mut out))?;
+        statement.history.iter().try_for_each(|access| write_access(access, &mut out))?;
         writeln!(out)?;
     }
     let heading = if report.args.seeds == 1 {
@@ -36,47 +36,47 @@ pub(super) fn print(report: &BankReport<'_>) -> io::Result<()> {
 }
 
 fn write_heading(report: &BankReport<'_>, out: &mut impl Write) -> io::Result<()> {
-    let (tellers, deposit, opening) = (report.terms.tellers(), report.terms.deposit(), report.terms.opening());
+    let (tellers, deposit, opening) = (report.terms.tellers(), report.terms.deposit(), report.terms.opening_balance());
     let subject = if tellers == 1 { "One teller deposits".into() } else { format!("{tellers} tellers deposit") };
     let each = if tellers == 1 { "" } else { " each" };
     writeln!(
         out,
         "{subject} {}{each} into an account of {}, so that the final balance should be {}. A deposit reads the\n\
          balance, waits, and writes the sum.\n",
-        grouped(deposit),
-        grouped(opening),
-        paint::bold(&grouped(report.terms.expected()))
+        format_thousands(deposit),
+        format_thousands(opening),
+        paint::bold(&format_thousands(report.terms.expected_balance()))
     )
 }
 
-fn write_posting(posting: &Posting, out: &mut impl Write) -> io::Result<()> {
-    let Posting { time, node, act } = posting;
+fn write_access(access: &Access, out: &mut impl Write) -> io::Result<()> {
+    let Access { time, node, act } = access;
     let text = match act {
-        Act::Reads { balance } => format!("reads {}", grouped(*balance)),
-        Act::Writes { balance, over: None } => format!("writes {}", grouped(*balance)),
-        Act::Writes { balance, over: Some(over) } => {
-            let over = paint::bad(&format!("over {}, which it did not read", grouped(*over)));
-            format!("writes {} {over}", grouped(*balance))
+        Act::Reads { balance } => format!("reads {}", format_thousands(*balance)),
+        Act::Writes { balance, overwritten: None } => format!("writes {}", format_thousands(*balance)),
+        Act::Writes { balance, overwritten: Some(overwritten) } => {
+            let remark = paint::bad(&format!("over {}, which it did not read", format_thousands(*overwritten)));
+            format!("writes {} {remark}", format_thousands(*balance))
         }
     };
-    writeln!(out, "{:>12}  the teller at node {node} {text}", millis(Time::from_nanos(time.nanos())))
+    writeln!(out, "{:>12}  the teller at node {node} {text}", format_millis(Time::from_nanos(time.nanos())))
 }
 
-fn write_row(row: &Row, out: &mut impl Write) -> io::Result<()> {
+fn write_row(row: &LockRow, out: &mut impl Write) -> io::Result<()> {
     write!(out, "  {:<30}{:>6}", row.lock, row.spec.nodes)?;
     match &row.result {
-        Outcome::Once(statement) => write_statement(statement, out),
-        Outcome::Many(totals) => write_totals(totals, out),
-        Outcome::NoGroup(sizes) => writeln!(out, "   {}", paint::dim(&format!("skipped: {sizes}"))),
+        LockOutcome::Once(statement) => write_statement(statement, out),
+        LockOutcome::Many(totals) => write_totals(totals, out),
+        LockOutcome::NoGroup(sizes) => writeln!(out, "   {}", paint::dim(&format!("skipped: {sizes}"))),
     }
 }
 
 fn write_statement(statement: &Statement, out: &mut impl Write) -> io::Result<()> {
-    let Statement { balance, expected, made, lost, ending, history: _ } = statement;
-    let lost = format!("{:>16}", grouped(*lost));
+    let Statement { balance, expected_balance, completed_deposits, lost, ending, history: _ } = statement;
+    let lost = format!("{:>16}", format_thousands(*lost));
     let lost = if statement.lost > 0 { paint::bad(&lost) } else { paint::good(&lost) };
-    write!(out, "{:>16}{:>16}{lost}", grouped(*balance), grouped(*expected))?;
-    let deposits = count(*made, "deposit");
+    write!(out, "{:>16}{:>16}{lost}", format_thousands(*balance), format_thousands(*expected_balance))?;
+    let deposits = format_count(*completed_deposits, "deposit");
     match ending {
         Ending::Done => writeln!(out),
         Ending::Stuck => writeln!(out, "   {}", paint::bad(&format!("stuck after {deposits}"))),
@@ -85,13 +85,15 @@ fn write_statement(statement: &Statement, out: &mut impl Write) -> io::Result<()
 }
 
 fn write_totals(totals: &SeedTotals, out: &mut impl Write) -> io::Result<()> {
-    let SeedTotals { seeds, right, losing, most_lost, first_wrong: _ } = totals;
-    let losing_cell = format!("{:>16}", grouped(*losing));
+    let SeedTotals { seeds, correct, losing, max_lost, first_incorrect_seed: _ } = totals;
+    let losing_cell = format!("{:>16}", format_thousands(*losing));
     let losing_cell = if *losing > 0 { paint::bad(&losing_cell) } else { paint::good(&losing_cell) };
-    write!(out, "{:>16}{losing_cell}{:>16}", grouped(*seeds), grouped(*most_lost))?;
-    match seeds - right - losing {
+    write!(out, "{:>16}{losing_cell}{:>16}", format_thousands(*seeds), format_thousands(*max_lost))?;
+    match seeds - correct - losing {
         0 => writeln!(out),
-        unfinished => writeln!(out, "   {}", paint::bad(&format!("and {} did not finish", grouped(unfinished)))),
+        unfinished => {
+            writeln!(out, "   {}", paint::bad(&format!("and {} did not finish", format_thousands(unfinished))))
+        }
     }
 }
 
@@ -104,7 +106,7 @@ fn write_closing(report: &BankReport<'_>, out: &mut impl Write) -> io::Result<()
         writeln!(out, "  {}", paint::dim(&format!("journal: {}", display_path(path))))?;
     }
     for picture in report.pictures {
-        writeln!(out, "  {}", paint::dim(&picture.line()))?;
+        writeln!(out, "  {}", paint::dim(&picture.report_line()))?;
     }
     if !report.is_complete() {
         writeln!(out, "\nInterrupted: not all seeds were run.")?;

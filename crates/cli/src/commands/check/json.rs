@@ -1,9 +1,9 @@
 //! JSON report of `quorate check`.
 
-use super::{main_pass, per_second};
+use super::{main_search, per_second};
 use crate::picture::Picture;
-use quorate_check::{End, Pass, Verdict, Views};
-use quorate_journal::property::Kind;
+use quorate_check::{Pass, SearchEnd, Verdict, Views};
+use quorate_journal::property::PropertyKind;
 use quorate_lab::check::{CheckRun, CheckSpec, CheckedFamily};
 use quorate_lab::mutex::MembershipService;
 use serde::Serialize;
@@ -16,11 +16,15 @@ pub(super) struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     views: Option<ViewChanges>,
     complete: bool,
+    /// How the search ended, as [`end_name`] writes it; `not-judged` if it is complete but some
+    /// property could not be decided.
     end: &'static str,
     /// Null for random walks, which do not count distinct states.
     states: Option<u64>,
     /// Number of transitions taken, plus the initial states.
     generated: u64,
+    /// Number of steps to the farthest state (breadth first), on the longest path (depth first) or
+    /// of the longest walk.
     depth: u64,
     seconds: f64,
     states_per_second: Option<f64>,
@@ -36,6 +40,7 @@ pub(super) struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     walks: Option<u64>,
     properties: Vec<PropertyResult>,
+    /// The command that replays the shortest counterexample.
     #[serde(skip_serializing_if = "Option::is_none")]
     replay: Option<String>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -50,7 +55,7 @@ enum Rounds {
     Unbounded(&'static str),
 }
 
-/// How often the group's view changes, and which service decides on the members.
+/// How often the group's view can change, and which service decides on the members.
 #[derive(Serialize)]
 struct ViewChanges {
     changes: u8,
@@ -58,7 +63,7 @@ struct ViewChanges {
 }
 
 impl From<Views> for ViewChanges {
-    fn from(Views { changes, waits_for_leases }: Views) -> Self {
+    fn from(Views { max_changes: changes, waits_for_leases }: Views) -> Self {
         Self {
             changes,
             membership: if waits_for_leases { MembershipService::Oracle } else { MembershipService::Impatient },
@@ -85,15 +90,15 @@ impl From<&Pass> for AdditionalSearch {
 #[derive(Serialize)]
 struct PropertyResult {
     name: &'static str,
-    kind: Kind,
+    kind: PropertyKind,
     /// Null if the check could not decide.
     holds: Option<bool>,
     counterexample_length: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cycle_length: Option<usize>,
     /// Why the check could not decide.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<&'static str>,
+    #[serde(rename = "why", skip_serializing_if = "Option::is_none")]
+    undecided_reason: Option<&'static str>,
 }
 
 impl From<&Verdict> for PropertyResult {
@@ -105,8 +110,8 @@ impl From<&Verdict> for PropertyResult {
             holds: verdict.holds,
             counterexample_length: counterexample.map(|counterexample| counterexample.len()),
             cycle_length: counterexample
-                .and_then(|counterexample| Some(counterexample.len() - counterexample.cycle()?)),
-            why: verdict.unknown,
+                .and_then(|counterexample| Some(counterexample.len() - counterexample.cycle_start()?)),
+            undecided_reason: verdict.undecided_reason,
         }
     }
 }
@@ -119,15 +124,15 @@ impl<'a> Report<'a> {
         pictures: &'a [Picture],
     ) -> Self {
         let findings = &run.findings;
-        let Pass { states, generated, depth, seconds, bytes_per_state, .. } = *main_pass(findings);
-        let states = findings.walks.is_none().then_some(states);
+        let Pass { states, generated, depth, seconds, bytes_per_state, .. } = *main_search(findings);
+        let states = findings.walk_count.is_none().then_some(states);
         Self {
             algorithm: spec.algorithm.name(),
             nodes: spec.setup.nodes,
             rounds: spec.rounds.map_or(Rounds::Unbounded("unbounded"), Rounds::Bounded),
             views: spec.setup.views.map(ViewChanges::from),
             complete: run.is_complete(),
-            end: if findings.end == End::Complete && !run.is_complete() {
+            end: if findings.end == SearchEnd::Complete && !run.is_complete() {
                 "not-judged"
             } else {
                 end_name(findings.end)
@@ -139,9 +144,9 @@ impl<'a> Report<'a> {
             states_per_second: states.map(|states| per_second(states, seconds)),
             bytes_per_state,
             collision_probability: findings.collision_probability(),
-            past: findings.past.as_ref().map(AdditionalSearch::from),
-            fair: findings.fair.as_ref().map(AdditionalSearch::from),
-            walks: findings.walks,
+            past: findings.past_pass.as_ref().map(AdditionalSearch::from),
+            fair: findings.fair_pass.as_ref().map(AdditionalSearch::from),
+            walks: findings.walk_count,
             properties: findings.verdicts.iter().map(PropertyResult::from).collect(),
             replay,
             pictures,
@@ -149,12 +154,12 @@ impl<'a> Report<'a> {
     }
 }
 
-fn end_name(end: End) -> &'static str {
+fn end_name(end: SearchEnd) -> &'static str {
     match end {
-        End::Complete => "complete",
-        End::FirstViolation => "first-breach",
-        End::Memory => "memory",
-        End::IdsExhausted => "numbers",
-        End::Stopped => "stopped",
+        SearchEnd::Complete => "complete",
+        SearchEnd::FirstViolation => "first-breach",
+        SearchEnd::MemoryLimit => "memory",
+        SearchEnd::IdsExhausted => "numbers",
+        SearchEnd::Stopped => "stopped",
     }
 }

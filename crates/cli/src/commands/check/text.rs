@@ -1,13 +1,13 @@
 //! Text report of `quorate check`.
 
-use super::{DEFAULT_JOURNAL, WrittenJournal, main_pass, per_second, phase_name};
+use super::{DEFAULT_JOURNAL, WrittenJournal, main_search, per_second, phase_name};
 use crate::args::{CheckArgs, PictureArgs};
 use crate::memory::Memory;
 use crate::output::{display_path, output};
 use crate::paint;
 use crate::picture::{self, Picture};
-use crate::report::{count, grouped, print_property, print_steps};
-use quorate_check::{Counterexample, End, Findings, Pass, Phase, Search, Setup, Timing, Verdict, Views, Walks};
+use crate::report::{format_count, format_thousands, print_property, print_steps};
+use quorate_check::{Counterexample, Findings, Pass, Phase, Search, SearchEnd, Setup, Timing, Verdict, Views, Walks};
 use quorate_core::Time;
 use quorate_journal::settings::{DurationRange, Length};
 use quorate_lab::check::{CheckRun, CheckSpec, CheckedFamily, draw_command, replay_command};
@@ -23,40 +23,40 @@ pub(super) fn print<F: CheckedFamily>(
     pictures: &[Picture],
 ) -> anyhow::Result<()> {
     let mut out = output();
-    writeln!(out, "{}\n", heading(spec))?;
+    writeln!(out, "{}\n", describe_check(spec))?;
     print_figures(spec, &run.findings, &mut out)?;
     writeln!(out)?;
     for verdict in &run.findings.verdicts {
-        print_property(verdict.kind, verdict.name, &describe(verdict), &mut out)?;
+        print_property(verdict.kind, verdict.name, &describe_verdict(verdict), &mut out)?;
     }
-    let broken = run.broken();
-    if let Some((verdict, example)) = broken.first() {
-        print_counterexample(spec, run, verdict, example, &mut out)?;
+    let violations = run.violations();
+    if let Some((verdict, counterexample)) = violations.first() {
+        print_counterexample(spec, run, verdict, counterexample, &mut out)?;
         writeln!(out)?;
         if let Some(WrittenJournal { path, lines }) = written {
             writeln!(out, "journal: {} ({lines} lines)", display_path(path))?;
         }
         for picture in pictures {
-            writeln!(out, "{}", picture.line())?;
+            writeln!(out, "{}", picture.report_line())?;
         }
         print_hints(spec, args, written, &mut out)?;
     }
-    if let Some((_, others)) = broken.split_first().filter(|(_, others)| !others.is_empty()) {
+    if let Some((_, others)) = violations.split_first().filter(|(_, others)| !others.is_empty()) {
         let names: Vec<_> = others.iter().map(|(verdict, _)| verdict.name).collect();
         let hint = format!("--property NAME shows the counterexample of another property: {}.", names.join(", "));
         writeln!(out, "{}", paint::dim(&hint))?;
     }
-    let has_untimed_timers = spec.setup.timing.is_none() && !spec.is_reliable() && run.findings.timers;
-    if has_untimed_timers && !broken.is_empty() {
+    let has_untimed_timers = spec.setup.timing.is_none() && !spec.is_reliable() && run.findings.has_timers;
+    if has_untimed_timers && !violations.is_empty() {
         let hint = "The algorithm sets timers. This check does not model time, so timers fire in any order; --until 3s \
                     models time.";
         writeln!(out, "{}", paint::dim(hint))?;
     }
-    if args.trace.is_some() && broken.is_empty() {
-        writeln!(out, "\nno property fails, so no journal was written and an existing file is unchanged")?;
+    if args.trace.is_some() && violations.is_empty() {
+        writeln!(out, "\nNo property fails, so no journal was written and an existing file is unchanged.")?;
     }
     note_nothing_to_draw(&args.picture, run, &mut out)?;
-    writeln!(out, "\n{}", ending(spec, run))?;
+    writeln!(out, "\n{}", describe_completeness(spec, run))?;
     Ok(())
 }
 
@@ -88,24 +88,24 @@ pub(super) fn note_nothing_to_draw<F: CheckedFamily>(
     out: &mut impl Write,
 ) -> io::Result<()> {
     if args.is_wanted() && !run.findings.has_violation() {
-        writeln!(out, "\nno property fails, so no picture was drawn and existing files are unchanged")?;
+        writeln!(out, "\nNo property fails, so no picture was drawn and existing files are unchanged.")?;
     }
     Ok(())
 }
 
-fn heading<F: CheckedFamily>(spec: &CheckSpec<F>) -> String {
+fn describe_check<F: CheckedFamily>(spec: &CheckSpec<F>) -> String {
     let rounds = match spec.rounds {
-        _ if !F::IN_ROUNDS => String::new(),
-        Some(rounds) => count(rounds.into(), "round"),
+        _ if !F::ACTS_IN_ROUNDS => String::new(),
+        Some(rounds) => format_count(rounds.into(), "round"),
         None => "unbounded rounds".into(),
     };
-    let order = if spec.setup.fifo { "FIFO " } else { "" };
+    let order = if spec.setup.has_fifo_links { "FIFO " } else { "" };
     let links = if spec.is_reliable() { "reliable" } else { "bare" };
     let mut parts = vec![
         paint::bold(spec.algorithm.name()),
-        count(spec.setup.nodes as u64, "node"),
-        format!("{rounds}{}", F::in_rounds(spec)),
-        faults(&spec.setup),
+        format_count(spec.setup.nodes as u64, "node"),
+        format!("{rounds}{}", F::rounds_suffix(spec)),
+        describe_faults(&spec.setup),
         format!("{links} {order}links"),
     ];
     if let Some(Views { waits_for_leases, .. }) = spec.setup.views {
@@ -119,9 +119,9 @@ fn heading<F: CheckedFamily>(spec: &CheckSpec<F>) -> String {
 }
 
 /// Describes the faults and their maximum numbers.
-fn faults(setup: &Setup) -> String {
+fn describe_faults(setup: &Setup) -> String {
     let Setup { losses, duplicates, crashes, restarts, early_timers, views, .. } = *setup;
-    let changes = views.map_or(0, |views| views.changes);
+    let changes = views.map_or(0, |views| views.max_changes);
     let kinds = [
         (losses, "loss", "losses"),
         (duplicates, "duplicate", "duplicates"),
@@ -141,57 +141,61 @@ fn print_figures<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings, out
         let remark = if remark.is_empty() { String::new() } else { format!("   {}", paint::dim(remark)) };
         writeln!(out, "  {name:<24}{figure:>12}{remark}")
     };
-    let Pass { states, generated, depth, seconds, bytes_per_state, .. } = *main_pass(findings);
-    let rounded = |number: f64| grouped(number.round() as u64);
+    let Pass { states, generated, depth, seconds, bytes_per_state, .. } = *main_search(findings);
+    let rounded = |number: f64| format_thousands(number.round() as u64);
     let depth_meaning = match spec.effort.search {
         Search::Breadth => "steps to the farthest state",
         Search::Depth => "steps on the longest path",
         Search::Walks(_) => "steps of the longest walk",
     };
-    if let Some(walks) = findings.walks {
-        row("walks", grouped(walks), "")?;
-        row("steps", grouped(generated), "")?;
+    if let Some(walks) = findings.walk_count {
+        row("walks", format_thousands(walks), "")?;
+        row("steps", format_thousands(generated), "")?;
         row("depth", depth.to_string(), depth_meaning)?;
         row("seconds", format!("{seconds:.2}"), "")?;
         return row("steps per second", rounded(per_second(generated, seconds)), "");
     }
-    let needs_only_history = findings.states.generated == 0 && findings.past.is_some();
-    row("states", grouped(states), if needs_only_history { phase_name(Phase::Past) } else { "" })?;
-    row("generated", grouped(generated), "transitions and initial states")?;
+    let needs_only_history = findings.main_pass.generated == 0 && findings.past_pass.is_some();
+    row("states", format_thousands(states), if needs_only_history { phase_name(Phase::Past) } else { "" })?;
+    row("generated", format_thousands(generated), "transitions and initial states")?;
     row("depth", depth.to_string(), depth_meaning)?;
     row("seconds", format!("{seconds:.2}"), "")?;
     row("states per second", rounded(per_second(states, seconds)), "")?;
     row("bytes per state", bytes_per_state.map_or("–".into(), |bytes| format!("{bytes:.1}")), "")?;
-    if let Some(past) = findings.past.as_ref().filter(|_| !needs_only_history) {
+    if let Some(past) = findings.past_pass.as_ref().filter(|_| !needs_only_history) {
         let names = findings.verdicts.iter().map(|verdict| verdict.name);
-        let names: Vec<_> = names.filter(|name| NEED_HISTORY.contains(name)).collect();
-        row(phase_name(Phase::Past), grouped(past.states), &describe_pass(past, &names.join(" and ")))?;
+        let names: Vec<_> = names.filter(|name| PROPERTIES_OF_HISTORY.contains(name)).collect();
+        row(phase_name(Phase::Past), format_thousands(past.states), &describe_search(past, &names.join(" and ")))?;
     }
-    if let Some(fair) = &findings.fair {
-        row(phase_name(Phase::Fair), grouped(fair.states), &describe_pass(fair, "infinite runs"))?;
+    if let Some(fair) = &findings.fair_pass {
+        row(phase_name(Phase::Fair), format_thousands(fair.states), &describe_search(fair, "infinite runs"))?;
     }
     Ok(())
 }
 
 /// Describes an additional search: its purpose and its figures.
-fn describe_pass(pass: &Pass, purpose: &str) -> String {
+fn describe_search(pass: &Pass, purpose: &str) -> String {
     let bytes = pass.bytes_per_state.map_or(String::new(), |bytes| format!(", {bytes:.1} bytes per state"));
-    format!("for {purpose}: {} generated in {:.2} s{bytes}", grouped(pass.generated), pass.seconds)
+    format!("for {purpose}: {} generated in {:.2} s{bytes}", format_thousands(pass.generated), pass.seconds)
 }
 
-fn describe(verdict: &Verdict) -> String {
+fn describe_verdict(verdict: &Verdict) -> String {
     match (&verdict.counterexample, verdict.holds) {
-        (Some(example), _) => {
-            let steps = |steps: usize| count(steps as u64, "step");
-            let length = match example.cycle() {
-                Some(before) => format!(": {}, then {} that repeat forever", steps(before), example.len() - before),
-                None => format!(" in {}", steps(example.len())),
+        (Some(counterexample), _) => {
+            let steps = |steps: usize| format_count(steps as u64, "step");
+            let length = match counterexample.cycle_start() {
+                Some(before) => {
+                    format!(": {}, then {} that repeat forever", steps(before), counterexample.len() - before)
+                }
+                None => format!(" in {}", steps(counterexample.len())),
             };
             format!("{}{length}", paint::bad("FAILS"))
         }
         (None, Some(true)) => paint::good("holds"),
         (None, Some(false)) => paint::bad("FAILS"),
-        (None, None) => paint::dim(&format!("not judged: {}", verdict.unknown.unwrap_or("no reason is recorded"))),
+        (None, None) => {
+            paint::dim(&format!("not judged: {}", verdict.undecided_reason.unwrap_or("no reason is recorded")))
+        }
     }
 }
 
@@ -199,46 +203,53 @@ fn print_counterexample<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     run: &CheckRun<F>,
     verdict: &Verdict,
-    example: &Counterexample,
+    counterexample: &Counterexample,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
     // The search for cycles does not look for the shortest one.
-    let shortest = spec.effort.search == Search::Breadth && example.cycle().is_none();
-    let title = if shortest { "The shortest run" } else { "A run" };
+    let is_shortest = spec.effort.search == Search::Breadth && counterexample.cycle_start().is_none();
+    let title = if is_shortest { "The shortest run" } else { "A run" };
     let mut lines = Vec::new();
-    let mut trace =
-        run.show(example, Trace::<F>::new(spec.setup.nodes, |line| lines.push(trace::render(line, paint::ink))))?;
+    let mut trace = run.replay(
+        counterexample,
+        Trace::<F>::new(spec.setup.nodes, |line| lines.push(trace::render(line, paint::trace_text))),
+    )?;
     trace.finish();
     drop(trace);
     print_steps::<F>(&format!("{title} that violates '{}':", verdict.name), spec.setup.nodes, lines.into_iter(), out)?;
     Ok(())
 }
 
-/// Describes how complete the check is, for the last line.
-fn ending<F: CheckedFamily>(spec: &CheckSpec<F>, run: &CheckRun<F>) -> String {
+/// Describes whether the check is complete, and otherwise why it stopped, for the last line.
+fn describe_completeness<F: CheckedFamily>(spec: &CheckSpec<F>, run: &CheckRun<F>) -> String {
     let findings = &run.findings;
-    if let (Search::Walks(Walks { steps, .. }), Some(walks)) = (spec.effort.search, findings.walks) {
-        let early = if findings.end == End::FirstViolation { ", up to the first violation" } else { "" };
-        let walks = if walks == 1 { "1 random walk".into() } else { format!("{} random walks", grouped(walks)) };
-        let early = if findings.end == End::Memory { ", up to the memory limit" } else { early };
-        return format!("{walks} of at most {} steps{early}; other states were not explored", grouped(steps));
+    if let (Search::Walks(Walks { steps, .. }), Some(walks)) = (spec.effort.search, findings.walk_count) {
+        let limit = if findings.end == SearchEnd::FirstViolation { ", up to the first violation" } else { "" };
+        let walks =
+            if walks == 1 { "1 random walk".into() } else { format!("{} random walks", format_thousands(walks)) };
+        let limit = if findings.end == SearchEnd::MemoryLimit { ", up to the memory limit" } else { limit };
+        return format!("{walks} of at most {} steps{limit}; other states were not explored", format_thousands(steps));
     }
-    let why = match findings.end {
-        End::Complete => {
+    let reason = match findings.end {
+        SearchEnd::Complete => {
             let word = if run.is_complete() { "complete" } else { "not finished" };
-            return format!("{word}: {}; {}", explored_states(spec, findings), collisions(findings));
+            return format!("{word}: {}; {}", describe_explored_states(spec, findings), describe_collisions(findings));
         }
-        End::FirstViolation => "--stop-at-first ends a check at the first violation".into(),
-        End::Memory => format!("the memory limit of {} was reached", Memory::from_bytes(spec.effort.memory)),
-        End::IdsExhausted => "there are more states, messages or instants than the checker can number".into(),
-        End::Stopped => "it was interrupted".into(),
+        SearchEnd::FirstViolation => "--stop-at-first ends a check at the first violation".into(),
+        SearchEnd::MemoryLimit => {
+            format!("the memory limit of {} was reached", Memory::from_bytes(spec.effort.memory_limit))
+        }
+        SearchEnd::IdsExhausted => "there are more states, messages or instants than the checker can number".into(),
+        SearchEnd::Stopped => "it was interrupted".into(),
     };
-    let Pass { states, depth, .. } = unfinished_pass(findings);
-    let states = grouped(*states);
-    format!("not finished: stopped at depth {depth} with {states} states, because {why}; the results so far are valid")
+    let Pass { states, depth, .. } = find_unfinished_search(findings);
+    let states = format_thousands(*states);
+    format!(
+        "not finished: stopped at depth {depth} with {states} states, because {reason}; the results so far are valid"
+    )
 }
 
-fn explored_states<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings) -> String {
+fn describe_explored_states<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings) -> String {
     let states = match spec.setup.timing {
         Some(Timing { until, .. }) => format!("every state reachable within {}", Length(until.since(Time::ZERO))),
         None => "every reachable state".into(),
@@ -255,24 +266,25 @@ fn explored_states<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings) -
 }
 
 /// Describes the probability that two states had the same fingerprint.
-fn collisions(findings: &Findings) -> String {
+fn describe_collisions(findings: &Findings) -> String {
     format!(
         "the probability that a hash collision hid a state is at most {}",
-        round_up(findings.collision_probability())
+        format_rounded_up(findings.collision_probability())
     )
 }
 
-/// Properties that depend on earlier steps, so that the checker searches states with their history.
-const NEED_HISTORY: [&str; 3] = ["fences-grow", "happened-before-order", "one-leader-an-epoch"];
+/// Properties that depend on earlier steps. For these the checker searches states together with
+/// their history.
+const PROPERTIES_OF_HISTORY: [&str; 3] = ["fences-grow", "happened-before-order", "one-leader-an-epoch"];
 
-/// Returns the first search that did not finish.
-fn unfinished_pass(findings: &Findings) -> &Pass {
-    let passes = [Some(&findings.states), findings.fair.as_ref(), findings.past.as_ref()];
-    passes.into_iter().flatten().find(|pass| pass.end != End::Complete).unwrap_or(&findings.states)
+/// Returns a search that did not finish: of several, the main search, or the one of fair runs.
+fn find_unfinished_search(findings: &Findings) -> &Pass {
+    let passes = [Some(&findings.main_pass), findings.fair_pass.as_ref(), findings.past_pass.as_ref()];
+    passes.into_iter().flatten().find(|pass| pass.end != SearchEnd::Complete).unwrap_or(&findings.main_pass)
 }
 
 /// Formats a probability with two digits, never rounded down.
-fn round_up(probability: f64) -> String {
+fn format_rounded_up(probability: f64) -> String {
     if probability <= 0.0 {
         return "0".into();
     }
@@ -285,11 +297,11 @@ fn round_up(probability: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::round_up;
+    use super::format_rounded_up;
 
     #[test]
     fn a_probability_is_never_rounded_down() {
-        let printed = [0.0, 6.9e-9, 6.901e-9, 9.99e-9, 1.0, 2.71e-20].map(round_up);
+        let printed = [0.0, 6.9e-9, 6.901e-9, 9.99e-9, 1.0, 2.71e-20].map(format_rounded_up);
         assert_eq!(printed, ["0", "6.9e-9", "7.0e-9", "1.0e-8", "1.0e0", "2.8e-20"]);
     }
 }

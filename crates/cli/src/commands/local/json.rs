@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// Report of one run.
 #[derive(Serialize)]
-pub(super) struct RunReport {
+pub(super) struct LocalRunReport {
     algorithm: &'static str,
     lock: &'static str,
     seed: u64,
@@ -21,12 +21,12 @@ pub(super) struct RunReport {
     holds: bool,
 }
 
-impl RunReport {
+impl LocalRunReport {
     pub(super) fn new(args: &LocalSimArgs, race: &Race, run: &Run) -> Self {
         let ending = match run.end {
-            End::Over => "done",
+            End::Completed => "done",
             End::Stuck => "stuck",
-            End::Open => "stopped",
+            End::Unfinished => "stopped",
         };
         Self {
             algorithm: PROFILE.name,
@@ -36,31 +36,31 @@ impl RunReport {
             steps: run.steps.iter().map(Step::to_string).collect(),
             ending,
             counter: run.counter,
-            expected: race.expected(),
-            holds: run.end == End::Over && run.counter == race.expected(),
+            expected: race.expected_counter(),
+            holds: run.end == End::Completed && run.counter == race.expected_counter(),
         }
     }
 }
 
 /// Report of every order, with one lock or with each.
 #[derive(Serialize)]
-pub(super) struct CheckReport {
+pub(super) struct LocalCheckReport {
     algorithm: &'static str,
     /// Whether updates are lost without a lock and never with one; for one lock, whether no update
     /// is lost with it.
     holds: bool,
-    locks: Vec<Lock>,
+    locks: Vec<LockReport>,
 }
 
 #[derive(Serialize)]
-struct Lock {
+struct LockReport {
     lock: &'static str,
     /// Whether every result is correct, the threads are never both in the critical section, and no
     /// order deadlocks.
     holds: bool,
     #[serde(rename = "right")]
     expected: i64,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<OutcomeReport>,
     /// A schedule after which both threads are in the critical section; null if there is none.
     two_inside: Option<Vec<usize>>,
     /// A schedule that deadlocks; null if there is none.
@@ -70,23 +70,23 @@ struct Lock {
 }
 
 #[derive(Serialize)]
-struct Outcome {
+struct OutcomeReport {
     counter: i64,
     interleavings: u64,
     schedule: Vec<usize>,
     steps: Vec<String>,
 }
 
-impl CheckReport {
+impl LocalCheckReport {
     pub(super) fn new(explored: &[LockOutcomes], holds: bool) -> Self {
-        Self { algorithm: PROFILE.name, holds, locks: explored.iter().map(Lock::new).collect() }
+        Self { algorithm: PROFILE.name, holds, locks: explored.iter().map(LockReport::new).collect() }
     }
 }
 
-impl Lock {
+impl LockReport {
     fn new(explored: &LockOutcomes) -> Self {
         let LockOutcomes { locking, race, outcomes } = explored;
-        let outcome = |(counter, ending): (&i64, &Ending)| Outcome {
+        let outcome = |(counter, ending): (&i64, &Ending)| OutcomeReport {
             counter: *counter,
             interleavings: ending.interleavings,
             schedule: thread_numbers(&ending.schedule),
@@ -95,10 +95,10 @@ impl Lock {
         Self {
             lock: locking.name(),
             holds: explored.is_correct(),
-            expected: race.expected(),
+            expected: race.expected_counter(),
             outcomes: outcomes.endings.iter().map(outcome).collect(),
-            two_inside: outcomes.two_inside.as_ref().map(thread_numbers),
-            stuck: outcomes.stuck.as_ref().map(thread_numbers),
+            two_inside: outcomes.overlap_schedule.as_ref().map(thread_numbers),
+            stuck: outcomes.stuck_schedule.as_ref().map(thread_numbers),
             states: outcomes.states,
             transitions: outcomes.transitions,
         }

@@ -2,7 +2,7 @@
 
 use super::printer::Printer;
 use crate::CommandOutcome;
-use crate::report::count;
+use crate::report::format_count;
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::Clock;
 use quorate_lab::FamilyLab;
@@ -48,9 +48,9 @@ impl Console {
         self.print(&json!({ "stopped": { "links": links_json(links) } }), format_args!("stopped"));
     }
 
-    /// Logs why the node stopped without a command to do so.
-    pub(super) fn fail(&self, why: Arguments<'_>) -> anyhow::Result<CommandOutcome> {
-        tracing::error!("{why}");
+    /// Logs why the node stopped by itself. Returns the outcome of the process.
+    pub(super) fn fail(&self, reason: Arguments<'_>) -> anyhow::Result<CommandOutcome> {
+        tracing::error!("{reason}");
         Ok(CommandOutcome::Fails)
     }
 
@@ -61,10 +61,11 @@ impl Console {
     fn print_links(&self, links: &BTreeMap<NodeId, LinkStats>) {
         let lines = links.iter().map(|(node, link)| {
             let state = if link.is_connected { "connected" } else { "not connected" };
-            let LinkStats { connections, held_bytes, repeated, .. } = link;
-            let (connections, bytes) = (count(*connections, "connection"), count(*held_bytes as u64, "byte"));
+            let LinkStats { connections, held_bytes, duplicates, .. } = link;
+            let (connections, bytes) =
+                (format_count(*connections, "connection"), format_count(*held_bytes as u64, "byte"));
             format!(
-                "node {node}: {state}, {connections} so far, {bytes} not acknowledged, {repeated} duplicates received"
+                "node {node}: {state}, {connections} so far, {bytes} not acknowledged, {duplicates} duplicates received"
             )
         });
         let lines = lines.collect::<Vec<_>>().join("\n");
@@ -92,7 +93,7 @@ impl Console {
     }
 
     /// Reads the first line of standard input, which has the addresses of the peers.
-    pub(super) fn first_line(&self) -> anyhow::Result<String> {
+    pub(super) fn read_first_line(&self) -> anyhow::Result<String> {
         match read_line(&mut io::stdin().lock()) {
             Ok(Some(Ok(line))) => Ok(line),
             Ok(Some(Err(reason))) => anyhow::bail!("{reason}"),
@@ -101,7 +102,8 @@ impl Console {
         }
     }
 
-    /// Starts a thread that reads commands until the input ends, and then stops the node.
+    /// Starts a thread that reads commands until the command `stop` or the end of the input, and
+    /// then stops the node.
     pub(super) fn spawn_reader<F: FamilyLab>(&self, handle: &Handle<F::Command>, me: NodeId, incarnation: Incarnation) {
         let (console, node) = (self.clone(), handle.clone());
         let reader = std::thread::Builder::new().name("commands".into()).spawn(move || {
@@ -138,7 +140,7 @@ impl Console {
                 line => match command_numbers
                     .next()
                     .ok_or_else(out_of_numbers)
-                    .and_then(|number| F::command(line, me, number))
+                    .and_then(|number| F::parse_command(line, me, number))
                 {
                     Ok(command) => match submit(handle, command, timeout) {
                         Ok(()) => timeout = QUEUE_TIMEOUT,
@@ -181,13 +183,14 @@ fn submit<C>(handle: &Handle<C>, command: C, timeout: Duration) -> Result<(), Su
     }
 }
 
-/// Returns the command numbers of an incarnation, above those of all earlier ones. The upper bits
-/// are the incarnation. One that the data folder counts leaves 40 of 64 bits for the commands; one
-/// that is a time in milliseconds, with 42 bits, leaves 22.
+/// Returns the numbers that an incarnation gives to its commands, above those of all earlier
+/// incarnations: the upper of the 64 bits are the incarnation, the lower ones count commands. An
+/// incarnation that the data folder counts is small, and leaves 40 bits for the count. One that is
+/// a time in milliseconds has at most 42 bits (until the year 2109), and leaves 22.
 fn command_numbers(incarnation: Incarnation) -> std::ops::Range<u64> {
-    let bits = if incarnation.0 < 1 << 22 { 40 } else { 22 };
-    let base = incarnation.0.saturating_mul(1 << bits);
-    base + 1..base.saturating_add((1 << bits) - 1)
+    let count_bits = if incarnation.0 < 1 << 22 { 40 } else { 22 };
+    let base = incarnation.0.saturating_mul(1 << count_bits);
+    base + 1..base.saturating_add((1 << count_bits) - 1)
 }
 
 fn out_of_numbers() -> String {
@@ -216,7 +219,7 @@ fn links_json(links: &BTreeMap<NodeId, LinkStats>) -> serde_json::Value {
             "held_bytes": link.held_bytes,
             "overflowed": link.dropped_at_overflow,
             "outlived": link.dropped_at_restart,
-            "repeated": link.repeated,
+            "repeated": link.duplicates,
         })
     };
     links.iter().map(link).collect()

@@ -7,7 +7,7 @@ use quorate_drive::{Counted, Disk, StartState};
 use quorate_erased::{AnyCodec, AnyDurable};
 use quorate_store::{
     ClusterId, DiskWriter, Origin, Owner, Report, RetryDelays, Settings, Store, StoreError, create_founder,
-    create_joiner, replace_lost,
+    create_joiner, replace_lost_log,
 };
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub(super) struct OpenedDisk {
 
 impl OpenedDisk {
     pub(super) fn without_disk(incarnation: Incarnation) -> Self {
-        let start_state = StartState { durable: AnyDurable::default(), incarnation, is_blank: false };
+        let start_state = StartState { durable: AnyDurable::default(), incarnation, is_disk_blank: false };
         Self { start_state, disk: Disk::None, writes: 0 }
     }
 }
@@ -57,7 +57,7 @@ pub(super) fn open(
     match action {
         FolderAction::UseExisting => {}
         FolderAction::CreateNew => create_founder::<CountedState>(folder, owner)?,
-        FolderAction::ReplaceLost => match replace_lost::<CountedState>(folder, owner) {
+        FolderAction::ReplaceLost => match replace_lost_log::<CountedState>(folder, owner) {
             Ok(old_log) => {
                 tracing::info!("Moved the previous content of the data folder to {}.", display_path(&old_log));
             }
@@ -80,12 +80,12 @@ pub(super) fn open(
             recovery.torn_bytes
         );
     }
-    let writes = state.count();
+    let writes = state.write_count();
     let durable =
         codec.unseal(state.into_inner()).with_context(|| format!("invalid data folder {}", display_path(folder)))?;
     // The node is blank if its folder replaces a lost one and nothing has been written to it yet.
     let is_blank = writes == 0 && store.identity().origin != Origin::Founded;
-    let start_state = StartState { durable, incarnation: recovery.incarnation, is_blank };
+    let start_state = StartState { durable, incarnation: recovery.incarnation, is_disk_blank: is_blank };
     let disk_writer = DiskWriter::start(store, MAX_QUEUED_WRITES, RetryDelays::default(), report)?;
     Ok(OpenedDisk { start_state, disk: Disk::Writer(disk_writer), writes })
 }

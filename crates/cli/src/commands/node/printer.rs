@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tracing_subscriber::fmt::MakeWriter;
 
 /// Maximum number of queued lines.
-const MAX_LINES: usize = 10_000;
+const MAX_QUEUED_LINES: usize = 10_000;
 
 /// Maximum time that a stopping node waits until its last lines are written.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
@@ -23,9 +23,9 @@ const WARNING_INTERVAL: Duration = Duration::from_secs(1);
 pub(super) struct Printer {
     lines: SyncSender<Vec<u8>>,
     /// Number of lines not yet written.
-    waiting: Arc<AtomicU64>,
+    unwritten_lines: Arc<AtomicU64>,
     /// Number of lines dropped since the last warning.
-    dropped: Arc<AtomicU64>,
+    dropped_lines: Arc<AtomicU64>,
 }
 
 impl Printer {
@@ -38,23 +38,24 @@ impl Printer {
     }
 
     fn new(name: &str, write: impl FnMut(&[u8]) -> io::Result<()> + Send + 'static) -> io::Result<Self> {
-        let (lines, receiver) = sync_channel(MAX_LINES);
-        let printer = Self { lines, waiting: Arc::default(), dropped: Arc::default() };
-        let (waiting, dropped) = (Arc::clone(&printer.waiting), Arc::clone(&printer.dropped));
+        let (lines, receiver) = sync_channel(MAX_QUEUED_LINES);
+        let printer = Self { lines, unwritten_lines: Arc::default(), dropped_lines: Arc::default() };
+        let (unwritten_lines, dropped_lines) =
+            (Arc::clone(&printer.unwritten_lines), Arc::clone(&printer.dropped_lines));
         std::thread::Builder::new()
             .name(name.into())
-            .spawn(move || write_lines(&receiver, &waiting, &dropped, write))?;
+            .spawn(move || write_lines(&receiver, &unwritten_lines, &dropped_lines, write))?;
         Ok(printer)
     }
 
     /// Queues a line to print. If the queue is full, the line is dropped and counted.
     pub(super) fn print(&self, line: Vec<u8>) {
-        self.waiting.fetch_add(1, Ordering::SeqCst);
+        self.unwritten_lines.fetch_add(1, Ordering::SeqCst);
         match self.lines.try_send(line) {
             Ok(()) => {}
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-                self.waiting.fetch_sub(1, Ordering::SeqCst);
-                self.dropped.fetch_add(1, Ordering::SeqCst);
+                self.unwritten_lines.fetch_sub(1, Ordering::SeqCst);
+                self.dropped_lines.fetch_add(1, Ordering::SeqCst);
             }
         }
     }
@@ -62,29 +63,30 @@ impl Printer {
     /// Waits until all lines are written, up to [`FLUSH_TIMEOUT`].
     pub(super) fn finish(&self) {
         let deadline = Instant::now() + FLUSH_TIMEOUT;
-        while self.waiting.load(Ordering::SeqCst) > 0 && Instant::now() < deadline {
+        while self.unwritten_lines.load(Ordering::SeqCst) > 0 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 }
 
+/// Writes queued lines until the queue is closed, and logs how many lines were dropped.
 fn write_lines(
     lines: &Receiver<Vec<u8>>,
-    waiting: &AtomicU64,
-    dropped: &AtomicU64,
+    unwritten_lines: &AtomicU64,
+    dropped_lines: &AtomicU64,
     mut write: impl FnMut(&[u8]) -> io::Result<()>,
 ) {
     loop {
         match lines.recv_timeout(WARNING_INTERVAL) {
             Ok(line) => {
-                // Ignore a closed reader; the journal has the event too.
+                // Ignore a closed reader: the node must not depend on it.
                 let _ = write(&line);
-                waiting.fetch_sub(1, Ordering::SeqCst);
+                unwritten_lines.fetch_sub(1, Ordering::SeqCst);
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        let missing = dropped.swap(0, Ordering::SeqCst);
+        let missing = dropped_lines.swap(0, Ordering::SeqCst);
         if missing > 0 {
             tracing::warn!("{missing} lines were dropped, because the reader was too slow.");
         }
@@ -93,19 +95,19 @@ fn write_lines(
 
 /// Lets the log write whole lines.
 impl<'a> MakeWriter<'a> for Printer {
-    type Writer = Line;
-    fn make_writer(&'a self) -> Line {
-        Line { printer: self.clone(), bytes: Vec::new() }
+    type Writer = LogLine;
+    fn make_writer(&'a self) -> LogLine {
+        LogLine { printer: self.clone(), bytes: Vec::new() }
     }
 }
 
 /// A line under construction. Dropping it queues it.
-pub(super) struct Line {
+pub(super) struct LogLine {
     printer: Printer,
     bytes: Vec<u8>,
 }
 
-impl Write for Line {
+impl Write for LogLine {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.bytes.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -116,7 +118,7 @@ impl Write for Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for LogLine {
     fn drop(&mut self) {
         self.printer.print(std::mem::take(&mut self.bytes));
     }

@@ -2,46 +2,54 @@
 
 use super::member_count;
 use quorate_demos::wait_for::{FoundDeadlock, Name, Report, Situation, Wait};
-use quorate_draw::wait_for::{Diagram, Edge, Kind, Link, Mark, Node};
+use quorate_draw::wait_for::{Diagram, Edge, EdgeKind, Node, NodeKind, NodeState};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Describes a deadlock, such as `a cycle of 3`.
-pub(super) fn outline(found: &FoundDeadlock) -> String {
-    format!("a {} of {}", found.shape.name(), member_count(found))
+pub(super) fn describe_deadlock(deadlock: &FoundDeadlock) -> String {
+    format!("a {} of {}", deadlock.shape.name(), member_count(deadlock))
 }
 
-pub(super) fn diagram(situation: &Situation, report: &Report) -> Diagram {
-    let mut draft = Draft::new(situation, report);
-    draft.add_resources();
-    draft.add_waits();
+pub(super) fn build_diagram(situation: &Situation, report: &Report) -> Diagram {
+    let mut builder = DiagramBuilder::new(situation, report);
+    builder.add_resource_edges();
+    builder.add_wait_edges();
     for wait in report.stuck_behind.iter().chain(&report.waiting) {
-        draft.add_queue(wait);
+        builder.add_queue_edges(wait);
     }
-    for found in &report.deadlocks {
-        found.waits.iter().for_each(|wait| draft.mark(wait));
+    for deadlock in &report.deadlocks {
+        deadlock.waits.iter().for_each(|wait| builder.mark_deadlocked(wait));
     }
-    Diagram { title: title(report), subtitle: subtitle(report), nodes: draft.nodes, edges: draft.edges }
+    Diagram {
+        title: format_title(report),
+        subtitle: format_subtitle(report),
+        nodes: builder.nodes,
+        edges: builder.edges,
+    }
 }
 
-fn title(report: &Report) -> String {
+/// Maximum number of deadlocks that a title describes.
+const MAX_TITLE_DEADLOCKS: usize = 3;
+
+fn format_title(report: &Report) -> String {
     match &report.deadlocks[..] {
         [] => "No deadlock".to_owned(),
-        [only] => format!("Deadlock: {}", outline(only)),
+        [only] => format!("Deadlock: {}", describe_deadlock(only)),
         several => {
-            let shown: Vec<_> = several.iter().take(3).map(outline).collect();
+            let shown: Vec<_> = several.iter().take(MAX_TITLE_DEADLOCKS).map(describe_deadlock).collect();
             let more = if several.len() > shown.len() { " …" } else { "" };
             format!("{} deadlocks: {}{more}", several.len(), shown.join(", "))
         }
     }
 }
 
-fn subtitle(report: &Report) -> String {
+fn format_subtitle(report: &Report) -> String {
     let mut parts = Vec::new();
     let victims: Vec<_> = report.rounds.iter().flat_map(|round| &round.victims).collect();
     match &victims[..] {
         [] => {}
-        [only] => parts.push(format!("victim: {}, which {}", only.who, only.why)),
-        [first, ..] => parts.push(format!("{} victims, {} first", victims.len(), first.who)),
+        [only] => parts.push(format!("victim: {}, which {}", only.process, only.reason)),
+        [first, ..] => parts.push(format!("{} victims, {} first", victims.len(), first.process)),
     }
     let continuing = report.waiting.len() + report.free.len();
     match report.stuck_behind.len() {
@@ -58,121 +66,121 @@ fn subtitle(report: &Report) -> String {
 }
 
 /// A diagram under construction.
-struct Draft<'a> {
+struct DiagramBuilder<'a> {
     situation: &'a Situation,
     nodes: Vec<Node>,
     edges: Vec<Edge>,
     indices: BTreeMap<&'a Name, usize>,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> DiagramBuilder<'a> {
     fn new(situation: &'a Situation, report: &'a Report) -> Self {
-        let marks = marks(report);
-        let explanations = explanations(report);
+        let states = collect_states(report);
+        let explanations = explain_waits(report);
         let victims: BTreeSet<&Name> =
-            report.rounds.iter().flat_map(|round| &round.victims).map(|victim| &victim.who).collect();
+            report.rounds.iter().flat_map(|round| &round.victims).map(|victim| &victim.process).collect();
         let mut nodes = Vec::new();
         let mut indices = BTreeMap::new();
         for name in situation.processes.keys() {
             indices.insert(name, nodes.len());
             nodes.push(Node {
                 name: name.to_string(),
-                kind: Kind::Process,
-                mark: marks.get(name).copied().unwrap_or(Mark::Free),
+                kind: NodeKind::Process,
+                state: states.get(name).copied().unwrap_or(NodeState::Free),
                 is_victim: victims.contains(name),
-                hover: explanations.get(name).cloned().unwrap_or_else(|| format!("{name} does not wait.")),
+                tooltip: explanations.get(name).cloned().unwrap_or_else(|| format!("{name} does not wait.")),
             });
         }
         for (name, resource) in &situation.resources {
             indices.insert(name, nodes.len());
             nodes.push(Node {
                 name: name.to_string(),
-                kind: Kind::Resource(resource.permits),
-                mark: marks.get(name).copied().unwrap_or(Mark::Free),
+                kind: NodeKind::Resource(resource.permits),
+                state: states.get(name).copied().unwrap_or(NodeState::Free),
                 is_victim: false,
-                hover: String::new(),
+                tooltip: String::new(),
             });
         }
         Self { situation, nodes, edges: Vec::new(), indices }
     }
 
-    fn add_resources(&mut self) {
+    fn add_resource_edges(&mut self) {
         for (index, (name, resource)) in self.situation.resources.iter().enumerate() {
             let is_full =
                 resource.permits.is_some_and(|permits| permits > 1 && resource.holders.len() >= permits as usize);
-            // The arrows of one `Link::Any` share a number. Resources count down from the largest
-            // one, because the statements of `add_waits` count up from 0.
-            let link = if is_full { Link::Any(usize::MAX - index) } else { Link::Held };
-            resource.holders.iter().for_each(|holder| self.add_edge(name, holder, link));
-            resource.queue.iter().for_each(|waiter| self.add_edge(waiter, name, Link::All));
+            // The arrows of one choice (`EdgeKind::Any`) share a number. Resources count down from
+            // the largest number, because `add_wait_edges` counts up from 0.
+            let kind = if is_full { EdgeKind::Any(usize::MAX - index) } else { EdgeKind::Held };
+            resource.holders.iter().for_each(|holder| self.add_edge(name, holder, kind));
+            resource.queue.iter().for_each(|waiter| self.add_edge(waiter, name, EdgeKind::All));
         }
     }
 
-    fn add_waits(&mut self) {
+    fn add_wait_edges(&mut self) {
         for (index, (waiter, need)) in self.situation.waits.iter().enumerate() {
-            let link = if need.is_any() { Link::Any(index) } else { Link::All };
-            need.on().iter().for_each(|on| self.add_edge(waiter, on, link));
+            let kind = if need.has_alternatives() { EdgeKind::Any(index) } else { EdgeKind::All };
+            need.awaited().iter().for_each(|on| self.add_edge(waiter, on, kind));
         }
     }
 
     /// Adds an arrow, unless there is an equal one.
-    fn add_edge(&mut self, from: &Name, to: &Name, link: Link) {
+    fn add_edge(&mut self, from: &Name, to: &Name, kind: EdgeKind) {
         let (Some(from), Some(to)) = (self.indices.get(from).copied(), self.indices.get(to).copied()) else { return };
-        let exists = self.edges.iter().any(|edge| (edge.from, edge.to, edge.link) == (from, to, link));
+        let exists = self.edges.iter().any(|edge| (edge.from, edge.to, edge.kind) == (from, to, kind));
         if !exists {
-            self.edges.push(Edge { from, to, link, is_marked: false });
+            self.edges.push(Edge { from, to, kind, is_in_deadlock: false });
         }
     }
 
     /// Adds arrows to the waiters ahead in the queue, which have a style of their own.
-    fn add_queue(&mut self, wait: &Wait) {
-        wait.behind.iter().for_each(|ahead| self.add_edge(&wait.who, ahead, Link::Queue));
+    fn add_queue_edges(&mut self, wait: &Wait) {
+        wait.behind.iter().for_each(|ahead| self.add_edge(&wait.process, ahead, EdgeKind::Queue));
     }
 
     /// Marks the arrows of a wait that is part of a deadlock.
-    fn mark(&mut self, wait: &Wait) {
+    fn mark_deadlocked(&mut self, wait: &Wait) {
         match &wait.resource {
-            None => wait.need.on().iter().for_each(|on| self.emphasize(&wait.who, on)),
+            None => wait.need.awaited().iter().for_each(|on| self.mark_edges(&wait.process, on)),
             Some(resource) => {
-                self.emphasize(&wait.who, resource);
-                wait.held_by.iter().for_each(|holder| self.emphasize(resource, holder));
-                self.add_queue(wait);
-                wait.behind.iter().for_each(|ahead| self.emphasize(&wait.who, ahead));
+                self.mark_edges(&wait.process, resource);
+                wait.held_by.iter().for_each(|holder| self.mark_edges(resource, holder));
+                self.add_queue_edges(wait);
+                wait.behind.iter().for_each(|ahead| self.mark_edges(&wait.process, ahead));
             }
         }
     }
 
-    fn emphasize(&mut self, from: &Name, to: &Name) {
+    fn mark_edges(&mut self, from: &Name, to: &Name) {
         let endpoints = (self.indices.get(from).copied(), self.indices.get(to).copied());
         for edge in self.edges.iter_mut().filter(|edge| (Some(edge.from), Some(edge.to)) == endpoints) {
-            edge.is_marked = true;
+            edge.is_in_deadlock = true;
         }
     }
 }
 
-/// Returns the marks of all processes that wait, and of the resources in a deadlock.
-fn marks(report: &Report) -> BTreeMap<&Name, Mark> {
-    let mut marks = BTreeMap::new();
-    marks.extend(report.waiting.iter().map(|wait| (&wait.who, Mark::Waits)));
-    marks.extend(report.stuck_behind.iter().map(|wait| (&wait.who, Mark::Behind)));
-    for (index, found) in report.deadlocks.iter().enumerate() {
-        for wait in &found.waits {
-            marks.insert(&wait.who, Mark::Deadlock(index));
+/// Returns the states of all processes that wait, and of the resources in a deadlock.
+fn collect_states(report: &Report) -> BTreeMap<&Name, NodeState> {
+    let mut states = BTreeMap::new();
+    states.extend(report.waiting.iter().map(|wait| (&wait.process, NodeState::Waiting)));
+    states.extend(report.stuck_behind.iter().map(|wait| (&wait.process, NodeState::BlockedBehind)));
+    for (index, deadlock) in report.deadlocks.iter().enumerate() {
+        for wait in &deadlock.waits {
+            states.insert(&wait.process, NodeState::Deadlock(index));
             // A resource counts only if a member of the deadlock waits for its holder, not just in
             // its queue.
             let waited_for = wait.resource.iter().filter(|_| !wait.held_by.is_empty());
-            marks.extend(waited_for.map(|resource| (resource, Mark::Deadlock(index))));
+            states.extend(waited_for.map(|resource| (resource, NodeState::Deadlock(index))));
         }
     }
-    marks
+    states
 }
 
 /// Returns the reason why each process waits.
-fn explanations(report: &Report) -> BTreeMap<&Name, String> {
+fn explain_waits(report: &Report) -> BTreeMap<&Name, String> {
     let mut explanations: BTreeMap<&Name, String> = BTreeMap::new();
-    let members = report.deadlocks.iter().flat_map(|found| &found.waits);
+    let members = report.deadlocks.iter().flat_map(|deadlock| &deadlock.waits);
     for wait in members.chain(&report.stuck_behind).chain(&report.waiting) {
-        let text = explanations.entry(&wait.who).or_default();
+        let text = explanations.entry(&wait.process).or_default();
         if !text.is_empty() {
             text.push(' ');
         }

@@ -1,6 +1,6 @@
 //! Hostile journals: their texts are escaped, and extreme numbers do not break a picture.
 
-use super::{RUNS, Recorded, picture, text_of};
+use super::{RUNS, RecordedRun, parse_picture, text_of};
 use serde_json::{Value, json};
 
 /// Texts that a hostile journal may contain.
@@ -71,7 +71,7 @@ fn is_active(character: char) -> bool {
 #[test]
 fn hostile_texts_are_escaped() {
     for line in RUNS {
-        let recorded = Recorded::new(line);
+        let recorded = RecordedRun::new(line);
         let journal = recorded.read("run.journal");
         for text in hostile_texts() {
             recorded.write("bad.journal", poison(&journal, &text));
@@ -80,10 +80,10 @@ fn hostile_texts_are_escaped() {
             assert_eq!((printed.code, printed.err.as_str()), (Some(0), ""), "{text:?}");
             let [svg, mermaid, shiviz] = ["a.svg", "a.mmd", "a.log"].map(|name| recorded.read(name));
             let terminal = recorded.run("draw bad.journal").exits(0);
-            for form in [&svg, &mermaid, &shiviz, &terminal] {
-                assert_eq!(form.chars().find(|character| is_active(*character)), None, "{text:?} in\n{form}");
+            for output in [&svg, &mermaid, &shiviz, &terminal] {
+                assert_eq!(output.chars().find(|character| is_active(*character)), None, "{text:?} in\n{output}");
             }
-            let shown = text_of(&picture(&svg));
+            let shown = text_of(&parse_picture(&svg));
             // Other texts are escaped, and a picture may break a text at a line end or a joiner.
             let start: String = text.chars().take(20).collect();
             if !text.trim().is_empty()
@@ -95,7 +95,7 @@ fn hostile_texts_are_escaped() {
             }
             assert!(svg.len() < 3_000_000, "{text:?} makes {} bytes", svg.len());
             recorded.run("draw bad.journal --overview --svg a.svg").exits(0);
-            picture(&recorded.read("a.svg"));
+            parse_picture(&recorded.read("a.svg"));
         }
     }
 }
@@ -103,7 +103,7 @@ fn hostile_texts_are_escaped() {
 /// Times and origins at the limits of their type.
 #[test]
 fn hostile_numbers_break_nothing() {
-    let recorded = Recorded::new("sim ricart-agrawala --entries 3");
+    let recorded = RecordedRun::new("sim ricart-agrawala --entries 3");
     let text = recorded.read("run.journal");
     let lines: Vec<_> = text.lines().collect();
     let extremes = [i64::MIN, i64::MIN + 1, -1, 0, i64::MAX - 1, i64::MAX];
@@ -123,7 +123,7 @@ fn hostile_numbers_break_nothing() {
             recorded.write("bad.journal", journal.join("\n") + "\n");
             for options in ["", "--overview"] {
                 recorded.run(&format!("draw bad.journal --svg a.svg --shiviz a.log {options}")).exits(0);
-                picture(&recorded.read("a.svg"));
+                parse_picture(&recorded.read("a.svg"));
                 recorded.run(&format!("draw bad.journal {options}")).exits(0);
             }
         }

@@ -1,9 +1,18 @@
 //! Tests of each rule, and of forged messages. The detector is at site 1.
-//! [`test_helpers`](crate::deadlock::test_helpers) explains the steps of scripts, and
-//! `mutex::rules` the macro `rules!`.
+//!
+//! In scripts, `1 ask-P2+P3` lets process P1 ask P2 and P3 and wait for both, `1 ask-P2|P3` for any
+//! of them; `1 give-up` cancels its wait, and `1 look` starts its check for a deadlock. `1 > 2`
+//! delivers the oldest message from site 1 to 2, `1 > 2 as 3` with site 3 as its sender, and `rest`
+//! all messages. Steps before ` | ` prepare the state; `of` and `by` replace the number of sites
+//! and their constructor in one test. [`test_helpers`](crate::deadlock::test_helpers) lists all
+//! steps.
+//!
+//! In traces, RQ rules are those of the host (`requests.rs`), and RS rules those of the resolution.
+//! Of the messages, `let-go` is an answer of the host; `eased` reports that one awaited agent has
+//! released, and `runs` that an agent no longer waits.
 
 use crate::deadlock::central::{Edge, Message};
-use crate::deadlock::requests::Message as Outer;
+use crate::deadlock::requests::Message as HostMessage;
 use crate::deadlock::test_helpers::{assert_ignored, process, request_group, request_sites, request_trace, wait};
 use crate::deadlock::{AbortCost, Central, Plan, Policy, WaitId};
 use crate::mutex::rules::rules;
@@ -12,7 +21,7 @@ use std::vec::Vec;
 
 /// A plan in which P1 is the victim if it is part of the deadlock.
 fn plan_with_victim_p1(sites: usize) -> Plan {
-    Plan { victim: Some(Policy::LowestPriority), priorities: [0, 1, 1, 1].into(), ..Plan::new(sites) }
+    Plan { victim_policy: Some(Policy::LowestPriority), priorities: [0, 1, 1, 1].into(), ..Plan::new(sites) }
 }
 
 rules! { request_sites(Plan::new, Central::new), 3;
@@ -29,7 +38,7 @@ rules! { request_sites(Plan::new, Central::new), 3;
             1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; CD-1 reports that P1 waits for P2
         "#]]);
 
-    cd_2_reports_about_own_agents_are_stored_and_searched("2 ask-P3; 2 > 1; 3 ask-P2; 3 > 1 as 2", expect![[r#"
+    cd_2_a_report_about_an_agent_of_another_site_is_ignored("2 ask-P3; 2 > 1; 3 ask-P2; 3 > 1 as 2", expect![[r#"
         2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; CD-1 reports that P2 waits for P3; waits → 1
         3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2; CD-1 reports that P3 waits for P2; waits → 1
         1 receives waits from 2: CD-2 ignores a message of 2 about agents of other sites
@@ -99,7 +108,7 @@ rules! { request_sites(Plan::new, Central::new), 3;
         "#]]);
 }
 
-/// P3 waits for P1, which is stuck, and for P4, which waits for it: a cycle of its own.
+/// P1 and P2 deadlock. P3 waits for P1, and for P4, which waits for P3: a second cycle.
 #[test]
 fn cd_5_a_cycle_behind_a_deadlock_is_reported_too() {
     let script = "1 ask-P2; 2 ask-P1; 3 ask-P1+P4; 4 ask-P3; rest";
@@ -113,21 +122,26 @@ fn cd_5_a_cycle_behind_a_deadlock_is_reported_too() {
 fn forged_messages_about_others_are_ignored() {
     let mut group = request_group(&Plan::new(4), Central::new);
     group.run("2 ask-P3; 3 ask-P2; 2 > 1; 3 > 1");
-    let edge = Edge { agent: process(2), wait_id: WaitId(1), on: process(3) };
+    let edge = Edge { agent: process(2), wait_id: WaitId(1), awaited: process(3) };
     let forged = [
+        // About an agent of another site, or a question that does not come from the detector.
         (4, 1, Message::Waits(wait(process(2), process(4)))),
-        (4, 1, Message::Eased { edge, abort_cost: AbortCost::default() }),
-        (4, 1, Message::Runs { agent: process(2), wait_id: WaitId(1) }),
+        (4, 1, Message::DependencyReleased { edge, abort_cost: AbortCost::default() }),
+        (4, 1, Message::Unblocked { agent: process(2), wait_id: WaitId(1) }),
         (4, 3, Message::Ask { round: 1, edges: [].into() }),
-        // From a site that was not asked, or for another round.
-        (4, 1, Message::Answer { round: 1, void: [edge].into() }),
-        (3, 1, Message::Answer { round: 0, void: [edge].into() }),
-        (2, 3, Message::Answer { round: 1, void: [edge].into() }),
+        // From a site that was not asked, for another round, or to a site without the detector.
+        (4, 1, Message::Answer { round: 1, ended: [edge].into() }),
+        (3, 1, Message::Answer { round: 0, ended: [edge].into() }),
+        (2, 3, Message::Answer { round: 1, ended: [edge].into() }),
         // A wait for an agent at a site that does not exist.
         (4, 1, Message::Waits(wait(process(4), process(9)))),
-        // For another wait of the agent.
-        (2, 1, Message::Eased { edge: Edge { wait_id: WaitId(9), ..edge }, abort_cost: AbortCost::default() }),
-        (2, 1, Message::Runs { agent: process(2), wait_id: WaitId(0) }),
+        // About another wait of the agent.
+        (
+            2,
+            1,
+            Message::DependencyReleased { edge: Edge { wait_id: WaitId(9), ..edge }, abort_cost: AbortCost::default() },
+        ),
+        (2, 1, Message::Unblocked { agent: process(2), wait_id: WaitId(0) }),
     ];
-    assert_ignored(group, forged.map(|(from, to, message)| (from, to, Outer::Detector(message))));
+    assert_ignored(group, forged.map(|(from, to, message)| (from, to, HostMessage::Detector(message))));
 }

@@ -1,9 +1,17 @@
 //! Tests of each rule, of the cost, and of forged messages.
-//! [`test_helpers`](crate::deadlock::test_helpers) explains the steps of scripts, and
-//! `mutex::rules` the macro `rules!`.
+//!
+//! In scripts, `1 ask-P2+P3` lets process P1 ask P2 and P3 and wait for both, `1 ask-P2|P3` for any
+//! of them; `1 give-up` cancels its wait, and `1 look` starts its check for a deadlock. P1.1 is the
+//! second process of site 1, whose commands end in `@1`: `1 ask-P1@1` lets it ask P1. `1 > 2`
+//! delivers the oldest message from site 1 to 2, and `rest` all. Steps before ` | ` prepare the
+//! state; `of` and `by` replace the number of sites and their constructor in one test.
+//! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
+//!
+//! In traces, RQ rules are those of the host (`requests.rs`), whose answers have the kind `let-go`,
+//! and RS rules those of the resolution.
 
 use crate::deadlock::edge_chasing::{Message, Probe};
-use crate::deadlock::requests::Message as Outer;
+use crate::deadlock::requests::Message as HostMessage;
 use crate::deadlock::test_helpers::{assert_ignored, process, request_group, request_sites, wait};
 use crate::deadlock::{Agent, Command, EdgeChasing, Need, Plan, Wait, WaitId};
 use crate::mutex::rules::rules;
@@ -103,11 +111,11 @@ fn ec_1_with_patience_the_probe_is_delayed_and_omitted_if_the_wait_ends() {
         3 receives let-go from 2: RQ-4 P3 continues; P3 continues
     "#]]
     .assert_eq(&group.trace);
-    assert_eq!(group.timers(), 0);
+    assert_eq!(group.timer_count(), 0);
 }
 
-/// Lets all agents wait as given. Then each starts a check. Returns the agent, its number of
-/// probes, and whether it found a deadlock.
+/// Lets all agents wait as given. Then each waiting agent starts a check. Returns for each check
+/// its agent, its number of probes between sites, and whether it found a deadlock.
 fn run_checks(plan: &Plan, needs: &[(Agent, Vec<Agent>)]) -> Vec<(Agent, usize, bool)> {
     let mut group = request_group(plan, EdgeChasing::new);
     let waiting: Vec<_> = needs.iter().filter(|(_, awaited)| !awaited.is_empty()).collect();
@@ -118,14 +126,14 @@ fn run_checks(plan: &Plan, needs: &[(Agent, Vec<Agent>)]) -> Vec<(Agent, usize, 
     let mut checks = Vec::new();
     for (agent, _) in waiting {
         group.trace.clear();
-        group.command(agent.site, Command::Look { process: agent.number });
+        group.command(agent.site, Command::Check { process: agent.number });
         group.run("rest");
         checks.push((*agent, group.trace.matches("probe → ").count(), group.trace.contains("DEADLOCK")));
     }
     checks
 }
 
-/// The agents for which `agent` waits, directly or not.
+/// Returns the agents that `agent` waits for, directly or through others.
 fn reachable_from(agent: Agent, needs: &[(Agent, Vec<Agent>)]) -> BTreeSet<Agent> {
     let mut reached = BTreeSet::new();
     let mut unexpanded = [agent].to_vec();
@@ -136,16 +144,17 @@ fn reachable_from(agent: Agent, needs: &[(Agent, Vec<Agent>)]) -> BTreeSet<Agent
     reached
 }
 
-/// All graphs of three agents, and one in 53 of four, with one process per site. Bit
-/// `agent * sites + awaited` of a graph's number is an edge. A check finds a deadlock
-/// exactly if there is a cycle, and takes no more probes than there are waits; it stays within the
-/// textbook bound if no two wait for each other, counting all agents it reaches.
+/// Tries all graphs of three agents, and every 53rd of four, with one process per site. A graph's
+/// number has one bit per edge: `agent * sites + awaited`. A check finds a deadlock exactly if its
+/// agent is on a cycle, and takes no more probes than there are edges. It stays within the textbook
+/// bound if no two agents wait for each other and the bound counts all agents that the check
+/// reaches.
 #[test]
 fn a_check_costs_at_most_one_probe_per_wait() {
     const COMPLETE_GRAPH_OF_FOUR: u32 = 0b0111_1011_1101_1110;
     let of_four = (0..1 << 16).step_by(53).chain([COMPLETE_GRAPH_OF_FOUR]);
     let graphs = (0..1_u32 << 9).map(|bits| (3, bits)).chain(of_four.map(|bits| (4, bits)));
-    let mut worst = 0;
+    let mut max_probes = 0;
     for (sites, bits) in graphs {
         let waits_for = |agent: usize, awaited: usize| bits >> (agent * sites + awaited) & 1 == 1;
         if (0..sites).any(|agent| waits_for(agent, agent)) {
@@ -154,22 +163,22 @@ fn a_check_costs_at_most_one_probe_per_wait() {
         let awaited_by =
             |agent| (0..sites).filter(move |other| waits_for(agent, *other)).map(|other| process(other + 1)).collect();
         let needs: Vec<_> = (0..sites).map(|agent| (process(agent + 1), awaited_by(agent))).collect();
-        let has_pair =
+        let has_mutual_wait =
             (0..sites).any(|agent| (0..sites).any(|other| waits_for(agent, other) && waits_for(other, agent)));
         for (agent, probes, has_found) in run_checks(&Plan::new(sites), &needs) {
-            let members = reachable_from(agent, &needs);
-            assert_eq!(has_found, members.contains(&agent), "{agent} in {needs:?}");
+            let reached = reachable_from(agent, &needs);
+            assert_eq!(has_found, reached.contains(&agent), "{agent} in {needs:?}");
             assert!(probes <= bits.count_ones() as usize, "{probes} probes of {agent} in {needs:?}");
-            let is_within_bound = 2 * probes <= members.len() * (members.len() - 1);
-            assert!(has_pair || !has_found || is_within_bound, "{probes} probes of {agent} in {needs:?}");
-            worst = worst.max(probes);
+            let is_within_bound = 2 * probes <= reached.len() * (reached.len() - 1);
+            assert!(has_mutual_wait || !has_found || is_within_bound, "{probes} probes of {agent} in {needs:?}");
+            max_probes = max_probes.max(probes);
         }
     }
-    assert_eq!(worst, 12, "twice the textbook bound if all wait for all");
+    assert_eq!(max_probes, 12, "if all four wait for all others: twice the textbook bound of 6");
 }
 
-/// All graphs in which each of five processes on three sites waits for one other: within the
-/// textbook bound, if the deadlock spans three sites.
+/// Tries all graphs in which each of five processes on three sites waits for one other. A check
+/// that reaches three sites stays within the textbook bound.
 #[test]
 fn a_check_with_single_waits_stays_within_the_textbook_bound() {
     let plan = Plan::new(3).with_processes(5);
@@ -179,41 +188,41 @@ fn a_check_with_single_waits_stays_within_the_textbook_bound() {
         let awaited_by = |agent: usize| (agent + 1 + code / 4_usize.pow(agent as u32) % 4) % 5;
         let needs: Vec<_> = (0..5).map(|agent| (all[agent], [all[awaited_by(agent)]].to_vec())).collect();
         for (agent, probes, has_found) in run_checks(&plan, &needs) {
-            let members = reachable_from(agent, &needs);
-            assert_eq!(has_found, members.contains(&agent), "{agent} in {needs:?}");
-            let sites: BTreeSet<_> = members.iter().map(|member| member.site).collect();
-            let is_within_bound = 2 * probes <= members.len() * (sites.len() - 1);
+            let reached = reachable_from(agent, &needs);
+            assert_eq!(has_found, reached.contains(&agent), "{agent} in {needs:?}");
+            let sites: BTreeSet<_> = reached.iter().map(|agent| agent.site).collect();
+            let is_within_bound = 2 * probes <= reached.len() * (sites.len() - 1);
             assert!(!has_found || sites.len() < 3 || is_within_bound, "{probes} probes of {agent} in {needs:?}");
         }
     }
 }
 
-/// The textbook bound fails for a pair, and for a process in a deadlock that waits for one outside
-/// it.
+/// The textbook bound fails for two processes that wait for each other (it allows 1 probe), and for
+/// a process in a deadlock that also waits for one outside it (it allows 3 probes).
 #[test]
 fn a_check_may_exceed_the_textbook_bound() {
-    let pair = [(process(1), [process(2)].to_vec()), (process(2), [process(1)].to_vec())];
-    assert_eq!(run_checks(&Plan::new(2), &pair)[0], (process(1), 2, true));
-    let ring = [
+    let mutual_wait = [(process(1), [process(2)].to_vec()), (process(2), [process(1)].to_vec())];
+    assert_eq!(run_checks(&Plan::new(2), &mutual_wait)[0], (process(1), 2, true));
+    let cycle_with_outsider = [
         (process(1), [process(2), process(4)].to_vec()),
         (process(2), [process(3)].to_vec()),
         (process(3), [process(1)].to_vec()),
     ];
-    assert_eq!(run_checks(&Plan::new(4), &ring)[0], (process(1), 4, true));
+    assert_eq!(run_checks(&Plan::new(4), &cycle_with_outsider)[0], (process(1), 4, true));
 }
 
 #[test]
 fn forged_messages_about_others_are_ignored() {
     let mut group = request_group(&Plan::new(3), EdgeChasing::new);
     group.run("1 ask-P2; 2 ask-P1; 1 > 2; 2 > 1");
-    let none = Wait { need: Need::All([].into()), ..wait(process(2), process(1)) };
-    let both = Wait { need: Need::All([process(1), process(2)].into()), ..wait(process(2), process(1)) };
-    let stale = Wait { wait_id: WaitId(7), ..wait(process(2), process(1)) };
+    let without_awaited = Wait { need: Need::All([].into()), ..wait(process(2), process(1)) };
+    let for_two = Wait { need: Need::All([process(1), process(2)].into()), ..wait(process(2), process(1)) };
+    let other_wait = Wait { wait_id: WaitId(7), ..wait(process(2), process(1)) };
     let paths = [
         [].into(),
-        [none].into(),
-        [both].into(),
-        [stale].into(),
+        [without_awaited].into(),
+        [for_two].into(),
+        [other_wait].into(),
         // From an agent that does not exist, and for an agent at another site.
         [wait(process(9), process(1))].into(),
         [wait(process(2), process(3))].into(),
@@ -223,6 +232,6 @@ fn forged_messages_about_others_are_ignored() {
     let forged = paths.map(|path| (2, path)).into_iter().chain([(3, correct)]);
     assert_ignored(
         group,
-        forged.map(|(from, path)| (from, 1, Outer::Detector(Message::Probe(Probe { check: 1, path })))),
+        forged.map(|(from, path)| (from, 1, HostMessage::Detector(Message::Probe(Probe { check: 1, path })))),
     );
 }

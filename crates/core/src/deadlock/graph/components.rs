@@ -4,14 +4,14 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// The search's knowledge about a node that it has visited.
+/// The search's knowledge about a node that it has visited. The node is open until the search has
+/// visited its whole component.
 #[derive(Clone, Copy)]
 struct Mark {
-    /// The order of its first visit.
-    number: usize,
-    /// The number of the earliest open node that it reaches.
-    lowest: usize,
-    /// Whether its component is not complete yet.
+    /// The number of nodes visited before this one.
+    visit_number: usize,
+    /// The lowest visit number of an open node that this one is known to reach.
+    lowest_reachable: usize,
     is_open: bool,
 }
 
@@ -20,24 +20,25 @@ struct Mark {
 pub(super) fn terminal_components<'a, N: Ord>(successors: &BTreeMap<&'a N, Vec<&'a N>>) -> Vec<Vec<&'a N>> {
     let successors_of = |node: &N| successors.get(node).map_or(&[][..], Vec::as_slice);
     let mut marks: BTreeMap<&N, Mark> = BTreeMap::new();
-    let mut open: Vec<&N> = Vec::new();
-    let mut found = Vec::new();
+    let mut open_nodes: Vec<&N> = Vec::new();
+    let mut components = Vec::new();
     for root in successors.keys().copied() {
         if marks.contains_key(root) {
             continue;
         }
+        // The nodes from the root to the current one, each with the index of its next successor.
         let mut path = alloc::vec![(root, 0_usize)];
-        visit(root, &mut marks, &mut open);
+        visit(root, &mut marks, &mut open_nodes);
         while let Some((node, index)) = path.last_mut() {
             let node = *node;
             if let Some(next) = successors_of(node).get(*index).copied() {
                 *index += 1;
                 match marks.get(next).copied() {
                     None => {
-                        visit(next, &mut marks, &mut open);
+                        visit(next, &mut marks, &mut open_nodes);
                         path.push((next, 0));
                     }
-                    Some(mark) if mark.is_open => lower_mark(node, mark.number, &mut marks),
+                    Some(mark) if mark.is_open => record_reachable(node, mark.visit_number, &mut marks),
                     Some(_) => {}
                 }
                 continue;
@@ -45,37 +46,42 @@ pub(super) fn terminal_components<'a, N: Ord>(successors: &BTreeMap<&'a N, Vec<&
             path.pop();
             let Some(mark) = marks.get(node).copied() else { continue };
             if let Some((parent, _)) = path.last().copied() {
-                lower_mark(parent, mark.lowest, &mut marks);
+                record_reachable(parent, mark.lowest_reachable, &mut marks);
             }
-            if mark.lowest == mark.number {
-                let members = close(node, &mut marks, &mut open);
+            if mark.lowest_reachable == mark.visit_number {
+                let members = close_component(node, &mut marks, &mut open_nodes);
                 let is_member = |next: &&N| members.binary_search(next).is_ok();
                 let is_terminal = members.iter().all(|member| successors_of(member).iter().all(is_member));
                 if is_terminal && members.iter().any(|member| !successors_of(member).is_empty()) {
-                    found.push(members);
+                    components.push(members);
                 }
             }
         }
     }
-    found
+    components
 }
 
-fn visit<'a, N: Ord>(node: &'a N, marks: &mut BTreeMap<&'a N, Mark>, open: &mut Vec<&'a N>) {
-    let number = marks.len();
-    marks.insert(node, Mark { number, lowest: number, is_open: true });
-    open.push(node);
+fn visit<'a, N: Ord>(node: &'a N, marks: &mut BTreeMap<&'a N, Mark>, open_nodes: &mut Vec<&'a N>) {
+    let visit_number = marks.len();
+    marks.insert(node, Mark { visit_number, lowest_reachable: visit_number, is_open: true });
+    open_nodes.push(node);
 }
 
-fn lower_mark<'a, N: Ord>(node: &'a N, number: usize, marks: &mut BTreeMap<&'a N, Mark>) {
+/// Records that a node can reach the open node with this visit number.
+fn record_reachable<'a, N: Ord>(node: &'a N, visit_number: usize, marks: &mut BTreeMap<&'a N, Mark>) {
     if let Some(mark) = marks.get_mut(node) {
-        mark.lowest = mark.lowest.min(number);
+        mark.lowest_reachable = mark.lowest_reachable.min(visit_number);
     }
 }
 
-/// Closes a complete component: all nodes visited since its first one.
-fn close<'a, N: Ord>(first: &'a N, marks: &mut BTreeMap<&'a N, Mark>, open: &mut Vec<&'a N>) -> Vec<&'a N> {
+/// Closes a complete component: all open nodes from its first one on. Returns them sorted.
+fn close_component<'a, N: Ord>(
+    first: &'a N,
+    marks: &mut BTreeMap<&'a N, Mark>,
+    open_nodes: &mut Vec<&'a N>,
+) -> Vec<&'a N> {
     let mut members = Vec::new();
-    while let Some(member) = open.pop() {
+    while let Some(member) = open_nodes.pop() {
         if let Some(mark) = marks.get_mut(member) {
             mark.is_open = false;
         }

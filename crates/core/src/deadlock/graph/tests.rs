@@ -8,21 +8,21 @@ use std::vec::Vec;
 fn graph(waits: &[(u32, Need<u32>)]) -> Graph<u32> {
     let mut graph = Graph::new();
     for (agent, need) in waits {
-        graph.wait(*agent, need.clone());
+        graph.add_need(*agent, need.clone());
     }
     graph
 }
 
-fn all(on: &[u32]) -> Need<u32> {
-    Need::All(on.to_vec())
+fn all(awaited: &[u32]) -> Need<u32> {
+    Need::All(awaited.to_vec())
 }
 
-fn any(on: &[u32]) -> Need<u32> {
-    Need::Any(on.to_vec())
+fn any(awaited: &[u32]) -> Need<u32> {
+    Need::Any(awaited.to_vec())
 }
 
 fn stuck(graph: &Graph<u32>) -> Vec<u32> {
-    graph.stuck().into_iter().collect()
+    graph.stuck_agents().into_iter().collect()
 }
 
 #[test]
@@ -43,9 +43,9 @@ fn a_cycle_is_a_deadlock_and_the_agents_behind_it_are_stuck() {
 }
 
 #[test]
-fn a_cycle_of_any_needs_alone_is_no_deadlock() {
+fn a_cycle_through_an_agent_with_an_alternative_is_no_deadlock() {
     let graph = graph(&[(1, any(&[2, 4])), (2, all(&[3])), (3, all(&[1]))]);
-    assert_eq!(stuck(&graph), [], "4 runs and answers 1, and 1 the others");
+    assert_eq!(stuck(&graph), [], "4 runs and answers 1, which then answers 3, and so on");
 }
 
 #[test]
@@ -62,9 +62,9 @@ fn a_knot_is_a_deadlock() {
 fn an_agent_may_have_all_and_any_needs_together() {
     let mut mixed = graph(&[(1, any(&[2, 3])), (1, all(&[4])), (2, all(&[1])), (3, all(&[1]))]);
     assert_eq!(stuck(&mixed), [1, 2, 3], "4 runs, but neither 2 nor 3 releases before 1 does");
-    mixed.stop(&3);
+    mixed.remove_needs(&3);
     assert_eq!(stuck(&mixed), []);
-    mixed.wait(4, all(&[1]));
+    mixed.add_need(4, all(&[1]));
     assert_eq!(stuck(&mixed), [1, 2, 4]);
 }
 
@@ -75,26 +75,30 @@ fn an_agent_that_waits_for_itself_is_stuck() {
 }
 
 #[test]
-fn two_deadlocks_are_distinguished() {
+fn an_agent_with_two_reasons_counts_in_the_deadlock_it_names_first() {
     let first_members =
         |graph: &Graph<u32>| graph.deadlocks().iter().map(|deadlock| deadlock.waits[0].0).collect::<Vec<_>>();
-    let apart = graph(&[(1, all(&[2])), (2, all(&[1])), (3, all(&[4, 1])), (4, all(&[3]))]);
-    assert_eq!(first_members(&apart), [1, 3], "3 has two reasons; 4 counts, which it names first");
-    let behind = graph(&[(1, all(&[2])), (2, all(&[1])), (3, all(&[1, 4])), (4, all(&[3]))]);
-    assert_eq!(first_members(&behind), [1], "1 counts, and 4 waits behind 3");
+    let with_cycle_first = graph(&[(1, all(&[2])), (2, all(&[1])), (3, all(&[4, 1])), (4, all(&[3]))]);
+    assert_eq!(
+        first_members(&with_cycle_first),
+        [1, 3],
+        "3 is stuck because of 4 and of 1; 4 counts, because 3 names it first"
+    );
+    let with_cycle_last = graph(&[(1, all(&[2])), (2, all(&[1])), (3, all(&[1, 4])), (4, all(&[3]))]);
+    assert_eq!(first_members(&with_cycle_last), [1], "now 1 counts, and 3 and 4 only wait behind it");
     assert!(
-        behind.deadlock_of(&3).is_some_and(|deadlock| deadlock.waits.len() == 2),
-        "`deadlock_of` 3 finds the other"
+        with_cycle_last.deadlock_of(&3).is_some_and(|deadlock| deadlock.waits.len() == 2),
+        "`deadlock_of` finds the cycle of 3 and 4"
     );
 }
 
 #[test]
-fn a_chain_of_a_hundred_thousand_does_not_overflow() {
+fn a_chain_of_a_hundred_thousand_does_not_overflow_the_stack() {
     let mut graph = Graph::new();
     for agent in 0..100_000_u32 {
-        graph.wait(agent, Need::All(vec![agent + 1]));
+        graph.add_need(agent, Need::All(vec![agent + 1]));
     }
-    assert_eq!(graph.stuck().len(), 0);
-    graph.wait(100_000, Need::All(vec![0]));
+    assert_eq!(graph.stuck_agents().len(), 0);
+    graph.add_need(100_000, Need::All(vec![0]));
     assert_eq!(graph.deadlocks()[0].waits.len(), 100_001);
 }

@@ -6,7 +6,7 @@ use super::slab::Slab;
 use crate::deadlock::Need;
 use alloc::collections::BTreeMap;
 
-/// The slot of an owner, as long as it waits or is waited for.
+/// The index of an owner in the arena. It is valid as long as the owner waits or is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct OwnerSlot(pub(super) u32);
 
@@ -16,27 +16,27 @@ impl OwnerSlot {
     }
 }
 
-/// The slot of a wait, as long as it lasts.
+/// The index of a wait in the arena. It is valid until the wait ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct WaitSlot(pub(super) u32);
 
 /// An owner with its waits, and the waits for it.
 #[derive(Clone, Debug)]
 pub(super) struct Owner<O> {
-    pub(super) owner: O,
+    pub(super) name: O,
     pub(super) waits: InlineVec<WaitSlot>,
-    pub(super) waited_by: InlineVec<Link>,
+    pub(super) incoming_edges: InlineVec<IncomingEdge>,
 }
 
-/// An edge as stored at the owner that is waited for.
+/// An edge as the owner that is waited for stores it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
+pub(super) struct IncomingEdge {
     pub(super) wait: WaitSlot,
-    /// The position in the wait's edges.
+    /// The edge's position in the wait's `outgoing_edges`.
     position: u32,
 }
 
-impl Link {
+impl IncomingEdge {
     pub(super) const fn position(self) -> usize {
         self.position as usize
     }
@@ -44,38 +44,38 @@ impl Link {
 
 #[derive(Clone, Debug)]
 pub(super) struct Wait {
-    /// Unique among all waits ever.
+    /// Distinguishes the wait from earlier ones in the same slot.
     pub(super) serial: u64,
     pub(super) waiter: OwnerSlot,
-    /// The position in the waiter's waits.
+    /// The wait's position in the waiter's `waits`.
     pub(super) position: usize,
-    is_of_any: bool,
-    pub(super) edges: InlineVec<Edge>,
+    is_any: bool,
+    pub(super) outgoing_edges: InlineVec<OutgoingEdge>,
 }
 
-/// An edge as stored at the wait.
+/// An edge as the wait stores it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Edge {
+pub(super) struct OutgoingEdge {
     pub(super) awaited: OwnerSlot,
-    /// The position in `waited_by` of the awaited owner.
+    /// The edge's position in the awaited owner's `incoming_edges`.
     position: u32,
-    /// Whether it is kept outside the order.
+    /// Whether the order ignores the edge, because it closes a cycle.
     pub(super) is_loose: bool,
 }
 
 impl Wait {
-    /// Whether one of several owners is enough.
-    pub(super) fn is_any(&self) -> bool {
-        self.is_of_any && self.edges.len() > 1
+    /// Returns whether one of several owners is enough.
+    pub(super) fn has_alternatives(&self) -> bool {
+        self.is_any && self.outgoing_edges.len() > 1
     }
 
-    /// Whether the need is one of any, even if it names only one owner now.
-    pub(super) fn is_of_any(&self) -> bool {
-        self.is_of_any
+    /// Returns whether the need is a [`Need::Any`], even if it names only one owner now.
+    pub(super) fn is_any(&self) -> bool {
+        self.is_any
     }
 
     pub(super) fn awaited(&self) -> impl Iterator<Item = OwnerSlot> {
-        self.edges.iter().map(|edge| edge.awaited)
+        self.outgoing_edges.iter().map(|edge| edge.awaited)
     }
 }
 
@@ -112,16 +112,17 @@ impl<O: Ord + Copy> Arena<O> {
         self.slots.get(&owner).copied()
     }
 
-    pub(super) fn add_owner(&mut self, owner: O) -> OwnerSlot {
-        let slot = OwnerSlot(self.owners.insert(Owner { owner, waits: InlineVec::new(), waited_by: InlineVec::new() }));
-        self.slots.insert(owner, slot);
+    pub(super) fn add_owner(&mut self, name: O) -> OwnerSlot {
+        let slot =
+            OwnerSlot(self.owners.insert(Owner { name, waits: InlineVec::new(), incoming_edges: InlineVec::new() }));
+        self.slots.insert(name, slot);
         slot
     }
 
     /// Frees the slot of an owner that neither waits nor is waited for. Returns whether it did.
     pub(super) fn remove_if_unused(&mut self, slot: OwnerSlot) -> bool {
-        let unused = self.owner(slot).filter(|owner| owner.waits.is_empty() && owner.waited_by.is_empty());
-        let Some(owner) = unused.map(|owner| owner.owner) else { return false };
+        let unused = self.owner(slot).filter(|owner| owner.waits.is_empty() && owner.incoming_edges.is_empty());
+        let Some(owner) = unused.map(|owner| owner.name) else { return false };
         self.slots.remove(&owner);
         self.owners.remove(slot.0);
         true
@@ -152,7 +153,7 @@ impl<O: Ord + Copy> Arena<O> {
     }
 
     pub(super) fn has_no_waiters(&self, slot: OwnerSlot) -> bool {
-        self.owner(slot).is_none_or(|owner| owner.waited_by.is_empty())
+        self.owner(slot).is_none_or(|owner| owner.incoming_edges.is_empty())
     }
 
     pub(super) fn has_no_waits(&self, slot: OwnerSlot) -> bool {
@@ -161,16 +162,16 @@ impl<O: Ord + Copy> Arena<O> {
 
     /// Returns the need of a wait with the names of its owners.
     pub(super) fn need(&self, wait: &Wait) -> Need<O> {
-        let awaited = wait.awaited().filter_map(|slot| Some(self.owner(slot)?.owner)).collect();
-        if wait.is_of_any { Need::Any(awaited) } else { Need::All(awaited) }
+        let awaited = wait.awaited().filter_map(|slot| Some(self.owner(slot)?.name)).collect();
+        if wait.is_any { Need::Any(awaited) } else { Need::All(awaited) }
     }
 
     /// Returns the outgoing edge of an owner at the cursor, and advances the cursor.
-    pub(super) fn edge_out(&self, slot: OwnerSlot, cursor: &mut Cursor) -> Option<Edge> {
+    pub(super) fn next_outgoing_edge(&self, slot: OwnerSlot, cursor: &mut Cursor) -> Option<OutgoingEdge> {
         let waits = &self.owner(slot)?.waits;
         loop {
             let wait = self.wait(*waits.get(cursor.wait)?)?;
-            if let Some(edge) = wait.edges.get(cursor.edge) {
+            if let Some(edge) = wait.outgoing_edges.get(cursor.edge) {
                 cursor.edge += 1;
                 return Some(*edge);
             }
@@ -178,28 +179,28 @@ impl<O: Ord + Copy> Arena<O> {
         }
     }
 
-    /// Returns the incoming edge of an owner at this position: the wait, and whether the edge is
-    /// loose.
-    pub(super) fn edge_in(&self, slot: OwnerSlot, position: usize) -> Option<(&Wait, bool)> {
-        let link = self.owner(slot)?.waited_by.get(position)?;
-        let wait = self.wait(link.wait)?;
-        Some((wait, wait.edges.get(link.position())?.is_loose))
+    /// Returns an incoming edge of an owner by its position in `incoming_edges`: the wait, and
+    /// whether the edge is loose.
+    pub(super) fn incoming_edge(&self, slot: OwnerSlot, position: usize) -> Option<(&Wait, bool)> {
+        let edge = self.owner(slot)?.incoming_edges.get(position)?;
+        let wait = self.wait(edge.wait)?;
+        Some((wait, wait.outgoing_edges.get(edge.position())?.is_loose))
     }
 
-    /// Returns the position of the edge of a wait to an owner. Searches the shorter of the two
-    /// lists.
+    /// Returns the position in a wait's `outgoing_edges` of its edge to an owner. Searches the
+    /// shorter of the two lists that hold the edge.
     pub(super) fn position_of(&self, wait_slot: WaitSlot, awaited: OwnerSlot) -> Option<usize> {
-        let (edges, links) = (&self.wait(wait_slot)?.edges, &self.owner(awaited)?.waited_by);
-        if links.len() < edges.len() {
-            return links.iter().find(|link| link.wait == wait_slot).map(|link| link.position());
+        let (outgoing, incoming) = (&self.wait(wait_slot)?.outgoing_edges, &self.owner(awaited)?.incoming_edges);
+        if incoming.len() < outgoing.len() {
+            return incoming.iter().find(|edge| edge.wait == wait_slot).map(|edge| edge.position());
         }
-        edges.iter().position(|edge| edge.awaited == awaited)
+        outgoing.iter().position(|edge| edge.awaited == awaited)
     }
 
-    pub(super) fn add_wait(&mut self, waiter: OwnerSlot, is_of_any: bool) -> WaitSlot {
+    pub(super) fn add_wait(&mut self, waiter: OwnerSlot, is_any: bool) -> WaitSlot {
         let position = self.owner(waiter).map_or(0, |owner| owner.waits.len());
         self.latest_serial += 1;
-        let wait = Wait { serial: self.latest_serial, waiter, position, is_of_any, edges: InlineVec::new() };
+        let wait = Wait { serial: self.latest_serial, waiter, position, is_any, outgoing_edges: InlineVec::new() };
         let wait_slot = WaitSlot(self.waits.insert(wait));
         if let Some(owner) = self.owners.get_mut(waiter.0) {
             owner.waits.push(wait_slot);
@@ -218,33 +219,34 @@ impl<O: Ord + Copy> Arena<O> {
         }
     }
 
-    pub(super) fn link(&mut self, wait_slot: WaitSlot, awaited: OwnerSlot, is_loose: bool) {
+    pub(super) fn add_edge(&mut self, wait_slot: WaitSlot, awaited: OwnerSlot, is_loose: bool) {
         let (Some(wait), Some(owner)) = (self.waits.get_mut(wait_slot.0), self.owners.get_mut(awaited.0)) else {
             return;
         };
-        let link = Link { wait: wait_slot, position: wait.edges.len() as u32 };
-        wait.edges.push(Edge { awaited, position: owner.waited_by.len() as u32, is_loose });
-        owner.waited_by.push(link);
+        let incoming = IncomingEdge { wait: wait_slot, position: wait.outgoing_edges.len() as u32 };
+        wait.outgoing_edges.push(OutgoingEdge { awaited, position: owner.incoming_edges.len() as u32, is_loose });
+        owner.incoming_edges.push(incoming);
         self.edge_count += 1;
     }
 
-    /// Removes an edge of a wait. At both ends, the last edge moves to its position.
-    pub(super) fn unlink(&mut self, wait_slot: WaitSlot, position: usize) -> Option<Edge> {
+    /// Removes an edge of a wait. In the lists of both ends, the last edge moves to the free
+    /// position.
+    pub(super) fn remove_edge(&mut self, wait_slot: WaitSlot, position: usize) -> Option<OutgoingEdge> {
         let wait = self.waits.get_mut(wait_slot.0)?;
-        let edge = wait.edges.swap_remove(position)?;
+        let edge = wait.outgoing_edges.swap_remove(position)?;
         self.edge_count -= 1;
-        if let Some(moved) = wait.edges.get(position).copied() {
-            let links = self.owners.get_mut(moved.awaited.0).map(|owner| &mut owner.waited_by);
-            if let Some(link) = links.and_then(|links| links.get_mut(moved.position as usize)) {
-                link.position = position as u32;
+        if let Some(moved) = wait.outgoing_edges.get(position).copied() {
+            let incoming_edges = self.owners.get_mut(moved.awaited.0).map(|owner| &mut owner.incoming_edges);
+            if let Some(incoming) = incoming_edges.and_then(|edges| edges.get_mut(moved.position as usize)) {
+                incoming.position = position as u32;
             }
         }
-        let links = &mut self.owners.get_mut(edge.awaited.0)?.waited_by;
-        links.swap_remove(edge.position as usize);
-        if let Some(moved) = links.get(edge.position as usize).copied() {
-            let edges = self.waits.get_mut(moved.wait.0).map(|wait| &mut wait.edges);
-            if let Some(other) = edges.and_then(|edges| edges.get_mut(moved.position())) {
-                other.position = edge.position;
+        let incoming_edges = &mut self.owners.get_mut(edge.awaited.0)?.incoming_edges;
+        incoming_edges.swap_remove(edge.position as usize);
+        if let Some(moved) = incoming_edges.get(edge.position as usize).copied() {
+            let edges = self.waits.get_mut(moved.wait.0).map(|wait| &mut wait.outgoing_edges);
+            if let Some(outgoing) = edges.and_then(|edges| edges.get_mut(moved.position())) {
+                outgoing.position = edge.position;
             }
         }
         Some(edge)
@@ -252,7 +254,7 @@ impl<O: Ord + Copy> Arena<O> {
 
     pub(super) fn mark_ordered(&mut self, wait_slot: WaitSlot, awaited: OwnerSlot) {
         let Some(position) = self.position_of(wait_slot, awaited) else { return };
-        let edges = self.waits.get_mut(wait_slot.0).map(|wait| &mut wait.edges);
+        let edges = self.waits.get_mut(wait_slot.0).map(|wait| &mut wait.outgoing_edges);
         if let Some(edge) = edges.and_then(|edges| edges.get_mut(position)) {
             edge.is_loose = false;
         }

@@ -1,60 +1,61 @@
 //! The decision whether a path back is a deadlock, and which owners are its members.
 //!
-//! A deadlock here is a set of owners that are stuck because of each other, among them the waiter
-//! with its new need. If all owners on the path back wait for all, they are one. Otherwise the
-//! decision considers the part of the graph that is reachable from the new need, and removes owners
-//! that do not belong to such a set until no more can be removed:
+//! A deadlock here is a set of owners that wait forever because of each other, among them the
+//! waiter with its new need. If every owner on the path back waits for all that it names, the path
+//! is one. Otherwise the decision takes the part of the graph that is reachable from the new need,
+//! and removes owners that do not belong to such a set until no more can be removed:
 //!
-//! - owners without a holding need: a need of all holds while one of the owners it names remains, a
-//!   need of any while all of them do;
-//! - owners that cannot reach the waiter along holding needs. If such an owner is stuck, then
+//! - owners without a blocking need: a `Need::All` blocks its owner while one of the owners it
+//!   names remains, a `Need::Any` while all of them do;
+//! - owners that cannot reach the waiter along blocking needs. If such an owner waits forever, then
 //!   because of others, whose deadlock does not involve the waiter and ends with the abort of one
 //!   of them.
 //!
-//! The rest is the largest such set, and if the waiter is not in it, there is none. In a graph
-//! without stuck owners the second rule removes only owners that the first one would have removed.
+//! The rest is the largest such set; if the waiter is not in it, there is no deadlock. In a graph
+//! without existing deadlocks the second rule removes only owners that the first one would have
+//! removed.
 
 use super::arena::{Arena, OwnerSlot, Wait};
 use super::marks::Marks;
 use crate::deadlock::{Deadlock, Need, Shape};
 use alloc::vec::Vec;
 
-/// The need to decide about. Its owner's other needs do not count.
+/// The need to decide about. The waiter's other needs do not count.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Question<'a> {
     pub(super) waiter: OwnerSlot,
-    /// The slots of the owners it names, sorted. An owner without a slot is not stuck, so there is
-    /// no question about a need of any that names one.
+    /// The slots of the owners that the need names, sorted. A `Need::Any` that names an owner
+    /// without a slot is no question: such an owner does not wait, so it can meet the need.
     pub(super) awaited: &'a [OwnerSlot],
-    pub(super) is_any: bool,
+    pub(super) has_alternatives: bool,
 }
 
-/// The decision of one question, with memory that the next one reuses.
+/// Decides questions one after the other, and reuses its memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeadlockDecision {
     /// The index of each owner under consideration in `members`.
-    indices: Marks,
+    member_indices: Marks,
     members: Vec<Member>,
-    /// For each need of each member, how many of the owners it names remain; 0 if it does not hold.
-    remaining: Vec<usize>,
-    /// The distance to the waiter, if it is reachable.
+    /// For each need of each member, how many of the owners it names remain; 0 if it does not
+    /// block.
+    remaining_awaited: Vec<usize>,
+    /// Each owner's distance to the waiter, if it can reach the waiter.
     distances: Marks,
-    /// The owners that a description contains already.
+    /// The owners that `describe` has listed so far.
     described: Marks,
 }
 
 #[derive(Clone, Debug)]
 struct Member {
     slot: OwnerSlot,
-    /// Whether it has not been removed.
-    is_in: bool,
-    /// The index in `remaining` of its first need; `holding` of its needs hold.
-    first_need: usize,
-    holding: usize,
+    is_remaining: bool,
+    /// The index of the member's first need in `remaining_awaited`.
+    first_need_index: usize,
+    blocking_need_count: usize,
 }
 
 impl DeadlockDecision {
-    /// Returns a shortest cycle among these slots in which all owners wait for all, if there is
+    /// Returns a shortest cycle among these slots in which no owner has alternatives, if there is
     /// one.
     pub(super) fn cycle_among<O: Ord + Copy>(
         &mut self,
@@ -62,21 +63,21 @@ impl DeadlockDecision {
         question: Question<'_>,
         slots: &[OwnerSlot],
     ) -> Option<Deadlock<O>> {
-        self.indices.clear();
+        self.member_indices.clear();
         self.members.clear();
-        self.remaining.clear();
+        self.remaining_awaited.clear();
         for slot in slots.iter().chain([&question.waiter]) {
             self.add_member(arena, question, *slot);
         }
-        self.cycle(arena, question)
+        self.find_cycle(arena, question)
     }
 
     /// Returns the deadlock that the need is part of, if there is one.
     pub(super) fn deadlock<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) -> Option<Deadlock<O>> {
         self.add_reachable(arena, question);
-        self.reduce(arena, question);
+        self.remove_unblocked(arena, question);
         loop {
-            if !self.is_in(question.waiter) {
+            if !self.is_remaining(question.waiter) {
                 return None;
             }
             self.measure_distances(arena, question, |_| true);
@@ -84,25 +85,25 @@ impl DeadlockDecision {
                 break;
             }
         }
-        if let Some(cycle) = self.cycle(arena, question) {
+        if let Some(cycle) = self.find_cycle(arena, question) {
             return Some(cycle);
         }
         self.measure_distances(arena, question, |_| true);
         self.describe(arena, question)
     }
 
-    /// Makes the waiter and all owners that the need can reach members.
+    /// Starts with new members: the waiter and all owners that the need can reach.
     fn add_reachable<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) {
-        self.indices.clear();
+        self.member_indices.clear();
         self.members.clear();
-        self.remaining.clear();
+        self.remaining_awaited.clear();
         self.add_member(arena, question, question.waiter);
         for slot in question.awaited {
             self.add_member(arena, question, *slot);
         }
         let mut next = 1;
         while let Some(slot) = self.members.get(next).map(|member| member.slot) {
-            for awaited in waits(arena, slot).flat_map(Wait::awaited) {
+            for awaited in waits_of(arena, slot).flat_map(Wait::awaited) {
                 self.add_member(arena, question, awaited);
             }
             next += 1;
@@ -110,80 +111,87 @@ impl DeadlockDecision {
     }
 
     fn add_member<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>, slot: OwnerSlot) {
-        if self.indices.has(slot) {
+        if self.member_indices.has(slot) {
             return;
         }
-        self.indices.set(slot, self.members.len() as u32);
-        let first_need = self.remaining.len();
+        self.member_indices.set(slot, self.members.len() as u32);
+        let first_need_index = self.remaining_awaited.len();
         if slot == question.waiter {
-            self.remaining.push(question.awaited.len());
+            self.remaining_awaited.push(question.awaited.len());
         } else {
-            self.remaining.extend(waits(arena, slot).map(|wait| wait.edges.len()));
+            self.remaining_awaited.extend(waits_of(arena, slot).map(|wait| wait.outgoing_edges.len()));
         }
-        let holding = self.remaining.iter().skip(first_need).filter(|remaining| **remaining > 0).count();
-        self.members.push(Member { slot, is_in: true, first_need, holding });
+        let blocking_need_count =
+            self.remaining_awaited.iter().skip(first_need_index).filter(|remaining| **remaining > 0).count();
+        self.members.push(Member { slot, is_remaining: true, first_need_index, blocking_need_count });
     }
 
     fn member(&self, slot: OwnerSlot) -> Option<&Member> {
-        self.members.get(self.indices.get(slot)? as usize)
+        self.members.get(self.member_indices.get(slot)? as usize)
     }
 
-    fn is_in(&self, slot: OwnerSlot) -> bool {
-        self.member(slot).is_some_and(|member| member.is_in)
+    fn is_remaining(&self, slot: OwnerSlot) -> bool {
+        self.member(slot).is_some_and(|member| member.is_remaining)
     }
 
-    /// Removes all owners without a holding need, and repeats for those that lose theirs.
-    fn reduce<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) {
-        let removed = self.members.iter().filter(|member| member.holding == 0).map(|member| member.slot).collect();
+    /// Removes all owners without a blocking need, and then those that lose their last one thereby.
+    fn remove_unblocked<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) {
+        let removed =
+            self.members.iter().filter(|member| member.blocking_need_count == 0).map(|member| member.slot).collect();
         self.remove_all(arena, question, removed);
     }
 
-    /// Removes these owners, and repeats for those that lose their last holding need.
+    /// Removes these owners, and then those that lose their last blocking need thereby.
     fn remove_all<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>, mut removed: Vec<OwnerSlot>) {
         while let Some(slot) = removed.pop() {
-            let index = self.indices.get(slot);
+            let index = self.member_indices.get(slot);
             let Some(member) = index.and_then(|index| self.members.get_mut(index as usize)) else { continue };
-            if !core::mem::replace(&mut member.is_in, false) {
+            if !core::mem::replace(&mut member.is_remaining, false) {
                 continue;
             }
-            let links = arena.owner(slot).into_iter().flat_map(|owner| owner.waited_by.iter());
-            for wait in links.filter_map(|link| arena.wait(link.wait)) {
-                if wait.waiter != question.waiter && self.lose_awaited(wait.waiter, wait.position, wait.is_any()) {
+            let incoming_edges = arena.owner(slot).into_iter().flat_map(|owner| owner.incoming_edges.iter());
+            for wait in incoming_edges.filter_map(|edge| arena.wait(edge.wait)) {
+                if wait.waiter != question.waiter
+                    && self.lose_awaited(wait.waiter, wait.position, wait.has_alternatives())
+                {
                     removed.push(wait.waiter);
                 }
             }
-            if question.awaited.binary_search(&slot).is_ok() && self.lose_awaited(question.waiter, 0, question.is_any) {
+            if question.awaited.binary_search(&slot).is_ok()
+                && self.lose_awaited(question.waiter, 0, question.has_alternatives)
+            {
                 removed.push(question.waiter);
             }
         }
     }
 
-    /// Records that an owner named by a need was removed. Returns whether its waiter has no holding
-    /// need left.
-    fn lose_awaited(&mut self, waiter: OwnerSlot, position: usize, is_any: bool) -> bool {
-        let index = self.indices.get(waiter);
+    /// Records that an owner named by a need was removed. Returns whether the waiter thereby lost
+    /// its last blocking need. `position` is the position of the need among those of the waiter.
+    fn lose_awaited(&mut self, waiter: OwnerSlot, position: usize, has_alternatives: bool) -> bool {
+        let index = self.member_indices.get(waiter);
         let Some(member) = index.and_then(|index| self.members.get_mut(index as usize)) else { return false };
-        let Some(remaining) = self.remaining.get_mut(member.first_need + position).filter(|remaining| **remaining > 0)
+        let Some(remaining) =
+            self.remaining_awaited.get_mut(member.first_need_index + position).filter(|remaining| **remaining > 0)
         else {
             return false;
         };
-        *remaining = if is_any { 0 } else { *remaining - 1 };
+        *remaining = if has_alternatives { 0 } else { *remaining - 1 };
         if *remaining > 0 {
             return false;
         }
-        member.holding -= 1;
-        member.holding == 0
+        member.blocking_need_count -= 1;
+        member.blocking_need_count == 0
     }
 
-    /// Returns whether a need of a remaining owner holds.
-    fn holds(&self, wait: &Wait) -> bool {
-        let remaining = |member: &Member| {
-            self.remaining.get(member.first_need + wait.position).is_some_and(|remaining| *remaining > 0)
+    /// Returns whether a need blocks its owner, and the owner remains.
+    fn is_blocking(&self, wait: &Wait) -> bool {
+        let has_remaining = |member: &Member| {
+            self.remaining_awaited.get(member.first_need_index + wait.position).is_some_and(|remaining| *remaining > 0)
         };
-        self.member(wait.waiter).is_some_and(|member| member.is_in && remaining(member))
+        self.member(wait.waiter).is_some_and(|member| member.is_remaining && has_remaining(member))
     }
 
-    /// Measures the distance of all owners to the waiter, along holding needs that `may_use`
+    /// Measures the distance of all owners to the waiter, along blocking needs that `may_use`
     /// accepts.
     fn measure_distances<O: Ord + Copy>(
         &mut self,
@@ -198,9 +206,9 @@ impl DeadlockDecision {
         while let Some(slot) = reached.get(next).copied() {
             next += 1;
             let distance = self.distances.get(slot).unwrap_or(0) + 1;
-            let links = arena.owner(slot).into_iter().flat_map(|owner| owner.waited_by.iter());
-            for wait in links.filter_map(|link| arena.wait(link.wait)) {
-                if !self.distances.has(wait.waiter) && self.holds(wait) && may_use(wait) {
+            let incoming_edges = arena.owner(slot).into_iter().flat_map(|owner| owner.incoming_edges.iter());
+            for wait in incoming_edges.filter_map(|edge| arena.wait(edge.wait)) {
+                if !self.distances.has(wait.waiter) && self.is_blocking(wait) && may_use(wait) {
                     self.distances.set(wait.waiter, distance);
                     reached.push(wait.waiter);
                 }
@@ -210,30 +218,31 @@ impl DeadlockDecision {
 
     /// Removes the owners that cannot reach the waiter. Returns whether there were any.
     fn remove_unreachable<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) -> bool {
-        let is_cut_off = |member: &&Member| member.is_in && !self.distances.has(member.slot);
+        let is_cut_off = |member: &&Member| member.is_remaining && !self.distances.has(member.slot);
         let removed: Vec<OwnerSlot> = self.members.iter().filter(is_cut_off).map(|member| member.slot).collect();
-        let any_removed = !removed.is_empty();
+        let has_removed_any = !removed.is_empty();
         self.remove_all(arena, question, removed);
-        any_removed
+        has_removed_any
     }
 
-    /// Returns a shortest cycle through the waiter among the remaining owners, in which all wait
-    /// for all.
-    fn cycle<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) -> Option<Deadlock<O>> {
-        if question.is_any {
+    /// Returns a shortest cycle through the waiter among the remaining owners in which no owner has
+    /// alternatives.
+    fn find_cycle<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) -> Option<Deadlock<O>> {
+        if question.has_alternatives {
             return None;
         }
-        self.measure_distances(arena, question, |wait| !wait.is_any());
+        self.measure_distances(arena, question, |wait| !wait.has_alternatives());
         self.describe(arena, question)
     }
 
-    /// Returns the owner that is nearest to the waiter, with its distance.
-    fn nearest(&self, awaited: impl Iterator<Item = OwnerSlot>) -> Option<(u32, OwnerSlot)> {
-        awaited.filter(|slot| self.is_in(*slot)).filter_map(|slot| Some((self.distances.get(slot)?, slot))).min()
+    /// Returns the distance to the waiter and the slot of the remaining owner that is nearest to
+    /// it.
+    fn nearest_to_waiter(&self, awaited: impl Iterator<Item = OwnerSlot>) -> Option<(u32, OwnerSlot)> {
+        awaited.filter(|slot| self.is_remaining(*slot)).filter_map(|slot| Some((self.distances.get(slot)?, slot))).min()
     }
 
-    /// Describes the deadlock: all its members, each with one reason. Each reason leads nearer to
-    /// the waiter, so all members are stuck because of each other.
+    /// Returns the deadlock with all its members, each with one need that blocks it. Each of these
+    /// needs leads nearer to the waiter, so all members wait because of each other.
     fn describe<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) -> Option<Deadlock<O>> {
         self.described.clear();
         self.described.set(question.waiter, 0);
@@ -243,8 +252,8 @@ impl DeadlockDecision {
         let mut next = 0;
         while let Some(slot) = slots.get(next).copied() {
             next += 1;
-            let (is_any, awaited) = self.reason(arena, question, slot)?;
-            if is_any {
+            let (has_alternatives, awaited) = self.blocking_need(arena, question, slot)?;
+            if has_alternatives {
                 shape = Shape::Knot;
             }
             for slot in &awaited {
@@ -253,8 +262,11 @@ impl DeadlockDecision {
                     slots.push(*slot);
                 }
             }
-            let awaited = awaited.into_iter().filter_map(|slot| Some(arena.owner(slot)?.owner)).collect();
-            waits.push((arena.owner(slot)?.owner, if is_any { Need::Any(awaited) } else { Need::All(awaited) }));
+            let awaited = awaited.into_iter().filter_map(|slot| Some(arena.owner(slot)?.name)).collect();
+            waits.push((
+                arena.owner(slot)?.name,
+                if has_alternatives { Need::Any(awaited) } else { Need::All(awaited) },
+            ));
         }
         if shape == Shape::Knot {
             waits.sort();
@@ -262,30 +274,31 @@ impl DeadlockDecision {
         Some(Deadlock { shape, waits })
     }
 
-    /// Returns the need that holds an owner: whether it is one of any, and the owners it names that
-    /// are in the deadlock.
-    fn reason<O: Ord + Copy>(
+    /// Returns the need that blocks an owner: whether it has alternatives, and the owners it names
+    /// that are in the deadlock.
+    fn blocking_need<O: Ord + Copy>(
         &self,
         arena: &Arena<O>,
         question: Question<'_>,
         slot: OwnerSlot,
     ) -> Option<(bool, Vec<OwnerSlot>)> {
         if slot == question.waiter {
-            let (_, nearest) = self.nearest(question.awaited.iter().copied())?;
-            let awaited = if question.is_any { question.awaited.to_vec() } else { alloc::vec![nearest] };
-            return Some((question.is_any, awaited));
+            let (_, nearest) = self.nearest_to_waiter(question.awaited.iter().copied())?;
+            let awaited = if question.has_alternatives { question.awaited.to_vec() } else { alloc::vec![nearest] };
+            return Some((question.has_alternatives, awaited));
         }
         let distance = self.distances.get(slot)?;
-        let nearer = |wait: &&Wait| self.nearest(wait.awaited()).is_some_and(|(nearest, _)| nearest < distance);
-        let mut holding = waits(arena, slot).filter(|wait| self.holds(wait)).filter(nearer);
-        let wait = holding.clone().find(|wait| !wait.is_any()).or_else(|| holding.next())?;
-        if wait.is_any() {
+        let leads_nearer =
+            |wait: &&Wait| self.nearest_to_waiter(wait.awaited()).is_some_and(|(nearest, _)| nearest < distance);
+        let mut blocking = waits_of(arena, slot).filter(|wait| self.is_blocking(wait)).filter(leads_nearer);
+        let wait = blocking.clone().find(|wait| !wait.has_alternatives()).or_else(|| blocking.next())?;
+        if wait.has_alternatives() {
             return Some((true, wait.awaited().collect()));
         }
-        self.nearest(wait.awaited()).map(|(_, nearest)| (false, alloc::vec![nearest]))
+        self.nearest_to_waiter(wait.awaited()).map(|(_, nearest)| (false, alloc::vec![nearest]))
     }
 }
 
-fn waits<O: Ord + Copy>(arena: &Arena<O>, slot: OwnerSlot) -> impl Iterator<Item = &Wait> + Clone {
+fn waits_of<O: Ord + Copy>(arena: &Arena<O>, slot: OwnerSlot) -> impl Iterator<Item = &Wait> + Clone {
     arena.owner(slot).into_iter().flat_map(|owner| owner.waits.iter()).filter_map(|wait_slot| arena.wait(*wait_slot))
 }

@@ -1,4 +1,4 @@
-//! A list that usually has one element, which is stored inline, so that a search needs no further
+//! A list for usually at most one element, which it stores inline: reading it takes no further
 //! memory access.
 
 use alloc::vec::Vec;
@@ -6,6 +6,7 @@ use core::ops::{Deref, DerefMut};
 
 #[derive(Clone, Debug)]
 pub(super) enum InlineVec<T> {
+    /// At most one element.
     One(Option<T>),
     Many(Vec<T>),
 }

@@ -1,5 +1,5 @@
-//! Marks for owner slots that are cleared in constant time, so that a search pays for what it
-//! visits and not for the whole graph.
+//! Marks (numbers) for owner slots. Clearing them takes constant time, so a search costs only what
+//! it visits, however large the graph is.
 
 use super::arena::OwnerSlot;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 pub(super) struct Marks {
     /// The generation in which each slot was marked, and the mark.
     entries: Vec<(u64, u32)>,
-    /// Marks of earlier generations are cleared.
+    /// The current generation. Marks of earlier ones count as cleared.
     generation: u64,
 }
 

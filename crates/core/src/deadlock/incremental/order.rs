@@ -1,27 +1,27 @@
-//! An order of owner slots in which a few can be moved at little cost.
+//! A total order of owner slots in which moving a few slots costs little.
 //!
 //! It is a list whose members have increasing labels, so that comparing two of them takes one
 //! comparison of labels. A member that moves gets a label between those of its new neighbours. If
-//! there is none left, the members around get new labels: of the label ranges around the position,
-//! each twice as large as the one before, the first that is not too full is chosen, and its members
-//! are spread evenly. The limit is lower for larger ranges, so that a range stays sparse for as
-//! many moves as its spreading cost: a move costs O(log n) new labels on average (Dietz and Sleator
-//! 1987; Bender and others 2002).
+//! no label is free there, the members around get new labels: of the label ranges around the
+//! position, each twice as large as the one before, the first that is not too full is chosen, and
+//! its members are spread evenly. The limit is lower for larger ranges, so that a range stays
+//! sparse for as many moves as its spreading cost: a move costs O(log n) new labels on average
+//! (Dietz and Sleator 1987; Bender and others 2002).
 
 use super::arena::OwnerSlot;
 use alloc::vec::Vec;
 
-/// The neighbour before the first and after the last member.
+/// Stands for the missing neighbour before the first and after the last member.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 pub(super) struct Order {
-    /// The list entry of each slot, by index. Those of removed slots are unused.
+    /// The list entry of each slot, by slot index. The entries of removed slots are unused.
     entries: Vec<ListEntry>,
     first: u32,
     last: u32,
-    /// Labels are below 2^bits.
-    bits: u32,
+    /// Labels are below 2^label_bits.
+    label_bits: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -33,14 +33,15 @@ struct ListEntry {
 
 impl Default for Order {
     fn default() -> Self {
-        Self::with_bits(62)
+        Self::with_label_bits(62)
     }
 }
 
 impl Order {
-    /// An order with labels of this many bits. It holds (3/2)^bits slots with ease.
-    pub(super) const fn with_bits(bits: u32) -> Self {
-        Self { entries: Vec::new(), first: NONE, last: NONE, bits }
+    /// Creates an empty order with labels of this many bits. Up to about (3/2)^bits slots, moves
+    /// stay cheap.
+    pub(super) const fn with_label_bits(label_bits: u32) -> Self {
+        Self { entries: Vec::new(), first: NONE, last: NONE, label_bits }
     }
 
     /// Returns the label of a slot: of two slots, the one with the smaller label comes first.
@@ -52,10 +53,10 @@ impl Order {
         self.label(one) < self.label(other)
     }
 
-    /// Adds a slot that is not in the order.
+    /// Adds a slot, which must not be in the order yet.
     pub(super) fn push_first(&mut self, slot: OwnerSlot) {
         let next = self.first;
-        let next_label = self.entry(next).map_or(1 << (self.bits - 1), |entry| entry.label);
+        let next_label = self.entry(next).map_or(1 << (self.label_bits - 1), |entry| entry.label);
         let stride = self.stride().min(next_label.div_ceil(2));
         self.link_between(NONE, next, &[slot]);
         if stride > 0 && stride <= next_label {
@@ -65,10 +66,11 @@ impl Order {
         }
     }
 
+    /// Adds a slot, which must not be in the order yet.
     pub(super) fn push_last(&mut self, slot: OwnerSlot) {
         let previous = self.last;
-        let previous_label = self.entry(previous).map_or(1 << (self.bits - 1), |entry| entry.label);
-        let space = (1 << self.bits) - 1 - previous_label;
+        let previous_label = self.entry(previous).map_or(1 << (self.label_bits - 1), |entry| entry.label);
+        let space = (1 << self.label_bits) - 1 - previous_label;
         let stride = self.stride().min(space.div_ceil(2));
         self.link_between(previous, NONE, &[slot]);
         if stride > 0 {
@@ -107,10 +109,10 @@ impl Order {
         self.insert(anchor.0, after, slots);
     }
 
-    /// The label distance of members added at the ends. It leaves room between them, and for 2^41
-    /// of them on each side.
+    /// The distance between the labels of members added at the ends. With 62 bits it leaves 2^20
+    /// labels between neighbours, and room for 2^41 members at each end.
     const fn stride(&self) -> u64 {
-        1 << (self.bits / 3)
+        1 << (self.label_bits / 3)
     }
 
     /// The entry of the slot with this index; `None` for `NONE`.
@@ -136,7 +138,7 @@ impl Order {
         }
     }
 
-    /// Links slots between two neighbours, without labels.
+    /// Links slots between two neighbours, but gives them no labels.
     fn link_between(&mut self, before: u32, after: u32, slots: &[OwnerSlot]) {
         let mut last = before;
         for slot in slots {
@@ -154,7 +156,7 @@ impl Order {
         let (Some(first), Some(last)) = (slots.first(), slots.last()) else { return };
         self.link_between(before, after, slots);
         let low = self.entry(before).map(|entry| entry.label);
-        let high = self.entry(after).map_or(1 << self.bits, |entry| entry.label);
+        let high = self.entry(after).map_or(1 << self.label_bits, |entry| entry.label);
         let begin = low.map_or(0, |label| label + 1);
         let step = high.saturating_sub(begin) / (slots.len() as u64 + 1);
         if step > 0 {
@@ -168,8 +170,8 @@ impl Order {
         }
     }
 
-    /// Assigns new labels to all members from `left` to `right`, of which only `anchor`, at one of
-    /// the ends, has one, and to as many around them as necessary.
+    /// Assigns new labels to all members from `left` to `right`, and to as many around them as
+    /// necessary. Of the former only `anchor`, which is `left` or `right`, has a label yet.
     fn make_room(&mut self, mut left: u32, mut right: u32, anchor: u32) {
         let label = self.entry(anchor).map_or(0, |entry| entry.label);
         let mut count = 1;
@@ -178,9 +180,9 @@ impl Order {
             count += 1;
             current = self.entry(current).map_or(right, |entry| entry.next);
         }
-        // A range of 2^bits labels is not too full with about (3/2)^bits members.
+        // A range of 2^bits labels may have about (3/2)^bits members.
         let mut capacity = 1;
-        for bits in 1..=self.bits {
+        for bits in 1..=self.label_bits {
             capacity = capacity * 3 / 2 + 1;
             let (low, size) = (label >> bits << bits, 1 << bits);
             let before = |order: &Self, index: u32| order.entry(index).map_or(NONE, |entry| entry.previous);
@@ -193,14 +195,14 @@ impl Order {
                 right = after(self, right);
                 count += 1;
             }
-            if count <= size && (count <= capacity || bits == self.bits) {
+            if count <= size && (count <= capacity || bits == self.label_bits) {
                 self.spread(left, low, size / count, count);
                 return;
             }
         }
     }
 
-    /// Gives `count` members from `left` on labels at a distance of `step`, from `low` on.
+    /// Gives labels to `count` members, beginning with `left`: `step` apart, from `low` upwards.
     fn spread(&mut self, left: u32, low: u64, step: u64, count: u64) {
         let mut current = left;
         for index in 0..count {

@@ -1,5 +1,6 @@
-//! A search for a path between two owners. It alternates between both ends, one edge at a time,
-//! until they meet or the smaller side is exhausted.
+//! A search for a path from one owner, the begin, to another, the end. It alternates between a side
+//! that starts at the begin and one that starts at the end, one edge at a time, until both meet or
+//! the smaller side is exhausted.
 
 use super::arena::{Arena, Cursor, OwnerSlot};
 use super::marks::Marks;
@@ -17,11 +18,11 @@ pub(super) enum Scope {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// There is a path: these two are neighbours on it, the first visited from the beginning and
-    /// the other from the end.
+    /// There is a path: these two are neighbours on it, the first one visited from the begin and
+    /// the second one from the end. Both are the same if the begin is the end.
     Met(OwnerSlot, OwnerSlot),
-    /// There is no path: everything reachable from the beginning was visited.
-    BeginningExhausted,
+    /// There is no path: everything reachable from the begin was visited.
+    BeginExhausted,
     /// There is no path: everything from which the end is reachable was visited.
     EndExhausted,
     /// The search reached its step limit.
@@ -31,17 +32,17 @@ pub(super) enum Outcome {
 /// A search, with memory that the next one reuses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Search {
-    /// Visited from the beginning, each with its predecessor.
-    ahead: Marks,
-    ahead_visited: Vec<OwnerSlot>,
-    /// Visited from the end, each with its successor.
-    behind: Marks,
-    behind_visited: Vec<OwnerSlot>,
+    /// For each slot visited from the begin, the slot before it on the path from there.
+    predecessors: Marks,
+    visited_from_begin: Vec<OwnerSlot>,
+    /// For each slot visited from the end, the slot after it on the path to there.
+    successors: Marks,
+    visited_from_end: Vec<OwnerSlot>,
 }
 
 impl Search {
-    /// Searches a path from `begin`, along what it waits for, to `end`, with at most `max_steps`
-    /// steps on each side.
+    /// Searches for a path from `begin` to `end` along edges from waiters to awaited owners, with
+    /// at most `max_steps` steps on each side.
     pub(super) fn run<O: Ord + Copy>(
         &mut self,
         (arena, order): (&Arena<O>, &Order),
@@ -58,38 +59,40 @@ impl Search {
             Scope::Everything => true,
             Scope::Between => !is_loose && (low..=high).contains(&order.label(slot)),
         };
-        let (mut ahead_index, mut cursor) = (0, Cursor::default());
-        let (mut behind_index, mut position) = (0, 0);
+        let (mut begin_side_index, mut edge_cursor) = (0, Cursor::default());
+        let (mut end_side_index, mut edge_position) = (0, 0);
         for _ in 0..max_steps {
-            let Some(current) = self.ahead_visited.get(ahead_index).copied() else {
-                return Outcome::BeginningExhausted;
+            let Some(current) = self.visited_from_begin.get(begin_side_index).copied() else {
+                return Outcome::BeginExhausted;
             };
-            match arena.edge_out(current, &mut cursor) {
-                None => (ahead_index, cursor) = (ahead_index + 1, Cursor::default()),
+            match arena.next_outgoing_edge(current, &mut edge_cursor) {
+                None => (begin_side_index, edge_cursor) = (begin_side_index + 1, Cursor::default()),
                 Some(edge) if may_use(edge.is_loose, edge.awaited) => {
-                    if self.behind.has(edge.awaited) {
+                    if self.successors.has(edge.awaited) {
                         return Outcome::Met(current, edge.awaited);
                     }
-                    if !self.ahead.has(edge.awaited) {
-                        self.ahead.set(edge.awaited, current.0);
-                        self.ahead_visited.push(edge.awaited);
+                    if !self.predecessors.has(edge.awaited) {
+                        self.predecessors.set(edge.awaited, current.0);
+                        self.visited_from_begin.push(edge.awaited);
                     }
                 }
                 Some(_) => {}
             }
-            let Some(current) = self.behind_visited.get(behind_index).copied() else { return Outcome::EndExhausted };
-            match arena.edge_in(current, position) {
-                None => (behind_index, position) = (behind_index + 1, 0),
+            let Some(current) = self.visited_from_end.get(end_side_index).copied() else {
+                return Outcome::EndExhausted;
+            };
+            match arena.incoming_edge(current, edge_position) {
+                None => (end_side_index, edge_position) = (end_side_index + 1, 0),
                 Some((wait, is_loose)) => {
-                    position += 1;
+                    edge_position += 1;
                     let waiter = wait.waiter;
                     if may_use(is_loose, waiter) {
-                        if self.ahead.has(waiter) {
+                        if self.predecessors.has(waiter) {
                             return Outcome::Met(waiter, current);
                         }
-                        if !self.behind.has(waiter) {
-                            self.behind.set(waiter, current.0);
-                            self.behind_visited.push(waiter);
+                        if !self.successors.has(waiter) {
+                            self.successors.set(waiter, current.0);
+                            self.visited_from_end.push(waiter);
                         }
                     }
                 }
@@ -98,45 +101,45 @@ impl Search {
         Outcome::StepLimit
     }
 
-    /// Returns the path through the two neighbours at which both sides met, both ends included.
-    pub(super) fn path(&self, (from_beginning, from_end): (OwnerSlot, OwnerSlot)) -> Vec<OwnerSlot> {
-        let mut path = alloc::vec![from_beginning];
-        if from_beginning == from_end {
+    /// Returns the path through the two neighbours of [`Outcome::Met`], from the begin to the end.
+    pub(super) fn path(&self, (from_begin, from_end): (OwnerSlot, OwnerSlot)) -> Vec<OwnerSlot> {
+        let mut path = alloc::vec![from_begin];
+        if from_begin == from_end {
             return path;
         }
-        follow(&self.ahead, from_beginning, &mut path);
+        append_path(&self.predecessors, from_begin, &mut path);
         path.reverse();
         path.push(from_end);
-        follow(&self.behind, from_end, &mut path);
+        append_path(&self.successors, from_end, &mut path);
         path
     }
 
-    /// Returns the slots visited from the beginning, in order.
-    pub(super) fn visited_ahead(&mut self, order: &Order) -> &[OwnerSlot] {
-        self.ahead_visited.sort_unstable_by_key(|slot| order.label(*slot));
-        &self.ahead_visited
+    /// Returns the slots visited from the begin, sorted by `order`.
+    pub(super) fn sorted_visited_from_begin(&mut self, order: &Order) -> &[OwnerSlot] {
+        self.visited_from_begin.sort_unstable_by_key(|slot| order.label(*slot));
+        &self.visited_from_begin
     }
 
-    /// Returns the slots visited from the end, in order.
-    pub(super) fn visited_behind(&mut self, order: &Order) -> &[OwnerSlot] {
-        self.behind_visited.sort_unstable_by_key(|slot| order.label(*slot));
-        &self.behind_visited
+    /// Returns the slots visited from the end, sorted by `order`.
+    pub(super) fn sorted_visited_from_end(&mut self, order: &Order) -> &[OwnerSlot] {
+        self.visited_from_end.sort_unstable_by_key(|slot| order.label(*slot));
+        &self.visited_from_end
     }
 
     fn start(&mut self, begin: OwnerSlot, end: OwnerSlot) {
-        self.ahead.clear();
-        self.ahead_visited.clear();
-        self.ahead.set(begin, begin.0);
-        self.ahead_visited.push(begin);
-        self.behind.clear();
-        self.behind_visited.clear();
-        self.behind.set(end, end.0);
-        self.behind_visited.push(end);
+        self.predecessors.clear();
+        self.visited_from_begin.clear();
+        self.predecessors.set(begin, begin.0);
+        self.visited_from_begin.push(begin);
+        self.successors.clear();
+        self.visited_from_end.clear();
+        self.successors.set(end, end.0);
+        self.visited_from_end.push(end);
     }
 }
 
-/// Appends the path from a slot to the end where its side began.
-fn follow(marks: &Marks, from: OwnerSlot, path: &mut Vec<OwnerSlot>) {
+/// Appends the slots from a slot, which is excluded, to the one where its side of the search began.
+fn append_path(marks: &Marks, from: OwnerSlot, path: &mut Vec<OwnerSlot>) {
     let mut current = from;
     while let Some(next) = marks.get(current).map(OwnerSlot).filter(|next| *next != current) {
         path.push(next);

@@ -1,24 +1,24 @@
-//! Values in numbered slots. Freed slots are reused.
+//! Values in numbered slots. A new value gets a freed slot, if there is one.
 
 use alloc::vec::Vec;
 
 #[derive(Clone, Debug)]
 pub(super) struct Slab<T> {
     slots: Vec<Option<T>>,
-    free: Vec<u32>,
+    free_slots: Vec<u32>,
 }
 
 impl<T> Default for Slab<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new() }
+        Self { slots: Vec::new(), free_slots: Vec::new() }
     }
 }
 
 impl<T> Slab<T> {
     pub(super) fn insert(&mut self, value: T) -> u32 {
-        while let Some(index) = self.free.pop() {
-            if let Some(free) = self.slots.get_mut(index as usize) {
-                *free = Some(value);
+        while let Some(index) = self.free_slots.pop() {
+            if let Some(slot) = self.slots.get_mut(index as usize) {
+                *slot = Some(value);
                 return index;
             }
         }
@@ -29,7 +29,7 @@ impl<T> Slab<T> {
 
     pub(super) fn remove(&mut self, index: u32) -> Option<T> {
         let value = self.slots.get_mut(index as usize)?.take()?;
-        self.free.push(index);
+        self.free_slots.push(index);
         Some(value)
     }
 
@@ -42,6 +42,6 @@ impl<T> Slab<T> {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.slots.len() - self.free_slots.len()
     }
 }

@@ -20,20 +20,21 @@ fn any<O: Copy>(awaited: &[O]) -> Need<O> {
 }
 
 impl<O: Ord + Copy + core::fmt::Debug> WaitForGraph<O> {
+    /// Asserts that the lists at both ends of each edge, the loose edges and the order agree.
     fn assert_sound(&self) {
-        let mut edges = 0;
+        let mut edge_count = 0;
         let mut loose = Vec::new();
         for (owner, owner_state) in self.arena.owners() {
             let slot = self.arena.slot(owner).expect("an owner's slot");
             assert!(
-                !owner_state.waits.is_empty() || !owner_state.waited_by.is_empty(),
+                !owner_state.waits.is_empty() || !owner_state.incoming_edges.is_empty(),
                 "{owner:?} neither waits nor is waited for"
             );
             for (position, wait_slot) in owner_state.waits.iter().enumerate() {
                 let wait = self.arena.wait(*wait_slot).expect("an owner's wait is there");
                 assert_eq!((wait.waiter, wait.position), (slot, position));
-                edges += wait.edges.len();
-                for edge in wait.edges.iter() {
+                edge_count += wait.outgoing_edges.len();
+                for edge in wait.outgoing_edges.iter() {
                     assert!(
                         edge.is_loose || self.order.is_before(edge.awaited, slot),
                         "{owner:?} comes before an owner it waits for"
@@ -41,16 +42,16 @@ impl<O: Ord + Copy + core::fmt::Debug> WaitForGraph<O> {
                     loose.extend(edge.is_loose.then_some((*wait_slot, edge.awaited)));
                 }
             }
-            for (position, link) in owner_state.waited_by.iter().enumerate() {
-                let wait = self.arena.wait(link.wait).expect("the wait of an edge is there");
-                assert_eq!(wait.edges.get(link.position()).map(|edge| edge.awaited), Some(slot));
-                assert!(self.arena.edge_in(slot, position).is_some());
+            for (position, incoming) in owner_state.incoming_edges.iter().enumerate() {
+                let wait = self.arena.wait(incoming.wait).expect("the wait of an edge is there");
+                assert_eq!(wait.outgoing_edges.get(incoming.position()).map(|edge| edge.awaited), Some(slot));
+                assert!(self.arena.incoming_edge(slot, position).is_some());
             }
         }
-        let links: usize = self.arena.owners().map(|(_, owner)| owner.waited_by.len()).sum();
-        assert_eq!((edges, links), (self.edges(), self.edges()));
+        let incoming_edge_count: usize = self.arena.owners().map(|(_, owner)| owner.incoming_edges.len()).sum();
+        assert_eq!((edge_count, incoming_edge_count), (self.edge_count(), self.edge_count()));
         loose.sort_unstable();
-        assert_eq!(loose, self.loose.iter().copied().collect::<Vec<_>>());
+        assert_eq!(loose, self.loose_edges.iter().copied().collect::<Vec<_>>());
         let mut slots: Vec<OwnerSlot> = self.arena.owners().filter_map(|(owner, _)| self.arena.slot(owner)).collect();
         let order = self.order.slots();
         assert!(order.is_sorted_by(|earlier, later| self.order.is_before(*earlier, *later)));
@@ -74,7 +75,7 @@ fn a_wait_that_closes_a_cycle_is_refused_and_the_cycle_is_named() {
     let refused = Deadlock { shape: Shape::Cycle, waits };
     assert_eq!(graph.would_deadlock(3, &all(&[5, 1])), Some(refused.clone()));
     assert_eq!(graph.wait(3, all(&[5, 1])), Err(refused));
-    assert_eq!((graph.len(), graph.owners(), graph.edges()), (2, 4, 3), "nothing has changed");
+    assert_eq!((graph.len(), graph.owner_count(), graph.edge_count()), (2, 4, 3), "nothing has changed");
     graph.must_wait(3, all(&[4, 5]));
     graph.assert_sound();
 }
@@ -88,17 +89,17 @@ fn a_wait_for_itself_is_refused_unless_any_other_is_enough() {
     assert!(graph.is_empty());
     graph.must_wait(1, any(&[1, 2]));
     graph.assert_sound();
-    let knot = graph.wait(2, all(&[1])).expect_err("now 1 waits for itself or for an owner that waits for it");
+    let knot = graph.wait(2, all(&[1])).expect_err("1 waits for itself or for 2, which would wait for 1");
     assert_eq!((knot.shape, knot.waits), (Shape::Knot, vec![(1, any(&[1, 2])), (2, all(&[1]))]));
 }
 
 #[test]
-fn a_cycle_with_an_any_need_is_no_deadlock_until_the_last_alternative_is_gone() {
+fn a_cycle_is_no_deadlock_until_the_last_alternative_of_its_owners_is_gone() {
     let mut graph = WaitForGraph::new();
     let semaphore = graph.must_wait(1, any(&[2, 4]));
     graph.must_wait(2, all(&[3]));
     graph.must_wait(3, all(&[1]));
-    assert_eq!(graph.loose_edges(), 1, "the cycle exists");
+    assert_eq!(graph.loose_edge_count(), 1, "there is a cycle");
     let knot = graph.would_deadlock(4, &all(&[2])).expect("4 is the last owner that could release 1");
     assert_eq!(knot.shape, Shape::Knot);
     assert_eq!(knot.waits, [(1, any(&[2, 4])), (2, all(&[3])), (3, all(&[1])), (4, all(&[2]))]);
@@ -108,8 +109,8 @@ fn a_cycle_with_an_any_need_is_no_deadlock_until_the_last_alternative_is_gone() 
     assert_eq!(graph.deadlock_of(3).map(|deadlock| deadlock.waits.len()), Some(3));
     graph.assert_sound();
     assert!(graph.end(semaphore));
-    assert_eq!((graph.deadlock_of(3), graph.loose_edges()), (None, 0));
-    assert!(!graph.end(semaphore), "it has ended");
+    assert_eq!((graph.deadlock_of(3), graph.loose_edge_count()), (None, 0));
+    assert!(!graph.end(semaphore), "the wait has ended already");
 }
 
 #[test]
@@ -118,11 +119,11 @@ fn a_forced_deadlock_is_returned_and_ends_with_a_victim() {
     graph.must_wait(1, all(&[2]));
     let (wait, deadlock) = graph.wait_anyway(2, all(&[1]));
     assert_eq!(deadlock.map(|deadlock| deadlock.waits), Some(vec![(2, all(&[1])), (1, all(&[2]))]));
-    assert_eq!(graph.wait(3, all(&[1])).map(|_| ()), Ok(()), "3 is stuck behind a deadlock that it is not part of");
+    assert_eq!(graph.wait(3, all(&[1])).map(|_| ()), Ok(()), "3 waits behind a deadlock that it is not part of");
     assert_eq!(graph.deadlock_of(3), None);
     assert!(graph.deadlock_of(1).is_some() && graph.deadlock_of(2).is_some());
     assert!(graph.end(wait));
-    assert_eq!((graph.deadlock_of(1), graph.loose_edges()), (None, 0));
+    assert_eq!((graph.deadlock_of(1), graph.loose_edge_count()), (None, 0));
     graph.assert_sound();
 }
 
@@ -130,7 +131,7 @@ fn a_forced_deadlock_is_returned_and_ends_with_a_victim() {
 fn the_same_edge_may_exist_twice() {
     let mut graph = WaitForGraph::new();
     let (one, other) = (graph.must_wait(1, all(&[2])), graph.must_wait(1, all(&[2, 2])));
-    assert_eq!((graph.len(), graph.edges()), (2, 2));
+    assert_eq!((graph.len(), graph.edge_count()), (2, 2));
     assert_eq!(graph.waiters_of(2).collect::<Vec<_>>(), [(one, 1), (other, 1)]);
     graph.end(one);
     assert!(graph.wait(2, all(&[1])).is_err());
@@ -156,13 +157,13 @@ fn edges_change_while_a_wait_lasts() {
     assert_eq!((graph.need(writer), graph.len()), (Some(all(&[])), 1), "met, until it is ended");
     graph.assert_sound();
     assert_eq!(graph.forget(1), []);
-    assert_eq!((graph.len(), graph.owners(), graph.edges()), (0, 0, 0));
+    assert_eq!((graph.len(), graph.owner_count(), graph.edge_count()), (0, 0, 0));
     assert_eq!((graph.need(writer), graph.add_owner(writer, 2), graph.remove_owner(writer, 2)), (None, Ok(()), None));
 }
 
 const MANY: u32 = 100_000;
 
-/// A queue of `MANY` owners, each behind the next lower one.
+/// Returns a graph in which each of `MANY` owners waits for the one with the next lower number.
 fn long_queue() -> WaitForGraph<u32> {
     let mut graph = WaitForGraph::new();
     for waiter in 1..MANY {
@@ -174,12 +175,12 @@ fn long_queue() -> WaitForGraph<u32> {
 #[test]
 fn a_queue_of_a_hundred_thousand_does_not_overflow_the_stack() {
     let mut graph = long_queue();
-    let whole = graph.wait(0, all(&[MANY - 1])).expect_err("the last one waits for all, and so for the first");
-    assert_eq!((whole.shape, whole.waits.len()), (Shape::Cycle, MANY as usize));
+    let cycle = graph.wait(0, all(&[MANY - 1])).expect_err("the last one waits for all others, and so for the first");
+    assert_eq!((cycle.shape, cycle.waits.len()), (Shape::Cycle, MANY as usize));
     assert!(graph.would_deadlock(0, &any(&[MANY - 1, MANY])).is_none());
-    let (_, closed) = graph.wait_anyway(0, any(&[MANY - 1, MANY]));
-    assert_eq!((closed, graph.loose_edges()), (None, 1));
-    let knot = graph.wait(MANY, all(&[MANY / 2])).expect_err("it would have been the last alternative");
+    let (_, deadlock) = graph.wait_anyway(0, any(&[MANY - 1, MANY]));
+    assert_eq!((deadlock, graph.loose_edge_count()), (None, 1));
+    let knot = graph.wait(MANY, all(&[MANY / 2])).expect_err("MANY is the only alternative of 0 outside the queue");
     assert_eq!((knot.shape, knot.waits.len()), (Shape::Knot, MANY as usize + 1));
     for owner in 0..=MANY {
         graph.forget(owner);
@@ -188,32 +189,33 @@ fn a_queue_of_a_hundred_thousand_does_not_overflow_the_stack() {
 }
 
 #[test]
-fn the_first_of_a_long_queue_asks_at_the_cost_of_a_short_one() {
+fn a_wait_of_the_first_in_a_long_queue_for_the_last_in_a_short_one_costs_the_short_one() {
     let mut graph = long_queue();
-    let short = 2 * MANY;
-    for waiter in short + 1..short + 10 {
+    // Another queue, of 10 owners.
+    let short_first = 2 * MANY;
+    for waiter in short_first + 1..short_first + 10 {
         graph.must_wait(waiter, all(&[waiter - 1]));
     }
-    let last = short + 9;
-    let (first, end) = (graph.arena.slot(0).unwrap(), graph.arena.slot(last).unwrap());
-    assert!(graph.order.is_before(first, end), "the order alone does not answer the question");
-    assert_eq!(graph.arrange(first, end, 40), Ok(()), "40 steps were enough");
+    let last = short_first + 9;
+    let (first_slot, last_slot) = (graph.arena.slot(0).unwrap(), graph.arena.slot(last).unwrap());
+    assert!(graph.order.is_before(first_slot, last_slot), "the order alone does not answer the question");
+    assert_eq!(graph.arrange(first_slot, last_slot, 40), Ok(()), "40 steps were enough");
     graph.must_wait(0, all(&[last]));
-    assert!(graph.wait(short, all(&[MANY - 1])).is_err());
+    assert!(graph.wait(short_first, all(&[MANY - 1])).is_err());
     graph.assert_sound();
 }
 
 #[test]
-fn an_owner_with_few_waiters_joins_a_long_queue_at_the_cost_of_the_few() {
+fn a_wait_of_an_owner_with_few_waiters_for_the_last_in_a_long_queue_costs_the_few() {
     let mut graph = WaitForGraph::new();
     let (holder, behind) = (MANY, MANY + 1);
     graph.must_wait(behind, all(&[holder]));
     for waiter in 1..MANY {
         graph.must_wait(waiter, all(&[waiter - 1]));
     }
-    let (waiter, last) = (graph.arena.slot(holder).unwrap(), graph.arena.slot(MANY - 1).unwrap());
-    assert!(graph.order.is_before(waiter, last), "the order alone does not answer the question");
-    assert_eq!(graph.arrange(waiter, last, 10), Ok(()), "10 steps were enough");
+    let (holder_slot, last_slot) = (graph.arena.slot(holder).unwrap(), graph.arena.slot(MANY - 1).unwrap());
+    assert!(graph.order.is_before(holder_slot, last_slot), "the order alone does not answer the question");
+    assert_eq!(graph.arrange(holder_slot, last_slot, 10), Ok(()), "10 steps were enough");
     graph.must_wait(holder, all(&[MANY - 1]));
     graph.assert_sound();
     assert!(graph.wait(0, all(&[behind])).is_err());

@@ -1,6 +1,15 @@
 //! Tests of each rule, and of forged messages.
-//! [`test_helpers`](crate::deadlock::test_helpers) explains the steps of scripts, and
-//! `mutex::rules` the macro `rules!`.
+//!
+//! In scripts, `1 ask-R1+R2` lets process P1 request the resources R1 and R2, `1 answer-R1`
+//! releases R1, `1 give-up` cancels the wait of P1, and `1 look` starts its check for a deadlock.
+//! R1.1 is the second resource of site 1; a command that ends in `@1` is for the second process of
+//! a site. `1 > 2` delivers the oldest message from site 1 to 2, and `rest` all. Steps before ` | `
+//! prepare the state; `of` and `by` replace the number of sites and their constructor in one test.
+//! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
+//!
+//! In traces, CE rules are those of the lock (`mutex/central.rs`), whose ticket `3/1` is the first
+//! one of node 3. EC and QR rules are those of the detectors, edge chasing and queries with
+//! replies, and RS rules those of the resolution.
 
 use crate::clock::Clock;
 use crate::deadlock::locks::{LockMessage, Message};
@@ -8,7 +17,7 @@ use crate::deadlock::test_helpers::{assert_ignored, lock_sites, node, resource};
 use crate::deadlock::{Agent, EdgeChasing, QueryReply, WaitId};
 use crate::fence::Fence;
 use crate::mutex::Patience;
-use crate::mutex::central::{Message as Inner, Ticket};
+use crate::mutex::central::{Message as MutexMessage, Ticket};
 use crate::mutex::rules::rules;
 use crate::testing::ScriptGroup;
 use expect_test::expect;
@@ -125,7 +134,7 @@ rules! { lock_sites(&[1, 2], EdgeChasing::new), 3;
             1 answer R1: LK-5 P1 releases R1; P1 releases R1; CE-4 returns ticket 1/1; CE-5 receives ticket 1/1 back; the queue is empty; LK-3 R1 is free; R1 is free
         "#]]);
 
-    /// The oldest deadlock there is, of which neither coordinator sees more than half.
+    /// Neither coordinator sees more than half of this deadlock.
     lk_7_two_processes_that_lock_two_resources_in_opposite_orders_deadlock(
         of 4, "3 ask-R1; 4 ask-R2; rest; 3 ask-R2; 4 ask-R1 | rest", expect![[r#"
             2 receives request from 3: LK-2 P3 waits for R2; P3 waits for R2; CE-2 queues ticket 3/1: ticket 4/1 is granted
@@ -145,13 +154,13 @@ rules! { lock_sites(&[1, 2], EdgeChasing::new), 3;
 fn forged_messages_about_others_are_ignored() {
     let mut group = ScriptGroup::new(3, lock_sites(&[1, 2], EdgeChasing::new));
     group.run("3 ask-R1\n3 > 1\n2 ask-R1\n2 > 1");
-    let ticket = |of: usize| Ticket { node: node(of), number: Clock(1) };
-    let forge = |number, of: Agent, message| {
-        Message::Lock(LockMessage { lock: number, wait_id: WaitId(1), message, resource: of })
-    };
-    let request = |of| Inner::Request { ticket: ticket(of), patience: Patience::Wait };
-    let release = |of| Inner::Release { ticket: ticket(of), fence: Fence::default() };
-    let grant = |of| Inner::Grant { ticket: ticket(of), fence: Fence::default().next() };
+    let ticket = |owner: usize| Ticket { node: node(owner), number: Clock(1) };
+    let forge =
+        |lock, resource: Agent, message| Message::Lock(LockMessage { lock, wait_id: WaitId(1), message, resource });
+    let request = |owner| MutexMessage::Request { ticket: ticket(owner), patience: Patience::Wait };
+    let release = |owner| MutexMessage::Release { ticket: ticket(owner), fence: Fence::default() };
+    let grant = |owner| MutexMessage::Grant { ticket: ticket(owner), fence: Fence::default().next() };
+    // The sender, the receiver and the message. Site 1 coordinates R1 (lock 0), site 2 R2 (lock 1).
     let forged = [
         // About an unknown lock, or about another resource than the lock's.
         (2, 1, forge(7, resource(1), request(2))),
@@ -160,10 +169,11 @@ fn forged_messages_about_others_are_ignored() {
         // With another node's ticket.
         (2, 1, forge(0, resource(1), request(3))),
         (2, 1, forge(0, resource(1), release(3))),
-        // To a site that does not coordinate it, and from one that does not.
+        // To a site that does not coordinate R1, with the ticket of a node that is not the
+        // receiver, and from a site that does not coordinate R1.
         (2, 3, forge(0, resource(1), request(2))),
         (2, 3, forge(0, resource(1), grant(3))),
-        (2, 3, forge(0, resource(1), Inner::Denied { ticket: ticket(3) })),
+        (2, 3, forge(0, resource(1), MutexMessage::Denied { ticket: ticket(3) })),
         (1, 3, forge(0, resource(1), grant(2))),
     ];
     assert_ignored(group, forged);

@@ -1,9 +1,17 @@
 //! Tests of each rule, and of forged messages.
-//! [`test_helpers`](crate::deadlock::test_helpers) explains the steps of scripts, and
-//! `mutex::rules` the macro `rules!`.
+//!
+//! In scripts, `1 ask-P2+P3` lets process P1 ask P2 and P3 and wait for both, `1 ask-P2|P3` for any
+//! of them; `1 give-up` cancels its wait, and `1 look` starts its check for a deadlock. A command
+//! that ends in `@1` is for the second process of a site, which is not there. `1 > 2`
+//! delivers the oldest message from site 1 to 2, and `rest` all. Steps before ` | ` prepare the
+//! state; `of` and `by` replace the number of sites and their constructor in one test.
+//! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
+//!
+//! In traces, RQ rules are those of the host (`requests.rs`), whose answers have the kind `let-go`,
+//! and RS rules those of the resolution.
 
 use crate::deadlock::query_reply::{CheckHeader, Message};
-use crate::deadlock::requests::Message as Outer;
+use crate::deadlock::requests::Message as HostMessage;
 use crate::deadlock::test_helpers::{assert_ignored, process, request_group, request_sites};
 use crate::deadlock::{Plan, QueryReply};
 use crate::mutex::rules::rules;
@@ -57,7 +65,7 @@ rules! { request_sites(Plan::new, QueryReply::new), 3;
         1 receives reply from 3: QR-3 P1 has all replies: no agent can answer it; RS-1 reports a deadlock found by P1; DEADLOCK: P1 waits for any of P2 and P3; P2 waits for P3; P3 waits for P1
     "#]]);
 
-    qr_3_a_cycle_with_a_way_out_is_no_deadlock("2 ask-P1; rest; 1 ask-P2|P3 | rest", expect![[r#"
+    qr_3_a_cycle_with_an_alternative_is_no_deadlock("2 ask-P1; rest; 1 ask-P2|P3 | rest", expect![[r#"
         2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
         3 receives request from 1: RQ-2 P1 waits for P3; P1 waits for P3
         2 receives query from 1: QR-2 P2 waits, and sends queries in turn; query → 1
@@ -94,31 +102,34 @@ fn qr_1_with_patience_the_check_is_delayed_and_omitted_if_the_wait_ends() {
         3 receives let-go from 2: RQ-4 P3 continues; P3 continues
     "#]]
     .assert_eq(&group.trace);
-    assert_eq!(group.timers(), 0);
+    assert_eq!(group.timer_count(), 0);
 }
 
 #[test]
 fn forged_messages_about_others_are_ignored() {
     let mut group = request_group(&Plan::new(3), QueryReply::new);
     group.run("1 ask-P2\n1 > 2\n1 > 2");
-    let header = |by: usize, check, from: usize, to: usize| CheckHeader {
-        by: process(by),
+    let header = |origin: usize, check, from: usize, to: usize| CheckHeader {
+        origin: process(origin),
         check,
         from: process(from),
         to: process(to),
     };
     let forged = [
-        // In the name of another, to an agent elsewhere or unknown, of an unknown check, or from an
-        // agent that was not asked.
+        // A reply in the name of another site's agent, to an agent of another site, to an unknown
+        // one, to an unknown check by number, to one by origin, and from an agent that was not
+        // asked.
         (3, Message::Reply { header: header(1, 1, 2, 1), gathered: [].into() }),
         (2, Message::Reply { header: header(1, 1, 2, 3), gathered: [].into() }),
         (2, Message::Reply { header: header(1, 1, 2, 9), gathered: [].into() }),
         (2, Message::Reply { header: header(1, 7, 2, 1), gathered: [].into() }),
         (2, Message::Reply { header: header(9, 1, 2, 1), gathered: [].into() }),
         (3, Message::Reply { header: header(1, 1, 3, 1), gathered: [].into() }),
+        // A query in the name of another site's agent, and two to agents that are not at the
+        // receiver.
         (3, Message::Query(header(3, 1, 2, 1))),
         (2, Message::Query(header(2, 1, 2, 3))),
         (2, Message::Query(header(2, 1, 2, 9))),
     ];
-    assert_ignored(group, forged.map(|(from, message)| (from, 1, Outer::Detector(message))));
+    assert_ignored(group, forged.map(|(from, message)| (from, 1, HostMessage::Detector(message))));
 }

@@ -1,6 +1,14 @@
 //! Tests of each rule, and of forged messages.
-//! [`test_helpers`](crate::deadlock::test_helpers) explains the steps of scripts, and
-//! `mutex::rules` the macro `rules!`.
+//!
+//! In scripts, `1 ask-P2+P3` lets process P1 ask P2 and P3 and wait for both, `1 ask-P2|P3` for any
+//! of them; `1 give-up` cancels its wait, and `1 look` starts its check for a deadlock. P2.1 is the
+//! second process of site 2, whose commands end in `@1`; it is not there. `1 > 2`
+//! delivers the oldest message from site 1 to 2, and `rest` all. Steps before ` | ` prepare the
+//! state; `of` and `by` replace the number of sites and their constructor in one test.
+//! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
+//!
+//! In traces, answers have the kind `let-go`. EC and QR rules are those of the detectors, edge
+//! chasing and queries with replies, and RS rules those of the resolution.
 
 use crate::deadlock::requests::{Message, RequestHeader};
 use crate::deadlock::test_helpers::{
@@ -102,11 +110,11 @@ rules! { request_sites(Plan::new, EdgeChasing::new), 3;
 #[test]
 fn rq_1_each_detector_supports_its_own_kind_of_waits() {
     let script = "1 ask-P2|P3; 2 ask-P1+P3; 3 ask-P1";
-    let accepted = |trace: String| trace.lines().map(|line| !line.contains("refused")).collect::<Vec<_>>();
+    let are_accepted = |trace: String| trace.lines().map(|line| !line.contains("refused")).collect::<Vec<_>>();
     let plan = Plan::new(3);
-    assert_eq!(accepted(request_trace(&plan, EdgeChasing::new, script)), [false, true, true]);
-    assert_eq!(accepted(request_trace(&plan, QueryReply::new, script)), [true, false, true]);
-    assert_eq!(accepted(request_trace(&plan, Central::new, script)), [true, true, true]);
+    assert_eq!(are_accepted(request_trace(&plan, EdgeChasing::new, script)), [false, true, true]);
+    assert_eq!(are_accepted(request_trace(&plan, QueryReply::new, script)), [true, false, true]);
+    assert_eq!(are_accepted(request_trace(&plan, Central::new, script)), [true, true, true]);
 }
 
 #[test]
@@ -114,24 +122,28 @@ fn forged_messages_about_others_are_ignored() {
     let mut group = request_group(&Plan::new(3), EdgeChasing::new);
     group.run("1 ask-P2\n3 ask-P1\n3 > 1");
     let header = |from: Agent, to: Agent, wait_id| RequestHeader { from, to, wait_id: WaitId(wait_id) };
-    let (one, two, three) = (process(1), process(2), process(3));
+    let (p1, p2, p3) = (process(1), process(2), process(3));
     let forged = [
-        // In the name of another, to an agent elsewhere, from or to unknown agents, and from or to
-        // resources.
-        (3, Message::Request(header(two, one, 1))),
-        (2, Message::Request(header(two, three, 1))),
-        (2, Message::Request(header(Agent::process(node(2), 4), one, 1))),
-        (2, Message::Request(header(two, Agent::process(node(1), 4), 1))),
-        (2, Message::Request(header(resource(2), one, 1))),
-        (2, Message::Request(header(two, resource(1), 1))),
-        (9, Message::Request(header(process(9), one, 1))),
-        (3, Message::Answer(header(two, one, 1))),
-        (2, Message::Answer(header(two, one, 0))),
-        (2, Message::Answer(header(two, one, 2))),
-        (3, Message::Answer(header(three, one, 1))),
-        (2, Message::Withdraw(header(three, one, 1))),
-        (3, Message::Withdraw(header(three, one, 2))),
-        (2, Message::Withdraw(header(two, one, 1))),
+        // Requests in the name of another site's agent, to an agent of another site, from and to
+        // unknown agents, from and to resources, and from a site that does not exist.
+        (3, Message::Request(header(p2, p1, 1))),
+        (2, Message::Request(header(p2, p3, 1))),
+        (2, Message::Request(header(Agent::process(node(2), 4), p1, 1))),
+        (2, Message::Request(header(p2, Agent::process(node(1), 4), 1))),
+        (2, Message::Request(header(resource(2), p1, 1))),
+        (2, Message::Request(header(p2, resource(1), 1))),
+        (9, Message::Request(header(process(9), p1, 1))),
+        // Answers in the name of another site's agent, to waits that P1 does not have, and from an
+        // agent that P1 did not ask.
+        (3, Message::Answer(header(p2, p1, 1))),
+        (2, Message::Answer(header(p2, p1, 0))),
+        (2, Message::Answer(header(p2, p1, 2))),
+        (3, Message::Answer(header(p3, p1, 1))),
+        // Withdrawals in the name of another site's agent, of another wait, and of one that P1 does
+        // not know.
+        (2, Message::Withdraw(header(p3, p1, 1))),
+        (3, Message::Withdraw(header(p3, p1, 2))),
+        (2, Message::Withdraw(header(p2, p1, 1))),
     ];
     assert_ignored(group, forged.map(|(from, message)| (from, 1, message)));
 }

@@ -1,10 +1,18 @@
 //! Tests of each rule, with edge chasing as detector, and of forged messages. The resolver is at
 //! site 1.
-//! [`test_helpers`](crate::deadlock::test_helpers) explains the steps of scripts, and
-//! `mutex::rules` the macro `rules!`.
+//!
+//! In scripts, `1 ask-P2+P3` lets process P1 ask P2 and P3 and wait for both, `1 ask-P2|P3` for any
+//! of them; `1 give-up` cancels its wait, and `1 look` starts its check for a deadlock. `1 > 2`
+//! delivers the oldest message from site 1 to 2, and `rest` all. Steps before ` | ` prepare the
+//! state; `of` and `by` replace the number of sites and their constructor in one test.
+//! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
+//!
+//! In traces, RQ rules are those of the host (`requests.rs`), and EC rules those of edge chasing.
+//! Of the messages, `doom` asks the victim to abort, `yielded` confirms that it has, and `again`
+//! asks the finder to check again.
 
 use crate::deadlock::edge_chasing::Message;
-use crate::deadlock::requests::Message as Outer;
+use crate::deadlock::requests::Message as HostMessage;
 use crate::deadlock::resolution::Ruling;
 use crate::deadlock::test_helpers::{assert_ignored, node, process, request_group, request_sites, wait};
 use crate::deadlock::{EdgeChasing, Plan, Policy, Report, WaitId};
@@ -12,7 +20,7 @@ use crate::mutex::rules::rules;
 use expect_test::expect;
 
 fn plan(sites: usize) -> Plan {
-    Plan { victim: Some(Policy::FewestLocks), ..Plan::new(sites) }
+    Plan { victim_policy: Some(Policy::FewestLocks), ..Plan::new(sites) }
 }
 
 rules! { request_sites(plan, EdgeChasing::new), 3;
@@ -31,7 +39,8 @@ rules! { request_sites(plan, EdgeChasing::new), 3;
             3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 reports a deadlock found by P3; DEADLOCK: P3 waits for P2; P2 waits for P3
         "#]]);
 
-    /// Both processes find it. When the resolver takes up the second report, the first is resolved.
+    /// Both processes find the deadlock. When the resolver takes up the second report, the first
+    /// has been resolved.
     rs_2_a_broken_deadlock_is_dismissed("2 ask-P3; 3 ask-P2 | rest; 3 give-up; rest", expect![[r#"
         3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3
         3 receives probe from 2: EC-2 P3 waits for P2; probe → 2
@@ -85,8 +94,8 @@ rules! { request_sites(plan, EdgeChasing::new), 3;
             2 give-up: RQ-5 P2 cancels its wait; P2 has cancelled its wait; withdraw → 3; RS-5 confirms the abort of P2; yielded → 1
         "#]]);
 
-    /// P2 waits for P3 and for P4, and both for it. It finds both cycles at once; the resolution of
-    /// the first leaves the other.
+    /// P2 waits for P3 and P4, which both wait for P2. It finds both cycles at once; the resolution
+    /// of the first leaves the second.
     rs_6_a_finder_checks_again_for_another_deadlock(
         of 4, "3 ask-P2; 4 ask-P2; rest; 2 ask-P3+P4; rest | 3 give-up; rest; 4 give-up; rest", expect![[r#"
             3 give-up: RQ-5 P3 cancels its wait; P3 has cancelled its wait; withdraw → 2; RS-5 confirms the abort of P3; yielded → 1
@@ -113,9 +122,10 @@ rules! { request_sites(plan, EdgeChasing::new), 3;
 fn rs_7_an_agent_that_no_longer_waits_does_not_check_again() {
     let mut group = request_group(&plan(3), EdgeChasing::new);
     group.run("2 ask-P3");
+    // P2 is in its first wait.
     for wait_id in [0, 2, 1] {
-        let again = Ruling::Again { agent: process(2), wait_id: WaitId(wait_id) };
-        group.forge(node(1), node(2), Outer::Detector(Message::Ruling(again)));
+        let again = Ruling::CheckAgain { agent: process(2), wait_id: WaitId(wait_id) };
+        group.forge(node(1), node(2), HostMessage::Detector(Message::Ruling(again)));
     }
     expect![[r#"
         2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; EC-1 P2 sends a probe to P3; probe → 3
@@ -132,32 +142,33 @@ fn forged_messages_about_others_are_ignored() {
     group.run("2 ask-P3; rest; 3 ask-P2; 3 > 2; 3 > 2; 2 > 3; 3 > 1");
     let cycle = [wait(process(2), process(3)), wait(process(3), process(2))];
     let report = Report::cycle(&cycle[0], cycle.to_vec());
-    let doom = Report { victim: Some(process(2)), ..report.clone() };
+    let abort_request = Report { victim: Some(process(2)), ..report.clone() };
     let forged = [
-        // Not from the resolver, not to the resolver, about another site's process, another wait,
-        // or a process that is no victim.
-        (4, 2, Ruling::Doom(doom.clone())),
-        (4, 3, Ruling::Again { agent: process(3), wait_id: WaitId(1) }),
+        // Not from the resolver, or not to the resolver.
+        (4, 2, Ruling::Abort(abort_request.clone())),
+        (4, 3, Ruling::CheckAgain { agent: process(3), wait_id: WaitId(1) }),
         (4, 1, Ruling::Found(report.clone())),
         (2, 3, Ruling::Found(report)),
         // About an agent at a site that does not exist.
         (2, 1, Ruling::Found(Report::cycle(&cycle[0], [wait(process(9), process(2))].into()))),
-        (4, 1, Ruling::Yielded { agent: process(2), wait_id: WaitId(1) }),
-        (2, 1, Ruling::Yielded { agent: process(2), wait_id: WaitId(9) }),
-        (3, 1, Ruling::Yielded { agent: process(3), wait_id: WaitId(1) }),
-        (2, 3, Ruling::Yielded { agent: process(2), wait_id: WaitId(1) }),
+        // The abort of another site's process, of another wait, of a process that is no victim, and
+        // not to the resolver.
+        (4, 1, Ruling::Aborted { agent: process(2), wait_id: WaitId(1) }),
+        (2, 1, Ruling::Aborted { agent: process(2), wait_id: WaitId(9) }),
+        (3, 1, Ruling::Aborted { agent: process(3), wait_id: WaitId(1) }),
+        (2, 3, Ruling::Aborted { agent: process(2), wait_id: WaitId(1) }),
         // Without a victim, or with a victim that is not part of the deadlock or at another site.
-        (1, 3, Ruling::Doom(Report { victim: None, ..doom.clone() })),
-        (1, 3, Ruling::Doom(Report { victim: Some(process(4)), ..doom.clone() })),
-        (1, 3, Ruling::Doom(doom)),
-        (1, 3, Ruling::Again { agent: process(4), wait_id: WaitId(1) }),
+        (1, 3, Ruling::Abort(Report { victim: None, ..abort_request.clone() })),
+        (1, 3, Ruling::Abort(Report { victim: Some(process(4)), ..abort_request.clone() })),
+        (1, 3, Ruling::Abort(abort_request)),
+        (1, 3, Ruling::CheckAgain { agent: process(4), wait_id: WaitId(1) }),
     ];
-    assert_ignored(group, forged.map(|(from, to, ruling)| (from, to, Outer::Detector(Message::Ruling(ruling)))));
+    assert_ignored(group, forged.map(|(from, to, ruling)| (from, to, HostMessage::Detector(Message::Ruling(ruling)))));
 }
 
 /// The resolver drops a report without candidates and continues.
 #[test]
 fn rs_3_a_report_without_candidates_has_no_victim() {
     let empty = Ruling::Found(Report::cycle(&wait(process(2), process(3)), [].into()));
-    assert_ignored(request_group(&plan(3), EdgeChasing::new), [(2, 1, Outer::Detector(Message::Ruling(empty)))]);
+    assert_ignored(request_group(&plan(3), EdgeChasing::new), [(2, 1, HostMessage::Detector(Message::Ruling(empty)))]);
 }

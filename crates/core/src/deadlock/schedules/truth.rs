@@ -8,27 +8,29 @@ use std::vec::Vec;
 
 #[derive(Default)]
 pub(super) struct Truth {
+    /// The waits that exist now, each with the need that remains.
     waits: BTreeMap<Agent, (WaitId, Need<Agent>)>,
-    /// All edges so far: the waiter, its wait, and the awaited agent.
+    /// All edges that ever existed: the waiter, its wait, and the awaited agent.
     pub(super) history: BTreeSet<(Agent, WaitId, Agent)>,
     /// The latest wait of each agent.
-    latest: BTreeMap<Agent, WaitId>,
-    /// The resources that are in transit to a process that has cancelled, and will be returned.
+    latest_wait_ids: BTreeMap<Agent, WaitId>,
+    /// The resources granted to a process that has cancelled its request, which its site will
+    /// return.
     returning: BTreeSet<Agent>,
-    /// The waits for an agent that the agent knows of: the agent, the waiter, and its wait. For a
-    /// process and a resource, the process holds the resource.
-    held: BTreeSet<(Agent, Agent, WaitId)>,
+    /// The waits for an agent that the agent knows of: the agent, the waiter, and the waiter's
+    /// wait. If the agent is a process and the waiter a resource, the process holds the resource.
+    known_waits: BTreeSet<(Agent, Agent, WaitId)>,
     /// The waits that were reported as part of a deadlock.
     reported: BTreeSet<(Agent, WaitId)>,
 }
 
 impl Truth {
-    /// Applies an event to the graph, or checks that it agrees with it.
+    /// Applies an event to the graph; checks that a report or victim agrees with the graph.
     pub(super) fn apply(&mut self, event: &Event) -> Result<(), String> {
         match event {
             Event::Waits { agent, wait_id, need } => {
-                self.latest.insert(*agent, *wait_id);
-                self.history.extend(need.on().iter().map(|awaited| (*agent, *wait_id, *awaited)));
+                self.latest_wait_ids.insert(*agent, *wait_id);
+                self.history.extend(need.awaited().iter().map(|awaited| (*agent, *wait_id, *awaited)));
                 if !self.returning.remove(agent) {
                     self.waits.insert(*agent, (*wait_id, need.clone()));
                 }
@@ -40,14 +42,18 @@ impl Truth {
                 }
             }
             Event::Asked { agent, by, wait_id } => {
-                self.held.insert((*agent, *by, *wait_id));
+                self.known_waits.insert((*agent, *by, *wait_id));
             }
             Event::Runs { agent, .. } => drop(self.waits.remove(agent)),
-            Event::GaveUp { agent, .. } => {
+            Event::Cancelled { agent, .. } => {
                 self.waits.remove(agent);
-                let held = &self.held;
+                // A grant that is still in transit to the process will be returned, so the granted
+                // resource does not wait for the process.
+                let known_waits = &self.known_waits;
                 let is_in_transit = |resource: &Agent, wait_id: WaitId, need: &Need<Agent>| {
-                    resource.is_resource() && need.on() == [*agent] && !held.contains(&(*agent, *resource, wait_id))
+                    resource.is_resource()
+                        && need.awaited() == [*agent]
+                        && !known_waits.contains(&(*agent, *resource, wait_id))
                 };
                 self.waits.retain(|resource, (wait_id, need)| !is_in_transit(resource, *wait_id, need));
             }
@@ -66,10 +72,13 @@ impl Truth {
         Ok(())
     }
 
-    /// Applies that `agent` has answered `to`. Returns whether that agent waited for it.
+    /// Removes the wait of `to` for `agent`, which has answered it. Returns whether `to` waited for
+    /// `agent`.
     fn release(&mut self, agent: Agent, to: Agent, wait_id: WaitId) -> bool {
-        let Some((_, need)) = self.waits.get_mut(&to).filter(|(current, _)| *current == wait_id) else { return false };
-        let is_awaited = need.on().contains(&agent);
+        let Some((_, need)) = self.waits.get_mut(&to).filter(|(current_wait, _)| *current_wait == wait_id) else {
+            return false;
+        };
+        let is_awaited = need.awaited().contains(&agent);
         let is_met = match need {
             Need::All(awaited) => {
                 awaited.retain(|other| *other != agent);
@@ -83,19 +92,19 @@ impl Truth {
         is_awaited
     }
 
-    /// Checks that a report is true at this instant: all its waits exist, no member has a way out,
-    /// and it has no needless members.
+    /// Checks that a report is true at this instant: it has members, all its waits exist, they name
+    /// only members, and a wait for any of several agents names all of these.
     fn check_report(&self, report: &Report) -> Result<(), String> {
         let members: BTreeSet<Agent> = report.waits.iter().map(|wait| wait.agent).collect();
         let exists = |wait: &Wait| {
             let Some((_, need)) = self.waits.get(&wait.agent).filter(|(wait_id, _)| *wait_id == wait.wait_id) else {
                 return false;
             };
-            let awaited = wait.need.on();
-            let is_whole = !need.is_any() || need.on().len() == awaited.len();
+            let awaited = wait.need.awaited();
+            let names_all = !need.has_alternatives() || need.awaited().len() == awaited.len();
             !awaited.is_empty()
-                && is_whole
-                && awaited.iter().all(|awaited| need.on().contains(awaited) && members.contains(awaited))
+                && names_all
+                && awaited.iter().all(|awaited| need.awaited().contains(awaited) && members.contains(awaited))
         };
         match report.waits.iter().find(|wait| !exists(wait)) {
             Some(wait) => Err(format!("a phantom: {report}; but {} has no such wait", wait.agent)),
@@ -104,33 +113,35 @@ impl Truth {
         }
     }
 
-    pub(super) fn wait_id(&self, agent: Agent) -> Option<WaitId> {
+    pub(super) fn current_wait_id(&self, agent: Agent) -> Option<WaitId> {
         self.waits.get(&agent).map(|(wait_id, _)| *wait_id)
     }
 
-    /// Returns the number of an agent's latest wait, whether or not it has ended.
-    pub(super) fn latest(&self, agent: Agent) -> Option<WaitId> {
-        self.latest.get(&agent).copied()
+    /// Returns the number of an agent's latest wait, even if that wait has ended.
+    pub(super) fn latest_wait_id(&self, agent: Agent) -> Option<WaitId> {
+        self.latest_wait_ids.get(&agent).copied()
     }
 
     fn graph(&self) -> Graph<Agent> {
         let mut graph = Graph::new();
         for (agent, (_, need)) in &self.waits {
-            graph.wait(*agent, need.clone());
+            graph.add_need(*agent, need.clone());
         }
         graph
     }
 
-    pub(super) fn stuck(&self) -> Vec<Agent> {
-        self.graph().stuck().into_iter().collect()
+    pub(super) fn stuck_agents(&self) -> Vec<Agent> {
+        self.graph().stuck_agents().into_iter().collect()
     }
 
-    /// Returns a deadlock or a cycle of which no wait was ever reported, if there is one.
-    pub(super) fn missed(&self) -> Option<Vec<Agent>> {
-        let is_reported =
-            |agent: &Agent| self.wait_id(*agent).is_some_and(|wait_id| self.reported.contains(&(*agent, wait_id)));
+    /// Returns the members of a deadlock or cycle in which no wait was ever reported, if there is
+    /// one.
+    pub(super) fn find_unreported(&self) -> Option<Vec<Agent>> {
+        let is_reported = |agent: &Agent| {
+            self.current_wait_id(*agent).is_some_and(|wait_id| self.reported.contains(&(*agent, wait_id)))
+        };
         let graph = self.graph();
-        let cycles = self.waits.keys().filter_map(|agent| graph.cycle(agent));
+        let cycles = self.waits.keys().filter_map(|agent| graph.shortest_cycle(agent));
         let deadlocks =
             graph.deadlocks().into_iter().map(|deadlock| deadlock.waits.into_iter().map(|(agent, _)| agent).collect());
         deadlocks.chain(cycles).find(|members: &Vec<Agent>| !members.iter().any(is_reported))

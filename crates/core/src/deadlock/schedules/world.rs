@@ -1,4 +1,4 @@
-//! A simulation of sites, FIFO links and clients.
+//! A simulation of sites with a detector, FIFO links, and clients that act at random.
 
 use super::TestRng;
 use super::truth::Truth;
@@ -13,7 +13,7 @@ use std::format;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// The kinds of needs with which processes ask.
+/// The kinds of needs that processes have.
 #[derive(Clone, Copy)]
 pub(super) enum Needs {
     One,
@@ -22,12 +22,12 @@ pub(super) enum Needs {
     Either,
 }
 
-/// The movement of a check along a wait.
+/// The movement of a check (of agent `origin`, with number `check`) along a wait.
 pub(super) enum CheckStep {
-    /// The message follows a wait.
-    Forward { by: Agent, check: u64, agent: Agent, awaited: Agent },
-    /// The message returns along a wait.
-    Back { by: Agent, check: u64, agent: Agent, awaited: Agent },
+    /// From the waiter to the agent that it waits for.
+    Forward { origin: Agent, check: u64, waiter: Agent, awaited: Agent },
+    /// Back to the waiter.
+    Return { origin: Agent, check: u64, waiter: Agent, awaited: Agent },
 }
 
 /// A message that may belong to a check.
@@ -40,10 +40,10 @@ impl CheckMessage for edge_chasing::Message {
         let Self::Probe(probe) = self else { return None };
         let (first, last) = (probe.path.first()?, probe.path.last()?);
         Some(CheckStep::Forward {
-            by: first.agent,
+            origin: first.agent,
             check: probe.check,
-            agent: last.agent,
-            awaited: *last.need.on().first()?,
+            waiter: last.agent,
+            awaited: *last.need.awaited().first()?,
         })
     }
 }
@@ -51,12 +51,18 @@ impl CheckMessage for edge_chasing::Message {
 impl CheckMessage for query_reply::Message {
     fn check_step(&self) -> Option<CheckStep> {
         match self {
-            Self::Query(header) => {
-                Some(CheckStep::Forward { by: header.by, check: header.check, agent: header.from, awaited: header.to })
-            }
-            Self::Reply { header, .. } => {
-                Some(CheckStep::Back { by: header.by, check: header.check, agent: header.to, awaited: header.from })
-            }
+            Self::Query(header) => Some(CheckStep::Forward {
+                origin: header.origin,
+                check: header.check,
+                waiter: header.from,
+                awaited: header.to,
+            }),
+            Self::Reply { header, .. } => Some(CheckStep::Return {
+                origin: header.origin,
+                check: header.check,
+                waiter: header.to,
+                awaited: header.from,
+            }),
             Self::Ruling(_) => None,
         }
     }
@@ -97,7 +103,7 @@ pub(super) struct World<'a, P: Protocol> {
     steps: u64,
     /// The processes that wait.
     waiting: BTreeSet<Agent>,
-    /// Pairs of an agent and another one that waits for it, as far as the agent knows.
+    /// Pairs of an agent and a waiter that has asked it, as far as the agent knows.
     waiters: BTreeSet<(Agent, Agent)>,
     /// The victims that have not aborted yet.
     victims: BTreeSet<Agent>,
@@ -106,7 +112,7 @@ pub(super) struct World<'a, P: Protocol> {
     followed: BTreeSet<(Agent, u64, Agent, WaitId, Agent)>,
     /// How often each check has followed a wait without returning along it.
     unreturned: BTreeMap<(Agent, u64, Agent, Agent), i64>,
-    /// The trace; `None` unless the run is traced.
+    /// The inputs and events so far; `None` unless the run is traced.
     trace: Option<Vec<String>>,
 }
 
@@ -133,22 +139,23 @@ where
         }
     }
 
-    /// Runs the schedule until the sites are idle. Returns the number of steps, or the first
-    /// violation with the trace if there is one.
-    pub(super) fn run(mut self, rng: &mut TestRng, actions: usize, is_traced: bool) -> Result<u64, String> {
+    /// Runs a number of random actions, and then until the sites are idle. Returns the number of
+    /// steps, or the first violation with the trace if the run is traced.
+    pub(super) fn run(mut self, rng: &mut TestRng, action_count: usize, is_traced: bool) -> Result<u64, String> {
         self.trace = is_traced.then(Vec::new);
-        let outcome = self.act(rng, actions).and_then(|()| self.run_until_idle(rng));
+        let outcome = self.run_actions(rng, action_count).and_then(|()| self.run_until_idle(rng));
         let trace = self.trace.unwrap_or_default().join("\n");
         outcome.map(|()| self.steps).map_err(|violation| format!("{violation}\n{trace}"))
     }
 
-    fn act(&mut self, rng: &mut TestRng, actions: usize) -> Result<(), String> {
-        for _ in 0..actions {
+    /// Runs random actions. About half of them are deliveries.
+    fn run_actions(&mut self, rng: &mut TestRng, count: usize) -> Result<(), String> {
+        for _ in 0..count {
             match rng.below(10) {
                 0 | 1 => self.ask(rng)?,
                 2 => self.answer(rng)?,
                 3 => self.abort(rng)?,
-                4 => self.fire(rng)?,
+                4 => self.fire_timer(rng)?,
                 _ => self.deliver(rng)?,
             }
         }
@@ -161,27 +168,27 @@ where
         loop {
             while self.is_busy() {
                 self.deliver(rng)?;
-                self.fire(rng)?;
+                self.fire_timer(rng)?;
             }
             if self.victims.is_empty()
-                && let Some(missed) = self.truth.missed()
+                && let Some(missed) = self.truth.find_unreported()
             {
-                return Err(format!("no detector has reported that these are stuck: {missed:?}"));
+                return Err(format!("no detector has reported the deadlock of {missed:?}"));
             }
-            let before = self.steps;
+            let steps_before = self.steps;
             for _ in 0..self.victims.len() {
                 self.abort(rng)?;
             }
-            if rng.below(2) == 0 || before == self.steps {
+            if rng.below(2) == 0 || steps_before == self.steps {
                 self.answer(rng)?;
             }
-            if before == self.steps {
+            if steps_before == self.steps {
                 break;
             }
         }
-        let stuck = self.truth.stuck();
-        if self.plan.victim.is_some() && !(stuck.is_empty() && self.waiting.is_empty()) {
-            return Err(format!("{stuck:?} are stuck, and no deadlock is resolved"));
+        let stuck = self.truth.stuck_agents();
+        if self.plan.victim_policy.is_some() && !(stuck.is_empty() && self.waiting.is_empty()) {
+            return Err(format!("{stuck:?} are stuck, but no victim must abort"));
         }
         Ok(())
     }
@@ -190,19 +197,20 @@ where
         !self.timers.is_empty() || self.links.values().any(|link| !link.is_empty())
     }
 
+    /// Lets a running process ask some others.
     fn ask(&mut self, rng: &mut TestRng) -> Result<(), String> {
         let idle: Vec<_> = self.plan.all_processes().filter(|agent| !self.waiting.contains(agent)).collect();
         let Some(agent) = pick(&idle, rng) else { return Ok(()) };
-        let mut others: Vec<Agent> = if self.plan.resources.is_empty() {
+        let mut others: Vec<Agent> = if self.plan.resource_coordinators.is_empty() {
             self.plan.all_processes().filter(|other| *other != agent).collect()
         } else {
-            self.plan.resources().filter(|other| !self.waiters.contains(&(agent, *other))).collect()
+            self.plan.all_resources().filter(|other| !self.waiters.contains(&(agent, *other))).collect()
         };
-        let maximum = match self.needs {
+        let max_awaited = match self.needs {
             Needs::One => 1,
             Needs::All | Needs::Any | Needs::Either => 1 + rng.below(3),
         };
-        while others.len() > maximum {
+        while others.len() > max_awaited {
             others.remove(rng.below(others.len()));
         }
         if others.is_empty() {
@@ -214,20 +222,21 @@ where
             Needs::Either => rng.below(2) == 0,
         };
         let need = if is_any { Need::Any(others) } else { Need::All(others) };
-        self.command(agent.site, Command::Ask { process: agent.number, need })
+        self.give_command(agent.site, Command::Ask { process: agent.number, need })
     }
 
-    /// A running process answers an agent that waits for it.
+    /// Lets a running process answer an agent that waits for it.
     fn answer(&mut self, rng: &mut TestRng) -> Result<(), String> {
         let answerable: Vec<_> = self.waiters.iter().copied().filter(|(agent, _)| self.can_answer(*agent)).collect();
         let Some((agent, to)) = pick(&answerable, rng) else { return Ok(()) };
-        self.command(agent.site, Command::Answer { process: agent.number, to })
+        self.give_command(agent.site, Command::Answer { process: agent.number, to })
     }
 
     fn can_answer(&self, agent: Agent) -> bool {
         !agent.is_resource() && !self.waiting.contains(&agent)
     }
 
+    /// Lets a victim cancel its wait.
     fn abort(&mut self, rng: &mut TestRng) -> Result<(), String> {
         let victims: Vec<_> = self.victims.iter().copied().collect();
         let Some(agent) = pick(&victims, rng) else { return Ok(()) };
@@ -235,10 +244,10 @@ where
         if !self.waiting.contains(&agent) {
             return Err(format!("{agent} must abort, but does not wait"));
         }
-        self.command(agent.site, Command::GiveUp { process: agent.number })
+        self.give_command(agent.site, Command::Cancel { process: agent.number })
     }
 
-    fn fire(&mut self, rng: &mut TestRng) -> Result<(), String> {
+    fn fire_timer(&mut self, rng: &mut TestRng) -> Result<(), String> {
         if self.timers.is_empty() {
             return Ok(());
         }
@@ -254,7 +263,7 @@ where
         self.step(to, Input::Message { from, message })
     }
 
-    fn command(&mut self, site: NodeId, command: Command) -> Result<(), String> {
+    fn give_command(&mut self, site: NodeId, command: Command) -> Result<(), String> {
         self.step(site, Input::Command(command))
     }
 
@@ -301,7 +310,7 @@ where
             Event::Waits { agent, .. } => {
                 self.waiting.extend((!agent.is_resource()).then_some(*agent));
             }
-            Event::Runs { agent, .. } | Event::GaveUp { agent, .. } => {
+            Event::Runs { agent, .. } | Event::Cancelled { agent, .. } => {
                 self.waiting.remove(agent);
                 if matches!(event, Event::Runs { .. }) && self.victims.remove(agent) {
                     return Err(format!("{agent} must abort, but continues"));
@@ -324,26 +333,28 @@ where
         self.truth.apply(event)
     }
 
-    /// Checks that a check follows each wait between two sites at most once, and returns along it
-    /// at most once.
+    /// Fails if a check follows a wait between two sites more than once, or returns along it more
+    /// often than it has followed it.
     fn check_message(&mut self, site: NodeId, message: &P::Message) -> Result<(), String> {
         match message.check_step() {
-            Some(CheckStep::Forward { by, check, agent, awaited }) => {
-                let Some(wait_id) = self.truth.latest(agent) else { return Err(format!("{agent} never waited")) };
-                let is_new = self.followed.insert((by, check, agent, wait_id, awaited));
-                *self.unreturned.entry((by, check, agent, awaited)).or_default() += 1;
-                let is_wait = self.truth.history.contains(&(agent, wait_id, awaited));
-                if !is_new || !is_wait || agent.site != site || awaited.site == site {
+            Some(CheckStep::Forward { origin, check, waiter, awaited }) => {
+                let Some(wait_id) = self.truth.latest_wait_id(waiter) else {
+                    return Err(format!("{waiter} never waited"));
+                };
+                let is_new = self.followed.insert((origin, check, waiter, wait_id, awaited));
+                *self.unreturned.entry((origin, check, waiter, awaited)).or_default() += 1;
+                let is_wait = self.truth.history.contains(&(waiter, wait_id, awaited));
+                if !is_new || !is_wait || waiter.site != site || awaited.site == site {
                     return Err(format!(
-                        "check {check} of {by} follows {agent}→{awaited} of {wait_id} again, or without need"
+                        "check {check} of {origin} follows {waiter}→{awaited} in wait {wait_id} again, or without such a wait"
                     ));
                 }
             }
-            Some(CheckStep::Back { by, check, agent, awaited }) => {
-                let unreturned = self.unreturned.entry((by, check, agent, awaited)).or_default();
+            Some(CheckStep::Return { origin, check, waiter, awaited }) => {
+                let unreturned = self.unreturned.entry((origin, check, waiter, awaited)).or_default();
                 *unreturned -= 1;
-                if *unreturned < 0 || awaited.site != site || agent.site == site {
-                    return Err(format!("check {check} of {by} returns along {agent}→{awaited} too often"));
+                if *unreturned < 0 || awaited.site != site || waiter.site == site {
+                    return Err(format!("check {check} of {origin} returns along {waiter}→{awaited} too often"));
                 }
             }
             None => {}

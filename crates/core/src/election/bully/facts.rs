@@ -1,10 +1,10 @@
 //! Properties and expected costs of the bully algorithm.
 
 use crate::about::Profile;
-use crate::election::{Case, Cost, Counts, ExpectedMessages, Facts, Model, Shape, Starting};
+use crate::election::{Case, Cost, Counts, ExpectedMessages, Facts, Model, Starting, Structure};
 
-/// The algorithm's entry in the table.
-pub const FACTS: Facts = Facts { model: Model::Synchronous, ..Facts::new(PROFILE, Shape::Bully, COST) };
+/// The algorithm's properties and expected costs.
+pub const FACTS: Facts = Facts { model: Model::Synchronous, ..Facts::new(PROFILE, Structure::Bully, COST) };
 
 const PROFILE: Profile = Profile {
     name: "bully",
@@ -12,15 +12,17 @@ const PROFILE: Profile = Profile {
     summary: "ask all nodes of higher rank; lead if none of them answers",
     source: include_str!("../bully.rs"),
     flaw: None,
-    checkable: true,
+    is_checkable: true,
 };
 
-const COST: Cost = Cost { formula: "n−2 … n²−n−1", expected: expected_messages };
+/// The formula is for n nodes of which the highest is dead, and one starter: n−2 messages if the
+/// next highest node starts, n²−n−1 if the lowest does. With all alive they are n−1 and n²−1.
+const COST: Cost = Cost { formula: "n−2 … n²−n−1", expected_messages };
 
-/// A dead node, if there is one, is the old leader; n counts it.
+/// If there is a dead node, it is the old leader, which has the highest rank. n includes it.
 fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
-    let n = (case.live + case.dead) as f64;
-    let (minimum, maximum) = match (case.live, case.dead) {
+    let n = (case.live_nodes + case.dead_nodes) as f64;
+    let (minimum, maximum) = match (case.live_nodes, case.dead_nodes) {
         (0, _) => return None,
         (_, 0) => (n - 1.0, n * n - 1.0),
         (_, 1) => (n - 2.0, n * n - n - 1.0),
@@ -28,17 +30,17 @@ fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
     };
     let counts = Counts::WithAnnouncement;
     let range_from =
-        |least: f64| ExpectedMessages { counts, least: Some(least), mean: None, most: Some(maximum), tight: true };
-    Some(match (case.starting, case.dead) {
-        _ if case.live == 1 => ExpectedMessages::exactly(counts, minimum),
+        |min: f64| ExpectedMessages { counts, min: Some(min), mean: None, max: Some(maximum), is_max_reached: true };
+    Some(match (case.starting, case.dead_nodes) {
+        _ if case.live_nodes == 1 => ExpectedMessages::exactly(counts, minimum),
         (Starting::Highest, _) => ExpectedMessages::exactly(counts, minimum),
         (Starting::Lowest, 1) => ExpectedMessages::exactly(counts, maximum),
-        // The highest node declares as soon as it is asked. A node that receives this result before
-        // the question asks no node.
+        // The highest node declares as soon as a node asks it. A node that receives this result
+        // before a question of a lower node asks no other node.
         (Starting::Lowest, _) => range_from(3.0 * (n - 1.0)),
         (Starting::One, _) => range_from(minimum),
         (Starting::Several(_), _) => ExpectedMessages::at_most(counts, maximum),
-        // The highest live node need not ask the dead one.
-        (Starting::All, _) => ExpectedMessages::exactly(counts, maximum - case.dead as f64),
+        // The highest live node does not ask the dead one, which it suspects.
+        (Starting::All, _) => ExpectedMessages::exactly(counts, maximum - case.dead_nodes as f64),
     })
 }

@@ -10,8 +10,7 @@ use crate::protocol::Durable;
 pub struct Message {
     #[cfg_attr(feature = "serde", serde(rename = "word"))]
     pub kind: Kind,
-    /// The largest epoch that the sender knows; in a `Coordinator` message, the epoch of the
-    /// result.
+    /// The largest epoch that the sender knows; in a `Coordinator` message, that of the result.
     pub epoch: Epoch,
 }
 
@@ -32,7 +31,8 @@ pub enum Kind {
     Hello,
     /// Which is the largest epoch that you know?
     Inquiry,
-    /// The answer to an inquiry: the largest epoch known.
+    /// This is the largest epoch that I know: the answer to an inquiry, or to a declaration with an
+    /// outdated epoch.
     Report,
 }
 
@@ -65,9 +65,10 @@ impl Describe for Message {
 pub enum Timer {
     /// Answers of higher nodes. If none arrives in time, this node has won.
     Answers,
-    /// The result of a higher node that is alive. If none arrives in time, this node starts again.
+    /// The result of a higher node that is alive. If none arrives in time, this node starts another
+    /// election.
     Result,
-    /// The arrival of messages sent by nodes that did not know of this node's restart.
+    /// The arrival of all messages of nodes that did not know of this node's restart.
     Quiet,
     /// Answers to the inquiry after a restart.
     Reports,

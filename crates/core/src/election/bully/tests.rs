@@ -1,9 +1,18 @@
-//! Tests of the rules of the bully algorithm. A message takes at most one millisecond.
-//! `election/script.rs` explains the language of the scripts.
+//! Tests of the rules of the bully algorithm. A message takes at most one millisecond. So an answer
+//! takes 2 ms, a result 10 ms, and the silence after a restart 3 ms.
+//!
+//! In scripts, `1 > 2` delivers the oldest message from node 1 to node 2, `2 fires` fires the timer
+//! that node 2 set last, and `rest` delivers all messages. `1 > 2 last` delivers the newest message
+//! instead, `1 > 2 as 3` the oldest with node 3 as its sender, and `lose 1 > 2` drops the oldest.
+//! Steps before the bar prepare the state, and `in` replaces the plan of the group.
+//! `election/script.rs` lists all steps.
+//!
+//! In traces, `Answers in 2ms` sets the timer `Answers`, which stops the wait for answers; so do
+//! `Result`, `Quiet` (after a restart) and `Reports`. `saves` saves the largest known epoch.
 
 use super::Bully;
 use crate::election::script::{plan, rules};
-use crate::election::{BullyOptions, Plan, Prefer, Ranking};
+use crate::election::{BullyOptions, Plan, Preference, Ranking};
 use crate::group::Group;
 use crate::node::NodeId;
 use expect_test::expect;
@@ -12,14 +21,15 @@ fn bully(me: NodeId, plan: &Plan) -> Bully {
     Bully::new(me, plan.clone())
 }
 
-/// A plan in which the node with the highest rank is down at start-up.
+/// Returns a plan in which the node with the highest number, and so the highest rank, is down at
+/// start-up.
 fn without_highest(nodes: usize) -> Plan {
     Plan { absent: Group::of_size(nodes).iter().skip(nodes - 1).collect(), ..plan(nodes) }
 }
 
-/// A plan in which node 2 has the highest rank, node 3 the next and node 1 the lowest.
-fn ranked() -> Plan {
-    Plan { ranking: Ranking::by_attribute([5, 1, 1], Prefer::Lowest), ..plan(3) }
+/// Returns a plan in which node 2 has the highest rank, node 3 the next and node 1 the lowest.
+fn with_attributes() -> Plan {
+    Plan { ranking: Ranking::by_attribute([5, 1, 1], Preference::Lowest), ..plan(3) }
 }
 
 fn with_options(options: BullyOptions) -> Plan {
@@ -40,7 +50,7 @@ rules! { bully, plan(3);
             1 resign: refused: the node is not the leader
         "#]]);
 
-    /// A result that the leader declared may still be in flight.
+    /// A result that the dead leader declared may still be in flight.
     bu_1_a_node_waits_for_the_last_messages_of_a_dead_leader(
         "3 campaign; rest; 3 campaign; 3 crashes; 2 suspects 3; 3 > 2; 3 > 1; 2 fires; rest", expect![[r#"
             3 campaign: knows no leader (epoch 1); saves; BU-3 declares itself leader in epoch 1; coordinator → 1,2; LEADER IS 3 (epoch 1)
@@ -54,7 +64,7 @@ rules! { bully, plan(3);
             1 receives coordinator from 2: saves; BU-5 follows 2 in epoch 3; LEADER IS 2 (epoch 3)
         "#]]);
 
-    bu_1_a_node_suspected_for_long_has_no_messages_in_flight("2 suspects 3; after 1ms | 2 campaign", expect![[r#"
+    bu_1_a_node_whose_only_higher_node_was_suspected_a_message_time_ago_declares_at_once("2 suspects 3; after 1ms | 2 campaign", expect![[r#"
         1ms 2 campaign: BU-1 3 alone ranks higher, and is dead; knows no leader (epoch 1); saves; BU-3 declares itself leader in epoch 1; coordinator → 1; LEADER IS 2 (epoch 1)
     "#]]);
 
@@ -90,7 +100,7 @@ rules! { bully, plan(3);
         1 campaign: knows no leader (epoch 1); saves; BU-3 declares itself leader in epoch 1; LEADER IS 1 (epoch 1)
     "#]]);
 
-    bu_3_ranks_decide_and_not_numbers(in ranked(), "1 campaign | rest", expect![[r#"
+    bu_3_ranks_decide_and_not_numbers(in with_attributes(), "1 campaign | rest", expect![[r#"
         2 receives election from 1: answer → 1; knows no leader (epoch 1); saves; BU-3 declares itself leader in epoch 1; coordinator → 1,3; LEADER IS 2 (epoch 1)
         3 receives election from 1: answer → 1; knows no leader (epoch 1); BU-2 asks 2; election → 2; Answers in 2ms
         1 receives answer from 2: BU-4 2 is alive and ranks higher: waits for its result; Result in 10ms
@@ -105,14 +115,16 @@ rules! { bully, plan(3);
             1 Answers: saves; BU-3 declares itself leader in epoch 1; LEADER IS 1 (epoch 1)
         "#]]);
 
-    /// A higher node that restarts says hello to a node that asks, or a detector reports it.
-    bu_4_any_message_of_a_higher_node_counts(in without_highest(3), "1 campaign | 1 trusts 3; 2 campaign; 3 boots; 3 > 2", expect![[r#"
+    /// Node 2 does not wait for node 3: it has declared before the hello of node 3 arrives.
+    bu_4_a_report_that_a_higher_node_is_up_counts_as_its_answer(in without_highest(3), "1 campaign | 1 trusts 3; 2 campaign; 3 boots; 3 > 2", expect![[r#"
         1 trusts 3: BU-4 3 is alive and ranks higher: waits for its result; Result in 10ms
         2 campaign: BU-1 3 alone ranks higher, and is dead; knows no leader (epoch 1); saves; BU-3 declares itself leader in epoch 1; coordinator → 1; LEADER IS 2 (epoch 1)
         3 boots: knows no leader (epoch 1); BU-9 has restarted: says hello; hello → 1,2,3; Quiet in 3ms
     "#]]);
 
-    bu_5_a_result_of_a_higher_node_ends_the_election("2 campaign; 2 > 3; 3 > 2 last; 3 > 2 | 3 > 1", expect![[r#"
+    /// The answer of node 3 arrives after its result, and changes nothing.
+    bu_5_a_result_of_a_higher_node_ends_the_election("2 campaign; 2 > 3 | 3 > 2 last; 3 > 2; 3 > 1", expect![[r#"
+        2 receives coordinator from 3: saves; BU-5 follows 3 in epoch 1; LEADER IS 3 (epoch 1)
         1 receives coordinator from 3: saves; BU-5 follows 3 in epoch 1; LEADER IS 3 (epoch 1)
     "#]]);
 
@@ -135,7 +147,7 @@ rules! { bully, plan(3);
         "#]]);
 
     bu_6_a_higher_node_takes_over_from_a_lower_one_that_declared(
-        in with_options(BullyOptions { broadcast: true, ..BullyOptions::default() }), "2 suspects 3; after 1ms; 2 campaign;
+        in with_options(BullyOptions { announces_to_all: true, ..BullyOptions::default() }), "2 suspects 3; after 1ms; 2 campaign;
          2 > 1 | 2 > 3; 2 trusts 3; rest", expect![[r#"
              1ms 3 receives coordinator from 2: saves; BU-6 takes over from 2, which ranks lower; knows no leader (epoch 2); saves; BU-3 declares itself leader in epoch 2; coordinator → 1,2,3; LEADER IS 3 (epoch 2)
              1ms 1 receives coordinator from 3: saves; BU-5 follows 3 in epoch 2; LEADER IS 3 (epoch 2)
@@ -143,12 +155,12 @@ rules! { bully, plan(3);
          "#]]);
 
     bu_6_a_node_that_has_taken_over_does_not_start_again(
-        in with_options(BullyOptions { broadcast: true, ..BullyOptions::default() }), "2 suspects 3; after 1ms; 2 campaign;
+        in with_options(BullyOptions { announces_to_all: true, ..BullyOptions::default() }), "2 suspects 3; after 1ms; 2 campaign;
          3 campaign | 3 campaign; 2 > 3", expect![[r#"
              1ms 3 campaign: knows no leader (epoch 2); saves; BU-3 declares itself leader in epoch 2; coordinator → 1,2,3; LEADER IS 3 (epoch 2)
          "#]]);
 
-    /// Node 2 missed two epochs and suspects the leader, then learns that it is alive.
+    /// Node 2 missed two epochs and suspects leader 3, then learns that node 3 is alive.
     bu_7_an_outdated_result_is_corrected_and_its_sender_starts_again(
         "3 campaign; 3 > 1; lose 3 > 2; 3 campaign; 3 > 1; lose 3 > 2; 2 suspects 3; after 1ms; 2 campaign | 2 > 1;
          2 trusts 3; 1 > 2; rest", expect![[r#"
@@ -180,7 +192,8 @@ rules! { bully, plan(3);
              2 receives coordinator from 3: saves; BU-5 follows 3 in epoch 3; LEADER IS 3 (epoch 3)
          "#]]);
 
-    /// Node 2 asked node 3 in vain and may declare until the hello arrives; then it waits.
+    /// Node 2 asked node 3 in vain, and may declare until the hello of node 3 arrives; then it
+    /// waits.
     bu_9_a_node_that_receives_a_hello_of_a_higher_node_does_not_declare(
         in without_highest(4), "2 campaign; 3 crashes; 2 > 4; 3 boots; 3 > 2", expect![[r#"
             2 campaign: knows no leader (epoch 1); BU-1 asks 3,4; election → 3,4; Answers in 2ms
@@ -201,7 +214,7 @@ rules! { bully, plan(3);
     "#]]);
 
     bu_10_lower_nodes_are_notified_and_forget_their_leader(
-        in with_options(BullyOptions { tell_lower: true, ..BullyOptions::default() }), "3 campaign; rest | 2 campaign; 2 > 1;
+        in with_options(BullyOptions { notifies_lower: true, ..BullyOptions::default() }), "3 campaign; rest | 2 campaign; 2 > 1;
          1 fires; rest", expect![[r#"
              2 campaign: knows no leader (epoch 2); begun → 1; BU-1 asks 3; election → 3; Answers in 2ms
              1 receives begun from 2: BU-10 forgets the leader: 2 has started an election; knows no leader (epoch 2); Result in 10ms

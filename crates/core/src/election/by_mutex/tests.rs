@@ -1,8 +1,11 @@
 //! Tests of the rules of an election by mutual exclusion, and of elections in any order of
-//! messages. `testing.rs` explains the language of the scripts. RA-1 to RA-3 are rules of Ricart
-//! and Agrawala's lock.
+//! messages. RA-1 to RA-3 are rules of Ricart and Agrawala's lock, in which `(2, 1)` is the request
+//! of node 1 at clock 2.
+//!
+//! In scripts, `1 > 2` delivers the oldest message from node 1 to node 2, and `rest` delivers all
+//! messages; steps before the bar prepare the state. `testing.rs` lists all steps.
 
-use super::{ByMutex, Stage};
+use super::{ByMutex, Phase};
 use crate::election::{Command, Event};
 use crate::group::{Epoch, Group};
 use crate::mutex::rules::rules;
@@ -100,9 +103,9 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
     prop::collection::vec(action, 0..120)
 }
 
-/// Performs the actions, then delivers all messages. Two nodes never lead at a time, and in the end
-/// all nodes know the last leader.
-fn elect<P>(
+/// Performs the actions, then delivers all messages. Checks that two nodes never lead at a time,
+/// that epochs never decrease, and that in the end all nodes know the last leader.
+fn check_elections<P>(
     nodes: usize,
     new_node: fn(NodeId, Group) -> ByMutex<P>,
     actions: &[Action],
@@ -114,6 +117,7 @@ where
     let mut leaders: BTreeMap<Epoch, NodeId> = BTreeMap::new();
     let mut latest_epochs = std::vec![Epoch(0); nodes];
     let mut has_campaigned = false;
+    // Enough to deliver all messages, unless they circulate forever.
     let deliveries = core::iter::repeat_n(&Action::Deliver(0), 3_000);
     for action in actions.iter().chain(deliveries) {
         let (node, events) = match action {
@@ -122,8 +126,8 @@ where
                 let node = NodeId::from_index(node % nodes);
                 (node, group.command(node, Command::Campaign))
             }
-            Action::Deliver(_) if group.in_flight() == 0 => continue,
-            Action::Deliver(index) => group.deliver(index % group.in_flight()),
+            Action::Deliver(_) if group.in_flight_count() == 0 => continue,
+            Action::Deliver(index) => group.deliver(index % group.in_flight_count()),
         };
         for event in events {
             let (Event::Began { epoch } | Event::Elected { epoch, .. } | Event::Ended { epoch }) = event else {
@@ -139,14 +143,14 @@ where
                 prop_assert_eq!(*leaders.entry(epoch).or_insert(leader), leader, "epoch {}", epoch);
             }
         }
-        let leading = group.nodes.iter().filter(|node| node.stage == Stage::Decided(node.me)).count();
-        prop_assert!(leading <= 1, "{leading} nodes lead at a time:\n{}", group.trace);
+        let leader_count = group.nodes.iter().filter(|node| node.phase == Phase::Decided(node.me)).count();
+        prop_assert!(leader_count <= 1, "{leader_count} nodes lead at a time:\n{}", group.trace);
     }
-    prop_assert_eq!(group.in_flight(), 0, "messages circulate forever");
+    prop_assert_eq!(group.in_flight_count(), 0, "messages circulate forever");
     if has_campaigned {
         let (_, leader) = leaders.last_key_value().expect("a leader");
         for node in &group.nodes {
-            prop_assert_eq!(node.stage, Stage::Decided(*leader), "{} disagrees:\n{}", node.me, &group.trace);
+            prop_assert_eq!(node.phase, Phase::Decided(*leader), "{} disagrees:\n{}", node.me, &group.trace);
         }
     }
     Ok(())
@@ -157,11 +161,11 @@ proptest! {
     fn all_nodes_agree_in_the_end_for_any_campaigns_and_message_order(
         nodes in 1..=5_usize, actions in actions()
     ) {
-        elect(nodes, over_permissions, &actions)?;
+        check_elections(nodes, over_permissions, &actions)?;
     }
 
     #[test]
     fn an_election_over_a_coordinator_ends_in_agreement_too(nodes in 1..=5_usize, actions in actions()) {
-        elect(nodes, over_a_coordinator, &actions)?;
+        check_elections(nodes, over_a_coordinator, &actions)?;
     }
 }

@@ -1,12 +1,12 @@
-//! Tests of the rules, and of the cost over all orders.
+//! Tests of the rules, and of the cost over all orders. The rank of a node is its number.
 
 use super::{Candidacy, FACTS};
-use crate::election::circuit::test_ring::{TestRing, default_plan, try_all};
+use crate::election::circuit::test_ring::{TestRing, default_plan, elect_in_all_orders};
 use crate::election::{Case, Starting};
 use alloc::vec;
 
-/// Nodes 1 and 2 of three start.
-fn two_start() -> TestRing<Candidacy> {
+/// Returns a ring of three on which nodes 1 and 2 have started.
+fn ring_with_two_starters() -> TestRing<Candidacy> {
     let mut ring = TestRing::new(default_plan(3));
     ring.campaign(1);
     ring.campaign(2);
@@ -15,21 +15,21 @@ fn two_start() -> TestRing<Candidacy> {
 
 #[test]
 fn cr_1_a_starter_sends_its_rank_on() {
-    let ring = two_start();
+    let ring = ring_with_two_starters();
     assert_eq!(ring.nodes_that_applied("CR-1"), [1, 2]);
     assert_eq!(ring.in_flight.len(), 2);
 }
 
 #[test]
 fn cr_2_a_greater_rank_is_passed_on() {
-    let mut ring = two_start();
+    let mut ring = ring_with_two_starters();
     ring.settle();
     assert_eq!(ring.nodes_that_applied("CR-2"), [1, 2]);
 }
 
 /// Rank 3 overtakes rank 1 on the way from 1 to 2.
 #[test]
-fn cr_2_a_node_that_passed_a_greater_rank_on_takes_part() {
+fn cr_2_a_node_that_passed_a_greater_rank_on_drops_lesser_ranks() {
     let mut ring: TestRing<Candidacy> = TestRing::new(default_plan(3));
     ring.campaign(1);
     ring.campaign(3);
@@ -45,7 +45,7 @@ fn cr_2_a_node_that_passed_a_greater_rank_on_takes_part() {
 
 #[test]
 fn cr_3_a_lesser_rank_is_replaced_once_and_then_dropped() {
-    let mut ring = two_start();
+    let mut ring = ring_with_two_starters();
     // Rank 1 is not replaced: node 2 takes part already.
     ring.deliver();
     assert_eq!((ring.nodes_that_applied("CR-3"), ring.in_flight.len()), (vec![2], 1));
@@ -56,33 +56,35 @@ fn cr_3_a_lesser_rank_is_replaced_once_and_then_dropped() {
 
 #[test]
 fn cr_4_only_the_greatest_rank_comes_around() {
-    let mut ring = two_start();
+    let mut ring = ring_with_two_starters();
     ring.settle();
     assert_eq!(ring.nodes_that_applied("CR-4"), [3]);
-    assert_eq!(ring.result(), Some((3, 1)));
-    assert_eq!(ring.counts, [5, 3, 0]);
+    assert_eq!(ring.agreed_leader(), Some((3, 1)));
+    assert_eq!(ring.counts, [5, 3, 0], "algorithm, announcement and control messages");
 }
 
 #[test]
 fn the_cost_over_all_orders_is_the_expected_one() {
     for size in 1..=6 {
-        let mut spread = [(u64::MAX, 0, 0, 0), (u64::MAX, 0, 0, 0)];
-        try_all::<Candidacy>(size, |starters, election, announcement| {
-            let all = starters == size as usize && size > 1;
-            let (least, most, sum, count) = &mut spread[usize::from(all)];
-            let messages = if all { election } else { election + announcement };
-            (*least, *most) = ((*least).min(messages), (*most).max(messages));
+        // The minimum, maximum, sum and number of message counts: with one starter, and with all.
+        let mut spreads = [(u64::MAX, 0, 0, 0), (u64::MAX, 0, 0, 0)];
+        elect_in_all_orders::<Candidacy>(size, |starters, election, announcement| {
+            let all_start = starters == size as usize && size > 1;
+            let (min, max, sum, count) = &mut spreads[usize::from(all_start)];
+            let messages = if all_start { election } else { election + announcement };
+            (*min, *max) = ((*min).min(messages), (*max).max(messages));
             (*sum, *count) = (*sum + messages, *count + 1);
         });
-        for (starting, (least, most, sum, count)) in [Starting::One, Starting::All].into_iter().zip(spread) {
-            let Some(expected_messages) = (FACTS.cost.expected)(&Case { live: size as usize, dead: 0, starting })
+        for (starting, (min, max, sum, count)) in [Starting::One, Starting::All].into_iter().zip(spreads) {
+            let Some(expected_messages) =
+                (FACTS.cost.expected_messages)(&Case { live_nodes: size as usize, dead_nodes: 0, starting })
             else {
                 continue;
             };
             if count > 0 {
                 assert_eq!(
-                    (expected_messages.least, expected_messages.most),
-                    (Some(least as f64), Some(most as f64)),
+                    (expected_messages.min, expected_messages.max),
+                    (Some(min as f64), Some(max as f64)),
                     "{size}, {starting:?}"
                 );
                 let mean = sum as f64 / count as f64;

@@ -11,13 +11,14 @@ use alloc::vec::Vec;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Run {
     pub epoch: Epoch,
-    /// Nodes that the starter suspected to have crashed, in the order of their numbers.
-    pub without: Vec<NodeId>,
+    /// Nodes that the starter considered dead, in the order of their numbers.
+    #[cfg_attr(feature = "serde", serde(rename = "without"))]
+    pub left_out: Vec<NodeId>,
 }
 
 impl Run {
     /// Returns the epoch of the next run.
-    pub fn next(&self) -> Epoch {
+    pub fn next_epoch(&self) -> Epoch {
         Epoch(self.epoch.0.saturating_add(1))
     }
 }
@@ -27,7 +28,7 @@ impl Run {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Envelope<M> {
     pub run: Run,
-    /// Number of the message; `None` if the sender wants no acknowledgement.
+    /// Number for the acknowledgement; `None` if the sender wants none.
     pub number: Option<u64>,
     pub body: Body<M>,
 }
@@ -39,15 +40,22 @@ pub struct Envelope<M> {
 pub enum Body<M> {
     /// A message of the contest, from the neighbour on this side of the receiver.
     Contest { from: Side, message: M },
-    /// `leader` has won, and `by` announces it.
-    Won { leader: NodeId, by: NodeId },
+    /// `leader` has won, and `announcer` announces it.
+    Won {
+        leader: NodeId,
+        #[cfg_attr(feature = "serde", serde(rename = "by"))]
+        announcer: NodeId,
+    },
     /// Acknowledges the receiver's message with this number.
-    Received(u64),
-    /// The receiver is behind: the enclosed run is the sender's latest. `is_over` if it has ended.
+    #[cfg_attr(feature = "serde", serde(rename = "received"))]
+    Acknowledgement(u64),
+    /// The receiver missed a run: that of the envelope is the sender's latest. `is_over` tells
+    /// whether it has ended.
     Behind { is_over: bool },
 }
 
-/// A rank that travels around the ring or to the next candidate.
+/// A message of a contest that consists of a rank alone. It travels around the ring or to the next
+/// candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
@@ -64,7 +72,7 @@ impl<M: Describe> Describe for Envelope<M> {
         match &self.body {
             Body::Contest { message, .. } => message.kind(),
             Body::Won { .. } => "elected",
-            Body::Received(_) => "received",
+            Body::Acknowledgement(_) => "received",
             Body::Behind { .. } => "behind",
         }
     }
@@ -73,7 +81,7 @@ impl<M: Describe> Describe for Envelope<M> {
         match &self.body {
             Body::Contest { message, .. } => message.class(),
             Body::Won { .. } => Class::Announcement,
-            Body::Received(_) | Body::Behind { .. } => Class::Control,
+            Body::Acknowledgement(_) | Body::Behind { .. } => Class::Control,
         }
     }
 }

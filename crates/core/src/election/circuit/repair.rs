@@ -1,24 +1,27 @@
-//! Recovery of ring elections from crashes, slow nodes and restarts.
+//! Recovery of ring elections from crashes, slow nodes and restarts. The header of `circuit.rs`
+//! lists the rules CI-1 to CI-12.
 
-use super::{Body, Circuit, Contest, Dispute, Envelope, Repair, Run, Stage};
+use super::{Body, Circuit, Contest, Dispute, Envelope, Phase, Repair, Run};
 use crate::effects::Effects;
 use crate::node::NodeId;
 use crate::time::Span;
 
-/// The event that a node waits for, with a timeout.
+/// A timeout, named after the event that the node waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Timer {
     /// The acknowledgement of the message with this number.
     Hop(u64),
+    /// The end of the run.
     Run,
     /// The end of a conflict between nodes that disagree on which nodes are dead.
     Dispute,
 }
 
 impl<C: Contest> Circuit<C> {
-    /// Sends a message of the run to a neighbour. With timeouts, expects an acknowledgement.
+    /// Sends a message of the run to a neighbour. If the repair uses timeouts, the neighbour must
+    /// acknowledge it within two round trips: one for the message, one to allow for queueing.
     pub(super) fn send_hop(&mut self, to: NodeId, body: Body<C::Message>, out: &mut Effects<'_, Self>) {
         let needs_acknowledgement = self.plan.repair == Repair::Timeout && to != self.me;
         let number = needs_acknowledgement.then(|| {
@@ -44,21 +47,22 @@ impl<C: Contest> Circuit<C> {
         }
     }
 
-    /// CI-9.
+    /// CI-9. Considers the neighbour dead that has not acknowledged this message, and starts the
+    /// next epoch without it.
     pub(super) fn handle_hop_timeout(&mut self, number: u64, out: &mut Effects<'_, Self>) {
         let Some(index) = self.unacknowledged.iter().position(|(sent, _)| *sent == number) else { return };
         let (_, node) = self.unacknowledged.remove(index);
         out.note("CI-9", format_args!("{node} does not acknowledge: considers it dead"));
         self.mark_dead(node);
-        self.begin(out);
+        self.begin_next_run(out);
     }
 
-    /// Sets the timeout of a run: the time of all hops of the contest and the announcement, twice
+    /// Sets the timeout of a run: the time of all hops of the contest and the announcement, doubled
     /// to allow for queueing, plus four hops.
     ///
-    /// With a failure detector this is only a fallback, and eight times as long: it repeats a run
-    /// that cannot end because two crashes hid each other. A run without a majority elects no
-    /// leader, so it needs no fallback.
+    /// With a failure detector this timeout is only a fallback, for a run that stalls although no
+    /// report of the detector ends it. It is eight times as long, so that the reports come first. A
+    /// run without a majority elects no leader, so it needs no fallback.
     pub(super) fn set_run_timeout(&mut self, out: &mut Effects<'_, Self>) {
         let factor = match self.plan.repair {
             Repair::None => return,
@@ -66,7 +70,7 @@ impl<C: Contest> Circuit<C> {
             Repair::Detector if self.has_majority() => 8,
             Repair::Detector => return out.cancel_timer(Timer::Run),
         };
-        let hops = C::hops(self.members()) + self.members() as u64;
+        let hops = C::max_hops(self.member_count()) + self.member_count() as u64;
         let hop = self.plan.bounds.message + self.plan.bounds.processing;
         out.set_timer(Timer::Run, Span::exactly(hop.times(factor * (2 * hops + 4))));
     }
@@ -77,22 +81,23 @@ impl<C: Contest> Circuit<C> {
         }
     }
 
-    /// CI-10.
+    /// CI-10. Starts the next epoch if the run has not ended in time.
     pub(super) fn handle_run_timeout(&mut self, out: &mut Effects<'_, Self>) {
-        if let Stage::Contest = self.stage {
+        if let Phase::Contest = self.phase {
             out.note("CI-10", format_args!("epoch {} takes too long", self.run.epoch));
-            self.begin(out);
+            self.begin_next_run(out);
         }
     }
 
-    /// CI-11.
+    /// CI-11. Starts the next epoch after a restart.
     pub(super) fn restart_run_after_boot(&mut self, out: &mut Effects<'_, Self>) {
         if self.plan.repair != Repair::None {
-            out.note("CI-11", format_args!("has restarted, and begins epoch {}", self.run.next()));
-            self.begin(out);
+            out.note("CI-11", format_args!("has restarted, and begins epoch {}", self.run.next_epoch()));
+            self.begin_next_run(out);
         }
     }
 
+    /// CI-7, for a report of the failure detector.
     pub(super) fn suspect(&mut self, node: NodeId, out: &mut Effects<'_, Self>) {
         if self.plan.repair == Repair::Detector && node != self.me && self.plan.group.contains(node) {
             self.mark_dead(node);
@@ -100,29 +105,30 @@ impl<C: Contest> Circuit<C> {
         }
     }
 
-    /// CI-7.
+    /// CI-7. Starts the next epoch if a dead node is a member of the run in progress, or the
+    /// leader.
     pub(super) fn handle_death(&mut self, node: NodeId, out: &mut Effects<'_, Self>) {
-        let needs_new_run = match self.stage {
-            Stage::Idle => false,
-            Stage::Contest => !self.run.without.contains(&node),
-            Stage::Decided(leader) => leader == node,
+        let needs_new_run = match self.phase {
+            Phase::Idle => false,
+            Phase::Contest => !self.run.left_out.contains(&node),
+            Phase::Decided(leader) => leader == node,
         };
         if needs_new_run && self.plan.repair != Repair::None {
-            out.note("CI-7", format_args!("{node} is dead: begins epoch {}", self.run.next()));
-            self.begin(out);
+            out.note("CI-7", format_args!("{node} is dead: begins epoch {}", self.run.next_epoch()));
+            self.begin_next_run(out);
         }
     }
 
-    /// CI-8.
+    /// CI-8. Starts the next epoch if the run leaves out the trusted node, or is in progress.
     pub(super) fn trust(&mut self, node: NodeId, out: &mut Effects<'_, Self>) {
         if self.plan.repair != Repair::Detector {
             return;
         }
         self.dead.retain(|dead| *dead != node);
-        let is_left_out = self.stage != Stage::Idle && self.run.without.contains(&node);
-        if is_left_out || self.stage == Stage::Contest {
-            out.note("CI-8", format_args!("{node} is up again: begins epoch {}", self.run.next()));
-            self.begin(out);
+        let is_left_out = self.phase != Phase::Idle && self.run.left_out.contains(&node);
+        if is_left_out || self.phase == Phase::Contest {
+            out.note("CI-8", format_args!("{node} is up again: begins epoch {}", self.run.next_epoch()));
+            self.begin_next_run(out);
         }
     }
 
@@ -132,52 +138,52 @@ impl<C: Contest> Circuit<C> {
         }
     }
 
-    /// CI-4. Called after the node has joined a run. With timeouts, the node adopts the list of
-    /// dead nodes of the run's starter, which knows of later crashes and restarts. With a detector,
-    /// if this node considers a member dead, its detector or the starter's is out of date, and the
-    /// run may never end.
-    pub(super) fn compare_deaths(&mut self, out: &mut Effects<'_, Self>) {
+    /// CI-4, after the node has joined a run. With timeouts, the node adopts the list of dead nodes
+    /// of the run's starter, which knows of later crashes and restarts. With a detector, if this
+    /// node considers a member dead, its detector or the starter's is out of date, and the run may
+    /// never end.
+    pub(super) fn compare_dead_nodes(&mut self, out: &mut Effects<'_, Self>) {
         match self.plan.repair {
             Repair::None => {}
-            Repair::Timeout => self.dead.clone_from(&self.run.without),
+            Repair::Timeout => self.dead.clone_from(&self.run.left_out),
             Repair::Detector => {
-                if let Some(node) = self.dead.iter().find(|dead| !self.run.without.contains(dead)) {
+                if let Some(node) = self.dead.iter().find(|dead| !self.run.left_out.contains(dead)) {
                     out.note("CI-4", format_args!("takes part although member {node} is dead"));
-                    self.wait_for_agreement(Dispute::Death, out);
+                    self.wait_for_agreement(Dispute::DeadMember, out);
                 }
             }
         }
     }
 
-    /// CI-4. With timeouts, this node now considers only nodes dead that the other run leaves out
-    /// too: the others will time out again if they are dead.
+    /// CI-4. With timeouts, this node now considers only those nodes dead that the other run leaves
+    /// out too; if another one is dead, it will miss a timeout again.
     pub(super) fn handle_conflicting_run(&mut self, other: &Run, out: &mut Effects<'_, Self>) {
         match self.plan.repair {
             Repair::None => return,
-            Repair::Timeout => self.dead.retain(|dead| other.without.contains(dead)),
+            Repair::Timeout => self.dead.retain(|dead| other.left_out.contains(dead)),
             Repair::Detector => {}
         }
         out.note("CI-4", format_args!("another run of epoch {} leaves out other nodes", self.run.epoch));
-        self.wait_for_agreement(Dispute::Runs, out);
+        self.wait_for_agreement(Dispute::ConflictingRuns, out);
     }
 
-    /// Starts a timeout before the next try, so that epochs do not advance faster than the detector
-    /// reports. A conflict of runs outlasts one about a death.
+    /// Waits for a timeout before it starts the next epoch, so that epochs do not advance faster
+    /// than the detector reports. A conflict of runs replaces a conflict about a dead member.
     fn wait_for_agreement(&mut self, dispute: Dispute, out: &mut Effects<'_, Self>) {
         if self.dispute.is_none() {
             out.set_timer(Timer::Dispute, Span::exactly(self.plan.bounds.round_trip()));
         }
-        if self.dispute != Some(Dispute::Runs) {
+        if self.dispute != Some(Dispute::ConflictingRuns) {
             self.dispute = Some(dispute);
         }
     }
 
-    /// CI-4.
+    /// CI-4. Starts the next epoch if the conflict remains at the end of the timeout.
     pub(super) fn settle_dispute(&mut self, out: &mut Effects<'_, Self>) {
         let dispute = self.dispute.take();
-        if self.stage == Stage::Contest || dispute == Some(Dispute::Runs) {
-            out.note("CI-4", format_args!("begins epoch {}", self.run.next()));
-            self.begin(out);
+        if self.phase == Phase::Contest || dispute == Some(Dispute::ConflictingRuns) {
+            out.note("CI-4", format_args!("begins epoch {}", self.run.next_epoch()));
+            self.begin_next_run(out);
         }
     }
 
@@ -187,31 +193,32 @@ impl<C: Contest> Circuit<C> {
         }
     }
 
-    /// CI-12.
+    /// CI-12. Starts an epoch after `run`, which is later than this node's run, if this node cannot
+    /// take part in `run`.
     pub(super) fn receive_later_epoch(&mut self, run: &Run, is_over: bool, out: &mut Effects<'_, Self>) {
-        // This node still receives the messages of a run that is in progress and includes it.
-        let cannot_join = self.stage == Stage::Contest && is_over || run.without.contains(&self.me);
+        // If the run is in progress and includes this node, its messages still arrive here.
+        let cannot_join = self.phase == Phase::Contest && is_over || run.left_out.contains(&self.me);
         if self.plan.repair != Repair::None && cannot_join && run.epoch > self.run.epoch {
             out.note("CI-12", format_args!("other nodes are at epoch {} already", run.epoch));
             self.run.epoch = run.epoch;
-            self.begin(out);
+            self.begin_next_run(out);
         }
     }
 
-    /// With timeouts, a node that sends is alive. A detector is better informed: a message of a
-    /// dead node may still arrive.
+    /// With timeouts, a node that sends a message is alive. With a detector a message is no
+    /// evidence: one of a dead node may still arrive.
     pub(super) fn record_alive(&mut self, node: NodeId) {
         if self.plan.repair == Repair::Timeout {
             self.dead.retain(|dead| *dead != node);
         }
     }
 
-    /// CI-12. A live node that a run leaves out must learn that it is behind. If it is dead, the
-    /// message is lost without harm. A detector needs no such message: it reports to all nodes that
-    /// a node is alive.
+    /// CI-12. A live node that a run leaves out must learn of the run. If the node is dead, the
+    /// message is lost without harm. With a detector no message is needed: the detector reports to
+    /// all nodes that a node is alive.
     pub(super) fn notify_left_out(&mut self, out: &mut Effects<'_, Self>) {
         if self.plan.repair == Repair::Timeout {
-            for node in &self.run.without {
+            for node in &self.run.left_out {
                 out.send(
                     *node,
                     Envelope { run: self.run.clone(), number: None, body: Body::Behind { is_over: false } },

@@ -5,7 +5,7 @@ use super::{Circuit, Contest, Envelope, SavedEpoch, Timer};
 use crate::describe::{Class, Describe};
 use crate::effects::{Effect, Note, Sink};
 pub(crate) use crate::election::script::plan as default_plan;
-use crate::election::{Announce, Case, Command, Event, Facts, Plan, Prefer, Ranking, Ring, Starting};
+use crate::election::{AnnouncementMode, Case, Command, Event, Facts, Plan, Preference, Ranking, Ring, Starting};
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Durable, Input, Protocol};
 use crate::time::Time;
@@ -14,6 +14,8 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
+/// A ring whose messages the test delivers one by one. Nodes have their numbers as ranks, unless
+/// the plan differs.
 pub(crate) struct TestRing<C: Contest> {
     pub(crate) nodes: Vec<Circuit<C>>,
     /// Messages in flight in sending order: sender, receiver, message.
@@ -22,15 +24,15 @@ pub(crate) struct TestRing<C: Contest> {
     pub(crate) timers: Vec<Vec<Timer>>,
     disks: Vec<SavedEpoch>,
     incarnations: Vec<Incarnation>,
-    pub(crate) down: Vec<bool>,
-    /// Number of messages sent, by class: algorithm, announcement, control.
+    pub(crate) is_down: Vec<bool>,
+    /// The numbers of messages sent: of the algorithm, announcements, and control messages.
     pub(crate) counts: [u64; 3],
     /// Rules in the order of application, each with the number of the node that applied it.
     pub(crate) rules: Vec<(u32, &'static str)>,
     plan: Arc<Plan>,
 }
 
-/// Records the effects of a step and the rules that it noted.
+/// Records the effects of a step and the rules that the node applied.
 struct Recorder<C: Contest> {
     effects: Vec<Effect<Circuit<C>>>,
     rules: Vec<&'static str>,
@@ -62,20 +64,20 @@ impl<C: Contest> TestRing<C> {
             timers: vec![Vec::new(); size],
             disks: vec![SavedEpoch::default(); size],
             incarnations: vec![Incarnation::FIRST; size],
-            down: vec![false; size],
+            is_down: vec![false; size],
             counts: [0; 3],
             rules: Vec::new(),
             plan,
         };
         for absent in test_ring.plan.absent.clone().iter() {
-            test_ring.down[absent.index()] = true;
+            test_ring.is_down[absent.index()] = true;
         }
         test_ring
     }
 
     /// Feeds an input to a node, unless it is down, and carries out its effects.
     pub(crate) fn step(&mut self, me: NodeId, input: Input<Circuit<C>>) {
-        if self.down[me.index()] {
+        if self.is_down[me.index()] {
             return;
         }
         let mut recorder = Recorder { effects: Vec::new(), rules: Vec::new() };
@@ -139,13 +141,13 @@ impl<C: Contest> TestRing<C> {
 
     pub(crate) fn crash(&mut self, number: u32) {
         let index = node(number).index();
-        self.down[index] = true;
+        self.is_down[index] = true;
         self.timers[index].clear();
     }
 
     pub(crate) fn restart(&mut self, number: u32) {
         let index = node(number).index();
-        self.down[index] = false;
+        self.is_down[index] = false;
         self.incarnations[index] = self.incarnations[index].next();
         self.nodes[index] = Circuit::new(node(number), Arc::clone(&self.plan));
         let durable = self.disks[index].clone();
@@ -173,7 +175,7 @@ impl<C: Contest> TestRing<C> {
     }
 
     /// Fires a timer that the node has set.
-    pub(crate) fn fire(&mut self, number: u32, timer: Timer) {
+    pub(crate) fn fire_timer(&mut self, number: u32, timer: Timer) {
         let index = node(number).index();
         assert!(self.timers[index].contains(&timer), "{timer:?} is not set: {:?}", self.timers[index]);
         self.timers[index].retain(|set| *set != timer);
@@ -192,7 +194,7 @@ impl<C: Contest> TestRing<C> {
         nodes
     }
 
-    /// Returns the leader and epoch that a node knows.
+    /// Returns the number of the leader that a node knows, and its epoch; `None` if it knows none.
     pub(crate) fn known_leader(&self, number: u32) -> Option<(u32, u64)> {
         match self.events[node(number).index()].iter().rev().find(|event| !matches!(event, Event::Refused(_)))? {
             Event::Elected { leader, epoch, .. } => Some((leader.number(), epoch.0)),
@@ -200,16 +202,17 @@ impl<C: Contest> TestRing<C> {
         }
     }
 
-    /// Returns the leader and epoch that all live nodes know; `None` if they disagree.
-    pub(crate) fn result(&self) -> Option<(u32, u64)> {
-        let live = (1..=self.nodes.len() as u32).filter(|number| !self.down[node(*number).index()]);
+    /// Returns the number of the leader that all live nodes know, and its epoch; `None` if they
+    /// disagree or a node knows none.
+    pub(crate) fn agreed_leader(&self) -> Option<(u32, u64)> {
+        let live = (1..=self.nodes.len() as u32).filter(|number| !self.is_down[node(*number).index()]);
         let mut known = live.map(|number| self.known_leader(number));
         let first = known.next()??;
         known.all(|other| other == Some(first)).then_some(first)
     }
 }
 
-/// Returns a ring of four after an election that this node started.
+/// Returns a ring of four after an election that the node with this number started.
 pub(crate) fn elected_by_starter<C: Contest>(number: u32) -> TestRing<C> {
     let mut ring = TestRing::new(default_plan(4));
     ring.elect(number);
@@ -221,30 +224,38 @@ pub(crate) fn orders(size: u32) -> Vec<Vec<NodeId>> {
     if size == 1 {
         return vec![vec![node(1)]];
     }
-    let shorter = orders(size - 1);
+    let orders_without_last = orders(size - 1);
     let insert = |order: &Vec<NodeId>, position: usize| {
-        let mut longer = order.clone();
-        longer.insert(position, node(size));
-        longer
+        let mut with_last = order.clone();
+        with_last.insert(position, node(size));
+        with_last
     };
-    shorter.iter().flat_map(|order| (0..size as usize).map(move |position| insert(order, position))).collect()
+    orders_without_last
+        .iter()
+        .flat_map(|order| (0..size as usize).map(move |position| insert(order, position)))
+        .collect()
 }
 
-/// Runs an election for every order, every single starter and all nodes as starters, and asserts
-/// that the highest rank wins in the first epoch. Calls `check_cost` with the number of starters,
-/// and with the numbers of messages of the election and of its announcement.
-pub(crate) fn try_all<C: Contest>(size: u32, mut check_cost: impl FnMut(usize, u64, u64)) {
+/// Runs elections in every order of `size` nodes, for each single starter and with all nodes as
+/// starters, and asserts that the highest rank wins in the first epoch. Each case runs twice: with
+/// an announcement around the ring, and with a multicast and the ranks reversed. Calls `check_cost`
+/// for the first of the two, with the number of starters, and with the numbers of messages of the
+/// election and of its announcement.
+pub(crate) fn elect_in_all_orders<C: Contest>(size: u32, mut check_cost: impl FnMut(usize, u64, u64)) {
     for order in orders(size) {
         for starters in (1..=size).map(|number| vec![number]).chain([(1..=size).collect()]) {
-            for (prefer, announce) in [(Prefer::Highest, Announce::Ring), (Prefer::Lowest, Announce::Multicast)] {
+            for (preference, announcement) in
+                [(Preference::Highest, AnnouncementMode::Ring), (Preference::Lowest, AnnouncementMode::Multicast)]
+            {
                 let ring = Ring::from_order(order.clone()).unwrap_or(Ring::of_size(size as usize));
-                let plan = Plan { ring, ranking: Ranking::by_number(prefer), announce, ..default_plan(size as usize) };
+                let plan =
+                    Plan { ring, ranking: Ranking::by_number(preference), announcement, ..default_plan(size as usize) };
                 let mut test_ring = TestRing::<C>::new(plan);
                 starters.iter().for_each(|number| test_ring.campaign(*number));
                 test_ring.settle();
-                let winner = if prefer == Prefer::Highest { size } else { 1 };
-                assert_eq!(test_ring.result(), Some((winner, 1)), "{order:?}, {starters:?} start");
-                if announce == Announce::Ring {
+                let winner = if preference == Preference::Highest { size } else { 1 };
+                assert_eq!(test_ring.agreed_leader(), Some((winner, 1)), "{order:?}, {starters:?} start");
+                if announcement == AnnouncementMode::Ring {
                     check_cost(starters.len(), test_ring.counts[0], test_ring.counts[1]);
                 }
             }
@@ -252,13 +263,14 @@ pub(crate) fn try_all<C: Contest>(size: u32, mut check_cost: impl FnMut(usize, u
     }
 }
 
-/// Asserts that an election never costs more than the expected figure, for every order and starter.
-/// Calls `check_cost` with the size, and then as [`try_all`] does.
+/// Asserts that no election on a ring of up to six nodes takes more messages, without those of the
+/// announcement, than the expected maximum for one starter, which is a bound for any starters.
+/// Calls `check_cost` as [`elect_in_all_orders`] does, with the size before the other arguments.
 pub(crate) fn assert_cost_within_bound<C: Contest>(facts: &Facts, mut check_cost: impl FnMut(u32, usize, u64, u64)) {
     for size in 1..=6 {
-        let case = Case { live: size as usize, dead: 0, starting: Starting::One };
-        let bound = (facts.cost.expected)(&case).and_then(|expected_messages| expected_messages.most);
-        try_all::<C>(size, |starters, election, announcement| {
+        let case = Case { live_nodes: size as usize, dead_nodes: 0, starting: Starting::One };
+        let bound = (facts.cost.expected_messages)(&case).and_then(|expected_messages| expected_messages.max);
+        elect_in_all_orders::<C>(size, |starters, election, announcement| {
             assert!(bound.is_some_and(|bound| election as f64 <= bound), "{size}: {election}");
             check_cost(size, starters, election, announcement);
         });

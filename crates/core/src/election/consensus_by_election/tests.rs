@@ -1,9 +1,12 @@
-//! Tests of the rules of consensus by election, and of decisions in any order of messages.
-//! `testing.rs` explains the language of the scripts. CI and CR are the rules of the inner election
-//! (`circuit.rs` and `chang_roberts.rs`).
+//! Tests of the rules of consensus by election, and of decisions in any order of messages. CI and
+//! CR are the rules of the inner election (`circuit.rs` and `chang_roberts.rs`). Unless a test
+//! gives attributes, each node proposes its number.
+//!
+//! In scripts, `1 > 2` delivers the oldest message from node 1 to node 2, and `rest` delivers all
+//! messages; steps before the bar prepare the state. `testing.rs` lists all steps.
 
 use super::{ConsensusByElection, ConsensusByRing, Decision};
-use crate::election::{Command, Event, HirschbergSinclair, Plan, Prefer, Ranking, script};
+use crate::election::{Command, Event, HirschbergSinclair, Plan, Preference, Ranking, script};
 use crate::group::{Epoch, Group};
 use crate::mutex::rules::rules;
 use crate::node::NodeId;
@@ -23,7 +26,7 @@ fn by_number(me: NodeId, group: Group) -> ConsensusByRing {
 
 /// Node 2 ranks highest and proposes 70.
 fn with_attributes(me: NodeId, group: Group) -> ConsensusByRing {
-    ConsensusByRing::from_plan(me, &plan(&group, Ranking::by_attribute([40, 70, 5], Prefer::Highest)))
+    ConsensusByRing::from_plan(me, &plan(&group, Ranking::by_attribute([40, 70, 5], Preference::Highest)))
 }
 
 rules! { by_number, 3;
@@ -73,44 +76,46 @@ fn ce_2_later_epochs_keep_the_decision() {
 fn ce_3_a_decision_does_not_replace_a_later_one() {
     let mut group = ScriptGroup::new(3, by_number);
     group.run("3 campaign");
-    while group.in_flight() > 1 || group.nodes.iter().any(|node| node.decision().is_none()) {
+    while group.in_flight_count() > 1 || group.nodes.iter().any(|node| node.decision().is_none()) {
         group.deliver(0);
     }
-    let later = Decision { epoch: Epoch(5), value: 3 };
-    group.nodes[0].decision = Some(later);
+    let later_decision = Decision { epoch: Epoch(5), value: 3 };
+    group.nodes[0].decision = Some(later_decision);
     group.run("3 campaign; rest");
-    assert_eq!(group.nodes[0].decision(), Some(later));
+    assert_eq!(group.nodes[0].decision(), Some(later_decision));
     assert_eq!(group.nodes[1].decision(), Some(Decision { epoch: Epoch(2), value: 3 }));
 }
 
 proptest! {
-    /// All nodes decide the same value in all epochs, for any campaigns. Any election works; this
-    /// test uses another one.
+    /// All nodes decide the same value in all epochs, for any campaigns. Any election works: this
+    /// test uses Hirschberg and Sinclair's.
     #[test]
     fn all_nodes_decide_one_value_for_any_message_order(
         nodes in 1..=5_usize,
         actions in prop::collection::vec((any::<bool>(), 0..40_usize), 1..60),
     ) {
+        // Up to five different values, which are not in the order of the nodes.
         let attributes: Vec<u64> = (0..nodes as u64).map(|number| number * 7 % 5).collect();
-        let ranking = Ranking::by_attribute(attributes, Prefer::Highest);
+        let ranking = Ranking::by_attribute(attributes, Preference::Highest);
         let new_node = |me, group: Group| {
             let plan = plan(&group, ranking.clone());
             ConsensusByElection::new(me, &plan, HirschbergSinclair::new(me, Arc::clone(&plan)))
         };
         let mut group = ScriptGroup::new(nodes, new_node);
-        let mut reported = Vec::new();
+        let mut events_by_node = Vec::new();
+        // Node 1 campaigns, so that there is an election.
         let first_action = [(true, 0)];
         for (is_campaign, index) in first_action.into_iter().chain(actions) {
             if is_campaign {
                 group.command(NodeId::from_index(index % nodes), Command::Campaign);
-            } else if group.in_flight() > 0 {
-                let (node, events) = group.deliver(index % group.in_flight());
-                reported.extend(events.into_iter().map(|event| (node, event)));
+            } else if group.in_flight_count() > 0 {
+                let (node, events) = group.deliver(index % group.in_flight_count());
+                events_by_node.extend(events.into_iter().map(|event| (node, event)));
             }
         }
-        while group.in_flight() > 0 {
+        while group.in_flight_count() > 0 {
             let (node, events) = group.deliver(0);
-            reported.extend(events.into_iter().map(|event| (node, event)));
+            events_by_node.extend(events.into_iter().map(|event| (node, event)));
         }
         let decision = group.nodes[0].decision();
         prop_assert!(decision.is_some(), "{}", group.trace);
@@ -118,10 +123,10 @@ proptest! {
         prop_assert_eq!(decision.map(|decision| decision.value), best.and_then(|best| ranking.attribute(best)));
         for node in &group.nodes {
             prop_assert_eq!(node.decision(), decision, "{} differs:\n{}", node.me, &group.trace);
-            let last = reported.iter().rev().find(|(other, _)| *other == node.me).map(|(_, event)| *event);
+            let last = events_by_node.iter().rev().find(|(other, _)| *other == node.me).map(|(_, event)| *event);
             prop_assert!(
                 matches!(last, Some(Event::Elected { leader, .. }) if Some(leader) == best),
-                "{} ends with {last:?}:\n{}", node.me, &group.trace
+                "the last event of {} is {last:?}:\n{}", node.me, &group.trace
             );
         }
     }

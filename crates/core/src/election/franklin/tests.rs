@@ -1,4 +1,4 @@
-//! Tests of the rules, and of the cost over all orders.
+//! Tests of the rules, and of the cost over all orders. The rank of a node is its number.
 
 use super::{Candidate, FACTS};
 use crate::election::circuit::test_ring::{TestRing, assert_cost_within_bound, default_plan, elected_by_starter};
@@ -25,14 +25,16 @@ fn fr_3_other_candidates_withdraw() {
 #[test]
 fn fr_4_a_candidate_that_receives_its_own_rank_has_won() {
     let ring = elected_by_starter::<Candidate>(1);
-    assert_eq!((ring.nodes_that_applied("FR-4"), ring.result()), (alloc::vec![4], Some((4, 1))));
-    // Two rounds: four candidates, then one.
-    assert_eq!(ring.counts, [16, 4, 0]);
+    assert_eq!((ring.nodes_that_applied("FR-4"), ring.agreed_leader()), (alloc::vec![4], Some((4, 1))));
+    // Two rounds, first with four candidates and then with one, in which two messages take each
+    // hop.
+    assert_eq!(ring.counts, [16, 4, 0], "algorithm, announcement and control messages");
 }
 
 #[test]
 fn the_cost_stays_within_its_bound_for_any_starters() {
     assert_cost_within_bound::<Candidate>(&FACTS, |size, _, election, announcement| {
+        // In every round two messages take each hop.
         assert_eq!((election % u64::from(2 * size), announcement), (0, u64::from(size)));
     });
 }

@@ -1,4 +1,4 @@
-//! Tests of the rules, and of the cost over all orders.
+//! Tests of the rules, and of the cost over all orders. The rank of a node is its number.
 
 use super::{FACTS, Message, Probing};
 use crate::election::circuit::Body;
@@ -23,7 +23,7 @@ fn hs_2_a_node_at_the_end_of_a_probes_reach_replies() {
         ring.in_flight.iter().map(|(_, _, envelope)| crate::describe::Describe::kind(envelope)).collect();
     assert_eq!(kinds, ["probe", "probe", "reply"]);
     ring.settle();
-    assert_eq!(ring.result(), Some((3, 1)));
+    assert_eq!(ring.agreed_leader(), Some((3, 1)));
 }
 
 #[test]
@@ -35,8 +35,8 @@ fn hs_3_a_node_drops_a_probe_of_a_lesser_rank_and_starts() {
     assert_eq!(ring.in_flight.len(), 3);
 }
 
-/// All of four nodes start, in the order of their numbers.
-fn all_start() -> TestRing<Probing> {
+/// Returns a ring of four after an election that all nodes started, in the order of their numbers.
+fn elected_by_all() -> TestRing<Probing> {
     let mut ring: TestRing<Probing> = TestRing::new(default_plan(4));
     (1..=4).for_each(|number| ring.campaign(number));
     ring.settle();
@@ -45,7 +45,7 @@ fn all_start() -> TestRing<Probing> {
 
 #[test]
 fn hs_4_only_the_greatest_node_within_reach_probes_further() {
-    assert_eq!(all_start().nodes_that_applied("HS-4"), [4, 4], "two hops, then four");
+    assert_eq!(elected_by_all().nodes_that_applied("HS-4"), [4, 4], "two hops, then four");
 }
 
 /// A reply to an earlier reach must not count for the current one.
@@ -69,7 +69,7 @@ fn hs_4_replies_to_another_reach_do_not_count() {
 #[test]
 fn hs_5_replies_return_to_the_prober() {
     assert_eq!(
-        all_start().nodes_that_applied("HS-5"),
+        elected_by_all().nodes_that_applied("HS-5"),
         [1, 3],
         "the neighbours of the greatest node pass on replies from two hops away"
     );
@@ -77,19 +77,20 @@ fn hs_5_replies_return_to_the_prober() {
 
 #[test]
 fn hs_6_both_last_probes_go_all_the_way_around() {
-    let ring = all_start();
-    assert_eq!((ring.nodes_that_applied("HS-6"), ring.result()), (alloc::vec![4], Some((4, 1))));
-    assert_eq!(ring.counts, [28, 4, 0]);
+    let ring = elected_by_all();
+    assert_eq!((ring.nodes_that_applied("HS-6"), ring.agreed_leader()), (alloc::vec![4], Some((4, 1))));
+    assert_eq!(ring.counts, [28, 4, 0], "algorithm, announcement and control messages");
 }
 
 #[test]
-fn the_cost_stays_within_its_bound_and_matches_the_table_for_four_nodes() {
-    let (mut least, mut most, mut sum, mut count) = (u64::MAX, 0, 0, 0_u64);
+fn the_cost_stays_within_its_bound_and_matches_the_figures_for_four_nodes() {
+    let (mut min, mut max, mut sum, mut count) = (u64::MAX, 0, 0, 0_u64);
     assert_cost_within_bound::<Probing>(&FACTS, |size, starters, election, announcement| {
         assert_eq!(announcement, u64::from(size));
         if (size, starters) == (4, 4) {
-            (least, most, sum, count) = (least.min(election), most.max(election), sum + election, count + 1);
+            (min, max, sum, count) = (min.min(election), max.max(election), sum + election, count + 1);
         }
     });
-    assert_eq!((least, sum * 3, most), (28, 88 * count, 32));
+    // The mean is 88/3, which `FACTS` gives as 29.33.
+    assert_eq!((min, sum * 3, max), (28, 88 * count, 32));
 }

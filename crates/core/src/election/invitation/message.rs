@@ -10,10 +10,17 @@ use crate::protocol::Durable;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// I coordinate a group. Do you? `floor` is the largest epoch that the sender was in.
-    Check { floor: Epoch },
-    /// To a higher node: I coordinate a group. `floor` is the largest epoch that the sender was in.
-    Found { floor: Epoch },
+    /// I coordinate a group. Do you? `latest_epoch` is the largest that the sender was in.
+    Check {
+        #[cfg_attr(feature = "serde", serde(rename = "floor"))]
+        latest_epoch: Epoch,
+    },
+    /// To a higher node: I coordinate a group. `latest_epoch` is the largest that the sender was
+    /// in.
+    Found {
+        #[cfg_attr(feature = "serde", serde(rename = "floor"))]
+        latest_epoch: Epoch,
+    },
     /// Join this group. Sent by the group's coordinator, or forwarded by the receiver's
     /// coordinator, which joins too.
     Invitation { leader: NodeId, epoch: Epoch },
@@ -23,9 +30,10 @@ pub enum Message {
     Ready { epoch: Epoch },
     /// To a coordinator: do you still lead this group?
     Query { epoch: Epoch },
-    /// From a coordinator: I still lead it.
-    Here { epoch: Epoch },
-    /// From a former coordinator: I no longer lead it.
+    /// From a coordinator: I still lead this group.
+    #[cfg_attr(feature = "serde", serde(rename = "here"))]
+    Confirm { epoch: Epoch },
+    /// From a former coordinator: I no longer lead this group.
     Gone { epoch: Epoch },
 }
 
@@ -33,12 +41,12 @@ impl Message {
     /// Returns the epoch that the message mentions.
     pub(super) const fn epoch(&self) -> Epoch {
         match self {
-            Self::Check { floor } | Self::Found { floor } => *floor,
+            Self::Check { latest_epoch } | Self::Found { latest_epoch } => *latest_epoch,
             Self::Invitation { epoch, .. }
             | Self::Accept { epoch }
             | Self::Ready { epoch }
             | Self::Query { epoch }
-            | Self::Here { epoch }
+            | Self::Confirm { epoch }
             | Self::Gone { epoch } => *epoch,
         }
     }
@@ -53,7 +61,7 @@ impl Describe for Message {
             Self::Accept { .. } => "accept",
             Self::Ready { .. } => "ready",
             Self::Query { .. } => "query",
-            Self::Here { .. } => "here",
+            Self::Confirm { .. } => "here",
             Self::Gone { .. } => "gone",
         }
     }
@@ -62,19 +70,19 @@ impl Describe for Message {
         match self {
             Self::Invitation { .. } | Self::Accept { .. } => Class::Algorithm,
             Self::Ready { .. } => Class::Announcement,
-            Self::Check { .. } | Self::Found { .. } | Self::Query { .. } | Self::Here { .. } | Self::Gone { .. } => {
+            Self::Check { .. } | Self::Found { .. } | Self::Query { .. } | Self::Confirm { .. } | Self::Gone { .. } => {
                 Class::Control
             }
         }
     }
 }
 
-/// The event that a node waits for, with a timeout.
+/// A timeout, named after the event that the node waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Timer {
-    /// Answers of nodes that coordinate a group.
+    /// Answers of nodes that coordinate a group, after a search began.
     Found,
     Invitation,
     Ready,

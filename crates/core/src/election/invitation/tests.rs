@@ -1,10 +1,19 @@
 //! Tests of the rules of the invitation algorithm. A message is expected to take one millisecond.
-//! In a group of three, the epochs of nodes 1, 2 and 3 are multiples of three, those plus one, and
-//! those plus two. `election/script.rs` explains the language of the scripts.
+//! With three nodes, the epochs that node 1 takes are multiples of three; those of node 2 are
+//! greater by one, and those of node 3 by two.
+//!
+//! In scripts, `1 > 2` delivers the oldest message from node 1 to node 2, `2 fires` fires the timer
+//! that node 2 set last, and `rest` delivers all messages. `1 > 2 last` delivers the newest message
+//! instead, `1 > 2 as 3` the oldest with node 3 as its sender, and `lose 1 > 2` drops the oldest.
+//! Steps before the bar prepare the state, and `in` replaces the plan of the group.
+//! `election/script.rs` lists all steps.
+//!
+//! In traces, `Found in 3ms` sets the timer `Found`, which ends a search; `Invitation` and `Ready`
+//! end the wait for these messages, and `Watch` is the time of the next periodic question.
 
 use super::Invitation;
 use crate::election::script::{plan, rules};
-use crate::election::{Plan, Prefer, Ranking};
+use crate::election::{Plan, Preference, Ranking};
 use crate::node::NodeId;
 use expect_test::expect;
 
@@ -12,9 +21,9 @@ fn invitation(me: NodeId, plan: &Plan) -> Invitation {
     Invitation::new(me, plan.clone())
 }
 
-/// A plan in which node 2 has the highest rank, node 3 the next and node 1 the lowest.
-fn ranked() -> Plan {
-    Plan { ranking: Ranking::by_attribute([5, 1, 1], Prefer::Lowest), ..plan(3) }
+/// Returns a plan in which node 2 has the highest rank, node 3 the next and node 1 the lowest.
+fn with_attributes() -> Plan {
+    Plan { ranking: Ranking::by_attribute([5, 1, 1], Preference::Lowest), ..plan(3) }
 }
 
 rules! { invitation, plan(3);
@@ -105,7 +114,7 @@ rules! { invitation, plan(3);
         1 campaign: IN-1 is alone, and asks which nodes coordinate a group; knows no leader (epoch 0); Found in 3ms; saves; IN-4 forms a group in epoch 1, and invites 0 nodes; LEADER IS 1 (epoch 1); Watch in 8ms
     "#]]);
 
-    in_4_ranks_decide_and_not_numbers(in ranked(), "1 campaign; rest; 1 fires; 3 fires | 2 fires; rest", expect![[r#"
+    in_4_ranks_decide_and_not_numbers(in with_attributes(), "1 campaign; rest; 1 fires; 3 fires | 2 fires; rest", expect![[r#"
         2 Found: saves; IN-4 forms a group in epoch 4, and invites 2 nodes; LEADER IS 2 (epoch 4); invitation → 1,3; Watch in 8ms
         1 receives invitation from 2: saves; IN-6 accepts the invitation of 2 to epoch 4; knows no leader (epoch 4); accept → 2; Ready in 4ms
         3 receives invitation from 2: saves; IN-6 accepts the invitation of 2 to epoch 4; knows no leader (epoch 4); accept → 2; Ready in 4ms
@@ -138,8 +147,8 @@ rules! { invitation, plan(3);
             1 receives invitation from 2: IN-6 does not leave its group for that of 2
         "#]]);
 
-    /// A node that was in a later epoch reports it, and accepts an invitation again that it had
-    /// accepted.
+    /// Node 1 was in a later epoch than that of node 2, and reports it. So node 2 invites it to an
+    /// even later one.
     in_6_a_node_does_not_return_to_an_earlier_epoch(
         in plan(2), "1 campaign; lose 1 > 2; 1 fires | 1 campaign; 1 campaign; 2 campaign; lose 2 > 1; 2 fires;
          2 fires; 2 > 1; rest", expect![[r#"
@@ -155,7 +164,7 @@ rules! { invitation, plan(3);
              1 receives ready from 2: IN-8 is a member of the group of 2; LEADER IS 2 (epoch 9); Watch in 8ms
          "#]]);
 
-    in_7_a_node_that_accepts_becomes_a_member_or_learns_that_it_is_late(
+    in_7_a_node_that_accepts_too_late_is_invited_again_or_learns_that_the_group_is_gone(
         "2 campaign; 2 > 1; 1 > 2; 2 fires; 2 > 1 | 2 campaign; 1 > 2; 2 crashes; 2 boots; 1 campaign; rest", expect![[r#"
             2 campaign: saves; IN-12 forms a group in epoch 7, and invites 0 nodes; LEADER IS 2 (epoch 7); Watch in 8ms
             2 receives accept from 1: IN-10 invites 1, which is in epoch 4, to 7; invitation → 1
@@ -179,7 +188,7 @@ rules! { invitation, plan(3);
             1 Ready: IN-11 is alone, and asks which nodes coordinate a group; knows no leader (epoch 5); Found in 3ms; check → 1,2,3
         "#]]);
 
-    in_9_members_and_coordinators_ask_periodically(
+    in_9_members_ask_periodically_and_a_coordinator_only_nodes_outside_its_group(
         "3 campaign; rest; 3 fires; rest | 1 fires; rest; 3 fires; rest", expect![[r#"
             1 Watch: query → 3; Watch in 8ms
             3 receives query from 1: here → 1
@@ -210,7 +219,7 @@ rules! { invitation, plan(3);
             2 Watch: IN-11 has not received an answer of 3 for long; IN-11 is alone, and asks which nodes coordinate a group; knows no leader (epoch 5); Found in 3ms; check → 1,2,3
         "#]]);
 
-    /// Node 3 was alone for some time, and its epochs are behind.
+    /// Node 2 was alone for some time, and is in a later epoch than the group of node 3.
     in_12_a_group_takes_a_later_epoch_for_a_joiner_that_knows_one(
         "3 campaign; 3 > 1; 1 > 3; 3 fires; 3 > 1; 1 > 3 | 3 > 1; lose 3 > 2; 2 campaign; 2 fires; 2 campaign;
          2 campaign; 3 fires; rest", expect![[r#"

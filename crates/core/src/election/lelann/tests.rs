@@ -1,7 +1,8 @@
-//! Tests of the rules, and of the cost over all orders.
+//! Tests of the rules, and of the cost over all orders. The rank of a node is its number, and
+//! `counts` has the numbers of algorithm, announcement and control messages.
 
 use super::RankCount;
-use crate::election::circuit::test_ring::{TestRing, default_plan, try_all};
+use crate::election::circuit::test_ring::{TestRing, default_plan, elect_in_all_orders};
 
 #[test]
 fn ll_1_every_node_sends_its_rank_once() {
@@ -21,7 +22,7 @@ fn ll_2_a_node_passes_on_the_ranks_of_others() {
     assert_eq!(ring.nodes_that_applied("LL-2"), [2]);
     ring.settle();
     assert_eq!(ring.nodes_that_applied("LL-3").len(), 3);
-    assert_eq!(ring.result(), Some((3, 1)));
+    assert_eq!(ring.agreed_leader(), Some((3, 1)));
     assert_eq!(ring.counts, [9, 0, 0]);
 }
 
@@ -34,14 +35,14 @@ fn ll_3_ranks_that_overtake_each_other_are_counted() {
         ring.in_flight.push_front(last);
         ring.deliver();
     }
-    assert_eq!(ring.result(), Some((4, 1)));
+    assert_eq!(ring.agreed_leader(), Some((4, 1)));
     assert_eq!(ring.counts, [16, 0, 0]);
 }
 
 #[test]
 fn the_cost_is_n_squared_for_any_starters() {
     for size in 1..=5 {
-        try_all::<RankCount>(size, |_, election, announcement| {
+        elect_in_all_orders::<RankCount>(size, |_, election, announcement| {
             assert_eq!((election, announcement), (u64::from(size * size), 0));
         });
     }

@@ -1,4 +1,5 @@
-//! The side of a candidate and a leader: votes, leases, renewals and their end.
+//! The part of a node that campaigns and leads: votes, leases, renewals and their end. The header
+//! of `majority_lease.rs` lists the rules ML-1 to ML-13.
 
 use super::{MajorityLease, Message, Phase, Timer};
 use crate::effects::Effects;
@@ -13,14 +14,14 @@ use alloc::collections::BTreeSet;
 pub(super) struct Round {
     /// The instant of the request on this node's clock; the lease is counted from here.
     pub(super) requested_at: Time,
-    pub(super) agreed: BTreeSet<NodeId>,
-    pub(super) denied: BTreeSet<NodeId>,
+    pub(super) agreed_nodes: BTreeSet<NodeId>,
+    pub(super) denied_nodes: BTreeSet<NodeId>,
 }
 
 impl Round {
     /// Starts a round now. The requester agrees with itself.
     pub(super) fn new(now: Time, me: NodeId) -> Self {
-        Self { requested_at: now, agreed: BTreeSet::from([me]), denied: BTreeSet::new() }
+        Self { requested_at: now, agreed_nodes: BTreeSet::from([me]), denied_nodes: BTreeSet::new() }
     }
 }
 
@@ -31,7 +32,7 @@ pub(super) struct Leadership {
     pub(super) until: Time,
     /// The renewal in progress, or the last one.
     pub(super) round: Round,
-    /// Nodes that agreed in the round before.
+    /// Nodes that agreed in the previous round.
     pub(super) supporters: BTreeSet<NodeId>,
 }
 
@@ -44,12 +45,12 @@ impl MajorityLease {
         (term, requested_at): (Epoch, Time),
         out: &mut Effects<'_, Self>,
     ) {
-        let own_term = self.record.term;
+        let own_term = self.vote_record.term;
         match &mut self.phase {
             Phase::Campaigning(round) | Phase::Leading(Leadership { round, .. })
                 if (own_term, round.requested_at) == (term, requested_at) =>
             {
-                round.agreed.insert(from);
+                round.agreed_nodes.insert(from);
                 self.act_on_majority(now, out);
             }
             Phase::Campaigning(_) | Phase::Leading(_) | Phase::Idle | Phase::Waiting | Phase::Following { .. } => {
@@ -62,28 +63,28 @@ impl MajorityLease {
     pub(super) fn act_on_majority(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let majority = self.config.group.majority();
         match &self.phase {
-            Phase::Campaigning(round) if round.agreed.len() >= majority => self.win(now, out),
-            Phase::Leading(leadership) if leadership.round.agreed.len() >= majority => {
-                if leadership.term < self.record.term {
+            Phase::Campaigning(round) if round.agreed_nodes.len() >= majority => self.win(now, out),
+            Phase::Leading(leadership) if leadership.round.agreed_nodes.len() >= majority => {
+                if leadership.term < self.vote_record.term {
                     self.win(now, out);
                 } else {
-                    self.extend(now, out);
+                    self.extend_lease(now, out);
                 }
             }
             Phase::Campaigning(_) | Phase::Leading(_) | Phase::Idle | Phase::Waiting | Phase::Following { .. } => {}
         }
     }
 
-    /// ML-3, ML-13.
+    /// ML-3, ML-13. Leads in the term of the current round, as a new leader or in a raised term.
     fn win(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let (Phase::Campaigning(round) | Phase::Leading(Leadership { round, .. })) = &self.phase else { return };
-        let (round, term) = (round.clone(), self.record.term);
-        let until = round.requested_at + self.config.lease_terms.trusted();
+        let (round, term) = (round.clone(), self.vote_record.term);
+        let until = round.requested_at + self.config.lease_terms.trusted_duration();
         out.note(
             "ML-3",
-            format_args!("{} nodes voted in term {term}; leads until {until} of its clock", round.agreed.len()),
+            format_args!("{} nodes voted in term {term}; leads until {until} of its clock", round.agreed_nodes.len()),
         );
-        self.failures = 0;
+        self.failed_campaigns = 0;
         self.change_phase(Phase::Leading(Leadership { term, until, round, supporters: BTreeSet::new() }), out);
         out.emit(Event::Elected { leader: self.config.me, epoch: term, until });
         out.multicast(&self.config.group, Message::Leads { term });
@@ -91,31 +92,32 @@ impl MajorityLease {
         self.set_lapse_timer(now, out);
     }
 
-    /// ML-6.
-    fn extend(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        let trusted = self.config.lease_terms.trusted();
+    /// ML-6. Extends the lease, counted from the request of the current round.
+    fn extend_lease(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+        let trusted = self.config.lease_terms.trusted_duration();
         let Phase::Leading(leadership) = &mut self.phase else { return };
         let until = leadership.round.requested_at + trusted;
         if until <= leadership.until {
             return;
         }
         leadership.until = until;
-        out.note("ML-6", format_args!("{} nodes renewed their promises", leadership.round.agreed.len()));
+        out.note("ML-6", format_args!("{} nodes renewed their promises", leadership.round.agreed_nodes.len()));
         out.emit(Event::Extended { until });
         self.set_lapse_timer(now, out);
     }
 
-    /// ML-5. The leader renews its own promise with those of the other nodes.
-    pub(super) fn renew(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+    /// ML-5. Starts the next round, in which the leader renews its own promise too. Raises the term
+    /// if a later one has become known (ML-13).
+    pub(super) fn renew_lease(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let (me, later_term) = (self.config.me, self.next_term());
         let Phase::Leading(leadership) = &mut self.phase else { return };
         let previous = core::mem::replace(&mut leadership.round, Round::new(now, me));
-        leadership.supporters = previous.agreed;
+        leadership.supporters = previous.agreed_nodes;
         let led_term = leadership.term;
-        if self.latest_heard > self.record.term {
+        if self.latest_heard_term > self.vote_record.term {
             self.save_vote(later_term, me, out);
         }
-        let term = self.record.term;
+        let term = self.vote_record.term;
         self.promise(now, me, term);
         out.set_timer(Timer::Renew, Span::exactly(self.renewal_interval()));
         if led_term < term {
@@ -127,7 +129,7 @@ impl MajorityLease {
         self.act_on_majority(now, out);
     }
 
-    /// ML-13. A node that knows a later term follows this leader only in a later term still. All
+    /// ML-13. A node that knows a later term follows this leader only in an even later one. All
     /// voters with a promise to this leader may vote for it again, so no other node can win in
     /// between.
     fn raise_term(&self, term: Epoch, now: Time, out: &mut Effects<'_, Self>) {
@@ -135,8 +137,8 @@ impl MajorityLease {
         out.multicast(&self.config.group, Message::Request { term, requested_at: now });
     }
 
-    /// ML-9. Once too many nodes have denied their votes, the candidate stops waiting for the rest.
-    /// A leader waits for its next renewal.
+    /// ML-9. Once too many nodes have denied their votes, the candidate withdraws without waiting
+    /// for the rest. A leader ignores denials until its next renewal.
     pub(super) fn receive_denial(
         &mut self,
         now: Time,
@@ -144,23 +146,23 @@ impl MajorityLease {
         (term, requested_at): (Epoch, Time),
         out: &mut Effects<'_, Self>,
     ) {
-        let own_term = self.record.term;
+        let own_term = self.vote_record.term;
         let Phase::Campaigning(round) = &mut self.phase else { return };
         if (own_term, round.requested_at) != (term, requested_at) {
             return;
         }
-        round.denied.insert(from);
-        if self.config.group.len() - round.denied.len() < self.config.group.majority() {
+        round.denied_nodes.insert(from);
+        if self.config.group.len() - round.denied_nodes.len() < self.config.group.majority() {
             self.withdraw(now, out);
         }
     }
 
-    /// ML-10.
+    /// ML-10. The successor is the node of highest rank among those that agreed lately.
     pub(super) fn resign(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let Phase::Leading(Leadership { round, supporters, .. }) = &self.phase else {
             return out.emit(Event::Refused(Refusal::NotLeading));
         };
-        let others = supporters.union(&round.agreed).copied().filter(|node| *node != self.config.me);
+        let others = supporters.union(&round.agreed_nodes).copied().filter(|node| *node != self.config.me);
         let successor = self.config.ranking.best(others);
         match successor {
             Some(successor) => out.note("ML-10", format_args!("resigns in favour of {successor}")),
@@ -173,11 +175,11 @@ impl MajorityLease {
     pub(super) fn stop_leading(&mut self, successor: Option<NodeId>, now: Time, out: &mut Effects<'_, Self>) {
         let Phase::Leading(Leadership { term, .. }) = self.phase else { return };
         out.emit(Event::Ended { epoch: term });
-        self.release(successor, out);
+        self.release_voters(successor, out);
         // A leader that resigned does not campaign before all other nodes could, even if its
         // release is lost.
-        let extra =
+        let extra_delay =
             if successor.is_some() { self.config.lease_terms.lease + self.handover_delay() } else { Duration::ZERO };
-        self.wait(now, extra, out);
+        self.wait_to_campaign(now, extra_delay, out);
     }
 }

@@ -10,8 +10,8 @@ use crate::time::Time;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// Requests a vote and a lease. `requested_at` is the sender's clock at the request; the answer
-    /// returns it.
+    /// Requests a vote and a promise. `requested_at` is the time of the sender's clock at the
+    /// request; the answer returns it, here and in `Renew`.
     Request {
         term: Epoch,
         #[cfg_attr(feature = "serde", serde(rename = "asked"))]
@@ -32,7 +32,7 @@ pub enum Message {
     },
     /// Announces that the sender leads.
     Leads { term: Epoch },
-    /// Asks for a renewal of the lease by the sender, which still leads.
+    /// Requests another promise. The sender still leads.
     Renew {
         term: Epoch,
         #[cfg_attr(feature = "serde", serde(rename = "asked"))]
@@ -46,13 +46,14 @@ pub enum Message {
     },
     /// Reports that the receiver leads in a term that has ended: the sender knows a later one.
     Outdated { latest: Epoch },
-    /// Releases all promises of terms up to this one.
+    /// Releases all promises to the sender of terms up to this one. The successor may campaign at
+    /// once.
     Release { term: Epoch, successor: Option<NodeId> },
 }
 
 impl Message {
     /// Returns the latest term that the message mentions.
-    pub(super) const fn latest(&self) -> Epoch {
+    pub(super) const fn latest_term(&self) -> Epoch {
         match *self {
             Self::Request { term, .. }
             | Self::Vote { term, .. }
@@ -88,7 +89,7 @@ impl Describe for Message {
     }
 }
 
-/// The event that a node waits for, with a timeout.
+/// A timeout, named after the event that the node waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
@@ -99,6 +100,6 @@ pub enum Timer {
     Renew,
     /// The time by which votes should have arrived.
     Votes,
-    /// The time to campaign, if there is no leader by then.
+    /// The time to campaign (to stand for election), if the node knows no leader by then.
     Stand,
 }

@@ -1,5 +1,13 @@
-//! Tests of the rules, as scripts with their expected traces. `election/script.rs` explains the
-//! language of the scripts.
+//! Tests of the rules, as scripts with their expected traces.
+//!
+//! In scripts, `1 > 2` delivers the oldest message from node 1 to node 2, `again 1 > 2` delivers a
+//! copy of it, `1 > 2 last` the newest message, and `lose 1 > 2` drops the oldest. `wait 5ms` lets
+//! time pass, and `rest` delivers all messages. Steps before the bar prepare the state, and `in`
+//! replaces the plan of the group. `election/script.rs` lists all steps.
+//!
+//! In traces, `Votes in 8ms` sets the timer `Votes`, which ends the wait for votes. `Renew` is the
+//! time to renew the lease, `Lapse` the end of the lease under which a node leads or follows, and
+//! `Stand` the time to campaign, after a pseudo-random delay.
 
 use crate::election::script::{self, rules, run_script};
 use crate::election::{LeaseTerms, MajorityLease, Plan, Refusal};
@@ -7,11 +15,12 @@ use crate::time::Duration;
 use expect_test::expect;
 use std::string::ToString;
 
-/// A message takes 1 ms, a promise lasts for 40 ms, and a leader trusts it for 24 ms: clocks may
-/// drift by a quarter.
+/// Returns a plan in which a message takes at most 1 ms, a promise lasts for 40 ms, and a leader
+/// trusts it for 24 ms, because clocks may drift by a quarter: 40·(1−1/4)/(1+1/4). The leader
+/// renews its lease four times in these 24 ms, and votes must arrive within 8 ms.
 pub(crate) fn plan(nodes: usize) -> Plan {
     let lease_terms = LeaseTerms { lease: Duration::from_millis(40), drift_ppm: 250_000 };
-    Plan { lease: lease_terms, ..script::plan(nodes) }
+    Plan { lease_terms, ..script::plan(nodes) }
 }
 
 rules! { MajorityLease::new, plan(3);
@@ -33,7 +42,7 @@ rules! { MajorityLease::new, plan(3);
         3ms 2 receives leads from 1: ML-4 follows 1; LEADER IS 1 (epoch 1); Lapse in 40ms
     "#]]);
 
-    ml_4_a_leader_is_followed_unless_its_term_has_ended(
+    ml_4_a_leader_whose_term_has_ended_is_not_followed(
         "1 campaign; 1 > 2; 2 > 1; 1 > 2 | lose 1 > 3; 3 campaign; 3 > 2; 2 > 3; 3 > 1; 1 > 3 last; wait 5ms; 1 > 3", expect![[r#"
             3 campaign: ML-1 campaigns in term 1; saves a vote for 3 in term 1; knows no leader (epoch 1); Votes in 8ms; request → 1,2,3
             2 receives request from 3: ML-2 no vote for 3 in term 1: the vote is already given; denied → 3
@@ -120,12 +129,11 @@ rules! { MajorityLease::new, plan(3);
 
     /// Messages that a leader sent before it resigned may arrive after its release.
     ml_10_a_node_that_resigned_gets_no_new_promise(
-        "1 campaign; rest | wait 6ms; 1 resign; again 1 > 2; 1 > 2; 1 > 2; 1 > 3; 1 > 3; 3 > 2", expect![[r#"
+        "1 campaign; rest | wait 6ms; 1 resign; 1 > 2 last; 1 > 2; 1 > 3; 1 > 3; 3 > 2", expect![[r#"
             6ms 1 Renew: Renew in 6ms; ML-5 asks all nodes to renew its lease; renew → 1,2,3
             6ms 1 resign: ML-10 resigns in favour of 3; no longer knows a leader (epoch 1 has ended); release → 1,2,3; Stand in 56.849ms
-            6ms 2 receives renew from 1: Lapse in 40ms; ML-5 promises 1 another lease; renewed → 1
-            6ms 2 receives renew from 1: Lapse in 40ms; ML-5 promises 1 another lease; renewed → 1
             6ms 2 receives release from 1: ML-11 its promise to 1 has ended; ML-11 1 no longer leads; no longer knows a leader (epoch 1 has ended); Stand in 13.354ms
+            6ms 2 receives renew from 1: ML-4 does not follow 1: term 1 has ended
             6ms 3 receives renew from 1: Lapse in 40ms; ML-5 promises 1 another lease; renewed → 1
             6ms 3 receives release from 1: ML-11 its promise to 1 has ended; ML-11 1 no longer leads; no longer knows a leader (epoch 1 has ended); ML-10 campaigns in term 2; saves a vote for 3 in term 2; knows no leader (epoch 2); Votes in 8ms; request → 1,2,3
             6ms 2 receives request from 3: ML-2 votes for 3 in term 2; saves a vote for 3 in term 2; knows no leader (epoch 2); Stand in 49.4ms; vote → 3
@@ -156,8 +164,8 @@ rules! { MajorityLease::new, plan(3);
              40ms 2 receives request from 1: ML-2 votes for 1 in term 2; saves a vote for 1 in term 2; knows no leader (epoch 2); Stand in 49.4ms; vote → 1
          "#]]);
 
-    /// Node 3 campaigns in vain, and then cannot follow a leader of term 1. Nodes 1 and 2 are bound
-    /// to each other throughout.
+    /// Node 3 campaigns in term 2 in vain, and then cannot follow the leader of term 1. Node 2 is
+    /// bound to node 1 by its promise throughout.
     ml_13_a_leader_takes_a_later_term_without_a_gap(
         "1 campaign; 1 > 2; 2 > 1; 1 > 2; lose 1 > 3 | lose 1 > 3; 3 campaign; 3 > 2; 2 > 3; 3 > 1; 1 > 3; wait 5ms;
          3 > 1; 3 > 1; wait 1ms; lose 1 > 3; 1 > 2; 2 > 1; 1 > 3 last", expect![[r#"
@@ -174,17 +182,18 @@ rules! { MajorityLease::new, plan(3);
          "#]]);
 }
 
-/// Votes that arrive when the lease could no longer be trusted do not make a leader.
+/// Votes that arrive when the lease could no longer be trusted do not make a leader. The candidate
+/// has withdrawn by then: it waits for votes for 8 ms only (ML-9).
 #[test]
-fn ml_3_late_votes_do_not_count() {
+fn ml_3_votes_after_the_end_of_the_trusted_lease_do_not_count() {
     let trace = run_script(plan(3), MajorityLease::new, "1 campaign; 1 > 2; wait 24ms; 2 > 1");
     assert!(!trace.contains("LEADER IS"), "{trace}");
 }
 
 #[test]
-fn ml_12_a_node_that_never_took_part_is_not_silent() {
+fn ml_12_a_restarted_node_that_never_took_part_is_not_silent() {
     let trace = run_script(plan(3), MajorityLease::new, "2 boots; 2 campaign; rest");
-    assert_eq!(trace.matches("of its clock)").count(), 1, "only an event with a lease names a clock: {trace}");
+    assert_eq!(trace.matches("of its clock)").count(), 1, "node 2 leads, so one event names a clock: {trace}");
 }
 
 #[test]
@@ -193,6 +202,6 @@ fn ml_12_a_voter_without_its_disk_only_follows() {
     let trace = run_script(plan(3), MajorityLease::new, script);
     assert!(trace.contains(&Refusal::NotEligible.to_string()), "{trace}");
     for line in trace.lines().filter(|line| line.contains(" 2 receives")) {
-        assert!(!line.contains("→"), "{line}");
+        assert!(!line.contains("→"), "node 2 sends a message: {line}");
     }
 }

@@ -8,10 +8,10 @@ use crate::protocol::Durable;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct VoteRecord {
-    /// The term; the first one is 1.
+    /// The term; 0 if the node never took part.
     pub term: Epoch,
     pub vote: Option<NodeId>,
-    /// Whether an earlier disk was lost, together with its votes.
+    /// Whether an earlier disk was lost, together with the votes on it.
     pub was_lost: bool,
 }
 
@@ -28,7 +28,7 @@ impl VoteRecord {
     }
 }
 
-/// A vote. A node casts one per term.
+/// A vote for a node in a term. A node casts one per term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ballot {

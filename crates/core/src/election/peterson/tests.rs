@@ -1,4 +1,4 @@
-//! Tests of the rules, and of the cost over all orders.
+//! Tests of the rules, and of the cost over all orders. The rank of a node is its number.
 
 use super::{Candidate, FACTS};
 use crate::election::circuit::test_ring::{TestRing, assert_cost_within_bound, default_plan, elected_by_starter};
@@ -30,9 +30,9 @@ fn pe_4_other_candidates_withdraw() {
 #[test]
 fn pe_5_a_value_that_returns_to_its_candidate_has_won() {
     let ring = elected_by_starter::<Candidate>(2);
-    assert_eq!((ring.nodes_that_applied("PE-5"), ring.result()), (alloc::vec![1], Some((4, 1))));
-    // One round of two messages each, and once around the ring.
-    assert_eq!(ring.counts, [12, 4, 0]);
+    assert_eq!((ring.nodes_that_applied("PE-5"), ring.agreed_leader()), (alloc::vec![1], Some((4, 1))));
+    // One round of two messages for each of four candidates, and one message once around the ring.
+    assert_eq!(ring.counts, [12, 4, 0], "algorithm, announcement and control messages");
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! Tests of the rules of super-peers, and of which peers move when peers come and go.
 //!
-//! In the group of the scripts, the ids of five nodes have eight bits, one of them reserved.
-//! Ordered by id, nodes 2, 1 and 3 are in region 0, and 4 and 5 in region 1. `testing.rs` explains
-//! the language of the scripts.
+//! In the group of the scripts, the ids of five nodes have eight bits, the first of which is the
+//! region. Ordered by id, nodes 2, 1 and 3 are in region 0, and 4 and 5 in region 1. The first
+//! epoch of node 1 is 5, that of node 2 is 6, and so on; each later one is greater by 5.
+//!
+//! `1 > 2` delivers the oldest message from node 1 to node 2, `3 fires` the first timer of node 3,
+//! and `rest` all messages; steps before the bar prepare the state. The trace omits steps that do
+//! nothing. `testing.rs` lists all steps.
 
 mod churn;
 
@@ -26,7 +30,7 @@ fn peer(me: NodeId, group: Group) -> SuperPeer {
 }
 
 rules! { peer, 5;
-    /// All nodes have booted: 1 and 3 have asked 2, and 5 has asked 4.
+    /// All nodes have booted: 1 and 3 have asked to attach to 2, and 5 to 4.
     sp_1_a_node_that_boots_or_campaigns_attaches_to_the_first_of_its_region(
         "1 campaign; 2 campaign; rest; 1 campaign; 1 resign; 2 resign; rest", expect![[r#"
             1 campaign: refused: the node already takes part in an election
@@ -70,7 +74,7 @@ rules! { peer, 5;
     "#]]);
 
     sp_5_only_peers_whose_super_peer_changes_attach_again(
-        "rest; 4 suspects 2; 5 suspects 2; 2 suspects 3; 1 suspects 3 | 1 suspects 2; 1 trusts 3; 1 trusts 2", expect![[r#"
+        "rest | 4 suspects 2; 5 suspects 2; 2 suspects 3; 1 suspects 3; 1 suspects 2; 1 trusts 3; 1 trusts 2", expect![[r#"
             1 suspects 2: SP-2 leads region 0 in epoch 10; LEADER IS 1 (epoch 10)
             1 trusts 2: SP-5 attaches to 2, the first of its region; knows no leader (epoch 10); attach → 2
         "#]]);

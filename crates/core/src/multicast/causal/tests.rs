@@ -1,13 +1,21 @@
-//! Tests of the rules of causal order. `testing.rs` explains the language of the scripts.
+//! Tests of the rules of causal order.
+//!
+//! In scripts, `1 send` lets node 1 multicast, `1 > 2` delivers the oldest message from 1 to 2,
+//! `1 > 2 overtakes 1` the second oldest, `1 > 2 last` the newest, and `rest` all messages;
+//! `testing.rs` lists all steps. `2#1` is the first message of node 2.
+//!
+//! A survey is what the survivors of a view know when it ends: the messages that any of them holds,
+//! for each of the three senders the number of its messages that all members hold, and the report
+//! of each survivor about the order.
 
 use super::{Causal, Causes};
 use crate::multicast::support::{
-    RecordingSink, delivered_by, group, id, node, prune, queue, run_script, settle, survey,
+    RecordingSink, default_plan, delivered_by, id, node, prune, queue, run_script, settle, survey,
 };
 use crate::multicast::{OrderReport, Ordering, Payload};
 use alloc::vec::Vec;
 
-/// A reply that arrives before the message that it replies to.
+/// Node 2 replies to message 1#1, and its reply 2#1 arrives at node 3 before 1#1.
 const REPLY: &str = "1 send\n1 > 2\n2 send\n2 > 3";
 
 fn causes(counts: &[u64]) -> Causes {
@@ -15,31 +23,31 @@ fn causes(counts: &[u64]) -> Causes {
 }
 
 #[test]
-fn ca_1_a_message_carries_the_deliveries_of_its_sender() {
-    let mut order = Causal::begin(&group(3), node(2), &group(3).members);
+fn ca_1_a_message_carries_the_number_of_deliveries_at_its_sender() {
+    let mut order = Causal::create(&default_plan(3), node(2), &default_plan(3).members);
     let queue = queue(3);
-    assert_eq!(order.tag(), causes(&[0, 1, 0]));
-    order.delivered(id(1, 1), &queue);
-    order.delivered(id(3, 1), &queue);
-    assert_eq!(order.tag(), causes(&[1, 2, 1]), "its own first counts although it was not delivered");
+    assert_eq!(order.next_tag(), causes(&[0, 1, 0]));
+    order.on_delivered(id(1, 1), &queue);
+    order.on_delivered(id(3, 1), &queue);
+    assert_eq!(order.next_tag(), causes(&[1, 2, 1]), "its own first message counts although it was not delivered");
 }
 
 #[test]
 fn ca_2_a_reply_waits_for_its_original() {
-    let trace = run_script::<Causal>(&group(3), REPLY);
+    let trace = run_script::<Causal>(&default_plan(3), REPLY);
     assert!(trace.contains("CA-2 2#1 with (1,1,0) waits: (0,0,0) lacks a message before it"), "{trace}");
     assert_eq!(delivered_by(&trace, 3), [""; 0], "{trace}");
 }
 
 #[test]
 fn ca_3_the_original_releases_its_reply() {
-    let trace = run_script::<Causal>(&group(3), &[REPLY, "\n1 > 3"].concat());
+    let trace = run_script::<Causal>(&default_plan(3), &[REPLY, "\n1 > 3"].concat());
     assert_eq!(delivered_by(&trace, 3), ["1#1", "2#1"], "{trace}");
 }
 
 #[test]
 fn ca_3_concurrent_messages_do_not_wait_for_each_other() {
-    let trace = run_script::<Causal>(&group(3), "1 send\n2 send\n2 > 3\n1 > 3\n1 > 2\n2 > 1");
+    let trace = run_script::<Causal>(&default_plan(3), "1 send\n2 send\n2 > 3\n1 > 3\n1 > 2\n2 > 1");
     assert_eq!(delivered_by(&trace, 3), ["2#1", "1#1"], "{trace}");
     assert_eq!(delivered_by(&trace, 1), ["1#1", "2#1"], "{trace}");
 }
@@ -54,7 +62,11 @@ fn ca_4_causes_come_first_and_messages_without_their_causes_are_dropped() {
     ];
     let survey = survey(held, [0, 0, 0], [(1, OrderReport::Nothing)]);
     assert_eq!(settle::<Causal>(&survey), [id(2, 1), id(1, 1)], "no survivor holds 3#1, on which 2#2 depends");
-    assert_eq!(prune::<Causal>([id(1, 1), id(2, 1)], &survey), [id(2, 1)], "no effect comes before its cause");
+    assert_eq!(
+        prune::<Causal>([id(1, 1), id(2, 1)], &survey),
+        [id(2, 1)],
+        "an earlier order with an effect before its cause loses the effect"
+    );
 }
 
 #[test]
@@ -66,21 +78,21 @@ fn ca_4_messages_that_all_members_hold_need_no_causes() {
 #[test]
 fn an_invalid_vector_blocks_only_its_sender() {
     for wrong in [&[][..], &[1], &[1, 0, 0, 0], &[2, 0, 0], &[0, 0, 0], &[u64::MAX, 0, 0]] {
-        let mut order = Causal::begin(&group(3), node(3), &group(3).members);
+        let mut order = Causal::create(&default_plan(3), node(3), &default_plan(3).members);
         let mut queue = queue(3);
         let mut sink = RecordingSink::new();
         for (id, tag) in [(id(1, 1), causes(wrong)), (id(1, 2), causes(&[2, 0, 0])), (id(2, 1), causes(&[0, 1, 0]))] {
             queue.receive(id, tag, Payload::from("x"));
-            order.received(id, &queue, &mut sink);
+            order.on_received(id, &queue, &mut sink);
         }
         let mut delivered = Vec::new();
-        while let Some(next) = order.next(&queue) {
+        while let Some(next) = order.next_deliverable(&queue) {
             queue.deliver(next);
-            order.delivered(next, &queue);
+            order.on_delivered(next, &queue);
             delivered.push(next);
         }
         assert_eq!(delivered, [id(2, 1)], "with {wrong:?}");
-        let held = queue.kept().map(|(id, tag, _)| (id, tag.clone()));
+        let held = queue.kept_messages().map(|(id, tag, _)| (id, tag.clone()));
         assert_eq!(settle::<Causal>(&survey(held, [0, 0, 0], [(3, OrderReport::Nothing)])), [id(2, 1)]);
     }
 }

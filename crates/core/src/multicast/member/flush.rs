@@ -1,10 +1,10 @@
-//! The transition from one view to the next: survivors settle the messages that crashed members
-//! left behind.
+//! The flush between two views: survivors settle the order of the messages that crashed members may
+//! not have sent to all. The header of `member.rs` lists the rules MC-1 to MC-12.
 
 use super::super::{DataMessage, Event, Message, MessageId, Ordering, Refusal, State, Survey};
-use super::joiner::{Archive, GroupState, Item, Loading, send_to_others};
+use super::joiner::{Archive, ClientEvent, GroupState, Loading, send_to_others};
 use super::view_state::{Holdings, ViewState};
-use super::{Leaving, Member, Stage, request_acks};
+use super::{Leaving, Member, Phase, request_acks};
 use crate::effects::Effects;
 use crate::group::{Epoch, Group};
 use crate::multicast::Command;
@@ -19,116 +19,125 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Report {
-    /// Holdings in the last view that has begun for the member, if any.
-    #[cfg_attr(feature = "serde", serde(with = "super::super::wire"))]
-    pub begun: Option<Holdings>,
-    /// Holdings in the view that was to begin next.
-    #[cfg_attr(feature = "serde", serde(with = "super::super::wire"))]
-    pub next: Option<Holdings>,
-    /// The settled end of the current view, as far as the member knows it.
+    /// The messages that the member holds of the latest view that has begun at it, if any has.
+    #[cfg_attr(feature = "serde", serde(rename = "begun", with = "super::super::wire"))]
+    pub begun_holdings: Option<Holdings>,
+    /// The messages that it holds of the view that was to begin next.
+    #[cfg_attr(feature = "serde", serde(rename = "next", with = "super::super::wire"))]
+    pub next_holdings: Option<Holdings>,
+    /// The order that was settled for the rest of that latest view, if the member knows one.
     pub settled: Option<Settled>,
-    /// The view at whose beginning the member needs the state, if it does not have it.
-    pub wants: Option<Epoch>,
-    /// The views at whose beginnings the member keeps the state for joiners.
-    pub keeps: Vec<Epoch>,
+    /// The view for whose beginning the member still loads the state; `None` if it has the state.
+    #[cfg_attr(feature = "serde", serde(rename = "wants"))]
+    pub wanted_state: Option<Epoch>,
+    /// The views for whose beginnings the member keeps the state for joiners.
+    #[cfg_attr(feature = "serde", serde(rename = "keeps"))]
+    pub kept_states: Vec<Epoch>,
 }
 
-/// The order in which the rest of a view was to be delivered.
+/// The order in which members deliver the rest of a view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Settled {
-    /// The view before which these messages were to be delivered.
-    pub before: Epoch,
+    /// The view that was to begin after these messages.
+    #[cfg_attr(feature = "serde", serde(rename = "before"))]
+    pub next_view: Epoch,
     pub order: Vec<MessageId>,
 }
 
 /// The state of a member between two views.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Flush {
-    /// The last view that has begun for this member; `None` for a joiner.
-    pub(super) begun: Option<ViewState>,
-    /// The settled order of the messages of that view.
-    order: Vec<MessageId>,
-    /// Members that have not yet reported that they hold all of these messages.
-    incomplete: BTreeSet<NodeId>,
-    pub(super) next: ViewState,
-    /// Members that need the state at the beginning of the next view.
+    /// The latest view that has begun at this member; `None` for a joiner.
+    pub(super) old_view: Option<ViewState>,
+    /// The settled order of the remaining messages of that view.
+    settled_order: Vec<MessageId>,
+    /// Members that have not reported yet that they hold all of these messages.
+    incomplete_members: BTreeSet<NodeId>,
+    pub(super) new_view: ViewState,
+    /// Members that need this member's state at the beginning of the next view.
     joiners: BTreeSet<NodeId>,
 }
 
 impl Flush {
     /// Records that a joiner has loaded the state at the beginning of a view from another member.
     pub(super) fn record_loaded(&mut self, joiner: NodeId, boundary: Epoch) {
-        if self.next.view.epoch() == boundary {
+        if self.new_view.view.epoch() == boundary {
             self.joiners.remove(&joiner);
         }
     }
 
     fn holds_all(&self) -> bool {
-        self.begun.as_ref().is_none_or(|view_state| self.order.iter().all(|id| view_state.queue.has(*id)))
+        self.old_view
+            .as_ref()
+            .is_none_or(|view_state| self.settled_order.iter().all(|id| view_state.queue.has_received(*id)))
     }
 }
 
-/// The reports of all survivors. The latest view that has begun for any of them is settled.
+/// The reports of all survivors.
 struct ReportSet<'a> {
     reports: &'a BTreeMap<NodeId, Report>,
-    settled_view: Epoch,
+    /// The view to settle: the latest one that has begun at any survivor.
+    view_to_settle: Epoch,
 }
 
 impl<'a> ReportSet<'a> {
-    /// Returns `None` if no survivor has a state.
+    /// Returns `None` if no survivor has the state of the group.
     fn new(reports: &'a BTreeMap<NodeId, Report>) -> Option<Self> {
-        let loaded = reports.values().filter(|report| report.wants.is_none());
-        loaded.filter_map(|report| report.begun.as_ref()).next()?;
-        let begun_views = reports.values().filter_map(|report| report.begun.as_ref()).map(|begun| begun.view);
-        Some(Self { reports, settled_view: begun_views.max()? })
+        let loaded = reports.values().filter(|report| report.wanted_state.is_none());
+        loaded.filter_map(|report| report.begun_holdings.as_ref()).next()?;
+        let begun_views = reports.values().filter_map(|report| report.begun_holdings.as_ref()).map(|begun| begun.view);
+        Some(Self { reports, view_to_settle: begun_views.max()? })
     }
 
-    /// Returns each member's holdings in the view that is settled. A member that has not begun this
-    /// view begins it first.
+    /// Returns the survivors that take part in the view to settle, each with the messages it holds
+    /// of that view, whether or not the view has begun at it.
     fn holdings(&self) -> impl Iterator<Item = (NodeId, &'a Holdings)> + '_ {
         self.reports.iter().filter_map(|(node, report)| {
-            let both = [report.begun.as_ref(), report.next.as_ref()];
-            let in_settled_view = both.into_iter().flatten().find(|holdings| holdings.view == self.settled_view);
+            let holdings_by_view = [report.begun_holdings.as_ref(), report.next_holdings.as_ref()];
+            let in_settled_view =
+                holdings_by_view.into_iter().flatten().find(|holdings| holdings.view == self.view_to_settle);
             in_settled_view.map(|holdings| (*node, holdings))
         })
     }
 
+    /// Combines the holdings of all survivors.
     fn survey(&self) -> Survey {
         let mut survey = Survey::default();
         for (node, holdings) in self.holdings() {
             survey.held.extend(holdings.held.iter().map(|(id, tag)| (*id, tag.clone())));
-            for (sender, floor) in &holdings.floor {
-                let known = survey.floor.entry(*sender).or_insert(0);
-                *known = (*known).max(*floor);
+            for (sender, count) in &holdings.stable_counts {
+                let known = survey.stable_counts.entry(*sender).or_insert(0);
+                *known = (*known).max(*count);
             }
             survey.order_reports.insert(node, holdings.order_report.clone());
         }
         survey
     }
 
-    /// MC-8, MC-10. An order that was settled earlier for this view takes precedence: a member may
-    /// have delivered it and crashed.
+    /// MC-8, MC-10. Returns the order of the remaining messages of the view. The latest order that
+    /// was settled earlier takes precedence, because a member may have delivered in it and crashed.
     fn settled_order(&self, ordering: &dyn Ordering) -> Vec<MessageId> {
         let survey = self.survey();
-        let has_begun = |report: &&Report| report.begun.as_ref().is_some_and(|begun| begun.view == self.settled_view);
+        let has_begun =
+            |report: &&Report| report.begun_holdings.as_ref().is_some_and(|begun| begun.view == self.view_to_settle);
         let settled = self.reports.values().filter(has_begun).filter_map(|report| report.settled.as_ref());
-        match settled.max_by_key(|settled| settled.before) {
+        match settled.max_by_key(|settled| settled.next_view) {
             Some(settled) => ordering.prune(settled.order.clone(), &survey),
             None => ordering.settle(&survey),
         }
     }
 
-    /// Returns the members that need a state when `view` begins, each with the view at whose
-    /// beginning it needs the state: joiners, and members that are still loading one.
+    /// Returns the members that need a state when `view` begins: joiners, and members that still
+    /// load one. Each is given with the view for whose beginning it needs the state.
     fn state_requests(&self, view: &View) -> BTreeMap<NodeId, Epoch> {
         let mut state_requests = BTreeMap::new();
         for node in view.members().iter() {
-            let Some(report) = self.reports.get(&node).filter(|_| self.survives(node)) else {
+            let Some(report) = self.reports.get(&node).filter(|_| self.is_survivor(node)) else {
                 state_requests.insert(node, view.epoch());
                 continue;
             };
-            if let Some(wanted) = report.wants {
+            if let Some(wanted) = report.wanted_state {
                 let is_kept = self.donors(wanted, view.epoch()).next().is_some();
                 state_requests.insert(node, if is_kept { wanted } else { view.epoch() });
             }
@@ -136,19 +145,21 @@ impl<'a> ReportSet<'a> {
         state_requests
     }
 
-    /// Returns whether a member takes part in the flush.
-    fn survives(&self, node: NodeId) -> bool {
+    /// Returns whether a member is in the view to settle, so that it takes part in the flush.
+    fn is_survivor(&self, node: NodeId) -> bool {
         self.holdings().any(|(holder, _)| holder == node)
     }
 
-    /// Returns the members that can send the state at the beginning of view `boundary`, when view
-    /// `next` is about to begin.
+    /// Returns the members that can send the state at the beginning of view `boundary`, now that
+    /// view `next` is about to begin.
     fn donors(&self, boundary: Epoch, next: Epoch) -> impl Iterator<Item = NodeId> + '_ {
         self.reports.iter().filter_map(move |(node, report)| {
-            let will_begin = report.next.as_ref().is_some_and(|next| next.view == self.settled_view);
-            let keeps =
-                report.keeps.contains(&boundary) || boundary == next || (will_begin && boundary == self.settled_view);
-            (report.wants.is_none() && report.begun.is_some() && keeps).then_some(*node)
+            // MC-10: the member begins the view to settle before `next`, and so has its state.
+            let catches_up = report.next_holdings.as_ref().is_some_and(|holdings| holdings.view == self.view_to_settle);
+            let will_have_state = report.kept_states.contains(&boundary)
+                || boundary == next
+                || (catches_up && boundary == self.view_to_settle);
+            (report.wanted_state.is_none() && report.begun_holdings.is_some() && will_have_state).then_some(*node)
         })
     }
 }
@@ -157,31 +168,34 @@ impl<S: State> Member<S> {
     /// MC-8. Begins to settle the messages of the previous view.
     fn settle(&mut self, view: &View, reports: &BTreeMap<NodeId, Report>, out: &mut Effects<'_, Self>) {
         let me = self.me();
-        let Some(collected) = ReportSet::new(reports) else { return self.begin_empty(view, out) };
-        self.catch_up(collected.settled_view, out);
-        let state_requests = collected.state_requests(view);
+        let Some(report_set) = ReportSet::new(reports) else { return self.begin_empty(view, out) };
+        self.catch_up(report_set.view_to_settle, out);
+        let state_requests = report_set.state_requests(view);
         let joiners = state_requests.iter().filter(|(_, boundary)| **boundary == view.epoch()).map(|(node, _)| *node);
-        let begun = match core::mem::replace(&mut self.stage, Stage::NoView) {
-            Stage::InView(view_state) => Some(view_state),
-            Stage::Flushing(flush) => flush.begun,
-            Stage::NoView | Stage::Retired => None,
+        let old_view = match core::mem::replace(&mut self.phase, Phase::NoView) {
+            Phase::InView(view_state) => Some(view_state),
+            Phase::Flushing(flush) => flush.old_view,
+            Phase::NoView | Phase::Retired => None,
         };
-        // A view that began for others while this member was still a joiner never began for this
-        // member.
-        let begun = begun.filter(|view_state| view_state.view.epoch() == collected.settled_view);
+        // A view that began at other members while this one was still a joiner never began at this
+        // one.
+        let old_view = old_view.filter(|view_state| view_state.view.epoch() == report_set.view_to_settle);
         let flush = Flush {
-            order: begun.as_ref().map(|view_state| collected.settled_order(&*view_state.order)).unwrap_or_default(),
-            begun,
-            incomplete: collected.holdings().map(|(node, _)| node).collect(),
-            next: self.config.view_state(view.clone()),
+            settled_order: old_view
+                .as_ref()
+                .map(|view_state| report_set.settled_order(&*view_state.ordering))
+                .unwrap_or_default(),
+            old_view,
+            incomplete_members: report_set.holdings().map(|(node, _)| node).collect(),
+            new_view: self.config.view_state(view.clone()),
             joiners: joiners.collect(),
         };
-        out.note("MC-8", format_args!("settles {} messages before {view}", flush.order.len()));
-        send_to_members_that_lack(me, &flush, &collected, out);
-        self.stage = Stage::Flushing(flush);
-        self.archive.retain(&state_requests);
+        out.note("MC-8", format_args!("settles {} messages before {view}", flush.settled_order.len()));
+        send_to_members_that_lack(me, &flush, &report_set, out);
+        self.phase = Phase::Flushing(flush);
+        self.archive.retain_needed(&state_requests);
         if let Some(boundary) = state_requests.get(&me) {
-            self.start_loading(*boundary, &collected, view, out);
+            self.start_loading(*boundary, &report_set, view, out);
         }
         self.check_complete(out);
     }
@@ -189,89 +203,92 @@ impl<S: State> Member<S> {
     /// Begins a view with an empty state, because the group is new or no survivor has a state.
     fn begin_empty(&mut self, view: &View, out: &mut Effects<'_, Self>) {
         self.archive = Archive::default();
-        self.group_state = GroupState::Loaded(S::begin(&self.config.plan));
-        self.stage = Stage::InView(self.config.view_state(view.clone()));
-        self.open_view(view.clone(), out);
+        self.group_state = GroupState::Loaded(S::initial(&self.config.plan));
+        self.phase = Phase::InView(self.config.view_state(view.clone()));
+        self.announce_view(view.clone(), out);
     }
 
-    /// MC-10. If the view that this member was about to begin has begun at another member, all
-    /// members held all messages of the one before.
-    fn catch_up(&mut self, begun: Epoch, out: &mut Effects<'_, Self>) {
-        if matches!(&self.stage, Stage::Flushing(flush) if flush.next.view.epoch() == begun) {
-            out.note("MC-10", format_args!("begins view {begun} after others did"));
-            self.begin(out);
+    /// MC-10. Begins the view that this member was about to begin if it is `latest_begun`, the
+    /// latest view that has begun at any member: then all members held all messages of the view
+    /// before.
+    fn catch_up(&mut self, latest_begun: Epoch, out: &mut Effects<'_, Self>) {
+        if matches!(&self.phase, Phase::Flushing(flush) if flush.new_view.view.epoch() == latest_begun) {
+            out.note("MC-10", format_args!("begins view {latest_begun} after others did"));
+            self.begin_next_view(out);
         }
     }
 
-    /// MC-11. Continues an earlier load if its state is still available.
-    fn start_loading(&mut self, boundary: Epoch, collected: &ReportSet<'_>, view: &View, out: &mut Effects<'_, Self>) {
+    /// MC-11. Starts to load the state at the beginning of view `boundary`, or continues if this
+    /// member is loading it already.
+    fn start_loading(&mut self, boundary: Epoch, report_set: &ReportSet<'_>, view: &View, out: &mut Effects<'_, Self>) {
         if !matches!(&self.group_state, GroupState::Loading(loading) if loading.boundary == boundary) {
             self.group_state = GroupState::Loading(Loading::new(boundary));
         }
         if let GroupState::Loading(loading) = &mut self.group_state {
-            loading.load_from(collected.donors(boundary, view.epoch()).collect(), out);
+            loading.load_from(report_set.donors(boundary, view.epoch()).collect(), out);
         }
     }
 
-    /// MC-8. Handles a message that this member lacked.
+    /// MC-8. Adds a message that this member lacked.
     pub(super) fn receive_remainder(&mut self, data: DataMessage, out: &mut Effects<'_, Self>) {
-        let Stage::Flushing(flush) = &mut self.stage else { return };
+        let Phase::Flushing(flush) = &mut self.phase else { return };
         let DataMessage { id, tag, payload } = data;
-        if let Some(view_state) = flush.begun.as_mut().filter(|_| flush.order.contains(&id)) {
+        if let Some(view_state) = flush.old_view.as_mut().filter(|_| flush.settled_order.contains(&id)) {
             view_state.queue.receive(id, tag, payload);
         }
         self.check_complete(out);
     }
 
-    /// MC-9. A member that reported completion holds all messages until the new view begins.
+    /// MC-9. Reports once that this member holds all messages of the settled order.
     fn check_complete(&mut self, out: &mut Effects<'_, Self>) {
         let me = self.me();
-        let Stage::Flushing(flush) = &mut self.stage else { return };
-        if flush.incomplete.contains(&me) && flush.begun.is_some() && flush.holds_all() {
+        let Phase::Flushing(flush) = &mut self.phase else { return };
+        if flush.incomplete_members.contains(&me) && flush.old_view.is_some() && flush.holds_all() {
             out.note("MC-9", format_args!("holds all messages of the previous view"));
-            send_to_others(flush.next.view.members(), Message::Complete, out);
-            flush.incomplete.remove(&me);
+            send_to_others(flush.new_view.view.members(), Message::Complete, out);
+            flush.incomplete_members.remove(&me);
         }
         self.check_begin(out);
     }
 
     pub(super) fn receive_complete(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
-        if let Stage::Flushing(flush) = &mut self.stage {
-            flush.incomplete.remove(&from);
+        if let Phase::Flushing(flush) = &mut self.phase {
+            flush.incomplete_members.remove(&from);
         }
         self.check_begin(out);
     }
 
+    /// MC-9. Begins the next view if all survivors hold all messages.
     fn check_begin(&mut self, out: &mut Effects<'_, Self>) {
-        if matches!(&self.stage, Stage::Flushing(flush) if flush.incomplete.is_empty()) {
-            self.begin(out);
+        if matches!(&self.phase, Phase::Flushing(flush) if flush.incomplete_members.is_empty()) {
+            self.begin_next_view(out);
         }
     }
 
     /// MC-9. Delivers the rest of the previous view, then begins the new one.
-    fn begin(&mut self, out: &mut Effects<'_, Self>) {
-        let Stage::Flushing(flush) = core::mem::replace(&mut self.stage, Stage::NoView) else { return };
-        let Flush { begun, order, next, joiners, .. } = flush;
-        let view = next.view.clone();
-        self.stage = Stage::InView(next);
-        if let Some(mut view_state) = begun {
-            for id in order {
+    fn begin_next_view(&mut self, out: &mut Effects<'_, Self>) {
+        let Phase::Flushing(flush) = core::mem::replace(&mut self.phase, Phase::NoView) else { return };
+        let Flush { old_view, settled_order, new_view, joiners, .. } = flush;
+        let view = new_view.view.clone();
+        self.phase = Phase::InView(new_view);
+        if let Some(mut view_state) = old_view {
+            for id in settled_order {
                 if let Some(payload) = view_state.release(id) {
-                    self.report_item(Item::Message(id, payload), out);
+                    self.report_to_client(ClientEvent::Message(id, payload), out);
                 }
             }
         }
         if let GroupState::Loaded(state) = &self.group_state {
             self.archive.keep(view.epoch(), state, joiners);
         }
-        self.open_view(view, out);
+        self.announce_view(view, out);
     }
 
-    /// Reports the view to the client.
-    fn open_view(&mut self, view: View, out: &mut Effects<'_, Self>) {
-        self.refused_length = None;
-        self.report_item(Item::View(view), out);
-        if let (Stage::InView(view_state), Leaving::Requested) = (&self.stage, self.leaving) {
+    /// Reports the view to the client. Asks for acknowledgements again if the member is leaving.
+    fn announce_view(&mut self, view: View, out: &mut Effects<'_, Self>) {
+        self.waiting_payload_len = None;
+        self.report_to_client(ClientEvent::View(view), out);
+        if let (Phase::InView(view_state), Leaving::Requested) = (&self.phase, self.leaving) {
             request_acks(view_state, out);
         }
     }
@@ -281,29 +298,30 @@ impl<S: State> Member<S> {
 fn send_to_members_that_lack<S: State>(
     me: NodeId,
     flush: &Flush,
-    collected: &ReportSet<'_>,
+    report_set: &ReportSet<'_>,
     out: &mut Effects<'_, Member<S>>,
 ) {
-    let Some(view_state) = &flush.begun else { return };
-    for id in &flush.order {
+    let Some(view_state) = &flush.old_view else { return };
+    for id in &flush.settled_order {
         let (Some(tag), Some(payload)) = (view_state.queue.tag(*id), view_state.queue.payload(*id)) else { continue };
-        let first_holder = collected.holdings().find(|(_, holdings)| holdings.held.contains_key(id));
+        let first_holder = report_set.holdings().find(|(_, holdings)| holdings.held.contains_key(id));
         if first_holder.map(|(node, _)| node) != Some(me) {
             continue;
         }
-        for (node, _) in collected.holdings().filter(|(_, holdings)| !holdings.has(*id)) {
+        for (node, _) in report_set.holdings().filter(|(_, holdings)| !holdings.has(*id)) {
             out.note("MC-8", format_args!("sends {id} to {node}, which lacks it"));
             out.send(node, Message::Remainder(DataMessage { id: *id, tag: tag.clone(), payload: payload.clone() }));
         }
     }
 }
 
+// No multicast event carries the end of a lease, and only `Leave` gives up the membership.
 impl Leased<Command> for Event {
-    fn within(self, _until: Time) -> Self {
+    fn limit_to(self, _until: Time) -> Self {
         self
     }
 
-    fn extended(_until: Time) -> Option<Self> {
+    fn extension_event(_until: Time) -> Option<Self> {
         None
     }
 
@@ -315,26 +333,32 @@ impl Leased<Command> for Event {
 impl<S: State> InViews for Member<S> {
     type Report = Report;
 
-    /// MC-7.
+    /// MC-7. Reports the messages held and the known positions.
     fn report(&self) -> Report {
-        let wants = match &self.group_state {
+        let wanted_state = match &self.group_state {
             GroupState::Loaded(_) => None,
             GroupState::Loading(loading) => Some(loading.boundary),
         };
-        let keeps = self.archive.boundaries();
-        match &self.stage {
-            Stage::NoView | Stage::Retired => Report { begun: None, next: None, settled: None, wants, keeps },
-            Stage::InView(view_state) => {
-                Report { begun: Some(view_state.holdings()), next: None, settled: None, wants, keeps }
+        let kept_states = self.archive.boundaries();
+        match &self.phase {
+            Phase::NoView | Phase::Retired => {
+                Report { begun_holdings: None, next_holdings: None, settled: None, wanted_state, kept_states }
             }
-            Stage::Flushing(flush) => {
-                let settled = Settled { before: flush.next.view.epoch(), order: flush.order.clone() };
+            Phase::InView(view_state) => Report {
+                begun_holdings: Some(view_state.holdings()),
+                next_holdings: None,
+                settled: None,
+                wanted_state,
+                kept_states,
+            },
+            Phase::Flushing(flush) => {
+                let settled = Settled { next_view: flush.new_view.view.epoch(), order: flush.settled_order.clone() };
                 Report {
-                    begun: flush.begun.as_ref().map(ViewState::holdings),
-                    next: Some(flush.next.holdings()),
-                    settled: flush.begun.is_some().then_some(settled),
-                    wants,
-                    keeps,
+                    begun_holdings: flush.old_view.as_ref().map(ViewState::holdings),
+                    next_holdings: Some(flush.new_view.holdings()),
+                    settled: flush.old_view.is_some().then_some(settled),
+                    wanted_state,
+                    kept_states,
                 }
             }
         }
@@ -348,54 +372,57 @@ impl<S: State> InViews for Member<S> {
         reports: &BTreeMap<NodeId, Report>,
         out: &mut Effects<'_, Self>,
     ) {
-        let waiting_before = self.waiting();
+        let waiting_before = self.waiting_count();
         self.settle(view, reports, out);
         self.progress(out);
-        self.show_queue(waiting_before, None, out);
+        self.note_hold_back_changes(waiting_before, None, out);
     }
 
-    /// A member delivers messages to its client until it has left or is out.
+    /// A member counts as a holder as long as it delivers messages to its client.
     fn is_holder(&self) -> bool {
-        self.leaving != Leaving::Left && !matches!(self.stage, Stage::NoView | Stage::Retired)
+        self.leaving != Leaving::Left && !matches!(self.phase, Phase::NoView | Phase::Retired)
     }
 
-    fn forget(&mut self, _me: NodeId, ends: bool) {
-        self.stage = Stage::NoView;
-        self.group_state = GroupState::Loaded(S::begin(&self.config.plan));
+    fn forget(&mut self, _me: NodeId, is_released: bool) {
+        self.phase = Phase::NoView;
+        self.group_state = GroupState::Loaded(S::initial(&self.config.plan));
         self.archive = Archive::default();
-        if ends || self.leaving == Leaving::Requested {
+        if is_released || self.leaving == Leaving::Requested {
             self.leaving = Leaving::Left;
         }
     }
 
-    fn lost(&self) -> Event {
-        Event::Out { group: self.config.plan.id }
+    fn lost_event(&self) -> Event {
+        Event::Excluded { group: self.config.plan.id }
     }
 
     fn wants_to_leave(&self) -> bool {
         self.leaving == Leaving::Left
     }
 
-    /// The client may have been asked to wait meanwhile.
-    fn lease_renewed(&mut self, _now: Time, out: &mut Effects<'_, Self>) {
+    /// The client may have been asked to wait while the lease had expired.
+    fn handle_renewal(&mut self, _now: Time, out: &mut Effects<'_, Self>) {
         self.progress(out);
     }
 
-    /// No commands are kept: the client keeps its messages, and tries again when the view begins.
+    /// The member queues no commands: the client keeps its messages, and tries again when the view
+    /// begins.
     fn max_queued_commands(&self) -> usize {
         0
     }
 
-    fn refused(&mut self, command: &Command) -> Option<Event> {
+    fn refusal_event(&mut self, command: &Command) -> Option<Event> {
         match command {
-            Command::Send { group, payload } => Some(match self.refusal(payload) {
+            Command::Send { group, payload } => Some(match self.find_permanent_refusal(payload) {
                 Some(refusal) => Event::Refused(refusal),
                 None => {
-                    self.refused_length = Some(payload.len());
+                    self.waiting_payload_len = Some(payload.len());
                     Event::Wait { group: *group, slow: Group::empty() }
                 }
             }),
-            Command::Leave { .. } => (self.leaving != Leaving::No).then_some(Event::Refused(Refusal::Leaving)),
+            Command::Leave { .. } => {
+                (self.leaving != Leaving::NotRequested).then_some(Event::Refused(Refusal::Leaving))
+            }
         }
     }
 }

@@ -1,9 +1,10 @@
-//! How a joiner loads the state of its group, while deliveries are buffered.
+//! The transfer of the replicated state to a joiner. Meanwhile the joiner buffers its deliveries.
+//! The header of `member.rs` lists the rules MC-1 to MC-12.
 
-use super::super::message::Piece;
+use super::super::message::StatePiece;
 use super::super::state::scramble;
 use super::super::{Event, Message, MessageId, Payload, Plan, State};
-use super::{Leaving, Member, Stage};
+use super::{Leaving, Member, Phase};
 use crate::effects::Effects;
 use crate::group::{Epoch, Group};
 use crate::node::NodeId;
@@ -19,20 +20,21 @@ pub(super) enum GroupState<S> {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Loading {
-    /// The view at whose beginning the state is needed.
+    /// The view for whose beginning the state is needed.
     pub(super) boundary: Epoch,
-    /// Members that have the state; the first one is asked.
+    /// Members that have the state. This member asks the first one.
     donors: VecDeque<NodeId>,
-    /// Digest of the state that the bytes belong to.
+    /// Digest of the whole state, of which `bytes` are the beginning; `None` before the first
+    /// piece.
     digest: Option<u64>,
     bytes: Vec<u8>,
-    /// Deliveries and views since that beginning, to be reported once the state is loaded.
-    backlog: VecDeque<Item>,
+    /// Deliveries and views since the boundary, which the member reports once the state is loaded.
+    backlog: VecDeque<ClientEvent>,
 }
 
-/// An event for the client that a joiner buffers.
+/// A delivery or the beginning of a view, to report to the client. A joiner buffers such events.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Item {
+pub(super) enum ClientEvent {
     Message(MessageId, Payload),
     View(View),
 }
@@ -42,8 +44,8 @@ impl Loading {
         Self { boundary, donors: VecDeque::new(), digest: None, bytes: Vec::new(), backlog: VecDeque::new() }
     }
 
-    /// MC-11. Asks the first donor, from the end of the loaded bytes on. This also continues a load
-    /// after an interruption.
+    /// MC-11. Asks the first of these donors for the bytes after the loaded ones, to start or to
+    /// continue a load.
     pub(super) fn load_from<S: State>(&mut self, donors: VecDeque<NodeId>, out: &mut Effects<'_, Member<S>>) {
         self.donors = donors;
         self.request_next_piece(out);
@@ -53,23 +55,23 @@ impl Loading {
         let Some(donor) = self.donors.front() else { return };
         let offset = self.bytes.len() as u64;
         out.note("MC-11", format_args!("asks {donor} for the state, from byte {offset} on"));
-        out.send(*donor, Message::Ask { boundary: self.boundary, offset, digest: self.digest });
+        out.send(*donor, Message::StateRequest { boundary: self.boundary, offset, digest: self.digest });
     }
 
-    /// MC-11. Deliveries before the boundary are part of the state that is loaded.
-    fn buffer(&mut self, item: Item) {
-        let view = match &item {
-            Item::Message(id, _) => id.view,
-            Item::View(view) => view.epoch(),
+    /// MC-11. Drops events before the boundary, which the loaded state includes already.
+    fn buffer(&mut self, event: ClientEvent) {
+        let view = match &event {
+            ClientEvent::Message(id, _) => id.view,
+            ClientEvent::View(view) => view.epoch(),
         };
         if view >= self.boundary {
-            self.backlog.push_back(item);
+            self.backlog.push_back(event);
         }
     }
 
-    /// MC-11. A piece of another state than the current one starts the load over. Returns whether
-    /// the state is complete.
-    fn add(&mut self, piece: &Piece) -> bool {
+    /// MC-11. Adds a piece. If it belongs to another state than the loaded bytes, starts over.
+    /// Returns whether the state is complete.
+    fn add_piece(&mut self, piece: &StatePiece) -> bool {
         if self.digest != Some(piece.digest) {
             self.digest = Some(piece.digest);
             self.bytes.clear();
@@ -81,10 +83,11 @@ impl Loading {
     }
 }
 
-/// The states that a member keeps for joiners, and the requests that it has not answered yet.
+/// The states that a member keeps for joiners, and the requests of joiners that it has not answered
+/// yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Archive {
-    /// States by the views at whose beginnings they were taken.
+    /// The states at the beginnings of views, by view.
     states: BTreeMap<Epoch, KeptState>,
     requests: BTreeMap<NodeId, PieceRequest>,
 }
@@ -100,17 +103,17 @@ struct PieceRequest {
 struct KeptState {
     bytes: Payload,
     digest: u64,
-    /// Members that have not loaded it yet.
+    /// Members that have not loaded this state yet.
     joiners: BTreeSet<NodeId>,
 }
 
 impl Archive {
-    /// Returns the views at whose beginnings the state is kept.
+    /// Returns the views for whose beginnings a state is kept.
     pub(super) fn boundaries(&self) -> Vec<Epoch> {
         self.states.keys().copied().collect()
     }
 
-    /// Keeps the state at the beginning of a view for the members that need it.
+    /// Keeps the state at the beginning of a view for the joiners that need it, if there are any.
     pub(super) fn keep(&mut self, boundary: Epoch, state: &impl State, joiners: BTreeSet<NodeId>) {
         if !joiners.is_empty() {
             let bytes = state.save();
@@ -119,8 +122,9 @@ impl Archive {
         }
     }
 
-    /// Removes all requests of the previous view, and the states that no member needs any more.
-    pub(super) fn retain(&mut self, state_requests: &BTreeMap<NodeId, Epoch>) {
+    /// Removes all requests, which belong to the previous view, and the states that no member needs
+    /// any more. `state_requests` names the state that each member needs.
+    pub(super) fn retain_needed(&mut self, state_requests: &BTreeMap<NodeId, Epoch>) {
         self.requests.clear();
         self.states.retain(|boundary, kept| {
             kept.joiners.retain(|node| state_requests.get(node) == Some(boundary));
@@ -132,6 +136,7 @@ impl Archive {
         self.requests.insert(from, PieceRequest { boundary, offset, digest });
     }
 
+    /// Records that a joiner has loaded a state, and removes the state if no other joiner needs it.
     pub(super) fn record_loaded(&mut self, from: NodeId, boundary: Epoch) {
         self.requests.remove(&from);
         if let Some(kept) = self.states.get_mut(&boundary) {
@@ -142,17 +147,17 @@ impl Archive {
         }
     }
 
-    /// Returns the pieces that can be sent now, and removes their requests. A joiner that has begun
-    /// with another state gets this one from its beginning.
-    fn take_answers(&mut self, plan: &Plan) -> Vec<(NodeId, Piece)> {
+    /// Removes the requests for states that are kept, and returns the pieces that answer them. A
+    /// joiner that has begun to load another state gets this one from its first byte.
+    fn take_answers(&mut self, plan: &Plan) -> Vec<(NodeId, StatePiece)> {
         let mut answers = Vec::new();
         let states = &self.states;
         self.requests.retain(|node, request| {
             let Some(kept) = states.get(&request.boundary) else { return true };
             let offset = if request.digest == Some(kept.digest) { request.offset } else { 0 };
             let rest = usize::try_from(offset).ok().and_then(|offset| kept.bytes.bytes().get(offset..));
-            let bytes = rest.map_or(&[][..], |rest| rest.get(..plan.piece.max(1)).unwrap_or(rest));
-            let piece = Piece {
+            let bytes = rest.map_or(&[][..], |rest| rest.get(..plan.max_piece_bytes.max(1)).unwrap_or(rest));
+            let piece = StatePiece {
                 boundary: request.boundary,
                 offset,
                 length: kept.bytes.len() as u64,
@@ -168,23 +173,24 @@ impl Archive {
 
 impl<S: State> Member<S> {
     /// MC-12. A joiner that asks before this member has begun the view gets the answer then.
-    pub(super) fn serve(&mut self, out: &mut Effects<'_, Self>) {
+    pub(super) fn answer_joiners(&mut self, out: &mut Effects<'_, Self>) {
         let plan = alloc::sync::Arc::clone(&self.config.plan);
         for (node, piece) in self.archive.take_answers(&plan) {
             let end = piece.offset + piece.bytes.len() as u64;
             out.note("MC-12", format_args!("sends {node} the state up to byte {end} of {}", piece.length));
-            out.send(node, Message::Piece(piece));
+            out.send(node, Message::StatePiece(piece));
         }
     }
 
-    /// MC-11.
-    pub(super) fn add_piece(&mut self, from: NodeId, piece: Piece, out: &mut Effects<'_, Self>) {
+    /// MC-11. Adds a piece of the state, and asks for the next one until the state is complete and
+    /// valid.
+    pub(super) fn receive_piece(&mut self, from: NodeId, piece: StatePiece, out: &mut Effects<'_, Self>) {
         let GroupState::Loading(loading) = &mut self.group_state else { return };
         if piece.boundary != loading.boundary || loading.donors.front() != Some(&from) {
             return;
         }
         let loaded_before = loading.bytes.len();
-        let is_complete = loading.add(&piece);
+        let is_complete = loading.add_piece(&piece);
         if !is_complete && loading.bytes.len() > loaded_before {
             return loading.request_next_piece(out);
         }
@@ -192,7 +198,8 @@ impl<S: State> Member<S> {
         match S::load(&self.config.plan, &loading.bytes).filter(|_| is_valid) {
             Some(state) => self.finish_loading(state, out),
             None => {
-                // The bytes are invalid or missing: another member may have valid ones.
+                // The bytes are invalid or the donor has no more: another donor may have valid
+                // ones.
                 loading.bytes.clear();
                 loading.digest = None;
                 loading.donors.rotate_left(1);
@@ -201,30 +208,31 @@ impl<S: State> Member<S> {
         }
     }
 
-    /// MC-11. The state is complete: the buffered deliveries follow.
+    /// MC-11. Takes over the complete state, tells the other members, and reports the buffered
+    /// events.
     fn finish_loading(&mut self, state: S, out: &mut Effects<'_, Self>) {
         let GroupState::Loading(loading) = core::mem::replace(&mut self.group_state, GroupState::Loaded(state)) else {
             return;
         };
         out.note("MC-11", format_args!("has the state, of {} bytes", loading.bytes.len()));
-        if let Stage::InView(view_state) = &self.stage {
-            send_to_others(view_state.members(), Message::Loaded(loading.boundary), out);
-        } else if let Stage::Flushing(flush) = &self.stage {
-            send_to_others(flush.next.members(), Message::Loaded(loading.boundary), out);
+        if let Phase::InView(view_state) = &self.phase {
+            send_to_others(view_state.members(), Message::StateLoaded(loading.boundary), out);
+        } else if let Phase::Flushing(flush) = &self.phase {
+            send_to_others(flush.new_view.members(), Message::StateLoaded(loading.boundary), out);
         }
-        for item in loading.backlog {
-            self.report_item(item, out);
+        for event in loading.backlog {
+            self.report_to_client(event, out);
         }
     }
 
-    /// Reports a delivery or view to the client, in order. A joiner buffers it until it has the
-    /// state; a member that has left reports nothing.
-    pub(super) fn report_item(&mut self, item: Item, out: &mut Effects<'_, Self>) {
+    /// Applies a delivery to the state, and reports a delivery or view to the client. A joiner
+    /// buffers the event until it has the state, and a member that has left reports nothing.
+    pub(super) fn report_to_client(&mut self, event: ClientEvent, out: &mut Effects<'_, Self>) {
         let group = self.plan().id;
         let has_left = self.leaving == Leaving::Left;
-        match (&mut self.group_state, item) {
-            (GroupState::Loading(loading), item) => loading.buffer(item),
-            (GroupState::Loaded(state), Item::Message(id, payload)) => {
+        match (&mut self.group_state, event) {
+            (GroupState::Loading(loading), event) => loading.buffer(event),
+            (GroupState::Loaded(state), ClientEvent::Message(id, payload)) => {
                 state.apply(id, &payload);
                 if let Some(view_state) = self.view_state() {
                     view_state.count_delivered(id);
@@ -234,7 +242,7 @@ impl<S: State> Member<S> {
                     out.emit(Event::Delivered { id, payload });
                 }
             }
-            (GroupState::Loaded(state), Item::View(view)) => {
+            (GroupState::Loaded(state), ClientEvent::View(view)) => {
                 let digest = state.digest();
                 out.note("MC-9", format_args!("begins {view}"));
                 if !has_left {

@@ -1,6 +1,12 @@
-//! Tests of the rules of a member. `testing.rs` explains the language of the scripts.
+//! Tests of the rules of a member.
+//!
+//! In scripts, `1 send` lets node 1 multicast, `1 > 2` delivers the oldest message from 1 to 2,
+//! `1 > 2 overtakes 1` the second oldest, `1 > 2 last` the newest, and `rest` all messages;
+//! `testing.rs` lists all steps. `2#1` is the first message of node 2.
+//!
+//! In traces, multicasts have the kind `letter`, and acknowledgements `held`.
 
-use super::super::support::{assert_all_deliver, delivered_by, group, node, run_script, script_group};
+use super::super::support::{assert_all_deliver, default_plan, delivered_by, node, run_script, script_group};
 use super::super::tests::simulation::{Process, ViewChoice, World};
 use super::super::{Command, Delivery, Event, Fifo, MessageId, Ordering, Payload, Plan, Sequencer, Unordered, Window};
 use crate::group::Epoch;
@@ -10,28 +16,29 @@ use crate::time::Time;
 use crate::wrap::InViews;
 use std::vec::Vec;
 
-/// A plan whose window has this number of messages.
+/// Returns a plan whose window has this number of messages.
 fn with_window(nodes: usize, messages: u64) -> Plan {
-    Plan { window: Window { messages, bytes: 1 << 20 }, ..group(nodes) }
+    Plan { window: Window { messages, bytes: 1 << 20 }, ..default_plan(nodes) }
 }
 
 fn process(number: usize) -> Process {
     (node(number), Incarnation::FIRST)
 }
 
-/// A group in its first view, with no message in flight.
-fn founded<O: Ordering>(plan: &Plan) -> World {
+/// Returns a group in its first view, with no message in flight.
+fn founded_world<O: Ordering>(plan: &Plan) -> World {
     let mut world = World::new(plan.clone(), 1, O::boxed);
     world.deliver_all();
     world
 }
 
+/// Returns the messages that a node has delivered.
 fn delivered(world: &World, number: usize) -> Vec<MessageId> {
     let log = world.logs[&process(number)].iter();
     log.filter_map(|event| if let Event::Delivered { id, .. } = event { Some(*id) } else { None }).collect()
 }
 
-/// The views that a node reported to its client, with the states they began with.
+/// Returns the views that a node has reported to its client, with the digests of their states.
 fn views(world: &World, number: usize) -> Vec<(Epoch, u64)> {
     let log = world.logs[&process(number)].iter();
     let view =
@@ -41,7 +48,7 @@ fn views(world: &World, number: usize) -> Vec<(Epoch, u64)> {
 
 #[test]
 fn mc_1_a_message_gets_an_id_and_goes_to_all() {
-    let trace = run_script::<Fifo>(&group(3), "1 send\n1 send");
+    let trace = run_script::<Fifo>(&default_plan(3), "1 send\n1 send");
     assert!(trace.contains("sends 1#1; MC-1 sends 1#1; letter → all"), "{trace}");
     assert!(trace.contains("sends 1#2; MC-1 sends 1#2; letter → all"), "{trace}");
 }
@@ -57,7 +64,7 @@ fn mc_1_a_sender_with_a_full_window_waits_for_the_slowest_member() {
 
 #[test]
 fn mc_1_bytes_are_limited_but_one_message_always_fits() {
-    let plan = Plan { window: Window { messages: 9, bytes: 1 }, ..group(2) };
+    let plan = Plan { window: Window { messages: 9, bytes: 1 }, ..default_plan(2) };
     let trace = run_script::<Fifo>(&plan, "1 send\n1 send");
     assert!(trace.contains("sends 1#1") && trace.contains("must wait: 2"), "{trace}");
     let mut script_group = script_group::<Fifo>(&plan);
@@ -67,7 +74,7 @@ fn mc_1_bytes_are_limited_but_one_message_always_fits() {
 
 #[test]
 fn mc_2_the_first_copy_is_held_and_relayed_and_others_are_dropped() {
-    let plan = Plan { relay: true, ..group(3) };
+    let plan = Plan { relays: true, ..default_plan(3) };
     let trace = run_script::<Unordered>(&plan, "1 send\n1 > 2\n2 > 3\n1 > 3\nrest");
     assert!(trace.contains("MC-2 relays 1#1 to all others; letter → all"), "{trace}");
     assert!(trace.contains("MC-2 drops a copy of 1#1 that 1 sent"), "{trace}");
@@ -76,12 +83,12 @@ fn mc_2_the_first_copy_is_held_and_relayed_and_others_are_dropped() {
 
 #[test]
 fn mc_3_uniform_delivery_waits_until_all_members_hold_it() {
-    let plan = Plan { delivery: Delivery::Uniform, ..group(3) };
+    let plan = Plan { delivery: Delivery::Uniform, ..default_plan(3) };
     let trace = run_script::<Fifo>(&plan, "1 send\n1 > 2\n1 > 2\n2 > 1");
-    assert!(!trace.contains("DELIVERS"), "3 does not hold it: {trace}");
+    assert!(!trace.contains("DELIVERS"), "3 does not hold the message: {trace}");
     let trace = run_script::<Fifo>(&plan, "1 send\n1 > 2\n1 > 2\n2 > 1\n1 > 3\n3 > 1");
     assert_eq!(delivered_by(&trace, 1), ["1#1"], "{trace}");
-    assert_eq!(delivered_by(&trace, 2), [""; 0], "it has no acknowledgement of 3: {trace}");
+    assert_eq!(delivered_by(&trace, 2), [""; 0], "2 has no acknowledgement of 3: {trace}");
 }
 
 #[test]
@@ -94,41 +101,43 @@ fn mc_4_members_acknowledge_after_half_a_window() {
 
 #[test]
 fn mc_5_messages_that_all_members_hold_are_forgotten() {
+    // Half a window is one message, so members acknowledge each message at once.
     let mut script_group = script_group::<Fifo>(&with_window(3, 2));
     for round in 1..=50 {
         script_group.run("1 send\n2 send\nrest");
-        let kept: Vec<_> = script_group.nodes.iter().map(super::Member::kept).collect();
+        let kept: Vec<_> = script_group.nodes.iter().map(super::Member::kept_count).collect();
         assert_eq!(kept, [0, 0, 0], "after {round} rounds");
     }
 }
 
 #[test]
 fn mc_6_a_leaving_member_sends_nothing_more_and_leaves_when_all_hold_its_messages() {
-    let trace = run_script::<Fifo>(&group(3), "1 send\n1 leave\n1 send\n1 > 2\n1 > 2\n2 > 1");
+    let trace = run_script::<Fifo>(&default_plan(3), "1 send\n1 leave\n1 send\n1 > 2\n1 > 2\n2 > 1");
     assert!(trace.contains("refused: the node is leaving, and sends nothing more"), "{trace}");
     assert!(!trace.contains("leaves: all members"), "3 holds nothing yet: {trace}");
-    let trace = run_script::<Fifo>(&group(3), "1 send\n1 leave\nrest");
+    let trace = run_script::<Fifo>(&default_plan(3), "1 send\n1 leave\nrest");
     assert!(trace.contains("leaves: all members hold what it sent"), "{trace}");
-    let trace = run_script::<Fifo>(&group(3), "1 leave");
-    assert!(trace.contains("leaves: all members hold what it sent"), "it has sent nothing: {trace}");
+    let trace = run_script::<Fifo>(&default_plan(3), "1 leave");
+    assert!(trace.contains("leaves: all members hold what it sent"), "the node has sent nothing: {trace}");
 }
 
 #[test]
 fn mc_7_a_report_has_the_messages_held_and_positions_known() {
-    let mut script_group = script_group::<Sequencer<Unordered>>(&group(3));
+    let mut script_group = script_group::<Sequencer<Unordered>>(&default_plan(3));
     script_group.run("2 send\n2 > 1\n1 > 3\n2 send");
-    for (index, held, numbers, reason) in
-        [(2, 0, 1, "3 knows the number of a message that it lacks"), (1, 2, 0, "2 knows none")]
-    {
-        let begun = script_group.nodes[index].report().begun.expect("it is in a view");
-        let known = begun.order_report.positions().map(|known| known.positions.len());
-        assert_eq!((begun.held.len(), known), (held, Some(numbers)), "{reason}");
+    for (index, held, numbers, reason) in [
+        (2, 0, 1, "3 knows the number of 2#1, but holds no message"),
+        (1, 2, 0, "2 holds its two messages, but knows no number"),
+    ] {
+        let holdings = script_group.nodes[index].report().begun_holdings.expect("the member is in a view");
+        let known = holdings.order_report.positions().map(|known| known.positions.len());
+        assert_eq!((holdings.held.len(), known), (held, Some(numbers)), "{reason}");
     }
 }
 
 #[test]
 fn mc_8_a_message_of_a_crashed_sender_is_forwarded_to_members_that_lack_it() {
-    let mut world = founded::<Fifo>(&group(3));
+    let mut world = founded_world::<Fifo>(&default_plan(3));
     world.send(process(1));
     world.deliver((process(1), process(2)));
     world.crash_losing_all(process(1));
@@ -140,12 +149,12 @@ fn mc_8_a_message_of_a_crashed_sender_is_forwarded_to_members_that_lack_it() {
 }
 
 #[test]
-fn mc_8_a_number_known_to_one_member_holds_for_all() {
-    let mut world = founded::<Sequencer<Unordered>>(&group(4));
+fn mc_8_a_number_that_only_one_member_knows_determines_the_order_at_all_members() {
+    let mut world = founded_world::<Sequencer<Unordered>>(&default_plan(4));
     for number in [4, 3] {
         world.send(process(number));
     }
-    // The sequencer numbers the message of 3 first, and only 2 learns this.
+    // Node 1, the sequencer, numbers the message of 3 first, and only 2 learns this.
     world.deliver((process(3), process(1)));
     world.deliver((process(4), process(1)));
     for from in [1, 1, 3, 4] {
@@ -162,7 +171,7 @@ fn mc_8_a_number_known_to_one_member_holds_for_all() {
 
 #[test]
 fn mc_9_the_new_view_begins_when_all_hold_the_rest_of_the_old() {
-    let mut world = founded::<Fifo>(&group(3));
+    let mut world = founded_world::<Fifo>(&default_plan(3));
     world.send(process(1));
     world.deliver((process(1), process(2)));
     world.crash_losing_all(process(1));
@@ -178,7 +187,7 @@ fn mc_9_the_new_view_begins_when_all_hold_the_rest_of_the_old() {
 
 #[test]
 fn mc_10_a_view_that_began_at_one_member_begins_at_all_before_the_next() {
-    let mut world = founded::<Fifo>(&group(4));
+    let mut world = founded_world::<Fifo>(&default_plan(4));
     world.crash(process(4));
     world.decide_view(&[], &[]);
     for number in 1..=3 {
@@ -199,15 +208,15 @@ fn mc_10_a_view_that_began_at_one_member_begins_at_all_before_the_next() {
 
 #[test]
 fn mc_11_a_joiner_buffers_deliveries_until_it_has_the_state() {
-    let plan = Plan { piece: 3, ..group(2) };
-    let mut world = founded::<Fifo>(&plan);
+    let plan = Plan { max_piece_bytes: 3, ..default_plan(2) };
+    let mut world = founded_world::<Fifo>(&plan);
     for _ in 0..3 {
         world.send(process(1));
     }
     world.deliver_all();
     world.join(process(3));
     while views(&world, 1).len() < 2 {
-        world.step();
+        world.deliver_random();
     }
     world.send(process(1));
     assert_eq!(delivered(&world, 3), []);
@@ -217,27 +226,27 @@ fn mc_11_a_joiner_buffers_deliveries_until_it_has_the_state() {
 }
 
 #[test]
-fn mc_12_a_load_continues_with_another_donor_after_a_crash() {
+fn mc_12_a_joiner_loads_from_another_donor_after_a_crash() {
     for steps in 0..120 {
-        let mut world = founded::<Fifo>(&Plan { piece: 2, ..group(3) });
+        let mut world = founded_world::<Fifo>(&Plan { max_piece_bytes: 2, ..default_plan(3) });
         for _ in 0..3 {
             world.send(process(1));
         }
         world.deliver_all();
         world.join(process(4));
         for _ in 0..steps {
-            world.step();
+            world.deliver_random();
         }
         world.crash(process(1));
         world.finish();
-        let state = views(&world, 4).last().copied();
-        assert!(state.is_some() && state == views(&world, 2).last().copied(), "{steps}: {}", world.history());
+        let last_view = views(&world, 4).last().copied();
+        assert!(last_view.is_some() && last_view == views(&world, 2).last().copied(), "{steps}: {}", world.history());
     }
 }
 
 #[test]
-fn late_messages_of_an_older_view_change_nothing() {
-    let mut world = founded::<Fifo>(&group(3));
+fn messages_of_an_ended_view_change_nothing() {
+    let mut world = founded_world::<Fifo>(&default_plan(3));
     world.send(process(3));
     world.deliver((process(3), process(1)));
     world.crashed.insert(process(3));
@@ -245,6 +254,7 @@ fn late_messages_of_an_older_view_change_nothing() {
     world.decide_view(&[], &[]);
     world.deliver_view(process(1), ViewChoice::Next);
     world.deliver_view(process(2), ViewChoice::Next);
+    // Both reports; then the message of 3, which 2 lacks, and the completion of 1; then that of 2.
     for (from, to) in [(1, 2), (2, 1), (1, 2), (1, 2), (2, 1)] {
         world.deliver((process(from), process(to)));
     }
@@ -255,8 +265,8 @@ fn late_messages_of_an_older_view_change_nothing() {
 
 #[test]
 fn a_member_without_a_view_asks_its_client_to_wait() {
-    let mut world = World::new(group(2), 1, Fifo::boxed);
-    world.input(process(1), Input::Command(Command::send("x")));
+    let mut world = World::new(default_plan(2), 1, Fifo::boxed);
+    world.feed_input(process(1), Input::Command(Command::send("x")));
     assert!(matches!(world.logs[&process(1)][..], [Event::Wait { .. }]));
     world.deliver_all();
     assert!(matches!(world.logs[&process(1)][..], [Event::Wait { .. }, Event::View { .. }]));
@@ -264,11 +274,11 @@ fn a_member_without_a_view_asks_its_client_to_wait() {
 
 #[test]
 fn a_client_that_waits_for_a_lease_learns_when_it_may_send() {
-    let mut world = founded::<Fifo>(&group(2));
+    let mut world = founded_world::<Fifo>(&default_plan(2));
     // The time is always 0, so this lease has expired.
-    world.input(process(1), Input::Lease(Time::from_nanos(-1)));
+    world.feed_input(process(1), Input::Lease(Time::from_nanos(-1)));
     world.send(process(1));
     assert!(matches!(world.logs[&process(1)][..], [Event::View { .. }, Event::Wait { .. }]));
-    world.input(process(1), Input::Lease(Time::from_nanos(1 << 41)));
+    world.feed_input(process(1), Input::Lease(Time::from_nanos(1 << 41)));
     assert!(matches!(world.logs[&process(1)][..], [Event::View { .. }, Event::Wait { .. }, Event::Ready { .. }]));
 }

@@ -10,25 +10,25 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// A member's knowledge of one view's messages. Each view has its own, so that a message or
-/// acknowledgement lost in an old view cannot affect a new one.
+/// A member's state in one view. Each view has a new one, so that a message or acknowledgement that
+/// was lost in an old view cannot affect a new one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ViewState {
     pub(super) view: View,
-    pub(super) order: AnyOrdering,
+    pub(super) ordering: AnyOrdering,
     pub(super) queue: HoldBack,
     pub(super) acks: AckMatrix,
-    /// Number of messages that this member has sent.
-    pub(super) sent: u64,
-    /// For each member, the number of its messages delivered to the client here.
-    pub(super) delivered: Vec<u64>,
-    /// For each member, the number of messages that this member can acknowledge: it holds them,
-    /// knows their positions, and has room for more.
-    pub(super) ackable: Vec<u64>,
-    /// The part of `ackable` that was last sent to the others.
-    pub(super) sent_acks: Vec<u64>,
-    /// Members that want to leave, each with the number of its messages that this member must
-    /// acknowledge.
+    /// Number of messages that this member has sent in this view.
+    pub(super) sent_count: u64,
+    /// For each sender, the number of its messages that this member has delivered to its client.
+    pub(super) delivered_counts: Vec<u64>,
+    /// For each sender, the number of its messages that this member can acknowledge: it holds them,
+    /// knows their positions, and has not too many undelivered ones.
+    pub(super) ackable_counts: Vec<u64>,
+    /// The counts that this member sent in its last acknowledgement.
+    pub(super) sent_ack_counts: Vec<u64>,
+    /// Members that want to leave, each with the number of its messages that this member must hold
+    /// before it acknowledges them.
     pub(super) drain_requests: BTreeMap<NodeId, u64>,
 }
 
@@ -37,14 +37,14 @@ impl ViewState {
         let members = view.members().clone();
         let zeros = vec![0; members.len()];
         Self {
-            order: make_ordering(plan, me, &members),
+            ordering: make_ordering(plan, me, &members),
             queue: HoldBack::new(plan.id, view.epoch(), members.clone()),
             acks: AckMatrix::new(&members),
             view,
-            sent: 0,
-            delivered: zeros.clone(),
-            ackable: zeros.clone(),
-            sent_acks: zeros,
+            sent_count: 0,
+            delivered_counts: zeros.clone(),
+            ackable_counts: zeros.clone(),
+            sent_ack_counts: zeros,
             drain_requests: BTreeMap::new(),
         }
     }
@@ -58,50 +58,52 @@ impl ViewState {
         id.number <= self.acks.held_by_all(self.members(), id.sender)
     }
 
-    /// Returns the number of own messages, and of their bytes, that not all members hold.
+    /// Returns the number of this member's messages that not all members hold, and the number of
+    /// bytes of its messages that are kept for that reason.
     pub(super) fn unacknowledged(&self, me: NodeId) -> (u64, usize) {
-        let messages = self.sent.saturating_sub(self.acks.held_by_all(self.members(), me));
-        (messages, if messages == 0 { 0 } else { self.queue.bytes(me) })
+        let messages = self.sent_count.saturating_sub(self.acks.held_by_all(self.members(), me));
+        (messages, if messages == 0 { 0 } else { self.queue.kept_bytes(me) })
     }
 
     pub(super) fn count_delivered(&mut self, id: MessageId) {
         if id.view == self.view.epoch()
-            && let Some(delivered) = self.members().place_of(id.sender).and_then(|index| self.delivered.get_mut(index))
+            && let Some(delivered) =
+                self.members().index_of(id.sender).and_then(|index| self.delivered_counts.get_mut(index))
         {
             *delivered += 1;
         }
     }
 
-    /// Returns the number of a member's messages that were delivered to the client.
-    pub(super) fn delivered_of(&self, sender: NodeId) -> u64 {
-        self.members().place_of(sender).and_then(|index| self.delivered.get(index)).copied().unwrap_or(0)
+    /// Returns the number of a sender's messages that this member has delivered to its client.
+    pub(super) fn delivered_count(&self, sender: NodeId) -> u64 {
+        self.members().index_of(sender).and_then(|index| self.delivered_counts.get(index)).copied().unwrap_or(0)
     }
 
-    /// Counts the messages that can now be acknowledged. A member acknowledges at most `room`
-    /// messages of a sender that it has not delivered, so that a member with a slow client, or
-    /// without a state yet, slows the senders down. Returns whether there are new ones.
-    pub(super) fn advance_acks(&mut self, me: NodeId, room: u64, is_loaded: bool) -> bool {
-        let mut is_new = false;
-        // The message that is next for all members must not wait for room: nothing else makes room,
-        // unless a state is still loading.
-        let head = self.order.next(&self.queue).filter(|_| is_loaded);
+    /// Counts the messages that this member can now acknowledge: of each sender at most
+    /// `max_undelivered` that it has not delivered, so that a member with a slow client, or without
+    /// a state yet, slows the senders down. Returns whether there are new ones.
+    pub(super) fn advance_acks(&mut self, me: NodeId, max_undelivered: u64, is_loaded: bool) -> bool {
+        let mut has_new = false;
+        // The limit must not hold back the message that is next to be delivered: only its delivery
+        // raises the limit, unless a state is still loading.
+        let head = self.ordering.next_deliverable(&self.queue).filter(|_| is_loaded);
         for (index, sender) in self.members().clone().iter().enumerate() {
-            let limit = self.delivered.get(index).copied().unwrap_or(0).saturating_add(room);
+            let limit = self.delivered_counts.get(index).copied().unwrap_or(0).saturating_add(max_undelivered);
             let limit = head.filter(|head| head.sender == sender).map_or(limit, |head| limit.max(head.number));
-            let Some(ackable) = self.ackable.get_mut(index) else { continue };
+            let Some(ackable) = self.ackable_counts.get_mut(index) else { continue };
             while *ackable < limit {
                 let id = self.queue.id(sender, *ackable + 1);
-                if !self.queue.has(id) || !self.order.is_position_known(id) {
+                if !self.queue.has_received(id) || !self.ordering.is_position_known(id) {
                     break;
                 }
                 *ackable += 1;
-                is_new = true;
+                has_new = true;
             }
         }
-        if is_new {
-            self.acks.record(self.view.members(), me, &self.ackable);
+        if has_new {
+            self.acks.record(self.view.members(), me, &self.ackable_counts);
         }
-        is_new
+        has_new
     }
 
     /// Removes delivered messages that all members hold.
@@ -109,61 +111,63 @@ impl ViewState {
         for sender in self.members().clone().iter() {
             let upto = self.acks.held_by_all(self.members(), sender);
             for id in self.queue.forget(sender, upto) {
-                self.order.forget(id);
+                self.ordering.forget(id);
             }
         }
     }
 
-    /// Returns whether to send an acknowledgement: this number of messages or bytes of one sender
-    /// is unacknowledged, or a member that leaves waits for one.
-    pub(super) fn must_acknowledge(&self, messages: u64, bytes: usize) -> bool {
-        let mut counts = self.ackable.iter().zip(&self.sent_acks).zip(self.members().iter());
+    /// Returns whether to send an acknowledgement. It is due if `min_messages` of one sender are
+    /// not acknowledged yet, or at least one while `min_bytes` of that sender's messages are kept,
+    /// or if a member that leaves waits for it.
+    pub(super) fn must_acknowledge(&self, min_messages: u64, min_bytes: usize) -> bool {
+        let mut counts = self.ackable_counts.iter().zip(&self.sent_ack_counts).zip(self.members().iter());
         let has_enough = counts.any(|((ackable, sent), sender)| {
-            let new = ackable.saturating_sub(*sent);
-            new >= messages || (new > 0 && self.queue.bytes(sender) >= bytes)
+            let new_count = ackable.saturating_sub(*sent);
+            new_count >= min_messages || (new_count > 0 && self.queue.kept_bytes(sender) >= min_bytes)
         });
-        has_enough || self.drain_requests.iter().any(|(sender, upto)| self.ackable_of(*sender) >= *upto)
+        has_enough || self.drain_requests.iter().any(|(sender, upto)| self.ackable_count(*sender) >= *upto)
     }
 
-    /// Returns the acknowledgement, and assumes that the caller sends it: requests that it answers
-    /// are removed.
+    /// Returns the counts of an acknowledgement, and records that the caller sends it: removes the
+    /// drain requests that it answers.
     pub(super) fn take_acks(&mut self) -> Vec<u64> {
-        self.sent_acks.clone_from(&self.ackable);
+        self.sent_ack_counts.clone_from(&self.ackable_counts);
         let ackable: BTreeMap<_, _> =
-            self.drain_requests.keys().map(|sender| (*sender, self.ackable_of(*sender))).collect();
+            self.drain_requests.keys().map(|sender| (*sender, self.ackable_count(*sender))).collect();
         self.drain_requests.retain(|sender, upto| ackable.get(sender).is_none_or(|ackable| ackable < upto));
-        self.ackable.clone()
+        self.ackable_counts.clone()
     }
 
-    fn ackable_of(&self, sender: NodeId) -> u64 {
-        self.members().place_of(sender).and_then(|index| self.ackable.get(index)).copied().unwrap_or(0)
+    fn ackable_count(&self, sender: NodeId) -> u64 {
+        self.members().index_of(sender).and_then(|index| self.ackable_counts.get(index)).copied().unwrap_or(0)
     }
 
     /// Returns the messages that this member holds, for its report when the view ends.
     pub(super) fn holdings(&self) -> Holdings {
         Holdings {
-            held: self.queue.kept().map(|(id, tag, _)| (id, tag.clone())).collect(),
-            floor: self.members().iter().map(|sender| (sender, self.queue.forgotten(sender))).collect(),
-            order_report: self.order.report(),
+            held: self.queue.kept_messages().map(|(id, tag, _)| (id, tag.clone())).collect(),
+            stable_counts: self.members().iter().map(|sender| (sender, self.queue.forgotten_upto(sender))).collect(),
+            order_report: self.ordering.report(),
             view: self.view.epoch(),
         }
     }
 
-    /// Counts a message as sent and returns its id.
+    /// Counts a message of this member as sent, and returns its id.
     pub(super) fn next_id(&mut self, group: GroupId, me: NodeId) -> MessageId {
-        self.sent += 1;
-        MessageId { group, view: self.view.epoch(), sender: me, number: self.sent }
+        self.sent_count += 1;
+        MessageId { group, view: self.view.epoch(), sender: me, number: self.sent_count }
     }
 
-    /// Delivers a message from the queue; `None` if it was already delivered.
+    /// Marks a message in the queue as delivered and returns its payload; `None` if it is not
+    /// waiting.
     pub(super) fn release(&mut self, id: MessageId) -> Option<Payload> {
         let payload = self.queue.deliver(id)?;
-        self.order.delivered(id, &self.queue);
+        self.ordering.on_delivered(id, &self.queue);
         Some(payload)
     }
 }
 
-/// The messages of a view that a member holds.
+/// The messages of a view that a member holds, as it reports them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Holdings {
@@ -171,8 +175,10 @@ pub struct Holdings {
     /// Messages that the member still keeps, with their tags.
     #[cfg_attr(feature = "serde", serde(with = "crate::pairs"))]
     pub held: BTreeMap<MessageId, Causes>,
-    /// For each sender, the number of its messages that all members hold.
-    pub floor: BTreeMap<NodeId, u64>,
+    /// For each sender, the number of its messages that the member has removed, because all members
+    /// hold them.
+    #[cfg_attr(feature = "serde", serde(rename = "floor"))]
+    pub stable_counts: BTreeMap<NodeId, u64>,
     #[cfg_attr(feature = "serde", serde(rename = "notes"))]
     pub order_report: OrderReport,
 }
@@ -181,6 +187,6 @@ impl Holdings {
     /// Returns whether the member has received the message, even if it was removed because all
     /// members hold it.
     pub(super) fn has(&self, id: MessageId) -> bool {
-        self.held.contains_key(&id) || self.floor.get(&id.sender).is_some_and(|floor| id.number <= *floor)
+        self.held.contains_key(&id) || self.stable_counts.get(&id.sender).is_some_and(|count| id.number <= *count)
     }
 }

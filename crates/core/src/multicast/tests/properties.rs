@@ -8,20 +8,20 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
-/// The part of a process's events that belongs to one view.
+/// The deliveries of a process in one view.
 #[derive(Debug, Default)]
 struct Segment {
     process: Option<Process>,
-    /// Digest of the group state at the beginning of the view.
-    state: u64,
+    /// Digest of the replicated state at the beginning of the view.
+    state_digest: u64,
     delivered: Vec<MessageId>,
     /// Whether the process also began the next view.
-    survived: bool,
+    has_survived: bool,
     /// Whether this is the last view of the run, and the process is a member at the end.
-    stayed: bool,
+    is_in_view_at_end: bool,
 }
 
-/// Returns the first violation of a guarantee.
+/// Returns a description of the first violation as an error.
 pub(super) fn check(world: &World, plan: &Plan, guarantee: OrderGuarantee) -> Result<(), String> {
     let members = world.members();
     for (process, log) in &world.logs {
@@ -48,17 +48,18 @@ pub(super) fn check(world: &World, plan: &Plan, guarantee: OrderGuarantee) -> Re
 }
 
 fn check_no_duplicates(process: Process, log: &[Event]) -> Result<(), String> {
-    let mut seen = BTreeSet::new();
+    let mut delivered_ids = BTreeSet::new();
     for id in delivered(log) {
-        if !seen.insert(id) {
+        if !delivered_ids.insert(id) {
             return Err(format!("{process:?} delivers {id} twice"));
         }
     }
     Ok(())
 }
 
-/// A member of the last view delivered all messages that it sent, and every delivered message was
-/// sent with that content.
+/// Checks that a member of the last view has delivered all messages that it sent in its latest
+/// stay, and that every message was delivered as its sender sent it: with the same payload
+/// everywhere, whose text ends with the sender.
 fn check_deliveries_match_sends(world: &World, process: Process, log: &[Event]) -> Result<(), String> {
     for event in log {
         if let Event::Delivered { id, payload } = event {
@@ -68,7 +69,7 @@ fn check_deliveries_match_sends(world: &World, process: Process, log: &[Event]) 
             }
         }
     }
-    let stay_start = log.iter().rposition(|event| matches!(event, Event::Out { .. })).map_or(0, |index| index + 1);
+    let stay_start = log.iter().rposition(|event| matches!(event, Event::Excluded { .. })).map_or(0, |index| index + 1);
     let delivered_ids: BTreeSet<_> = delivered(log).collect();
     for event in &log[stay_start..] {
         if let Event::Sent { id } = event
@@ -100,15 +101,16 @@ fn check_fifo(process: Process, log: &[Event]) -> Result<(), String> {
     Ok(())
 }
 
-/// A client that was asked to wait learns when to try again, unless it leaves.
+/// Checks that a client that was asked to wait learns when to try again, unless it leaves.
 fn check_waiters_are_answered(process: Process, log: &[Event]) -> Result<(), String> {
     let wait = log.iter().rposition(|event| matches!(event, Event::Wait { .. }));
     let ready = log.iter().rposition(|event| matches!(event, Event::Ready { .. } | Event::View { .. }));
-    let departed = log.iter().rposition(|event| matches!(event, Event::Left { .. } | Event::Out { .. }));
+    let departed = log.iter().rposition(|event| matches!(event, Event::Left { .. } | Event::Excluded { .. }));
     if wait > ready && departed <= ready { Err(format!("{process:?} waits forever")) } else { Ok(()) }
 }
 
-/// A message is delivered after all messages that its sender had delivered before sending it.
+/// Checks that each message is delivered after all messages that its sender had delivered before
+/// sending it.
 fn check_causal(world: &World) -> Result<(), String> {
     let mut causes: BTreeMap<MessageId, BTreeSet<MessageId>> = BTreeMap::new();
     for log in world.logs.values() {
@@ -123,7 +125,7 @@ fn check_causal(world: &World) -> Result<(), String> {
                     before.insert(*id);
                 }
                 // Other members need not have the messages that it delivered in an earlier stay.
-                Event::Out { .. } => before.clear(),
+                Event::Excluded { .. } => before.clear(),
                 _ => {}
             }
         }
@@ -136,7 +138,7 @@ fn check_causal(world: &World) -> Result<(), String> {
                 Event::View { view, .. } => {
                     first_view = first_view.or(Some(view.epoch()));
                 }
-                Event::Out { .. } => first_view = None,
+                Event::Excluded { .. } => first_view = None,
                 Event::Delivered { id, .. } => {
                     let missing = causes.get(id).into_iter().flatten();
                     let missing =
@@ -155,46 +157,46 @@ fn check_causal(world: &World) -> Result<(), String> {
 
 /// Splits the events of each process by view.
 fn segments(world: &World) -> BTreeMap<Epoch, Vec<Segment>> {
-    let mut all: BTreeMap<Epoch, Vec<Segment>> = BTreeMap::new();
+    let mut segments: BTreeMap<Epoch, Vec<Segment>> = BTreeMap::new();
     for (process, log) in &world.logs {
-        let mut open: Option<(Epoch, Segment)> = None;
+        let mut current: Option<(Epoch, Segment)> = None;
         for event in log {
             match event {
                 Event::View { view, state, .. } => {
-                    if let Some((epoch, segment)) = open.take() {
-                        all.entry(epoch).or_default().push(Segment { survived: true, ..segment });
+                    if let Some((epoch, segment)) = current.take() {
+                        segments.entry(epoch).or_default().push(Segment { has_survived: true, ..segment });
                     }
-                    let segment = Segment { process: Some(*process), state: *state, ..Segment::default() };
-                    open = Some((view.epoch(), segment));
+                    let segment = Segment { process: Some(*process), state_digest: *state, ..Segment::default() };
+                    current = Some((view.epoch(), segment));
                 }
                 Event::Delivered { id, .. } => {
-                    if let Some((_, segment)) = &mut open {
+                    if let Some((_, segment)) = &mut current {
                         segment.delivered.push(*id);
                     }
                 }
                 // A member that has left delivers nothing more.
-                Event::Out { .. } | Event::Left { .. } => {
-                    if let Some((epoch, segment)) = open.take() {
-                        all.entry(epoch).or_default().push(segment);
+                Event::Excluded { .. } | Event::Left { .. } => {
+                    if let Some((epoch, segment)) = current.take() {
+                        segments.entry(epoch).or_default().push(segment);
                     }
                 }
                 _ => {}
             }
         }
-        if let Some((epoch, segment)) = open {
-            let stayed = world.members().contains(process) && epoch == world.view.epoch();
-            all.entry(epoch).or_default().push(Segment { stayed, ..segment });
+        if let Some((epoch, segment)) = current {
+            let is_in_view_at_end = world.members().contains(process) && epoch == world.view.epoch();
+            segments.entry(epoch).or_default().push(Segment { is_in_view_at_end, ..segment });
         }
     }
-    all
+    segments
 }
 
-/// Members that survived a view, or are in it to the end, delivered the same messages in it; and
-/// all members began it with the same state.
+/// Checks that members that survived a view, or are in it at the end, delivered the same messages
+/// in it, and that all members began it with the same state.
 fn check_same_deliveries(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee) -> Result<(), String> {
     let mut previous: Option<&Segment> = None;
     for segment in segments {
-        if segment.state != segments[0].state {
+        if segment.state_digest != segments[0].state_digest {
             return Err(format!(
                 "{:?} and {:?} begin view {epoch} in different states",
                 segment.process, segments[0].process
@@ -204,7 +206,7 @@ fn check_same_deliveries(epoch: Epoch, segments: &[Segment], guarantee: OrderGua
             return Err(format!("{:?} delivers {id} in view {epoch}", segment.process));
         }
     }
-    for segment in segments.iter().filter(|segment| segment.survived || segment.stayed) {
+    for segment in segments.iter().filter(|segment| segment.has_survived || segment.is_in_view_at_end) {
         let other = previous.replace(segment).unwrap_or(segment);
         let set = |segment: &Segment| segment.delivered.iter().copied().collect::<BTreeSet<_>>();
         let is_same = if guarantee.total { segment.delivered == other.delivered } else { set(segment) == set(other) };
@@ -215,11 +217,11 @@ fn check_same_deliveries(epoch: Epoch, segments: &[Segment], guarantee: OrderGua
     Ok(())
 }
 
-/// Every survivor of a view delivered all messages that any member delivered in it, even one that
-/// then crashed.
+/// Checks that every survivor of a view delivered all messages that any member delivered in it,
+/// even a member that then crashed.
 fn check_uniform(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee) -> Result<(), String> {
     for segment in segments {
-        for other in segments.iter().filter(|other| other.survived || other.stayed) {
+        for other in segments.iter().filter(|other| other.has_survived || other.is_in_view_at_end) {
             let has_all = if guarantee.total {
                 other.delivered.starts_with(&segment.delivered)
             } else {
@@ -233,24 +235,27 @@ fn check_uniform(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee) 
     Ok(())
 }
 
-/// Members never keep more messages than windows allow, and few once all messages have arrived.
+/// Checks that members never keep more messages than their windows allow, and few once all messages
+/// have arrived.
 fn check_memory(world: &World, plan: &Plan) -> Result<(), String> {
     let window = usize::try_from(plan.window.messages).unwrap_or(usize::MAX);
     // One window of each node's messages, in the view that ends and in the one that begins.
-    let limit = 2 * MAX_NODES * window;
-    if world.max_kept > limit {
-        return Err(format!("a member keeps {} messages; the limit is {limit}", world.max_kept));
+    let max_kept = 2 * MAX_NODES * window;
+    if world.max_kept > max_kept {
+        return Err(format!("a member keeps {} messages; the limit is {max_kept}", world.max_kept));
     }
-    let unacknowledged = match plan.delivery {
+    // Of each sender, a member leaves less than half a window unacknowledged, and nothing if
+    // delivery is uniform.
+    let max_unacknowledged = match plan.delivery {
         Delivery::Prompt => window.div_ceil(2).max(1) - 1,
         Delivery::Uniform => 0,
     };
     for process in world.members() {
-        let kept = world.nodes[&process].inner().kept();
-        if kept > unacknowledged * world.group().len() {
+        let kept = world.nodes[&process].inner().kept_count();
+        if kept > max_unacknowledged * world.group().len() {
             return Err(format!("{process:?} keeps {kept} messages after all messages have arrived"));
         }
-        if world.nodes[&process].inner().waiting() > 0 {
+        if world.nodes[&process].inner().waiting_count() > 0 {
             return Err(format!("{process:?} holds back messages after all messages have arrived"));
         }
     }

@@ -1,4 +1,4 @@
-//! Random faults with many seeds for every ordering, delivery mode and route.
+//! Runs with random faults, for every ordering, kind of delivery and route, and many seeds.
 
 use super::properties::check;
 use super::simulation::{FaultBudget, World};
@@ -11,13 +11,14 @@ use std::format;
 use std::string::String;
 
 /// Number of seeds for each configuration; the environment variable `QUORATE_SEEDS` overrides it.
-const SEEDS: u64 = 40;
+const DEFAULT_SEED_COUNT: u64 = 40;
 
 #[expect(clippy::disallowed_methods, reason = "a test may read its number of seeds from the environment")]
-fn seeds() -> u64 {
-    std::env::var("QUORATE_SEEDS").ok().and_then(|word| word.parse().ok()).unwrap_or(SEEDS)
+fn seed_count() -> u64 {
+    std::env::var("QUORATE_SEEDS").ok().and_then(|word| word.parse().ok()).unwrap_or(DEFAULT_SEED_COUNT)
 }
 
+/// Runs a group with random faults, and returns a description of the first violation as an error.
 pub(super) fn run_seed(
     make_ordering: MakeOrdering,
     plan: &Plan,
@@ -31,25 +32,28 @@ pub(super) fn run_seed(
     check(&world, plan, facts.order).map_err(|violation| format!("seed {seed}: {violation}\n{}", world.history()))
 }
 
+/// Returns plans of groups of 3 to 5 nodes with windows of 1 to 64 messages, for each kind of
+/// delivery and each route of the algorithm.
 fn plans(facts: &Facts) -> impl Iterator<Item = Plan> {
     let routes: &[Sequencing] =
-        if facts.sequences { &[Sequencing::ToAll, Sequencing::ThroughSequencer] } else { &[Sequencing::ToAll] };
-    let relay = facts.relays;
+        if facts.has_sequencer { &[Sequencing::ToAll, Sequencing::ThroughSequencer] } else { &[Sequencing::ToAll] };
+    let relays = facts.relays_by_default;
     [Delivery::Prompt, Delivery::Uniform].into_iter().flat_map(move |delivery| {
         routes.iter().flat_map(move |sequencing| {
-            [(3, 3, 5), (4, 1, 2), (5, 64, 1)].into_iter().map(move |(nodes, messages, piece)| Plan {
+            [(3, 3, 5), (4, 1, 2), (5, 64, 1)].into_iter().map(move |(nodes, messages, max_piece_bytes)| Plan {
                 delivery,
                 sequencing: *sequencing,
-                relay,
+                relays,
                 window: Window { messages, bytes: 1 << 20 },
-                piece,
-                board: 4,
+                max_piece_bytes,
+                board_capacity: 4,
                 ..Plan::new(Group::of_size(nodes))
             })
         })
     })
 }
 
+/// Two crashes and a leave; also joins and an eviction; more of each; and many unchanged views.
 pub(super) const FAULT_BUDGETS: [FaultBudget; 4] = [
     FaultBudget { steps: 300, crashes: 2, joins: 0, leaves: 1, evictions: 0, unchanged_views: 0 },
     FaultBudget { steps: 500, crashes: 3, joins: 4, leaves: 1, evictions: 1, unchanged_views: 0 },
@@ -60,9 +64,9 @@ pub(super) const FAULT_BUDGETS: [FaultBudget; 4] = [
 fn run_all(make_ordering: MakeOrdering, facts: &Facts) {
     for plan in plans(facts) {
         for (number, budget) in FAULT_BUDGETS.iter().enumerate() {
-            for seed in 0..seeds() {
+            for seed in 0..seed_count() {
                 if let Err(violation) = run_seed(make_ordering, &plan, facts, budget, seed) {
-                    panic!("{} with fault budget {number} with {plan:?}: {violation}", facts.profile.name);
+                    panic!("{} with fault budget {number} and {plan:?}: {violation}", facts.profile.name);
                 }
             }
         }

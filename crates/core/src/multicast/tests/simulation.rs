@@ -1,4 +1,4 @@
-//! A simulated group: FIFO links, nodes that crash at any time, and a service that decides views.
+//! A simulated group: nodes that crash at any time, FIFO links, and a service that decides views.
 //!
 //! The seed determines every random choice. After the faults, the service removes all crashed
 //! nodes, all messages arrive, and [`properties`](super::properties) checks the events that each
@@ -24,15 +24,17 @@ pub(super) const MAX_NODES: usize = 7;
 /// One incarnation of a node.
 pub(in crate::multicast) type Process = (NodeId, Incarnation);
 
+/// A member in views. The members replicate a bulletin board of the latest messages.
 type Node = Viewed<Member<Board>>;
 
-/// How many random steps a run takes, and the maximum number of each kind of fault in them.
+/// The number of random steps of a run, and the maximum number of each kind of fault in them.
 #[derive(Clone, Debug)]
 pub(in crate::multicast) struct FaultBudget {
     pub(in crate::multicast) steps: usize,
     pub(in crate::multicast) crashes: usize,
     pub(in crate::multicast) joins: usize,
     pub(in crate::multicast) leaves: usize,
+    /// Removals of members that are up, as after a wrong suspicion.
     pub(in crate::multicast) evictions: usize,
     /// New views with the same members, as after a change that was reverted.
     pub(in crate::multicast) unchanged_views: usize,
@@ -46,6 +48,7 @@ pub(in crate::multicast) enum ViewChoice {
     Latest,
 }
 
+/// The nodes, the links between them, and the view service.
 pub(in crate::multicast) struct World {
     plan: Arc<Plan>,
     make_ordering: MakeOrdering,
@@ -54,22 +57,22 @@ pub(in crate::multicast) struct World {
     pub(in crate::multicast) logs: BTreeMap<Process, Vec<Event>>,
     pub(in crate::multicast) crashed: BTreeSet<Process>,
     links: BTreeMap<(Process, Process), VecDeque<<Node as Protocol>::Message>>,
-    /// The latest view.
+    /// The latest view that the service has decided.
     pub(in crate::multicast) view: View,
     /// The views that each process has yet to receive.
     pending_views: BTreeMap<Process, VecDeque<View>>,
     /// Number of messages sent, which makes each payload unique.
-    sent: u64,
+    sent_count: u64,
     rng: Rng,
     /// Maximum number of messages that one member kept at any time.
     pub(in crate::multicast) max_kept: usize,
 }
 
-/// The generator splitmix64.
+/// The random generator SplitMix64.
 pub(in crate::multicast) struct Rng(u64);
 
 impl Rng {
-    /// Returns a number from 0 to `bound` - 1.
+    /// Returns a number below `bound`; 0 if the bound is 0.
     pub(in crate::multicast) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -97,7 +100,7 @@ impl World {
             links: BTreeMap::new(),
             view: View::founding(founders.clone()),
             pending_views: BTreeMap::new(),
-            sent: 0,
+            sent_count: 0,
             rng: Rng(seed),
             max_kept: 0,
         };
@@ -112,15 +115,15 @@ impl World {
         let member = Member::new(process.0, Arc::clone(&self.plan), self.make_ordering);
         self.nodes.insert(process, Viewed::new(process.0, member));
         self.logs.insert(process, Vec::new());
-        self.input(process, Input::Start { durable: (), incarnation: process.1 });
+        self.feed_input(process, Input::Start { durable: (), incarnation: process.1 });
     }
 
-    /// Lets a process consume an input, and carries out the effects.
-    pub(in crate::multicast) fn input(&mut self, process: Process, input: Input<Node>) {
+    /// Steps a process with an input, and carries out the effects.
+    pub(in crate::multicast) fn feed_input(&mut self, process: Process, input: Input<Node>) {
         let Some(node) = self.nodes.get_mut(&process) else { return };
         let mut effects = Vec::new();
         node.step(Time::ZERO, input, &mut Effects::new(&mut effects));
-        self.max_kept = self.max_kept.max(node.inner().kept());
+        self.max_kept = self.max_kept.max(node.inner().kept_count());
         for effect in effects {
             match effect {
                 Effect::Send { to, message, .. } => self.enqueue(process, to, message),
@@ -142,7 +145,7 @@ impl World {
     }
 
     /// Returns the processes that have not crashed.
-    pub(in crate::multicast) fn up(&self) -> Vec<Process> {
+    pub(in crate::multicast) fn running_processes(&self) -> Vec<Process> {
         self.nodes.keys().copied().filter(|process| !self.crashed.contains(process)).collect()
     }
 
@@ -160,7 +163,7 @@ impl World {
     /// Delivers the oldest message of a link, if there is one.
     pub(in crate::multicast) fn deliver(&mut self, (from, to): (Process, Process)) {
         if let Some(message) = self.links.get_mut(&(from, to)).and_then(VecDeque::pop_front) {
-            self.input(to, Input::Message { from: from.0, message });
+            self.feed_input(to, Input::Message { from: from.0, message });
         }
     }
 
@@ -179,21 +182,20 @@ impl World {
             ViewChoice::Latest => pending_views.drain(..).next_back().unwrap_or(first),
         };
         let is_member = view.stay(process.0).is_some_and(|stay| stay.incarnation == process.1);
-        self.input(process, Input::View(view));
+        self.feed_input(process, Input::View(view));
         if is_member {
             // The time is always 0, so this lease never expires.
-            self.input(process, Input::Lease(Time::from_nanos(1 << 40)));
+            self.feed_input(process, Input::Lease(Time::from_nanos(1 << 40)));
         }
     }
 
     pub(in crate::multicast) fn send(&mut self, process: Process) {
-        self.sent += 1;
-        let text = format!("{} of {}", self.sent, process.0);
-        self.input(process, Input::Command(Command::send(Payload::from(text))));
+        self.sent_count += 1;
+        let text = format!("{} of {}", self.sent_count, process.0);
+        self.feed_input(process, Input::Command(Command::send(Payload::from(text))));
     }
 
-    /// Crashes a process. Each of its links loses a random number of the messages that were sent
-    /// last.
+    /// Crashes a process. Each link from it loses a random number of the latest messages.
     pub(in crate::multicast) fn crash(&mut self, process: Process) {
         self.crashed.insert(process);
         self.pending_views.remove(&process);
@@ -204,7 +206,7 @@ impl World {
         }
     }
 
-    /// Crashes a process. All of its messages that have not arrived are lost.
+    /// Crashes a process. All its messages that have not arrived yet are lost.
     pub(in crate::multicast) fn crash_losing_all(&mut self, process: Process) {
         self.crash(process);
         self.links.retain(|(from, _), _| *from != process);
@@ -216,23 +218,25 @@ impl World {
         self.decide_view(&[process], &[]);
     }
 
-    /// Decides the next view, which removes crashed members, adds `joins` and removes `leaves`.
-    pub(in crate::multicast) fn decide_view(&mut self, joins: &[Process], leaves: &[Process]) {
+    /// Decides the next view, without the crashed members and those in `removed`, and with `joins`.
+    pub(in crate::multicast) fn decide_view(&mut self, joins: &[Process], removed: &[Process]) {
         let epoch = Epoch(self.view.epoch().0 + 1);
-        let is_removed = |process: &Process| self.crashed.contains(process) || leaves.contains(process);
+        let is_removed = |process: &Process| self.crashed.contains(process) || removed.contains(process);
         let stays = self.view.stays();
         let stays = stays.filter(|(node, stay)| !is_removed(&(*node, stay.incarnation)));
         let mut stays: Vec<_> = stays.collect();
         stays.extend(joins.iter().map(|process| (process.0, Stay { incarnation: process.1, since: epoch })));
         self.view = View::new(epoch, stays);
-        for process in self.up() {
+        for process in self.running_processes() {
             self.pending_views.entry(process).or_default().push_back(self.view.clone());
         }
     }
 
-    /// Returns the running processes that are in no view and have not left: new and evicted ones.
-    fn joinable(&mut self) -> Vec<Process> {
-        let outside: Vec<_> = self.up().into_iter().filter(|process| !self.is_member(*process)).collect();
+    /// Returns the running processes that are not in the latest view and have not left: new and
+    /// evicted ones.
+    fn joinable_processes(&mut self) -> Vec<Process> {
+        let outside: Vec<_> =
+            self.running_processes().into_iter().filter(|process| !self.is_member(*process)).collect();
         let has_left = |process: &Process| {
             self.logs.get(process).is_some_and(|log| log.iter().any(|event| matches!(event, Event::Left { .. })))
         };
@@ -243,55 +247,56 @@ impl World {
     pub(in crate::multicast) fn run_faults(&mut self, budget: &FaultBudget) {
         let mut remaining = budget.clone();
         for _ in 0..budget.steps {
-            let up = self.up();
-            // The ranges are weights out of 40. A fault that is not possible becomes a delivery.
+            let running = self.running_processes();
+            // Each number is drawn with the same probability. A fault that is not possible now
+            // becomes a delivery.
             match self.rng.below(40) {
                 0..=6 => {
-                    if let Some(process) = self.rng.pick(&up) {
+                    if let Some(process) = self.rng.pick(&running) {
                         self.send(process);
                     }
                 }
                 7..=10 => {
-                    if let Some(process) = self.rng.pick(&up) {
+                    if let Some(process) = self.rng.pick(&running) {
                         self.deliver_next_view(process);
                     }
                 }
-                11 if remaining.crashes > 0 && up.len() > 1 => {
+                11 if remaining.crashes > 0 && running.len() > 1 => {
                     remaining.crashes -= 1;
-                    if let Some(process) = self.rng.pick(&up) {
+                    if let Some(process) = self.rng.pick(&running) {
                         self.crash(process);
                     }
                 }
                 12 | 13 if self.view.stays().any(|(node, stay)| self.crashed.contains(&(node, stay.incarnation))) => {
-                    let joins = if self.rng.below(2) == 0 { self.joinable() } else { Vec::new() };
+                    let joins = if self.rng.below(2) == 0 { self.joinable_processes() } else { Vec::new() };
                     self.decide_view(&joins, &[]);
                 }
                 14 if remaining.joins > 0 => {
                     remaining.joins -= 1;
                     self.start_joiner();
-                    let joins = self.joinable();
+                    let joins = self.joinable_processes();
                     if !joins.is_empty() {
                         self.decide_view(&joins, &[]);
                     }
                 }
-                15 if remaining.leaves > 0 && up.len() > 2 => {
+                15 if remaining.leaves > 0 && running.len() > 2 => {
                     remaining.leaves -= 1;
-                    if let Some(process) = self.rng.pick(&up) {
-                        self.input(process, Input::Command(Command::leave()));
+                    if let Some(process) = self.rng.pick(&running) {
+                        self.feed_input(process, Input::Command(Command::leave()));
                     }
                 }
                 16 => self.remove_departed(),
+                17 if remaining.evictions > 0 && running.len() > 2 => {
+                    remaining.evictions -= 1;
+                    if let Some(process) = self.rng.pick(&running).filter(|process| self.is_member(*process)) {
+                        // The time is always 0, so this lease has expired before the eviction.
+                        self.feed_input(process, Input::Lease(Time::from_nanos(-1)));
+                        self.decide_view(&[], &[process]);
+                    }
+                }
                 18 | 19 if remaining.unchanged_views > 0 => {
                     remaining.unchanged_views -= 1;
                     self.decide_view(&[], &[]);
-                }
-                17 if remaining.evictions > 0 && up.len() > 2 => {
-                    remaining.evictions -= 1;
-                    if let Some(process) = self.rng.pick(&up).filter(|process| self.is_member(*process)) {
-                        // The time is always 0, so this lease has expired before the eviction.
-                        self.input(process, Input::Lease(Time::from_nanos(-1)));
-                        self.decide_view(&[], &[process]);
-                    }
                 }
                 _ => {
                     let links = self.links_with_messages();
@@ -347,15 +352,15 @@ impl World {
     /// Delivers all messages and views.
     pub(in crate::multicast) fn deliver_all(&mut self) {
         for _ in 0..1_000_000 {
-            if !self.step() {
+            if !self.deliver_random() {
                 return;
             }
         }
         panic!("the members still send messages after 1,000,000 deliveries");
     }
 
-    /// Delivers one message or view; returns false if there is none.
-    pub(in crate::multicast) fn step(&mut self) -> bool {
+    /// Delivers one message or view at random. Returns whether there was any.
+    pub(in crate::multicast) fn deliver_random(&mut self) -> bool {
         let view_receivers: Vec<_> = self
             .pending_views
             .iter()
@@ -377,7 +382,7 @@ impl World {
         self.view.stays().map(|(node, stay)| (node, stay.incarnation)).collect()
     }
 
-    /// Returns the events of each process and the last view, for messages of failing tests.
+    /// Returns the events of each process and the last view as text, for failing tests.
     pub(in crate::multicast) fn history(&self) -> String {
         let mut history = String::new();
         for (process, log) in &self.logs {

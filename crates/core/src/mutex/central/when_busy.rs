@@ -19,14 +19,14 @@ pub enum WhenBusy {
 }
 
 impl WhenBusy {
-    /// The denying form. A requester retries after one to three message times, so that requesters
-    /// do not retry in step.
+    /// The denying form. A requester retries after a random time of one to three message times, so
+    /// that requesters do not retry at the same time.
     pub fn deny(bounds: &Bounds) -> Self {
         Self::Deny { delay: Span::between(bounds.message, bounds.message.times(MAX_DELAY_IN_MESSAGE_TIMES)) }
     }
 
-    /// Returns the patience that the request message carries: without a queue, every ticket is sent
-    /// as a try.
+    /// Returns the patience that the request message carries, for a request with this patience:
+    /// without a queue, the node sends every ticket as a try.
     pub(super) const fn message_patience(self, patience: Patience) -> Patience {
         match self {
             Self::Block | Self::DenyAndQueue => patience,
@@ -46,11 +46,11 @@ pub const DENY_FACTS: Facts = Facts {
         ..PROFILE
     },
     cost: Cost {
-        messages: "3 + 2/denial, own 0",
-        sync: "2T…7T",
-        total: |case, entries| match case.load {
-            Load::Alone(_) => Range::exactly(3).times(entries),
-            Load::Everyone | Load::Some => Range::at_least(3).times(entries),
+        messages_formula: "3 + 2/denial, own 0",
+        sync_delay_formula: "2T…7T",
+        message_count: |case, entries| match case.load {
+            Load::OneNode(_) => Range::exactly(3).times(entries),
+            Load::AllNodes | Load::SomeNodes => Range::at_least(3).times(entries),
         },
         // At best the release and the grant; at worst the release, the denial of a ticket that
         // arrived right before it, the delay, the ticket and the grant.
@@ -59,8 +59,8 @@ pub const DENY_FACTS: Facts = Facts {
     },
     order: ServiceOrder::None,
     fairness: Fairness::None,
-    service: Service::Likely,
-    variant_choices: &[choice("deny", false)],
+    service: Service::AlmostCertain,
+    variant_choices: &[when_busy_choice("deny")],
     ..FACTS
 };
 
@@ -71,23 +71,23 @@ pub const DENY_AND_QUEUE_FACTS: Facts = Facts {
         summary: "one coordinator denies and queues while busy, and grants later",
         ..PROFILE
     },
-    cost: Cost { messages: "3 or 4, own 0", total: messages_with_denials, ..COST },
-    variant_choices: &[choice("deny-and-queue", false)],
+    cost: Cost { messages_formula: "3 or 4, own 0", message_count: messages_with_denials, ..COST },
+    variant_choices: &[when_busy_choice("deny-and-queue")],
     ..FACTS
 };
 
 const PROFILE: Profile = FACTS.profile;
 
-/// Returns the messages of entries: three each, and a denial for each entry whose ticket was
-/// queued.
+/// Returns the number of messages of entries: three each, and a denial for each entry whose ticket
+/// was queued.
 fn messages_with_denials(case: &Case<'_>, entries: u64) -> Range {
     match case.load {
-        Load::Alone(_) => Range::exactly(3).times(entries),
-        Load::Everyone | Load::Some => Range::between(3, 4).times(entries),
+        Load::OneNode(_) => Range::exactly(3).times(entries),
+        Load::AllNodes | Load::SomeNodes => Range::between(3, 4).times(entries),
     }
 }
 
 /// The value of the option `--when-busy` that selects a form.
-pub(super) const fn choice(value: &'static str, is_default: bool) -> Choice {
-    Choice { algorithm: "central", option: "when-busy", value, is_default }
+pub(super) const fn when_busy_choice(value: &'static str) -> Choice {
+    Choice { algorithm: "central", option: "when-busy", value, is_default: false }
 }

@@ -10,16 +10,20 @@ pub const FACTS: Facts = facts(Form::DeadlockFree, Quorums::Grid);
 /// Expected figures of a form. The plain form is a faulty variant: it has the figures of a correct
 /// algorithm, and checks must detect that it deadlocks.
 pub const fn facts(form: Form, quorums: Quorums) -> Facts {
+    // Each other node goes ahead of a request that has reached its voters at most twice: with the
+    // entry that their votes were given to before, and with one that was stamped before that node
+    // could learn of the request from them. In the plain form it does so only once, because voters
+    // vote in order of arrival.
     let fairness = match form {
         Form::DeadlockFree => Fairness::FromArrival(|nodes| 2 * (nodes as u64 - 1)),
         Form::Plain => Fairness::FromArrival(|nodes| nodes as u64 - 1),
     };
-    let fits: fn(usize) -> Result<(), &'static str> = match quorums {
+    let check_group_size: fn(usize) -> Result<(), &'static str> = match quorums {
         Quorums::Grid => |_| Ok(()),
-        Quorums::Plane => |nodes| Quorums::Plane.fit(nodes),
+        Quorums::Plane => |nodes| Quorums::Plane.check_group_size(nodes),
     };
     let defaults = Facts::new(profile(form, quorums), cost(form, quorums));
-    Facts { fairness, fits, variant_choices: choices(form, quorums), ..defaults }
+    Facts { fairness, check_group_size, variant_choices: choices(form, quorums), ..defaults }
 }
 
 const fn profile(form: Form, quorums: Quorums) -> Profile {
@@ -35,14 +39,14 @@ const fn profile(form: Form, quorums: Quorums) -> Profile {
         Form::DeadlockFree => None,
         Form::Plain => Some("nodes that hold each other's votes deadlock"),
     };
-    Profile { name, class: "quorum-based", summary, source: include_str!("../maekawa.rs"), flaw, checkable: true }
+    Profile { name, class: "quorum-based", summary, source: include_str!("../maekawa.rs"), flaw, is_checkable: true }
 }
 
 const fn choices(form: Form, quorums: Quorums) -> &'static [Choice] {
-    const FREE: Choice = choice("form", "deadlock-free", true);
-    const PLAIN: Choice = choice("form", "plain", false);
-    const GRID: Choice = choice("quorums", "grid", true);
-    const PLANE: Choice = choice("quorums", "plane", false);
+    const FREE: Choice = choice("form", "deadlock-free").mark_default();
+    const PLAIN: Choice = choice("form", "plain");
+    const GRID: Choice = choice("quorums", "grid").mark_default();
+    const PLANE: Choice = choice("quorums", "plane");
     match (form, quorums) {
         (Form::DeadlockFree, Quorums::Grid) => &[FREE, GRID],
         (Form::DeadlockFree, Quorums::Plane) => &[FREE, PLANE],
@@ -51,12 +55,14 @@ const fn choices(form: Form, quorums: Quorums) -> &'static [Choice] {
     }
 }
 
-const fn choice(option: &'static str, value: &'static str, is_default: bool) -> Choice {
-    Choice { algorithm: "maekawa", option, value, is_default }
+const fn choice(option: &'static str, value: &'static str) -> Choice {
+    Choice { algorithm: "maekawa", option, value, is_default: false }
 }
 
+/// The formulas are those of the paper, in which ≤5(K−1) does not count the vote that a voter must
+/// give again to the node that relinquished it. [`messages_under_contention`] counts this vote.
 const fn cost(form: Form, quorums: Quorums) -> Cost {
-    let (messages, total): (_, fn(&Case<'_>, u64) -> Range) = match (form, quorums) {
+    let (messages_formula, message_count): (_, fn(&Case<'_>, u64) -> Range) = match (form, quorums) {
         (Form::DeadlockFree, Quorums::Grid) => {
             ("≤5(K−1)", |case, entries| messages_under_contention(Quorums::Grid, case, entries))
         }
@@ -71,10 +77,10 @@ const fn cost(form: Form, quorums: Quorums) -> Cost {
         }
     };
     Cost {
-        messages,
-        client: "2T",
-        sync: "T…2T",
-        total,
+        messages_formula,
+        client_delay_formula: "2T",
+        sync_delay_formula: "T…2T",
+        message_count,
         client_delay: |case| Range::exactly(2 * case.peers().min(1)),
         sync_delay: |_| Range::between(1, 2),
     }
@@ -82,17 +88,17 @@ const fn cost(form: Form, quorums: Quorums) -> Cost {
 
 /// Counts a request, a vote and a release for each voter except the node itself.
 fn messages_without_contention(quorums: Quorums, case: &Case<'_>, entries: u64) -> Range {
-    case.sum(entries, |node| Range::exactly(3 * remote_voters(quorums, case, node)))
+    case.total_cost(entries, |node| Range::exactly(3 * remote_voters(quorums, case, node)))
 }
 
 /// Adds up to three messages for each voter to the three of [`messages_without_contention`]: a
 /// request that arrives at a voter causes a failure or an inquiry; an inquiry may cause a
-/// relinquish, and then another vote for the same request. It adds none at the voter of the
-/// requester's own node, because there its request is always the youngest.
+/// relinquish, and then the voter must vote again for the request that gave its vote back. A
+/// request causes none of these at its own node's voter, where it is the youngest when it is made.
 fn messages_under_contention(quorums: Quorums, case: &Case<'_>, entries: u64) -> Range {
     match case.load {
-        Load::Alone(_) => messages_without_contention(quorums, case, entries),
-        Load::Everyone | Load::Some => case.sum(entries, |node| {
+        Load::OneNode(_) => messages_without_contention(quorums, case, entries),
+        Load::AllNodes | Load::SomeNodes => case.total_cost(entries, |node| {
             let voters = remote_voters(quorums, case, node);
             Range::between(3 * voters, 6 * voters)
         }),
@@ -101,5 +107,5 @@ fn messages_under_contention(quorums: Quorums, case: &Case<'_>, entries: u64) ->
 
 /// Returns the number of a node's voters, without the node itself.
 fn remote_voters(quorums: Quorums, case: &Case<'_>, node: NodeId) -> u64 {
-    quorums.of(node, case.group).others(node).count() as u64
+    quorums.quorum_of(node, case.group).others(node).count() as u64
 }

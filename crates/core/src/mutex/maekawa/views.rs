@@ -19,7 +19,7 @@ impl ViewTransition for Maekawa {
         let (form, quorums) = (self.config.form, self.config.quorums);
         *self = Self::new(me, start.group().clone(), form, quorums);
         let Some(stamp) = start.holder_stamp() else { return };
-        if quorums.of(stamp.node, start.group()).contains(me) {
+        if quorums.quorum_of(stamp.node, start.group()).contains(me) {
             self.voter.give_initial_vote(stamp);
         }
         if stamp.node == me {

@@ -35,8 +35,9 @@ pub(super) enum RequestOutcome {
     Oldest {
         /// The request that was next in the queue until now and must receive a failure.
         displaced: Option<Stamp>,
-        /// The request that has the vote and must receive an inquiry.
-        inquire: Option<Stamp>,
+        /// The request that has the vote and must receive an inquiry; `None` if it has received
+        /// one.
+        inquired_holder: Option<Stamp>,
     },
 }
 
@@ -44,13 +45,13 @@ pub(super) enum RequestOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReleaseOutcome {
     /// The request had the vote, which `next` has now.
-    Passed { next: Option<Stamp> },
+    VoteReturned { next: Option<Stamp> },
     /// The request was removed from the queue.
-    Withdrawn,
+    Dequeued,
     /// The request has not arrived yet; it is void when it does.
-    Early,
+    BeforeRequest,
     /// The request had ended here already.
-    Over,
+    AlreadyEnded,
 }
 
 impl Voter {
@@ -67,7 +68,8 @@ impl Voter {
         self.vote.holder()
     }
 
-    /// Returns whether the voter has no request and expects no message of an ended one.
+    /// Returns whether no request has the vote, none waits, and no message of an ended one is
+    /// expected.
     pub(super) fn is_idle(&self) -> bool {
         self.vote.holder().is_none() && self.void_requests.is_empty()
     }
@@ -104,8 +106,9 @@ impl Voter {
         }
     }
 
-    /// Queues a request. A request that receives no failure here is older than all others, and the
-    /// voter has inquired about its vote. Both must stay true until it has the vote.
+    /// Queues a request by age. A request that receives no failure from this voter must be older
+    /// than all others here, and the voter must have inquired about its vote, until the request has
+    /// it.
     fn queue_by_age(&mut self, request: Stamp, holder: Stamp) -> RequestOutcome {
         let first = self.queue.front().copied();
         self.enqueue(request);
@@ -114,9 +117,9 @@ impl Voter {
             _ => {
                 // A request that is younger than the holder received a failure when it arrived.
                 let displaced = first.filter(|first| *first < holder);
-                let inquire = (!self.has_inquired).then_some(holder);
+                let inquired_holder = (!self.has_inquired).then_some(holder);
                 self.has_inquired = true;
-                RequestOutcome::Oldest { displaced, inquire }
+                RequestOutcome::Oldest { displaced, inquired_holder }
             }
         }
     }
@@ -133,17 +136,17 @@ impl Voter {
 
     pub(super) fn on_release(&mut self, stamp: Stamp) -> ReleaseOutcome {
         if self.vote.take_back(stamp) {
-            return ReleaseOutcome::Passed { next: self.vote_for_next() };
+            return ReleaseOutcome::VoteReturned { next: self.vote_for_next() };
         }
         if let Some(index) = self.queue.iter().position(|queued| *queued == stamp) {
             self.queue.remove(index);
-            return ReleaseOutcome::Withdrawn;
+            return ReleaseOutcome::Dequeued;
         }
         if self.void_requests.remove(&stamp) {
-            return ReleaseOutcome::Over;
+            return ReleaseOutcome::AlreadyEnded;
         }
         self.void_requests.insert(stamp);
-        ReleaseOutcome::Early
+        ReleaseOutcome::BeforeRequest
     }
 
     /// Gives the free vote to the first request in the queue. Returns that request, or `None` if

@@ -6,7 +6,7 @@ use std::string::ToString;
 
 fn quorums(kind: Quorums, nodes: usize) -> Vec<Group> {
     let group = Group::of_size(nodes);
-    group.iter().map(|me| kind.of(me, &group)).collect()
+    group.iter().map(|me| kind.quorum_of(me, &group)).collect()
 }
 
 fn shared_nodes(quorum: &Group, other: &Group) -> usize {
@@ -20,7 +20,11 @@ fn plane_sizes() -> impl Iterator<Item = usize> {
 fn assert_quorums_intersect(kind: Quorums, nodes: usize) {
     let all = quorums(kind, nodes);
     for (position, quorum) in all.iter().enumerate() {
-        assert!(quorum.contains(NodeId::from_index(position)), "{kind:?} of {nodes}: {position} is not its own voter");
+        assert!(
+            quorum.contains(NodeId::from_index(position)),
+            "{kind:?} of {nodes}: node {} is not its own voter",
+            position + 1
+        );
         for other in &all {
             assert!(shared_nodes(quorum, other) > 0, "{kind:?} of {nodes}: {quorum} and {other} do not meet");
         }
@@ -85,13 +89,13 @@ fn every_node_of_a_plane_is_on_as_many_lines_as_a_line_has_nodes() {
 
 #[test]
 fn a_plane_is_known_for_these_sizes_and_no_others() {
-    let known: Vec<_> = (0..=100).filter(|nodes| Quorums::Plane.fit(*nodes).is_ok()).collect();
+    let known: Vec<_> = (0..=100).filter(|nodes| Quorums::Plane.check_group_size(*nodes).is_ok()).collect();
     assert_eq!(known, [3, 7, 13, 21, 31, 57, 73, 91]);
-    let sentence = Quorums::Plane.fit(8).expect_err("no plane has eight points");
+    let sentence = Quorums::Plane.check_group_size(8).expect_err("no plane has eight points");
     for size in known {
         assert!(sentence.contains(&size.to_string()), "{sentence}");
     }
-    assert!((0..=100).all(|nodes| Quorums::Grid.fit(nodes).is_ok()));
+    assert!((0..=100).all(|nodes| Quorums::Grid.check_group_size(nodes).is_ok()));
 }
 
 /// Four nodes in a square, and five with a short row.
@@ -103,14 +107,16 @@ fn a_grid_is_read_row_by_row() {
     assert_eq!(five, ["1,2,3,4", "1,2,3,5", "1,2,3", "1,4,5", "2,4,5"]);
 }
 
-/// The members of a group need not be numbered from 1 on, nor without gaps.
+/// The members of a group need not be numbered from 1 on, nor without gaps. The lines are shifts of
+/// the positions 0, 1 and 3.
 #[test]
 fn quorums_depend_on_positions_and_not_on_node_numbers() {
-    let odd: Group = [2, 4, 8, 16, 32, 64, 128].into_iter().map(NodeId::from_index).collect();
-    let lines: Vec<_> = odd.iter().map(|me| Quorums::Plane.of(me, &odd).to_string()).collect();
+    let group_with_gaps: Group = [2, 4, 8, 16, 32, 64, 128].into_iter().map(NodeId::from_index).collect();
+    let lines: Vec<_> =
+        group_with_gaps.iter().map(|me| Quorums::Plane.quorum_of(me, &group_with_gaps).to_string()).collect();
     assert_eq!(lines, ["3,5,17", "5,9,33", "9,17,65", "17,33,129", "3,33,65", "5,65,129", "3,9,129"]);
     assert_eq!(
-        Quorums::Grid.of(NodeId::from_index(0), &odd).to_string(),
+        Quorums::Grid.quorum_of(NodeId::from_index(0), &group_with_gaps).to_string(),
         "1",
         "a node outside the group has only itself"
     );

@@ -59,9 +59,9 @@ impl Circle {
         Reading(received.0 % self.size())
     }
 
-    /// Returns whether `reading` is later than `other`. Readings less than n apart
-    /// compare as numbers; otherwise the smaller one has wrapped around once more, so the paper
-    /// adds 2n−1 to it.
+    /// Returns whether `reading` is later than `other`. Readings less than n apart compare as
+    /// numbers; otherwise the smaller one has wrapped around once more, so the paper adds 2n−1 to
+    /// it.
     pub(super) fn is_later(self, reading: Reading, other: Reading) -> bool {
         if reading.0.abs_diff(other.0) < self.nodes { reading.0 > other.0 } else { reading.0 < other.0 }
     }

@@ -9,20 +9,20 @@ use crate::mutex::prelude::*;
 /// The number of a pass. Each node counts its own passes and never reuses a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Number(pub u64);
+pub struct PassNumber(pub u64);
 
 /// The content of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
-pub enum Cargo {
+pub enum PassContent {
     Token(Token<Lap>),
     /// A search for the token.
     Search(Search),
 }
 
-impl Cargo {
+impl PassContent {
     /// Returns the content after `hops` more hops. A token counts at most a full round of them.
-    pub(super) fn moved(self, hops: u32, hops_per_round: u32) -> Self {
+    pub(super) fn after_hops(self, hops: u32, hops_per_round: u32) -> Self {
         match self {
             Self::Token(token) => {
                 let hops = token.label.hops.saturating_add(hops).min(hops_per_round);
@@ -48,19 +48,19 @@ pub struct Search {
 pub(super) struct Passing {
     /// The other members in the order of the ring, starting with the next one.
     ring: Fixed<Vec<NodeId>>,
-    /// The members that this node skips.
-    crashed: BTreeSet<NodeId>,
-    last_number: Number,
+    /// The members that this node skips, because they did not acknowledge a pass.
+    crashed_members: BTreeSet<NodeId>,
+    last_number: PassNumber,
     /// The passes without acknowledgement: the receiver, and the content without the hops of this
     /// pass.
-    unanswered: BTreeMap<Number, (NodeId, Cargo)>,
+    unanswered: BTreeMap<PassNumber, (NodeId, PassContent)>,
 }
 
 /// A pass to send.
 pub(super) struct Pass {
-    pub(super) number: Number,
+    pub(super) number: PassNumber,
     pub(super) to: NodeId,
-    /// The number of hops, skipped members included.
+    /// The number of hops to the receiver, skipped members included.
     pub(super) hops: u32,
 }
 
@@ -70,8 +70,8 @@ impl Passing {
         let before_me = group.iter().filter(|node| *node < me);
         Self {
             ring: Fixed::new(after_me.chain(before_me).collect()),
-            crashed: BTreeSet::new(),
-            last_number: Number::default(),
+            crashed_members: BTreeSet::new(),
+            last_number: PassNumber::default(),
             unanswered: BTreeMap::new(),
         }
     }
@@ -82,31 +82,31 @@ impl Passing {
 
     /// Returns whether all other members have crashed.
     pub(super) fn is_alone(&self) -> bool {
-        self.crashed.len() == self.ring.len()
+        self.crashed_members.len() == self.ring.len()
     }
 
     /// Returns whether a pass of the token is not acknowledged yet.
-    pub(super) fn has_token(&self) -> bool {
+    pub(super) fn is_passing_token(&self) -> bool {
         self.token_pass().is_some()
     }
 
     /// Begins to pass the token or a search to the next member that is not known to have crashed. A
     /// search goes no further than its starter. Returns `None` if there is no such member.
-    pub(super) fn begin(&mut self, cargo: Cargo) -> Option<Pass> {
-        let starter_position = match cargo {
-            Cargo::Token(_) => None,
-            Cargo::Search(search) => self.ring.iter().position(|node| *node == search.starter),
+    pub(super) fn begin_pass(&mut self, content: PassContent) -> Option<Pass> {
+        let starter_position = match content {
+            PassContent::Token(_) => None,
+            PassContent::Search(search) => self.ring.iter().position(|node| *node == search.starter),
         };
         let candidates = self.ring.iter().take(starter_position.map_or(self.ring.len(), |position| position + 1));
-        let (position, to) = candidates.enumerate().find(|(_, node)| !self.crashed.contains(node))?;
+        let (position, to) = candidates.enumerate().find(|(_, node)| !self.crashed_members.contains(node))?;
         let to = *to;
-        self.last_number = Number(self.last_number.0.saturating_add(1));
-        self.unanswered.insert(self.last_number, (to, cargo));
+        self.last_number = PassNumber(self.last_number.0.saturating_add(1));
+        self.unanswered.insert(self.last_number, (to, content));
         Some(Pass { number: self.last_number, to, hops: u32::try_from(position + 1).unwrap_or(u32::MAX) })
     }
 
     /// Handles an acknowledgement. Returns whether the node was still waiting for it.
-    pub(super) fn acknowledge(&mut self, from: NodeId, number: Number) -> bool {
+    pub(super) fn acknowledge(&mut self, from: NodeId, number: PassNumber) -> bool {
         let is_awaited = self.unanswered.get(&number).is_some_and(|(to, _)| *to == from);
         if is_awaited {
             self.unanswered.remove(&number);
@@ -116,15 +116,15 @@ impl Passing {
 
     /// Handles a missing acknowledgement: skips the receiver from now on. Returns it and the
     /// content to pass again, or `None` if no pass with this number waits for one.
-    pub(super) fn time_out(&mut self, number: Number) -> Option<(NodeId, Cargo)> {
-        let (to, cargo) = self.unanswered.remove(&number)?;
-        self.crashed.insert(to);
-        Some((to, cargo))
+    pub(super) fn time_out(&mut self, number: PassNumber) -> Option<(NodeId, PassContent)> {
+        let (to, content) = self.unanswered.remove(&number)?;
+        self.crashed_members.insert(to);
+        Some((to, content))
     }
 
     /// Stops waiting for the acknowledgement of the token, which has returned. Returns the number
     /// of its pass.
-    pub(super) fn forget_token(&mut self) -> Option<Number> {
+    pub(super) fn forget_token(&mut self) -> Option<PassNumber> {
         let number = self.token_pass()?;
         self.unanswered.remove(&number);
         Some(number)
@@ -132,11 +132,11 @@ impl Passing {
 
     /// Records that a node is alive. Returns whether it was suspected.
     pub(super) fn revive(&mut self, node: NodeId) -> bool {
-        self.crashed.remove(&node)
+        self.crashed_members.remove(&node)
     }
 
-    fn token_pass(&self) -> Option<Number> {
-        let mut tokens = self.unanswered.iter().filter(|(_, (_, cargo))| matches!(cargo, Cargo::Token(_)));
+    fn token_pass(&self) -> Option<PassNumber> {
+        let mut tokens = self.unanswered.iter().filter(|(_, (_, content))| matches!(content, PassContent::Token(_)));
         tokens.next().map(|(number, _)| *number)
     }
 }

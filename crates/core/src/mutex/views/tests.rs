@@ -33,7 +33,8 @@ fn view() -> View {
     View::new(Epoch(4), Group::of_size(3).iter().map(|node| (node, stay)))
 }
 
-/// Node 1 is in the critical section, and node 3 has waited for longer than node 2.
+/// Node 1 is in the critical section, and node 3 has waited for longer than node 2. The numbers are
+/// the clock of a waiting request, the clock of the node and the counter of its fence.
 fn reports() -> BTreeMap<NodeId, Report> {
     let inside = ClientState::Inside(Access::Exclusive);
     BTreeMap::from([
@@ -45,7 +46,7 @@ fn reports() -> BTreeMap<NodeId, Report> {
 
 /// The waiting nodes in the order of service, each with the clock of its request in the new view.
 fn service_order(start: &ViewStart) -> Vec<(u32, Clock)> {
-    start.waiting().iter().map(|waiter| (waiter.node.number(), waiter.clock)).collect()
+    start.waiters().iter().map(|waiter| (waiter.node.number(), waiter.clock)).collect()
 }
 
 #[test]
@@ -71,7 +72,7 @@ fn a_reported_queue_takes_precedence_over_age_and_ignores_nodes_that_do_not_wait
 #[test]
 fn a_view_without_reports_begins_idle() {
     let start = ViewStart::from_reports(&view(), &BTreeMap::new());
-    assert_eq!((start.holder(), start.waiting().len(), start.inside_clock()), (None, 0, Clock(0)));
+    assert_eq!((start.holder(), start.waiters().len(), start.inside_clock()), (None, 0, Clock(0)));
     assert_eq!(start.floor_of(node(2)).fence, Fence { epoch: Epoch(4), counter: 0 });
 }
 
@@ -89,17 +90,17 @@ fn client_state_in_view<P: ViewTransition>(number: u32, new_node: impl Fn(NodeId
 
 #[test]
 fn waiting_nodes_repeat_their_requests_in_order_of_age() {
-    fn keeps_order<P: ViewTransition>(new_node: fn(NodeId, Group) -> P) {
+    fn assert_keeps_order<P: ViewTransition>(new_node: fn(NodeId, Group) -> P) {
         assert_eq!(client_state_in_view(3, new_node), waiting(10));
         assert_eq!(client_state_in_view(2, new_node), waiting(11));
     }
-    keeps_order(RicartAgrawala::new);
-    keeps_order(RicartAgrawalaRing::new);
-    keeps_order(RoucairolCarvalho::new);
-    keeps_order(ReadersWriters::new);
-    keeps_order(Lamport::new);
-    keeps_order(|me, group| Maekawa::new(me, group, Form::DeadlockFree, Quorums::Grid));
-    keeps_order(|me, group| Maekawa::new(me, group, Form::DeadlockFree, Quorums::Plane));
+    assert_keeps_order(RicartAgrawala::new);
+    assert_keeps_order(RicartAgrawalaRing::new);
+    assert_keeps_order(RoucairolCarvalho::new);
+    assert_keeps_order(ReadersWriters::new);
+    assert_keeps_order(Lamport::new);
+    assert_keeps_order(|me, group| Maekawa::new(me, group, Form::DeadlockFree, Quorums::Grid));
+    assert_keeps_order(|me, group| Maekawa::new(me, group, Form::DeadlockFree, Quorums::Plane));
 }
 
 #[test]
@@ -119,13 +120,13 @@ fn readers_in_the_critical_section_stay_there_together() {
 
 #[test]
 fn a_token_in_use_does_not_circulate_and_an_unused_one_does() {
-    // Whether the member holds a token and whether that is in use; the number of effects.
+    // Whether the member's token is in use, if it has one, and the number of effects.
     let begin_view = |number, reports: &BTreeMap<NodeId, Report>| {
         let bounds = crate::Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
         let mut member = TokenRing::new(node(number), Group::of_size(3), bounds);
         let mut effects: Vec<Effect<TokenRing>> = Vec::new();
         member.resume(Time::ZERO, node(number), &view(), reports, &mut Effects::new(&mut effects));
-        (member.token().map(|token| token.label.used), effects.len())
+        (member.token().map(|token| token.label.began_with_entry), effects.len())
     };
     let mut reports = reports();
     assert_eq!([1, 2, 3].map(|number| begin_view(number, &reports)), [(Some(true), 0), (None, 0), (None, 0)]);

@@ -32,9 +32,9 @@ pub(super) enum Answer {
     Denied,
 }
 
-/// Distinguishes the votes that a request asks of one replica in successive attempts. Two values
-/// are enough: a request asks for the next vote when the last one is on its way back, and the voter
-/// does not give it before it is there.
+/// Distinguishes the votes of one replica that a node requests in successive attempts of one
+/// request. Two values are enough: when the node requests the vote again, the previous vote is on
+/// its way back, and the voter does not give the vote again before it has it back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Turn(bool);
@@ -82,13 +82,13 @@ impl Bid {
         Some(Claim { stamp: self.stamp, turn: voter.turn })
     }
 
-    pub(super) fn count(&self, answer: Answer) -> usize {
+    pub(super) fn count_answers(&self, answer: Answer) -> usize {
         self.voters.iter().filter(|voter| voter.answer == answer).count()
     }
 
     /// Marks a vote as requested. Returns the claim to send, or `None` if the voter was asked
     /// already.
-    pub(super) fn ask(&mut self, replica: Replica) -> Option<Claim> {
+    pub(super) fn mark_asked(&mut self, replica: Replica) -> Option<Claim> {
         let voter = self.voters.get_mut(replica.index()).filter(|voter| voter.answer == Answer::NotAsked)?;
         voter.answer = Answer::Pending;
         Some(Claim { stamp: self.stamp, turn: voter.turn })

@@ -1,6 +1,6 @@
 //! Expected figures of voting in both of its forms.
 
-use super::{RESOURCE, RequestMode, placement};
+use super::{RESOURCE, RequestMode, place_replicas};
 use crate::mutex::Service;
 use crate::mutex::prelude::*;
 
@@ -18,9 +18,9 @@ pub const fn facts(request_mode: RequestMode) -> Facts {
         }
     };
     let source = include_str!("../voting.rs");
-    let profile = Profile { name, class: "quorum-based", summary, source, flaw: None, checkable: true };
+    let profile = Profile { name, class: "quorum-based", summary, source, flaw: None, is_checkable: true };
     Facts {
-        service: Service::Likely,
+        service: Service::AlmostCertain,
         variant_choices: choices(request_mode),
         ..Facts::new(profile, cost(request_mode))
     }
@@ -35,21 +35,27 @@ const fn choices(request_mode: RequestMode) -> &'static [Choice] {
     }
 }
 
+/// The formulas have n replicas, m votes needed, and k attempts. Each attempt asks and is answered;
+/// in the end the votes are returned.
 const fn cost(request_mode: RequestMode) -> Cost {
     match request_mode {
         RequestMode::AllAtOnce => Cost {
-            messages: "2nk+n",
-            client: "2T",
-            sync: "≥T",
-            total: |case, entries| case.sum(entries, |node| Voters::of(case).messages_at_once(case, node)),
+            messages_formula: "2nk+n",
+            client_delay_formula: "2T",
+            sync_delay_formula: "≥T",
+            message_count: |case, entries| {
+                case.total_cost(entries, |node| Voters::for_case(case).messages_at_once(case, node))
+            },
             client_delay: |case| client_delay(case, Voters::delay_at_once),
             sync_delay: |_| Range::at_least(1),
         },
         RequestMode::Sequential => Cost {
-            messages: "2mk+m",
-            client: "2mT",
-            sync: "≥T",
-            total: |case, entries| case.sum(entries, |node| Voters::of(case).messages_one_by_one(case, node)),
+            messages_formula: "2mk+m",
+            client_delay_formula: "2mT",
+            sync_delay_formula: "≥T",
+            message_count: |case, entries| {
+                case.total_cost(entries, |node| Voters::for_case(case).messages_one_by_one(case, node))
+            },
             client_delay: |case| client_delay(case, Voters::delay_one_by_one),
             sync_delay: |_| Range::at_least(1),
         },
@@ -58,43 +64,45 @@ const fn cost(request_mode: RequestMode) -> Cost {
 
 /// The voter of each replica, and the number of votes needed.
 struct Voters {
-    hosts: Vec<NodeId>,
+    replica_voters: Vec<NodeId>,
     needed_votes: usize,
 }
 
 impl Voters {
-    fn of(case: &Case<'_>) -> Self {
-        Self { hosts: placement(RESOURCE, case.group), needed_votes: case.group.majority() }
+    fn for_case(case: &Case<'_>) -> Self {
+        Self { replica_voters: place_replicas(RESOURCE, case.group), needed_votes: case.group.majority() }
     }
 
     /// Returns how many of the first `replicas` replicas have another node as voter.
     fn remote_votes(&self, node: NodeId, replicas: usize) -> u64 {
-        self.hosts.iter().take(replicas).filter(|host| **host != node).count() as u64
+        self.replica_voters.iter().take(replicas).filter(|voter| **voter != node).count() as u64
     }
 
     /// Returns how many of the needed votes must come from other nodes.
     fn missing_votes(&self, node: NodeId) -> u64 {
-        let own_votes = self.hosts.iter().filter(|host| **host == node).count();
+        let own_votes = self.replica_voters.iter().filter(|voter| **voter == node).count();
         self.needed_votes.saturating_sub(own_votes) as u64
     }
 
-    /// A node whose own replicas are a majority sends no message. Any other node asks all voters,
-    /// and without contention has all votes to return. With contention, it has a majority in the
+    /// Messages per entry if a node requests all votes at once. A node whose own replicas are a
+    /// majority sends no message, unless other nodes compete for them. Any other node asks all
+    /// voters, and without contention returns all votes. With contention, it has a majority in the
     /// end, after any number of attempts.
     fn messages_at_once(&self, case: &Case<'_>, node: NodeId) -> Range {
-        let (missing, remote) = (self.missing_votes(node), self.remote_votes(node, self.hosts.len()));
+        let (missing, remote) = (self.missing_votes(node), self.remote_votes(node, self.replica_voters.len()));
         match case.load {
-            _ if missing == 0 => Range { least: 0, most: is_alone(case).then_some(0) },
-            Load::Alone(_) => Range::exactly(3 * remote),
-            Load::Everyone | Load::Some => Range::at_least(2 * remote + missing),
+            _ if missing == 0 => Range { min: 0, max: is_alone(case).then_some(0) },
+            Load::OneNode(_) => Range::exactly(3 * remote),
+            Load::AllNodes | Load::SomeNodes => Range::at_least(2 * remote + missing),
         }
     }
 
-    /// Without contention, a node asks the first replicas, as many as it needs.
+    /// Messages per entry if a node requests one vote after the other. Without contention, it asks
+    /// the first replicas, as many as it needs.
     fn messages_one_by_one(&self, case: &Case<'_>, node: NodeId) -> Range {
         match case.load {
-            Load::Alone(_) => Range::exactly(3 * self.remote_votes(node, self.needed_votes)),
-            Load::Everyone | Load::Some => Range::at_least(3 * self.missing_votes(node)),
+            Load::OneNode(_) => Range::exactly(3 * self.remote_votes(node, self.needed_votes)),
+            Load::AllNodes | Load::SomeNodes => Range::at_least(3 * self.missing_votes(node)),
         }
     }
 
@@ -108,16 +116,16 @@ impl Voters {
 }
 
 const fn is_alone(case: &Case<'_>) -> bool {
-    matches!(case.load, Load::Alone(_))
+    matches!(case.load, Load::OneNode(_))
 }
 
 /// Returns the client delay. With contention, a vote may still be on its way back when the next
 /// node requests it, and that node then backs off.
 fn client_delay(case: &Case<'_>, delay_of: fn(&Voters, NodeId) -> u64) -> Range {
-    let voters = Voters::of(case);
+    let voters = Voters::for_case(case);
     match case.load {
-        Load::Alone(node) => Range::exactly(delay_of(&voters, node)),
-        Load::Everyone | Load::Some => {
+        Load::OneNode(node) => Range::exactly(delay_of(&voters, node)),
+        Load::AllNodes | Load::SomeNodes => {
             Range::at_least(case.group.iter().map(|node| delay_of(&voters, node)).min().unwrap_or(0))
         }
     }

@@ -29,13 +29,13 @@ impl fmt::Display for Replica {
 
 /// Returns the voter of each replica of this resource. There are as many replicas as members. A
 /// member may vote for several replicas or for none.
-pub fn placement(resource: &str, group: &Group) -> Vec<NodeId> {
+pub fn place_replicas(resource: &str, group: &Group) -> Vec<NodeId> {
     let members = group.as_slice();
-    let host = |index| {
+    let voter = |index| {
         let position = hash(resource, Replica::from_index(index)) % members.len() as u64;
         members.get(position as usize).copied()
     };
-    (0..members.len()).filter_map(host).collect()
+    (0..members.len()).filter_map(voter).collect()
 }
 
 /// Hashes a replica's name, with the same result on every machine and in every version: FNV-1a with
@@ -55,7 +55,7 @@ fn hash(resource: &str, Replica(number): Replica) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::super::RESOURCE;
-    use super::{Replica, hash, placement};
+    use super::{Replica, hash, place_replicas};
     use crate::group::Group;
     use std::string::ToString;
     use std::vec::Vec;
@@ -63,29 +63,31 @@ mod tests {
     /// Nodes of different versions must agree on the voters, so these values never change.
     #[test]
     fn the_placement_never_changes() {
-        let hosts = |resource, nodes| {
-            let hosts: Vec<_> = placement(resource, &Group::of_size(nodes)).iter().map(ToString::to_string).collect();
-            hosts.join(" ")
+        let voters_of = |resource, nodes| {
+            let voters: Vec<_> =
+                place_replicas(resource, &Group::of_size(nodes)).iter().map(ToString::to_string).collect();
+            voters.join(" ")
         };
         assert_eq!(hash("printer", Replica(1)), 11_235_832_458_518_647_460);
-        assert_eq!(hosts("plotter", 3), "1 3 2");
-        assert_eq!(hosts("resource", 7), "4 1 5 3 2 3 7");
-        assert_eq!(hosts("printer", 7), "6 6 6 6 4 2 1");
+        assert_eq!(voters_of("plotter", 3), "1 3 2");
+        assert_eq!(voters_of("resource", 7), "4 1 5 3 2 3 7");
+        assert_eq!(voters_of("printer", 7), "6 6 6 6 4 2 1");
     }
 
     #[test]
     fn every_replica_has_a_voter_and_no_node_votes_for_a_majority() {
         for nodes in 1..=100 {
             let group = Group::of_size(nodes);
-            let hosts = placement(RESOURCE, &group);
-            assert!(hosts.len() == nodes && hosts.iter().all(|host| group.contains(*host)));
-            let max_votes = group.iter().map(|node| hosts.iter().filter(|host| **host == node).count()).max();
-            assert!(nodes == 1 || max_votes < Some(group.majority()), "{nodes}: one node has a majority: {hosts:?}");
+            let voters = place_replicas(RESOURCE, &group);
+            assert!(voters.len() == nodes && voters.iter().all(|voter| group.contains(*voter)));
+            let max_votes = group.iter().map(|node| voters.iter().filter(|voter| **voter == node).count()).max();
+            assert!(nodes == 1 || max_votes < Some(group.majority()), "{nodes}: one node has a majority: {voters:?}");
         }
-        assert_eq!(placement("resource", &Group::of_size(0)), []);
+        assert_eq!(place_replicas("resource", &Group::of_size(0)), []);
     }
 
-    /// With ten times as many replicas as members, every member has some and none has too many.
+    /// With ten times as many replicas as members, every member has at least one and none has three
+    /// times the average.
     #[test]
     fn replicas_are_spread_over_all_members() {
         let members = 50;

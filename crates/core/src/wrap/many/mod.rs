@@ -1,22 +1,22 @@
 //! Many resources side by side: one instance of a protocol per name.
 //!
 //! Every command, message, timer and write carries the name of the instance it belongs to. A node
-//! creates an instance when it first needs its name and forgets the instance when it is idle, so
-//! that a name costs memory only while it is in use. The state that must outlive forgotten
-//! instances, such as the largest clock reading and the largest fence, is one floor for the whole
-//! node, and every later instance starts from it.
+//! creates an instance when a name is first used and forgets the instance when it is idle, so a
+//! name costs memory only while it is in use. The state that must outlive forgotten instances, such
+//! as the largest clock reading and the largest fence, is called the floor. A node has one floor
+//! for all names, and every later instance starts from it.
 //!
 //! ```text
 //! MA-1  the first command or message for a name     → create an instance: a copy of the template,
-//!                                                     which is given the node's start, its view, its
-//!                                                     suspicions and a full disk as inputs
+//!                                                     which is given the node's start, view,
+//!                                                     lease, suspicions and a full disk as inputs
 //! MA-2  an input for a name                         → its instance handles it; the effects carry the
 //!                                                     name
 //! MA-3  an instance is idle after a step            → raise the template to its floor and forget it,
 //!                                                     unless it has a timer set or ever saved
 //!                                                     something
-//! MA-4  an input about a peer, the view or the disk → pass it to every instance, and keep it for later
-//!                                                     ones
+//! MA-4  a suspicion, view, lease or disk state      → pass it to every instance, and keep it for
+//!                                                     later ones
 //! MA-5  saves become durable                        → pass to each instance how many of its own are
 //! MA-6  too many names, or too long a name          → refuse the command, drop the message
 //! MA-7  the node starts                             → create an instance for each name that ever saved
@@ -26,13 +26,13 @@
 //!
 //! Cost: no message of its own.
 //!
-//! Assumes: what the inner protocol assumes. All nodes have the same limits. A peer may cause twice
-//! as many instances as it may have names in use, since messages of names that it is done with may
-//! still be in flight; if it can have more than that in flight, messages are lost.
+//! Assumes: what the inner protocol assumes. All nodes have the same limits. A peer's messages may
+//! create twice as many instances as the peer may have names in use, since messages of names that
+//! it no longer uses may still be in flight; messages that would create more are lost.
 //!
-//! When it fails: the floor is not durable, so after a restart only names that saved something know
-//! their past. These are never forgotten: a protocol that saves needs room for every name it is
-//! ever used with.
+//! When it fails: the floor is not durable, so after a restart only names whose instances saved
+//! something know their past. Their instances are never forgotten: a protocol that saves needs room
+//! for every name it is ever used with.
 
 mod named;
 #[cfg(test)]
@@ -42,7 +42,8 @@ pub use named::{ManyDurable, ManyEvent, Named};
 
 use crate::wrap::prelude::*;
 
-/// How many times more instances a peer may cause than it may have names in use itself.
+/// A peer's messages may create this many times as many instances as the peer may have names in
+/// use.
 const PEER_FACTOR: usize = 2;
 
 /// A protocol that can be one of many: its idle instances can be forgotten.
@@ -51,13 +52,14 @@ pub trait OneOfMany: Protocol + Clone {
     /// largest fence.
     type Floor: Clone + Default;
 
-    /// Whether forgetting this instance now, except for its floor, has no visible effect.
+    /// Returns whether the node could forget this instance now, except for its floor, without a
+    /// visible effect.
     fn is_idle(&self) -> bool;
 
     /// The floor that a later instance must start from.
     fn floor(&self) -> Self::Floor;
 
-    /// Raises this instance to at least that floor.
+    /// Raises this instance's floor to at least `floor`.
     fn raise(&mut self, floor: &Self::Floor);
 }
 
@@ -65,11 +67,11 @@ pub trait OneOfMany: Protocol + Clone {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Many<Name, P: OneOfMany> {
     limits: Fixed<Limits>,
-    /// The initial state of an instance. It has the floor of all forgotten instances.
+    /// The initial state of an instance. Its floor is at least that of every forgotten instance.
     template: P,
     instances: BTreeMap<Name, Instance<P, P::Timer>>,
-    /// Number of instances that count for each owner.
-    counts: BTreeMap<Owner, usize>,
+    /// Number of instances of each owner that has any.
+    instance_counts: BTreeMap<Owner, usize>,
     incarnation: Option<Incarnation>,
     view: Option<View>,
     /// The instant until which the node may act in its view.
@@ -80,7 +82,7 @@ pub struct Many<Name, P: OneOfMany> {
     was_wiped: bool,
     /// The names of saves that are not durable yet, in the order of the saves.
     pending_saves: VecDeque<Name>,
-    /// Number of saves since the start that are durable.
+    /// Number of saves of this incarnation that are durable.
     durable_saves: u64,
 }
 
@@ -88,14 +90,14 @@ pub struct Many<Name, P: OneOfMany> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Maximum number of names that the commands of one node may have in use at a time.
-    pub names: usize,
+    pub max_names: usize,
     /// Maximum length of a name, in bytes.
-    pub name_bytes: usize,
+    pub max_name_bytes: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { names: 1_024, name_bytes: 256 }
+        Self { max_names: 1_024, max_name_bytes: 256 }
     }
 }
 
@@ -104,10 +106,11 @@ impl Default for Limits {
 struct Instance<P, T> {
     protocol: P,
     owner: Owner,
+    /// Timers that are set.
     timers: Vec<T>,
-    /// Whether it ever saved something, in this incarnation or an earlier one.
+    /// Whether the instance ever saved something, in this incarnation or an earlier one.
     has_saved: bool,
-    /// Number of its saves since the start that are durable.
+    /// Number of its saves of this incarnation that are durable.
     durable_saves: u64,
 }
 
@@ -129,33 +132,33 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Protocol for Many<Name, P> {
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Start { durable, incarnation } => self.start(now, durable, incarnation, out),
-            Input::Command(Named { name, inner }) => self.command(now, name, inner, out),
+            Input::Command(Named { name, inner }) => self.handle_command(now, name, inner, out),
             Input::Message { from, message: Named { name, inner } } => self.receive(now, from, name, inner, out),
-            Input::Timer(Named { name, inner }) => self.fire_timer(now, name, inner, out),
-            Input::Saved(count) => self.on_saved(now, count, out),
+            Input::Timer(Named { name, inner }) => self.receive_timer(now, name, inner, out),
+            Input::Saved(count) => self.handle_saved(now, count, out),
             Input::Suspect(node) => {
                 self.suspected.insert(node);
-                self.pass_to_all(now, || Input::Suspect(node), out);
+                self.step_all(now, || Input::Suspect(node), out);
             }
             Input::Trust(node) => {
                 self.suspected.remove(&node);
-                self.pass_to_all(now, || Input::Trust(node), out);
+                self.step_all(now, || Input::Trust(node), out);
             }
             Input::DiskFull => {
                 self.disk_is_full = true;
-                self.pass_to_all(now, || Input::DiskFull, out);
+                self.step_all(now, || Input::DiskFull, out);
             }
             Input::DiskFree => {
                 self.disk_is_full = false;
-                self.pass_to_all(now, || Input::DiskFree, out);
+                self.step_all(now, || Input::DiskFree, out);
             }
             Input::View(view) => {
                 self.view = Some(view.clone());
-                self.pass_to_all(now, || Input::View(view.clone()), out);
+                self.step_all(now, || Input::View(view.clone()), out);
             }
             Input::Lease(until) => {
                 self.lease = Some(until);
-                self.pass_to_all(now, || Input::Lease(until), out);
+                self.step_all(now, || Input::Lease(until), out);
             }
         }
         self.assert_invariants();
@@ -163,13 +166,13 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Protocol for Many<Name, P> {
 }
 
 impl<Name, P: OneOfMany> Many<Name, P> {
-    /// Creates a node without names in use, whose instances all start from this template.
+    /// Creates a node without instances. Each instance will start as a copy of `template`.
     pub fn new(template: P, limits: Limits) -> Self {
         Self {
             limits: Fixed::new(limits),
             template,
             instances: BTreeMap::new(),
-            counts: BTreeMap::new(),
+            instance_counts: BTreeMap::new(),
             incarnation: None,
             view: None,
             lease: None,
@@ -181,13 +184,13 @@ impl<Name, P: OneOfMany> Many<Name, P> {
         }
     }
 
-    /// Number of instances.
-    pub fn live(&self) -> usize {
+    /// Returns the number of instances, which is also the number of names in use.
+    pub fn instance_count(&self) -> usize {
         self.instances.len()
     }
 
-    /// The instance with this name, if there is one.
-    pub fn get(&self, name: &Name) -> Option<&P>
+    /// Returns the instance with this name, if there is one.
+    pub fn instance(&self, name: &Name) -> Option<&P>
     where
         Name: Ord,
     {
@@ -196,7 +199,7 @@ impl<Name, P: OneOfMany> Many<Name, P> {
 }
 
 impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
-    /// MA-7. An incarnation starts with the durable state and nothing else.
+    /// MA-7. An incarnation starts with the durable state and forgets everything else.
     fn start(
         &mut self,
         now: Time,
@@ -204,14 +207,15 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
         incarnation: Incarnation,
         out: &mut Effects<'_, Self>,
     ) {
-        let ManyDurable { parts, was_wiped } = durable;
+        let ManyDurable { instances: saved_states, was_wiped } = durable;
         *self = Self { incarnation: Some(incarnation), was_wiped, ..Self::new(self.template.clone(), *self.limits) };
-        for (name, part) in parts {
-            self.create(now, &name, Owner::Local, Some(part), out);
+        for (name, saved_state) in saved_states {
+            self.create(now, &name, Owner::Local, Some(saved_state), out);
         }
     }
 
-    /// MA-1. The new instance first receives the inputs that it missed.
+    /// MA-1. The new instance first receives the inputs that it missed. `durable` is the state that
+    /// an instance of this name saved earlier, if one did.
     fn create(
         &mut self,
         now: Time,
@@ -246,19 +250,19 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
 
     /// MA-2, MA-6. An instance that a peer's message created counts for this node instead once a
     /// command uses it.
-    fn command(&mut self, now: Time, name: Name, command: P::Command, out: &mut Effects<'_, Self>) {
+    fn handle_command(&mut self, now: Time, name: Name, command: P::Command, out: &mut Effects<'_, Self>) {
         if self.is_too_long(&name) {
-            return out.emit(ManyEvent::BadName { name });
+            return out.emit(ManyEvent::NameTooLong { name });
         }
         let owner = self.instances.get(&name).map(|instance| instance.owner);
         if owner != Some(Owner::Local) && !self.has_room(Owner::Local) {
-            return out.emit(ManyEvent::Full { name });
+            return out.emit(ManyEvent::TooManyNames { name });
         }
         match owner {
             None => self.create(now, &name, Owner::Local, None, out),
             Some(owner) => self.transfer(&name, owner, Owner::Local),
         }
-        self.pass(now, &name, Input::Command(command), out);
+        self.step_instance(now, &name, Input::Command(command), out);
     }
 
     /// MA-2, MA-6.
@@ -272,19 +276,19 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
             }
             self.create(now, &name, Owner::Peer(from), None, out);
         }
-        self.pass(now, &name, Input::Message { from, message }, out);
+        self.step_instance(now, &name, Input::Message { from, message }, out);
     }
 
     /// MA-2. A timer that is not set is ignored.
-    fn fire_timer(&mut self, now: Time, name: Name, timer: P::Timer, out: &mut Effects<'_, Self>) {
+    fn receive_timer(&mut self, now: Time, name: Name, timer: P::Timer, out: &mut Effects<'_, Self>) {
         let Some(instance) = self.instances.get_mut(&name) else { return };
-        let Some(index) = instance.timers.iter().position(|set| *set == timer) else { return };
+        let Some(index) = instance.timers.iter().position(|pending| *pending == timer) else { return };
         instance.timers.swap_remove(index);
-        self.pass(now, &name, Input::Timer(timer), out);
+        self.step_instance(now, &name, Input::Timer(timer), out);
     }
 
     /// MA-5.
-    fn on_saved(&mut self, now: Time, count: u64, out: &mut Effects<'_, Self>) {
+    fn handle_saved(&mut self, now: Time, count: u64, out: &mut Effects<'_, Self>) {
         let mut names = BTreeSet::new();
         while self.durable_saves < count
             && let Some(name) = self.pending_saves.pop_front()
@@ -297,12 +301,12 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
         }
         for name in names {
             let Some(instance) = self.instances.get(&name) else { continue };
-            self.pass(now, &name, Input::Saved(instance.durable_saves), out);
+            self.step_instance(now, &name, Input::Saved(instance.durable_saves), out);
         }
     }
 
-    /// MA-2. Steps the instance, and forgets it if nothing requires it any longer.
-    fn pass(&mut self, now: Time, name: &Name, input: Input<P>, out: &mut Effects<'_, Self>) {
+    /// MA-2, MA-3. Steps the instance, if there is one, and then forgets it if possible.
+    fn step_instance(&mut self, now: Time, name: &Name, input: Input<P>, out: &mut Effects<'_, Self>) {
         let Some(instance) = self.instances.get_mut(name) else { return };
         instance.step(now, name, input, &mut self.pending_saves, out);
         if instance.is_forgettable() {
@@ -314,23 +318,23 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
     }
 
     /// MA-4.
-    fn pass_to_all(&mut self, now: Time, input: impl Fn() -> Input<P>, out: &mut Effects<'_, Self>) {
+    fn step_all(&mut self, now: Time, input: impl Fn() -> Input<P>, out: &mut Effects<'_, Self>) {
         let names: Vec<_> = self.instances.keys().cloned().collect();
         for name in names {
-            self.pass(now, &name, input(), out);
+            self.step_instance(now, &name, input(), out);
         }
     }
 
     fn is_too_long(&self, name: &Name) -> bool {
-        name.as_ref().len() > self.limits.name_bytes
+        name.as_ref().len() > self.limits.max_name_bytes
     }
 
     fn has_room(&self, owner: Owner) -> bool {
         let maximum = match owner {
-            Owner::Local => self.limits.names,
-            Owner::Peer(_) => self.limits.names.saturating_mul(PEER_FACTOR),
+            Owner::Local => self.limits.max_names,
+            Owner::Peer(_) => self.limits.max_names.saturating_mul(PEER_FACTOR),
         };
-        self.counts.get(&owner).is_none_or(|count| *count < maximum)
+        self.instance_counts.get(&owner).is_none_or(|count| *count < maximum)
     }
 
     fn transfer(&mut self, name: &Name, from: Owner, to: Owner) {
@@ -342,25 +346,25 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
     }
 
     fn count_for(&mut self, owner: Owner) {
-        *self.counts.entry(owner).or_default() += 1;
+        *self.instance_counts.entry(owner).or_default() += 1;
     }
 
     fn uncount_for(&mut self, owner: Owner) {
-        if let Some(count) = self.counts.get_mut(&owner) {
+        if let Some(count) = self.instance_counts.get_mut(&owner) {
             *count -= 1;
             if *count == 0 {
-                self.counts.remove(&owner);
+                self.instance_counts.remove(&owner);
             }
         }
     }
 
     fn assert_invariants(&self) {
         debug_assert_eq!(
-            self.counts.values().sum::<usize>(),
+            self.instance_counts.values().sum::<usize>(),
             self.instances.len(),
             "every instance counts for one owner"
         );
-        debug_assert!(self.counts.values().all(|count| *count > 0), "an owner without instances has no entry");
+        debug_assert!(self.instance_counts.values().all(|count| *count > 0), "an owner without instances has no entry");
         debug_assert!(
             self.pending_saves.iter().all(|name| self.instances.contains_key(name)),
             "an instance that saved is not forgotten"
@@ -398,7 +402,7 @@ struct NamingSink<'a, 'b, Name: Ord + Clone + AsRef<str>, P: OneOfMany> {
 }
 
 impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> NamingSink<'_, '_, Name, P> {
-    fn named<T>(&self, inner: T) -> Named<Name, T> {
+    fn add_name<T>(&self, inner: T) -> Named<Name, T> {
         Named { name: self.name.clone(), inner }
     }
 }
@@ -406,25 +410,27 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> NamingSink<'_, '_, Name, P> {
 impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Sink<P> for NamingSink<'_, '_, Name, P> {
     fn effect(&mut self, effect: Effect<P>) {
         let effect = match effect {
-            Effect::Send { to, message, order } => Effect::Send { to, message: self.named(message), order },
-            Effect::Multicast { to, message, order } => Effect::Multicast { to, message: self.named(message), order },
+            Effect::Send { to, message, order } => Effect::Send { to, message: self.add_name(message), order },
+            Effect::Multicast { to, message, order } => {
+                Effect::Multicast { to, message: self.add_name(message), order }
+            }
             Effect::Save(write) => {
                 *self.has_saved = true;
                 self.pending_saves.push_back(self.name.clone());
-                Effect::Save(self.named(write))
+                Effect::Save(self.add_name(write))
             }
             Effect::SetTimer { timer, span } => {
                 if !self.timers.contains(&timer) {
                     self.timers.push(timer.clone());
                 }
-                Effect::SetTimer { timer: self.named(timer), span }
+                Effect::SetTimer { timer: self.add_name(timer), span }
             }
             Effect::CancelTimer(timer) => {
-                self.timers.retain(|set| *set != timer);
-                Effect::CancelTimer(self.named(timer))
+                self.timers.retain(|pending| *pending != timer);
+                Effect::CancelTimer(self.add_name(timer))
             }
             Effect::Emit { event, order } => {
-                Effect::Emit { event: ManyEvent::Of { name: self.name.clone(), event }, order }
+                Effect::Emit { event: ManyEvent::Instance { name: self.name.clone(), event }, order }
             }
         };
         self.out.put(effect);

@@ -17,7 +17,7 @@ impl<Name: fmt::Display, T: fmt::Display> fmt::Display for Named<Name, T> {
     }
 }
 
-/// A message is counted and drawn like the inner one, whatever its name.
+/// A message is counted and drawn like the inner one. The name makes no difference.
 impl<Name, M: Describe> Describe for Named<Name, M> {
     fn kind(&self) -> &'static str {
         self.inner.kind()
@@ -53,19 +53,22 @@ impl<Name, M: Describe> Describe for Named<Name, M> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ManyEvent<Name, E> {
     /// An event of the instance with this name.
-    Of { name: Name, event: E },
+    #[cfg_attr(feature = "serde", serde(rename = "of"))]
+    Instance { name: Name, event: E },
     /// The command was refused, because the node has too many names in use; nothing changed.
-    Full { name: Name },
+    #[cfg_attr(feature = "serde", serde(rename = "full"))]
+    TooManyNames { name: Name },
     /// The command was refused, because its name is too long; nothing changed.
-    BadName { name: Name },
+    #[cfg_attr(feature = "serde", serde(rename = "bad-name"))]
+    NameTooLong { name: Name },
 }
 
 impl<Name: fmt::Display, E: fmt::Display> fmt::Display for ManyEvent<Name, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Of { name, event } => write!(f, "{name}: {event}"),
-            Self::Full { name } => write!(f, "{name}: refused: too many names are in use"),
-            Self::BadName { name } => write!(f, "{name}: refused: the name is too long"),
+            Self::Instance { name, event } => write!(f, "{name}: {event}"),
+            Self::TooManyNames { name } => write!(f, "{name}: refused: too many names are in use"),
+            Self::NameTooLong { name } => write!(f, "{name}: refused: the name is too long"),
         }
     }
 }
@@ -78,9 +81,10 @@ impl<Name: fmt::Display, E: fmt::Display> fmt::Display for ManyEvent<Name, E> {
     serde(bound(deserialize = "Name: Ord + serde::Deserialize<'de>, D: serde::Deserialize<'de>"))
 )]
 pub struct ManyDurable<Name, D> {
-    /// The state of each name that ever saved something.
-    pub parts: BTreeMap<Name, D>,
-    /// Whether the disk was lost at some time, so that a name without a part may have saved
+    /// The state of each instance that ever saved something.
+    #[cfg_attr(feature = "serde", serde(rename = "parts"))]
+    pub instances: BTreeMap<Name, D>,
+    /// Whether the disk was lost at some time. Then an instance without a state here may have saved
     /// something before.
     pub was_wiped: bool,
 }
@@ -88,7 +92,7 @@ pub struct ManyDurable<Name, D> {
 // Written by hand, because a derive would require Default of the name.
 impl<Name, D> Default for ManyDurable<Name, D> {
     fn default() -> Self {
-        Self { parts: BTreeMap::new(), was_wiped: false }
+        Self { instances: BTreeMap::new(), was_wiped: false }
     }
 }
 
@@ -97,7 +101,7 @@ impl<Name: Ord, D: Durable> Durable for ManyDurable<Name, D> {
 
     fn apply(&mut self, write: Self::Write) {
         let was_wiped = self.was_wiped;
-        self.parts.entry(write.name).or_insert_with(|| initial_durable(was_wiped)).apply(write.inner);
+        self.instances.entry(write.name).or_insert_with(|| initial_durable(was_wiped)).apply(write.inner);
     }
 
     fn wiped() -> Self {
@@ -105,7 +109,8 @@ impl<Name: Ord, D: Durable> Durable for ManyDurable<Name, D> {
     }
 }
 
-/// The durable state of an instance that has saved nothing since the disk was new or lost.
+/// Returns the durable state of an instance that has saved nothing since the disk was new
+/// (`was_wiped` is false) or lost.
 pub(super) fn initial_durable<D: Durable>(was_wiped: bool) -> D {
     if was_wiped { D::wiped() } else { D::default() }
 }

@@ -8,55 +8,57 @@ use core::fmt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Frame<M> {
     Data {
-        pair: Pair,
-        /// The first number ever sent between these incarnations: where a receiver without state
-        /// begins.
+        pair: IncarnationPair,
+        /// The first number ever sent between these two incarnations, with which a receiver without
+        /// state begins.
         base: u64,
         /// The message's number. Numbers are consecutive for one incarnation of the sender and one
         /// peer.
         number: u64,
         /// Whether this is the first copy or a retransmission.
-        copy: Copy,
+        #[cfg_attr(feature = "serde", serde(rename = "copy"))]
+        transmission: Transmission,
         message: M,
     },
     /// Acknowledges delivered messages.
     Ack {
-        /// Its `mine` is the incarnation of the acknowledging node.
-        pair: Pair,
+        /// `sender` is the incarnation of the acknowledging node.
+        pair: IncarnationPair,
         /// Every number below this one is acknowledged.
         below: u64,
     },
 }
 
-/// The incarnations of a frame's sender and receiver, as seen by the sender.
+/// The incarnations of a frame's sender and receiver, as the sender knows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Pair {
-    /// The incarnation of the frame's sender.
-    pub mine: Incarnation,
-    /// The incarnation of its receiver, as far as the sender knows.
-    pub yours: Incarnation,
+pub struct IncarnationPair {
+    #[cfg_attr(feature = "serde", serde(rename = "mine"))]
+    pub sender: Incarnation,
+    /// The latest incarnation of the receiver that the sender knows.
+    #[cfg_attr(feature = "serde", serde(rename = "yours"))]
+    pub receiver: Incarnation,
 }
 
-impl fmt::Display for Pair {
+impl fmt::Display for IncarnationPair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}→{}", self.mine, self.yours)
+        write!(f, "{}→{}", self.sender, self.receiver)
     }
 }
 
 /// Whether a frame carries a message for the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
-pub enum Copy {
-    /// The first copy, which the formulas of the literature count.
+pub enum Transmission {
+    /// The first transmission. The message counts of the literature include only these.
     First,
     /// A retransmission.
     Again,
 }
 
 impl<M> Frame<M> {
-    /// The incarnations of the frame's sender and receiver.
-    pub fn pair(&self) -> Pair {
+    /// Returns the incarnations of the frame's sender and receiver.
+    pub fn pair(&self) -> IncarnationPair {
         match self {
             Self::Data { pair, .. } | Self::Ack { pair, .. } => *pair,
         }
@@ -80,8 +82,8 @@ impl<M: Describe> Describe for Frame<M> {
 
     fn class(&self) -> Class {
         match self {
-            Self::Data { copy: Copy::First, message, .. } => message.class(),
-            Self::Data { copy: Copy::Again, .. } | Self::Ack { .. } => Class::Control,
+            Self::Data { transmission: Transmission::First, message, .. } => message.class(),
+            Self::Data { transmission: Transmission::Again, .. } | Self::Ack { .. } => Class::Control,
         }
     }
 
@@ -94,13 +96,13 @@ impl<M: Describe> Describe for Frame<M> {
 
     fn payload_id(&self) -> Option<PayloadId> {
         match self {
-            Self::Data { pair, number, .. } => Some(PayloadId { incarnation: pair.mine, number: *number }),
+            Self::Data { pair, number, .. } => Some(PayloadId { incarnation: pair.sender, number: *number }),
             Self::Ack { .. } => None,
         }
     }
 
     fn is_retransmission(&self) -> bool {
-        matches!(self, Self::Data { copy: Copy::Again, .. })
+        matches!(self, Self::Data { transmission: Transmission::Again, .. })
     }
 
     fn is_wrapped(&self) -> bool {

@@ -1,19 +1,20 @@
 //! One node's end of a link: its unacknowledged messages, the next expected number, and messages
 //! held back.
 
-use super::Retransmission;
+use super::RetransmissionTimeouts;
 use crate::wrap::prelude::*;
 
-/// A message is held back if it is less than this far ahead of the next number. One that is further
-/// ahead is dropped, and retransmitted later.
+/// An early message is held back if its number is less than this far ahead of the next expected
+/// one. A message that is further ahead is dropped, and its sender retransmits it later.
 pub(super) const WINDOW: u64 = 1024;
 
-/// Number of messages that are retransmitted at a time.
+/// Maximum number of messages that are retransmitted at a time.
 pub(super) const BATCH: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Link<M> {
-    /// It is assumed to be the first until a frame shows another.
+    /// Until a frame shows another one, assumed to be the first, or our own on the link to
+    /// ourselves.
     pub(super) peer_incarnation: Incarnation,
     pub(super) outgoing: Outgoing<M>,
     pub(super) incoming: Incoming<M>,
@@ -24,8 +25,8 @@ impl<M> Link<M> {
         Self { peer_incarnation, outgoing: Outgoing::new(first_timeout), incoming: Incoming::default() }
     }
 
-    /// The peer has a new incarnation: forgets what the former one sent, and keeps what it did not
-    /// acknowledge for the new one.
+    /// Switches to a new incarnation of the peer: forgets the messages held back from the former
+    /// one, and keeps the messages that the former one did not acknowledge.
     pub(super) fn restart(&mut self, peer_incarnation: Incarnation) {
         self.peer_incarnation = peer_incarnation;
         self.incoming = Incoming::default();
@@ -33,20 +34,19 @@ impl<M> Link<M> {
     }
 
     pub(super) fn assert_invariants(&self) {
-        let Outgoing { base, oldest, retransmitting, .. } = &self.outgoing;
+        let Outgoing { base, oldest, retransmission, .. } = &self.outgoing;
         debug_assert!(base <= oldest, "no message from before the base is unacknowledged");
-        let is_unfinished = |retransmitting: &Retransmitting| retransmitting.next.max(*oldest) < retransmitting.end;
+        let is_unfinished = |ongoing: &OngoingRetransmission| ongoing.next.max(*oldest) < ongoing.end;
         debug_assert!(
-            retransmitting.as_ref().is_none_or(is_unfinished),
+            retransmission.as_ref().is_none_or(is_unfinished),
             "a retransmission ends when everything is acknowledged"
         );
         let Some(expected) = self.incoming.expected else {
             return debug_assert!(self.incoming.held.is_empty(), "no message is held back before the base is known");
         };
-        let in_the_window =
-            |number: &u64| number.checked_sub(expected).is_some_and(|ahead| 0 < ahead && ahead < WINDOW);
+        let is_in_window = |number: &u64| number.checked_sub(expected).is_some_and(|ahead| 0 < ahead && ahead < WINDOW);
         debug_assert!(
-            self.incoming.held.keys().all(in_the_window),
+            self.incoming.held.keys().all(is_in_window),
             "messages held back are ahead of the next one, within the window"
         );
     }
@@ -55,7 +55,7 @@ impl<M> Link<M> {
 /// The messages to the peer that it has not acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Outgoing<M> {
-    /// The first number of the current pair of incarnations.
+    /// The first number sent between the current pair of incarnations.
     pub(super) base: u64,
     /// The number of the first message in the queue, or of the next one if the queue is empty.
     oldest: u64,
@@ -63,7 +63,7 @@ pub(super) struct Outgoing<M> {
     queue: VecDeque<Unacknowledged<M>>,
     /// The timeout for the next acknowledgement.
     pub(super) timeout: Span,
-    retransmitting: Option<Retransmitting>,
+    retransmission: Option<OngoingRetransmission>,
 }
 
 /// An unacknowledged message with its order relative to saves, which retransmissions keep.
@@ -75,7 +75,7 @@ pub(super) struct Unacknowledged<M> {
 
 /// A retransmission in progress, in batches.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Retransmitting {
+struct OngoingRetransmission {
     /// The first number that was not retransmitted yet.
     next: u64,
     /// The first number that had not been sent at all when the retransmission began.
@@ -85,17 +85,17 @@ struct Retransmitting {
 /// The effect of an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckOutcome {
-    /// It covers nothing new.
+    /// The acknowledgement covers nothing new.
     Stale,
-    /// It covers messages that were unacknowledged.
+    /// The acknowledgement covers messages that were unacknowledged.
     Progress,
-    /// It covers a number that was never sent.
+    /// The acknowledgement covers a number that was never sent.
     Impossible,
 }
 
 impl<M> Outgoing<M> {
     fn new(first_timeout: Span) -> Self {
-        Self { base: 0, oldest: 0, queue: VecDeque::new(), timeout: first_timeout, retransmitting: None }
+        Self { base: 0, oldest: 0, queue: VecDeque::new(), timeout: first_timeout, retransmission: None }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -128,34 +128,35 @@ impl<M> Outgoing<M> {
         // The count is at most the length of the queue, so it fits.
         self.queue.drain(..count as usize);
         self.oldest = below;
-        self.retransmitting.take_if(|retransmitting| retransmitting.end <= below);
+        self.retransmission.take_if(|ongoing| ongoing.end <= below);
         AckOutcome::Progress
     }
 
     /// Doubles the timeout, unless that would exceed the maximum.
-    pub(super) fn back_off(&mut self, retransmission: &Retransmission) {
+    pub(super) fn back_off(&mut self, timeouts: &RetransmissionTimeouts) {
         let doubled = Span { earliest: self.timeout.earliest.times(2), latest: self.timeout.latest.times(2) };
-        if doubled.latest <= retransmission.longest {
+        if doubled.latest <= timeouts.max {
             self.timeout = doubled;
         }
     }
 
     /// Starts to retransmit everything that is unacknowledged now, batch by batch.
     pub(super) fn start_retransmitting(&mut self) {
-        self.retransmitting = Some(Retransmitting { next: self.oldest, end: self.next_number() });
+        self.retransmission = Some(OngoingRetransmission { next: self.oldest, end: self.next_number() });
     }
 
-    /// The next batch to retransmit, once the previous one is acknowledged. It does not include
-    /// messages sent since the retransmission began: these need not be lost.
+    /// Returns the next batch to retransmit, and counts it as retransmitted. The batch is empty
+    /// until the previous one is acknowledged. It does not include messages sent since the
+    /// retransmission began: these are perhaps not lost.
     pub(super) fn next_batch(&mut self) -> impl Iterator<Item = (u64, &Unacknowledged<M>)> {
         let mut count = 0;
-        if let Some(Retransmitting { next, end }) = &mut self.retransmitting
+        if let Some(OngoingRetransmission { next, end }) = &mut self.retransmission
             && *next <= self.oldest
         {
             count = end.saturating_sub(self.oldest).min(BATCH as u64);
             *next = self.oldest + count;
             if *next >= *end {
-                self.retransmitting = None;
+                self.retransmission = None;
             }
         }
         (self.oldest..).zip(self.queue.iter().take(count as usize))
@@ -175,12 +176,13 @@ pub(super) struct Incoming<M> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Arrival<M> {
     Next(M),
+    /// The message is held back until those before it have arrived.
     Early,
-    /// It was delivered before.
+    /// The message was delivered before.
     Duplicate,
-    /// It is too far ahead to be held back.
+    /// The message is too far ahead to be held back.
     TooFar,
-    /// No correct peer sends it.
+    /// No correct peer sends such numbers.
     Impossible,
 }
 
@@ -191,13 +193,14 @@ impl<M> Default for Incoming<M> {
 }
 
 impl<M> Incoming<M> {
-    /// Every message with a number below this one was delivered.
+    /// Returns the number below which every message was delivered.
     pub(super) fn delivered_below(&self) -> u64 {
         self.expected.unwrap_or(0)
     }
 
-    /// Holds a message back if it is early, and returns it if it is next. Then the caller must
-    /// deliver it, followed by [`take_held`](Self::take_held) until that returns `None`.
+    /// Holds a message back if it is early, and returns it if it is next. In the latter case the
+    /// caller must deliver it, and then the messages that [`take_held`](Self::take_held) returns,
+    /// until that returns `None`.
     pub(super) fn accept(&mut self, base: u64, number: u64, message: M) -> Arrival<M> {
         let Some(next_expected) = number.checked_add(1).filter(|_| base <= number) else {
             return Arrival::Impossible;

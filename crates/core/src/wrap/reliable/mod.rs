@@ -2,22 +2,23 @@
 //! messages.
 //!
 //! Every message to a peer gets the next number. The receiver delivers messages in the order of
-//! their numbers and acknowledges them; the sender retransmits what is not acknowledged. Numbers
-//! belong to an incarnation of the sender and to a pair of incarnations, so the messages of a
-//! restarted node are never mistaken for retransmissions.
+//! their numbers and acknowledges them; the sender retransmits what is not acknowledged. Every
+//! incarnation of the sender numbers its messages anew, and every frame names the incarnations of
+//! both nodes, so the messages of a restarted node are never mistaken for retransmissions.
 //!
 //! ```text
 //! RL-1   the inner protocol sends          → number the message, keep it and send it; start the timer
 //!                                            if it is not running
-//! RL-2   the timer fires                   → retransmit what is unacknowledged, oldest first; wait
-//!                                            twice as long
+//! RL-2   the timer fires                   → retransmit what is unacknowledged in batches, oldest
+//!                                            first; wait twice as long, up to a maximum
 //! RL-3   a message arrives                 → if it is the next one, deliver it and all held back that
 //!                                            follow it; if it is early, hold it back
 //! RL-4   a duplicate arrives               → do not deliver it; acknowledge again
 //! RL-5   messages were delivered           → acknowledge every number so far, after all effects of the
 //!                                            messages
-//! RL-6   an acknowledgement arrives        → forget what it covers; reset the timeout and wait for the
-//!                                            rest, if any
+//! RL-6   an acknowledgement arrives        → forget what it covers; if anything is left, reset the
+//!                                            timeout, and send the next batch of a retransmission
+//!                                            whose last batch is acknowledged
 //! RL-7   a peer shows a new incarnation    → forget what the old one sent; retransmit what the old one
 //!                                            did not acknowledge, and its first number is the base of
 //!                                            the new pair
@@ -25,13 +26,14 @@
 //!                                            ours too
 //! RL-9   a message to our past incarnation → do not deliver it; answer with an acknowledgement, which
 //!                                            shows our new one
-//! RL-10  an impossible frame               → drop it: it names a future incarnation of ours, covers
-//!                                            what was never sent, has a number below its base, or is
-//!                                            too far ahead to be held back
+//! RL-10  an unusable frame                 → drop it: it names a future incarnation of ours,
+//!                                            covers what was never sent, has a number below its
+//!                                            base, or is too far ahead to be held back
 //! ```
 //!
-//! Cost: one acknowledgement per message, and the retransmissions; no message waits for an
-//! acknowledgement. A message that follows a lost one waits for its retransmission.
+//! Cost: at most one acknowledgement per copy of a message that arrives, and the retransmissions;
+//! no message waits for an acknowledgement. Messages that follow a lost one are delivered only
+//! after its retransmission.
 //!
 //! Assumes: a link that carries infinitely many frames delivers infinitely many; every incarnation
 //! of a node is larger than the one before; the network names the true sender of a frame.
@@ -43,14 +45,15 @@
 //! messages were durable, since the acknowledgement waits for the saves before it. If the
 //! incarnation of a node decreases, its peers drop its frames until it has caught up.
 //!
-//! A message sent ahead of the disk still arrives after earlier messages that wait for the disk.
+//! A message that need not wait for earlier saves is still delivered after earlier messages that
+//! do, since their numbers are lower.
 
 mod frame;
 mod link;
 #[cfg(test)]
 mod tests;
 
-pub use frame::{Copy, Frame, Pair};
+pub use frame::{Frame, IncarnationPair, Transmission};
 
 use crate::about::About;
 use crate::wrap::prelude::*;
@@ -74,23 +77,23 @@ pub struct Reliable<P: Protocol> {
 #[derive(Debug)]
 struct Config {
     me: NodeId,
-    retransmission: Retransmission,
+    timeouts: RetransmissionTimeouts,
 }
 
-/// How long to wait for an acknowledgement before retransmitting.
+/// How long a node waits for an acknowledgement before it retransmits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retransmission {
+pub struct RetransmissionTimeouts {
     /// The first timeout, and the one after each acknowledgement that covers something new.
     pub first: Span,
-    /// Each timeout doubles the next one, as long as that does not exceed this maximum.
-    pub longest: Duration,
+    /// Each timeout is twice the one before, as long as that does not exceed this maximum.
+    pub max: Duration,
 }
 
-impl Default for Retransmission {
+impl Default for RetransmissionTimeouts {
     /// From 50 to 75 ms at first, up to 2.4 s: for nodes that are a few milliseconds apart.
     fn default() -> Self {
         let first = Span::between(Duration::from_millis(50), Duration::from_millis(75));
-        Self { first, longest: Duration::from_millis(2_400) }
+        Self { first, max: Duration::from_millis(2_400) }
     }
 }
 
@@ -115,15 +118,15 @@ impl<P: Protocol> Protocol for Reliable<P> {
             Input::Start { durable, incarnation } => self.start(now, durable, incarnation, out),
             Input::Message { from, message } => self.receive(now, from, message, out),
             Input::Timer(ReliableTimer::Retransmit(peer)) => self.retransmit_on_timeout(peer, out),
-            Input::Timer(ReliableTimer::Inner(timer)) => self.pass(now, Input::Timer(timer), out),
-            Input::Command(command) => self.pass(now, Input::Command(command), out),
-            Input::Saved(count) => self.pass(now, Input::Saved(count), out),
-            Input::Suspect(node) => self.pass(now, Input::Suspect(node), out),
-            Input::Trust(node) => self.pass(now, Input::Trust(node), out),
-            Input::DiskFull => self.pass(now, Input::DiskFull, out),
-            Input::DiskFree => self.pass(now, Input::DiskFree, out),
-            Input::View(view) => self.pass(now, Input::View(view), out),
-            Input::Lease(until) => self.pass(now, Input::Lease(until), out),
+            Input::Timer(ReliableTimer::Inner(timer)) => self.step_inner(now, Input::Timer(timer), out),
+            Input::Command(command) => self.step_inner(now, Input::Command(command), out),
+            Input::Saved(count) => self.step_inner(now, Input::Saved(count), out),
+            Input::Suspect(node) => self.step_inner(now, Input::Suspect(node), out),
+            Input::Trust(node) => self.step_inner(now, Input::Trust(node), out),
+            Input::DiskFull => self.step_inner(now, Input::DiskFull, out),
+            Input::DiskFree => self.step_inner(now, Input::DiskFree, out),
+            Input::View(view) => self.step_inner(now, Input::View(view), out),
+            Input::Lease(until) => self.step_inner(now, Input::Lease(until), out),
         }
         if cfg!(debug_assertions) {
             self.links.values().for_each(Link::assert_invariants);
@@ -132,19 +135,19 @@ impl<P: Protocol> Protocol for Reliable<P> {
 }
 
 impl<P: Protocol> Reliable<P> {
-    /// The node `me` with reliable links around the protocol `inner`.
-    pub fn new(me: NodeId, inner: P, retransmission: Retransmission) -> Self {
-        let config = Fixed::new(Config { me, retransmission });
+    /// Creates the node `me` with reliable links around the protocol `inner`.
+    pub fn new(me: NodeId, inner: P, timeouts: RetransmissionTimeouts) -> Self {
+        let config = Fixed::new(Config { me, timeouts });
         Self { config, incarnation: Incarnation::FIRST, inner, links: BTreeMap::new() }
     }
 
-    /// The inner protocol.
+    /// Returns the inner protocol.
     pub fn inner(&self) -> &P {
         &self.inner
     }
 
-    /// Number of messages to this peer that are not acknowledged yet.
-    pub fn unacknowledged(&self, peer: NodeId) -> usize {
+    /// Returns the number of messages to this peer that are not acknowledged yet.
+    pub fn unacknowledged_count(&self, peer: NodeId) -> usize {
         self.links.get(&peer).map_or(0, |link| link.outgoing.len())
     }
 
@@ -152,11 +155,11 @@ impl<P: Protocol> Reliable<P> {
     fn start(&mut self, now: Time, durable: P::Durable, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
         self.incarnation = incarnation;
         self.links.clear();
-        self.pass(now, Input::Start { durable, incarnation }, out);
+        self.step_inner(now, Input::Start { durable, incarnation }, out);
     }
 
     /// Steps the inner protocol; its sends go through RL-1.
-    fn pass(&mut self, now: Time, input: Input<P>, out: &mut Effects<'_, Self>) {
+    fn step_inner(&mut self, now: Time, input: Input<P>, out: &mut Effects<'_, Self>) {
         let mut sink =
             ReliableSink { config: &self.config, incarnation: self.incarnation, links: &mut self.links, out };
         self.inner.step(now, input, &mut Effects::new(&mut sink));
@@ -166,7 +169,7 @@ impl<P: Protocol> Reliable<P> {
     /// kind.
     fn receive(&mut self, now: Time, from: NodeId, frame: Frame<P::Message>, out: &mut Effects<'_, Self>) {
         let pair = frame.pair();
-        let (theirs, ours) = (pair.mine, pair.yours);
+        let (theirs, ours) = (pair.sender, pair.receiver);
         if ours > self.incarnation {
             return out.note("RL-10", format_args!("drops a frame from {from}: {pair} names a future incarnation"));
         }
@@ -199,7 +202,7 @@ impl<P: Protocol> Reliable<P> {
     /// RL-2.
     fn retransmit_on_timeout(&mut self, peer: NodeId, out: &mut Effects<'_, Self>) {
         let Some(link) = self.links.get_mut(&peer).filter(|link| !link.outgoing.is_empty()) else { return };
-        link.outgoing.back_off(&self.config.retransmission);
+        link.outgoing.back_off(&self.config.timeouts);
         link.outgoing.start_retransmitting();
         self.retransmit(peer, "RL-2", out);
         self.set_timer(peer, out);
@@ -217,10 +220,10 @@ impl<P: Protocol> Reliable<P> {
     ) {
         match self.link(from).incoming.accept(base, number, message) {
             Arrival::Next(message) => {
-                let mut next = Some((number, message));
-                while let Some((number, message)) = next {
+                let mut deliverable = Some((number, message));
+                while let Some((number, message)) = deliverable {
                     self.deliver(now, from, number, message, out);
-                    next = self.link(from).incoming.take_held();
+                    deliverable = self.link(from).incoming.take_held();
                 }
                 self.acknowledge(from, out);
             }
@@ -237,7 +240,7 @@ impl<P: Protocol> Reliable<P> {
     fn deliver(&mut self, now: Time, from: NodeId, number: u64, message: P::Message, out: &mut Effects<'_, Self>) {
         let incarnation = self.link(from).peer_incarnation;
         out.note_delivered(from, PayloadId { incarnation, number });
-        self.pass(now, Input::Message { from, message }, out);
+        self.step_inner(now, Input::Message { from, message }, out);
     }
 
     /// RL-5. The acknowledgement follows the effects of the delivered messages, so it waits for
@@ -245,19 +248,19 @@ impl<P: Protocol> Reliable<P> {
     fn acknowledge(&mut self, peer: NodeId, out: &mut Effects<'_, Self>) {
         let mine = self.incarnation;
         let link = self.link(peer);
-        let pair = Pair { mine, yours: link.peer_incarnation };
+        let pair = IncarnationPair { sender: mine, receiver: link.peer_incarnation };
         out.send(peer, Frame::Ack { pair, below: link.incoming.delivered_below() });
     }
 
-    /// RL-6. An acknowledgement shows that the peer is reachable, so the timeout is short again;
-    /// once a whole batch is acknowledged, the next one is sent.
+    /// RL-6. An acknowledgement shows that the peer is reachable, so the timeout is short again. If
+    /// it completes a batch of a retransmission, the node sends the next one.
     fn receive_ack(&mut self, from: NodeId, below: u64, out: &mut Effects<'_, Self>) {
-        let first = self.config.retransmission.first;
+        let first_timeout = self.config.timeouts.first;
         let link = self.link(from);
         match link.outgoing.acknowledge(below) {
             AckOutcome::Stale => {}
             AckOutcome::Progress => {
-                link.outgoing.timeout = first;
+                link.outgoing.timeout = first_timeout;
                 if link.outgoing.is_empty() {
                     return out.cancel_timer(ReliableTimer::Retransmit(from));
                 }
@@ -277,7 +280,7 @@ impl<P: Protocol> Reliable<P> {
 
     /// RL-7. The numbers stay as they are: the base tells the new incarnation where to begin.
     fn restart_link(&mut self, peer: NodeId, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
-        let first = self.config.retransmission.first;
+        let first_timeout = self.config.timeouts.first;
         let link = self.link(peer);
         out.note(
             "RL-7",
@@ -287,7 +290,7 @@ impl<P: Protocol> Reliable<P> {
         if link.outgoing.is_empty() {
             return;
         }
-        link.outgoing.timeout = first;
+        link.outgoing.timeout = first_timeout;
         link.outgoing.start_retransmitting();
         self.retransmit(peer, "RL-7", out);
         self.set_timer(peer, out);
@@ -297,11 +300,11 @@ impl<P: Protocol> Reliable<P> {
     fn retransmit(&mut self, peer: NodeId, rule: &'static str, out: &mut Effects<'_, Self>) {
         let mine = self.incarnation;
         let link = self.link(peer);
-        let (pair, base) = (Pair { mine, yours: link.peer_incarnation }, link.outgoing.base);
+        let (pair, base) = (IncarnationPair { sender: mine, receiver: link.peer_incarnation }, link.outgoing.base);
         for (number, unacknowledged) in link.outgoing.next_batch() {
             out.note(rule, format_args!("sends {number} to {peer} again"));
             let message = unacknowledged.message.clone();
-            let message = Frame::Data { pair, base, number, copy: Copy::Again, message };
+            let message = Frame::Data { pair, base, number, transmission: Transmission::Again, message };
             out.put(Effect::Send { to: peer, message, order: unacknowledged.order });
         }
     }
@@ -312,20 +315,20 @@ impl<P: Protocol> Reliable<P> {
     }
 
     fn link(&mut self, peer: NodeId) -> &mut Link<P::Message> {
-        link_to(&self.config, self.incarnation, &mut self.links, peer)
+        link_or_new(&self.config, self.incarnation, &mut self.links, peer)
     }
 }
 
-/// The link to a peer. Until a frame shows a peer's incarnation, it is assumed to be the first; our
-/// own is known.
-fn link_to<'a, M>(
+/// Returns the link to a peer, and creates it if necessary. A new link assumes that the peer is in
+/// its first incarnation, unless the peer is this node itself.
+fn link_or_new<'a, M>(
     config: &Config,
     incarnation: Incarnation,
     links: &'a mut BTreeMap<NodeId, Link<M>>,
     peer: NodeId,
 ) -> &'a mut Link<M> {
-    let assumed = if peer == config.me { incarnation } else { Incarnation::FIRST };
-    links.entry(peer).or_insert_with(|| Link::new(assumed, config.retransmission.first))
+    let assumed_incarnation = if peer == config.me { incarnation } else { Incarnation::FIRST };
+    links.entry(peer).or_insert_with(|| Link::new(assumed_incarnation, config.timeouts.first))
 }
 
 /// Receives the inner protocol's effects, and sends its messages over the links.
@@ -339,11 +342,12 @@ struct ReliableSink<'a, 'b, P: Protocol> {
 impl<P: Protocol> ReliableSink<'_, '_, P> {
     /// RL-1.
     fn send(&mut self, to: NodeId, message: P::Message, order: Order) {
-        let link = link_to(self.config, self.incarnation, self.links, to);
+        let link = link_or_new(self.config, self.incarnation, self.links, to);
         let was_empty = link.outgoing.is_empty();
         let number = link.outgoing.push(Unacknowledged { message: message.clone(), order });
-        let pair = Pair { mine: self.incarnation, yours: link.peer_incarnation };
-        let message = Frame::Data { pair, base: link.outgoing.base, number, copy: Copy::First, message };
+        let pair = IncarnationPair { sender: self.incarnation, receiver: link.peer_incarnation };
+        let message =
+            Frame::Data { pair, base: link.outgoing.base, number, transmission: Transmission::First, message };
         let span = link.outgoing.timeout;
         self.out.put(Effect::Send { to, message, order });
         if was_empty {

@@ -11,13 +11,13 @@ pub struct Envelope<M, R> {
     pub content: Content<M, R>,
 }
 
-/// The content of an envelope.
+/// A message of the inner protocol, or a report at the start of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Content<M, R> {
     /// A message of the inner protocol.
     Inner(M),
-    /// The sender's report on the views before this one.
+    /// The sender's report on the state in which earlier views left it.
     Report(R),
 }
 
@@ -72,11 +72,11 @@ impl<M: Describe, R> Describe for Envelope<M, R> {
     }
 }
 
-/// The timers of a member.
+/// The timers of a member of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum ViewedTimer<T> {
-    /// The lease ends.
+    /// Fires when the lease ends.
     Lease,
     /// A timer that the inner protocol set in this view.
     Inner(Epoch, T),

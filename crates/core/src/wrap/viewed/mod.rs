@@ -1,9 +1,10 @@
-//! Views with leases: runs a protocol for a fixed group in a group whose members change.
+//! Views with leases: how a protocol for a fixed group runs in a group whose members change.
 //!
 //! A membership service numbers the views of a group, lists the members of each, and grants leases
 //! to members. Within a view the protocol runs unchanged, and silence is never evidence of a crash:
-//! only the next view removes a member. It is safe because no node acts in an old view while others
-//! act in a new one.
+//! only a later view removes a member. This is safe because no node acts in an old view while
+//! others act in a new one. A member's stay lasts from the view that admits it to the one that
+//! removes it.
 //!
 //! ```text
 //! VW-1  the lease has ended      → freeze: handle no input until the lease is renewed; keep all inputs
@@ -22,12 +23,12 @@
 //! ```
 //!
 //! Why it is safe: the service commits a view without a member only after that member left or died,
-//! or its lease has expired by the service's clock, which is later than by the member's own. So a
-//! node that acts in an older view than the latest one in use is a member of that one too, and has
-//! sent it a report; but a node that has sent a report no longer acts in any earlier view. The
-//! reports are therefore all that is left of the earlier views: at most one of them says that its
-//! node is in the critical section (or several, all with shared access), and every member starts
-//! from the same reports.
+//! or its lease has expired by the service's clock, which is later than by the member's own.
+//! Suppose that a node still acts in an older view than the latest one in use. Then it is a member
+//! of the latest one too, which began only with the node's report; but a node that has sent a
+//! report no longer acts in any earlier view. So there is no such node, and the reports describe
+//! the final state of the earlier views: at most one of them says that its node is in the critical
+//! section (or several, all with shared access), and every member starts from the same reports.
 //!
 //! Cost: no message within a view. A view change costs n−1 reports from every member of an earlier
 //! view, counted as control.
@@ -35,7 +36,7 @@
 //! Assumes: every node that receives a view receives the same list of members; leases are as above,
 //! and a member receives one only after the view in which its stay began; a message names its true
 //! sender. Members of a view can reach each other, or else a later view follows: until then a
-//! member that lacks a report waits, and nothing here requests that view.
+//! member that lacks a report waits. The wrapper does not request that view.
 //!
 //! When it fails: if clocks drift beyond the bound, or the service does not wait, two nodes may be
 //! in the critical section; the resource still rejects the older one by its fence, since the epoch
@@ -58,15 +59,16 @@ pub fn about() -> About {
 
 /// How a lease affects the events of a family's algorithms.
 pub trait Leased<C>: Sized {
-    /// The same event, valid no longer than the lease.
+    /// Returns the same event, valid no longer than until the end of the lease.
     #[must_use]
-    fn within(self, until: Time) -> Self;
+    fn limit_to(self, until: Time) -> Self;
 
-    /// The event that tells a client that what it holds is valid for longer; `None` if the family
-    /// has none.
-    fn extended(until: Time) -> Option<Self>;
+    /// Returns the event that tells a client that what it holds is now valid until this time;
+    /// `None` if the family has no such event.
+    fn extension_event(until: Time) -> Option<Self>;
 
-    /// Whether this command ends what the client holds, so that losing it counts as the answer.
+    /// Returns whether this command gives up what the client holds. If the client loses that while
+    /// the command is queued, the loss is the answer to the command.
     fn is_release(command: &C) -> bool;
 }
 
@@ -90,32 +92,37 @@ pub trait InViews: Protocol<Durable = (), Event: Leased<<Self as Protocol>::Comm
         out: &mut Effects<'_, Self>,
     );
 
-    /// Whether the client holds something that is valid only as long as the lease.
+    /// Returns whether the client holds something that is valid only as long as the lease.
     fn is_holder(&self) -> bool;
 
     /// Forgets what the client holds, because the stay has ended. Pending requests of the client
-    /// stay pending. `is_released` is whether the client had already asked to release it.
+    /// stay pending. `is_released` is whether the client had already asked to release what it held,
+    /// or the node to leave its group.
     fn forget(&mut self, me: NodeId, is_released: bool);
 
-    /// The event that tells the client that it lost what it held, because a view removed the node.
-    fn lost(&self) -> Self::Event;
+    /// Returns the event that tells the client that it lost what it held, because a view removed
+    /// the node.
+    fn lost_event(&self) -> Self::Event;
 
-    /// Whether the node has nothing left to do in its group, so that it asks to leave, for good.
+    /// Returns whether the node has nothing left to do in its group, and therefore asks to leave it
+    /// for good.
     fn wants_to_leave(&self) -> bool {
         false
     }
 
-    /// Called when the lease is renewed after it had ended: the node acts again.
-    fn lease_renewed(&mut self, _now: Time, _out: &mut Effects<'_, Self>) {}
+    /// Called when the lease is renewed after it had ended, and the node acts again.
+    fn handle_renewal(&mut self, _now: Time, _out: &mut Effects<'_, Self>) {}
 
-    /// Maximum number of commands that are queued until the node acts.
+    /// Returns the maximum number of commands that are queued until the node acts.
     fn max_queued_commands(&self) -> usize {
         usize::MAX
     }
 
-    /// The event that refuses a command beyond that maximum. If `None`, the command is queued all
-    /// the same.
-    fn refused(&mut self, _command: &Self::Command) -> Option<Self::Event> {
+    /// Returns the event that refuses a command beyond [`max_queued_commands`]; `None` to queue the
+    /// command all the same.
+    ///
+    /// [`max_queued_commands`]: Self::max_queued_commands
+    fn refusal_event(&mut self, _command: &Self::Command) -> Option<Self::Event> {
         None
     }
 }
@@ -126,16 +133,16 @@ pub struct Viewed<P: InViews> {
     me: Fixed<NodeId>,
     inner: P,
     incarnation: Incarnation,
-    /// Our stay in the group; `None` while we are out.
+    /// Our stay in the latest view; `None` while we are out.
     stay: Option<Stay>,
     /// The instant of our own clock until which we may act.
     lease_end: Option<Time>,
     view: Option<View>,
     phase: ViewPhase<P::Report>,
     /// Messages and timers of the current view or a later one that were not handled yet.
-    held: Vec<Held<P::Message, P::Report, P::Timer>>,
+    held_inputs: Vec<HeldInput<P::Message, P::Report, P::Timer>>,
     /// Commands that wait until we act.
-    queued: VecDeque<P::Command>,
+    queued_commands: VecDeque<P::Command>,
 }
 
 /// Our progress with the latest view.
@@ -143,20 +150,20 @@ pub struct Viewed<P: InViews> {
 enum ViewPhase<R> {
     /// We are no member.
     Out,
-    /// We lack reports, or a lease.
+    /// We lack reports, or a lease. The reports so far include our own.
     Gathering(BTreeMap<NodeId, R>),
-    /// We act in it.
+    /// We act in it whenever we have a lease.
     Acting,
 }
 
 /// An input that is kept for later.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Held<M, R, T> {
+enum HeldInput<M, R, T> {
     Message { from: NodeId, envelope: Envelope<M, R> },
     Timer { epoch: Epoch, timer: T },
 }
 
-impl<M, R, T> Held<M, R, T> {
+impl<M, R, T> HeldInput<M, R, T> {
     const fn epoch(&self) -> Epoch {
         match self {
             Self::Message { envelope, .. } => envelope.epoch,
@@ -177,10 +184,10 @@ impl<P: InViews> Protocol for Viewed<P> {
             // VW-7. The inner protocol starts with our first view.
             Input::Start { durable: (), incarnation } => self.incarnation = incarnation,
             Input::View(view) => self.change_view(view, out),
-            Input::Lease(until) => self.on_lease(now, until, out),
+            Input::Lease(until) => self.receive_lease(now, until, out),
             Input::Timer(ViewedTimer::Lease) => self.note_freeze(now, out),
-            Input::Message { from, message } => self.hold(Held::Message { from, envelope: message }, out),
-            Input::Timer(ViewedTimer::Inner(epoch, timer)) => self.hold(Held::Timer { epoch, timer }, out),
+            Input::Message { from, message } => self.hold(HeldInput::Message { from, envelope: message }, out),
+            Input::Timer(ViewedTimer::Inner(epoch, timer)) => self.hold(HeldInput::Timer { epoch, timer }, out),
             Input::Command(command) => self.enqueue(now, command, out),
             // Nothing is saved, and within a view no node is suspected.
             Input::Saved(_) | Input::Suspect(_) | Input::Trust(_) | Input::DiskFull | Input::DiskFree => {}
@@ -200,27 +207,27 @@ impl<P: InViews> Viewed<P> {
             lease_end: None,
             view: None,
             phase: ViewPhase::Out,
-            held: Vec::new(),
-            queued: VecDeque::new(),
+            held_inputs: Vec::new(),
+            queued_commands: VecDeque::new(),
         }
     }
 
-    /// The inner protocol.
+    /// Returns the inner protocol.
     pub const fn inner(&self) -> &P {
         &self.inner
     }
 
-    /// The latest view that the node received.
+    /// Returns the latest view that the node received.
     pub const fn view(&self) -> Option<&View> {
         self.view.as_ref()
     }
 
-    /// Whether the node acts in that view, at this instant of its clock.
+    /// Returns whether the node acts in the latest view at this instant of its clock.
     pub fn acts(&self, now: Time) -> bool {
         matches!(self.phase, ViewPhase::Acting) && self.has_lease(now)
     }
 
-    /// VW-2, VW-5, VW-7. A view older than the latest one is out of date.
+    /// VW-2, VW-5, VW-7. Ignores a view that is not later than the latest one.
     fn change_view(&mut self, view: View, out: &mut Effects<'_, Self>) {
         if self.view.as_ref().is_some_and(|known| view.epoch() <= known.epoch()) {
             return;
@@ -230,9 +237,9 @@ impl<P: InViews> Viewed<P> {
             self.end_stay(&view, out);
         }
         self.stay = stay;
-        self.held.retain(|held| held.epoch() >= view.epoch());
+        self.held_inputs.retain(|held| held.epoch() >= view.epoch());
         self.phase = match stay {
-            Some(stay) => self.send_report(&view, stay, out),
+            Some(stay) => self.start_gathering(&view, stay, out),
             None => {
                 out.note("VW-5", format_args!("takes no part in {view}"));
                 ViewPhase::Out
@@ -241,8 +248,8 @@ impl<P: InViews> Viewed<P> {
         self.view = Some(view);
     }
 
-    /// VW-2. Returns the next phase, with our own report. A joiner has nothing to report.
-    fn send_report(&self, view: &View, stay: Stay, out: &mut Effects<'_, Self>) -> ViewPhase<P::Report> {
+    /// VW-2. Sends our report, and returns the next phase with it. A joiner has nothing to report.
+    fn start_gathering(&self, view: &View, stay: Stay, out: &mut Effects<'_, Self>) -> ViewPhase<P::Report> {
         let mut reports = BTreeMap::new();
         if stay.since < view.epoch() {
             let report = self.inner.report();
@@ -258,25 +265,26 @@ impl<P: InViews> Viewed<P> {
         ViewPhase::Gathering(reports)
     }
 
-    /// VW-5. Our stay ended when our lease did, whenever we learn of it. A pending release of an
-    /// entry that has ended counts as done.
+    /// VW-5. Informs the client that it lost what it held, if anything. A queued release of that
+    /// counts as done, and so does the node's own request to leave.
     fn end_stay(&mut self, view: &View, out: &mut Effects<'_, Self>) {
         out.note("VW-5", format_args!("is out: {view} does not contain it"));
         if self.inner.is_holder() {
-            out.emit(self.inner.lost());
-            let release = self.queued.iter().position(P::Event::is_release);
-            release.map(|index| self.queued.remove(index));
+            out.emit(self.inner.lost_event());
+            let release = self.queued_commands.iter().position(P::Event::is_release);
+            release.map(|index| self.queued_commands.remove(index));
             self.inner.forget(*self.me, release.is_some());
         } else if self.inner.wants_to_leave() {
-            self.inner.forget(*self.me, true);
+            let is_released = true;
+            self.inner.forget(*self.me, is_released);
         }
         self.lease_end = None;
         out.cancel_timer(ViewedTimer::Lease);
     }
 
-    /// VW-6. A lease that has ended already freezes the node at once. Any other lease takes effect
-    /// only if it ends later than the known one: a shorter one was granted earlier and overtaken.
-    fn on_lease(&mut self, now: Time, until: Time, out: &mut Effects<'_, Self>) {
+    /// VW-6. A lease that has already ended freezes the node at once. A lease that ends before the
+    /// known one has no effect: it was granted earlier, and the known one overtook it.
+    fn receive_lease(&mut self, now: Time, until: Time, out: &mut Effects<'_, Self>) {
         let is_outdated = until > now && self.lease_end.is_some_and(|known_end| until <= known_end);
         if self.stay.is_none() || is_outdated {
             return;
@@ -292,10 +300,10 @@ impl<P: InViews> Viewed<P> {
             if self.acts(now) {
                 let epoch = self.view.as_ref().map(View::epoch).unwrap_or_default();
                 let mut sink = ViewedSink { epoch, lease_end: self.lease_end, out };
-                self.inner.lease_renewed(now, &mut Effects::new(&mut sink));
+                self.inner.handle_renewal(now, &mut Effects::new(&mut sink));
             }
         }
-        if let Some(event) = P::Event::extended(until).filter(|_| self.inner.is_holder()) {
+        if let Some(event) = P::Event::extension_event(until).filter(|_| self.inner.is_holder()) {
             out.emit(event);
         }
     }
@@ -308,68 +316,71 @@ impl<P: InViews> Viewed<P> {
     }
 
     /// VW-4. Keeps an input until the node acts in its view, or drops it if that view has ended.
-    fn hold(&mut self, held: Held<P::Message, P::Report, P::Timer>, out: &mut Effects<'_, Self>) {
-        let current = self.view.as_ref().map(View::epoch);
-        if Some(held.epoch()) >= current {
-            return self.held.push(held);
+    fn hold(&mut self, held: HeldInput<P::Message, P::Report, P::Timer>, out: &mut Effects<'_, Self>) {
+        // Without a view, the node keeps every input.
+        if self.view.as_ref().is_none_or(|view| held.epoch() >= view.epoch()) {
+            return self.held_inputs.push(held);
         }
-        if let Held::Message { from, envelope } = held {
+        if let HeldInput::Message { from, envelope } = held {
             out.note("VW-4", format_args!("drops a message of {from} from view {}, which has ended", envelope.epoch));
         }
     }
 
-    /// Does everything that is possible now: gathers reports, starts, and handles queued commands
-    /// and held inputs.
+    /// Does everything that is possible now: gathers reports, starts the view, and handles queued
+    /// commands and held inputs.
     fn proceed(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         self.gather_reports();
         self.start_view(now, out);
         if !self.acts(now) {
             return;
         }
-        self.run_queued(now, out);
-        let Some(current) = self.view.as_ref().map(View::epoch) else { return };
+        self.handle_queued_commands(now, out);
+        let Some(current_epoch) = self.view.as_ref().map(View::epoch) else { return };
         let (of_this_view, of_later_views) =
-            core::mem::take(&mut self.held).into_iter().partition(|held| held.epoch() == current);
-        self.held = of_later_views;
+            core::mem::take(&mut self.held_inputs).into_iter().partition(|held| held.epoch() == current_epoch);
+        self.held_inputs = of_later_views;
         for held in of_this_view {
             match held {
-                Held::Message { from, envelope: Envelope { content: Content::Inner(message), .. } } => {
-                    self.pass(now, Input::Message { from, message }, out);
+                HeldInput::Message { from, envelope: Envelope { content: Content::Inner(message), .. } } => {
+                    self.step_inner(now, Input::Message { from, message }, out);
                 }
                 // A node that acts has every report, and needs none from joiners.
-                Held::Message { envelope: Envelope { content: Content::Report(_), .. }, .. } => {}
-                Held::Timer { timer, .. } => self.pass(now, Input::Timer(timer), out),
+                HeldInput::Message { envelope: Envelope { content: Content::Report(_), .. }, .. } => {}
+                HeldInput::Timer { timer, .. } => self.step_inner(now, Input::Timer(timer), out),
             }
         }
     }
 
-    /// VW-8. The queue is limited by the inner protocol; a node that acts empties it at once.
+    /// VW-8. The inner protocol limits the queue. A node that acts empties the queue at once, so it
+    /// refuses nothing.
     fn enqueue(&mut self, now: Time, command: P::Command, out: &mut Effects<'_, Self>) {
-        let is_full = !self.acts(now) && self.queued.len() >= self.inner.max_queued_commands();
-        match is_full.then(|| self.inner.refused(&command)).flatten() {
+        let is_full = !self.acts(now) && self.queued_commands.len() >= self.inner.max_queued_commands();
+        match is_full.then(|| self.inner.refusal_event(&command)).flatten() {
             Some(event) => out.emit(event),
-            None => self.queued.push_back(command),
+            None => self.queued_commands.push_back(command),
         }
     }
 
-    /// VW-8. Other nodes must see the effects of these commands before those of later inputs.
-    fn run_queued(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        while let Some(command) = self.queued.pop_front() {
-            self.pass(now, Input::Command(command), out);
+    /// VW-8. The client issued these commands before the view or the lease arrived, so the node
+    /// handles them before the held inputs.
+    fn handle_queued_commands(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+        while let Some(command) = self.queued_commands.pop_front() {
+            self.step_inner(now, Input::Command(command), out);
         }
     }
 
-    /// VW-3. Reports on this view that arrived before the view itself count too.
+    /// VW-3. Moves held reports for this view into the phase. Reports that arrived before the view
+    /// itself count too.
     fn gather_reports(&mut self) {
         let (ViewPhase::Gathering(reports), Some(view)) = (&mut self.phase, &self.view) else { return };
-        self.held.retain(|held| match held {
-            Held::Message { from, envelope: Envelope { epoch, content: Content::Report(report) } }
+        self.held_inputs.retain(|held| match held {
+            HeldInput::Message { from, envelope: Envelope { epoch, content: Content::Report(report) } }
                 if *epoch == view.epoch() =>
             {
                 reports.insert(*from, report.clone());
                 false
             }
-            Held::Message { .. } | Held::Timer { .. } => true,
+            HeldInput::Message { .. } | HeldInput::Timer { .. } => true,
         });
     }
 
@@ -395,7 +406,7 @@ impl<P: InViews> Viewed<P> {
     }
 
     /// Steps the inner protocol; its effects belong to the current view.
-    fn pass(&mut self, now: Time, input: Input<P>, out: &mut Effects<'_, Self>) {
+    fn step_inner(&mut self, now: Time, input: Input<P>, out: &mut Effects<'_, Self>) {
         let epoch = self.view.as_ref().map(View::epoch).unwrap_or_default();
         let mut sink = ViewedSink { epoch, lease_end: self.lease_end, out };
         self.inner.step(now, input, &mut Effects::new(&mut sink));
@@ -427,7 +438,7 @@ impl<P: InViews> Sink<P> for ViewedSink<'_, '_, P> {
             Effect::CancelTimer(timer) => Effect::CancelTimer(ViewedTimer::Inner(self.epoch, timer)),
             Effect::Emit { event, order } => {
                 let event = match self.lease_end {
-                    Some(until) => event.within(until),
+                    Some(until) => event.limit_to(until),
                     None => event,
                 };
                 Effect::Emit { event, order }

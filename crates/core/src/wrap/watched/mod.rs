@@ -12,15 +12,17 @@
 //! WA-3  the wait times out                   → suspect the peer
 //! WA-4  a suspect gives a sign of life       → trust it again, before its message is delivered
 //! WA-5  a peer shows a new incarnation       → it crashed, noticed or not: suspect it unless it is
-//!                                              suspected, then trust it
+//!                                              suspected, then trust it; if we restarted, trust it
+//!                                              at its first message too
 //! WA-6  a message of a past incarnation      → deliver it; it is no sign of life of the current one
 //! WA-7  a heartbeat arrives                  → with an accrual detector, learn the peer's pace from
 //!                                              the gap since the last one
 //! WA-8  the driver reports a crash or return → believe it, and pass each change on only once
 //! ```
 //!
-//! Cost: n−1 heartbeats per node and period, all counted as control. A crash is noticed within a
-//! period and the wait: with a fixed bound, at most twice the period plus the bound after it.
+//! Cost: n−1 heartbeats per node and period, all counted as control. A crash is noticed when the
+//! wait after the last sign of life ends: with a fixed bound, at most a period and twice the bound
+//! after the crash.
 //!
 //! Assumes: with a fixed bound, that no message takes longer than the bound, none is lost, and
 //! nodes are as fast as the bound supposes. Then the detector is perfect: a suspected node is dead
@@ -56,18 +58,18 @@ pub fn about() -> About {
     About::from_source(include_str!("mod.rs"))
 }
 
-/// When silence becomes suspicion.
+/// How long a peer may be silent before it is suspected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Detector {
-    /// After a period and this bound.
+    /// For a period and a bound.
     FixedBound {
         /// The time from one heartbeat to the next.
         period: Duration,
-        /// How much later than that a heartbeat may arrive.
+        /// How much later than a period after the previous heartbeat the next one may arrive.
         bound: Duration,
     },
-    /// When the silence is so improbable for a live peer, judged by its latest gaps between
+    /// Until the silence is so improbable for a live peer, judged by the latest gaps between its
     /// heartbeats, that φ reaches the threshold.
     Accrual {
         period: Duration,
@@ -81,19 +83,20 @@ impl Detector {
     /// The default number of gaps that an accrual detector remembers.
     pub const DEFAULT_WINDOW: u16 = 200;
 
-    /// The detector that makes no mistake in a group of this size with these bounds. A node may
-    /// have to handle one input of every other node before it sends its own heartbeat.
+    /// Returns the detector that makes no mistake in a group of `nodes` nodes with these bounds. A
+    /// node may have to handle one input of every other node before the timer of its own heartbeat,
+    /// and the receiver handles the heartbeat: one processing time more than there are nodes.
     pub fn perfect(period: Duration, bounds: &Bounds, nodes: usize) -> Self {
         let bound = bounds.message + bounds.processing.times(nodes as u64 + 1);
         Self::FixedBound { period, bound }
     }
 
-    /// An accrual detector with this threshold.
+    /// Returns an accrual detector with this threshold and the default window.
     pub const fn accrual(period: Duration, threshold: Threshold) -> Self {
         Self::Accrual { period, threshold, window: Self::DEFAULT_WINDOW }
     }
 
-    /// The time from one heartbeat to the next.
+    /// Returns the time from one heartbeat to the next.
     pub const fn period(&self) -> Duration {
         match self {
             Self::FixedBound { period, .. } | Self::Accrual { period, .. } => *period,
@@ -108,7 +111,7 @@ pub struct Watched<P> {
     incarnation: Incarnation,
     inner: P,
     /// Number of heartbeats that this incarnation has sent; always 0 with a fixed bound.
-    beats_sent: u64,
+    heartbeats_sent: u64,
     peers: BTreeMap<NodeId, Peer>,
 }
 
@@ -139,17 +142,17 @@ impl<P: Protocol> Protocol for Watched<P> {
         match input {
             Input::Start { durable, incarnation } => self.start(now, durable, incarnation, out),
             Input::Message { from, message } => self.receive(now, from, message, out),
-            Input::Timer(WatchedTimer::Beat) => self.send_heartbeat(out),
-            Input::Timer(WatchedTimer::Silence(peer)) => self.on_timeout(now, peer, out),
-            Input::Suspect(node) => self.on_crash_report(now, node, out),
-            Input::Trust(node) => self.on_return_report(now, node, out),
-            Input::Timer(WatchedTimer::Inner(timer)) => self.pass(now, Input::Timer(timer), out),
-            Input::Command(command) => self.pass(now, Input::Command(command), out),
-            Input::Saved(count) => self.pass(now, Input::Saved(count), out),
-            Input::DiskFull => self.pass(now, Input::DiskFull, out),
-            Input::DiskFree => self.pass(now, Input::DiskFree, out),
-            Input::View(view) => self.pass(now, Input::View(view), out),
-            Input::Lease(until) => self.pass(now, Input::Lease(until), out),
+            Input::Timer(WatchedTimer::NextHeartbeat) => self.send_heartbeat(out),
+            Input::Timer(WatchedTimer::Silence(peer)) => self.handle_timeout(now, peer, out),
+            Input::Suspect(node) => self.handle_crash_report(now, node, out),
+            Input::Trust(node) => self.handle_return_report(now, node, out),
+            Input::Timer(WatchedTimer::Inner(timer)) => self.step_inner(now, Input::Timer(timer), out),
+            Input::Command(command) => self.step_inner(now, Input::Command(command), out),
+            Input::Saved(count) => self.step_inner(now, Input::Saved(count), out),
+            Input::DiskFull => self.step_inner(now, Input::DiskFull, out),
+            Input::DiskFree => self.step_inner(now, Input::DiskFree, out),
+            Input::View(view) => self.step_inner(now, Input::View(view), out),
+            Input::Lease(until) => self.step_inner(now, Input::Lease(until), out),
         }
     }
 }
@@ -158,34 +161,34 @@ impl<P: Protocol> Watched<P> {
     /// Creates the node `me` of this group, which watches all other members with this detector.
     pub fn new(me: NodeId, group: Group, inner: P, detector: Detector) -> Self {
         let config = Fixed::new(Config { me, group, detector });
-        Self { config, incarnation: Incarnation::FIRST, inner, beats_sent: 0, peers: BTreeMap::new() }
+        Self { config, incarnation: Incarnation::FIRST, inner, heartbeats_sent: 0, peers: BTreeMap::new() }
     }
 
-    /// The inner protocol.
+    /// Returns the inner protocol.
     pub const fn inner(&self) -> &P {
         &self.inner
     }
 
-    /// Whether this node suspects the peer.
+    /// Returns whether this node suspects the peer.
     pub fn suspects(&self, peer: NodeId) -> bool {
         self.peers.get(&peer).is_some_and(|peer| peer.is_suspected)
     }
 
-    /// The level of suspicion φ of this peer at this instant, in thousandths; `None` with a fixed
-    /// bound.
-    pub fn level(&self, peer: NodeId, now: Time) -> Option<u32> {
+    /// Returns the level of suspicion φ of this peer at this instant, in thousandths; `None` with a
+    /// fixed bound, and for a node that is not watched.
+    pub fn suspicion_level(&self, peer: NodeId, now: Time) -> Option<u32> {
         let pace = self.peers.get(&peer)?.pace.as_ref()?;
         Some(pace.phi(now.since(pace.last_sign), self.config.detector.period()))
     }
 
-    /// WA-1. An incarnation starts with trust in every peer, and without knowledge of their
-    /// incarnations or pace. A node that is alone sends no heartbeats.
+    /// WA-1. An incarnation starts with trust in every peer, and knows neither their incarnations
+    /// nor their pace. A node that is alone sends no heartbeats.
     fn start(&mut self, now: Time, durable: P::Durable, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
         self.incarnation = incarnation;
-        self.beats_sent = 0;
-        let initial = Peer { incarnation: None, is_suspected: false, pace: self.initial_pace(now) };
-        self.peers = self.config.group.others(self.config.me).map(|peer| (peer, initial.clone())).collect();
-        self.pass(now, Input::Start { durable, incarnation }, out);
+        self.heartbeats_sent = 0;
+        let initial_peer = Peer { incarnation: None, is_suspected: false, pace: self.initial_pace(now) };
+        self.peers = self.config.group.others(self.config.me).map(|peer| (peer, initial_peer.clone())).collect();
+        self.step_inner(now, Input::Start { durable, incarnation }, out);
         if self.peers.is_empty() {
             return;
         }
@@ -195,30 +198,35 @@ impl<P: Protocol> Watched<P> {
         }
     }
 
-    /// WA-1. A heartbeat promises nothing, so it does not wait for the disk. Only the pace needs
-    /// numbered heartbeats; otherwise all are equal, so that the checker sees no new state.
+    /// WA-1. A heartbeat promises nothing, so it does not wait for the disk. Only an accrual
+    /// detector needs numbered heartbeats. With a fixed bound all heartbeats are equal, so a
+    /// heartbeat leads the checker to no new state.
     fn send_heartbeat(&mut self, out: &mut Effects<'_, Self>) {
-        out.multicast_ahead(&self.config.group, Signal::Beat { life: self.incarnation, number: self.beats_sent });
+        out.multicast_ahead(
+            &self.config.group,
+            Signal::Heartbeat { incarnation: self.incarnation, number: self.heartbeats_sent },
+        );
         if matches!(self.config.detector, Detector::Accrual { .. }) {
-            self.beats_sent += 1;
+            self.heartbeats_sent += 1;
         }
-        out.set_timer(WatchedTimer::Beat, Span::exactly(self.config.detector.period()));
+        out.set_timer(WatchedTimer::NextHeartbeat, Span::exactly(self.config.detector.period()));
     }
 
     /// Counts a message as a sign of life of its sender, then delivers it.
     fn receive(&mut self, now: Time, from: NodeId, signal: Signal<P::Message>, out: &mut Effects<'_, Self>) {
-        if self.record_incarnation(now, from, signal.life(), out) {
-            self.on_sign_of_life(now, from, signal.beat(), out);
+        if self.record_incarnation(now, from, signal.incarnation(), out) {
+            self.handle_sign_of_life(now, from, signal.heartbeat_number(), out);
         }
         match signal {
-            Signal::Beat { .. } => {}
-            Signal::Inner { message, .. } => self.pass(now, Input::Message { from, message }, out),
+            Signal::Heartbeat { .. } => {}
+            Signal::Inner { message, .. } => self.step_inner(now, Input::Message { from, message }, out),
         }
     }
 
-    /// WA-5 and WA-6. Records the incarnation that a message came from, and informs the inner
-    /// protocol if it is new. Returns whether it is the peer's current one, as far as this node
-    /// knows; `false` for the node itself and for nodes outside the group, which are not watched.
+    /// WA-5 and WA-6. Records the incarnation that sent a message, and informs the inner protocol
+    /// if the incarnation is new, or the first one that this node knows since it restarted. Returns
+    /// whether it is the peer's current incarnation, as far as this node knows; `false` for the
+    /// node itself and for nodes outside the group, which are not watched.
     fn record_incarnation(
         &mut self,
         now: Time,
@@ -232,7 +240,7 @@ impl<P: Protocol> Watched<P> {
             // A restarted node cannot know whether the peer restarted meanwhile and lost messages.
             Ordering::Equal if is_first && self.incarnation > Incarnation::FIRST => {
                 out.note("WA-5", format_args!("receives a message from {from} for the first time since it restarted"));
-                self.pass(now, Input::Trust(from), out);
+                self.step_inner(now, Input::Trust(from), out);
                 true
             }
             Ordering::Less => {
@@ -244,7 +252,7 @@ impl<P: Protocol> Watched<P> {
             }
             Ordering::Equal => true,
             Ordering::Greater => {
-                self.restarted(now, from, incarnation, out);
+                self.record_restart(now, from, incarnation, out);
                 true
             }
         }
@@ -252,7 +260,7 @@ impl<P: Protocol> Watched<P> {
 
     /// WA-5. The peer has lost all unsaved state, so the inner protocol must learn of the restart.
     /// Its former pace no longer counts.
-    fn restarted(&mut self, now: Time, from: NodeId, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
+    fn record_restart(&mut self, now: Time, from: NodeId, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
         let pace = self.initial_pace(now);
         let Some(peer) = self.peers.get_mut(&from) else { return };
         peer.incarnation = Some(incarnation);
@@ -263,11 +271,17 @@ impl<P: Protocol> Watched<P> {
 
     /// WA-2, WA-4 and WA-7. Any message postpones suspicion, but only heartbeats determine the
     /// pace: messages of the inner protocol arrive in bursts.
-    fn on_sign_of_life(&mut self, now: Time, from: NodeId, beat: Option<u64>, out: &mut Effects<'_, Self>) {
+    fn handle_sign_of_life(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        heartbeat_number: Option<u64>,
+        out: &mut Effects<'_, Self>,
+    ) {
         let detector = self.config.detector;
         let Some(peer) = self.peers.get_mut(&from) else { return };
         if let (Some(pace), Detector::Accrual { period, threshold, window }) = (&mut peer.pace, detector) {
-            if let Some(number) = beat {
+            if let Some(number) = heartbeat_number {
                 let allowed = pace.allowed_silence(threshold, period);
                 pace.learn(now, number, allowed, usize::from(window));
             }
@@ -282,15 +296,15 @@ impl<P: Protocol> Watched<P> {
     }
 
     /// WA-3.
-    fn on_timeout(&mut self, now: Time, peer: NodeId, out: &mut Effects<'_, Self>) {
+    fn handle_timeout(&mut self, now: Time, peer: NodeId, out: &mut Effects<'_, Self>) {
         out.note("WA-3", format_args!("has received nothing from {peer} for too long"));
         self.suspect(now, peer, out);
     }
 
-    /// WA-8. Reports on nodes that are not watched are passed on.
-    fn on_crash_report(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
+    /// WA-8. Reports on nodes that are not watched are passed on unchanged.
+    fn handle_crash_report(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
         if !self.peers.contains_key(&node) {
-            return self.pass(now, Input::Suspect(node), out);
+            return self.step_inner(now, Input::Suspect(node), out);
         }
         out.note("WA-8", format_args!("learns from the driver that {node} is dead"));
         out.cancel_timer(WatchedTimer::Silence(node));
@@ -298,27 +312,27 @@ impl<P: Protocol> Watched<P> {
     }
 
     /// WA-8. The report counts as a sign of life.
-    fn on_return_report(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
+    fn handle_return_report(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
         if !self.peers.contains_key(&node) {
-            return self.pass(now, Input::Trust(node), out);
+            return self.step_inner(now, Input::Trust(node), out);
         }
         out.note("WA-8", format_args!("learns from the driver that {node} is alive"));
-        self.on_sign_of_life(now, node, None, out);
+        self.handle_sign_of_life(now, node, None, out);
     }
 
     fn suspect(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
         let Some(peer) = self.peers.get_mut(&node).filter(|peer| !peer.is_suspected) else { return };
         peer.is_suspected = true;
-        self.pass(now, Input::Suspect(node), out);
+        self.step_inner(now, Input::Suspect(node), out);
     }
 
     fn trust(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
         let Some(peer) = self.peers.get_mut(&node).filter(|peer| peer.is_suspected) else { return };
         peer.is_suspected = false;
-        self.pass(now, Input::Trust(node), out);
+        self.step_inner(now, Input::Trust(node), out);
     }
 
-    /// How long this peer may be silent.
+    /// Returns how long this peer may be silent before it is suspected.
     fn allowed_silence(&self, peer: &Peer) -> Duration {
         match (self.config.detector, &peer.pace) {
             (Detector::FixedBound { period, bound }, _) => period + bound,
@@ -335,7 +349,7 @@ impl<P: Protocol> Watched<P> {
     }
 
     /// Steps the inner protocol; its messages carry our incarnation.
-    fn pass(&mut self, now: Time, input: Input<P>, out: &mut Effects<'_, Self>) {
+    fn step_inner(&mut self, now: Time, input: Input<P>, out: &mut Effects<'_, Self>) {
         let mut sink = WatchedSink { incarnation: self.incarnation, out };
         self.inner.step(now, input, &mut Effects::new(&mut sink));
     }
@@ -349,7 +363,7 @@ struct WatchedSink<'a, 'b, P: Protocol> {
 
 impl<P: Protocol> Sink<P> for WatchedSink<'_, '_, P> {
     fn effect(&mut self, effect: Effect<P>) {
-        let signal = |message| Signal::Inner { life: self.incarnation, message };
+        let signal = |message| Signal::Inner { incarnation: self.incarnation, message };
         let effect = match effect {
             Effect::Send { to, message, order } => Effect::Send { to, message: signal(message), order },
             Effect::Multicast { to, message, order } => Effect::Multicast { to, message: signal(message), order },

@@ -12,9 +12,9 @@ use super::Threshold;
 use crate::time::{Duration, Time};
 use alloc::collections::VecDeque;
 
-/// Maximum length of a gap, about thirteen days, so that the sum of squares over a window does not
+/// Maximum length of a gap, about thirteen days. With it, the sum of squares over a window does not
 /// overflow.
-const MAX_GAP: u64 = 1 << 50;
+const MAX_GAP_NANOS: u64 = 1 << 50;
 
 /// Maximum number of gaps in a window, for the same reason.
 pub(super) const MAX_GAPS: usize = 1 << 10;
@@ -34,88 +34,90 @@ const OUTAGE_FACTOR: u64 = 2;
 /// The latest gaps between the heartbeats of one incarnation of a peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pace {
-    /// In nanoseconds, oldest first.
-    gaps: VecDeque<u64>,
+    /// Oldest first.
+    gaps_nanos: VecDeque<u64>,
+    /// The sum of the gaps.
     sum: u128,
     sum_of_squares: u128,
     /// The number of the latest heartbeat, and its time.
-    latest: Option<(u64, Time)>,
+    latest_heartbeat: Option<(u64, Time)>,
     /// The time of the latest sign of life of any kind.
     pub(super) last_sign: Time,
 }
 
 impl Pace {
-    /// The pace assumed at first: one heartbeat per period, with some deviation.
+    /// Creates the pace that is assumed at first: one heartbeat per period, with some deviation.
     pub(super) fn new(now: Time, period: Duration) -> Self {
-        let period = period.nanos().min(MAX_GAP / 2);
+        let period = period.nanos().min(MAX_GAP_NANOS / 2);
         let deviation = period / INITIAL_DEVIATION_DIVISOR;
-        let mut pace = Self { gaps: VecDeque::new(), sum: 0, sum_of_squares: 0, latest: None, last_sign: now };
+        let mut pace =
+            Self { gaps_nanos: VecDeque::new(), sum: 0, sum_of_squares: 0, latest_heartbeat: None, last_sign: now };
         pace.push_gap(period - deviation);
         pace.push_gap(period + deviation);
         pace
     }
 
-    /// Records a heartbeat that arrived `now`. A duplicate or overtaken one gives no gap. `allowed`
-    /// is the silence that was allowed before it, `window` the number of gaps to remember.
-    pub(super) fn learn(&mut self, now: Time, number: u64, allowed: Duration, window: usize) {
-        if self.latest.is_some_and(|(latest, _)| number <= latest) {
+    /// Records the heartbeat with this number, which arrived `now`. Ignores a duplicate and an
+    /// overtaken one. `allowed_silence` is the silence that was allowed before it, `window` the
+    /// number of gaps to remember.
+    pub(super) fn learn(&mut self, now: Time, number: u64, allowed_silence: Duration, window: usize) {
+        if self.latest_heartbeat.is_some_and(|(latest, _)| number <= latest) {
             return;
         }
-        let previous = self.latest.replace((number, now));
+        let previous = self.latest_heartbeat.replace((number, now));
         let Some((_, previous_at)) = previous else { return };
-        self.push_gap(now.since(previous_at).min(allowed.times(OUTAGE_FACTOR)).nanos().min(MAX_GAP));
-        while self.gaps.len() > window.clamp(2, MAX_GAPS) {
+        self.push_gap(now.since(previous_at).min(allowed_silence.times(OUTAGE_FACTOR)).nanos().min(MAX_GAP_NANOS));
+        while self.gaps_nanos.len() > window.clamp(2, MAX_GAPS) {
             self.pop_gap();
         }
     }
 
     fn push_gap(&mut self, gap: u64) {
-        self.gaps.push_back(gap);
+        self.gaps_nanos.push_back(gap);
         self.sum += u128::from(gap);
         self.sum_of_squares += u128::from(gap).pow(2);
     }
 
     fn pop_gap(&mut self) {
-        let Some(gap) = self.gaps.pop_front() else { return };
+        let Some(gap) = self.gaps_nanos.pop_front() else { return };
         self.sum -= u128::from(gap);
         self.sum_of_squares -= u128::from(gap).pow(2);
     }
 
     #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
-        self.gaps.len()
+    pub(super) fn gap_count(&self) -> usize {
+        self.gaps_nanos.len()
     }
 
-    /// The mean gap, in nanoseconds.
-    pub(super) fn mean(&self) -> u64 {
-        let count = self.gaps.len().max(1) as u128;
+    /// Returns the mean gap.
+    pub(super) fn mean_nanos(&self) -> u64 {
+        let count = self.gaps_nanos.len().max(1) as u128;
         // A mean is not longer than the longest gap, so it fits.
         (self.sum / count) as u64
     }
 
-    /// The standard deviation of the gaps, in nanoseconds, but at least a fraction of the period.
-    pub(super) fn deviation(&self, period: Duration) -> u64 {
-        let count = self.gaps.len().max(1) as u128;
-        // count² times the variance.
+    /// Returns the standard deviation of the gaps, but at least a tenth of the period.
+    pub(super) fn deviation_nanos(&self, period: Duration) -> u64 {
+        let count = self.gaps_nanos.len().max(1) as u128;
+        // The variance, times count².
         let scaled_variance = (count * self.sum_of_squares).saturating_sub(self.sum.pow(2));
         let deviation = scaled_variance.isqrt() / count;
         (deviation as u64).max(period.nanos() / MIN_DEVIATION_DIVISOR)
     }
 
-    /// How long the peer may be silent before φ reaches the threshold.
+    /// Returns how long the peer may be silent before φ reaches the threshold.
     pub(super) fn allowed_silence(&self, threshold: Threshold, period: Duration) -> Duration {
-        let deviations = u128::from(threshold.deviations());
-        let slack = u128::from(self.deviation(period)) * deviations / 1_000;
-        Duration::from_nanos(self.mean().saturating_add(u64::try_from(slack).unwrap_or(u64::MAX)))
+        let deviations = u128::from(threshold.deviation_thousandths());
+        let slack = u128::from(self.deviation_nanos(period)) * deviations / 1_000;
+        Duration::from_nanos(self.mean_nanos().saturating_add(u64::try_from(slack).unwrap_or(u64::MAX)))
     }
 
-    /// The value of φ after this silence, in thousandths.
-    /// [`allowed_silence`](Self::allowed_silence) rounds down to nanoseconds, so this rounds up:
-    /// otherwise the level after the silence that a threshold allows would be below that threshold,
-    /// and 0 for the lowest one.
+    /// Returns φ after this silence, in thousandths. [`allowed_silence`](Self::allowed_silence)
+    /// rounds down to nanoseconds, so this rounds up: otherwise the level after the silence that a
+    /// threshold allows would be below that threshold, and 0 for the lowest one.
     pub(super) fn phi(&self, silence: Duration, period: Duration) -> u32 {
-        let beyond = u128::from(silence.nanos().saturating_sub(self.mean()));
-        let deviations = (beyond * 1_000).div_ceil(u128::from(self.deviation(period).max(1)));
-        Threshold::phi_after(u64::try_from(deviations).unwrap_or(u64::MAX))
+        let excess_nanos = u128::from(silence.nanos().saturating_sub(self.mean_nanos()));
+        let deviation_thousandths = (excess_nanos * 1_000).div_ceil(u128::from(self.deviation_nanos(period).max(1)));
+        Threshold::phi_after(u64::try_from(deviation_thousandths).unwrap_or(u64::MAX))
     }
 }

@@ -3,35 +3,41 @@
 use crate::wrap::prelude::*;
 use core::fmt;
 
-/// A heartbeat, or a message of the inner protocol. Either carries its sender's incarnation, and is
-/// a sign that the sender is alive.
+/// A heartbeat, or a message of the inner protocol. Both carry the sender's incarnation, and are
+/// signs that the sender is alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Signal<M> {
-    /// A heartbeat: the sender is alive.
-    Beat {
+    /// A message that says only that the sender is alive.
+    #[cfg_attr(feature = "serde", serde(rename = "beat"))]
+    Heartbeat {
         /// The sender's incarnation.
-        life: Incarnation,
+        #[cfg_attr(feature = "serde", serde(rename = "life"))]
+        incarnation: Incarnation,
         /// The number of the heartbeat in that incarnation, to recognize duplicates; always 0 with
         /// a fixed bound.
         number: u64,
     },
     /// A message of the inner protocol.
-    Inner { life: Incarnation, message: M },
+    Inner {
+        #[cfg_attr(feature = "serde", serde(rename = "life"))]
+        incarnation: Incarnation,
+        message: M,
+    },
 }
 
 impl<M> Signal<M> {
-    /// The sender's incarnation.
-    pub const fn life(&self) -> Incarnation {
+    /// Returns the sender's incarnation.
+    pub const fn incarnation(&self) -> Incarnation {
         match self {
-            Self::Beat { life, .. } | Self::Inner { life, .. } => *life,
+            Self::Heartbeat { incarnation, .. } | Self::Inner { incarnation, .. } => *incarnation,
         }
     }
 
-    /// The number of the heartbeat; `None` for a message of the inner protocol.
-    pub const fn beat(&self) -> Option<u64> {
+    /// Returns the number of the heartbeat; `None` for a message of the inner protocol.
+    pub const fn heartbeat_number(&self) -> Option<u64> {
         match self {
-            Self::Beat { number, .. } => Some(*number),
+            Self::Heartbeat { number, .. } => Some(*number),
             Self::Inner { .. } => None,
         }
     }
@@ -40,50 +46,50 @@ impl<M> Signal<M> {
 impl<M: Describe> Describe for Signal<M> {
     fn kind(&self) -> &'static str {
         match self {
-            Self::Beat { .. } => "beat",
+            Self::Heartbeat { .. } => "beat",
             Self::Inner { message, .. } => message.kind(),
         }
     }
 
     fn label(&self) -> Option<&dyn fmt::Display> {
         match self {
-            Self::Beat { .. } => None,
+            Self::Heartbeat { .. } => None,
             Self::Inner { message, .. } => message.label(),
         }
     }
 
     fn class(&self) -> Class {
         match self {
-            Self::Beat { .. } => Class::Control,
+            Self::Heartbeat { .. } => Class::Control,
             Self::Inner { message, .. } => message.class(),
         }
     }
 
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
-            Self::Beat { .. } => None,
+            Self::Heartbeat { .. } => None,
             Self::Inner { message, .. } => message.on_behalf_of(),
         }
     }
 
     fn payload_id(&self) -> Option<PayloadId> {
         match self {
-            Self::Beat { .. } => None,
+            Self::Heartbeat { .. } => None,
             Self::Inner { message, .. } => message.payload_id(),
         }
     }
 
     fn is_retransmission(&self) -> bool {
         match self {
-            Self::Beat { .. } => false,
+            Self::Heartbeat { .. } => false,
             Self::Inner { message, .. } => message.is_retransmission(),
         }
     }
 
-    /// A heartbeat gives the inner protocol no information that it could pass on.
+    /// A heartbeat counts as wrapped: its arrival alone tells the inner protocol nothing.
     fn is_wrapped(&self) -> bool {
         match self {
-            Self::Beat { .. } => true,
+            Self::Heartbeat { .. } => true,
             Self::Inner { message, .. } => message.is_wrapped(),
         }
     }
@@ -93,9 +99,10 @@ impl<M: Describe> Describe for Signal<M> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum WatchedTimer<T> {
-    /// It is time to send the next heartbeat.
-    Beat,
-    /// No sign of life of this peer arrived in time.
+    /// Fires when it is time to send the next heartbeat.
+    #[cfg_attr(feature = "serde", serde(rename = "beat"))]
+    NextHeartbeat,
+    /// Fires when this peer has been silent for too long.
     Silence(NodeId),
     Inner(T),
 }

@@ -3,8 +3,9 @@
 
 use core::fmt;
 
-/// The level φ at which a peer is suspected, in thousandths: 8,000 (φ = 8) means
-/// that one in 10⁸ gaps between heartbeats of a live peer is as long, if they keep their pace.
+/// The level φ at which a peer is suspected, in thousandths. A threshold of 8,000 (φ = 8) allows a
+/// silence that one in 10⁸ gaps between the heartbeats of a live peer exceeds, if the pace of the
+/// heartbeats does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Threshold(u32);
@@ -24,45 +25,45 @@ const FIRST_PHI: u32 = 500;
 const PHI_STEP: u32 = 250;
 
 impl Threshold {
-    /// The lowest threshold: any silence longer than the mean gap is suspicious.
+    /// The lowest threshold, which suspects at a silence that three in ten gaps exceed.
     pub const MIN: Self = Self(FIRST_PHI);
     /// The highest threshold.
     pub const MAX: Self = Self(FIRST_PHI + PHI_STEP * (DEVIATIONS.len() as u32 - 1));
     /// The default threshold, for groups on one network.
     pub const DEFAULT: Self = Self(8_000);
 
-    /// The threshold in thousandths; `None` if it is out of range.
+    /// Returns the threshold with this φ in thousandths; `None` if it is out of range.
     pub const fn from_thousandths(thousandths: u32) -> Option<Self> {
         if thousandths < Self::MIN.0 || thousandths > Self::MAX.0 { None } else { Some(Self(thousandths)) }
     }
 
-    /// The threshold in thousandths.
+    /// Returns φ in thousandths.
     pub const fn thousandths(self) -> u32 {
         self.0
     }
 
-    /// How many deviations, in thousandths, a silence must exceed the mean by to reach this
-    /// threshold. Values between two table entries are interpolated linearly.
-    pub(super) fn deviations(self) -> u64 {
-        let beyond = self.0.saturating_sub(FIRST_PHI);
-        let (index, remainder) = ((beyond / PHI_STEP) as usize, u64::from(beyond % PHI_STEP));
-        let last = DEVIATIONS[DEVIATIONS.len() - 1];
-        let entry = |index: usize| DEVIATIONS.get(index).copied().unwrap_or(last);
+    /// Returns by how many thousandths of a deviation a silence must exceed the mean to reach this
+    /// threshold. Values between two entries of the table are interpolated linearly.
+    pub(super) fn deviation_thousandths(self) -> u64 {
+        let above_first = self.0.saturating_sub(FIRST_PHI);
+        let (index, remainder) = ((above_first / PHI_STEP) as usize, u64::from(above_first % PHI_STEP));
+        let last_entry = DEVIATIONS[DEVIATIONS.len() - 1];
+        let entry = |index: usize| DEVIATIONS.get(index).copied().unwrap_or(last_entry);
         entry(index) + (entry(index + 1) - entry(index)) * remainder / u64::from(PHI_STEP)
     }
 
-    /// The value of φ, in thousandths, of a silence that exceeds the mean by this many thousandths
-    /// of a deviation: 0 below the lowest threshold, and the highest threshold beyond the table.
-    pub(super) fn phi_after(deviations: u64) -> u32 {
-        let above = DEVIATIONS.partition_point(|known| *known <= deviations);
+    /// Returns φ, in thousandths, of a silence that exceeds the mean by this many thousandths of a
+    /// deviation: 0 below the lowest threshold, and the highest threshold beyond the table.
+    pub(super) fn phi_after(deviation_thousandths: u64) -> u32 {
+        let next_index = DEVIATIONS.partition_point(|known| *known <= deviation_thousandths);
         let (Some(&low), Some(&high)) =
-            (above.checked_sub(1).and_then(|index| DEVIATIONS.get(index)), DEVIATIONS.get(above))
+            (next_index.checked_sub(1).and_then(|index| DEVIATIONS.get(index)), DEVIATIONS.get(next_index))
         else {
-            return if above == 0 { 0 } else { Self::MAX.0 };
+            return if next_index == 0 { 0 } else { Self::MAX.0 };
         };
-        let part = (deviations - low) * u64::from(PHI_STEP) / (high - low);
-        // Both casts are safe: there are 79 entries, and `part` is less than a step.
-        FIRST_PHI + PHI_STEP * (above as u32 - 1) + part as u32
+        let above_low = (deviation_thousandths - low) * u64::from(PHI_STEP) / (high - low);
+        // Both casts are safe: there are 79 entries, and `above_low` is less than a step.
+        FIRST_PHI + PHI_STEP * (next_index as u32 - 1) + above_low as u32
     }
 }
 

@@ -1,4 +1,4 @@
 //! Tests of the armies' rules, and of whole runs in either timing model.
 
 mod rules;
-mod wars;
+mod scenarios;

@@ -1,5 +1,9 @@
 //! The rules of the armies, one script each, and every order in which their messages can arrive.
-//! `quorate_core::testing` defines the language of the scripts.
+//!
+//! A script has one step a line. `1 attack` gives army 1 the command, `2 > 1` delivers the oldest
+//! message from 2 to 1, `1 > 2 overtakes 1` delivers the second-oldest one from 1 to 2, which
+//! overtakes one message, `1 fires` fires army 1's timer, and `rest` delivers all messages in
+//! flight. `quorate_core::testing` runs the scripts.
 
 use crate::armies::{ARMIES, Army, Command, Event, Message, Strength, Timer};
 use crate::rules::rules;
@@ -13,7 +17,7 @@ impl ScriptCommand for Command {
     const WORDS: &'static str = "attack";
 
     fn from_word(word: &str) -> Option<Self> {
-        [Self::Attack].into_iter().find(|known| known.to_string() == word)
+        [Self::Attack].into_iter().find(|command| command.to_string() == word)
     }
 }
 
@@ -45,7 +49,7 @@ fn started_army(strength: u32) -> Army {
 fn ar_1_an_army_that_starts_sends_its_strength() {
     started_army(3);
     let group = ScriptGroup::new(2, armies([3, 5]));
-    assert_eq!((group.in_flight(), group.timers()), (2, 0));
+    assert_eq!((group.in_flight_count(), group.timer_count()), (2, 0));
 }
 
 rules! { check;
@@ -59,13 +63,13 @@ rules! { check;
         1 receives strength from 2: AR-2 compares its strength 4 with 4; army 1 leads
     "#]]);
 
-    ar_3_the_leader_sends_the_order_once_it_is_ordered_and_known([5, 3], "1 attack\n2 attack\n2 > 1", expect![[r#"
+    ar_3_the_leader_sends_the_order_when_it_is_ordered_to_and_knows_that_it_leads([5, 3], "1 attack\n2 attack\n2 > 1", expect![[r#"
         1 attack: nothing
         2 attack: nothing
         1 receives strength from 2: AR-2 compares its strength 5 with 3; army 1 leads; AR-3 sends the order and waits for 3ms; attack → 2
     "#]]);
 
-    ar_3_the_leader_sends_the_order_once([5, 3], "2 > 1\n1 attack\n1 attack", expect![[r#"
+    ar_3_the_leader_sends_the_order_only_once([5, 3], "2 > 1\n1 attack\n1 attack", expect![[r#"
         1 receives strength from 2: AR-2 compares its strength 5 with 3; army 1 leads
         1 attack: AR-3 sends the order and waits for 3ms; attack → 2
         1 attack: nothing
@@ -99,9 +103,9 @@ fn ar_2_a_second_strength_changes_nothing() {
     let mut army = started_army(3);
     let strength = |value| Input::Message { from: ARMIES[1], message: Message::Strength(Strength(value)) };
     assert_eq!(step(&mut army, Time::ZERO, strength(5)).len(), 1);
-    let before = army.clone();
+    let army_before = army.clone();
     assert!(step(&mut army, Time::ZERO, strength(1)).is_empty());
-    assert_eq!(army, before);
+    assert_eq!(army, army_before);
 }
 
 #[test]
@@ -128,34 +132,38 @@ fn an_attack_carries_the_time_of_the_clock() {
     assert!(step(&mut army, now, order(ARMIES[1])).is_empty(), "the army attacks only once");
 }
 
-/// Whatever the order of commands and messages, and whenever the timer fires, both armies name the
-/// same leader and attack once.
+/// In every order of commands, messages and timers, both armies name the same leader and attack
+/// once.
 #[test]
-fn every_order_leads_to_one_leader_and_two_attacks() {
+fn every_interleaving_leads_to_one_leader_and_two_attacks() {
     for strengths in [[3, 5], [5, 3], [4, 4], [0, 0], [0, u32::MAX]] {
-        let mut orders = 0;
+        let mut complete_sequences = 0;
         let group = || ScriptGroup::new(2, armies(strengths));
         enumerate_sequences(&mut Vec::new(), &mut |choices| {
             let mut group = group();
-            let mut ordered = [false; 2];
+            let mut is_ordered = [false; 2];
             let mut events = Vec::new();
             for choice in choices {
-                let in_flight = group.in_flight();
-                let timers = group.timers();
+                let in_flight = group.in_flight_count();
+                let set_timers = group.timer_count();
+                // The choices are the messages in flight, then the set timers, then the commands
+                // that were not given yet.
                 match *choice {
                     index if index < in_flight => events.push(group.deliver(index)),
-                    index if index < in_flight + timers => events.push(group.fire(index - in_flight)),
+                    index if index < in_flight + set_timers => events.push(group.fire(index - in_flight)),
                     index => {
-                        let army = (0..2).filter(|army| !ordered[*army]).nth(index - in_flight - timers).unwrap();
-                        ordered[army] = true;
+                        let army =
+                            (0..2).filter(|army| !is_ordered[*army]).nth(index - in_flight - set_timers).unwrap();
+                        is_ordered[army] = true;
                         events.push((ARMIES[army], group.command(ARMIES[army], Command::Attack)));
                     }
                 }
             }
-            let remaining_choices =
-                group.in_flight() + group.timers() + ordered.iter().filter(|ordered| !**ordered).count();
+            let remaining_choices = group.in_flight_count()
+                + group.timer_count()
+                + is_ordered.iter().filter(|is_ordered| !**is_ordered).count();
             if remaining_choices == 0 {
-                orders += 1;
+                complete_sequences += 1;
                 let events_of =
                     |army| events.iter().filter(move |(emitter, _)| *emitter == army).flat_map(|(_, events)| events);
                 let leader = if strengths[1] > strengths[0] { ARMIES[1] } else { ARMIES[0] };
@@ -167,15 +175,16 @@ fn every_order_leads_to_one_leader_and_two_attacks() {
             }
             remaining_choices
         });
-        assert!(orders > 50, "{orders}");
+        assert!(complete_sequences > 50, "only {complete_sequences} sequences");
     }
 }
 
-/// Enumerates every sequence of choices; `play` returns the number of choices after a sequence.
-fn enumerate_sequences(choices: &mut Vec<usize>, play: &mut impl FnMut(&[usize]) -> usize) {
-    for choice in 0..play(choices) {
+/// Enumerates every sequence of choices; `run` returns the number of choices that follow a
+/// sequence.
+fn enumerate_sequences(choices: &mut Vec<usize>, run: &mut impl FnMut(&[usize]) -> usize) {
+    for choice in 0..run(choices) {
         choices.push(choice);
-        enumerate_sequences(choices, play);
+        enumerate_sequences(choices, run);
         choices.pop();
     }
 }

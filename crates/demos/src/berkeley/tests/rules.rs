@@ -12,12 +12,13 @@ use quorate_core::{
 type Node = Berkeley<Bully>;
 
 const TERMS: Terms = Terms {
-    every: Duration::from_secs(1),
-    wait: Duration::from_millis(10),
+    period: Duration::from_secs(1),
+    answer_timeout: Duration::from_millis(10),
     tolerance: Duration::from_millis(100),
-    patience: Duration::from_secs(3),
+    leader_timeout: Duration::from_secs(3),
 };
 
+/// A node and the trace of its steps. All times are in milliseconds of the node's clock.
 struct Harness {
     node: Node,
     trace: String,
@@ -35,8 +36,8 @@ impl Sink<Node> for Recorder {
             | Effect::SetTimer { timer: Timer::Election(_), .. }
             | Effect::CancelTimer(_)
             | Effect::Save(_) => {}
-            Effect::Send { to, message, .. } => self.0.push(format!("{} → {to}", text(&message))),
-            Effect::Multicast { to, message, .. } => self.0.push(format!("{} → {to}", text(&message))),
+            Effect::Send { to, message, .. } => self.0.push(format!("{} → {to}", format_message(&message))),
+            Effect::Multicast { to, message, .. } => self.0.push(format!("{} → {to}", format_message(&message))),
             Effect::SetTimer { timer, span } => self.0.push(format!("{timer:?} in {span}")),
             Effect::Emit { event, .. } => self.0.push(event.to_string()),
         }
@@ -55,11 +56,11 @@ fn plan(nodes: usize) -> Plan {
     Plan::new(nodes, Bounds { message: Duration::from_millis(1), processing: Duration::ZERO })
 }
 
-fn text(message: &Message<bully::Message>) -> String {
+fn format_message(message: &Message<bully::Message>) -> String {
     match message {
         Message::Election(message) => message.kind().into(),
         Message::Poll(round) => format!("poll {}.{}", round.epoch, round.number),
-        Message::Clock { round, shows } => format!("clock {}.{}: {shows}", round.epoch, round.number),
+        Message::Clock { round, reading } => format!("clock {}.{}: {reading}", round.epoch, round.number),
         Message::Adjust { round, by } => format!("adjust {}.{}: {by}", round.epoch, round.number),
     }
 }
@@ -67,7 +68,7 @@ fn text(message: &Message<bully::Message>) -> String {
 impl Harness {
     fn new(me: u32, nodes: usize) -> Self {
         let plan = plan(nodes);
-        let node = Berkeley::new(number(me), plan.group.clone(), TERMS, Bully::new(number(me), plan));
+        let node = Berkeley::new(node_id(me), plan.group.clone(), TERMS, Bully::new(node_id(me), plan));
         let mut harness = Self { node, trace: String::new() };
         harness.start(0, Incarnation::FIRST);
         harness
@@ -80,6 +81,7 @@ impl Harness {
         self.trace += &format!("{}: {effects}\n", millis(at));
     }
 
+    /// Starts the node, and clears the trace.
     fn start(&mut self, at: i64, incarnation: Incarnation) {
         self.step(at, Input::Start { durable: SavedEpoch::default(), incarnation });
         self.trace.clear();
@@ -90,7 +92,7 @@ impl Harness {
     }
 
     fn receive(&mut self, at: i64, from: u32, message: Message<bully::Message>) {
-        self.step(at, Input::Message { from: number(from), message });
+        self.step(at, Input::Message { from: node_id(from), message });
     }
 
     fn fire_timer(&mut self, at: i64, timer: Timer<bully::Timer>) {
@@ -99,11 +101,11 @@ impl Harness {
 
     /// Returns the trace since the last call.
     fn take_trace(&mut self) -> String {
-        core::mem::take(&mut self.trace)
+        std::mem::take(&mut self.trace)
     }
 }
 
-fn number(node: u32) -> NodeId {
+fn node_id(node: u32) -> NodeId {
     NodeId::from_index(node as usize - 1)
 }
 
@@ -123,19 +125,20 @@ fn poll(epoch: u64, number: u64) -> Message<bully::Message> {
     Message::Poll(round(epoch, number))
 }
 
-fn clock(epoch: u64, number: u64, shows: i64) -> Message<bully::Message> {
-    Message::Clock { round: round(epoch, number), shows: millis(shows) }
+fn clock(epoch: u64, number: u64, reading: i64) -> Message<bully::Message> {
+    Message::Clock { round: round(epoch, number), reading: millis(reading) }
 }
 
 fn adjust(epoch: u64, number: u64, by: i64) -> Message<bully::Message> {
     Message::Adjust { round: round(epoch, number), by: shift(by) }
 }
 
+/// The message by which the winner of the election announces itself.
 fn coordinator(epoch: u64) -> Message<bully::Message> {
     Message::Election(bully::Message { kind: Kind::Coordinator, epoch: Epoch(epoch) })
 }
 
-/// The highest of three nodes, which leads from the instant 0 of its clock on.
+/// Node 3 of three, which leads from the instant 0 of its clock on.
 fn leader() -> Harness {
     let mut harness = Harness::new(3, 3);
     harness.campaign(0);
@@ -232,16 +235,19 @@ fn bk_2_a_leader_of_an_older_epoch_gets_no_answer() {
 #[test]
 fn bk_3_half_of_the_round_trip_is_added() {
     let mut harness = leader();
-    // The answer took 6 ms there and back, so the clock shows 53 by now where it should show 6.
+    // Poll and answer took 6 ms together, so node 1's clock now shows 50 + 3 ms, and the leader's 6
+    // ms.
     harness.receive(6, 1, clock(1, 1, 50));
     assert_eq!(harness.take_trace(), "6ms: BK-3 1 is ahead by 47ms\n");
 }
 
 #[test]
-fn bk_3_only_the_first_answer_of_a_member_to_this_round_counts() {
+fn bk_3_only_the_first_answer_of_a_node_to_this_round_counts() {
     let mut harness = leader();
     harness.receive(2, 1, clock(1, 1, 1));
     harness.take_trace();
+    // A second answer, answers to another round and epoch, one from itself and one from a node
+    // outside the group.
     harness.receive(3, 1, clock(1, 1, 90));
     harness.receive(3, 2, clock(1, 9, 90));
     harness.receive(3, 2, clock(2, 1, 90));
@@ -278,23 +284,24 @@ fn bk_4_silent_nodes_and_distant_clocks_do_not_count() {
 
 #[test]
 fn bk_5_after_a_round_with_exact_readings_all_clocks_agree() {
-    // How far clocks are ahead of the leader's; every message takes 1 ms.
+    // How many milliseconds clocks are ahead of the leader's, −6⅔ on average; every message takes 1
+    // ms.
     let ahead = [40, -60, 0];
     let mut nodes: Vec<_> = (1..=3).map(|me| Harness::new(me, 3)).collect();
     nodes[2].campaign(0);
-    for (place, ahead) in ahead.into_iter().enumerate().take(2) {
-        nodes[place].receive(1 + ahead, 3, poll(1, 1));
-        let shows = nodes[place].node.shows(millis(1 + ahead));
-        nodes[2].receive(2, place as u32 + 1, Message::Clock { round: round(1, 1), shows });
+    for (index, ahead) in ahead.into_iter().enumerate().take(2) {
+        nodes[index].receive(1 + ahead, 3, poll(1, 1));
+        let reading = nodes[index].node.reading(millis(1 + ahead));
+        nodes[2].receive(2, index as u32 + 1, Message::Clock { round: round(1, 1), reading });
     }
     let trace = nodes[2].take_trace();
     assert!(trace.contains("adjust 1.1: -46.666ms → 1") && trace.contains("adjust 1.1: 53.333ms → 2"), "{trace}");
-    for (place, by) in [(0, -46_666_666), (1, 53_333_334)] {
+    for (index, by) in [(0, -46_666_666), (1, 53_333_334)] {
         let by = Shift::from_nanos(by);
-        nodes[place].receive(3 + ahead[place], 3, Message::Adjust { round: round(1, 1), by });
+        nodes[index].receive(3 + ahead[index], 3, Message::Adjust { round: round(1, 1), by });
     }
-    let shown: Vec<_> = (0..3).map(|place| nodes[place].node.shows(millis(500 + ahead[place]))).collect();
-    assert_eq!(shown, [Time::from_nanos(493_333_334); 3]);
+    let readings: Vec<_> = (0..3).map(|index| nodes[index].node.reading(millis(500 + ahead[index]))).collect();
+    assert_eq!(readings, [Time::from_nanos(493_333_334); 3]);
 }
 
 #[test]
@@ -346,9 +353,11 @@ fn bk_7_a_former_leader_stops_polling() {
     let mut harness = leader();
     harness.campaign(5);
     let trace = harness.take_trace();
-    // The highest node wins at once and starts a new round, in the next epoch.
+    // Its own campaign ends its leadership. As the highest node it wins again at once, in the next
+    // epoch.
     assert!(trace.contains("BK-7 stops polling: its leadership of epoch 1 has ended"), "{trace}");
     assert!(trace.contains("poll 2.1 → 1,2,3"), "{trace}");
+    // A node that leads because no higher node answered stops when a higher one is elected.
     let mut harness = Harness::new(2, 3);
     harness.campaign(0);
     harness.fire_timer(2, Timer::Election(bully::Timer::Answers));
@@ -378,7 +387,7 @@ fn bk_8_a_follower_without_polls_campaigns() {
 }
 
 #[test]
-fn messages_are_counted_by_their_own_class() {
+fn every_message_has_a_kind_and_a_class() {
     let election = coordinator(1);
     assert_eq!((election.kind(), election.class()), ("coordinator", Class::Announcement));
     let kinds = [poll(1, 1), clock(1, 1, 0), adjust(1, 1, 0)].map(|message| (message.kind(), message.class()));
@@ -386,10 +395,14 @@ fn messages_are_counted_by_their_own_class() {
 }
 
 #[test]
-fn nodes_with_equal_knowledge_are_equal() {
+fn nodes_are_equal_only_if_they_received_the_same_answers() {
     let (one, mut other) = (leader().node, leader());
     assert_eq!(one, other.node);
     other.receive(2, 1, clock(1, 1, 5));
     assert_ne!(one, other.node);
+}
+
+#[test]
+fn an_adjustment_prints_its_sign() {
     assert_eq!(Event::Adjusted { by: shift(-2) }.to_string(), "its clock was moved by -2ms");
 }

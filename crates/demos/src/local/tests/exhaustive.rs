@@ -11,15 +11,19 @@ struct BruteForce {
     /// For each value, the number of schedules that lead to it and the length of the shortest.
     endings: BTreeMap<i64, (u64, usize)>,
     states: BTreeSet<State>,
-    two_inside: Option<usize>,
-    stuck: Option<usize>,
+    /// The length of a shortest schedule after which two threads are in the critical section.
+    overlap_length: Option<usize>,
+    /// The length of a shortest schedule after which no thread can continue although some have not
+    /// ended.
+    stuck_length: Option<usize>,
 }
 
 impl BruteForce {
+    /// Follows every schedule from this state, which `steps` steps have led to.
     fn follow(&mut self, race: &Race, state: &State, steps: usize) {
         self.states.insert(state.clone());
-        if race.inside(state) > 1 {
-            self.two_inside = Some(self.two_inside.map_or(steps, |least| least.min(steps)));
+        if race.count_threads_inside(state) > 1 {
+            self.overlap_length = Some(self.overlap_length.map_or(steps, |shortest| shortest.min(steps)));
         }
         let mut can_continue = false;
         for thread in race.threads() {
@@ -30,34 +34,34 @@ impl BruteForce {
             }
         }
         if race.is_over(state) {
-            let (count, least) = self.endings.entry(state.memory().counter).or_insert((0, steps));
+            let (count, shortest) = self.endings.entry(state.memory().counter).or_insert((0, steps));
             *count += 1;
-            *least = (*least).min(steps);
+            *shortest = (*shortest).min(steps);
         } else if !can_continue {
-            self.stuck = Some(self.stuck.map_or(steps, |least| least.min(steps)));
+            self.stuck_length = Some(self.stuck_length.map_or(steps, |shortest| shortest.min(steps)));
         }
     }
 }
 
-fn length(schedule: &Option<Schedule>) -> Option<usize> {
+fn schedule_length(schedule: &Option<Schedule>) -> Option<usize> {
     schedule.as_ref().map(|schedule| schedule.0.len())
 }
 
 #[test]
-fn the_explorer_finds_what_following_every_schedule_finds() {
-    let two = LOCKINGS.into_iter().chain([Locking::TestThenSet]).map(Race::new);
-    let three =
-        [Locking::None, Locking::TestAndSet, Locking::Semaphore].map(|locking| Race::of(locking, 0, &[1, 2, 4]));
-    for race in two.chain(three) {
+fn the_explorer_agrees_with_following_every_schedule() {
+    let with_two_threads = LOCKINGS.into_iter().chain([Locking::TestThenSet]).map(Race::new);
+    let with_three_threads = [Locking::None, Locking::TestAndSet, Locking::Semaphore]
+        .map(|locking| Race::with_changes(locking, 0, &[1, 2, 4]));
+    for race in with_two_threads.chain(with_three_threads) {
         let mut brute_force = BruteForce::default();
-        brute_force.follow(&race, &race.begin(), 0);
+        brute_force.follow(&race, &race.initial_state(), 0);
         let outcomes = explore(&race);
         let endings = outcomes.endings.iter();
         let endings = endings.map(|(value, ending)| (*value, (ending.interleavings, ending.schedule.0.len())));
         assert_eq!(endings.collect::<BTreeMap<_, _>>(), brute_force.endings);
         assert_eq!(outcomes.states, brute_force.states.len());
-        assert_eq!(length(&outcomes.two_inside), brute_force.two_inside);
-        assert_eq!(length(&outcomes.stuck), brute_force.stuck);
+        assert_eq!(schedule_length(&outcomes.overlap_schedule), brute_force.overlap_length);
+        assert_eq!(schedule_length(&outcomes.stuck_schedule), brute_force.stuck_length);
     }
 }
 
@@ -67,21 +71,21 @@ fn every_schedule_replays_to_its_ending() {
         let race = Race::new(locking);
         for (value, ending) in explore(&race).endings {
             let Run { schedule, end, counter, .. } = race.run_schedule(&ending.schedule);
-            assert_eq!((schedule, end, counter), (ending.schedule, End::Over, value), "{locking}");
+            assert_eq!((schedule, end, counter), (ending.schedule, End::Completed, value), "{locking}");
         }
     }
 }
 
 #[test]
-fn the_schedule_to_a_violation_leads_there() {
+fn the_overlap_schedule_leads_to_two_threads_in_the_critical_section() {
     for locking in [Locking::None, Locking::TestThenSet] {
         let race = Race::new(locking);
-        let schedule = explore(&race).two_inside.expect("two threads in the critical section");
-        let mut state = race.begin();
+        let schedule = explore(&race).overlap_schedule.expect("two threads in the critical section");
+        let mut state = race.initial_state();
         for thread in schedule.0 {
             assert!(race.step(&mut state, thread).is_some(), "{locking}");
         }
-        assert_eq!(race.inside(&state), 2, "{locking}");
+        assert_eq!(race.count_threads_inside(&state), 2, "{locking}");
     }
 }
 
@@ -96,14 +100,13 @@ proptest! {
         // When the choices are used up, threads take turns, so that no thread spins forever.
         let mut turn = 0;
         let run = race.run(|ready| { turn += 1; choices.next().unwrap_or(turn) % ready.len() }, 1_000);
-        prop_assert_eq!(run.end, End::Over);
+        prop_assert_eq!(run.end, End::Completed);
         prop_assert!(explore(&race).endings.contains_key(&run.counter));
         prop_assert_eq!(race.run_schedule(&run.schedule), run);
     }
 
-    /// An invalid schedule ends the run at its first invalid step.
     #[test]
-    fn any_schedule_can_be_played(
+    fn a_schedule_ends_the_run_at_its_first_invalid_step(
         locking in prop::sample::select(&LOCKINGS[..]),
         threads in prop::collection::vec(0..4_usize, 0..40),
     ) {

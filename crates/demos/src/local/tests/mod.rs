@@ -16,18 +16,18 @@ fn trace(race: &Race, schedule: &str) -> String {
     let schedule = Schedule(numbers.map(|number| Thread::from_index(number - 1)).collect());
     let run = race.run_schedule(&schedule);
     let steps: String = run.steps.iter().map(|step| format!("{step}\n")).collect();
-    let left = schedule.0.len() - run.steps.len();
+    let unused_steps = schedule.0.len() - run.steps.len();
     let end = match run.end {
-        End::Over => format!("the counter is {}", run.counter),
+        End::Completed => format!("the counter is {}", run.counter),
         End::Stuck => "no thread can continue".into(),
-        End::Open if left > 0 => format!("thread {} cannot continue", schedule.0[run.steps.len()]),
-        End::Open => "and so on".into(),
+        End::Unfinished if unused_steps > 0 => format!("thread {} cannot continue", schedule.0[run.steps.len()]),
+        End::Unfinished => "and so on".into(),
     };
     format!("{steps}{end}\n")
 }
 
 /// The possible final values of the counter, and the number of interleavings that lead to each.
-fn values(outcomes: &Outcomes) -> Vec<(i64, u64)> {
+fn interleavings_by_value(outcomes: &Outcomes) -> Vec<(i64, u64)> {
     outcomes.endings.iter().map(|(value, ending)| (*value, ending.interleavings)).collect()
 }
 
@@ -157,11 +157,11 @@ rules! { check;
     "#]]);
 }
 
-/// Thread 2 is woken, but thread 3 is quicker. Without a second test, both would be in the critical
-/// section.
+/// The signal wakes thread 2, but thread 3 enters first. Without a second test, both would be in
+/// the critical section.
 #[test]
 fn lo_5_a_woken_thread_finds_the_counter_in_use_and_sleeps_again() {
-    let race = Race::of(Locking::ConditionVariable, 0, &[1, 2, 4]);
+    let race = Race::with_changes(Locking::ConditionVariable, 0, &[1, 2, 4]);
     expect![[r#"
         thread 1 enters the monitor
         thread 1 finds the counter free
@@ -190,18 +190,18 @@ fn lo_5_a_woken_thread_finds_the_counter_in_use_and_sleeps_again() {
 #[test]
 fn unlocked_the_counter_can_be_4_5_or_6() {
     let outcomes = explore(&Race::new(Locking::None));
-    assert_eq!(values(&outcomes), [(4, 9), (5, 2), (6, 9)]);
-    assert!(outcomes.two_inside.is_some() && outcomes.stuck.is_none());
+    assert_eq!(interleavings_by_value(&outcomes), [(4, 9), (5, 2), (6, 9)]);
+    assert!(outcomes.overlap_schedule.is_some() && outcomes.stuck_schedule.is_none());
     assert!(!outcomes.always_end_with(5));
 }
 
 #[test]
 fn with_any_lock_the_counter_is_5_and_threads_exclude_each_other() {
-    for locking in LOCKINGS.into_iter().filter(|locking| locking.protects()) {
+    for locking in LOCKINGS.into_iter().filter(|locking| locking.prevents_race()) {
         let race = Race::new(locking);
         let outcomes = explore(&race);
         assert!(outcomes.always_end_with(5), "{locking}: {outcomes:?}");
-        assert_eq!(race.expected(), 5);
+        assert_eq!(race.expected_counter(), 5);
     }
 }
 
@@ -209,33 +209,37 @@ fn with_any_lock_the_counter_is_5_and_threads_exclude_each_other() {
 fn with_a_flag_that_is_tested_and_then_set_stores_are_lost() {
     let outcomes = explore(&Race::new(Locking::TestThenSet));
     assert_eq!(outcomes.endings.keys().copied().collect::<Vec<_>>(), [4, 5, 6]);
-    assert!(outcomes.two_inside.is_some() && !outcomes.always_end_with(5));
+    assert!(outcomes.overlap_schedule.is_some() && !outcomes.always_end_with(5));
 }
 
-/// A third thread can be quicker than one that was woken.
+/// A third thread can enter before one that a signal woke. The changes are powers of two, so the
+/// final value shows which stores were lost.
 #[test]
 fn locks_hold_for_three_threads() {
     for locking in LOCKINGS {
-        let outcomes = explore(&Race::of(locking, 0, &[1, 2, 4]));
-        assert_eq!(outcomes.always_end_with(7), locking.protects(), "{locking}: {outcomes:?}");
+        let outcomes = explore(&Race::with_changes(locking, 0, &[1, 2, 4]));
+        assert_eq!(outcomes.always_end_with(7), locking.prevents_race(), "{locking}: {outcomes:?}");
     }
-    let unlocked = explore(&Race::of(Locking::None, 0, &[1, 2, 4]));
-    assert_eq!(unlocked.endings.keys().copied().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7], "any store can be lost");
+    let unlocked = explore(&Race::with_changes(Locking::None, 0, &[1, 2, 4]));
+    assert_eq!(
+        unlocked.endings.keys().copied().collect::<Vec<_>>(),
+        [1, 2, 3, 4, 5, 6, 7],
+        "any stores can be lost, but not all"
+    );
 }
 
 #[test]
 fn one_thread_alone_has_one_outcome() {
     for locking in LOCKINGS.into_iter().chain([Locking::TestThenSet]) {
-        let outcomes = explore(&Race::of(locking, 5, &[1]));
+        let outcomes = explore(&Race::with_changes(locking, 5, &[1]));
         assert!(outcomes.always_end_with(6), "{locking}: {outcomes:?}");
-        assert_eq!(values(&outcomes), [(6, 1)]);
+        assert_eq!(interleavings_by_value(&outcomes), [(6, 1)]);
     }
 }
 
-/// Without threads there is one state, and it is the end.
 #[test]
-fn a_race_without_threads_is_over() {
-    let outcomes = explore(&Race::of(Locking::None, 5, &[]));
+fn a_race_without_threads_ends_in_its_initial_state() {
+    let outcomes = explore(&Race::with_changes(Locking::None, 5, &[]));
     assert!(outcomes.always_end_with(5) && outcomes.states == 1 && outcomes.transitions == 0);
 }
 

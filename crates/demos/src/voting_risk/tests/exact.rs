@@ -1,7 +1,7 @@
 //! Arbitrary-precision natural numbers with the operations that the formula needs. The tests
 //! compare the formula with them because they share no code with it.
 
-/// A natural number in base 2^32, least significant digit first, without leading zeros.
+/// A natural number in base 2^32, least significant digit first, with a nonzero last digit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Natural(Vec<u32>);
 
@@ -50,12 +50,12 @@ impl Natural {
 
     /// The natural logarithm, computed from the three most significant digits.
     pub(super) fn ln(&self) -> f64 {
-        let high = self.0.len().saturating_sub(3);
-        let top = self.0[high..].iter().rev().fold(0_u128, |top, digit| (top << 32) | u128::from(*digit));
-        (top as f64).ln() + (32 * high) as f64 * std::f64::consts::LN_2
+        let skipped = self.0.len().saturating_sub(3);
+        let top = self.0[skipped..].iter().rev().fold(0_u128, |top, digit| (top << 32) | u128::from(*digit));
+        (top as f64).ln() + (32 * skipped) as f64 * std::f64::consts::LN_2
     }
 
-    /// Removes leading zeros.
+    /// Removes zeros from the most significant end.
     fn trim(&mut self) {
         while self.0.last() == Some(&0) {
             self.0.pop();

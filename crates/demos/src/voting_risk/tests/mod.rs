@@ -4,40 +4,40 @@ mod exact;
 
 use super::nodes::both_enter;
 use super::{
-    Ballot, DrawTrial, Forgetting, Likelihood, MAX_REPLICAS, NodeTrial, RiskError, Trial, ln_as_printed, simulate,
-    violation,
+    Ballot, DrawTrial, ForgetModel, Likelihood, MAX_REPLICAS, NodeTrial, RiskError, Trial, ln_as_printed, simulate,
+    violation_probability,
 };
 use exact::Natural;
 use quorate_core::{Duration, NodeId};
 
-/// The probability for a ballot and a chance of `parts` in `whole`, which may be any two numbers.
+/// The probability of a violation if each voter forgets with probability `parts` / `whole`.
 fn risk(replicas: u64, majority: u64, parts: u64, whole: u64) -> Likelihood {
-    violation(ballot(replicas, majority), forgetting(parts, whole))
+    violation_probability(ballot(replicas, majority), model(parts, whole))
 }
 
 fn ballot(replicas: u64, majority: u64) -> Ballot {
     Ballot::new(replicas, majority).expect("a majority")
 }
 
-fn forgetting(parts: u64, whole: u64) -> Forgetting {
-    Forgetting::new(Duration::from_nanos(parts), Duration::from_nanos(whole)).expect("a chance")
+fn model(parts: u64, whole: u64) -> ForgetModel {
+    ForgetModel::new(Duration::from_nanos(parts), Duration::from_nanos(whole)).expect("a chance")
 }
 
 /// The natural logarithm of the formula's sum in integers, over the common denominator `whole` to
 /// the power m.
 fn exact_ln(replicas: u64, majority: u64, parts: u64, whole: u64) -> f64 {
-    let (least, rest) = (2 * majority - replicas, whole - parts);
+    let (min_forgotten, rest) = (2 * majority - replicas, whole - parts);
     // C(m, 2m−n) · parts^(2m−n) · rest^(n−m), then each term from the previous one by small
     // factors, without remainder.
     let mut term = Natural::one();
-    for place in 1..=least {
-        term.multiply(majority - least + place);
-        term.divide(place);
+    for factor in 1..=min_forgotten {
+        term.multiply(majority - min_forgotten + factor);
+        term.divide(factor);
     }
-    (0..least).for_each(|_| term.multiply(parts));
-    (least..majority).for_each(|_| term.multiply(rest));
+    (0..min_forgotten).for_each(|_| term.multiply(parts));
+    (min_forgotten..majority).for_each(|_| term.multiply(rest));
     let mut sum = term.clone();
-    for count in least..majority {
+    for count in min_forgotten..majority {
         term.multiply(majority - count);
         term.multiply(parts);
         term.divide(count + 1);
@@ -50,35 +50,36 @@ fn exact_ln(replicas: u64, majority: u64, parts: u64, whole: u64) -> f64 {
 }
 
 /// The relative error of the formula, from the difference of logarithms.
-fn error(replicas: u64, majority: u64, parts: u64, whole: u64) -> f64 {
-    let ours = risk(replicas, majority, parts, whole).ln();
-    assert!(ours.is_finite() && ours <= 0.0, "{majority} of {replicas} at {parts}/{whole}: ln P = {ours}");
-    (ours - exact_ln(replicas, majority, parts, whole)).exp_m1().abs()
+fn relative_error(replicas: u64, majority: u64, parts: u64, whole: u64) -> f64 {
+    let computed = risk(replicas, majority, parts, whole).ln();
+    assert!(computed.is_finite() && computed <= 0.0, "{majority} of {replicas} at {parts}/{whole}: ln P = {computed}");
+    (computed - exact_ln(replicas, majority, parts, whole)).exp_m1().abs()
 }
 
-/// The standard example: n = 32, m = 24, 10 s of 3 h. Python's fractions give
+/// The standard example: n = 32, m = 24, and p = 10 s / 3 h = 1/1080. Python's fractions give
 /// 2.13184888219617824123785041539e-43.
 #[test]
-fn the_standard_example_is_right_at_1e_43() {
+fn the_standard_example_is_about_2e_43() {
     let likelihood = risk(32, 24, 1, 1080);
     assert!((likelihood.value() / 2.131_848_882_196_178e-43 - 1.0).abs() < 1e-13, "{:e}", likelihood.value());
     assert_eq!(likelihood.to_string(), "2.132e-43");
-    assert!(error(32, 24, 1, 1080) < 1e-13);
+    assert!(relative_error(32, 24, 1, 1080) < 1e-13);
     // Durations as on the command line, with the same ratio.
-    let lengths = Forgetting::new(Duration::from_secs(10), Duration::from_secs(3 * 60 * 60)).unwrap();
-    assert_eq!(violation(ballot(32, 24), lengths), likelihood);
+    let model = ForgetModel::new(Duration::from_secs(10), Duration::from_secs(3 * 60 * 60)).unwrap();
+    assert_eq!(violation_probability(ballot(32, 24), model), likelihood);
 }
 
 /// As printed in the lecture slides, the formula gives 2.00534577501011886835108855773e-67
-/// (Python's fractions) for the example, and the slides say 1e-40: the corrected formula agrees
-/// with that, the printed one does not.
+/// (Python's fractions) for the example, and the slides say 1e-40. The corrected formula gives
+/// 2e-43, which is much closer.
 #[test]
 fn the_printed_formula_has_an_error() {
-    let printed = ln_as_printed(ballot(32, 24), forgetting(1, 1080));
+    let printed = ln_as_printed(ballot(32, 24), model(1, 1080));
     assert!((printed.exp() / 2.005_345_775_010_119e-67 - 1.0).abs() < 1e-12, "{:e}", printed.exp());
-    assert!(ln_as_printed(ballot(32, 24), forgetting(9, 10)) > 0.0, "the printed formula exceeds 1");
-    // By hand: C(3,2) p³ + C(3,3) p³ with p = 1/10 is 4/1000, and right is 3·0.01·0.9 + 0.001.
-    assert!((ln_as_printed(ballot(4, 3), forgetting(1, 10)).exp() - 0.004).abs() < 1e-15);
+    assert!(ln_as_printed(ballot(32, 24), model(9, 10)) > 0.0, "the printed formula exceeds 1");
+    // By hand: C(3,2) p³ + C(3,3) p³ with p = 1/10 is 4/1000; the correct value is 3·0.01·0.9 +
+    // 0.001.
+    assert!((ln_as_printed(ballot(4, 3), model(1, 10)).exp() - 0.004).abs() < 1e-15);
     assert!((risk(4, 3, 1, 10).value() - 0.028).abs() < 1e-15);
 }
 
@@ -87,15 +88,15 @@ fn every_small_ballot_agrees_with_exact_arithmetic() {
     for replicas in 1..=40 {
         for majority in replicas / 2 + 1..=replicas {
             for (parts, whole) in [(1, 1080), (1, 10), (1, 3), (1, 2), (9, 10), (999_999, 1_000_000), (1, 1 << 40)] {
-                let off = error(replicas, majority, parts, whole);
-                assert!(off < 1e-12, "{majority} of {replicas} at {parts}/{whole}: off by {off:e}");
+                let error = relative_error(replicas, majority, parts, whole);
+                assert!(error < 1e-12, "{majority} of {replicas} at {parts}/{whole}: off by {error:e}");
             }
         }
     }
 }
 
 #[test]
-fn thousands_of_replicas_neither_overflow_nor_lose_places() {
+fn thousands_of_replicas_neither_overflow_nor_lose_digits() {
     for (replicas, majority, parts, whole) in [
         (1_000, 501, 1, 1080),
         (1_000, 750, 1, 1080),
@@ -109,20 +110,20 @@ fn thousands_of_replicas_neither_overflow_nor_lose_places() {
         (5_000, 5_000, 1, 1080),
         (5_000, 5_000, 999_999_999, 1_000_000_000),
     ] {
-        let off = error(replicas, majority, parts, whole);
-        assert!(off < 1e-10, "{majority} of {replicas} at {parts}/{whole}: off by {off:e}");
+        let error = relative_error(replicas, majority, parts, whole);
+        assert!(error < 1e-10, "{majority} of {replicas} at {parts}/{whole}: off by {error:e}");
     }
 }
 
 #[test]
-fn far_beyond_floating_point_it_still_has_a_logarithm() {
+fn a_probability_too_small_for_floating_point_still_has_a_logarithm() {
     let likelihood = risk(5_000, 5_000, 1, 1080);
     assert_eq!(likelihood.value(), 0.0);
     // All must forget: 1080^-5000, whose decimal logarithm is −5000·lg 1080.
     assert!(likelihood.log10().is_some_and(|log10| (log10 + 5_000.0 * 1080_f64.log10()).abs() < 1e-9));
     assert_eq!(likelihood.to_string(), "7.607e-15168");
-    let most = risk(MAX_REPLICAS, MAX_REPLICAS / 2 + 1, 1, 1080);
-    assert_eq!(most.to_string(), "1 − 3.244e-199", "of a million voters, two almost surely forget");
+    let largest = risk(MAX_REPLICAS, MAX_REPLICAS / 2 + 1, 1, 1080);
+    assert_eq!(largest.to_string(), "1 − 3.244e-199", "of a million voters, two almost surely forget");
     assert!(risk(MAX_REPLICAS, MAX_REPLICAS * 3 / 4, 1, 1080).ln().is_finite());
 }
 
@@ -147,10 +148,10 @@ fn near_certainty_the_complement_is_exact() {
 }
 
 #[test]
-fn a_larger_majority_is_safer_and_a_worse_memory_is_not() {
+fn the_risk_falls_with_the_majority_and_grows_with_forgetting() {
     for majority in 17..32 {
-        let (here, next) = (risk(32, majority, 1, 1080), risk(32, majority + 1, 1, 1080));
-        assert!(next < here, "{} of 32 is not safer than {majority}", majority + 1);
+        let (probability, next) = (risk(32, majority, 1, 1080), risk(32, majority + 1, 1, 1080));
+        assert!(next < probability, "{} of 32 is not safer than {majority}", majority + 1);
     }
     for parts in 0..1_000 {
         assert!(risk(9, 7, parts, 1_000) < risk(9, 7, parts + 1, 1_000), "at {parts} of 1000");
@@ -169,34 +170,35 @@ fn invalid_settings_are_refused() {
     assert_eq!(Ballot::new(0, 0), Err(RiskError::NoReplicas));
     assert!(message(u64::MAX, u64::MAX).contains("at most 1000000"));
     let second = Duration::from_secs(1);
-    assert_eq!(Forgetting::new(second, Duration::ZERO), Err(RiskError::NoLifetime));
-    let long = Forgetting::new(Duration::from_secs(2), second).expect_err("too long").to_string();
-    assert!(long.starts_with("--interval must be at most --lifetime, 1s; got 2s"), "{long}");
-    assert!(Forgetting::new(second, second).is_ok() && Forgetting::new(Duration::ZERO, second).is_ok());
+    assert_eq!(ForgetModel::new(second, Duration::ZERO), Err(RiskError::NoLifetime));
+    let error = ForgetModel::new(Duration::from_secs(2), second).expect_err("too long").to_string();
+    assert!(error.starts_with("--interval must be at most --lifetime, 1s; got 2s"), "{error}");
+    assert!(ForgetModel::new(second, second).is_ok() && ForgetModel::new(Duration::ZERO, second).is_ok());
 }
 
-/// The interval has a confidence level of 99 %, so one in a hundred seeds may miss; the seed is
-/// fixed.
-fn come_at_the_predicted_rate<T: Trial>(
-    make: impl Fn(Ballot, Forgetting, u64) -> T,
+/// Asserts that violations are as frequent as the formula predicts, for each case of replicas,
+/// majority, parts and whole (as in [`risk`]). The interval has a confidence level of 99 %, so it
+/// misses the prediction for one seed in a hundred; the seed is fixed.
+fn assert_predicted_rate<T: Trial>(
+    make_trial: impl Fn(Ballot, ForgetModel, u64) -> T,
     trials: u64,
     cases: &[(u64, u64, u64, u64)],
 ) {
     for (replicas, majority, parts, whole) in cases.iter().copied() {
-        let (ballot, forgetting) = (ballot(replicas, majority), forgetting(parts, whole));
-        let tally = simulate(&mut make(ballot, forgetting, 1), trials, |_| true);
-        let (predicted, interval) = (violation(ballot, forgetting).value(), tally.interval());
+        let (ballot, model) = (ballot(replicas, majority), model(parts, whole));
+        let tally = simulate(&mut make_trial(ballot, model, 1), trials, |_| true);
+        let (predicted, interval) = (violation_probability(ballot, model).value(), tally.confidence_interval());
         assert_eq!(tally.trials, trials);
         assert!(tally.violations > 20, "{majority} of {replicas} at {parts}/{whole}: {tally:?}");
-        assert!(interval.holds(predicted), "{majority} of {replicas}: {predicted} is not in {interval:?}");
+        assert!(interval.contains(predicted), "{majority} of {replicas}: {predicted} is not in {interval:?}");
     }
 }
 
 #[test]
-fn draws_come_at_the_predicted_rate() {
+fn draws_violate_exclusion_at_the_predicted_rate() {
     let cases =
         [(3, 2, 1, 10), (5, 3, 1, 20), (8, 6, 1, 4), (9, 5, 1, 100), (32, 17, 1, 50), (32, 24, 1, 2), (7, 7, 9, 10)];
-    come_at_the_predicted_rate(DrawTrial::new, 20_000, &cases);
+    assert_predicted_rate(DrawTrial::new, 20_000, &cases);
 }
 
 /// Real nodes violate exclusion exactly if enough of the voters that voted forgot, whichever they
@@ -205,13 +207,14 @@ fn draws_come_at_the_predicted_rate() {
 fn real_voters_grant_twice_exactly_if_enough_forget() {
     for (replicas, majority) in [(1, 1), (2, 2), (3, 2), (3, 3), (4, 3), (5, 3), (5, 4), (5, 5), (6, 4)] {
         let ballot = ballot(replicas, majority);
-        for memory in 0..1_u64 << replicas {
-            let forgot = |voter: &u64| memory >> voter & 1 == 1;
+        // Every subset of the voters as a bit mask.
+        for forgotten_mask in 0..1_u64 << replicas {
+            let forgot = |voter: &u64| forgotten_mask >> voter & 1 == 1;
             let forgetful: Vec<_> =
                 (0..replicas).filter(forgot).map(|voter| NodeId::from_index(voter as usize)).collect();
             // The first node has the votes of the first voters, because it asked them in order.
-            let gone = (0..majority).filter(forgot).count() as u64;
-            let expected = gone >= ballot.overlap();
+            let forgotten_votes = (0..majority).filter(forgot).count() as u64;
+            let expected = forgotten_votes >= ballot.overlap();
             assert_eq!(both_enter(ballot, &forgetful), expected, "{majority} of {replicas}, {forgetful:?} forgot");
         }
     }
@@ -220,23 +223,23 @@ fn real_voters_grant_twice_exactly_if_enough_forget() {
 #[test]
 fn real_voters_grant_twice_at_the_predicted_rate() {
     let cases = [(3, 2, 1, 10), (5, 4, 1, 3), (9, 7, 1, 3), (32, 17, 1, 50)];
-    come_at_the_predicted_rate(NodeTrial::new, 2_000, &cases);
+    assert_predicted_rate(NodeTrial::new, 2_000, &cases);
 }
 
 #[test]
 fn the_same_seed_draws_the_same_and_another_does_not() {
-    let drawn = |seed| {
-        let mut draws = DrawTrial::new(ballot(9, 5), forgetting(1, 7), seed);
+    let outcomes = |seed| {
+        let mut draws = DrawTrial::new(ballot(9, 5), model(1, 7), seed);
         (0..100).map(|_| draws.violates_exclusion()).collect::<Vec<_>>()
     };
-    assert_eq!(drawn(7), drawn(7));
-    assert_ne!(drawn(7), drawn(8));
+    assert_eq!(outcomes(7), outcomes(7));
+    assert_ne!(outcomes(7), outcomes(8));
 }
 
 #[test]
 fn the_caller_may_stop_the_trials() {
-    let mut draws = DrawTrial::new(ballot(9, 5), forgetting(1, 7), 1);
+    let mut draws = DrawTrial::new(ballot(9, 5), model(1, 7), 1);
     let tally = simulate(&mut draws, u64::MAX, |tally| tally.trials < 1_000);
-    assert_eq!(tally.trials, 1_024, "the first call at or beyond a thousand trials");
+    assert_eq!(tally.trials, 1_024, "should_continue is called after every 256 trials");
     assert_eq!(simulate(&mut draws, 0, |_| true).trials, 0);
 }

@@ -5,12 +5,13 @@
 pub(super) struct Element {
     pub(super) name: String,
     pub(super) attributes: Vec<(String, String)>,
-    /// All text in it except titles, unescaped.
+    /// All text in the element and its children except titles, unescaped.
     pub(super) text: String,
     pub(super) children: Vec<Element>,
 }
 
 impl Element {
+    /// Returns the value of an attribute.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
@@ -20,11 +21,12 @@ impl Element {
         value.parse().unwrap_or_else(|_| panic!("{name}={value} is not a number"))
     }
 
+    /// Returns this element and all elements in it.
     pub(super) fn all(&self) -> Vec<&Element> {
         std::iter::once(self).chain(self.children.iter().flat_map(Element::all)).collect()
     }
 
-    pub(super) fn hover(&self) -> Option<&str> {
+    pub(super) fn tooltip(&self) -> Option<&str> {
         self.children.iter().find(|child| child.name == "title").map(|title| title.text.as_str())
     }
 }
@@ -35,15 +37,15 @@ struct Reader<'a> {
 
 pub(super) fn read(text: &str) -> Element {
     let mut reader = Reader { rest: text };
-    let root = reader.element();
+    let root = reader.read_element();
     assert_eq!(reader.rest.trim(), "", "something follows the root");
     root
 }
 
 impl<'a> Reader<'a> {
-    fn element(&mut self) -> Element {
+    fn read_element(&mut self) -> Element {
         self.expect("<");
-        let mut element = Element { name: self.name().to_owned(), ..Element::default() };
+        let mut element = Element { name: self.read_name().to_owned(), ..Element::default() };
         loop {
             self.rest = self.rest.trim_start();
             if self.accept("/>") {
@@ -52,28 +54,28 @@ impl<'a> Reader<'a> {
             if self.accept(">") {
                 break;
             }
-            let name = self.name().to_owned();
+            let name = self.read_name().to_owned();
             self.expect("=\"");
-            let value = unescape(self.until('"'));
+            let value = unescape(self.read_until('"'));
             assert!(element.get(&name).is_none(), "{name} occurs twice in {}", element.name);
             element.attributes.push((name, value));
         }
-        self.content(&mut element);
+        self.read_content(&mut element);
         element
     }
 
-    fn content(&mut self, element: &mut Element) {
+    fn read_content(&mut self, element: &mut Element) {
         loop {
             let text = self.rest.find('<').unwrap_or_else(|| panic!("{} does not end", element.name));
             let (before, rest) = self.rest.split_at(text);
             self.rest = rest;
             element.text.push_str(&unescape(before));
             if self.accept("</") {
-                assert_eq!(self.name(), element.name, "another element ends");
+                assert_eq!(self.read_name(), element.name, "another element ends");
                 self.expect(">");
                 return;
             }
-            let child = self.element();
+            let child = self.read_element();
             if child.name != "title" {
                 element.text.push_str(&child.text);
             }
@@ -81,7 +83,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn name(&mut self) -> &'a str {
+    fn read_name(&mut self) -> &'a str {
         let is_part = |character: char| character.is_ascii_alphanumeric() || "-:".contains(character);
         let end = self.rest.find(|character| !is_part(character)).unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(end);
@@ -90,19 +92,21 @@ impl<'a> Reader<'a> {
         name
     }
 
-    fn until(&mut self, end: char) -> &'a str {
+    /// Returns the text before `end`, and skips `end`.
+    fn read_until(&mut self, end: char) -> &'a str {
         let (before, rest) = self.rest.split_once(end).unwrap_or_else(|| panic!("no {end} in {:.40}", self.rest));
         assert!(!before.contains('<'), "markup in an attribute: {before}");
         self.rest = rest;
         before
     }
 
-    fn accept(&mut self, what: &str) -> bool {
-        self.rest.strip_prefix(what).inspect(|rest| self.rest = rest).is_some()
+    /// Skips `expected` if it comes next, and returns whether it does.
+    fn accept(&mut self, expected: &str) -> bool {
+        self.rest.strip_prefix(expected).inspect(|rest| self.rest = rest).is_some()
     }
 
-    fn expect(&mut self, what: &str) {
-        assert!(self.accept(what), "{what} expected before {:.40}", self.rest);
+    fn expect(&mut self, expected: &str) {
+        assert!(self.accept(expected), "{expected} expected before {:.40}", self.rest);
     }
 }
 
@@ -138,7 +142,7 @@ fn the_parser_accepts_only_well_formed_documents() {
         root.all().iter().map(|element| element.name.as_str()).collect::<Vec<_>>(),
         ["svg", "g", "text", "title", "p"]
     );
-    assert_eq!((root.text.as_str(), root.children[0].children[0].hover()), ("a & b", Some("t")));
+    assert_eq!((root.text.as_str(), root.children[0].children[0].tooltip()), ("a & b", Some("t")));
     for wrong in [
         "<svg>",
         "<svg></g>",

@@ -1,6 +1,6 @@
 //! Random figures: each gives a valid picture or an error.
 
-use super::checked;
+use super::parse_and_check;
 use crate::plot::{Axis, Figure, Plot, Point, Scale, Series, Ticks};
 use crate::style::Theme;
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
@@ -36,28 +36,28 @@ fn series() -> impl Strategy<Value = Series> {
 }
 
 fn axis() -> impl Strategy<Value = Axis> {
-    let shown = vec(value(), 0..2);
-    (".{0,60}", ".{0,8}", any::<bool>(), any::<bool>(), shown).prop_map(|(name, unit, is_log, is_at_points, shown)| {
-        Axis {
+    let included_values = vec(value(), 0..2);
+    (".{0,60}", ".{0,8}", any::<bool>(), any::<bool>(), included_values).prop_map(
+        |(name, unit, is_log, is_at_points, included_values)| Axis {
             scale: if is_log { Scale::Log } else { Scale::Linear },
             ticks: if is_at_points { Ticks::AtPoints } else { Ticks::Round },
-            shown,
+            included_values,
             ..Axis::linear(name).unit(unit)
-        }
-    })
+        },
+    )
 }
 
 fn plot() -> impl Strategy<Value = Plot> {
     (".{0,40}", axis(), axis(), vec(series(), 0..7))
-        .prop_map(|(title, x, y, series)| series.into_iter().fold(Plot::new(title).x(x).y(y), Plot::with))
+        .prop_map(|(title, x, y, series)| series.into_iter().fold(Plot::new(title).x(x).y(y), Plot::with_series))
 }
 
 proptest! {
     #[test]
     fn any_figure_is_a_valid_picture_or_an_error(title in ".{0,90}", plots in vec(plot(), 0..5)) {
-        let figure = plots.into_iter().fold(Figure::new(title), Figure::with);
+        let figure = plots.into_iter().fold(Figure::new(title), Figure::with_plot);
         if let Ok(svg) = figure.svg(Theme::Auto) {
-            checked(&svg);
+            parse_and_check(&svg);
             assert_eq!(figure.svg(Theme::Auto).unwrap(), svg);
         }
     }
@@ -67,15 +67,15 @@ proptest! {
     fn realistic_measurements_can_be_drawn(
         values in vec((1_u32..100_000, 0_u32..1_000_000), 0..30),
         is_log in any::<bool>(),
-        names in 1..15_usize,
+        series_count in 1..15_usize,
     ) {
         let axis = |name| Axis { scale: if is_log { Scale::Log } else { Scale::Linear }, ..Axis::linear(name) };
         let mut plot = Plot::new("p").x(axis("n").at_points()).y(axis("m"));
-        for name in 0..names {
-            let points = values.iter().enumerate().filter(|(place, _)| place % names == name);
+        for number in 0..series_count {
+            let points = values.iter().enumerate().filter(|(index, _)| index % series_count == number);
             let points = points.map(|(_, (x, y))| Point::new(f64::from(*x), f64::from(*y) / 8.0));
-            plot = plot.with(Series::new(name.to_string()).points(points));
+            plot = plot.with_series(Series::new(number.to_string()).points(points));
         }
-        checked(&plot.svg(Theme::Auto).unwrap());
+        parse_and_check(&plot.svg(Theme::Auto).unwrap());
     }
 }

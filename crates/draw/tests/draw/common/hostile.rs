@@ -4,7 +4,7 @@ use proptest::prelude::{Strategy, any, prop_oneof};
 use proptest::{collection, sample};
 
 /// Texts that a malicious journal might contain.
-const NASTY: [&str; 40] = [
+const HOSTILE_TEXTS: [&str; 40] = [
     "",
     " ",
     "end",
@@ -47,9 +47,9 @@ const NASTY: [&str; 40] = [
     "→ 1 → 2",
 ];
 
-/// Any text, most often a nasty one.
-pub(crate) fn hostile() -> impl Strategy<Value = String> {
+/// Any text, most often a hostile one.
+pub(crate) fn hostile_text() -> impl Strategy<Value = String> {
     let any_text = collection::vec(any::<char>(), 0..12).prop_map(String::from_iter);
-    let mixed = collection::vec(sample::select(&NASTY[..]), 1..4).prop_map(|parts| parts.concat());
-    prop_oneof![sample::select(&NASTY[..]).prop_map(String::from), mixed, any_text]
+    let mixed = collection::vec(sample::select(&HOSTILE_TEXTS[..]), 1..4).prop_map(|parts| parts.concat());
+    prop_oneof![sample::select(&HOSTILE_TEXTS[..]).prop_map(String::from), mixed, any_text]
 }

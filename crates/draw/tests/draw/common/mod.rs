@@ -6,8 +6,8 @@ mod random;
 mod runs;
 mod script;
 
-pub(crate) use hostile::hostile;
-pub(crate) use markup::{check_layout, parsed};
+pub(crate) use hostile::hostile_text;
+pub(crate) use markup::{check_layout, parse_svg};
 pub(crate) use random::any_script;
 pub(crate) use runs::MutexRun;
 pub(crate) use script::{Action, Script, header};
@@ -26,7 +26,7 @@ pub(crate) fn ms(millis: i64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
-pub(crate) fn between(from: i64, to: i64) -> Window {
+pub(crate) fn window_between(from: i64, to: i64) -> Window {
     Window { from: Some(ms(from)), to: Some(ms(to)), nodes: std::collections::BTreeSet::new() }
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn scene_builder(nodes: usize, window: Window) -> SceneBuilder<String
     SceneBuilder::new(&header(nodes), heading(nodes), script::roles, options)
 }
 
-pub(crate) fn scene<C: std::fmt::Display, E: std::fmt::Display>(scene_builder: SceneBuilder<C, E>) -> Scene {
+pub(crate) fn finish_scene<C: std::fmt::Display, E: std::fmt::Display>(scene_builder: SceneBuilder<C, E>) -> Scene {
     match scene_builder.finish() {
         Drawing::Scene(scene) => *scene,
         Drawing::Overview(_) => panic!("expected a scene, got an overview"),
@@ -54,5 +54,5 @@ pub(crate) fn scene<C: std::fmt::Display, E: std::fmt::Display>(scene_builder: S
 }
 
 pub(crate) fn scene_of(nodes: usize, window: Window, actions: &[Action]) -> Scene {
-    scene(Script::new(scene_builder(nodes, window)).with_nodes(nodes).run(actions))
+    finish_scene(Script::new(scene_builder(nodes, window)).with_nodes(nodes).run(actions))
 }

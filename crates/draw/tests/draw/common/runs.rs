@@ -1,11 +1,11 @@
 //! Simulated runs: nodes compete for the critical section, with faults.
 
-use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
+use quorate_core::fixtures::toys::{GrantOrder, Margin, Memory, Removal, VoterOrder};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
 use quorate_core::mutex::central::Central;
 use quorate_core::mutex::ricart_agrawala::RicartAgrawala;
 use quorate_core::mutex::{Command, Event};
-use quorate_core::wrap::{Reliable, Retransmission};
+use quorate_core::wrap::{Reliable, RetransmissionTimeouts};
 use quorate_core::{Duration, Group, NodeId, Span, Time, WriteOf};
 use quorate_draw::Window;
 use quorate_draw::scene::Scene;
@@ -17,10 +17,10 @@ use quorate_lab::Mutex;
 use quorate_lab::PresentFamily;
 use quorate_lab::mutex::run::{Demand, Pattern, Requests};
 use quorate_sim::run::{Limits, run};
-use quorate_sim::{Setup, Wire, World};
+use quorate_sim::{LinkDefaults, Setup, World};
 use serde::Serialize;
 
-/// A run in which all nodes request entry.
+/// A simulated run in which all nodes request entry.
 #[derive(Clone)]
 pub(crate) struct MutexRun {
     setup: Setup,
@@ -29,27 +29,42 @@ pub(crate) struct MutexRun {
 }
 
 impl MutexRun {
-    /// Messages take from one to five milliseconds, and none are lost.
-    pub(crate) fn of(nodes: usize, entries: u64, seed: u64) -> Self {
+    /// A run with one entry and without faults, in which messages take from one to five
+    /// milliseconds.
+    pub(crate) fn of_nodes(nodes: usize) -> Self {
         let instant = Latency::Fixed(Duration::ZERO);
         let latency = "uniform:1ms..5ms".parse().expect("a latency");
-        let wire = Wire { latency, loss: Chance::NEVER, duplicate: Chance::NEVER, fifo: false };
-        Self { setup: Setup { nodes, seed, wire, processing: instant, sync: instant }, entries, faults: Vec::new() }
+        let link_defaults = LinkDefaults { latency, loss: Chance::NEVER, duplicate: Chance::NEVER, is_fifo: false };
+        Self {
+            setup: Setup { nodes, seed: 0, link_defaults, processing: instant, sync: instant },
+            entries: 1,
+            faults: Vec::new(),
+        }
     }
 
-    /// A run with every kind of fault, for algorithms over reliable links.
+    pub(crate) fn entries(self, entries: u64) -> Self {
+        Self { entries, ..self }
+    }
+
+    pub(crate) fn seed(mut self, seed: u64) -> Self {
+        self.setup.seed = seed;
+        self
+    }
+
+    /// A run with losses, duplicates, a cut, a pause and a crash, for algorithms over reliable
+    /// links.
     pub(crate) fn with_faults(seed: u64) -> Self {
-        let run = Self::of(3, 3, seed).loss("0.1").duplicate("0.1");
+        let run = Self::of_nodes(3).entries(3).seed(seed).loss("0.1").duplicate("0.1");
         run.fault("cut 1 | 2,3 at 12ms for 20ms").fault("pause 2 at 3ms for 4ms").fault("crash 3 at 60ms for 10ms")
     }
 
     pub(crate) fn loss(mut self, chance: &str) -> Self {
-        self.setup.wire.loss = chance.parse().expect("a chance");
+        self.setup.link_defaults.loss = chance.parse().expect("a chance");
         self
     }
 
     pub(crate) fn duplicate(mut self, chance: &str) -> Self {
-        self.setup.wire.duplicate = chance.parse().expect("a chance");
+        self.setup.link_defaults.duplicate = chance.parse().expect("a chance");
         self
     }
 
@@ -58,41 +73,43 @@ impl MutexRun {
         self
     }
 
-    pub(crate) fn ricart_agrawala<O: Observer<Command, Event>>(&self, observer: O) -> O {
+    pub(crate) fn run_ricart_agrawala<O: Observer<Command, Event>>(&self, observer: O) -> O {
         let group = Group::of_size(self.setup.nodes);
-        self.observed(move |me| RicartAgrawala::new(me, group.clone()), observer)
+        self.run_observed(move |me| RicartAgrawala::new(me, group.clone()), observer)
     }
 
-    pub(crate) fn reliable<O: Observer<Command, Event>>(&self, observer: O) -> O {
+    /// Runs Ricart-Agrawala over reliable links.
+    pub(crate) fn run_reliable<O: Observer<Command, Event>>(&self, observer: O) -> O {
         let group = Group::of_size(self.setup.nodes);
-        let (first, longest) = (Span::between(ms(15), ms(20)), ms(60));
+        let (first, max) = (Span::between(ms(15), ms(20)), ms(60));
         let make =
-            move |me| Reliable::new(me, RicartAgrawala::new(me, group.clone()), Retransmission { first, longest });
-        self.observed(make, observer)
+            move |me| Reliable::new(me, RicartAgrawala::new(me, group.clone()), RetransmissionTimeouts { first, max });
+        self.run_observed(make, observer)
     }
 
-    pub(crate) fn central<O: Observer<Command, Event>>(&self, observer: O) -> O {
+    pub(crate) fn run_central<O: Observer<Command, Event>>(&self, observer: O) -> O {
         let group = Group::of_size(self.setup.nodes);
-        self.observed(move |me| Central::new(me, group.clone()), observer)
+        self.run_observed(move |me| Central::new(me, group.clone()), observer)
     }
 
     /// Runs each faulty algorithm variant and returns the observer of each run.
-    pub(crate) fn fixtures<O: Observer<Command, Event>>(&self, mut observer: impl FnMut() -> O) -> Vec<O> {
+    pub(crate) fn run_fixtures<O: Observer<Command, Event>>(&self, mut observer: impl FnMut() -> O) -> Vec<O> {
         let group = Group::of_size(self.setup.nodes);
         let flaws = [Flaw::BareReplies, Flaw::ClockOnly, Flaw::NodeOnly, Flaw::FirstOnly];
-        let mut observed = Vec::new();
+        let mut observers = Vec::new();
         for flaw in flaws {
             let group = group.clone();
-            observed.push(self.observed(move |me| RicartAgrawala1981::new(me, group.clone(), flaw), observer()));
+            observers.push(self.run_observed(move |me| RicartAgrawala1981::new(me, group.clone(), flaw), observer()));
         }
         let copies = [(); 5].map(|()| group.clone());
-        let [embrace, favourite, forgetful, lease, slip] = copies;
-        observed.push(self.observed(move |me| Asking::Embrace.node(me, embrace.clone()), observer()));
-        observed.push(self.observed(move |me| Favour::Favourite.node(me, favourite.clone()), observer()));
-        observed.push(self.observed(move |me| Memory::Forgetful.node(me, forgetful.clone()), observer()));
-        observed.push(self.observed(move |me| Margin::Tick.node(me, lease.clone()), observer()));
-        observed.push(self.observed(move |me| Care::Slip.node(me, slip.clone()), observer()));
-        observed
+        let [group_1, group_2, group_3, group_4, group_5] = copies;
+        observers.push(self.run_observed(move |me| VoterOrder::ByParity.node(me, group_1.clone()), observer()));
+        observers
+            .push(self.run_observed(move |me| GrantOrder::LowestNumberFirst.node(me, group_2.clone()), observer()));
+        observers.push(self.run_observed(move |me| Memory::Forgetful.node(me, group_3.clone()), observer()));
+        observers.push(self.run_observed(move |me| Margin::Tick.node(me, group_4.clone()), observer()));
+        observers.push(self.run_observed(move |me| Removal::BothOfTwo.node(me, group_5.clone()), observer()));
+        observers
     }
 
     pub(crate) fn scene_builder(&self, name: &str, window: Window) -> SceneBuilder<Command, Event> {
@@ -105,10 +122,10 @@ impl MutexRun {
     }
 
     pub(crate) fn scene(&self) -> Scene {
-        super::scene(self.ricart_agrawala(self.scene_builder("ricart-agrawala", Window::default())))
+        super::finish_scene(self.run_ricart_agrawala(self.scene_builder("ricart-agrawala", Window::default())))
     }
 
-    fn observed<P, O>(&self, make: impl Fn(NodeId) -> P + 'static, observer: O) -> O
+    fn run_observed<P, O>(&self, make: impl Fn(NodeId) -> P + 'static, observer: O) -> O
     where
         P: Recordable<Command = Command, Event = Event>,
         WriteOf<P>: Serialize,
@@ -116,7 +133,7 @@ impl MutexRun {
     {
         let mut world = World::new(&self.setup, make, observer);
         for fault in &self.faults {
-            world.schedule(fault.clone());
+            world.schedule_fault(fault.clone());
         }
         world.start();
         let hold = Latency::Fixed(ms(5));
@@ -129,10 +146,16 @@ impl MutexRun {
             tries: Chance::NEVER,
             cancels: Chance::NEVER,
             readers: Chance::NEVER,
-            typical: ms(3),
+            // The mean of the latency.
+            message_time: ms(3),
         };
         let mut clients = Requests::new(self.setup.nodes, self.setup.seed, demand);
-        let limits = Limits { until: Some(Time::ZERO + ms(500)), events: 5_000, settle: ms(1), patience: ms(300) };
+        let limits = Limits {
+            max_time: Some(Time::ZERO + ms(500)),
+            max_events: 5_000,
+            max_settling: ms(1),
+            max_silence: ms(300),
+        };
         run(&mut world, &mut clients, limits);
         world.into_observer()
     }

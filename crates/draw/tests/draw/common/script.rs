@@ -1,4 +1,4 @@
-//! Scripts: a list of actions by nodes and faults, replayed to any observer.
+//! Scripts: lists of actions by nodes and of faults, which any observer sees as a run.
 
 use quorate_core::{Class, Epoch, Group, Incarnation, NodeId, PayloadId, Span, Stay, Time, View};
 use quorate_journal::moment::{Loss, MessageId, Moment, ObservedEffect, ObservedInput, Observer, Sent, WorldEvent};
@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 
 use super::node;
 
-/// One action of a script. Actions that begin a step name its node; the others belong to the step
-/// before them.
+/// One action of a script. From `Start` to `ReceiveFrame`, an action is the input that begins a
+/// step; from `DeliverPayload` to `SetTimer`, it is an effect of the last step; after these come
+/// faults. Nodes have the numbers 1, 2, …
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     /// Time passes, in milliseconds.
@@ -24,40 +25,45 @@ pub(crate) enum Action {
     /// A node receives a lease for this many milliseconds.
     Lease(u32, i64),
     Saved(u32),
-    /// A message in flight arrives, by its index; its parcel is handed over.
+    /// The message in flight with this index arrives. If it is a frame, the link delivers its
+    /// payload.
     Deliver(usize),
-    /// A message in flight arrives, but its parcel is held back.
-    Hold(usize),
-    /// The step hands over the parcel with this sender and number.
-    Hand(u32, u64),
+    /// The frame in flight with this index arrives, but the link holds its payload back.
+    ReceiveFrame(usize),
+    /// The link delivers the payload with this sender and number.
+    DeliverPayload(u32, u64),
+    /// The step sends a message: receiver, kind, class.
     Send(u32, String, Class),
     Multicast(String),
     /// The step multicasts a message with this label.
-    Labelled(String),
+    LabelledMulticast(String),
     /// The hold-back queue contains this many messages with these names after the step.
-    Queue(usize, String),
-    /// The step sends a frame with a parcel of this number.
-    Parcel(u32, String, u64),
+    SetHoldBackQueue(usize, String),
+    /// The step sends a frame with the payload of this number: receiver, kind, number.
+    SendFrame(u32, String, u64),
+    /// The step applies a rule: id and note.
     Rule(String, String),
     Emit(String),
-    Set,
+    SetTimer,
     Lose(usize, Loss),
-    Double(usize),
+    Duplicate(usize),
     Crash(u32),
-    End(u32),
+    Stop(u32),
     Pause(u32),
     Resume(u32),
     /// Another fault or change.
     Change(String),
 }
 
-/// Replays a script to an observer.
+/// Runs a script; the observer sees it as a run.
 pub(crate) struct Script<O> {
     observer: O,
     nodes: usize,
     time: Time,
-    stepping: Option<NodeId>,
-    numbers: BTreeMap<NodeId, u64>,
+    /// The node that takes the current step.
+    stepping_node: Option<NodeId>,
+    /// The number of each node's next message.
+    next_numbers: BTreeMap<NodeId, u64>,
     in_flight: Vec<InFlight>,
 }
 
@@ -66,13 +72,13 @@ struct InFlight {
     id: MessageId,
     to: NodeId,
     kind: String,
-    parcel: Option<PayloadId>,
+    payload: Option<PayloadId>,
 }
 
 impl<O: Observer<String, String>> Script<O> {
     pub(crate) fn new(observer: O) -> Self {
-        let (numbers, in_flight) = Default::default();
-        Self { observer, nodes: 3, time: Time::ZERO, stepping: None, numbers, in_flight }
+        let (next_numbers, in_flight) = Default::default();
+        Self { observer, nodes: 3, time: Time::ZERO, stepping_node: None, next_numbers, in_flight }
     }
 
     pub(crate) fn with_nodes(self, nodes: usize) -> Self {
@@ -81,91 +87,105 @@ impl<O: Observer<String, String>> Script<O> {
 
     pub(crate) fn run(mut self, actions: &[Action]) -> O {
         for action in actions {
-            self.action(action);
+            self.apply(action);
         }
         self.observer
     }
 
-    fn action(&mut self, action: &Action) {
+    fn apply(&mut self, action: &Action) {
         match action {
             // A step takes no time, so it ends here.
             Action::Wait(millis) => {
                 self.time = Time::from_nanos(self.time.nanos() + millis * 1_000_000);
-                self.stepping = None;
+                self.stepping_node = None;
             }
-            Action::Start(id, life) => {
-                self.input(node(*id), ObservedInput::Start { incarnation: Incarnation(*life), blank: false });
+            Action::Start(id, incarnation) => {
+                self.observe_input(
+                    node(*id),
+                    ObservedInput::Start { incarnation: Incarnation(*incarnation), is_disk_blank: false },
+                );
             }
-            Action::Command(id, text) => self.input(node(*id), ObservedInput::Command(text)),
-            Action::Timer(id) => self.input(node(*id), ObservedInput::Timer(&"tick")),
+            Action::Command(id, text) => self.observe_input(node(*id), ObservedInput::Command(text)),
+            Action::Timer(id) => self.observe_input(node(*id), ObservedInput::Timer(&"tick")),
             Action::View(id, epoch, members) => {
-                let stay = |(id, life, since): &(u32, u64, u64)| {
-                    (node(*id), Stay { incarnation: Incarnation(*life), since: Epoch(*since) })
+                let stay = |(id, incarnation, since): &(u32, u64, u64)| {
+                    (node(*id), Stay { incarnation: Incarnation(*incarnation), since: Epoch(*since) })
                 };
                 let view = View::new(Epoch(*epoch), members.iter().map(stay));
-                self.input(node(*id), ObservedInput::View(&view));
+                self.observe_input(node(*id), ObservedInput::View(&view));
             }
             Action::Lease(id, millis) => {
                 let until = Time::from_nanos(self.time.nanos() + millis * 1_000_000);
-                self.input(node(*id), ObservedInput::Lease(until));
+                self.observe_input(node(*id), ObservedInput::Lease(until));
             }
-            Action::Saved(id) => self.input(node(*id), ObservedInput::Saved(1)),
-            Action::Deliver(which) => self.deliver(*which, true),
-            Action::Hold(which) => self.deliver(*which, false),
-            Action::Hand(from, number) => {
-                self.effect(ObservedEffect::Delivered { from: node(*from), parcel: parcel(*number) });
+            Action::Saved(id) => self.observe_input(node(*id), ObservedInput::Saved(1)),
+            Action::Deliver(index) | Action::ReceiveFrame(index) => {
+                let delivers_payload = matches!(action, Action::Deliver(_));
+                self.deliver(*index, delivers_payload);
+            }
+            Action::DeliverPayload(from, number) => {
+                self.observe_effect(ObservedEffect::Delivered { from: node(*from), payload_id: payload_id(*number) });
             }
             Action::Send(to, kind, class) => self.send(node(*to), kind, *class, None),
-            Action::Parcel(to, kind, number) => self.send(node(*to), kind, Class::Algorithm, Some(parcel(*number))),
-            Action::Multicast(kind) => self.multicast(kind, None),
-            Action::Labelled(label) => self.multicast("data", Some(label)),
-            Action::Queue(count, names) => {
-                self.effect(ObservedEffect::HoldBack { count: *count, names: format_args!("{names}") });
+            Action::SendFrame(to, kind, number) => {
+                self.send(node(*to), kind, Class::Algorithm, Some(payload_id(*number)));
             }
-            Action::Rule(rule, text) => self.effect(ObservedEffect::Rule { rule, text: format_args!("{text}") }),
-            Action::Emit(text) => self.effect(ObservedEffect::Emit(text)),
-            Action::Set => self.effect(ObservedEffect::SetTimer { timer: &"tick", span: Span::between(ms(1), ms(2)) }),
-            Action::Lose(which, why) => {
-                if let Some(InFlight { id, to, .. }) = self.take(*which) {
-                    self.world(WorldEvent::Lost { id, to, why: *why });
+            Action::Multicast(kind) => self.multicast(kind, None),
+            Action::LabelledMulticast(label) => self.multicast("data", Some(label)),
+            Action::SetHoldBackQueue(count, names) => {
+                self.observe_effect(ObservedEffect::HoldBack { count: *count, names: format_args!("{names}") });
+            }
+            Action::Rule(rule, text) => {
+                self.observe_effect(ObservedEffect::Rule { rule, text: format_args!("{text}") });
+            }
+            Action::Emit(text) => self.observe_effect(ObservedEffect::Emit(text)),
+            Action::SetTimer => {
+                self.observe_effect(ObservedEffect::SetTimer { timer: &"tick", span: Span::between(ms(1), ms(2)) });
+            }
+            Action::Lose(index, cause) => {
+                if let Some(InFlight { id, to, .. }) = self.remove_in_flight(*index) {
+                    self.observe_world_event(WorldEvent::Lost { id, to, cause: *cause });
                 }
             }
-            Action::Double(which) => {
-                if let Some(message) = self.in_flight.get(*which).cloned() {
-                    self.world(WorldEvent::Duplicated { id: message.id });
+            Action::Duplicate(index) => {
+                if let Some(message) = self.in_flight.get(*index).cloned() {
+                    self.observe_world_event(WorldEvent::Duplicated { id: message.id });
                     self.in_flight.push(message);
                 }
             }
-            Action::Crash(id) => self.world(WorldEvent::Crashed { node: node(*id), lost_writes: 0 }),
-            Action::End(id) => self.world(WorldEvent::Ended { node: node(*id) }),
-            Action::Pause(id) => self.world(WorldEvent::Paused { node: node(*id) }),
-            Action::Resume(id) => self.world(WorldEvent::Resumed { node: node(*id) }),
-            Action::Change(text) => self.world(WorldEvent::Changed { text }),
+            Action::Crash(id) => self.observe_world_event(WorldEvent::Crashed { node: node(*id), lost_writes: 0 }),
+            Action::Stop(id) => self.observe_world_event(WorldEvent::Ended { node: node(*id) }),
+            Action::Pause(id) => self.observe_world_event(WorldEvent::Paused { node: node(*id) }),
+            Action::Resume(id) => self.observe_world_event(WorldEvent::Resumed { node: node(*id) }),
+            Action::Change(text) => self.observe_world_event(WorldEvent::Changed { text }),
         }
     }
 
-    fn take(&mut self, which: usize) -> Option<InFlight> {
-        (which < self.in_flight.len()).then(|| self.in_flight.remove(which))
+    fn remove_in_flight(&mut self, index: usize) -> Option<InFlight> {
+        (index < self.in_flight.len()).then(|| self.in_flight.remove(index))
     }
 
-    fn deliver(&mut self, which: usize, hand: bool) {
-        let Some(InFlight { id, to, kind, parcel }) = self.take(which) else { return };
-        let wrapped = parcel.is_some();
-        self.input(to, ObservedInput::Message { id, kind: &kind, wrapped, incarnation: Incarnation::FIRST });
-        if let Some(parcel) = parcel.filter(|_| hand) {
-            self.effect(ObservedEffect::Delivered { from: id.sender, parcel });
+    /// Delivers the message in flight with this index. A frame's payload reaches the algorithm only
+    /// with `delivers_payload`.
+    fn deliver(&mut self, index: usize, delivers_payload: bool) {
+        let Some(InFlight { id, to, kind, payload }) = self.remove_in_flight(index) else { return };
+        let is_wrapped = payload.is_some();
+        self.observe_input(to, ObservedInput::Message { id, kind: &kind, is_wrapped, incarnation: Incarnation::FIRST });
+        if let Some(payload) = payload.filter(|_| delivers_payload) {
+            self.observe_effect(ObservedEffect::Delivered { from: id.sender, payload_id: payload });
         }
     }
 
+    /// Returns the first of `count` new message ids of the stepping node; `None` between steps.
     fn next_id(&mut self, count: u64) -> Option<MessageId> {
-        let sender = self.stepping?;
-        let number = self.numbers.entry(sender).or_insert(1);
+        let sender = self.stepping_node?;
+        let number = self.next_numbers.entry(sender).or_insert(1);
         let id = MessageId { sender, number: *number };
         *number += count;
         Some(id)
     }
 
-    fn send(&mut self, to: NodeId, kind: &str, class: Class, parcel: Option<PayloadId>) {
+    fn send(&mut self, to: NodeId, kind: &str, class: Class, payload: Option<PayloadId>) {
         let Some(id) = self.next_id(1) else { return };
         let sent = Sent {
             id,
@@ -174,12 +194,12 @@ impl<O: Observer<String, String>> Script<O> {
             class,
             on_behalf_of: None,
             bytes: 1,
-            payload_id: parcel,
-            is_retransmission: class == Class::Control && parcel.is_some(),
+            payload_id: payload,
+            is_retransmission: false,
             body: &kind,
         };
-        self.effect(ObservedEffect::Send { to, sent });
-        self.in_flight.push(InFlight { id, to, kind: kind.into(), parcel });
+        self.observe_effect(ObservedEffect::Send { to, sent });
+        self.in_flight.push(InFlight { id, to, kind: kind.into(), payload });
     }
 
     fn multicast(&mut self, kind: &str, label: Option<&String>) {
@@ -187,42 +207,32 @@ impl<O: Observer<String, String>> Script<O> {
         let Some(id) = self.next_id(self.nodes as u64 - 1) else { return };
         let class = Class::Algorithm;
         let label = label.map(|label| label as &dyn std::fmt::Display);
-        let (on_behalf_of, parcel, again) = Default::default();
-        let sent = Sent {
-            id,
-            kind,
-            label,
-            class,
-            on_behalf_of,
-            bytes: 1,
-            payload_id: parcel,
-            is_retransmission: again,
-            body: &kind,
-        };
-        self.effect(ObservedEffect::Multicast { to: &group, sent });
+        let (on_behalf_of, payload_id, is_retransmission) = Default::default();
+        let sent = Sent { id, kind, label, class, on_behalf_of, bytes: 1, payload_id, is_retransmission, body: &kind };
+        self.observe_effect(ObservedEffect::Multicast { to: &group, sent });
         for (to, id) in quorate_journal::moment::receivers(&group, id) {
-            self.in_flight.push(InFlight { id, to, kind: kind.into(), parcel: None });
+            self.in_flight.push(InFlight { id, to, kind: kind.into(), payload: None });
         }
     }
 
-    fn input(&mut self, node: NodeId, input: ObservedInput<'_, String>) {
-        self.stepping = Some(node);
+    fn observe_input(&mut self, node: NodeId, input: ObservedInput<'_, String>) {
+        self.stepping_node = Some(node);
         self.observer.observe(&Moment::Input { time: self.time, now: self.time, node, input });
     }
 
-    fn effect(&mut self, effect: ObservedEffect<'_, String>) {
-        if let Some(node) = self.stepping {
+    fn observe_effect(&mut self, effect: ObservedEffect<'_, String>) {
+        if let Some(node) = self.stepping_node {
             self.observer.observe(&Moment::Effect { time: self.time, node, effect });
         }
     }
 
-    fn world(&mut self, event: WorldEvent<'_>) {
-        self.stepping = None;
+    fn observe_world_event(&mut self, event: WorldEvent<'_>) {
+        self.stepping_node = None;
         self.observer.observe(&Moment::World { time: self.time, event });
     }
 }
 
-fn parcel(number: u64) -> PayloadId {
+fn payload_id(number: u64) -> PayloadId {
     PayloadId { incarnation: Incarnation::FIRST, number }
 }
 
@@ -230,7 +240,8 @@ fn ms(millis: u64) -> quorate_core::Duration {
     quorate_core::Duration::from_millis(millis)
 }
 
-/// A node waits after `acquire`, is chosen after `ENTERS` and idle after `LEAVES`.
+/// Returns the role that a moment gives a node: it waits after `acquire`, is chosen after `ENTERS`,
+/// and is idle after `LEAVES`, a crash or a stop.
 pub(crate) fn roles(moment: &Moment<'_, String, String>, _before: &[Role]) -> Option<(NodeId, Role)> {
     match moment {
         Moment::Input { node, input: ObservedInput::Command(text), .. } if *text == "acquire" => {

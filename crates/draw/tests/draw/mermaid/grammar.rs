@@ -22,11 +22,11 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Statement>, String> {
     let encoded = encode(text)?;
     let mut lines = encoded.lines();
     if lines.next() != Some("sequenceDiagram") {
-        return Err("the first line is not the kind of diagram".into());
+        return Err("the first line must be 'sequenceDiagram'".into());
     }
     let mut state = State::default();
-    let statements: Result<Vec<_>, String> = lines.map(|line| state.statement(line)).collect();
-    state.finish()?;
+    let statements: Result<Vec<_>, String> = lines.map(|line| state.parse_statement(line)).collect();
+    state.check_closed()?;
     statements
 }
 
@@ -34,38 +34,38 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Statement>, String> {
 const OPEN: char = '\u{f0001}';
 const CLOSE: char = '\u{f0002}';
 
-/// Like Mermaid, replaces every `#…;` first. Any special character that is left would be
-/// interpreted by the grammar.
+/// Replaces every escape `#…;`, as Mermaid does first. Fails if a character remains that Mermaid
+/// would interpret.
 fn encode(text: &str) -> Result<String, String> {
     if text.contains(['\r', 'ﬂ', '°', '¶', 'ß', OPEN, CLOSE]) {
         return Err("a carriage return, or a character that Mermaid reserves".into());
     }
     // Mermaid applies two expressions for flow-chart styles, which would corrupt an escape.
     for line in text.lines() {
-        let style = ["style", "classDef"].iter().filter_map(|word| line.split_once(word)).any(|(_, behind)| {
-            behind.match_indices(':').any(|(place, _)| {
-                let word = behind[place + 1..].split(char::is_whitespace).next().unwrap_or_default();
+        let is_style = ["style", "classDef"].iter().filter_map(|word| line.split_once(word)).any(|(_, rest)| {
+            rest.match_indices(':').any(|(colon, _)| {
+                let word = rest[colon + 1..].split(char::is_whitespace).next().unwrap_or_default();
                 word.contains('#')
             })
         });
-        if style {
+        if is_style {
             return Err(format!("parsed as a style: {line}"));
         }
     }
     let mut encoded = String::new();
     let mut rest = text;
-    while let Some(place) = rest.find('#') {
-        encoded.push_str(&rest[..place]);
-        let behind = &rest[place + 1..];
-        let end = behind.find(';').ok_or("a # that begins a comment")?;
-        let digits = &behind[..end];
+    while let Some(start) = rest.find('#') {
+        encoded.push_str(&rest[..start]);
+        let escape = &rest[start + 1..];
+        let end = escape.find(';').ok_or("a # that begins a comment")?;
+        let digits = &escape[..end];
         if digits.is_empty() || !digits.chars().all(|digit| digit.is_ascii_digit()) {
             return Err(format!("#{digits}; is not a number"));
         }
         encoded.push(OPEN);
         encoded.push_str(digits);
         encoded.push(CLOSE);
-        rest = &behind[end + 1..];
+        rest = &escape[end + 1..];
     }
     encoded.push_str(rest);
     if encoded.contains(';') {
@@ -80,6 +80,7 @@ fn encode(text: &str) -> Result<String, String> {
     Ok(encoded)
 }
 
+/// Returns a text as Mermaid displays it. Fails if Mermaid would interpret the text.
 fn decode(text: &str) -> Result<String, String> {
     if text.contains("$$") {
         return Err("parsed as a formula".into());
@@ -91,78 +92,80 @@ fn decode(text: &str) -> Result<String, String> {
     if [":", "wrap:", "nowrap:"].iter().any(|setting| trimmed.starts_with(setting)) {
         return Err(format!("parsed as a setting: {trimmed}"));
     }
-    let mut seen = String::new();
+    let mut decoded = String::new();
     let mut rest = text;
-    while let Some(place) = rest.find(OPEN) {
-        seen.push_str(&rest[..place].replace("<br/>", "\n"));
-        let behind = &rest[place + OPEN.len_utf8()..];
-        let end = behind.find(CLOSE).ok_or("a number without end")?;
-        let number: u32 = behind[..end].parse().map_err(|_| "a number that is too large")?;
-        seen.push(char::from_u32(number).ok_or("a number that is not a character")?);
-        rest = &behind[end + CLOSE.len_utf8()..];
+    while let Some(start) = rest.find(OPEN) {
+        decoded.push_str(&rest[..start].replace("<br/>", "\n"));
+        let escape = &rest[start + OPEN.len_utf8()..];
+        let end = escape.find(CLOSE).ok_or("a number without end")?;
+        let number: u32 = escape[..end].parse().map_err(|_| "a number that is too large")?;
+        decoded.push(char::from_u32(number).ok_or("a number that is not a character")?);
+        rest = &escape[end + CLOSE.len_utf8()..];
     }
-    seen.push_str(&rest.replace("<br/>", "\n"));
-    Ok(seen)
+    decoded.push_str(&rest.replace("<br/>", "\n"));
+    Ok(decoded)
 }
 
+/// The participants, activations and blocks so far.
 #[derive(Default)]
 struct State {
     participants: Vec<String>,
-    active: Vec<String>,
-    open: usize,
+    active_participants: Vec<String>,
+    open_blocks: usize,
 }
 
 impl State {
-    fn statement(&mut self, line: &str) -> Result<Statement, String> {
+    fn parse_statement(&mut self, line: &str) -> Result<Statement, String> {
         let line = line.strip_prefix("    ").ok_or_else(|| format!("not indented: {line:?}"))?;
         let keyword = line.split(' ').next().unwrap_or_default();
         match keyword {
             "title" => Ok(Statement::Title(decode(line.strip_prefix("title ").ok_or("no title")?)?)),
-            "participant" => self.participant(line),
-            "Note" => self.note(line),
+            "participant" => self.parse_participant(line),
+            "Note" => self.parse_note(line),
             "activate" => {
-                let id = self.known(&line["activate ".len()..])?;
-                self.active.push(id.clone());
+                let id = self.known_participant(&line["activate ".len()..])?;
+                self.active_participants.push(id.clone());
                 Ok(Statement::Activate(id))
             }
             "deactivate" => {
-                let id = self.known(line.strip_prefix("deactivate ").ok_or("no participant")?)?;
-                let place = self.active.iter().position(|active| *active == id);
-                self.active.remove(place.ok_or_else(|| format!("{id} is not active"))?);
+                let id = self.known_participant(line.strip_prefix("deactivate ").ok_or("no participant")?)?;
+                let index = self.active_participants.iter().position(|active| *active == id);
+                self.active_participants.remove(index.ok_or_else(|| format!("{id} is not active"))?);
                 Ok(Statement::Deactivate(id))
             }
             "rect" => {
-                self.open += 1;
+                self.open_blocks += 1;
                 Ok(Statement::Rect(line["rect ".len()..].to_owned()))
             }
             "end" if line == "end" => {
-                self.open = self.open.checked_sub(1).ok_or("an end without a block")?;
+                self.open_blocks = self.open_blocks.checked_sub(1).ok_or("an end without a block")?;
                 Ok(Statement::End)
             }
-            _ => self.message(line),
+            _ => self.parse_message(line),
         }
     }
 
-    fn finish(&self) -> Result<(), String> {
-        match (self.open, self.active.is_empty()) {
+    /// Fails if a block or an activation is still open.
+    fn check_closed(&self) -> Result<(), String> {
+        match (self.open_blocks, self.active_participants.is_empty()) {
             (0, true) => Ok(()),
             _ => Err("a block or an activation is not closed".into()),
         }
     }
 
-    fn participant(&mut self, line: &str) -> Result<Statement, String> {
+    fn parse_participant(&mut self, line: &str) -> Result<Statement, String> {
         let (id, name) = line["participant ".len()..].split_once(" as ").ok_or("no name")?;
-        let plain = id.strip_prefix('n').is_some_and(|number| number.chars().all(|digit| digit.is_ascii_digit()));
-        if !plain || name.trim().is_empty() || self.participants.iter().any(|known| known == id) {
+        let is_node = id.strip_prefix('n').is_some_and(|number| number.chars().all(|digit| digit.is_ascii_digit()));
+        if !is_node || name.trim().is_empty() || self.participants.iter().any(|known| known == id) {
             return Err(format!("no participant: {line:?}"));
         }
         self.participants.push(id.into());
         Ok(Statement::Participant { id: id.into() })
     }
 
-    fn note(&self, line: &str) -> Result<Statement, String> {
+    fn parse_note(&self, line: &str) -> Result<Statement, String> {
         let (over, text) = line.strip_prefix("Note over ").and_then(|rest| rest.split_once(':')).ok_or("no note")?;
-        let over: Result<Vec<_>, _> = over.split(',').map(|id| self.known(id)).collect();
+        let over: Result<Vec<_>, _> = over.split(',').map(|id| self.known_participant(id)).collect();
         let over = over?;
         if over.len() > 2 {
             return Err("a note over more than two participants".into());
@@ -170,18 +173,18 @@ impl State {
         Ok(Statement::Note { over, text: decode(text)? })
     }
 
-    fn message(&self, line: &str) -> Result<Statement, String> {
+    fn parse_message(&self, line: &str) -> Result<Statement, String> {
         let (signal, text) = line.split_once(':').ok_or_else(|| format!("no text: {line:?}"))?;
         for arrow in ["-->>", "->>", "--x", "-x", "--)", "-)"] {
             if let Some((from, to)) = signal.split_once(arrow) {
-                let (from, to) = (self.known(from)?, self.known(to)?);
+                let (from, to) = (self.known_participant(from)?, self.known_participant(to)?);
                 return Ok(Statement::Message { from, to, arrow: arrow.into(), text: decode(text)? });
             }
         }
         Err(format!("no statement: {line:?}"))
     }
 
-    fn known(&self, id: &str) -> Result<String, String> {
+    fn known_participant(&self, id: &str) -> Result<String, String> {
         let known = self.participants.iter().find(|known| *known == id);
         known.cloned().ok_or_else(|| format!("unknown participant {id:?}"))
     }

@@ -21,27 +21,27 @@ pub(crate) fn parse(file: &str) -> Result<Vec<Event>, String> {
     if lines.next() != Some("") {
         return Err("the second line would split the log".into());
     }
-    let events = matches(lines.next().unwrap_or_default().trim())?;
-    check(&events)?;
+    let events = match_events(lines.next().unwrap_or_default().trim())?;
+    check_clocks(&events)?;
     Ok(events)
 }
 
 /// Returns the matches of the regular expression, each from the start of a line to the end of the
 /// next. They must cover the whole log.
-fn matches(log: &str) -> Result<Vec<Event>, String> {
+fn match_events(log: &str) -> Result<Vec<Event>, String> {
     if log.is_empty() {
         return Err("there are no events".into());
     }
     // In JavaScript, `.` does not match these line ends.
     let lines: Vec<&str> = log.split(['\n', '\r', '\u{2028}', '\u{2029}']).collect();
     let pairs = lines.chunks(2).map(|pair| match pair {
-        [head, body] => event(head, body),
+        [head, body] => parse_event(head, body),
         _ => Err(format!("half an event: {pair:?}")),
     });
     pairs.collect()
 }
 
-fn event(head: &str, body: &str) -> Result<Event, String> {
+fn parse_event(head: &str, body: &str) -> Result<Event, String> {
     let (host, clock) = head.split_once(' ').ok_or_else(|| format!("no host: {head:?}"))?;
     let (time, text) = body.split_once(' ').ok_or_else(|| format!("no time: {body:?}"))?;
     if host.is_empty() || time.contains(char::is_whitespace) {
@@ -51,14 +51,14 @@ fn event(head: &str, body: &str) -> Result<Event, String> {
     Ok(Event { host: host.into(), clock, time: time.into(), text: text.into() })
 }
 
-fn check(events: &[Event]) -> Result<(), String> {
+fn check_clocks(events: &[Event]) -> Result<(), String> {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for event in events {
-        let own = event.clock.get(&event.host).ok_or_else(|| format!("the host is missing from {event:?}"))?;
+        let own_count = event.clock.get(&event.host).ok_or_else(|| format!("the host is missing from {event:?}"))?;
         let count = counts.entry(&event.host).or_default();
         *count += 1;
-        if own != count {
-            return Err(format!("the {count}. event of its host, but the clock says {own}: {event:?}"));
+        if own_count != count {
+            return Err(format!("event {count} of its host, but the clock says {own_count}: {event:?}"));
         }
     }
     for event in events {
@@ -69,18 +69,18 @@ fn check(events: &[Event]) -> Result<(), String> {
             }
         }
     }
-    is_closed(events)
+    check_causal_closure(events)
 }
 
-/// ShiViz contains this check but does not call it: a clock that includes an event includes all its
-/// causes.
-fn is_closed(events: &[Event]) -> Result<(), String> {
+/// Checks that a clock that includes an event includes all its causes. ShiViz contains this check
+/// but does not call it.
+fn check_causal_closure(events: &[Event]) -> Result<(), String> {
     let clocks: BTreeMap<(&str, u64), &BTreeMap<String, u64>> =
         events.iter().map(|event| ((event.host.as_str(), event.clock[&event.host]), &event.clock)).collect();
     for event in events {
-        let before = event.clock[&event.host].checked_sub(1).map(|before| (event.host.as_str(), before));
+        let previous = event.clock[&event.host].checked_sub(1).map(|count| (event.host.as_str(), count));
         let others = event.clock.iter().filter(|(host, _)| **host != event.host);
-        let parents = others.map(|(host, time)| (host.as_str(), *time)).chain(before);
+        let parents = others.map(|(host, time)| (host.as_str(), *time)).chain(previous);
         for parent in parents.filter_map(|parent| clocks.get(&parent)) {
             if parent.iter().any(|(host, time)| event.clock.get(host).is_none_or(|known| known < time)) {
                 return Err(format!("the clock lacks causes of an event it includes: {event:?}, {parent:?}"));

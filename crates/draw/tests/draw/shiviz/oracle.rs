@@ -12,7 +12,7 @@ type Past = BTreeSet<Number>;
 
 /// Observes a script without wrappers. Each line is an event that depends on the node's earlier
 /// events and on the message it receives.
-pub(crate) struct Oracle {
+pub(crate) struct HappenedBeforeModel {
     window: Window,
     nodes: BTreeMap<NodeId, Past>,
     world: Past,
@@ -20,15 +20,17 @@ pub(crate) struct Oracle {
     lines: Vec<Line>,
 }
 
-/// A journal line.
+/// A journal line, which is one event.
 struct Line {
     host: String,
-    shown: bool,
-    quiet: bool,
+    /// Whether the line is in the window and its node is shown.
+    is_shown: bool,
+    /// Whether the step has no effect visible outside the node.
+    is_quiet: bool,
     past: Past,
 }
 
-impl Oracle {
+impl HappenedBeforeModel {
     pub(crate) fn new(window: Window) -> Self {
         let (nodes, world, messages, lines) = Default::default();
         Self { window, nodes, world, messages, lines }
@@ -36,58 +38,61 @@ impl Oracle {
 
     /// For each event in the log, returns its host and how many events of each host happened before
     /// it, itself included.
-    pub(crate) fn expected(&self) -> Vec<(String, BTreeMap<String, u64>)> {
-        let logged = |line: &&Line| line.shown && !line.quiet;
+    pub(crate) fn expected_clocks(&self) -> Vec<(String, BTreeMap<String, u64>)> {
+        let is_logged = |line: &&Line| line.is_shown && !line.is_quiet;
         let count = |line: &Line| {
             let mut counts = BTreeMap::new();
-            for line in line.past.iter().filter_map(|number| self.lines.get(*number)).filter(logged) {
+            for line in line.past.iter().filter_map(|number| self.lines.get(*number)).filter(is_logged) {
                 *counts.entry(line.host.clone()).or_default() += 1;
             }
             counts
         };
-        self.lines.iter().filter(logged).map(|line| (line.host.clone(), count(line))).collect()
+        self.lines.iter().filter(is_logged).map(|line| (line.host.clone(), count(line))).collect()
     }
 
-    fn line(&mut self, host: String, shown: bool, quiet: bool, mut past: Past) -> Past {
+    /// Adds an event after the events in `past`. Returns them with the new event.
+    fn add_line(&mut self, host: String, is_shown: bool, is_quiet: bool, mut past: Past) -> Past {
         past.insert(self.lines.len());
-        self.lines.push(Line { host, shown, quiet, past: past.clone() });
+        self.lines.push(Line { host, is_shown, is_quiet, past: past.clone() });
         past
     }
 
-    fn node(&mut self, node: NodeId, shown: bool, quiet: bool, received: Past) {
+    fn add_node_event(&mut self, node: NodeId, is_in_window: bool, is_quiet: bool, received: Past) {
         let mut past = self.nodes.get(&node).cloned().unwrap_or_default();
         past.extend(received);
-        let shown = shown && self.window.shows_node(node);
-        let past = self.line(format!("n{node}"), shown, quiet, past);
+        let is_shown = is_in_window && self.window.shows_node(node);
+        let past = self.add_line(format!("n{node}"), is_shown, is_quiet, past);
         self.nodes.insert(node, past);
     }
 
-    fn world(&mut self, shown: bool, received: Past) {
+    /// Adds an event of the world, which depends on the events in `received`.
+    fn add_world_event(&mut self, received: Past) {
         let mut past = self.world.clone();
         past.extend(received);
-        self.world = self.line("world".into(), shown, false, past);
+        let (is_shown, is_quiet) = (true, false);
+        self.world = self.add_line("world".into(), is_shown, is_quiet, past);
     }
 
-    fn sends(&mut self, node: NodeId, id: MessageId) {
+    fn record_send(&mut self, node: NodeId, id: MessageId) {
         self.messages.insert(id, self.nodes.get(&node).cloned().unwrap_or_default());
     }
 }
 
-impl Observer<String, String> for Oracle {
+impl Observer<String, String> for HappenedBeforeModel {
     fn observe(&mut self, moment: &Moment<'_, String, String>) {
-        let shown = self.window.shows(moment.time());
+        let is_in_window = self.window.shows(moment.time());
         match moment {
             Moment::Input { node, input, .. } => {
-                let (quiet, received) = match input {
+                let (is_quiet, received) = match input {
                     ObservedInput::Message { id, .. } => (false, self.messages.get(id).cloned().unwrap_or_default()),
                     ObservedInput::Start { incarnation, .. } => (incarnation.0 == 0, Past::new()),
                     ObservedInput::Timer(_) | ObservedInput::Saved(_) => (true, Past::new()),
                     _ => (false, Past::new()),
                 };
-                self.node(*node, shown, quiet, received);
+                self.add_node_event(*node, is_in_window, is_quiet, received);
             }
             Moment::Effect { node, effect, .. } => {
-                let (ids, seen) = match effect {
+                let (ids, is_visible) = match effect {
                     ObservedEffect::Send { sent, .. } => (vec![sent.id], true),
                     ObservedEffect::Multicast { to, sent } => {
                         (receivers(to, sent.id).map(|(_, id)| id).collect(), true)
@@ -95,33 +100,36 @@ impl Observer<String, String> for Oracle {
                     ObservedEffect::SetTimer { .. } => (Vec::new(), false),
                     _ => (Vec::new(), true),
                 };
-                ids.into_iter().for_each(|id| self.sends(*node, id));
-                if let Some(line) = self.lines.last_mut().filter(|_| seen) {
-                    line.quiet = false;
+                ids.into_iter().for_each(|id| self.record_send(*node, id));
+                if let Some(line) = self.lines.last_mut().filter(|_| is_visible) {
+                    line.is_quiet = false;
                 }
             }
             Moment::World { event, .. } => match event {
                 WorldEvent::Lost { id, to, .. } => {
-                    let seen = self.window.shows_node(id.sender) || self.window.shows_node(*to);
-                    if shown && seen {
+                    let has_shown_end = self.window.shows_node(id.sender) || self.window.shows_node(*to);
+                    if is_in_window && has_shown_end {
                         let received = self.messages.get(id).cloned().unwrap_or_default();
-                        self.world(true, received);
+                        self.add_world_event(received);
                     }
                 }
                 WorldEvent::Duplicated { id } => {
-                    if shown && self.window.shows_node(id.sender) {
-                        self.world(true, Past::new());
+                    if is_in_window && self.window.shows_node(id.sender) {
+                        self.add_world_event(Past::new());
                     }
                 }
                 WorldEvent::Changed { .. } => {
-                    if shown {
-                        self.world(true, Past::new());
+                    if is_in_window {
+                        self.add_world_event(Past::new());
                     }
                 }
                 WorldEvent::Crashed { node, .. }
                 | WorldEvent::Ended { node }
                 | WorldEvent::Paused { node }
-                | WorldEvent::Resumed { node } => self.node(*node, shown, false, Past::new()),
+                | WorldEvent::Resumed { node } => {
+                    let is_quiet = false;
+                    self.add_node_event(*node, is_in_window, is_quiet, Past::new());
+                }
             },
         }
     }

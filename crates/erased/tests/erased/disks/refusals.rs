@@ -1,7 +1,7 @@
 //! A disk that cannot be read is refused with a sentence, and is neither lost nor treated as empty.
 
 use super::lists::ListDisk;
-use super::saving::{Savable, codec, erase, read_back, read_write, state_at_start};
+use super::saving::{Savable, codec_for, disk_through_bytes, erase, state_at_start, write_through_bytes};
 use proptest::collection::vec;
 use proptest::prelude::{any, proptest};
 use quorate_core::{Durable, Malformed};
@@ -31,49 +31,51 @@ fn ballot(term: u64) -> Write {
     Write::Ballot(Ballot { term, vote: 3, commit: 0 })
 }
 
-/// Returns the disks that a log of these writes yields, without and with a checkpoint at its end.
-fn logs<D: Savable>(writes: Vec<D::Write>) -> [AnyDurable; 2] {
-    let mut read = AnyDurable::default();
-    let mut kept = AnyDurable::default();
+/// Returns the disks that a store yields for a log of these writes: without a checkpoint, and with
+/// a checkpoint at its end.
+fn disks_with<D: Savable>(writes: Vec<D::Write>) -> [AnyDurable; 2] {
+    let mut read_from_log = AnyDurable::default();
+    let mut in_memory = AnyDurable::default();
     for write in writes {
         let write = erase::<D>(write);
-        read.apply(read_write(&write));
-        kept.apply(write);
+        read_from_log.apply(write_through_bytes(&write));
+        in_memory.apply(write);
     }
-    [read, read_back(&kept)]
+    [read_from_log, disk_through_bytes(&in_memory)]
 }
 
 #[test]
 fn a_newer_disk_is_refused_whether_its_log_has_a_checkpoint_or_not() {
-    for disk in logs::<NewListDisk>(vec![7]) {
-        assert_eq!(codec::<ListDisk>().unseal(disk.clone()).err(), Some(NEWER));
-        assert!(codec::<NewListDisk>().unseal(disk.clone()).is_ok());
-        // A node that is started without this check finds a lost disk, not an empty one.
+    for disk in disks_with::<NewListDisk>(vec![7]) {
+        assert_eq!(codec_for::<ListDisk>().unseal(disk.clone()).err(), Some(NEWER));
+        assert!(codec_for::<NewListDisk>().unseal(disk.clone()).is_ok());
+        // A node that is started without `unseal` finds a lost disk, not an empty one.
         assert_eq!(state_at_start::<ListDisk>(disk), ListDisk::wiped());
     }
     assert_eq!(
         NEWER.to_string(),
-        "The data on the disk has format version 2, but this release reads versions up to 1. Nothing was \
+        "the data on the disk has format version 2, but this release reads versions up to 1. Nothing was \
          changed; run a release that knows version 2."
     );
 }
 
 #[test]
 fn an_older_disk_is_read() {
-    for disk in logs::<ListDisk>(vec![7]) {
-        let disk = codec::<NewListDisk>().unseal(disk).unwrap();
+    for disk in disks_with::<ListDisk>(vec![7]) {
+        let disk = codec_for::<NewListDisk>().unseal(disk).unwrap();
         assert_eq!(state_at_start::<NewListDisk>(disk).0.items, [1, 7]);
     }
 }
 
 #[test]
 fn the_disk_of_another_algorithm_is_refused() {
-    for disk in logs::<ReplicaDisk>(vec![ballot(1), ballot(2)]) {
-        for error in [codec::<ListDisk>().unseal(disk.clone()).err(), codec::<()>().unseal(disk.clone()).err()] {
+    for disk in disks_with::<ReplicaDisk>(vec![ballot(1), ballot(2)]) {
+        for error in [codec_for::<ListDisk>().unseal(disk.clone()).err(), codec_for::<()>().unseal(disk.clone()).err()]
+        {
             let error = error.expect("the disk belongs to a replica");
             assert!(matches!(error, Unreadable::Foreign(_)), "{error}");
             let text = error.to_string();
-            assert!(text.starts_with("The data on the disk belongs to another algorithm: "), "{text}");
+            assert!(text.starts_with("the data on the disk belongs to another algorithm: "), "{text}");
             assert!(text.contains("Nothing was changed"), "{text}");
         }
         assert_eq!(state_at_start::<ListDisk>(disk), ListDisk::wiped());
@@ -81,27 +83,27 @@ fn the_disk_of_another_algorithm_is_refused() {
     let mut written = AnyDurable::default();
     written.apply(erase::<ReplicaDisk>(ballot(1)));
     let foreign = Unreadable::Foreign(Malformed("another algorithm wrote to it".into()));
-    assert_eq!(codec::<ListDisk>().unseal(written).err(), Some(foreign));
+    assert_eq!(codec_for::<ListDisk>().unseal(written).err(), Some(foreign));
 }
 
-/// A driver without this check lets an old release write: the earlier data is still there.
+/// A driver that does not call `unseal` lets an old release write, and the earlier data is still
+/// there.
 #[test]
 fn writes_to_an_unreadable_disk_lose_nothing() {
-    for mut disk in logs::<NewListDisk>(vec![7]) {
+    for mut disk in disks_with::<NewListDisk>(vec![7]) {
         disk.apply(erase::<ListDisk>(8));
-        assert_eq!(codec::<ListDisk>().unseal(disk.clone()).err(), Some(NEWER));
-        let disk = codec::<NewListDisk>().unseal(read_back(&disk)).unwrap();
+        assert_eq!(codec_for::<ListDisk>().unseal(disk.clone()).err(), Some(NEWER));
+        let disk = codec_for::<NewListDisk>().unseal(disk_through_bytes(&disk)).unwrap();
         assert_eq!(state_at_start::<NewListDisk>(disk).0.items, [1, 7, 8]);
     }
 }
 
-/// Random bytes are read as a disk or refused. If they are read, opening the disk as any type must
-/// not panic.
-fn try_everything(bytes: &[u8]) {
+/// Reads bytes as a disk. If that succeeds, opening the disk as any type must not panic.
+fn open_as_every_type(bytes: &[u8]) {
     let Ok(mut disk) = postcard::from_bytes::<AnyDurable>(bytes) else { return };
-    let _ = codec::<ListDisk>().unseal(disk.clone());
-    let _ = codec::<ReplicaDisk>().unseal(disk.clone());
-    let _ = codec::<()>().unseal(disk.clone());
+    let _ = codec_for::<ListDisk>().unseal(disk.clone());
+    let _ = codec_for::<ReplicaDisk>().unseal(disk.clone());
+    let _ = codec_for::<()>().unseal(disk.clone());
     let _ = state_at_start::<ListDisk>(disk.clone());
     if let Ok(write) = postcard::from_bytes::<AnyWrite>(bytes) {
         disk.apply(write);
@@ -113,23 +115,23 @@ fn try_everything(bytes: &[u8]) {
 proptest! {
     #[test]
     fn garbage_never_panics(bytes in vec(any::<u8>(), 0..200)) {
-        try_everything(&bytes);
+        open_as_every_type(&bytes);
     }
 
     #[test]
     fn a_damaged_disk_never_panics(
-        writes in vec(super::replicas::write(), 1..5),
+        writes in vec(super::replicas::any_write(), 1..5),
         index: usize,
-        flip in 1_u8..,
-        end: usize,
+        flipped_bits in 1_u8..,
+        length: usize,
     ) {
-        for disk in logs::<ReplicaDisk>(writes) {
+        for disk in disks_with::<ReplicaDisk>(writes) {
             let mut bytes = postcard::to_allocvec(&disk).unwrap();
             let index = index % bytes.len();
-            bytes[index] ^= flip;
-            try_everything(&bytes);
-            bytes.truncate(end % bytes.len());
-            try_everything(&bytes);
+            bytes[index] ^= flipped_bits;
+            open_as_every_type(&bytes);
+            bytes.truncate(length % bytes.len());
+            open_as_every_type(&bytes);
         }
     }
 }

@@ -40,16 +40,16 @@ impl<D: Savable> Protocol for SavingProtocol<D> {
 }
 
 #[derive(PartialEq)]
-struct Recorder<D> {
-    saved: Vec<AnyWrite>,
-    found: Vec<D>,
+struct EffectRecorder<D> {
+    writes: Vec<AnyWrite>,
+    start_states: Vec<D>,
 }
 
-impl<D: Savable> Sink<Erased<D::Write, D>> for Recorder<D> {
+impl<D: Savable> Sink<Erased<D::Write, D>> for EffectRecorder<D> {
     fn effect(&mut self, effect: Effect<Erased<D::Write, D>>) {
         match effect {
-            Effect::Save(write) => self.saved.push(write),
-            Effect::Emit { event, .. } => self.found.push(event),
+            Effect::Save(write) => self.writes.push(write),
+            Effect::Emit { event, .. } => self.start_states.push(event),
             Effect::Send { .. } | Effect::Multicast { .. } | Effect::SetTimer { .. } | Effect::CancelTimer(_) => {}
         }
     }
@@ -57,60 +57,72 @@ impl<D: Savable> Sink<Erased<D::Write, D>> for Recorder<D> {
     fn note(&mut self, _note: Note<'_>) {}
 }
 
-/// Steps a cloneable and an opaque node, and asserts that their effects are the same.
-fn step_both<D: Savable>(input: impl Fn() -> Input<Erased<D::Write, D>>) -> Recorder<D> {
+/// Steps a node that can be cloned and an opaque one, asserts that their effects are the same, and
+/// returns these.
+fn step_both<D: Savable>(input: impl Fn() -> Input<Erased<D::Write, D>>) -> EffectRecorder<D> {
     let saving = SavingProtocol::<D>(PhantomData);
-    let [recorded, other] = [Erased::new(saving.clone()), Erased::opaque(saving)].map(|mut node| {
-        let mut recorded = Recorder { saved: Vec::new(), found: Vec::new() };
+    let [of_cloneable, of_opaque] = [Erased::new(saving.clone()), Erased::new_opaque(saving)].map(|mut node| {
+        let mut recorded = EffectRecorder { writes: Vec::new(), start_states: Vec::new() };
         node.step(Time::ZERO, input(), &mut Effects::new(&mut recorded));
         recorded
     });
-    assert!(recorded == other);
-    recorded
+    assert!(of_cloneable == of_opaque);
+    of_cloneable
 }
 
-/// Returns the erased write, as a node of the family saves it.
+/// Returns the erased write that a node saves for this one.
 pub(crate) fn erase<D: Savable>(write: D::Write) -> AnyWrite {
-    step_both::<D>(|| Input::Command(write.clone())).saved.remove(0)
+    step_both::<D>(|| Input::Command(write.clone())).writes.remove(0)
 }
 
+/// Returns the state that a node finds on this disk when it starts.
 pub(crate) fn state_at_start<D: Savable>(durable: AnyDurable) -> D {
-    step_both::<D>(|| Input::Start { durable: durable.clone(), incarnation: Incarnation::FIRST }).found.remove(0)
+    step_both::<D>(|| Input::Start { durable: durable.clone(), incarnation: Incarnation::FIRST }).start_states.remove(0)
 }
 
-pub(crate) fn codec<D: Savable>() -> AnyCodec {
+pub(crate) fn codec_for<D: Savable>() -> AnyCodec {
     AnyCodec::for_protocol::<SavingProtocol<D>>()
 }
 
-pub(crate) fn read_back(durable: &AnyDurable) -> AnyDurable {
+/// Converts a disk to bytes and back, which seals it.
+pub(crate) fn disk_through_bytes(durable: &AnyDurable) -> AnyDurable {
     postcard::from_bytes(&postcard::to_allocvec(durable).unwrap()).unwrap()
 }
 
-pub(crate) fn read_write(write: &AnyWrite) -> AnyWrite {
+/// Converts a write to bytes and back, which seals it.
+pub(crate) fn write_through_bytes(write: &AnyWrite) -> AnyWrite {
     postcard::from_bytes(&postcard::to_allocvec(write).unwrap()).unwrap()
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Step<W> {
+    /// Applies a typed write.
     Write(W),
-    ReadWrite(W),
-    ReadBack,
+    /// Applies a sealed write.
+    WriteThroughBytes(W),
+    /// Seals the disk.
+    DiskThroughBytes,
+    /// Opens the disk as the protocol's durable state.
     Unseal,
-    Copy,
+    /// Replaces the disk by its clone.
+    Clone,
 }
 
-pub(crate) fn step<W: Clone + fmt::Debug>(write: impl Strategy<Value = W> + Clone) -> impl Strategy<Value = Step<W>> {
+pub(crate) fn any_step<W: Clone + fmt::Debug>(
+    write: impl Strategy<Value = W> + Clone,
+) -> impl Strategy<Value = Step<W>> {
     prop_oneof![
         4 => write.clone().prop_map(Step::Write),
-        4 => write.prop_map(Step::ReadWrite),
-        1 => Just(Step::ReadBack),
+        4 => write.prop_map(Step::WriteThroughBytes),
+        1 => Just(Step::DiskThroughBytes),
         1 => Just(Step::Unseal),
-        1 => Just(Step::Copy),
+        1 => Just(Step::Clone),
     ]
 }
 
-/// Asserts that after each step a node finds the same state as a typed fold of the writes.
-pub(crate) fn check<D: Savable + fmt::Debug>(was_lost: bool, steps: Vec<Step<D::Write>>) {
+/// Asserts that after each step a node finds the state that results if the writes are applied to
+/// typed durable state.
+pub(crate) fn assert_states_match<D: Savable + fmt::Debug>(was_lost: bool, steps: Vec<Step<D::Write>>) {
     let (mut typed, mut disk) =
         if was_lost { (D::wiped(), AnyDurable::wiped()) } else { (D::default(), AnyDurable::default()) };
     for step in steps {
@@ -119,17 +131,17 @@ pub(crate) fn check<D: Savable + fmt::Debug>(was_lost: bool, steps: Vec<Step<D::
                 typed.apply(write.clone());
                 disk.apply(erase::<D>(write));
             }
-            Step::ReadWrite(write) => {
+            Step::WriteThroughBytes(write) => {
                 typed.apply(write.clone());
-                disk.apply(read_write(&erase::<D>(write)));
+                disk.apply(write_through_bytes(&erase::<D>(write)));
             }
-            Step::ReadBack => disk = read_back(&disk),
-            Step::Unseal => disk = codec::<D>().unseal(disk).unwrap(),
-            Step::Copy => disk = disk.clone(),
+            Step::DiskThroughBytes => disk = disk_through_bytes(&disk),
+            Step::Unseal => disk = codec_for::<D>().unseal(disk).unwrap(),
+            Step::Clone => disk = disk.clone(),
         }
         assert_eq!(state_at_start::<D>(disk.clone()), typed);
     }
-    let unsealed = codec::<D>().unseal(read_back(&disk)).unwrap();
+    let unsealed = codec_for::<D>().unseal(disk_through_bytes(&disk)).unwrap();
     assert_eq!(state_at_start::<D>(unsealed.clone()), typed);
-    assert!(unsealed == codec::<D>().unseal(disk).unwrap());
+    assert!(unsealed == codec_for::<D>().unseal(disk).unwrap());
 }

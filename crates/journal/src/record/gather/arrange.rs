@@ -1,12 +1,14 @@
 //! Checks that journals belong together, and prepares them for the merge.
 
-use super::Gathered;
+use super::GatherReport;
 use super::error::GatherError;
 use super::incarnations::{IncarnationPlan, Pause, TimeScale, assign_fault, check_disks};
-use super::survey::{Content, IncarnationSurvey, Receipt, Received, Survey, WorldSurvey, out_of_order};
+use super::survey::{
+    IncarnationSurvey, Receipt, ReceiptRange, Survey, SurveyContent, WorldSurvey, describe_order_violation,
+};
 use crate::moment::MessageId;
 use crate::record::line::WorldLine;
-use crate::record::{FORMAT, Header, Live};
+use crate::record::{FORMAT, Header, LiveHeader};
 use crate::workload::Ending;
 use quorate_core::{Incarnation, NodeId, Time};
 use serde_json::Value;
@@ -21,7 +23,7 @@ pub(super) struct Arrangement {
     pub(super) changes: VecDeque<(Time, String)>,
     /// How the run ended, if the parent process recorded it.
     pub(super) ending: Option<Ending>,
-    pub(super) found: Gathered,
+    pub(super) report: GatherReport,
 }
 
 /// The incarnations of a node, in order, and its pauses.
@@ -31,32 +33,35 @@ pub(super) struct NodePlan {
     pub(super) pauses: VecDeque<Pause>,
 }
 
-/// The journals after the first reading, by type.
+/// The journals after the first reading, by type, with the names of their files.
 struct SortedSurveys {
+    /// The journals of nodes, each with the name and the index of its file.
     incarnations: BTreeMap<(NodeId, Incarnation), (String, usize, IncarnationSurvey)>,
+    /// The journals of the parent process that injected faults, each with the name of its file.
     worlds: Vec<(String, WorldSurvey)>,
-    torn: Vec<String>,
+    /// Files whose last line is truncated.
+    torn_files: Vec<String>,
     /// Number of files without a complete header.
-    without_header: usize,
+    files_without_header: usize,
 }
 
 /// Checks the surveyed journals and plans the merge.
 pub(super) fn arrange(surveys: Vec<Survey>) -> Result<Arrangement, GatherError> {
-    let sorted = sort(surveys)?;
+    let sorted = sort_by_type(surveys)?;
     sorted.check_runs()?;
     sorted.check_nodes()?;
     sorted.check_messages()?;
     sorted.check_order()?;
-    let header = sorted.reference().ok_or(GatherError::NoJournals)?.1.clone();
-    let scale = TimeScale::new(sorted.incarnations());
-    let mut found = sorted.statistics(header.nodes, scale.boots());
-    let origin = sorted.origin(&scale);
+    let header = sorted.reference_header().ok_or(GatherError::NoJournals)?.1.clone();
+    let scale = TimeScale::new(sorted.live_headers());
+    let mut report = sorted.start_report(header.nodes, scale.boots());
+    let origin = sorted.display_origin(&scale);
     let scale = scale.with_zero_at(origin);
     let mut nodes: Vec<NodePlan> = (0..header.nodes).map(|_| NodePlan::default()).collect();
-    for ((node, _), (file, part, survey)) in sorted.incarnations {
+    for ((node, _), (file, source_index, survey)) in sorted.incarnations {
         let shift = scale.shift(&survey.live);
         if let Some(plan) = nodes.get_mut(node.index()) {
-            plan.add(IncarnationPlan::new(file, part, survey, shift));
+            plan.add(IncarnationPlan::new(file, source_index, survey, shift));
         }
     }
     let ending = sorted.worlds.iter().find_map(|(_, world)| world.ending);
@@ -66,43 +71,47 @@ pub(super) fn arrange(surveys: Vec<Survey>) -> Result<Arrangement, GatherError> 
         for fault in world.faults {
             match fault.event {
                 WorldLine::Changed(text) => changes.push((shift.apply(fault.time), text)),
-                event => found.warnings.extend(assign_fault(&mut nodes, shift.apply(fault.time), &event)),
+                event => report.warnings.extend(assign_fault(&mut nodes, shift.apply(fault.time), &event)),
             }
         }
     }
     changes.sort_by_key(|(time, _)| *time);
     for plan in &mut nodes {
-        check_disks(&mut plan.incarnations, &mut found);
+        check_disks(&mut plan.incarnations, &mut report);
     }
     let header = Header { journal: FORMAT, recorded: true, origin: 0, live: None, ..header };
-    Ok(Arrangement { header, nodes, changes: changes.into(), ending, found })
+    Ok(Arrangement { header, nodes, changes: changes.into(), ending, report })
 }
 
 impl NodePlan {
     /// Adds an incarnation, unless it never started.
     fn add(&mut self, mut plan: IncarnationPlan) {
-        if plan.started.is_some() {
-            plan.base = self.incarnations.last().map_or(0, |last| last.base + last.sent);
+        if plan.started_at.is_some() {
+            plan.sent_before = self.incarnations.last().map_or(0, |last| last.sent_before + last.sent);
             self.incarnations.push(plan);
         }
     }
 }
 
-fn sort(surveys: Vec<Survey>) -> Result<SortedSurveys, GatherError> {
-    let mut sorted =
-        SortedSurveys { incarnations: BTreeMap::new(), worlds: Vec::new(), torn: Vec::new(), without_header: 0 };
-    for Survey { part, file, torn, content } in surveys {
-        if torn {
-            sorted.torn.push(file.clone());
+fn sort_by_type(surveys: Vec<Survey>) -> Result<SortedSurveys, GatherError> {
+    let mut sorted = SortedSurveys {
+        incarnations: BTreeMap::new(),
+        worlds: Vec::new(),
+        torn_files: Vec::new(),
+        files_without_header: 0,
+    };
+    for Survey { source_index, file, is_torn, content } in surveys {
+        if is_torn {
+            sorted.torn_files.push(file.clone());
         }
         match content {
-            Content::NoHeader => sorted.without_header += 1,
-            Content::World(world) => sorted.worlds.push((file, *world)),
-            Content::Incarnation(survey) => {
+            SurveyContent::NoHeader => sorted.files_without_header += 1,
+            SurveyContent::World(world) => sorted.worlds.push((file, *world)),
+            SurveyContent::Incarnation(survey) => {
                 let (node, incarnation) = (survey.node, survey.live.incarnation);
                 let key = (node, incarnation);
-                if let Some((other, _, _)) = sorted.incarnations.insert(key, (file.clone(), part, *survey)) {
-                    return Err(GatherError::Twice { file, other, node, incarnation });
+                if let Some((other, _, _)) = sorted.incarnations.insert(key, (file.clone(), source_index, *survey)) {
+                    return Err(GatherError::DuplicateIncarnation { file, other, node, incarnation });
                 }
             }
         }
@@ -119,20 +128,21 @@ impl SortedSurveys {
 
     /// Returns the journal whose header the result gets. That of the parent process describes the
     /// run best.
-    fn reference(&self) -> Option<(&String, &Header)> {
+    fn reference_header(&self) -> Option<(&String, &Header)> {
         self.headers().next()
     }
 
-    fn incarnations(&self) -> impl Iterator<Item = &Live> {
+    /// Returns the live part of each header, those of the parent process first.
+    fn live_headers(&self) -> impl Iterator<Item = &LiveHeader> {
         let worlds = self.worlds.iter().map(|(_, world)| &world.live);
         worlds.chain(self.incarnations.values().map(|(_, _, survey)| &survey.live))
     }
 
     fn check_runs(&self) -> Result<(), GatherError> {
-        let Some((other, first)) = self.reference() else { return Ok(()) };
+        let Some((other, first)) = self.reference_header() else { return Ok(()) };
         for (file, header) in self.headers() {
-            if let Some(what) = difference(header, first, !self.worlds.is_empty()) {
-                return Err(GatherError::OtherRun { file: file.clone(), other: other.clone(), what });
+            if let Some(difference) = find_difference(header, first, !self.worlds.is_empty()) {
+                return Err(GatherError::OtherRun { file: file.clone(), other: other.clone(), difference });
             }
         }
         Ok(())
@@ -141,13 +151,13 @@ impl SortedSurveys {
     /// Checks that there is a journal of every node, except for as many nodes as there are files
     /// without a header.
     fn check_nodes(&self) -> Result<(), GatherError> {
-        let nodes = self.reference().map_or(0, |(_, header)| header.nodes);
+        let nodes = self.reference_header().map_or(0, |(_, header)| header.nodes);
         let present: BTreeSet<_> = self.incarnations.keys().map(|(node, _)| node.index()).collect();
-        if nodes - present.len() <= self.without_header {
+        if nodes - present.len() <= self.files_without_header {
             return Ok(());
         }
         let missing = (0..nodes).find(|index| !present.contains(index)).unwrap_or(nodes);
-        Err(GatherError::Missing { node: NodeId::from_index(missing), nodes })
+        Err(GatherError::MissingNode { node: NodeId::from_index(missing), nodes })
     }
 
     /// Checks that every received message was sent.
@@ -159,7 +169,7 @@ impl SortedSurveys {
                     None => {
                         format!("no journal of incarnation {incarnation} of node {sender} is among these files; add it")
                     }
-                    Some((other, _, sender)) if sender.sent < number => {
+                    Some((other, _, sender_survey)) if sender_survey.sent_messages < number => {
                         format!("{other} ends before that message was sent; it is truncated or belongs to another run")
                     }
                     Some(_) => continue,
@@ -167,7 +177,7 @@ impl SortedSurveys {
                 let reason = format!(
                     "message {sender}.{number} of incarnation {incarnation} of node {sender} arrives, but {reason}"
                 );
-                return Err(GatherError::Line { file: file.clone(), line: received.last.line, reason });
+                return Err(GatherError::InvalidLine { file: file.clone(), line: received.last.line, reason });
             }
         }
         Ok(())
@@ -176,14 +186,15 @@ impl SortedSurveys {
     /// Checks the message order across a node's incarnations. A message that a link has skipped
     /// cannot arrive at a later incarnation.
     fn check_order(&self) -> Result<(), GatherError> {
-        let mut last: BTreeMap<(NodeId, NodeId, Incarnation), (&String, Receipt)> = BTreeMap::new();
+        // For each receiver and each incarnation of a sender, the file and the receipt seen last.
+        let mut last_receipts: BTreeMap<(NodeId, NodeId, Incarnation), (&String, Receipt)> = BTreeMap::new();
         for (file, _, survey) in self.incarnations.values() {
-            for ((sender, incarnation), Received { first, last: newest }) in &survey.received {
-                let before = last.insert((survey.node, *sender, *incarnation), (file, *newest));
-                if let Some((other, before)) = before.filter(|(_, before)| first.number <= before.number) {
+            for ((sender, incarnation), ReceiptRange { first, last }) in &survey.received {
+                let previous = last_receipts.insert((survey.node, *sender, *incarnation), (file, *last));
+                if let Some((other, previous)) = previous.filter(|(_, previous)| first.number <= previous.number) {
                     let id = MessageId { sender: *sender, number: first.number };
-                    let reason = out_of_order(id, *incarnation, before, &format!("in {other},"));
-                    return Err(GatherError::Line { file: file.clone(), line: first.line, reason });
+                    let reason = describe_order_violation(id, *incarnation, previous, &format!("in {other},"));
+                    return Err(GatherError::InvalidLine { file: file.clone(), line: first.line, reason });
                 }
             }
         }
@@ -192,32 +203,34 @@ impl SortedSurveys {
 
     /// Returns the time to display as 0: the origin of the parent's journal, or else the earliest
     /// origin of the nodes.
-    fn origin(&self, scale: &TimeScale) -> i64 {
-        let shifted = |header: &Header, live: &Live| scale.shift(live).apply(Time::from_nanos(header.origin)).nanos();
+    fn display_origin(&self, scale: &TimeScale) -> i64 {
+        let shifted =
+            |header: &Header, live: &LiveHeader| scale.shift(live).apply(Time::from_nanos(header.origin)).nanos();
         let world = self.worlds.iter().map(|(_, world)| shifted(&world.header, &world.live)).min();
         let nodes = self.incarnations.values().map(|(_, _, survey)| shifted(&survey.header, &survey.live)).min();
         world.or(nodes).unwrap_or(0)
     }
 
-    fn statistics(&self, nodes: usize, boots: usize) -> Gathered {
+    /// Returns a report with the numbers that the surveys contain.
+    fn start_report(&self, nodes: usize, boots: usize) -> GatherReport {
         let incarnations = || self.incarnations.values().map(|(_, _, survey)| survey);
-        Gathered {
+        GatherReport {
             nodes,
-            lives: incarnations().count(),
-            ended: incarnations().filter(|survey| survey.ended).count(),
+            incarnations: incarnations().count(),
+            clean_shutdowns: incarnations().filter(|survey| survey.shut_down_cleanly).count(),
             boots,
-            sent: incarnations().map(|survey| survey.sent).sum(),
-            torn: self.torn.clone(),
-            ..Gathered::default()
+            sent_messages: incarnations().map(|survey| survey.sent_messages).sum(),
+            torn_files: self.torn_files.clone(),
+            ..GatherReport::default()
         }
     }
 }
 
-/// Returns the difference between two headers if they belong to different runs. If there is a
-/// parent process, only its header lists the faults.
-fn difference(one: &Header, other: &Header, has_parent: bool) -> Option<String> {
-    let differ = |what: &str, one: &dyn std::fmt::Display, other: &dyn std::fmt::Display| {
-        Some(format!("its {what} is {one}, not {other}"))
+/// Returns the first difference between two headers that shows that they belong to different runs.
+/// If there is a parent process, only its header lists the faults.
+fn find_difference(one: &Header, other: &Header, has_parent: bool) -> Option<String> {
+    let differ = |name: &str, one: &dyn std::fmt::Display, other: &dyn std::fmt::Display| {
+        Some(format!("its {name} is {one}, not {other}"))
     };
     if one.algorithm != other.algorithm {
         return differ("algorithm", &one.algorithm, &other.algorithm);
@@ -231,30 +244,31 @@ fn difference(one: &Header, other: &Header, has_parent: bool) -> Option<String> 
     if one.seed != other.seed {
         return differ("seed", &one.seed, &other.seed);
     }
-    let (group, others) = (group(one), group(other));
-    if group != others {
-        return differ("group", &group, &others);
+    let (group, other_group) = (group_name(one), group_name(other));
+    if group != other_group {
+        return differ("group", &group, &other_group);
     }
-    let (run, others) = (settings(&one.run, has_parent), settings(&other.run, has_parent));
-    let names: BTreeSet<_> = run.keys().chain(others.keys()).collect();
-    let name = names.into_iter().find(|name| run.get(*name) != others.get(*name))?;
+    let (settings, others) = (compared_settings(&one.run, has_parent), compared_settings(&other.run, has_parent));
+    let names: BTreeSet<_> = settings.keys().chain(others.keys()).collect();
+    let name = names.into_iter().find(|name| settings.get(*name) != others.get(*name))?;
     let text = |value: Option<&&Value>| value.map_or_else(|| "absent".into(), ToString::to_string);
-    differ(&format!("setting '{}'", name.escape_debug()), &text(run.get(name)), &text(others.get(name)))
+    differ(&format!("setting '{}'", name.escape_debug()), &text(settings.get(name)), &text(others.get(name)))
 }
 
 /// Returns the name of the group for an error message.
-fn group(header: &Header) -> String {
+fn group_name(header: &Header) -> String {
     match header.live.as_ref().map_or("", |live| live.group.as_str()) {
         "" => "absent".into(),
         name => format!("'{}'", name.escape_debug()),
     }
 }
 
-fn settings(run: &Value, has_parent: bool) -> BTreeMap<&str, &Value> {
+/// Returns the settings by which [`find_difference`] compares two runs.
+fn compared_settings(run: &Value, has_parent: bool) -> BTreeMap<&str, &Value> {
     match run {
         Value::Object(settings) => {
-            let counts = |name: &str| !(has_parent && name == "faults");
-            settings.iter().map(|(name, value)| (name.as_str(), value)).filter(|(name, _)| counts(name)).collect()
+            let is_compared = |name: &str| !(has_parent && name == "faults");
+            settings.iter().map(|(name, value)| (name.as_str(), value)).filter(|(name, _)| is_compared(name)).collect()
         }
         other => BTreeMap::from([("run", other)]),
     }

@@ -18,18 +18,18 @@ pub enum GatherError {
     )]
     NotLive { file: String },
     #[error("in {file}, line {line}: {reason}.")]
-    Line { file: String, line: u64, reason: String },
-    #[error("{file} and {other} belong to different runs: {what}. Gather the journals of one run at a time.")]
-    OtherRun { file: String, other: String, what: String },
+    InvalidLine { file: String, line: u64, reason: String },
+    #[error("{file} and {other} belong to different runs: {difference}. Gather the journals of one run at a time.")]
+    OtherRun { file: String, other: String, difference: String },
     #[error("{file} and {other} are both journals of incarnation {incarnation} of node {node}. Leave one of them out.")]
-    Twice { file: String, other: String, node: NodeId, incarnation: Incarnation },
+    DuplicateIncarnation { file: String, other: String, node: NodeId, incarnation: Incarnation },
     #[error("the run has {nodes} nodes, but no journal of node {node} is among these files. Add it.")]
-    Missing { node: NodeId, nodes: usize },
+    MissingNode { node: NodeId, nodes: usize },
     #[error(
         "the journals contradict each other: in {file}, line {line}, message {message} arrives before it can have been \
          sent, and every other remaining node waits for a message in the same way. At least one of the files was altered."
     )]
-    Cycle {
+    CyclicWait {
         /// The file of the earliest such line.
         file: String,
         line: u64,
@@ -38,7 +38,7 @@ pub enum GatherError {
     #[error(
         "{file} changed while it was gathered: line {line} is gone. Stop the process that writes to it, and try again."
     )]
-    Changed { file: String, line: u64 },
+    FileChanged { file: String, line: u64 },
     #[error("cannot write the gathered journal: {0}. The source journals are unchanged.")]
     Write(std::io::Error),
 }

@@ -1,7 +1,7 @@
 //! The messages in flight during the merge, and the fate of each one.
 
 use super::incarnations::IncarnationPlan;
-use super::survey::Received;
+use super::survey::ReceiptRange;
 use quorate_core::{Incarnation, NodeId, Time};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -35,10 +35,10 @@ struct Inbox {
     /// Messages in flight to this node, with their send times.
     in_flight: BTreeMap<LiveMessageId, Time>,
     /// For each incarnation of this node, the range of message numbers that it receives from each
-    /// incarnation of a sender. Links skip none within a range.
+    /// incarnation of a sender. Within a range, a link skips no message.
     receives: Vec<BTreeMap<(NodeId, Incarnation), RangeInclusive<u64>>>,
-    /// Number of incarnations that have started.
-    started: usize,
+    /// Number of incarnations that have started. The last of them is the current one.
+    started_count: usize,
     is_up: bool,
 }
 
@@ -57,13 +57,14 @@ impl InFlight {
             // No message was sent to an incarnation before the first one, so the first receives all
             // messages from number 1.
             let is_first = plan.incarnation == Incarnation::FIRST;
-            let numbers = |received: &Received| if is_first { 1 } else { received.first.number }..=received.last.number;
+            let numbers =
+                |received: &ReceiptRange| if is_first { 1 } else { received.first.number }..=received.last.number;
             plan.received.iter().map(|(sender, received)| (*sender, numbers(received))).collect()
         };
         let inbox = |incarnations: &[IncarnationPlan]| Inbox {
             in_flight: BTreeMap::new(),
             receives: incarnations.iter().map(receives).collect(),
-            started: 0,
+            started_count: 0,
             is_up: false,
         };
         Self { inboxes: nodes.map(inbox).collect(), sent: BTreeMap::new() }
@@ -72,11 +73,12 @@ impl InFlight {
     /// Records that the next incarnation of a node starts.
     pub(super) fn start(&mut self, node: NodeId) {
         if let Some(inbox) = self.inboxes.get_mut(node.index()) {
-            inbox.started += 1;
+            inbox.started_count += 1;
             inbox.is_up = true;
         }
     }
 
+    /// Records that a message is sent, and returns its fate.
     pub(super) fn send(&mut self, message: LiveMessageId, to: NodeId, time: Time) -> SendOutcome {
         self.sent.insert((message.sender, message.incarnation), message.number);
         let Some(inbox) = self.inboxes.get_mut(to.index()) else { return SendOutcome::NoReceiver };
@@ -87,9 +89,9 @@ impl InFlight {
         SendOutcome::InFlight
     }
 
-    /// Returns the send time of a message in flight to the node `at`.
-    pub(super) fn sent_at(&self, message: LiveMessageId, at: NodeId) -> Option<Time> {
-        self.inboxes.get(at.index())?.in_flight.get(&message).copied()
+    /// Returns the send time of a message in flight to this receiver.
+    pub(super) fn send_time(&self, message: LiveMessageId, receiver: NodeId) -> Option<Time> {
+        self.inboxes.get(receiver.index())?.in_flight.get(&message).copied()
     }
 
     /// Returns whether a message was sent, regardless of its fate.
@@ -99,9 +101,9 @@ impl InFlight {
 
     /// Removes and returns the messages that the current incarnation of a node should have received
     /// before `message`, which arrives now. They never arrive.
-    pub(super) fn take_skipped(&mut self, message: LiveMessageId, at: NodeId) -> Vec<LiveMessageId> {
-        let Some(inbox) = self.inboxes.get_mut(at.index()) else { return Vec::new() };
-        let current = inbox.started.checked_sub(1).and_then(|index| inbox.receives.get(index));
+    pub(super) fn take_skipped(&mut self, message: LiveMessageId, receiver: NodeId) -> Vec<LiveMessageId> {
+        let Some(inbox) = self.inboxes.get_mut(receiver.index()) else { return Vec::new() };
+        let current = inbox.started_count.checked_sub(1).and_then(|index| inbox.receives.get(index));
         let sender = (message.sender, message.incarnation);
         let Some(received) = current.and_then(|senders| senders.get(&sender)) else { return Vec::new() };
         let first = LiveMessageId { number: message.number.min(*received.start()), ..message };
@@ -113,12 +115,12 @@ impl InFlight {
     }
 
     /// Removes a message that arrives. Returns whether it was in flight.
-    pub(super) fn arrive(&mut self, message: LiveMessageId, at: NodeId) -> bool {
-        self.inboxes.get_mut(at.index()).is_some_and(|inbox| inbox.in_flight.remove(&message).is_some())
+    pub(super) fn arrive(&mut self, message: LiveMessageId, receiver: NodeId) -> bool {
+        self.inboxes.get_mut(receiver.index()).is_some_and(|inbox| inbox.in_flight.remove(&message).is_some())
     }
 
-    /// Records that a node goes down, and returns the messages that are lost with it. A later
-    /// incarnation receives the others.
+    /// Records that a node goes down. Removes and returns the messages in flight to it that no
+    /// later incarnation receives.
     pub(super) fn go_down(&mut self, node: NodeId) -> Vec<LiveMessageId> {
         let Some(inbox) = self.inboxes.get_mut(node.index()) else { return Vec::new() };
         inbox.is_up = false;
@@ -129,6 +131,7 @@ impl InFlight {
         lost
     }
 
+    /// Number of messages in flight.
     pub(super) fn count(&self) -> u64 {
         self.inboxes.iter().map(|inbox| inbox.in_flight.len() as u64).sum()
     }
@@ -136,20 +139,20 @@ impl InFlight {
 
 impl Inbox {
     /// Returns whether neither the current nor a later incarnation can receive this message. A link
-    /// that connects to another incarnation than before drops its queued messages, and skips none
-    /// from then on.
+    /// that connects to another incarnation than before drops its queued messages, and skips no
+    /// message from then on.
     fn is_lost(&self, message: LiveMessageId) -> bool {
         let from = (message.sender, message.incarnation);
-        let mut later = self.receives.iter().skip(self.started).filter_map(|senders| senders.get(&from));
+        let mut later = self.receives.iter().skip(self.started_count).filter_map(|senders| senders.get(&from));
         if later.any(|received| received.contains(&message.number)) {
             return false;
         }
         // A sender keeps all messages for the first incarnation until it has started.
-        if self.started == 0 {
+        if self.started_count == 0 {
             return false;
         }
-        let current = self.receives.get(self.started - 1).and_then(|senders| senders.get(&from));
-        let was_dropped = self.started > 1 && current.is_some_and(|received| message.number < *received.start());
+        let current = self.receives.get(self.started_count - 1).and_then(|senders| senders.get(&from));
+        let was_dropped = self.started_count > 1 && current.is_some_and(|received| message.number < *received.start());
         !self.is_up || was_dropped
     }
 }

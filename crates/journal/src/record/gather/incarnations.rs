@@ -1,9 +1,9 @@
 //! The incarnations of nodes on a common time scale, with the faults injected into them.
 
-use super::Gathered;
+use super::GatherReport;
 use super::arrange::NodePlan;
-use super::survey::{IncarnationSurvey, Received};
-use crate::record::Live;
+use super::survey::{IncarnationSurvey, ReceiptRange};
+use crate::record::LiveHeader;
 use crate::record::line::WorldLine;
 use quorate_core::{Incarnation, NodeId, Time};
 use std::collections::BTreeMap;
@@ -12,22 +12,23 @@ use std::collections::BTreeMap;
 pub(super) struct IncarnationPlan {
     pub(super) file: String,
     /// Index of its file.
-    pub(super) part: usize,
+    pub(super) source_index: usize,
     pub(super) node: NodeId,
     pub(super) incarnation: Incarnation,
     /// The number of its last complete line.
-    pub(super) lines: u64,
+    pub(super) last_line: u64,
     /// When it started, on the common scale.
-    pub(super) started: Option<Time>,
+    pub(super) started_at: Option<Time>,
     pub(super) shift: Shift,
     /// Number of messages that earlier incarnations of the node sent.
-    pub(super) base: u64,
+    pub(super) sent_before: u64,
     /// Number of messages that this incarnation sent.
     pub(super) sent: u64,
-    pub(super) received: BTreeMap<(NodeId, Incarnation), Received>,
-    pub(super) ended: bool,
-    /// When it was killed, if the parent process recorded it.
-    pub(super) killed: Option<Time>,
+    /// For each incarnation of a sender, the first and the last message received from it.
+    pub(super) received: BTreeMap<(NodeId, Incarnation), ReceiptRange>,
+    pub(super) shut_down_cleanly: bool,
+    /// When the parent process killed it, if the parent recorded that.
+    pub(super) killed_at: Option<Time>,
     /// Number of its writes that the next incarnation did not find.
     pub(super) lost_writes: u64,
     disk: DiskSurvey,
@@ -35,10 +36,14 @@ pub(super) struct IncarnationPlan {
 
 /// The writes that an incarnation found on its disk and those that it made.
 struct DiskSurvey {
-    found: u64,
-    blank: bool,
-    saves: u64,
-    durable: u64,
+    /// Number of writes of earlier incarnations that it found.
+    found_writes: u64,
+    /// Whether the disk was empty although the node had saved before.
+    is_blank: bool,
+    /// Number of its own writes, durable or not.
+    issued_writes: u64,
+    /// Number of its own writes that the disk confirmed.
+    confirmed_writes: u64,
 }
 
 /// A pause of a node, without an end if the node never resumed.
@@ -49,24 +54,35 @@ pub(super) struct Pause {
 }
 
 impl IncarnationPlan {
-    pub(super) fn new(file: String, part: usize, survey: IncarnationSurvey, shift: Shift) -> Self {
-        let IncarnationSurvey { live, node, lines, start, ended, sent, saves, durable, received, .. } = survey;
-        let blank = start.is_some_and(|(_, blank)| blank);
+    pub(super) fn new(file: String, source_index: usize, survey: IncarnationSurvey, shift: Shift) -> Self {
+        let IncarnationSurvey {
+            live,
+            node,
+            last_line,
+            start,
+            shut_down_cleanly,
+            sent_messages: sent,
+            issued_writes,
+            confirmed_writes,
+            received,
+            ..
+        } = survey;
+        let is_blank = start.is_some_and(|(_, is_blank)| is_blank);
         Self {
             file,
-            part,
+            source_index,
             node,
             incarnation: live.incarnation,
-            lines,
-            started: start.map(|(time, _)| shift.apply(time)),
+            last_line,
+            started_at: start.map(|(time, _)| shift.apply(time)),
             shift,
-            base: 0,
+            sent_before: 0,
             sent,
             received,
-            ended,
-            killed: None,
+            shut_down_cleanly,
+            killed_at: None,
             lost_writes: 0,
-            disk: DiskSurvey { found: live.writes, blank, saves, durable },
+            disk: DiskSurvey { found_writes: live.found_writes, is_blank, issued_writes, confirmed_writes },
         }
     }
 }
@@ -80,11 +96,11 @@ pub(super) fn assign_fault(nodes: &mut [NodePlan], time: Time, event: &WorldLine
             pause.to = Some(time);
         }
         WorldLine::Crashed { node, .. } => {
-            let started = |plan: &&mut IncarnationPlan| plan.started.is_some_and(|start| start <= time);
+            let started = |plan: &&mut IncarnationPlan| plan.started_at.is_some_and(|start| start <= time);
             let Some(plan) = nodes.get_mut(node.index())?.incarnations.iter_mut().rev().find(started) else {
                 return Some(format!("A crash of node {node} is recorded before its first start; it is ignored."));
             };
-            plan.killed.get_or_insert(time);
+            plan.killed_at.get_or_insert(time);
         }
         // The survey rejects all other events of the parent process.
         WorldLine::Lost { .. } | WorldLine::Duplicated { .. } | WorldLine::Ended { .. } | WorldLine::Changed(_) => {}
@@ -94,36 +110,36 @@ pub(super) fn assign_fault(nodes: &mut [NodePlan], time: Time, event: &WorldLine
 
 /// Computes how many writes each incarnation lost, and reports losses that a correct disk does not
 /// allow.
-pub(super) fn check_disks(incarnations: &mut [IncarnationPlan], found: &mut Gathered) {
-    if let Some(first) = incarnations.first().filter(|first| first.disk.found > 0 && !first.disk.blank) {
-        found.warnings.push(format!(
+pub(super) fn check_disks(incarnations: &mut [IncarnationPlan], report: &mut GatherReport) {
+    if let Some(first) = incarnations.first().filter(|first| first.disk.found_writes > 0 && !first.disk.is_blank) {
+        report.warnings.push(format!(
             "Incarnation {} of node {} found {} writes of earlier incarnations, whose journals are missing: the result can \
              be read but not replayed.",
-            first.incarnation, first.node, first.disk.found
+            first.incarnation, first.node, first.disk.found_writes
         ));
     }
     for index in 1..incarnations.len() {
         let Some([previous, next]) = incarnations.get_mut(index - 1..=index) else { return };
-        let pending = previous.disk.saves.saturating_sub(previous.disk.durable);
-        let confirmed = previous.disk.found.saturating_add(previous.disk.durable);
-        let time = next.started.unwrap_or(Time::ZERO);
-        if next.disk.blank {
+        let pending = previous.disk.issued_writes.saturating_sub(previous.disk.confirmed_writes);
+        let confirmed = previous.disk.found_writes.saturating_add(previous.disk.confirmed_writes);
+        let time = next.started_at.unwrap_or(Time::ZERO);
+        if next.disk.is_blank {
             // The disk was replaced, which may be intended; the journal does not show that.
             previous.lost_writes = pending;
-            found.forget(confirmed, time, || {
+            report.record_forgotten_writes(confirmed, time, || {
                 format!("node {} found its disk empty, although {confirmed} writes were durable", next.node)
             });
             continue;
         }
-        let survived = next.disk.found.checked_sub(previous.disk.found);
-        previous.lost_writes = previous.disk.saves.saturating_sub(survived.unwrap_or(0));
+        let survived = next.disk.found_writes.checked_sub(previous.disk.found_writes);
+        previous.lost_writes = previous.disk.issued_writes.saturating_sub(survived.unwrap_or(0));
         let reader = format!("incarnation {} of node {}", next.incarnation, next.node);
         if previous.lost_writes > pending {
-            let text = format!("{confirmed} writes were durable, but {reader} found {}", next.disk.found);
-            found.warnings.push(format!("The disk of node {} lost confirmed writes: {text}.", next.node));
-            found.forget(previous.lost_writes - pending, time, || text);
-        } else if survived.is_some_and(|survived| survived > previous.disk.saves) {
-            found.warnings.push(format!(
+            let text = format!("{confirmed} writes were durable, but {reader} found {}", next.disk.found_writes);
+            report.warnings.push(format!("The disk of node {} lost confirmed writes: {text}.", next.node));
+            report.record_forgotten_writes(previous.lost_writes - pending, time, || text);
+        } else if survived.is_some_and(|survived| survived > previous.disk.issued_writes) {
+            report.warnings.push(format!(
                 "When {reader} starts, its disk contains more writes than the journals record: the journal of an \
                  incarnation may be missing.",
             ));
@@ -135,7 +151,7 @@ pub(super) fn check_disks(incarnations: &mut [IncarnationPlan], found: &mut Gath
 /// wall clocks.
 pub(super) struct TimeScale {
     /// For each boot, the wall-clock time of the boot according to its first journal.
-    boots: BTreeMap<String, i128>,
+    boot_times: BTreeMap<String, i128>,
     /// The wall-clock time of 0 on the common scale.
     reference: i128,
 }
@@ -145,21 +161,21 @@ pub(super) struct TimeScale {
 pub(super) struct Shift(i64);
 
 impl TimeScale {
-    /// Creates a scale for these journals on which the time 0 of the first journal is 0.
-    pub(super) fn new<'a>(incarnations: impl Iterator<Item = &'a Live>) -> Self {
-        let mut scale = Self { boots: BTreeMap::new(), reference: 0 };
-        for (index, live) in incarnations.enumerate() {
-            let booted = i128::from(live.offset) - i128::from(live.zero);
-            let booted = *scale.boots.entry(live.boot.clone()).or_insert(booted);
+    /// Creates a scale for the journals with these headers. Its 0 is the first journal's time 0.
+    pub(super) fn new<'a>(live_headers: impl Iterator<Item = &'a LiveHeader>) -> Self {
+        let mut scale = Self { boot_times: BTreeMap::new(), reference: 0 };
+        for (index, live) in live_headers.enumerate() {
+            let boot_time = i128::from(live.wall_clock_offset) - i128::from(live.nanos_since_boot);
+            let boot_time = *scale.boot_times.entry(live.boot.clone()).or_insert(boot_time);
             if index == 0 {
-                scale.reference = booted + i128::from(live.zero);
+                scale.reference = boot_time + i128::from(live.nanos_since_boot);
             }
         }
         scale
     }
 
     pub(super) fn boots(&self) -> usize {
-        self.boots.len()
+        self.boot_times.len()
     }
 
     /// Moves the scale so that this instant is 0.
@@ -168,9 +184,9 @@ impl TimeScale {
     }
 
     /// Returns the offset of a journal's times.
-    pub(super) fn shift(&self, live: &Live) -> Shift {
-        let booted = self.boots.get(&live.boot).copied().unwrap_or(0);
-        let shift = booted + i128::from(live.zero) - self.reference;
+    pub(super) fn shift(&self, live: &LiveHeader) -> Shift {
+        let boot_time = self.boot_times.get(&live.boot).copied().unwrap_or(0);
+        let shift = boot_time + i128::from(live.nanos_since_boot) - self.reference;
         Shift(i64::try_from(shift).unwrap_or(if shift < 0 { i64::MIN } else { i64::MAX }))
     }
 }

@@ -6,9 +6,9 @@
 //! of two steps comes first. Memory holds one line of each node, the messages in flight and the
 //! injected faults, independent of the length of the journals.
 //!
-//! Journals of one machine share a clock. Journals of several machines are related by their wall
-//! clocks; where these contradict causality, the merged times are raised. The readings of a node's
-//! own clock are unchanged, so the result can be replayed.
+//! Journals from one boot of a machine share a clock. All others are related by their wall clocks.
+//! Where the times contradict causality, the merged step gets a later time. The recorded readings
+//! of a node's own clock are unchanged, so the result can be replayed.
 
 mod arrange;
 mod error;
@@ -48,41 +48,48 @@ impl Source for PathBuf {
 
 /// Statistics and anomalies of the gathered journals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Gathered {
+pub struct GatherReport {
     /// Number of lines of the result, including its header.
     pub lines: u64,
     pub nodes: usize,
     /// Number of incarnations of all nodes.
-    pub lives: usize,
+    #[serde(rename = "lives")]
+    pub incarnations: usize,
     /// Number of incarnations that shut down cleanly.
-    pub ended: usize,
+    #[serde(rename = "ended")]
+    pub clean_shutdowns: usize,
     /// Number of machine boots that the journals come from. If it is 1, all times are directly
     /// comparable.
     pub boots: usize,
-    /// Number of messages sent.
-    pub sent: u64,
-    /// Number of messages received.
-    pub matched: u64,
+    #[serde(rename = "sent")]
+    pub sent_messages: u64,
+    #[serde(rename = "matched")]
+    pub received_messages: u64,
     /// Number of messages that never arrived because their receiver went down first.
-    pub lost: u64,
+    #[serde(rename = "lost")]
+    pub lost_messages: u64,
     /// Number of messages that never arrived although a later message between the same two
-    /// incarnations did. A reliable link skips none.
-    pub skipped: u64,
-    /// The first skipped message.
+    /// incarnations did. A reliable link skips no message.
+    #[serde(rename = "skipped")]
+    pub skipped_messages: u64,
     #[serde(skip)]
-    pub first_skipped: Option<BrokenGuarantee>,
+    pub first_skipped_message: Option<BrokenGuarantee>,
     /// Number of messages still in flight at the end.
-    pub under_way: u64,
+    #[serde(rename = "under_way")]
+    pub in_flight: u64,
     /// Number of writes that a disk had confirmed but did not contain when the next incarnation
     /// started.
-    pub forgotten: u64,
+    #[serde(rename = "forgotten")]
+    pub forgotten_writes: u64,
     /// The first loss of confirmed writes.
     #[serde(skip)]
-    pub first_forgotten: Option<BrokenGuarantee>,
-    /// Number of steps whose time was raised above the node's clock to preserve causality.
-    pub raised: u64,
+    pub first_forgotten_write: Option<BrokenGuarantee>,
+    /// Number of steps that got a later time than by the node's clock, to preserve causality.
+    #[serde(rename = "raised")]
+    pub delayed_steps: u64,
     /// Files whose truncated last line was dropped.
-    pub torn: Vec<String>,
+    #[serde(rename = "torn")]
+    pub torn_files: Vec<String>,
     /// Anomalies that do not prevent reading the journals, as sentences.
     pub warnings: Vec<String>,
 }
@@ -96,25 +103,25 @@ pub struct BrokenGuarantee {
     pub text: String,
 }
 
-impl Gathered {
-    fn skip(&mut self, time: Time, text: impl FnOnce() -> String) {
-        self.skipped += 1;
-        self.first_skipped.get_or_insert_with(|| BrokenGuarantee { time, text: text() });
+impl GatherReport {
+    fn record_skipped_message(&mut self, time: Time, text: impl FnOnce() -> String) {
+        self.skipped_messages += 1;
+        self.first_skipped_message.get_or_insert_with(|| BrokenGuarantee { time, text: text() });
     }
 
-    fn forget(&mut self, writes: u64, time: Time, text: impl FnOnce() -> String) {
+    fn record_forgotten_writes(&mut self, writes: u64, time: Time, text: impl FnOnce() -> String) {
         if writes == 0 {
             return;
         }
-        self.forgotten = self.forgotten.saturating_add(writes);
-        if self.first_forgotten.as_ref().is_none_or(|first| time < first.time) {
-            self.first_forgotten = Some(BrokenGuarantee { time, text: text() });
+        self.forgotten_writes = self.forgotten_writes.saturating_add(writes);
+        if self.first_forgotten_write.as_ref().is_none_or(|first| time < first.time) {
+            self.first_forgotten_write = Some(BrokenGuarantee { time, text: text() });
         }
     }
 
-    fn warn_of_links(&mut self) {
-        let Some(BrokenGuarantee { text, .. }) = &self.first_skipped else { return };
-        let others = match self.skipped - 1 {
+    fn warn_of_skipped_messages(&mut self) {
+        let Some(BrokenGuarantee { text, .. }) = &self.first_skipped_message else { return };
+        let others = match self.skipped_messages - 1 {
             0 => String::new(),
             others => format!(" (and {others} more like it)"),
         };
@@ -124,11 +131,11 @@ impl Gathered {
 
     /// Warns if journals with a single clock contain receipts before sends, which happens if the
     /// files belong to different runs.
-    fn warn_of_clocks(&mut self) {
-        if self.boots > 1 || self.raised == 0 {
+    fn warn_of_receipts_before_sends(&mut self) {
+        if self.boots > 1 || self.delayed_steps == 0 {
             return;
         }
-        let steps = if self.raised == 1 { "1 step".into() } else { format!("{} steps", self.raised) };
+        let steps = if self.delayed_steps == 1 { "1 step".into() } else { format!("{} steps", self.delayed_steps) };
         self.warnings.push(format!(
             "All journals come from one machine with one clock, but by that clock a message arrived before it was sent, \
              and {steps} had to be moved to a later time: the files may belong to different runs."
@@ -136,14 +143,14 @@ impl Gathered {
     }
 }
 
-/// Gathers the journals `parts` into one and writes it to `out`.
+/// Gathers the journals `sources` into one and writes it to `out`.
 ///
-/// The parts are the journals of all incarnations of all nodes and, optionally, the journal of the
-/// parent process that injected faults. Inconsistencies that show before the merge are reported
-/// without writing anything.
-pub fn gather<S: Source>(parts: &[S], out: impl Write) -> Result<Gathered, GatherError> {
-    let surveys = parts.iter().enumerate().map(survey::survey).collect::<Result<Vec<_>, _>>()?;
+/// The sources are the journals of all incarnations of all nodes and, optionally, the journal of
+/// the parent process that injected faults. If the first reading finds an inconsistency, nothing is
+/// written.
+pub fn gather<S: Source>(sources: &[S], out: impl Write) -> Result<GatherReport, GatherError> {
+    let surveys = sources.iter().enumerate().map(survey::survey).collect::<Result<Vec<_>, _>>()?;
     let arrangement = arrange::arrange(surveys)?;
     let writer = Writer::new(out, &arrangement.header);
-    merge::merge(parts, arrangement, writer)
+    merge::merge(sources, arrangement, writer)
 }

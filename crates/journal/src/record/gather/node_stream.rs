@@ -4,19 +4,19 @@ use super::Source;
 use super::arrange::NodePlan;
 use super::error::GatherError;
 use super::incarnations::{IncarnationPlan, Pause};
-use super::survey::{Lines, LiveEntry, open};
+use super::survey::{LiveEntry, LiveJournal, open};
 use crate::record::line::{InputLine, WorldLine};
 use crate::record::reader::{Entry, Step};
 use quorate_core::{NodeId, Time};
 
 /// Yields the events of one node.
 pub(super) struct NodeStream<'a, S> {
-    parts: &'a [S],
+    sources: &'a [S],
     node: NodeId,
     plan: NodePlan,
     /// Index of the current incarnation.
     current: usize,
-    journal: Option<Lines<'a>>,
+    journal: Option<LiveJournal<'a>>,
     /// The next line of the current incarnation, with its time.
     next_line: Option<(Time, LiveEntry)>,
     state: NodeState,
@@ -30,16 +30,16 @@ enum NodeState {
 }
 
 /// An event of a node, with its time on the common scale by the node's own clock.
-pub(super) struct Item {
+pub(super) struct StreamItem {
     pub(super) time: Time,
     pub(super) entry: LiveEntry,
-    /// Its line number, or 0 if it does not come from the node's own journal.
+    /// Its line number in the node's own journal, or 0 if it does not come from there.
     pub(super) line: u64,
 }
 
 impl<'a, S: Source> NodeStream<'a, S> {
-    pub(super) fn new(parts: &'a [S], node: NodeId, plan: NodePlan) -> Self {
-        Self { parts, node, plan, current: 0, journal: None, next_line: None, state: NodeState::Down }
+    pub(super) fn new(sources: &'a [S], node: NodeId, plan: NodePlan) -> Self {
+        Self { sources, node, plan, current: 0, journal: None, next_line: None, state: NodeState::Down }
     }
 
     pub(super) fn node(&self) -> NodeId {
@@ -52,14 +52,14 @@ impl<'a, S: Source> NodeStream<'a, S> {
     }
 
     /// Returns the next event, or `None` at the end of the last incarnation.
-    pub(super) fn next(&mut self) -> Result<Option<Item>, GatherError> {
+    pub(super) fn next(&mut self) -> Result<Option<StreamItem>, GatherError> {
         while self.current < self.plan.incarnations.len() {
             self.read_ahead()?;
             if let Some(item) = self.next_pause_event() {
                 return Ok(Some(item));
             }
             let item = match self.next_line.take() {
-                Some((time, entry)) => Some(self.step(time, entry)),
+                Some((time, entry)) => Some(self.line_item(time, entry)),
                 None => self.end_incarnation(),
             };
             if item.is_some() {
@@ -72,52 +72,56 @@ impl<'a, S: Source> NodeStream<'a, S> {
     /// Reads the next line of the current incarnation, unless it is already read.
     fn read_ahead(&mut self) -> Result<(), GatherError> {
         let Some(plan) = self.plan.incarnations.get(self.current) else { return Ok(()) };
-        let journal = match (&mut self.journal, self.parts.get(plan.part)) {
+        let journal = match (&mut self.journal, self.sources.get(plan.source_index)) {
             (Some(journal), _) => journal,
             (journal, Some(source)) => journal.insert(open(source)?),
             (None, None) => return Ok(()),
         };
-        if self.next_line.is_some() || journal.line() >= plan.lines {
+        if self.next_line.is_some() || journal.line() >= plan.last_line {
             return Ok(());
         }
         let entry = journal.next().map_err(|error| GatherError::Journal { file: plan.file.clone(), error })?;
         let Some(entry) = entry else {
-            return Err(GatherError::Changed { file: plan.file.clone(), line: journal.line() + 1 });
+            return Err(GatherError::FileChanged { file: plan.file.clone(), line: journal.line() + 1 });
         };
         let (Entry::Step(Step { time, .. }) | Entry::World { time, .. }) = &entry;
         self.next_line = Some((plan.shift.apply(*time), entry));
         Ok(())
     }
 
-    fn step(&mut self, time: Time, entry: LiveEntry) -> Item {
+    /// Returns the event of a line, and updates whether the node is up.
+    fn line_item(&mut self, time: Time, entry: LiveEntry) -> StreamItem {
         match &entry {
             Entry::Step(Step { input: InputLine::Start { .. }, .. }) => self.state = NodeState::Up,
             Entry::World { event: WorldLine::Ended { .. }, .. } => self.state = NodeState::Down,
             Entry::Step(_) | Entry::World { .. } => {}
         }
-        Item { time, entry, line: self.journal.as_ref().map_or(0, Lines::line) }
+        StreamItem { time, entry, line: self.journal.as_ref().map_or(0, LiveJournal::line) }
     }
 
-    /// Ends the current incarnation. It yields a crash unless the last incarnation shut down
-    /// cleanly.
-    fn end_incarnation(&mut self) -> Option<Item> {
+    /// Ends the current incarnation, with a crash unless it is the last one and shut down cleanly.
+    /// An earlier one ends with a crash in any case, because a replay resets a node's disk only
+    /// when the node crashes.
+    fn end_incarnation(&mut self) -> Option<StreamItem> {
         let plan = self.plan.incarnations.get(self.current)?;
-        let (killed, lost_writes) = (plan.killed, plan.lost_writes);
-        let shut_down = plan.ended && killed.is_none() && self.current + 1 == self.plan.incarnations.len();
+        let (killed_at, lost_writes) = (plan.killed_at, plan.lost_writes);
+        let was_shut_down =
+            plan.shut_down_cleanly && killed_at.is_none() && self.current + 1 == self.plan.incarnations.len();
         self.current += 1;
         self.journal = None;
         self.state = NodeState::Down;
-        let time = killed.unwrap_or(Time::from_nanos(i64::MIN));
-        (!shut_down).then(|| self.world_event(time, WorldLine::Crashed { node: self.node, lost_writes }))
+        // Without a recorded time, the crash follows the last step at once.
+        let time = killed_at.unwrap_or(Time::from_nanos(i64::MIN));
+        (!was_shut_down).then(|| self.world_event(time, WorldLine::Crashed { node: self.node, lost_writes }))
     }
 
-    /// Returns the next begin or end of a pause, if it comes before the next line.
+    /// Returns the next beginning or end of a pause, if it comes before the next line.
     ///
-    /// A paused node takes no step. If the node's own clock contradicts a pause, the pause is moved
-    /// after the step.
-    fn next_pause_event(&mut self) -> Option<Item> {
+    /// A paused node takes no step. If the node took a step during the pause by its own clock, the
+    /// pause is moved after the step.
+    fn next_pause_event(&mut self) -> Option<StreamItem> {
         let next = self.next_line.as_ref().map(|(time, _)| *time);
-        let end = next.unwrap_or_else(|| self.end());
+        let end = next.unwrap_or_else(|| self.latest_end());
         match self.state {
             NodeState::Paused { until: Some(until) } if until <= end => {
                 self.state = NodeState::Up;
@@ -144,12 +148,12 @@ impl<'a, S: Source> NodeStream<'a, S> {
     }
 
     /// Returns a time by which the current incarnation has certainly ended.
-    fn end(&self) -> Time {
-        let next = self.plan.incarnations.get(self.current + 1).and_then(|plan| plan.started);
-        self.incarnation().and_then(|plan| plan.killed).or(next).unwrap_or(Time::NEVER)
+    fn latest_end(&self) -> Time {
+        let next = self.plan.incarnations.get(self.current + 1).and_then(|plan| plan.started_at);
+        self.incarnation().and_then(|plan| plan.killed_at).or(next).unwrap_or(Time::NEVER)
     }
 
-    fn world_event(&self, time: Time, event: WorldLine<String>) -> Item {
-        Item { time, entry: Entry::World { time, event }, line: 0 }
+    fn world_event(&self, time: Time, event: WorldLine<String>) -> StreamItem {
+        StreamItem { time, entry: Entry::World { time, event }, line: 0 }
     }
 }

@@ -1,5 +1,5 @@
-//! The visible state of a client: its process and the resource at its site, packed into one word,
-//! and properties of all clients' states.
+//! The state of a client as properties see it: its process and the resource at its site, packed
+//! into one word (the facet), and the properties of all clients' facets.
 
 use quorate_core::NodeId;
 use quorate_core::deadlock::{Agent, Graph, Need, WaitId};
@@ -12,56 +12,58 @@ pub(super) const MAX_WAITS: u8 = 15;
 /// The packed form of a resource without a holder.
 const NO_HOLDER: u8 = 7;
 
-/// The visible state of a client. Waits of an agent are numbered from 1; there are so few that four
-/// bits suffice for a number. Sets have one bit per site.
+/// The unpacked facet of a client. Waits of an agent are numbered from 1; there are so few that
+/// four bits suffice for a number. Sets have one bit per site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct ClientState {
-    resources: u8,
+    resource_count: u8,
     /// The agents that the process waits for: sites, or resources by their numbers.
     awaited: u8,
     /// Whether the process waits for any of them, not for all.
-    any: bool,
+    is_any: bool,
+    /// The number of the process's last wait.
     wait_id: u8,
-    /// For each site, the last wait of its process that the process or the resource here has
+    /// For each site, the last wait of that site's process that an agent of this client's site has
     /// answered.
-    settled: [u8; MAX_SITES],
-    /// The process that the resource here waits for, and the number of that wait.
+    answered: [u8; MAX_SITES],
+    /// The site of the process that the resource here waits for.
     holder: Option<u8>,
+    /// The number of the resource's wait, which is the fence of the grant.
     fence: u8,
-    /// For each resource, the numbers of its waits that the process last received, and last
-    /// released.
+    /// For each resource, the fence with which the process last received it.
     received: [u8; MAX_RESOURCES],
-    returned: [u8; MAX_RESOURCES],
+    /// For each resource, the fence with which the process last released it.
+    released: [u8; MAX_RESOURCES],
     /// The last wait that the process has aborted.
     aborted: u8,
-    victim: bool,
+    is_victim: bool,
     /// Processes that a detector here has reported as deadlocked, one bit per site.
     reported: u8,
 }
 
-/// Limits a number to four bits.
+/// Saturates a number at four bits.
 fn to_four_bits(number: u64) -> u8 {
     u8::try_from(number).unwrap_or(MAX_WAITS).min(MAX_WAITS)
 }
 
 impl ClientState {
     pub(super) fn new(resources: usize) -> Self {
-        Self { resources: to_four_bits(resources as u64), ..Self::default() }
+        Self { resource_count: to_four_bits(resources as u64), ..Self::default() }
     }
 
-    pub(super) fn record_wait(&mut self, wait_id: WaitId, awaited: u64, any: bool) {
-        (self.wait_id, self.awaited, self.any) = (to_four_bits(wait_id.0), (awaited & 0xf) as u8, any);
+    pub(super) fn record_wait(&mut self, wait_id: WaitId, awaited: u64, is_any: bool) {
+        (self.wait_id, self.awaited, self.is_any) = (to_four_bits(wait_id.0), (awaited & 0xf) as u8, is_any);
     }
 
     pub(super) fn end_wait(&mut self, aborted: Option<WaitId>) {
-        (self.awaited, self.victim) = (0, false);
+        (self.awaited, self.is_victim) = (0, false);
         if let Some(wait_id) = aborted {
             self.aborted = to_four_bits(wait_id.0);
         }
     }
 
     pub(super) fn record_answer(&mut self, site: NodeId, wait_id: WaitId) {
-        self.settled.get_mut(site.index()).into_iter().for_each(|settled| *settled = to_four_bits(wait_id.0));
+        self.answered.get_mut(site.index()).into_iter().for_each(|answered| *answered = to_four_bits(wait_id.0));
     }
 
     pub(super) fn set_holder(&mut self, holder: NodeId, fence: WaitId) {
@@ -76,57 +78,57 @@ impl ClientState {
         self.received.get_mut(resource).into_iter().for_each(|received| *received = to_four_bits(fence.0));
     }
 
-    pub(super) fn record_returned(&mut self, resource: usize, fence: WaitId) {
-        self.returned.get_mut(resource).into_iter().for_each(|returned| *returned = to_four_bits(fence.0));
+    pub(super) fn record_released(&mut self, resource: usize, fence: WaitId) {
+        self.released.get_mut(resource).into_iter().for_each(|released| *released = to_four_bits(fence.0));
     }
 
     pub(super) fn set_victim(&mut self) {
-        self.victim = true;
+        self.is_victim = true;
     }
 
     pub(super) fn is_victim(&self) -> bool {
-        self.victim
+        self.is_victim
     }
 
-    pub(super) fn record_report(&mut self, members: u64) {
-        self.reported |= (members & 0xf) as u8;
+    pub(super) fn record_report(&mut self, processes: u64) {
+        self.reported |= (processes & 0xf) as u8;
     }
 
-    pub(super) fn packed(&self) -> u64 {
+    pub(super) fn pack(&self) -> u64 {
         let mut word = Word::default();
-        word.write(u64::from(self.resources), 2);
+        word.write(u64::from(self.resource_count), 2);
         word.write(u64::from(self.awaited), 4);
-        word.write(u64::from(self.any), 1);
+        word.write(u64::from(self.is_any), 1);
         word.write(u64::from(self.wait_id), 4);
-        word.write(u64::from(self.victim), 1);
+        word.write(u64::from(self.is_victim), 1);
         word.write(u64::from(self.reported), 4);
-        self.settled.iter().for_each(|wait_id| word.write(u64::from(*wait_id), 4));
+        self.answered.iter().for_each(|wait_id| word.write(u64::from(*wait_id), 4));
         word.write(self.holder.map_or(NO_HOLDER.into(), u64::from), 3);
         word.write(u64::from(self.fence), 4);
-        // Of a resource, only the latest received number and whether it was released matter.
+        // Of a resource, only the last received fence and whether it was released matter.
         self.received.iter().for_each(|fence| word.write(u64::from(*fence), 4));
-        let is_held = self.received.iter().zip(&self.returned).map(|(received, returned)| received > returned);
+        let is_held = self.received.iter().zip(&self.released).map(|(received, released)| received > released);
         is_held.for_each(|is_held| word.write(u64::from(is_held), 1));
         word.write(u64::from(self.aborted), 4);
         word.bits
     }
 
-    fn unpacked(bits: u64) -> Self {
+    fn unpack(bits: u64) -> Self {
         let mut word = Word { bits, offset: 0 };
         let mut next = |width| word.read(width) as u8;
         let mut state = Self::new(next(2).into());
         state.awaited = next(4);
-        state.any = next(1) == 1;
+        state.is_any = next(1) == 1;
         state.wait_id = next(4);
-        state.victim = next(1) == 1;
+        state.is_victim = next(1) == 1;
         state.reported = next(4);
-        state.settled.iter_mut().for_each(|wait_id| *wait_id = next(4));
+        state.answered.iter_mut().for_each(|wait_id| *wait_id = next(4));
         state.holder = Some(next(3)).filter(|holder| *holder != NO_HOLDER);
         state.fence = next(4);
         state.received.iter_mut().for_each(|fence| *fence = next(4));
-        let Self { received, returned, .. } = &mut state;
-        for (received, returned) in received.iter().zip(returned) {
-            *returned = if next(1) == 1 { received.saturating_sub(1) } else { *received };
+        let Self { received, released, .. } = &mut state;
+        for (received, released) in received.iter().zip(released) {
+            *released = if next(1) == 1 { received.saturating_sub(1) } else { *received };
         }
         state.aborted = next(4);
         state
@@ -154,8 +156,8 @@ impl Word {
     }
 }
 
-/// The actual wait-for graph, built from the visible states of all clients.
-struct FacetGraph {
+/// The actual wait-for graph, built from the facets of all clients.
+struct ActualGraph {
     graph: Graph<Agent>,
     states: Vec<ClientState>,
 }
@@ -168,49 +170,52 @@ fn resource(site: usize) -> Agent {
     Agent::resource(NodeId::from_index(site), 0)
 }
 
-impl FacetGraph {
-    fn of(facets: &[u64]) -> Self {
-        let states: Vec<_> = facets.iter().map(|facet| ClientState::unpacked(*facet)).collect();
-        let mut facet_graph = Self { graph: Graph::new(), states };
-        for site in 0..facet_graph.states.len() {
-            facet_graph.add_process(site);
-            facet_graph.add_resource(site);
+impl ActualGraph {
+    fn from_facets(facets: &[u64]) -> Self {
+        let states: Vec<_> = facets.iter().map(|facet| ClientState::unpack(*facet)).collect();
+        let mut actual = Self { graph: Graph::new(), states };
+        for site in 0..actual.states.len() {
+            actual.add_process_wait(site);
+            actual.add_resource_wait(site);
         }
-        facet_graph
+        actual
     }
 
-    /// A wait exists until the other agent has answered, even if the answer has not arrived yet.
-    fn add_process(&mut self, site: usize) {
+    /// Adds the wait of a process for the agents that have not answered it. A wait for any of
+    /// several agents ends with the first answer. An answer counts from when it is sent.
+    fn add_process_wait(&mut self, site: usize) {
         let state = self.states[site];
-        let uses_resources = state.resources > 0;
+        let uses_resources = state.resource_count > 0;
         let awaited = (0..MAX_SITES).filter(|target| state.awaited >> target & 1 == 1);
-        let is_settled =
-            |target: &usize| self.states.get(*target).is_some_and(|other| other.settled[site] >= state.wait_id);
-        let (settled, open): (Vec<_>, Vec<_>) = awaited.partition(is_settled);
-        if open.is_empty() || state.any && !settled.is_empty() {
+        let is_answered =
+            |target: &usize| self.states.get(*target).is_some_and(|other| other.answered[site] >= state.wait_id);
+        let (answered, unanswered): (Vec<_>, Vec<_>) = awaited.partition(is_answered);
+        if unanswered.is_empty() || state.is_any && !answered.is_empty() {
             return;
         }
-        let agents = open.into_iter().map(if uses_resources { resource } else { process }).collect();
-        self.graph.wait(process(site), if state.any { Need::Any(agents) } else { Need::All(agents) });
+        let agents = unanswered.into_iter().map(if uses_resources { resource } else { process }).collect();
+        self.graph.add_need(process(site), if state.is_any { Need::Any(agents) } else { Need::All(agents) });
     }
 
-    /// A resource waits for its holder until the holder has released it, unless it was granted to a
-    /// process that had aborted.
-    fn add_resource(&mut self, site: usize) {
+    /// Adds the wait of a resource. A resource waits for its holder until the holder has released
+    /// it, unless the grant is void.
+    fn add_resource_wait(&mut self, site: usize) {
         let state = self.states[site];
         let Some((holder, number)) = state.holder.map(usize::from).zip(self.resource_number(site)) else { return };
         let Some(other) = self.states.get(holder) else { return };
         let has_received = other.received[number] >= state.fence;
-        let has_returned = other.returned[number] >= state.fence;
-        let is_void = !has_received && other.aborted >= state.settled[holder];
-        if !has_returned && !is_void {
-            self.graph.wait(resource(site), Need::All(vec![process(holder)]));
+        let has_released = other.released[number] >= state.fence;
+        // The grant answered a wait that the process aborted before the grant arrived. The process
+        // will return the resource at once.
+        let is_void = !has_received && other.aborted >= state.answered[holder];
+        if !has_released && !is_void {
+            self.graph.add_need(resource(site), Need::All(vec![process(holder)]));
         }
     }
 
     /// The number of the resource at a site. Resources are at the first sites, one each.
     fn resource_number(&self, site: usize) -> Option<usize> {
-        Some(site).filter(|site| *site < usize::from(self.states[*site].resources))
+        Some(site).filter(|site| *site < usize::from(self.states[*site].resource_count))
     }
 
     /// The sites whose bits are set.
@@ -219,28 +224,31 @@ impl FacetGraph {
     }
 }
 
-/// Every reported process is part of the cause of a deadlock. With mixed needs, several
-/// explanations are valid, and it is enough that the process is deadlocked.
+/// Every reported process is deadlocked, and is on a cycle or a member of the cause of a deadlock.
+/// But if the last wait of some process was for any of several agents, several sets of agents may
+/// be valid causes, and the graph computes only one. Then it is enough that the process is
+/// deadlocked.
 pub(super) fn reported_are_deadlocked(facets: &[u64]) -> bool {
-    let reported = facets.iter().fold(0, |reported, facet| reported | ClientState::unpacked(*facet).reported);
+    let reported = facets.iter().fold(0, |reported, facet| reported | ClientState::unpack(*facet).reported);
     if reported == 0 {
         return true;
     }
-    let facet_graph = FacetGraph::of(facets);
-    let stuck = facet_graph.graph.stuck();
-    let has_any_waits = facet_graph.states.iter().any(|state| state.any);
-    let is_cause = |agent| has_any_waits || facet_graph.graph.deadlock_of(&agent).is_some();
-    facet_graph.sites(reported).map(process).all(|agent| stuck.contains(&agent) && is_cause(agent))
+    let actual = ActualGraph::from_facets(facets);
+    let stuck = actual.graph.stuck_agents();
+    let some_wait_has_alternatives = actual.states.iter().any(|state| state.is_any);
+    let is_cause = |agent| some_wait_has_alternatives || actual.graph.deadlock_of(&agent).is_some();
+    actual.sites(reported).map(process).all(|agent| stuck.contains(&agent) && is_cause(agent))
 }
 
-/// When nothing more can happen, every deadlock, and every cycle behind one, has a reported
-/// process.
+/// Every deadlock, and every cycle whose agents also wait for another deadlock, has a reported
+/// process. Judged in states in which no action is obliged, because a detection takes some steps.
 pub(super) fn deadlocks_are_reported(facets: &[u64]) -> bool {
-    let facet_graph = FacetGraph::of(facets);
-    let reported = facet_graph.states.iter().fold(0, |reported, state| reported | state.reported);
+    let actual = ActualGraph::from_facets(facets);
+    let reported = actual.states.iter().fold(0, |reported, state| reported | state.reported);
     let is_reported = |agent: &Agent| !agent.is_resource() && reported >> agent.site.index() & 1 == 1;
-    let hidden = (0..facet_graph.states.len()).filter_map(|site| facet_graph.graph.deadlock_of(&process(site)));
-    facet_graph
+    // `Graph::deadlocks` omits a cycle whose agents also wait for another deadlock.
+    let hidden = (0..actual.states.len()).filter_map(|site| actual.graph.deadlock_of(&process(site)));
+    actual
         .graph
         .deadlocks()
         .into_iter()
@@ -250,15 +258,16 @@ pub(super) fn deadlocks_are_reported(facets: &[u64]) -> bool {
 
 /// Every victim is part of a deadlock.
 pub(super) fn victims_are_deadlocked(facets: &[u64]) -> bool {
-    if !facets.iter().any(|facet| ClientState::unpacked(*facet).victim) {
+    if !facets.iter().any(|facet| ClientState::unpack(*facet).is_victim) {
         return true;
     }
-    let facet_graph = FacetGraph::of(facets);
-    let victims = (0..facet_graph.states.len()).filter(|site| facet_graph.states[*site].victim);
-    victims.map(process).all(|agent| facet_graph.graph.deadlock_of(&agent).is_some())
+    let actual = ActualGraph::from_facets(facets);
+    let victims = (0..actual.states.len()).filter(|site| actual.states[*site].is_victim);
+    victims.map(process).all(|agent| actual.graph.deadlock_of(&agent).is_some())
 }
 
-/// No process is deadlocked.
+/// No process is deadlocked. Judged in states in which no action is obliged, because a victim
+/// aborts only after a detection.
 pub(super) fn none_is_deadlocked(facets: &[u64]) -> bool {
-    FacetGraph::of(facets).graph.stuck().is_empty()
+    ActualGraph::from_facets(facets).graph.stuck_agents().is_empty()
 }

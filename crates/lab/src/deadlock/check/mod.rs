@@ -6,11 +6,11 @@ mod processes;
 pub use processes::Requesters;
 
 use crate::check::{BehaviorArgs, CheckSpec, CheckedFamily};
-use crate::deadlock::run::{Asking, Taking};
-use crate::deadlock::{Deadlock, DeadlockError, Settings, asking, plan};
+use crate::deadlock::run::{AcquireMode, WaitMode};
+use crate::deadlock::{Deadlock, DeadlockError, Settings, plan, wait_mode};
 use crate::error::LabError;
 use crate::family::ScriptFamily;
-use crate::figures::count;
+use crate::figures::format_count;
 use quorate_check::CheckError;
 
 /// The behaviour of processes in a check.
@@ -32,15 +32,18 @@ impl CheckedFamily for Deadlock {
         let spec = check.spec();
         let settings = &spec.settings;
         let has_one_process_per_site = settings.processes.is_none_or(|processes| processes == spec.nodes);
+        // `Requesters::new` rejects `None`: it supports neither unlimited rounds nor several
+        // processes per site.
         let rounds = check.rounds.filter(|_| has_one_process_per_site);
         // Resources are acquired one after the other, unless all at once.
-        let one_by_one = settings.resources > 0 && settings.taking != Taking::AtOnce;
-        let asking = if settings.resources > 0 { Asking::All } else { asking(&spec) };
-        let fan_out = if one_by_one { 1 } else { settings.fan_out };
-        let resources = plan(&spec).resources().collect();
-        let resolves = settings.victim.is_some();
-        let in_order = settings.taking == Taking::InOrder;
-        Requesters::new(spec.nodes, resources, rounds, (asking, fan_out, in_order), resolves).map_err(CheckError::into)
+        let is_one_by_one = settings.resources > 0 && settings.acquire_mode != AcquireMode::AtOnce;
+        let wait_mode = if settings.resources > 0 { WaitMode::All } else { wait_mode(&spec) };
+        let fan_out = if is_one_by_one { 1 } else { settings.fan_out };
+        let resources = plan(&spec).all_resources().collect();
+        let has_victims = settings.victim.is_some();
+        let is_ordered = settings.acquire_mode == AcquireMode::InOrder;
+        Requesters::new(spec.nodes, resources, rounds, (wait_mode, fan_out, is_ordered), has_victims)
+            .map_err(CheckError::into)
     }
 
     fn behavior(args: &BehaviorArgs, _nodes: usize) -> Result<WaitBehavior, LabError> {
@@ -48,9 +51,9 @@ impl CheckedFamily for Deadlock {
             return Err(DeadlockError::NotInChecks { option }.into());
         }
         let settings = args.deadlock.applied_to(Settings::default());
-        let one_by_one = settings.resources > 0 && settings.taking != Taking::AtOnce;
-        if one_by_one && args.deadlock.has_fan_out() {
-            return Err(DeadlockError::OneByOne.into());
+        let is_one_by_one = settings.resources > 0 && settings.acquire_mode != AcquireMode::AtOnce;
+        if is_one_by_one && args.deadlock.has_fan_out() {
+            return Err(DeadlockError::FanOutOneByOne.into());
         }
         Ok(WaitBehavior { settings })
     }
@@ -59,11 +62,11 @@ impl CheckedFamily for Deadlock {
         Self::flags(&check.spec()).into_iter().map(|flag| flag.to_string()).collect()
     }
 
-    fn in_rounds(check: &CheckSpec<Self>) -> String {
+    fn rounds_suffix(check: &CheckSpec<Self>) -> String {
         let settings = &check.behavior.settings;
         let resources = match settings.resources {
             0 => String::new(),
-            resources => format!(" for {}", count(resources as u64, "resource")),
+            resources => format!(" for {}", format_count(resources as u64, "resource")),
         };
         let victim = settings.victim.map_or_else(String::new, |victim| format!(", victims: {victim}"));
         format!("{resources}{victim}")

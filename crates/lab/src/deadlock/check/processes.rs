@@ -1,13 +1,13 @@
-//! The clients of the deadlock family in a check: each process sends requests to any others, a
-//! number of times, and releases when it runs.
+//! The clients of the deadlock family in a check: each process sends a limited number of requests
+//! to any others, and releases when it runs.
 //!
 //! No process is required to send a request. But a running process eventually releases what others
 //! wait for, and a victim eventually aborts. So all wait-for graphs of a few processes arise, in
-//! every order. A client shows the state of its own process and of the resource at its site. From
-//! the state of all clients follows the actual wait-for graph, which no detector can see.
+//! every order. A client's facet is the state of its own process and of the resource at its site.
+//! From the facets of all clients follows the actual wait-for graph, which no detector can see.
 
 use super::client_state::{self, ClientState, MAX_RESOURCES, MAX_SITES, MAX_WAITS};
-use crate::deadlock::run::Asking;
+use crate::deadlock::run::WaitMode;
 use quorate_check::{CheckError, ClientStep, Clients, Judge, Judged, Offer, Property, StepRecord};
 use quorate_core::NodeId;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Report, WaitId};
@@ -20,23 +20,25 @@ pub struct Requesters {
     /// The resources; empty if processes send requests to each other.
     resources: Vec<Agent>,
     rounds: u8,
-    asking: Asking,
+    wait_mode: WaitMode,
     /// Maximum number of agents in one request.
     fan_out: usize,
     /// Whether all processes acquire resources in the same order.
-    in_order: bool,
-    resolves: bool,
+    is_ordered: bool,
+    /// Whether victims resolve deadlocks.
+    has_victims: bool,
 }
 
 impl Requesters {
-    /// One process per site, with `rounds` requests each, that waits for all or any of the
-    /// requested agents.
+    /// Creates one process per site, with `rounds` requests each. `wait_mode`, `fan_out` and
+    /// `is_ordered` limit the requests. Fails if `rounds` is `None`, or if the state of a client
+    /// would not fit into one word.
     pub fn new(
         sites: usize,
         resources: Vec<Agent>,
         rounds: Option<u8>,
-        (asking, fan_out, in_order): (Asking, usize, bool),
-        resolves: bool,
+        (wait_mode, fan_out, is_ordered): (WaitMode, usize, bool),
+        has_victims: bool,
     ) -> Result<Self, CheckError> {
         let has_one_per_site = resources.iter().all(|resource| resource.number == 0);
         // A resource waits once per grant.
@@ -44,7 +46,7 @@ impl Requesters {
         let rounds = rounds.filter(|rounds| max_waits(*rounds) < usize::from(MAX_WAITS));
         match rounds {
             Some(rounds) if sites <= MAX_SITES && resources.len() <= MAX_RESOURCES && has_one_per_site => {
-                Ok(Self { sites, resources, rounds, asking, fan_out, in_order, resolves })
+                Ok(Self { sites, resources, rounds, wait_mode, fan_out, is_ordered, has_victims })
             }
             Some(_) | None => {
                 Err(CheckError::TooManyWaits { sites: MAX_SITES, resources: MAX_RESOURCES, rounds: MAX_WAITS - 1 })
@@ -53,23 +55,23 @@ impl Requesters {
     }
 
     /// The agents that the process may request next.
-    fn others(&self, client: &Requester) -> Vec<Agent> {
+    fn requestable_agents(&self, client: &Requester) -> Vec<Agent> {
         if self.resources.is_empty() {
             let all = (0..self.sites).map(|site| Agent::process(NodeId::from_index(site), 0));
             return all.filter(|other| other.site != client.node).collect();
         }
-        let is_next = |resource: &Agent| !self.in_order || client.obligations.iter().all(|held| held < resource);
+        let is_next = |resource: &Agent| !self.is_ordered || client.obligations.iter().all(|held| held < resource);
         let free = self.resources.iter().copied().filter(|resource| !client.obligations.contains(resource));
         free.filter(is_next).collect()
     }
 
     /// The requests that the process may send next.
-    fn needs(&self, client: &Requester) -> Vec<Need<Agent>> {
-        let others = self.others(client);
+    fn possible_needs(&self, client: &Requester) -> Vec<Need<Agent>> {
+        let agents_to_request = self.requestable_agents(client);
         let mut needs = Vec::new();
         // Each number is a nonempty subset of the others, one bit per agent.
-        for subset in 1_u32..1 << others.len() {
-            let agents: Vec<_> = others
+        for subset in 1_u32..1 << agents_to_request.len() {
+            let agents: Vec<_> = agents_to_request
                 .iter()
                 .enumerate()
                 .filter(|(index, _)| subset >> index & 1 == 1)
@@ -79,17 +81,17 @@ impl Requesters {
                 continue;
             }
             let is_single = agents.len() == 1;
-            match self.asking {
-                Asking::All => needs.push(Need::All(agents)),
-                Asking::Any => needs.push(Need::Any(agents)),
-                Asking::Mixed if is_single => needs.push(Need::All(agents)),
-                Asking::Mixed => needs.extend([Need::All(agents.clone()), Need::Any(agents)]),
+            match self.wait_mode {
+                WaitMode::All => needs.push(Need::All(agents)),
+                WaitMode::Any => needs.push(Need::Any(agents)),
+                WaitMode::Mixed if is_single => needs.push(Need::All(agents)),
+                WaitMode::Mixed => needs.extend([Need::All(agents.clone()), Need::Any(agents)]),
             }
         }
         needs
     }
 
-    fn number_of(&self, resource: Agent) -> Option<usize> {
+    fn resource_number(&self, resource: Agent) -> Option<usize> {
         self.resources.iter().position(|known| *known == resource)
     }
 }
@@ -100,6 +102,7 @@ pub struct Requester {
     node: NodeId,
     /// Number of requests that the process may still send.
     remaining: u8,
+    /// Whether the client sent a command and has received no event since.
     awaits_event: bool,
     is_waiting: bool,
     /// The agents that wait for its process, or the resources that the process holds.
@@ -111,20 +114,20 @@ impl Requester {
     fn record_event(&mut self, event: &Event, clients: &Requesters) {
         match event {
             Event::Waits { agent, wait_id, need } if agent.is_resource() => {
-                if let [holder] = need.on() {
+                if let [holder] = need.awaited() {
                     self.state.set_holder(holder.site, *wait_id);
                 }
             }
             Event::Waits { wait_id, need, .. } => {
                 self.is_waiting = true;
-                let bit_of = |agent: &Agent| clients.number_of(*agent).unwrap_or(agent.site.index());
-                let awaited = need.on().iter().fold(0, |mask, agent| mask | 1_u64 << bit_of(agent));
-                self.state.record_wait(*wait_id, awaited, need.is_any());
+                let bit_of = |agent: &Agent| clients.resource_number(*agent).unwrap_or(agent.site.index());
+                let awaited = need.awaited().iter().fold(0, |mask, agent| mask | 1_u64 << bit_of(agent));
+                self.state.record_wait(*wait_id, awaited, need.has_alternatives());
             }
             // The process has acquired the resource.
             Event::Asked { by, wait_id, .. } if by.is_resource() => {
                 self.obligations.insert(*by);
-                if let Some(number) = clients.number_of(*by) {
+                if let Some(number) = clients.resource_number(*by) {
                     self.state.record_received(number, *wait_id);
                 }
             }
@@ -136,8 +139,8 @@ impl Requester {
             // The process releases a resource.
             Event::Answers { to, wait_id, .. } if to.is_resource() => {
                 self.obligations.remove(to);
-                if let Some(number) = clients.number_of(*to) {
-                    self.state.record_returned(number, *wait_id);
+                if let Some(number) = clients.resource_number(*to) {
+                    self.state.record_released(number, *wait_id);
                 }
             }
             Event::Answers { agent, to, wait_id } => {
@@ -148,13 +151,13 @@ impl Requester {
             }
             Event::Runs { agent, .. } if agent.is_resource() => self.state.clear_holder(),
             Event::Runs { .. } => self.resume(None),
-            Event::GaveUp { wait_id, .. } => self.resume(Some(*wait_id)),
+            Event::Cancelled { wait_id, .. } => self.resume(Some(*wait_id)),
             Event::Withdrawn { agent, by } => {
                 if !agent.is_resource() {
                     self.obligations.remove(by);
                 }
             }
-            Event::Deadlock(report) if !clients.resolves => self.state.record_report(members(report)),
+            Event::Deadlock(report) if !clients.has_victims => self.state.record_report(reported_processes(report)),
             Event::Victim { .. } => self.state.set_victim(),
             Event::Deadlock(_) | Event::Refused(_) => {}
         }
@@ -167,7 +170,7 @@ impl Requester {
 }
 
 /// The reported processes, one bit per site.
-fn members(report: &Report) -> u64 {
+fn reported_processes(report: &Report) -> u64 {
     let processes = report.waits.iter().filter(|wait| !wait.agent.is_resource());
     processes.fold(0, |mask, wait| mask | 1_u64 << wait.agent.site.index())
 }
@@ -190,17 +193,18 @@ impl Clients for Requesters {
     }
 
     fn offers(&self, client: &Requester) -> Vec<Offer<Command>> {
-        let offer = |command, obliged| Offer { command, obliged };
+        let optional = |command| Offer { command, is_obliged: false };
+        let obliged = |command| Offer { command, is_obliged: true };
         if client.awaits_event {
             return Vec::new();
         }
         if client.is_waiting {
-            let gives_up = client.state.is_victim().then(|| offer(Command::GiveUp { process: 0 }, true));
-            return gives_up.into_iter().collect();
+            let abort = client.state.is_victim().then(|| obliged(Command::Cancel { process: 0 }));
+            return abort.into_iter().collect();
         }
-        let answers = client.obligations.iter().map(|to| offer(Command::Answer { process: 0, to: *to }, true));
-        let needs = if client.remaining > 0 { self.needs(client) } else { Vec::new() };
-        let requests = needs.into_iter().map(|need| offer(Command::Ask { process: 0, need }, false));
+        let answers = client.obligations.iter().map(|to| obliged(Command::Answer { process: 0, to: *to }));
+        let needs = if client.remaining > 0 { self.possible_needs(client) } else { Vec::new() };
+        let requests = needs.into_iter().map(|need| optional(Command::Ask { process: 0, need }));
         answers.chain(requests).collect()
     }
 
@@ -216,7 +220,7 @@ impl Clients for Requesters {
                 client.awaits_event = false;
                 client.record_event(event, self);
             }
-            // A textbook group: nodes never restart and get no crash notices.
+            // The detectors assume that no node crashes, so these clients ignore crashes.
             ClientStep::Crashed | ClientStep::Restarted | ClientStep::PeerCrashed(_) | ClientStep::PeerRestarted(_) => {
             }
         }
@@ -227,15 +231,15 @@ impl Clients for Requesters {
         false
     }
 
-    fn facet(&self, client: &Requester, _acts: bool) -> u64 {
-        client.state.packed()
+    fn facet(&self, client: &Requester, _may_act: bool) -> u64 {
+        client.state.pack()
     }
 
     fn properties(&self) -> Vec<Property> {
         let no_phantom: Judge =
-            if self.resolves { client_state::victims_are_deadlocked } else { client_state::reported_are_deadlocked };
+            if self.has_victims { client_state::victims_are_deadlocked } else { client_state::reported_are_deadlocked };
         let all_found: Judge =
-            if self.resolves { client_state::none_is_deadlocked } else { client_state::deadlocks_are_reported };
+            if self.has_victims { client_state::none_is_deadlocked } else { client_state::deadlocks_are_reported };
         vec![
             Property { name: "no-phantom", judged: Judged::ByState(no_phantom) },
             Property { name: "all-found", judged: Judged::ByEnds(all_found) },

@@ -1,4 +1,4 @@
-//! The actual waits, as an observer of all events at once sees them.
+//! The actual waits, as known to an observer that sees the events of all nodes at once.
 //!
 //! A wait exists from the request until the other agent answers, even if the answer has not arrived
 //! yet.
@@ -22,7 +22,8 @@ impl ActualWaits {
     pub fn record_event(&mut self, event: &Event) {
         match event {
             Event::Waits { agent, wait_id, need } => {
-                // A grant to a process that has aborted returns automatically.
+                // The resource takes a grant back, and so does not wait, if the process has
+                // aborted.
                 let is_void =
                     self.granted.get(agent).is_some_and(|(holder, answered)| self.has_aborted(*holder, *answered));
                 if !(agent.is_resource() && is_void) {
@@ -39,7 +40,7 @@ impl ActualWaits {
                 self.record_answer(*agent, *to, *wait_id);
             }
             Event::Runs { agent, wait_id } => self.end_wait(*agent, *wait_id),
-            Event::GaveUp { agent, wait_id } => self.abort(*agent, *wait_id),
+            Event::Cancelled { agent, wait_id } => self.abort(*agent, *wait_id),
             Event::Asked { .. }
             | Event::Withdrawn { .. }
             | Event::Deadlock(_)
@@ -56,11 +57,11 @@ impl ActualWaits {
     fn record_answer(&mut self, agent: Agent, to: Agent, wait_id: WaitId) {
         let Some((_, need)) = self.waits.get_mut(&to).filter(|(current_id, _)| *current_id == wait_id) else { return };
         let has_ended = match need {
-            Need::All(on) => {
-                on.retain(|other| *other != agent);
-                on.is_empty()
+            Need::All(awaited) => {
+                awaited.retain(|other| *other != agent);
+                awaited.is_empty()
             }
-            Need::Any(on) => on.contains(&agent),
+            Need::Any(awaited) => awaited.contains(&agent),
         };
         if has_ended {
             self.waits.remove(&to);
@@ -73,7 +74,8 @@ impl ActualWaits {
         }
     }
 
-    /// Records that an agent aborts a wait.
+    /// Records that an agent aborts a wait. If a grant that answered this wait has not arrived yet,
+    /// the agent will return the resource at once, so the resource no longer waits for it.
     fn abort(&mut self, agent: Agent, wait_id: WaitId) {
         self.end_wait(agent, wait_id);
         self.aborted.insert(agent, wait_id);
@@ -88,17 +90,17 @@ impl ActualWaits {
     pub fn graph(&self) -> Graph<Agent> {
         let mut graph = Graph::new();
         for (agent, (_, need)) in &self.waits {
-            graph.wait(*agent, need.clone());
+            graph.add_need(*agent, need.clone());
         }
         graph
     }
 
     /// The agents that wait forever unless a victim aborts.
     pub fn deadlocked_agents(&self) -> BTreeSet<Agent> {
-        self.graph().stuck()
+        self.graph().stuck_agents()
     }
 
-    pub fn waits(&self, agent: Agent) -> bool {
+    pub fn is_waiting(&self, agent: Agent) -> bool {
         self.waits.contains_key(&agent)
     }
 
@@ -111,7 +113,7 @@ impl ActualWaits {
     }
 
     /// Returns why a report does not describe an actual deadlock; `None` if it does.
-    pub fn objection(&self, report: &Report) -> Option<String> {
+    pub fn find_objection(&self, report: &Report) -> Option<String> {
         let objection_to = |agent: &Agent, wait_id: WaitId, need: &Need<Agent>| {
             let Some((current_id, current_need)) = self.waits.get(agent) else {
                 return Some(format!("{agent} does not wait"));
@@ -119,27 +121,28 @@ impl ActualWaits {
             if *current_id != wait_id {
                 return Some(format!("{agent} has another wait by now"));
             }
-            let ended = need.on().iter().find(|other| !current_need.on().contains(other));
+            let ended = need.awaited().iter().find(|other| !current_need.awaited().contains(other));
             ended.map(|other| format!("{agent} does not wait for {other} any more"))
         };
         let first_objection = report.waits.iter().find_map(|wait| objection_to(&wait.agent, wait.wait_id, &wait.need));
-        first_objection.or_else(|| self.is_no_deadlock(report).then(|| "the reported agents can continue".to_owned()))
+        first_objection
+            .or_else(|| self.can_some_continue(report).then(|| "the reported agents can continue".to_owned()))
     }
 
-    /// Whether the reported agents do not block each other: without the others they form no cycle,
-    /// or can continue.
-    fn is_no_deadlock(&self, report: &Report) -> bool {
+    /// Whether a reported agent can continue if only the reported waits exist, or the report has no
+    /// waits.
+    fn can_some_continue(&self, report: &Report) -> bool {
         let mut graph = Graph::new();
         for wait in &report.waits {
             // An agent that needs any of several is blocked only by all of them, regardless of the
             // report.
             let need = match self.waits.get(&wait.agent) {
-                Some((_, need)) if need.is_any() => need.clone(),
+                Some((_, need)) if need.has_alternatives() => need.clone(),
                 Some(_) | None => wait.need.clone(),
             };
-            graph.wait(wait.agent, need);
+            graph.add_need(wait.agent, need);
         }
-        let stuck = graph.stuck();
+        let stuck = graph.stuck_agents();
         report.waits.is_empty() || report.waits.iter().any(|wait| !stuck.contains(&wait.agent))
     }
 }

@@ -15,10 +15,11 @@ pub struct Measures {
     waits: u64,
     waits_between_sites: u64,
     reports: Vec<Report>,
-    phantoms: u64,
+    false_reports: u64,
     aborts: u64,
     detector_messages: u64,
     resolution_messages: u64,
+    /// When each deadlocked agent became deadlocked.
     deadlocked_since: BTreeMap<Agent, Time>,
     /// The delays from deadlocks to their reports.
     delays: Vec<Duration>,
@@ -27,16 +28,16 @@ pub struct Measures {
 impl Measures {
     pub fn summary(&self, unit: Duration, unit_name: &'static str) -> DeadlockSummary {
         let in_units = |length: &Duration| length.nanos() as f64 / unit.nanos().max(1) as f64;
-        let slowest = self.delays.iter().max().map(in_units);
+        let max_delay = self.delays.iter().max().map(in_units);
         let sum: f64 = self.delays.iter().map(in_units).sum();
-        let mean = (!self.delays.is_empty()).then(|| sum / self.delays.len() as f64);
+        let mean_delay = (!self.delays.is_empty()).then(|| sum / self.delays.len() as f64);
         DeadlockSummary {
             waits: self.waits,
             waits_between_sites: self.waits_between_sites,
-            deadlocks_told: self.reports.len() as u64,
-            phantoms_told: self.phantoms,
-            gave_up: self.aborts,
-            stuck_at_end: self
+            reported_deadlocks: self.reports.len() as u64,
+            false_reports: self.false_reports,
+            aborts: self.aborts,
+            deadlocked_at_end: self
                 .actual_waits
                 .deadlocked_agents()
                 .iter()
@@ -45,14 +46,14 @@ impl Measures {
                 .collect(),
             detector_messages: self.detector_messages,
             resolution_messages: self.resolution_messages,
-            delay_mean: mean,
-            delay_most: slowest,
+            mean_delay,
+            max_delay,
             delay_unit: unit_name,
             reports: self.reports.iter().take(MAX_REPORTS).map(ToString::to_string).collect(),
         }
     }
 
-    fn count(&mut self, class: Class, copies: u64) {
+    fn count_messages(&mut self, class: Class, copies: u64) {
         match class {
             Class::Algorithm => self.detector_messages += copies,
             Class::Announcement => self.resolution_messages += copies,
@@ -63,18 +64,20 @@ impl Measures {
     fn record_event(&mut self, time: Time, event: &Event) {
         match event {
             Event::Waits { agent, need, .. } => {
-                self.waits += need.on().len() as u64;
-                self.waits_between_sites += need.on().iter().filter(|other| other.site != agent.site).count() as u64;
+                self.waits += need.awaited().len() as u64;
+                self.waits_between_sites +=
+                    need.awaited().iter().filter(|other| other.site != agent.site).count() as u64;
             }
             Event::Deadlock(report) => {
-                if self.actual_waits.objection(report).is_some() {
-                    self.phantoms += 1;
+                if self.actual_waits.find_objection(report).is_some() {
+                    self.false_reports += 1;
                 }
-                let since = report.waits.iter().filter_map(|wait| self.deadlocked_since.get(&wait.agent)).max();
-                self.delays.extend(since.map(|since| time.since(*since)));
+                let deadlocked_since =
+                    report.waits.iter().filter_map(|wait| self.deadlocked_since.get(&wait.agent)).max();
+                self.delays.extend(deadlocked_since.map(|start| time.since(*start)));
                 self.reports.push(report.clone());
             }
-            Event::GaveUp { .. } => self.aborts += 1,
+            Event::Cancelled { .. } => self.aborts += 1,
             Event::Asked { .. }
             | Event::Answers { .. }
             | Event::Runs { .. }
@@ -83,7 +86,7 @@ impl Measures {
             | Event::Refused(_) => {}
         }
         self.actual_waits.record_event(event);
-        if let Event::Waits { .. } | Event::GaveUp { .. } = event {
+        if let Event::Waits { .. } | Event::Cancelled { .. } = event {
             let deadlocked = self.actual_waits.deadlocked_agents();
             self.deadlocked_since.retain(|agent, _| deadlocked.contains(agent));
             for agent in deadlocked {
@@ -100,10 +103,10 @@ impl Observer<Command, Event> for Measures {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
             Moment::Effect { node, effect: ObservedEffect::Send { to, sent }, .. } => {
-                self.count(sent.class, u64::from(to != node));
+                self.count_messages(sent.class, u64::from(to != node));
             }
             Moment::Effect { node, effect: ObservedEffect::Multicast { to, sent }, .. } => {
-                self.count(sent.class, to.others(*node).count() as u64);
+                self.count_messages(sent.class, to.others(*node).count() as u64);
             }
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
@@ -116,18 +119,26 @@ impl Observer<Command, Event> for Measures {
 /// Deadlocks and the cost of their detection, as `--json` prints them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeadlockSummary {
+    /// Number of waits of one agent for one other agent.
     pub waits: u64,
+    /// Of these, the waits for an agent of another site.
     pub waits_between_sites: u64,
-    pub deadlocks_told: u64,
+    #[serde(rename = "deadlocks_told")]
+    pub reported_deadlocks: u64,
     /// Number of reports that did not describe a deadlock when they were made.
-    pub phantoms_told: u64,
-    pub gave_up: u64,
-    pub stuck_at_end: Vec<String>,
+    #[serde(rename = "phantoms_told")]
+    pub false_reports: u64,
+    #[serde(rename = "gave_up")]
+    pub aborts: u64,
+    #[serde(rename = "stuck_at_end")]
+    pub deadlocked_at_end: Vec<String>,
     pub detector_messages: u64,
     pub resolution_messages: u64,
     /// Mean time from the last wait of a deadlock to its report.
-    pub delay_mean: Option<f64>,
-    pub delay_most: Option<f64>,
+    #[serde(rename = "delay_mean")]
+    pub mean_delay: Option<f64>,
+    #[serde(rename = "delay_most")]
+    pub max_delay: Option<f64>,
     /// The unit of delays: `T`, one message time, under fixed latency; else `ms`.
     pub delay_unit: &'static str,
     /// The first few reports.

@@ -1,6 +1,7 @@
 //! The deadlock family in the simulator: its workload, measures and properties.
 //!
-//! This code sees only commands and events, so that it works for every detector.
+//! This code sees commands, events and descriptions of messages, but not their contents, so it
+//! works for every detector.
 
 mod actual_waits;
 mod measures;
@@ -10,8 +11,8 @@ mod workload;
 
 pub use actual_waits::ActualWaits;
 pub use measures::{DeadlockSummary, Measures};
-pub use properties::{Bound, Properties};
-pub use requests::{Asking, Demand, Taking};
+pub use properties::{MessageBound, Properties};
+pub use requests::{AcquireMode, Demand, WaitMode};
 pub use workload::{CommandParser, Processes};
 
 use quorate_core::deadlock::Event;

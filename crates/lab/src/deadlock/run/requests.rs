@@ -12,21 +12,24 @@ pub struct Demand {
     pub processes: Vec<Agent>,
     pub resources: Vec<Agent>,
     pub rounds: u64,
+    /// Maximum number of agents in a request, or of resources in a round.
     pub fan_out: usize,
-    pub asking: Asking,
-    pub taking: Taking,
+    pub wait_mode: WaitMode,
+    pub acquire_mode: AcquireMode,
+    /// How long a process runs before it sends a request.
     pub think: Latency,
+    /// How long a process holds what others wait for.
     pub hold: Latency,
     /// Probability in percent that a process sends a request in a round.
     pub share: u64,
     /// Whether victims resolve deadlocks.
-    pub resolves: bool,
+    pub has_victims: bool,
 }
 
 /// Whether a process waits for all requested agents or for any of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Asking {
+pub enum WaitMode {
     #[default]
     All,
     Any,
@@ -37,7 +40,7 @@ pub enum Asking {
 /// How a process acquires resources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Taking {
+pub enum AcquireMode {
     #[default]
     AnyOrder,
     /// One after the other, in the same order for all processes, so that no cycle can arise.
@@ -60,14 +63,15 @@ impl Choices {
         &self.demand
     }
 
-    pub(super) fn think(&mut self) -> Duration {
-        self.rng.length(self.demand.think)
+    pub(super) fn draw_think_time(&mut self) -> Duration {
+        self.rng.draw_latency(self.demand.think)
     }
 
-    pub(super) fn hold(&mut self) -> Duration {
-        self.rng.length(self.demand.hold)
+    pub(super) fn draw_hold_time(&mut self) -> Duration {
+        self.rng.draw_latency(self.demand.hold)
     }
 
+    /// Draws whether the process sends requests in a round.
     pub(super) fn sends_request(&mut self) -> bool {
         self.rng.below(100) < self.demand.share
     }
@@ -86,22 +90,23 @@ impl Choices {
             let index = self.rng.below(others.len() as u64) as usize;
             chosen.push(others.swap_remove(index));
         }
-        match (uses_resources, self.demand.taking) {
-            (false, _) => self.need(chosen).into_iter().collect(),
-            (true, Taking::AtOnce) => vec![Need::All(chosen)],
-            (true, Taking::AnyOrder) => chosen.into_iter().map(|resource| Need::All(vec![resource])).collect(),
-            (true, Taking::InOrder) => {
+        match (uses_resources, self.demand.acquire_mode) {
+            (false, _) => self.make_need(chosen).into_iter().collect(),
+            (true, AcquireMode::AtOnce) => vec![Need::All(chosen)],
+            (true, AcquireMode::AnyOrder) => chosen.into_iter().map(|resource| Need::All(vec![resource])).collect(),
+            (true, AcquireMode::InOrder) => {
                 chosen.sort();
                 chosen.into_iter().map(|resource| Need::All(vec![resource])).collect()
             }
         }
     }
 
-    fn need(&mut self, chosen: Vec<Agent>) -> Option<Need<Agent>> {
-        let is_any = match self.demand.asking {
-            Asking::All => false,
-            Asking::Any => true,
-            Asking::Mixed => self.rng.below(2) == 0,
+    /// Returns the need for these agents; `None` if there are none.
+    fn make_need(&mut self, chosen: Vec<Agent>) -> Option<Need<Agent>> {
+        let is_any = match self.demand.wait_mode {
+            WaitMode::All => false,
+            WaitMode::Any => true,
+            WaitMode::Mixed => self.rng.below(2) == 0,
         };
         (!chosen.is_empty()).then_some(if is_any { Need::Any(chosen) } else { Need::All(chosen) })
     }

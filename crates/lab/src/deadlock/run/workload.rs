@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Parses a command of a script: its name and arguments.
 pub type CommandParser = fn(&str, NodeId) -> Option<Command>;
 
-/// The processes of all sites. They are done when every process has got what it requested or,
-/// without victims, is deadlocked.
+/// The processes of all sites. Without a script, they are done when every process has got what it
+/// requested or, without victims, is deadlocked.
 pub struct Processes {
     behavior: Behavior,
     actual_waits: ActualWaits,
@@ -20,7 +20,7 @@ pub struct Processes {
 
 /// The origin of the commands: random choices or a script.
 enum Behavior {
-    Free {
+    Random {
         choices: Box<Choices>,
         states: BTreeMap<Agent, ProcessState>,
     },
@@ -35,22 +35,22 @@ enum Behavior {
 #[derive(Clone, Debug, Default)]
 struct ProcessState {
     /// Number of rounds that it may still begin.
-    rounds: u64,
+    remaining_rounds: u64,
     /// The remaining requests of the current round.
-    needs: VecDeque<Need<Agent>>,
+    remaining_needs: VecDeque<Need<Agent>>,
     /// Agents that wait for the process, or resources that it holds.
-    waiters: BTreeSet<Agent>,
-    waits: bool,
+    obligations: BTreeSet<Agent>,
+    is_waiting: bool,
     request_at: Option<Time>,
     release_at: Option<Time>,
 }
 
 impl Processes {
     pub fn new(demand: Demand, seed: u64) -> Self {
-        let state = ProcessState { rounds: demand.rounds, ..ProcessState::default() };
+        let state = ProcessState { remaining_rounds: demand.rounds, ..ProcessState::default() };
         let states = demand.processes.iter().map(|agent| (*agent, state.clone())).collect();
         let choices = Box::new(Choices::new(demand, seed));
-        Self::with_behavior(Behavior::Free { choices, states })
+        Self::with_behavior(Behavior::Random { choices, states })
     }
 
     pub fn scripted(commands: Vec<TimedCommand>, parse_command: CommandParser) -> Self {
@@ -63,25 +63,26 @@ impl Processes {
 }
 
 impl ProcessState {
-    /// The process is running: schedules its next action.
+    /// If the process is running, schedules its next request and release.
     fn resume(&mut self, agent: Agent, now: Time, choices: &mut Choices, plan: &mut Plan<Command>) {
-        if self.waits {
+        if self.is_waiting {
             return;
         }
         let uses_resources = !choices.demand().resources.is_empty();
-        if self.request_at.is_none() && (!self.needs.is_empty() || self.rounds > 0) {
-            let at = now + choices.think();
+        if self.request_at.is_none() && (!self.remaining_needs.is_empty() || self.remaining_rounds > 0) {
+            let at = now + choices.draw_think_time();
             self.request_at = Some(at);
             plan.set_alarm(at, agent.site);
         }
         // A process releases resources at the end of a round, and answers other processes as soon
         // as possible.
-        let may_release = if uses_resources { self.needs.is_empty() } else { true };
-        if self.release_at.is_none() && may_release && !self.waiters.is_empty() {
-            let at = now + choices.hold();
+        let may_release = if uses_resources { self.remaining_needs.is_empty() } else { true };
+        if self.release_at.is_none() && may_release && !self.obligations.is_empty() {
+            let at = now + choices.draw_hold_time();
             self.release_at = Some(at);
             plan.set_alarm(at, agent.site);
             if uses_resources {
+                // The next round begins after the release.
                 self.request_at = None;
             }
         }
@@ -89,7 +90,7 @@ impl ProcessState {
 
     /// Performs the actions that were scheduled for `now` or earlier.
     fn act(&mut self, agent: Agent, now: Time, choices: &mut Choices, plan: &mut Plan<Command>) {
-        if self.waits {
+        if self.is_waiting {
             return;
         }
         if self.release_at.take_if(|at| *at <= now).is_some() {
@@ -97,13 +98,14 @@ impl ProcessState {
             self.resume(agent, now, choices, plan);
         }
         if self.request_at.take_if(|at| *at <= now).is_some() {
-            if self.needs.is_empty() {
-                self.rounds = self.rounds.saturating_sub(1);
-                self.needs = if choices.sends_request() { choices.next_round(agent).into() } else { VecDeque::new() };
+            if self.remaining_needs.is_empty() {
+                self.remaining_rounds = self.remaining_rounds.saturating_sub(1);
+                self.remaining_needs =
+                    if choices.sends_request() { choices.next_round(agent).into() } else { VecDeque::new() };
             }
-            match self.needs.pop_front() {
+            match self.remaining_needs.pop_front() {
                 Some(need) => {
-                    self.waits = true;
+                    self.is_waiting = true;
                     self.release_at = None;
                     plan.command(now, agent.site, Command::Ask { process: agent.number, need });
                 }
@@ -113,28 +115,28 @@ impl ProcessState {
     }
 
     fn release(&mut self, agent: Agent, now: Time, plan: &mut Plan<Command>) {
-        for to in std::mem::take(&mut self.waiters) {
+        for to in std::mem::take(&mut self.obligations) {
             plan.command(now, agent.site, Command::Answer { process: agent.number, to });
         }
     }
 
     fn is_busy(&self) -> bool {
-        !self.waits && (self.request_at.is_some() || self.release_at.is_some())
+        !self.is_waiting && (self.request_at.is_some() || self.release_at.is_some())
     }
 }
 
 impl Behavior {
     fn on_event(&mut self, now: Time, event: &Event, plan: &mut Plan<Command>) {
-        let Self::Free { choices, states } = self else {
+        let Self::Random { choices, states } = self else {
             if let Event::Victim { agent, .. } = event {
-                plan.command(now, agent.site, Command::GiveUp { process: agent.number });
+                plan.command(now, agent.site, Command::Cancel { process: agent.number });
             }
             return;
         };
         let (Event::Asked { agent, .. }
         | Event::Withdrawn { agent, .. }
         | Event::Runs { agent, .. }
-        | Event::GaveUp { agent, .. }
+        | Event::Cancelled { agent, .. }
         | Event::Victim { agent, .. }) = event
         else {
             return;
@@ -142,19 +144,19 @@ impl Behavior {
         let Some(state) = states.get_mut(agent) else { return };
         match event {
             Event::Asked { by, .. } => {
-                state.waiters.insert(*by);
+                state.obligations.insert(*by);
             }
             Event::Withdrawn { by, .. } => {
-                state.waiters.remove(by);
+                state.obligations.remove(by);
             }
-            Event::Runs { .. } => state.waits = false,
+            Event::Runs { .. } => state.is_waiting = false,
             // The process releases at once what it holds, and its round has ended.
-            Event::GaveUp { .. } => {
-                state.waits = false;
-                state.needs.clear();
+            Event::Cancelled { .. } => {
+                state.is_waiting = false;
+                state.remaining_needs.clear();
                 state.release(*agent, now, plan);
             }
-            Event::Victim { .. } => plan.command(now, agent.site, Command::GiveUp { process: agent.number }),
+            Event::Victim { .. } => plan.command(now, agent.site, Command::Cancel { process: agent.number }),
             Event::Waits { .. } | Event::Answers { .. } | Event::Deadlock(_) | Event::Refused(_) => {}
         }
         state.resume(*agent, now, choices, plan);
@@ -164,14 +166,14 @@ impl Behavior {
 impl Workload<Command, Event> for Processes {
     fn begin(&mut self, plan: &mut Plan<Command>) {
         match &mut self.behavior {
-            Behavior::Free { choices, states } => {
+            Behavior::Random { choices, states } => {
                 for (agent, state) in states {
                     state.resume(*agent, Time::ZERO, choices, plan);
                 }
             }
             Behavior::Script { commands, parse_command } => {
-                for TimedCommand { at, node, word } in commands {
-                    if let Some(command) = parse_command(word, *node) {
+                for TimedCommand { at, node, command } in commands {
+                    if let Some(command) = parse_command(command, *node) {
                         plan.command(Time::ZERO + *at, *node, command);
                     }
                 }
@@ -186,7 +188,7 @@ impl Workload<Command, Event> for Processes {
                 self.behavior.on_event(now, event, plan);
             }
             ClientEvent::Alarm => {
-                let Behavior::Free { choices, states } = &mut self.behavior else { return };
+                let Behavior::Random { choices, states } = &mut self.behavior else { return };
                 for (agent, state) in states.iter_mut().filter(|(agent, _)| agent.site == node) {
                     state.act(*agent, now, choices, plan);
                 }
@@ -198,14 +200,16 @@ impl Workload<Command, Event> for Processes {
     fn is_done(&self) -> bool {
         match &self.behavior {
             Behavior::Script { .. } => true,
-            Behavior::Free { choices, states } => {
-                let is_busy = states.values().any(|state| state.is_busy() || state.rounds > 0 && !state.waits);
-                let mut waiting = states.iter().filter(|(_, state)| state.waits).map(|(agent, _)| agent).peekable();
+            Behavior::Random { choices, states } => {
+                let is_busy =
+                    states.values().any(|state| state.is_busy() || state.remaining_rounds > 0 && !state.is_waiting);
+                let mut waiting =
+                    states.iter().filter(|(_, state)| state.is_waiting).map(|(agent, _)| agent).peekable();
                 if is_busy || waiting.peek().is_none() {
                     return !is_busy;
                 }
                 let deadlocked = self.actual_waits.deadlocked_agents();
-                !choices.demand().resolves && waiting.all(|agent| deadlocked.contains(agent))
+                !choices.demand().has_victims && waiting.all(|agent| deadlocked.contains(agent))
             }
         }
     }

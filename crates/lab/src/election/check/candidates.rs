@@ -1,5 +1,5 @@
-//! The clients of the election family in a check: each starts a number of elections, and one more
-//! whenever its leader has crashed.
+//! The clients of the election family in a check: each starts a limited number of elections, and a
+//! limited number more after its leader has crashed.
 //!
 //! No client is required to start an election on its own. But a client that learns of the crash of
 //! its leader starts a new election eventually, because a crashed leader answers no requests.
@@ -12,43 +12,44 @@ use quorate_core::{Epoch, Group, NodeId, Time};
 
 /// The clients of all nodes in a check.
 #[derive(Clone, Debug)]
-pub struct Voters {
+pub struct ElectionClients {
     pub starters: Group,
     /// Number of elections that each of them starts; `None` for no limit.
     pub rounds: Option<u8>,
     /// Number of times that each client may start an election because its leader has crashed.
-    pub recalls: u8,
+    pub reelections: u8,
+    /// Number of times that each client may resign.
     pub resignations: u8,
-    /// Leaders have leases, of which no two may be valid at once.
-    pub leases: bool,
-    pub expects: Expectation,
+    /// Whether leaders have leases, of which no two may be valid at once.
+    pub has_leases: bool,
+    pub expectation: Expectation,
 }
 
-impl Voters {
+impl ElectionClients {
     /// Every client of a group of this size may start one election, and two more after crashes.
     pub fn new(nodes: usize) -> Self {
         Self {
             starters: Group::of_size(nodes),
             rounds: Some(1),
-            recalls: 2,
+            reelections: 2,
             resignations: 0,
-            leases: false,
-            expects: Expectation::default(),
+            has_leases: false,
+            expectation: Expectation::default(),
         }
     }
 }
 
 /// The client of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Voter {
+pub struct ElectionClient {
     node: NodeId,
-    belief: Belief,
-    /// The client sent a command, and has received no event since.
+    state: ClientState,
+    /// Whether the client sent a command and has received no event since.
     awaits_event: bool,
-    /// Number of elections that it may still start; `None` for no limit.
-    remaining: Option<u8>,
-    recalls: u8,
-    resignations: u8,
+    /// Number of elections that the client may still start; `None` for no limit.
+    remaining_elections: Option<u8>,
+    remaining_reelections: u8,
+    remaining_resignations: u8,
     /// Nodes that the client believes to be down, one bit per node.
     down_nodes: u16,
     /// The latest epoch that its node reported in its current incarnation.
@@ -59,38 +60,37 @@ pub struct Voter {
     lease_until: Option<Time>,
 }
 
-/// What a client knows about the leader.
+/// The activity of a client and its knowledge of the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Belief {
+enum ClientState {
     Idle,
     Campaigning,
     /// The node takes part in an election, or has lost its leader.
-    Unaware,
-    Knows {
+    KnowsNoLeader,
+    KnowsLeader {
         leader: NodeId,
         epoch: Epoch,
     },
     Down,
 }
 
-/// Index into the list of properties.
+/// The index of `epochs-grow` in the list of properties.
 const EPOCHS_GROW: u8 = 1;
 
-/// A client's facet, the part of its state that properties inspect: idle, node down, no known
-/// leader, or the known leader. With `KNOWS`, the second byte is the leader's index, and the rest
-/// the epoch.
+/// The lowest byte of a client's facet, which is the part of its state that properties inspect.
+/// With `KNOWS_LEADER`, the second byte is the leader's index, and the rest the epoch.
 const IDLE: u64 = 0;
 const DOWN: u64 = 1;
-const UNAWARE: u64 = 2;
-const KNOWS: u64 = 3;
+const KNOWS_NO_LEADER: u64 = 2;
+const KNOWS_LEADER: u64 = 3;
 
-impl Voter {
+impl ElectionClient {
     fn has_lost_leader(&self) -> bool {
-        matches!(self.belief, Belief::Knows { leader, .. } if self.down_nodes >> leader.index() & 1 == 1)
+        matches!(self.state, ClientState::KnowsLeader { leader, .. } if self.down_nodes >> leader.index() & 1 == 1)
     }
 
     fn leads(&self) -> bool {
-        matches!(self.belief, Belief::Knows { leader, .. } if leader == self.node)
+        matches!(self.state, ClientState::KnowsLeader { leader, .. } if leader == self.node)
     }
 
     /// Records an epoch that the node reported, which must be at least `minimum`.
@@ -103,50 +103,54 @@ impl Voter {
 
     fn record_command(&mut self, command: Command) {
         match command {
-            Command::Campaign if self.has_lost_leader() => self.recalls = self.recalls.saturating_sub(1),
-            Command::Campaign => self.remaining = self.remaining.map(|remaining| remaining.saturating_sub(1)),
-            Command::Resign => self.resignations = self.resignations.saturating_sub(1),
+            Command::Campaign if self.has_lost_leader() => {
+                self.remaining_reelections = self.remaining_reelections.saturating_sub(1);
+            }
+            Command::Campaign => {
+                self.remaining_elections = self.remaining_elections.map(|remaining| remaining.saturating_sub(1));
+            }
+            Command::Resign => self.remaining_resignations = self.remaining_resignations.saturating_sub(1),
         }
-        if self.belief == Belief::Idle {
-            self.belief = Belief::Campaigning;
+        if self.state == ClientState::Idle {
+            self.state = ClientState::Campaigning;
         }
     }
 
-    fn record_event(&mut self, event: &Event, leases: bool, record: &mut StepRecord) {
+    fn record_event(&mut self, event: &Event, has_leases: bool, record: &mut StepRecord) {
         match *event {
             Event::Began { epoch } => {
                 self.record_epoch(epoch, self.latest_epoch, record);
-                (self.belief, self.lease_until) = (Belief::Unaware, None);
+                (self.state, self.lease_until) = (ClientState::KnowsNoLeader, None);
             }
             Event::Elected { leader, epoch, until } => {
                 self.record_epoch(epoch, self.latest_epoch.max(self.latest_known_result), record);
                 self.latest_known_result = self.latest_known_result.max(Some(epoch));
-                self.belief = Belief::Knows { leader, epoch };
-                self.lease_until = (leases && self.leads()).then_some(until);
+                self.state = ClientState::KnowsLeader { leader, epoch };
+                self.lease_until = (has_leases && self.leads()).then_some(until);
                 let epoch = u32::try_from(epoch.0).unwrap_or(u32::MAX);
                 record.past.push(PastEvent::Elected { epoch, leader: leader.index() as u32 });
             }
-            Event::Extended { until } => self.lease_until = (leases && self.leads()).then_some(until),
-            Event::Ended { .. } => (self.belief, self.lease_until) = (Belief::Unaware, None),
-            Event::Refused(_) if self.belief == Belief::Campaigning => self.belief = Belief::Idle,
+            Event::Extended { until } => self.lease_until = (has_leases && self.leads()).then_some(until),
+            Event::Ended { .. } => (self.state, self.lease_until) = (ClientState::KnowsNoLeader, None),
+            Event::Refused(_) if self.state == ClientState::Campaigning => self.state = ClientState::Idle,
             Event::Refused(_) => {}
         }
     }
 }
 
-impl Clients for Voters {
+impl Clients for ElectionClients {
     type Command = Command;
     type Event = Event;
-    type Client = Voter;
+    type Client = ElectionClient;
 
-    fn initial(&self, node: NodeId) -> Voter {
-        Voter {
+    fn initial(&self, node: NodeId) -> ElectionClient {
+        ElectionClient {
             node,
-            belief: Belief::Idle,
+            state: ClientState::Idle,
             awaits_event: false,
-            remaining: if self.starters.contains(node) { self.rounds } else { Some(0) },
-            recalls: self.recalls,
-            resignations: self.resignations,
+            remaining_elections: if self.starters.contains(node) { self.rounds } else { Some(0) },
+            remaining_reelections: self.reelections,
+            remaining_resignations: self.resignations,
             down_nodes: 0,
             latest_epoch: None,
             latest_known_result: None,
@@ -154,26 +158,25 @@ impl Clients for Voters {
         }
     }
 
-    fn offers(&self, client: &Voter) -> Vec<Offer<Command>> {
+    fn offers(&self, client: &ElectionClient) -> Vec<Offer<Command>> {
         let mut offers = Vec::new();
-        let mut offer = |command, obliged| offers.push(Offer { command, obliged });
-        if client.belief == Belief::Down || client.awaits_event {
+        if client.state == ClientState::Down || client.awaits_event {
             return offers;
         }
         if client.has_lost_leader() {
-            if client.recalls > 0 {
-                offer(Command::Campaign, true);
+            if client.remaining_reelections > 0 {
+                offers.push(Offer { command: Command::Campaign, is_obliged: true });
             }
-        } else if client.remaining != Some(0) {
-            offer(Command::Campaign, false);
+        } else if client.remaining_elections != Some(0) {
+            offers.push(Offer { command: Command::Campaign, is_obliged: false });
         }
-        if client.leads() && client.resignations > 0 {
-            offer(Command::Resign, false);
+        if client.leads() && client.remaining_resignations > 0 {
+            offers.push(Offer { command: Command::Resign, is_obliged: false });
         }
         offers
     }
 
-    fn observe(&self, client: &mut Voter, step: ClientStep<'_, Command, Event>, record: &mut StepRecord) {
+    fn observe(&self, client: &mut ElectionClient, step: ClientStep<'_, Command, Event>, record: &mut StepRecord) {
         client.awaits_event = match step {
             ClientStep::Issued(_) => true,
             ClientStep::Emitted(_) | ClientStep::Crashed | ClientStep::Restarted => false,
@@ -181,39 +184,40 @@ impl Clients for Voters {
         };
         match step {
             ClientStep::Issued(command) => client.record_command(*command),
-            ClientStep::Emitted(event) => client.record_event(event, self.leases, record),
+            ClientStep::Emitted(event) => client.record_event(event, self.has_leases, record),
             ClientStep::Crashed => {
-                (client.belief, client.lease_until, client.latest_epoch, client.down_nodes) =
-                    (Belief::Down, None, None, 0);
+                (client.state, client.lease_until, client.latest_epoch, client.down_nodes) =
+                    (ClientState::Down, None, None, 0);
             }
-            ClientStep::Restarted => client.belief = Belief::Idle,
+            ClientStep::Restarted => client.state = ClientState::Idle,
             ClientStep::PeerCrashed(node) => client.down_nodes |= 1 << node.index(),
             ClientStep::PeerRestarted(node) => client.down_nodes &= !(1 << node.index()),
         }
     }
 
-    fn is_waiting(&self, _client: &Voter) -> bool {
+    fn is_waiting(&self, _client: &ElectionClient) -> bool {
         false
     }
 
-    fn facet(&self, client: &Voter, acts: bool) -> u64 {
-        match client.belief {
-            _ if !acts => IDLE,
-            Belief::Idle => IDLE,
-            Belief::Down => DOWN,
-            Belief::Campaigning | Belief::Unaware => UNAWARE,
-            Belief::Knows { leader, epoch } => KNOWS | (leader.index() as u64) << 8 | epoch.0 << 16,
+    /// The facet of a node that may not act says nothing about a leader.
+    fn facet(&self, client: &ElectionClient, may_act: bool) -> u64 {
+        match client.state {
+            _ if !may_act => IDLE,
+            ClientState::Idle => IDLE,
+            ClientState::Down => DOWN,
+            ClientState::Campaigning | ClientState::KnowsNoLeader => KNOWS_NO_LEADER,
+            ClientState::KnowsLeader { leader, epoch } => KNOWS_LEADER | (leader.index() as u64) << 8 | epoch.0 << 16,
         }
     }
 
     fn goal(&self) -> Option<Judge> {
-        Some(match self.expects {
-            Expectation::OneForAll => all_know_the_same,
-            Expectation::OneForEach => all_know_a_leader,
+        Some(match self.expectation {
+            Expectation::SameLeader => all_know_the_same,
+            Expectation::SomeLeader => all_know_a_leader,
         })
     }
 
-    fn held_until(&self, client: &Voter) -> Option<Time> {
+    fn held_until(&self, client: &ElectionClient) -> Option<Time> {
         client.lease_until
     }
 
@@ -222,7 +226,7 @@ impl Clients for Voters {
         let mut properties =
             vec![property("one-leader-an-epoch", Judged::ByResults), property("epochs-grow", Judged::ByStep)];
         debug_assert_eq!(properties.len(), usize::from(EPOCHS_GROW) + 1);
-        if self.leases {
+        if self.has_leases {
             properties.push(property("one-master", Judged::ByExclusiveHolds));
         }
         properties.push(property("agreed", Judged::ByFairRuns));
@@ -230,17 +234,19 @@ impl Clients for Voters {
     }
 }
 
-/// Whether all live nodes know the same live leader, or no live node has started anything.
+/// Whether all live nodes know the same live leader of the same epoch, or none has taken part in an
+/// election.
 fn all_know_the_same(facets: &[u64]) -> bool {
     let mut live = facets.iter().filter(|facet| **facet != DOWN);
     let first = live.clone().next();
     live.all(|facet| Some(facet) == first) && all_know_a_leader(facets)
 }
 
-/// Whether every live node knows a live leader, or no live node has started anything.
+/// Whether every live node knows a live leader, or none has taken part in an election.
 fn all_know_a_leader(facets: &[u64]) -> bool {
     let live = || facets.iter().filter(|facet| **facet != DOWN);
-    let leader = |facet: &u64| facets.get((*facet >> 8 & 0xff) as usize);
-    let knows_a_live_leader = |facet: &u64| *facet & 0xff == KNOWS && leader(facet).is_some_and(|facet| *facet != DOWN);
+    let leader_facet = |facet: &u64| facets.get((*facet >> 8 & 0xff) as usize);
+    let knows_a_live_leader =
+        |facet: &u64| *facet & 0xff == KNOWS_LEADER && leader_facet(facet).is_some_and(|facet| *facet != DOWN);
     live().all(|facet| *facet == IDLE) || live().all(knows_a_live_leader)
 }

@@ -3,12 +3,12 @@
 mod candidates;
 mod options;
 
-pub use candidates::Voters;
+pub use candidates::ElectionClients;
 pub(crate) use options::ElectionCheckArgs;
 
 use crate::check::{BehaviorArgs, CheckSpec, CheckedFamily};
 use crate::election::run::Starters;
-use crate::election::{Election, Settings, expected_of, plan};
+use crate::election::{Election, Settings, expectation_of, plan};
 use crate::error::LabError;
 use crate::family::{RunFamily, ScriptFamily};
 use quorate_check::CrashNotices;
@@ -23,24 +23,24 @@ pub struct ElectionBehavior {
 
 impl CheckedFamily for Election {
     type Behavior = ElectionBehavior;
-    type CheckClients = Voters;
+    type CheckClients = ElectionClients;
 
     fn run_settings(check: &CheckSpec<Self>) -> Settings {
         check.behavior.settings.clone()
     }
 
-    fn check_clients(check: &CheckSpec<Self>) -> Result<Voters, LabError> {
+    fn check_clients(check: &CheckSpec<Self>) -> Result<ElectionClients, LabError> {
         let Plan { group, ring, ranking, .. } = plan(&check.spec());
         let ElectionBehavior { settings, resignations } = &check.behavior;
-        Ok(Voters {
+        Ok(ElectionClients {
             starters: settings.starters.select(group.iter(), &ring, &ranking).into_iter().collect(),
             rounds: check.rounds,
-            // A late message of a crashed leader can make it the leader again.
-            recalls: check.setup.crashes.saturating_mul(2),
+            // After a crash, a late message can make a client follow the crashed leader once more.
+            reelections: check.setup.crashes.saturating_mul(2),
             resignations: *resignations,
             // Without timing, leases have no duration.
-            leases: check.algorithm.facts.leases && check.setup.timing.is_some(),
-            expects: expected_of(&check.algorithm),
+            has_leases: check.algorithm.facts.has_leases && check.setup.timing.is_some(),
+            expectation: expectation_of(&check.algorithm),
         })
     }
 
@@ -65,7 +65,7 @@ impl CheckedFamily for Election {
         flags
     }
 
-    fn in_rounds(check: &CheckSpec<Self>) -> String {
+    fn rounds_suffix(check: &CheckSpec<Self>) -> String {
         let ElectionBehavior { settings, resignations } = &check.behavior;
         let resigns = if *resignations > 0 { ", leaders may resign" } else { "" };
         format!(" (starters: {}{resigns})", settings.starters)

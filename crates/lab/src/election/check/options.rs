@@ -17,7 +17,7 @@ pub(crate) struct ElectionCheckArgs {
 }
 
 impl Options for ElectionCheckArgs {
-    fn given(&self) -> Option<&'static str> {
-        self.election.given().or(self.resign.map(|_| "resign"))
+    fn first_given(&self) -> Option<&'static str> {
+        self.election.first_given().or(self.resign.map(|_| "resign"))
     }
 }

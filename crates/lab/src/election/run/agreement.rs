@@ -19,11 +19,11 @@ pub enum Belief {
 /// The agreement that a family of algorithms promises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expectation {
-    /// All nodes know the same leader of the same epoch.
+    /// All live nodes know the same live leader of the same epoch.
     #[default]
-    OneForAll,
-    /// Every node knows a leader that considers itself a leader. There may be several.
-    OneForEach,
+    SameLeader,
+    /// Every live node knows a leader that considers itself a leader. There may be several.
+    SomeLeader,
 }
 
 /// The knowledge of all nodes. An update takes logarithmic time in the number of leaders.
@@ -31,11 +31,11 @@ pub enum Expectation {
 pub struct Agreement {
     expectation: Expectation,
     beliefs: Vec<Belief>,
-    live: usize,
-    /// Number of live nodes that know each leader of each epoch.
+    live_count: usize,
+    /// Number of live nodes that know each leader of each epoch, including the leader.
     followers: BTreeMap<(Epoch, NodeId), usize>,
-    /// Number of live nodes that know each leader, over all epochs.
-    known_by: Vec<usize>,
+    /// Number of live nodes that know each leader, over all epochs, including the leader.
+    follower_counts: Vec<usize>,
     /// Number of live nodes whose leader considers itself a leader.
     led_nodes: usize,
 }
@@ -44,7 +44,12 @@ impl Agreement {
     /// A group of this size in which all nodes are up, no node knows a leader, and one leader is
     /// expected.
     pub fn new(nodes: usize) -> Self {
-        Self { beliefs: vec![Belief::Unaware; nodes], live: nodes, known_by: vec![0; nodes], ..Self::default() }
+        Self {
+            beliefs: vec![Belief::Unaware; nodes],
+            live_count: nodes,
+            follower_counts: vec![0; nodes],
+            ..Self::default()
+        }
     }
 
     #[must_use]
@@ -53,7 +58,7 @@ impl Agreement {
     }
 
     /// Updates the knowledge of a node.
-    pub fn change(&mut self, node: NodeId, change: Change) {
+    pub fn record_change(&mut self, node: NodeId, change: Change) {
         let Some(before) = self.beliefs.get(node.index()).copied() else { return };
         let after = match (before, change) {
             (belief, Change::Campaigns | Change::ExtendsLease { .. }) => belief,
@@ -70,11 +75,11 @@ impl Agreement {
 
     fn add_belief(&mut self, node: NodeId, belief: Belief) {
         match belief {
-            Belief::Unaware => self.live += 1,
+            Belief::Unaware => self.live_count += 1,
             Belief::Knows { leader, epoch } => {
-                self.live += 1;
+                self.live_count += 1;
                 *self.followers.entry((epoch, leader)).or_default() += 1;
-                if let Some(count) = self.known_by.get_mut(leader.index()) {
+                if let Some(count) = self.follower_counts.get_mut(leader.index()) {
                     *count += 1;
                     let count = *count;
                     self.led_nodes += if leader == node { count } else { usize::from(self.leads(leader)) };
@@ -86,12 +91,12 @@ impl Agreement {
 
     fn remove_belief(&mut self, node: NodeId, belief: Belief) {
         match belief {
-            Belief::Unaware => self.live -= 1,
+            Belief::Unaware => self.live_count -= 1,
             Belief::Knows { leader, epoch } => {
-                self.live -= 1;
-                if let Some(count) = self.known_by.get(leader.index()).copied() {
+                self.live_count -= 1;
+                if let Some(count) = self.follower_counts.get(leader.index()).copied() {
                     self.led_nodes -= if leader == node { count } else { usize::from(self.leads(leader)) };
-                    self.known_by[leader.index()] = count - 1;
+                    self.follower_counts[leader.index()] = count - 1;
                 }
                 if let Some(count) = self.followers.get_mut(&(epoch, leader)) {
                     *count -= 1;
@@ -107,15 +112,14 @@ impl Agreement {
     /// The leader that every live node knows, with its epoch, if that leader is live.
     pub fn leader(&self) -> Option<(NodeId, Epoch)> {
         let (&(epoch, leader), &followers) = self.followers.last_key_value()?;
-        (followers == self.live && self.is_live(leader)).then_some((leader, epoch))
+        (followers == self.live_count && self.is_live(leader)).then_some((leader, epoch))
     }
 
-    /// Whether agreement is reached: all live nodes know one live leader, or each knows a leader
-    /// that leads, or no node is live.
+    /// Whether the expected agreement is reached, or no node is live.
     pub fn is_reached(&self) -> bool {
         match self.expectation {
-            Expectation::OneForAll => self.live == 0 || self.leader().is_some(),
-            Expectation::OneForEach => self.led_nodes == self.live,
+            Expectation::SameLeader => self.live_count == 0 || self.leader().is_some(),
+            Expectation::SomeLeader => self.led_nodes == self.live_count,
         }
     }
 
@@ -125,10 +129,11 @@ impl Agreement {
     }
 
     /// The nodes that consider themselves leaders, in the order of their numbers, with the number
-    /// of their followers.
+    /// of their followers, without themselves.
     pub fn leaders(&self) -> impl Iterator<Item = (NodeId, usize)> + '_ {
-        let known_by = self.known_by.iter().enumerate().map(|(index, count)| (NodeId::from_index(index), *count));
-        known_by.filter(|(node, _)| self.leads(*node)).map(|(node, count)| (node, count.saturating_sub(1)))
+        let follower_counts =
+            self.follower_counts.iter().enumerate().map(|(index, count)| (NodeId::from_index(index), *count));
+        follower_counts.filter(|(node, _)| self.leads(*node)).map(|(node, count)| (node, count.saturating_sub(1)))
     }
 
     pub fn belief(&self, node: NodeId) -> Belief {
@@ -144,14 +149,14 @@ impl Agreement {
         self.followers.keys().any(|(_, followed)| *followed == leader)
     }
 
-    pub fn live(&self) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
+    pub fn live_nodes(&self) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
         let live_node =
             |(index, belief): (usize, &Belief)| (*belief != Belief::Down).then(|| NodeId::from_index(index));
         self.beliefs.iter().enumerate().filter_map(live_node)
     }
 
     /// Describes why the live nodes disagree; `None` if they agree.
-    pub fn obstacle(&self) -> Option<String> {
+    pub fn describe_disagreement(&self) -> Option<String> {
         if self.is_reached() {
             return None;
         }
@@ -163,7 +168,7 @@ impl Agreement {
             Belief::Knows { leader, epoch } => Some((node, leader, epoch)),
             Belief::Unaware | Belief::Down => None,
         });
-        if self.expectation == Expectation::OneForEach {
+        if self.expectation == Expectation::SomeLeader {
             let (node, leader, epoch) = informed.find(|(_, leader, _)| !self.leads(*leader))?;
             let state = if self.is_live(leader) { "does not consider itself a leader" } else { "is down" };
             return Some(format!("node {node} knows leader {leader} (epoch {epoch}), which {state}"));

@@ -1,6 +1,6 @@
 //! Leases of leaders: no two may be valid at the same true time.
 
-use super::{Change, change};
+use super::{Change, observed_change};
 use quorate_core::election::{Command, Event};
 use quorate_core::{NodeId, Time};
 use quorate_journal::clocks::Clocks;
@@ -15,11 +15,12 @@ pub(super) struct LeaderLeases {
     violation: Option<Violation>,
 }
 
-/// The leadership of one node.
+/// The lease of a node that is the leader.
 #[derive(Clone, Copy, Debug)]
 struct LeaderLease {
+    /// When the node became the leader, in true time.
     since: Time,
-    /// On the node's own clock.
+    /// The expiry on the node's own clock.
     until: Time,
 }
 
@@ -37,7 +38,7 @@ impl LeaderLeases {
         if let Moment::World { time, event: WorldEvent::Changed { .. } } = moment {
             self.check_all(*time, line);
         }
-        let Some((time, node, change)) = change(moment) else { return };
+        let Some((time, node, change)) = observed_change(moment) else { return };
         let Some(lease) = self.leases.get_mut(node.index()) else { return };
         match change {
             Change::LearnsLeader { leader, until, .. } if leader == node => {
@@ -64,6 +65,8 @@ impl LeaderLeases {
         (self.clocks.at(node, time) < lease.until).then_some(lease)
     }
 
+    /// Records a violation if the leases of this node and of another are both valid at `time`, when
+    /// the node performs `action`, such as "became the leader".
     fn check(&mut self, time: Time, node: NodeId, action: &str, line: u64) {
         let Some(lease) = self.valid_lease(node, time).filter(|_| self.violation.is_none()) else { return };
         let others = (0..self.leases.len()).map(NodeId::from_index).filter(|other| *other != node);
@@ -73,10 +76,11 @@ impl LeaderLeases {
             "node {node} {action} while node {other}, the leader since {}, had a lease until {} on its clock",
             other_lease.since, other_lease.until
         );
-        self.violation = Some(Violation { time, line, since: lease.since.min(other_lease.since), text });
+        self.violation = Some(Violation { time, line, relevant_from: lease.since.min(other_lease.since), text });
     }
 
-    /// A clock that was set back may make an expired leadership valid again.
+    /// Checks the leases of all nodes, because a clock that was set back may make an expired lease
+    /// valid again.
     fn check_all(&mut self, time: Time, line: u64) {
         for index in 0..self.leases.len() {
             self.check(time, NodeId::from_index(index), "was the leader after a clock change", line);

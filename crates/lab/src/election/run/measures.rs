@@ -1,6 +1,6 @@
 //! Measures the cost figures of an election: messages, rounds, time.
 
-use super::{Agreement, Change, Expectation, SuperPeerMeasures, SuperPeers, change};
+use super::{Agreement, Change, Expectation, SuperPeerMeasures, SuperPeers, observed_change};
 use quorate_core::election::{Command, Event, Overlay};
 use quorate_core::{Class, Duration, Epoch, NodeId, Time};
 use quorate_journal::moment::{Moment, ObservedEffect, Observer, Sent};
@@ -13,7 +13,7 @@ pub struct Measures {
     agreement: Agreement,
     /// When a node first campaigned or took part in an election.
     began_at: Option<Time>,
-    /// When the live nodes last reached agreement.
+    /// When agreement was last reached or lost, or changed to another leader or epoch.
     agreed_at: Option<Time>,
     epochs: BTreeSet<Epoch>,
     election_messages: u64,
@@ -53,7 +53,7 @@ impl Measures {
         }
     }
 
-    fn count(&mut self, sent: &Sent<'_>, copies: u64) {
+    fn count_messages(&mut self, sent: &Sent<'_>, copies: u64) {
         match sent.class {
             Class::Algorithm => self.election_messages += copies,
             Class::Announcement => self.announcement_messages += copies,
@@ -66,14 +66,14 @@ impl Observer<Command, Event> for Measures {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
             Moment::Effect { node, effect: ObservedEffect::Send { to, sent }, .. } => {
-                self.count(sent, u64::from(to != node));
+                self.count_messages(sent, u64::from(to != node));
             }
             Moment::Effect { node, effect: ObservedEffect::Multicast { to, sent }, .. } => {
-                self.count(sent, to.others(*node).count() as u64);
+                self.count_messages(sent, to.others(*node).count() as u64);
             }
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
-        let Some((time, node, change)) = change(moment) else { return };
+        let Some((time, node, change)) = observed_change(moment) else { return };
         if let Change::Campaigns | Change::BeginsElection(_) = change {
             self.began_at.get_or_insert(time);
         }
@@ -84,7 +84,7 @@ impl Observer<Command, Event> for Measures {
             super_peers.observe(node, change, &self.agreement);
         }
         let before = (self.agreement.is_reached(), self.agreement.leader());
-        self.agreement.change(node, change);
+        self.agreement.record_change(node, change);
         if (self.agreement.is_reached(), self.agreement.leader()) != before {
             self.agreed_at = Some(time);
         }

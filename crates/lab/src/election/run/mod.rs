@@ -1,6 +1,7 @@
 //! The election family in the simulator: its workload, measures and properties.
 //!
-//! This code sees only commands and events, so that it works for every algorithm.
+//! This code sees commands, events and descriptions of messages, but not their contents, so it
+//! works for every algorithm.
 
 mod agreement;
 mod leader_leases;
@@ -23,7 +24,7 @@ use quorate_core::election::{Command, Event};
 use quorate_core::{Epoch, NodeId, Time};
 use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, WorldEvent};
 
-/// An event that may change a node's knowledge of the leader.
+/// An event that concerns a node's knowledge of the leader, or its own leadership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The client gives the command to campaign.
@@ -49,7 +50,7 @@ pub enum Change {
 }
 
 /// Returns the change that a moment causes at a node, if any.
-pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
+pub fn observed_change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
     match moment {
         Moment::Input { time, node, input: ObservedInput::Command(Command::Campaign), .. } => {
             Some((*time, *node, Change::Campaigns))

@@ -1,44 +1,44 @@
-//! The properties that every election algorithm promises.
+//! The properties that every election algorithm promises, and that of leases.
 
 use super::leader_leases::LeaderLeases;
-use super::{Agreement, Change, Expectation, change};
+use super::{Agreement, Change, Expectation, observed_change};
 use quorate_core::election::{Command, Event};
 use quorate_core::{Epoch, NodeId, Time};
 use quorate_journal::moment::{Moment, Observer};
-use quorate_journal::property::{Kind, Verdict, Violation};
+use quorate_journal::property::{PropertyKind, Verdict, Violation};
 use std::collections::BTreeMap;
 
 /// Judges the properties of elections.
 #[derive(Default)]
 pub struct Properties {
-    /// Several nodes may start, so a contest should occur.
-    expects_contest: bool,
-    nodes: Vec<Node>,
+    /// Several nodes may start elections, so some run should be contested.
+    expects_several_starters: bool,
+    nodes: Vec<NodeRecord>,
     agreement: Agreement,
     /// For each epoch, the winner that the first node reported.
     winners: BTreeMap<Epoch, Winner>,
-    /// The last node that campaigned since the nodes last agreed.
-    starter: Option<NodeId>,
-    contested: bool,
+    /// The last node that campaigned, if the nodes have not agreed since.
+    last_starter: Option<NodeId>,
+    is_contested: bool,
     has_begun: bool,
     end: Time,
-    /// Number of steps and world events so far. Violations refer to these lines.
+    /// Number of journal lines so far, one per step and world event. Violations refer to them.
     lines: u64,
-    one_leader: Option<Violation>,
-    epochs_grow: Option<Violation>,
+    leader_violation: Option<Violation>,
+    epoch_violation: Option<Violation>,
     leases: Option<LeaderLeases>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Node {
+struct NodeRecord {
     /// The latest epoch that the node took part in or knew the winner of, in its current
     /// incarnation.
-    epoch: Option<Epoch>,
-    /// The latest epoch whose winner it knew, in any incarnation. An older result would mislead
-    /// clients.
+    latest_epoch: Option<Epoch>,
+    /// The latest epoch whose winner the node knew, in any incarnation. Clients rely on it, so no
+    /// older result may follow.
     latest_known_result: Option<Epoch>,
-    /// When the node last began an election.
-    since: Time,
+    /// When the node last began to take part in an election.
+    participating_since: Time,
 }
 
 /// The winner of an epoch, and the first node that reported it.
@@ -46,22 +46,23 @@ struct Node {
 struct Winner {
     leader: NodeId,
     reported_by: NodeId,
-    since: Time,
+    /// When that node began to take part in the election.
+    reporter_participating_since: Time,
 }
 
 impl Properties {
-    pub fn new(nodes: usize, expects_contest: bool) -> Self {
+    pub fn new(nodes: usize, expects_several_starters: bool) -> Self {
         Self {
-            expects_contest,
-            nodes: vec![Node::default(); nodes],
+            expects_several_starters,
+            nodes: vec![NodeRecord::default(); nodes],
             agreement: Agreement::new(nodes),
             ..Self::default()
         }
     }
 
     #[must_use]
-    pub fn with_leases(self, leases: bool) -> Self {
-        Self { leases: leases.then(|| LeaderLeases::new(self.nodes.len())), ..self }
+    pub fn with_leases(self, has_leases: bool) -> Self {
+        Self { leases: has_leases.then(|| LeaderLeases::new(self.nodes.len())), ..self }
     }
 
     #[must_use]
@@ -74,13 +75,15 @@ impl Properties {
     }
 
     pub fn verdicts(&self) -> Vec<Verdict> {
-        let always = |name, violation: &Option<Violation>| Verdict::judged(name, Kind::Always, violation.clone());
+        let always = |name, violation: &Option<Violation>| {
+            Verdict::from_violation(name, PropertyKind::Always, violation.clone())
+        };
         let mut verdicts =
-            vec![always("one-leader-an-epoch", &self.one_leader), always("epochs-grow", &self.epochs_grow)];
+            vec![always("one-leader-an-epoch", &self.leader_violation), always("epochs-grow", &self.epoch_violation)];
         verdicts.extend(self.leases.iter().map(|leases| always("one-master", leases.violation())));
-        verdicts.push(Verdict::judged("agreed", Kind::Eventually, self.disagreement()));
-        if self.expects_contest {
-            verdicts.push(Verdict::sometimes("contested", self.contested));
+        verdicts.push(Verdict::from_violation("agreed", PropertyKind::Eventually, self.disagreement()));
+        if self.expects_several_starters {
+            verdicts.push(Verdict::sometimes("contested", self.is_contested));
         }
         verdicts
     }
@@ -90,58 +93,63 @@ impl Properties {
             // No client has started an election.
             return None;
         }
-        let obstacle = self.agreement.obstacle()?;
-        let since = self.nodes.iter().map(|node| node.since).max().unwrap_or(self.end);
-        Some(Violation { time: self.end, line: self.lines, since, text: format!("{obstacle} at the end") })
+        let disagreement = self.agreement.describe_disagreement()?;
+        let relevant_from = self.nodes.iter().map(|node| node.participating_since).max().unwrap_or(self.end);
+        Some(Violation { time: self.end, line: self.lines, relevant_from, text: format!("{disagreement} at the end") })
     }
 
     fn record_campaign(&mut self, node: NodeId) {
-        self.contested |= self.starter.is_some_and(|other| other != node);
-        self.starter = Some(node);
+        self.is_contested |= self.last_starter.is_some_and(|other| other != node);
+        self.last_starter = Some(node);
     }
 
     fn record_participation(&mut self, time: Time, node: NodeId, epoch: Epoch) {
         if let Some(state) = self.nodes.get_mut(node.index()) {
-            state.since = time;
+            state.participating_since = time;
         }
-        let latest = self.nodes.get(node.index()).and_then(|state| state.epoch);
+        let latest = self.nodes.get(node.index()).and_then(|state| state.latest_epoch);
         self.check_growth(time, node, (epoch, latest), "takes part in");
     }
 
     fn record_result(&mut self, time: Time, node: NodeId, leader: NodeId, epoch: Epoch) {
-        let latest = self.nodes.get(node.index()).and_then(|state| state.epoch.max(state.latest_known_result));
+        let latest = self.nodes.get(node.index()).and_then(|state| state.latest_epoch.max(state.latest_known_result));
         self.check_growth(time, node, (epoch, latest), "knows the winner of");
-        let since = self.nodes.get(node.index()).map_or(time, |state| state.since);
-        let winner = *self.winners.entry(epoch).or_insert(Winner { leader, reported_by: node, since });
-        if winner.leader != leader && self.one_leader.is_none() {
+        let relevant_from = self.nodes.get(node.index()).map_or(time, |state| state.participating_since);
+        let winner = *self.winners.entry(epoch).or_insert(Winner {
+            leader,
+            reported_by: node,
+            reporter_participating_since: relevant_from,
+        });
+        if winner.leader != leader && self.leader_violation.is_none() {
             let Winner { leader: other, reported_by, .. } = winner;
             let text = format!(
                 "node {node} considers {leader} the leader of epoch {epoch}, but node {reported_by} considers {other} the leader"
             );
-            let since = since.min(winner.since);
-            self.one_leader = Some(Violation { time, line: self.lines, since, text });
+            let relevant_from = relevant_from.min(winner.reporter_participating_since);
+            self.leader_violation = Some(Violation { time, line: self.lines, relevant_from, text });
         }
         if let Some(state) = self.nodes.get_mut(node.index()) {
             state.latest_known_result = state.latest_known_result.max(Some(epoch));
         }
     }
 
-    /// Checks that the epoch is not older than `latest`. A node that restarts without its disk may
-    /// take part in an old epoch, but its known result must not become older.
+    /// Records the epoch, and checks that it is not older than `latest`. A node that restarts
+    /// without its disk may take part in an old epoch, but its known result must not become older.
     fn check_growth(&mut self, time: Time, node: NodeId, (epoch, latest): (Epoch, Option<Epoch>), action: &str) {
         let Some(state) = self.nodes.get_mut(node.index()) else { return };
-        state.epoch = state.epoch.max(Some(epoch));
+        state.latest_epoch = state.latest_epoch.max(Some(epoch));
         if let Some(latest) = latest.filter(|latest| epoch < *latest)
-            && self.epochs_grow.is_none()
+            && self.epoch_violation.is_none()
         {
             let text = format!("node {node} {action} epoch {epoch}, but was in epoch {latest} before");
-            self.epochs_grow = Some(Violation { time, line: self.lines, since: state.since, text });
+            self.epoch_violation =
+                Some(Violation { time, line: self.lines, relevant_from: state.participating_since, text });
         }
     }
 
     fn record_start(&mut self, node: NodeId) {
         if let Some(state) = self.nodes.get_mut(node.index()) {
-            state.epoch = None;
+            state.latest_epoch = None;
         }
     }
 }
@@ -153,8 +161,8 @@ impl Observer<Command, Event> for Properties {
         if let Some(leases) = &mut self.leases {
             leases.observe(moment, self.lines);
         }
-        let Some((time, node, change)) = change(moment) else { return };
-        self.agreement.change(node, change);
+        let Some((time, node, change)) = observed_change(moment) else { return };
+        self.agreement.record_change(node, change);
         self.has_begun |= matches!(change, Change::Campaigns | Change::BeginsElection(_) | Change::LearnsLeader { .. });
         match change {
             Change::Campaigns => self.record_campaign(node),
@@ -164,7 +172,7 @@ impl Observer<Command, Event> for Properties {
             Change::Crashes | Change::ExtendsLease { .. } | Change::LosesLeader => {}
         }
         if self.agreement.is_reached() {
-            self.starter = None;
+            self.last_starter = None;
         }
     }
 }

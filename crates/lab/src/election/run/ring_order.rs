@@ -1,7 +1,7 @@
 //! The ring order and the ranks of nodes in an election, as the command line spells them.
 
 use crate::chaos::stored_as_text;
-use quorate_core::election::{Prefer, Ranking, Ring};
+use quorate_core::election::{Preference, Ranking, Ring};
 use quorate_core::{Group, NodeId};
 use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::SettingError;
@@ -53,13 +53,13 @@ fn shuffled(nodes: usize, seed: u64) -> Vec<NodeId> {
 }
 
 impl Attribute {
-    pub fn ranking(&self, nodes: usize, seed: u64, prefer: Prefer) -> Ranking {
+    pub fn ranking(&self, nodes: usize, seed: u64, prefer: Preference) -> Ranking {
         match self {
             Self::Id => Ranking::by_number(prefer),
             Self::Random => {
                 let mut rng = SeededRng::new(seed, Stream::Attributes);
-                let drawn: Vec<_> = (0..nodes).map(|_| rng.below(nodes as u64)).collect();
-                Ranking::by_attribute(drawn, prefer)
+                let attributes: Vec<_> = (0..nodes).map(|_| rng.below(nodes as u64)).collect();
+                Ranking::by_attribute(attributes, prefer)
             }
             Self::Given(attributes) => Ranking::by_attribute(attributes.clone(), prefer),
         }
@@ -99,7 +99,7 @@ impl FromStr for RingOrder {
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let node = |word: &str| word.trim().parse().ok().and_then(NodeId::new);
         let error =
-            || SettingError::NotA { text: text.into(), what: "an order of the nodes", example: "3,1,2 or random" };
+            || SettingError::NotA { text: text.into(), expected: "an order of the nodes", example: "3,1,2 or random" };
         match text.trim() {
             "numbers" => Ok(Self::Numbers),
             "random" => Ok(Self::Random),
@@ -114,7 +114,7 @@ impl FromStr for Attribute {
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let error = || SettingError::NotA {
             text: text.into(),
-            what: "an attribute",
+            expected: "an attribute",
             example: "id, random, or one whole number for each node such as 40,5,70",
         };
         match text.trim() {
@@ -134,7 +134,7 @@ stored_as_text!(RingOrder, Attribute);
 mod tests {
     use super::{Attribute, RingOrder};
     use quorate_core::NodeId;
-    use quorate_core::election::Prefer;
+    use quorate_core::election::Preference;
     use std::collections::BTreeSet;
 
     #[test]
@@ -155,7 +155,9 @@ mod tests {
 
     #[test]
     fn an_order_must_name_every_node_once() {
-        let ring = |text: &str, nodes| text.parse::<RingOrder>().ok().and_then(|ring_order| ring_order.ring(nodes, 7));
+        let seed = 7;
+        let ring =
+            |text: &str, nodes| text.parse::<RingOrder>().ok().and_then(|ring_order| ring_order.ring(nodes, seed));
         assert!(ring("3,1,2", 3).is_some());
         assert!(ring("3,1,2", 4).is_none() && ring("3,1,2", 2).is_none() && ring("1,1,2", 3).is_none());
     }
@@ -163,8 +165,9 @@ mod tests {
     #[test]
     fn a_random_order_is_a_permutation_and_depends_on_the_seed() {
         let order = |seed| {
-            let ring = RingOrder::Random.ring(100, seed);
-            (0..100).filter_map(|position| ring.as_ref().map(|ring| ring.at(position))).collect::<Vec<_>>()
+            let nodes = 100;
+            let ring = RingOrder::Random.ring(nodes, seed);
+            (0..nodes).filter_map(|position| ring.as_ref().map(|ring| ring.at(position))).collect::<Vec<_>>()
         };
         assert_eq!(order(1), order(1));
         assert_ne!(order(1), order(2));
@@ -173,9 +176,10 @@ mod tests {
 
     #[test]
     fn ranks_differ_although_random_attributes_tie() {
-        let ranking = Attribute::Random.ranking(50, 1, Prefer::Highest);
-        assert_eq!(ranking, Attribute::Random.ranking(50, 1, Prefer::Highest));
-        let ranks: BTreeSet<_> = (0..50).map(|index| ranking.rank_of(NodeId::from_index(index))).collect();
-        assert_eq!(ranks.len(), 50);
+        let (nodes, seed) = (50, 1);
+        let ranking = Attribute::Random.ranking(nodes, seed, Preference::Highest);
+        assert_eq!(ranking, Attribute::Random.ranking(nodes, seed, Preference::Highest));
+        let ranks: BTreeSet<_> = (0..nodes).map(|index| ranking.rank_of(NodeId::from_index(index))).collect();
+        assert_eq!(ranks.len(), nodes);
     }
 }

@@ -42,7 +42,7 @@ impl Starters {
                 let highest = ranking.best(live.iter().copied());
                 // Steps from the successor of `from` to the node.
                 let distance = |node: NodeId, from: NodeId| {
-                    let steps = ring.place_of(node) + ring.len() - ring.place_of(from);
+                    let steps = ring.position_of(node) + ring.len() - ring.position_of(from);
                     (steps + ring.len() - 1) % ring.len().max(1)
                 };
                 let next = highest.and_then(|highest| live.into_iter().min_by_key(|node| distance(*node, highest)));
@@ -53,7 +53,7 @@ impl Starters {
         }
     }
 
-    pub fn may_be_several(&self, nodes: usize) -> bool {
+    pub fn may_select_several(&self, nodes: usize) -> bool {
         match self {
             Self::Lowest | Self::Highest | Self::SuccessorOfHighest => false,
             Self::All => nodes > 1,
@@ -84,9 +84,9 @@ impl FromStr for Starters {
         }
         Err(SettingError::Unknown {
             word: word.into(),
-            what: "a choice of starters",
+            expected: "a choice of starters",
             nearest: quorate_journal::settings::nearest(word, WORDS.map(|(known, _)| known)).map(String::from),
-            known: "Write lowest, highest, all, successor-of-highest, or nodes such as 2,5.".into(),
+            known_words: "Write lowest, highest, all, successor-of-highest, or nodes such as 2,5.".into(),
         })
     }
 }
@@ -97,10 +97,10 @@ stored_as_text!(Starters);
 mod tests {
     use super::Starters;
     use quorate_core::NodeId;
-    use quorate_core::election::{Prefer, Ranking, Ring};
+    use quorate_core::election::{Preference, Ranking, Ring};
 
     #[track_caller]
-    fn selected(text: &str, live: &[u32]) -> Vec<u32> {
+    fn select(text: &str, live: &[u32]) -> Vec<u32> {
         let starters: Starters = text.parse().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(starters.to_string(), text);
         let live: Vec<_> = live.iter().filter_map(|number| NodeId::new(*number)).collect();
@@ -110,14 +110,14 @@ mod tests {
 
     #[test]
     fn only_live_nodes_start() {
-        assert_eq!(selected("lowest", &[2, 3, 5]), [2]);
-        assert_eq!(selected("highest", &[2, 3, 5]), [5]);
-        assert_eq!(selected("successor-of-highest", &[2, 3, 5]), [2]);
-        assert_eq!(selected("all", &[2, 3, 5]), [2, 3, 5]);
-        assert_eq!(selected("1,3-5", &[2, 3, 5]), [3, 5]);
-        assert_eq!(selected("4", &[2, 3, 5]), [0_u32; 0]);
+        assert_eq!(select("lowest", &[2, 3, 5]), [2]);
+        assert_eq!(select("highest", &[2, 3, 5]), [5]);
+        assert_eq!(select("successor-of-highest", &[2, 3, 5]), [2]);
+        assert_eq!(select("all", &[2, 3, 5]), [2, 3, 5]);
+        assert_eq!(select("1,3-5", &[2, 3, 5]), [3, 5]);
+        assert_eq!(select("4", &[2, 3, 5]), [0_u32; 0]);
         for words in ["lowest", "highest", "successor-of-highest", "all", "1"] {
-            assert_eq!(selected(words, &[]), [0_u32; 0]);
+            assert_eq!(select(words, &[]), [0_u32; 0]);
         }
     }
 
@@ -125,7 +125,9 @@ mod tests {
     fn ranks_and_ring_order_determine_the_starters() {
         let nodes = |numbers: &[u32]| numbers.iter().filter_map(|number| NodeId::new(*number)).collect::<Vec<_>>();
         let ring = Ring::from_order(nodes(&[3, 1, 4, 2])).unwrap_or(Ring::of_size(0));
-        let ranking = Ranking::by_attribute([9, 1, 5, 5], Prefer::Lowest);
+        // Node 2 has the highest rank, because its attribute is the lowest; node 1 has the lowest
+        // rank. On the ring, node 3 succeeds node 2.
+        let ranking = Ranking::by_attribute([9, 1, 5, 5], Preference::Lowest);
         let select_starters =
             |starters: Starters, live: &[u32]| starters.select(nodes(live).into_iter(), &ring, &ranking);
         assert_eq!(select_starters(Starters::Highest, &[1, 2, 3, 4]), nodes(&[2]));

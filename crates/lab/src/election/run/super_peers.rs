@@ -27,12 +27,12 @@ impl SuperPeerMeasures {
         match change {
             Change::LearnsLeader { leader, .. } => self.record_leader(node, leader),
             Change::Crashes => {
-                self.must_move += self.moves_caused_by(node, before, false);
+                self.must_move += self.moves_caused_by(node, before, change);
                 self.forget(node);
             }
             Change::Starts => {
                 self.has_begun = true;
-                self.must_move += self.moves_caused_by(node, before, true);
+                self.must_move += self.moves_caused_by(node, before, change);
                 self.forget(node);
             }
             Change::Campaigns | Change::BeginsElection(_) | Change::ExtendsLease { .. } | Change::LosesLeader => {}
@@ -52,30 +52,31 @@ impl SuperPeerMeasures {
         }
     }
 
-    /// Number of other nodes whose super-peer changes when this node joins or leaves. Zero before
-    /// the first start, or if the node was already in that state.
-    fn moves_caused_by(&self, node: NodeId, before: &Agreement, joins: bool) -> u64 {
+    /// Number of other nodes whose super-peer changes because this node starts or crashes. Zero
+    /// before the first start, or if the node was already up or down.
+    fn moves_caused_by(&self, node: NodeId, before: &Agreement, change: Change) -> u64 {
+        let joins = change == Change::Starts;
         if !self.has_begun || before.is_live(node) == joins {
             return 0;
         }
-        let gone_before = |other: NodeId| !before.is_live(other);
-        let gone_after = |other: NodeId| if other == node { !joins } else { !before.is_live(other) };
-        let others = before.live().filter(|other| *other != node);
+        let is_down_before = |other: NodeId| !before.is_live(other);
+        let is_down_after = |other: NodeId| if other == node { !joins } else { !before.is_live(other) };
+        let others = before.live_nodes().filter(|other| *other != node);
         let moves = |other: &NodeId| {
-            self.overlay.super_peer(*other, gone_before) != self.overlay.super_peer(*other, gone_after)
+            self.overlay.super_peer(*other, is_down_before) != self.overlay.super_peer(*other, is_down_after)
         };
         others.filter(moves).count() as u64
     }
 
     pub fn summary(&self, agreement: &Agreement) -> SuperPeers {
         let loads: Vec<_> = agreement.leaders().map(|(_, load)| load).collect();
-        let (count, live) = (loads.len(), agreement.live().count());
+        let (count, live) = (loads.len(), agreement.live_nodes().count());
         let ratio_of = |part: usize, whole: usize| (whole > 0).then(|| part as f64 / whole as f64);
         SuperPeers {
-            id_bits: self.overlay.bits(),
-            reserved_bits: self.overlay.reserved(),
+            id_bits: self.overlay.id_bits(),
+            reserved_bits: self.overlay.region_bits(),
             count: count as u64,
-            expected: self.overlay.expected(live),
+            expected: self.overlay.expected_super_peers(live),
             ratio: ratio_of(count, live),
             largest_load: loads.iter().max().map_or(0, |load| *load as u64),
             mean_load: ratio_of(loads.iter().sum(), count),
@@ -94,9 +95,11 @@ pub struct SuperPeers {
     pub count: u64,
     /// Average number of super-peers with random ids.
     pub expected: f64,
+    /// Super-peers per live node.
     pub ratio: Option<f64>,
     pub largest_load: u64,
     pub mean_load: Option<f64>,
+    /// Number of times that a live node learnt another super-peer than before.
     pub moved: u64,
     /// Number of changes that joins and leaves required, each counted as if the overlay was stable
     /// before.

@@ -11,12 +11,13 @@ use std::collections::BTreeSet;
 /// leaders.
 ///
 /// The clients that start elections (starters) campaign at the start of the run, and again some
-/// time after their leader has crashed, because it no longer answers their requests. They do not
-/// react to crashes during an election: the algorithm must detect those.
+/// time after their leader has crashed, because it no longer answers their requests. So does every
+/// client, starter or not, whose node learns of a leader that is down already. Clients do not react
+/// to crashes during an election: the algorithm must detect those.
 pub struct Campaigns {
     source: CampaignSource,
     /// The run does not end before this instant: a later fault may undo an earlier agreement.
-    not_before: Option<Time>,
+    earliest_end: Option<Time>,
     agreement: Agreement,
     /// When each client will notice that its leader has crashed.
     pending_notices: BTreeSet<(Time, NodeId)>,
@@ -41,7 +42,7 @@ impl Campaigns {
         let agreement = Agreement::new(ring.len());
         Self {
             source: CampaignSource::Starters { starters, ring, ranking, notice_delay: Some(notice_delay) },
-            not_before: None,
+            earliest_end: None,
             agreement,
             pending_notices: BTreeSet::new(),
         }
@@ -51,14 +52,13 @@ impl Campaigns {
     pub fn scripted(nodes: usize, commands: Vec<TimedCommand>) -> Self {
         Self {
             source: CampaignSource::Script(commands),
-            not_before: None,
+            earliest_end: None,
             agreement: Agreement::new(nodes),
             pending_notices: BTreeSet::new(),
         }
     }
 
-    /// Lets clients never notice a crashed leader, so that only failure detectors start new
-    /// elections.
+    /// Lets clients never notice a crashed leader, so only failure detectors start new elections.
     #[must_use]
     pub fn without_notices(mut self) -> Self {
         if let CampaignSource::Starters { notice_delay, .. } = &mut self.source {
@@ -74,8 +74,8 @@ impl Campaigns {
 
     /// Prevents the run from ending before this instant.
     #[must_use]
-    pub fn not_before(self, instant: Option<Time>) -> Self {
-        Self { not_before: instant, ..self }
+    pub fn ending_no_earlier_than(self, instant: Option<Time>) -> Self {
+        Self { earliest_end: instant, ..self }
     }
 }
 
@@ -87,7 +87,7 @@ impl Campaigns {
         };
         let campaigners = match change {
             Change::Crashes if self.agreement.is_followed(node) => {
-                starters.select(self.agreement.live(), ring, ranking)
+                starters.select(self.agreement.live_nodes(), ring, ranking)
             }
             Change::LearnsLeader { leader, .. } if !self.agreement.is_live(leader) => vec![node],
             Change::Campaigns
@@ -121,19 +121,19 @@ impl Workload<Command, Event> for Campaigns {
     fn begin(&mut self, plan: &mut Plan<Command>) {
         match &self.source {
             CampaignSource::Starters { starters, ring, ranking, .. } => {
-                for node in starters.select(self.agreement.live(), ring, ranking) {
+                for node in starters.select(self.agreement.live_nodes(), ring, ranking) {
                     plan.command(Time::ZERO, node, Command::Campaign);
                 }
             }
             CampaignSource::Script(commands) => {
-                for TimedCommand { at, node, word } in commands {
-                    if let Some(command) = COMMANDS.into_iter().find(|command| command.name() == word) {
+                for TimedCommand { at, node, command: name } in commands {
+                    if let Some(command) = COMMANDS.into_iter().find(|command| command.name() == name) {
                         plan.command_any_incarnation(Time::ZERO + *at, *node, command);
                     }
                 }
             }
         }
-        if let Some(instant) = self.not_before {
+        if let Some(instant) = self.earliest_end {
             plan.set_alarm(instant, NodeId::from_index(0));
         }
     }
@@ -149,7 +149,7 @@ impl Workload<Command, Event> for Campaigns {
             }
         };
         if let Some(change) = change {
-            self.agreement.change(node, change);
+            self.agreement.record_change(node, change);
             self.schedule_notices(now, node, change, plan);
         }
     }

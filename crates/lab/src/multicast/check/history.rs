@@ -1,4 +1,4 @@
-//! The history of one client in a single word, which properties inspect.
+//! The history of one client in a single word, the facet that properties inspect.
 //!
 //! ```text
 //! bit 0        its node crashed, or the group removed it
@@ -9,7 +9,7 @@
 
 use quorate_core::{Epoch, View};
 
-/// Maximum number of messages of all clients together: each has its own number.
+/// Maximum number of messages of all clients together. Each message has its own number.
 pub(super) const MAX_MESSAGES: usize = 10;
 /// Maximum number of sends and deliveries in the history of one client, besides its views.
 pub(super) const MAX_EVENTS: usize = SLOTS - VIEW_CODES.len();
@@ -24,12 +24,13 @@ const WRONG_VIEW: u64 = 12;
 const SENDS: u64 = 13;
 const VIEW_CODES: [u64; 2] = [14, 15];
 
+/// Flags: bits 0 and 1 of a facet.
 pub(super) const GONE: u64 = 1;
-pub(super) const VIEWED: u64 = 2;
+pub(super) const HAS_VIEWS: u64 = 2;
 
 /// An event in the history of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ClientEvent {
+pub(super) enum HistoryEvent {
     Sends,
     /// The client delivers the message with this number, among those of all clients, from 1.
     Delivers(u8),
@@ -41,8 +42,8 @@ pub(super) enum ClientEvent {
     BeginsView(u8),
 }
 
-impl ClientEvent {
-    fn packed(self) -> u64 {
+impl HistoryEvent {
+    fn pack(self) -> u64 {
         match self {
             Self::Delivers(number) => u64::from(number),
             Self::DeliversUnknown => DELIVERS_UNKNOWN,
@@ -52,7 +53,7 @@ impl ClientEvent {
         }
     }
 
-    fn unpacked(packed: u64) -> Option<Self> {
+    fn unpack(packed: u64) -> Option<Self> {
         match packed & 0xf {
             0 => None,
             DELIVERS_UNKNOWN => Some(Self::DeliversUnknown),
@@ -69,112 +70,120 @@ impl ClientEvent {
 pub(super) struct History(u64);
 
 impl History {
-    /// Appends an event. All correct histories fit. A full history contains a duplicate delivery,
-    /// which is a violation already.
-    pub(super) fn add(&mut self, event: ClientEvent) {
+    /// Appends an event; a full history ignores it. All correct histories fit, so an ignored event
+    /// follows a violation, such as a duplicate delivery.
+    pub(super) fn add(&mut self, event: HistoryEvent) {
         let slot = (0..SLOTS).find(|slot| self.0 >> (4 * slot) & 0xf == 0);
         if let Some(slot) = slot {
-            self.0 |= event.packed() << (4 * slot);
+            self.0 |= event.pack() << (4 * slot);
         }
     }
 
     /// Records that a view begins. The first view is implicit.
-    pub(super) fn begin(&mut self, view: Epoch) {
+    pub(super) fn begin_view(&mut self, view: Epoch) {
         if let Some(index) = view.0.checked_sub(View::FIRST.0 + 1) {
-            self.add(ClientEvent::BeginsView(u8::try_from(index).unwrap_or(u8::MAX)));
+            self.add(HistoryEvent::BeginsView(u8::try_from(index).unwrap_or(u8::MAX)));
         }
     }
 
-    /// The history with these flags as one word, which [`VisibleHistory`] reads.
-    pub(super) fn facet(self, messages: u8, is_gone: bool, has_views: bool) -> u64 {
+    /// Packs the history with these flags into one word, which [`Facet`] reads.
+    pub(super) fn to_facet(self, messages: u8, is_gone: bool, has_views: bool) -> u64 {
         let flag = |bit, is_set: bool| if is_set { bit } else { 0 };
-        self.0 << 8 | u64::from(messages & 0xf) << 4 | flag(GONE, is_gone) | flag(VIEWED, has_views)
+        self.0 << 8 | u64::from(messages & 0xf) << 4 | flag(GONE, is_gone) | flag(HAS_VIEWS, has_views)
     }
 }
 
 /// The packed history of a client with its flags, as properties see it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct VisibleHistory(pub(super) u64);
+pub(super) struct Facet(pub(super) u64);
 
-impl VisibleHistory {
+impl Facet {
     pub(super) fn is_gone(self) -> bool {
         self.0 & GONE != 0
     }
 
     pub(super) fn has_views(self) -> bool {
-        self.0 & VIEWED != 0
+        self.0 & HAS_VIEWS != 0
     }
 
     pub(super) fn messages(self) -> u8 {
         (self.0 >> 4 & 0xf) as u8
     }
 
-    pub(super) fn events(self) -> impl Iterator<Item = ClientEvent> {
+    pub(super) fn events(self) -> impl Iterator<Item = HistoryEvent> {
         // The first two slots contain the flags and the number of messages.
-        (2..SLOTS + 2).map_while(move |slot| ClientEvent::unpacked(self.0 >> (4 * slot)))
+        (2..SLOTS + 2).map_while(move |slot| HistoryEvent::unpack(self.0 >> (4 * slot)))
     }
 
     /// The events in views that the client survived: all, unless it is gone; else those before its
     /// last view.
-    pub(super) fn surviving_events(self) -> impl Iterator<Item = ClientEvent> {
+    pub(super) fn surviving_events(self) -> impl Iterator<Item = HistoryEvent> {
         let last_view =
-            || self.events().enumerate().filter(|(_, event)| matches!(event, ClientEvent::BeginsView(_))).last();
+            || self.events().enumerate().filter(|(_, event)| matches!(event, HistoryEvent::BeginsView(_))).last();
         let count = if self.is_gone() { last_view().map_or(0, |(slot, _)| slot) } else { SLOTS };
         self.events().take(count)
     }
 
-    /// The number of views that it began after the first one. This is the number of the last view,
-    /// because clients never return to earlier ones.
+    /// The number of views that the client began after the first one. This is the number of the
+    /// last view, because clients never return to earlier ones.
     pub(super) fn later_views(self) -> usize {
-        let indexes = self.events().filter_map(|event| match event {
-            ClientEvent::BeginsView(index) => Some(usize::from(index) + 1),
-            ClientEvent::Sends | ClientEvent::Delivers(_) | ClientEvent::DeliversUnknown | ClientEvent::WrongView => {
-                None
-            }
+        let view_numbers = self.events().filter_map(|event| match event {
+            HistoryEvent::BeginsView(index) => Some(usize::from(index) + 1),
+            HistoryEvent::Sends
+            | HistoryEvent::Delivers(_)
+            | HistoryEvent::DeliversUnknown
+            | HistoryEvent::WrongView => None,
         });
-        indexes.last().unwrap_or(0)
+        view_numbers.last().unwrap_or(0)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ClientEvent, History, MAX_EVENTS, MAX_MESSAGES, VisibleHistory};
+    use super::{Facet, History, HistoryEvent, MAX_EVENTS, MAX_MESSAGES};
     use quorate_core::Epoch;
 
     #[test]
-    fn events_are_kept_in_order() {
+    fn a_history_keeps_the_order_of_events() {
         let mut events = vec![
-            ClientEvent::Sends,
-            ClientEvent::DeliversUnknown,
-            ClientEvent::WrongView,
-            ClientEvent::BeginsView(0),
-            ClientEvent::BeginsView(1),
+            HistoryEvent::Sends,
+            HistoryEvent::DeliversUnknown,
+            HistoryEvent::WrongView,
+            HistoryEvent::BeginsView(0),
+            HistoryEvent::BeginsView(1),
         ];
-        events.extend((1..=MAX_MESSAGES as u8 - 1).map(ClientEvent::Delivers));
+        events.extend((1..=MAX_MESSAGES as u8 - 1).map(HistoryEvent::Delivers));
         let mut history = History::default();
         events.iter().for_each(|event| history.add(*event));
-        let visible_history = VisibleHistory(history.facet(7, true, false));
-        assert_eq!(visible_history.events().collect::<Vec<_>>(), events);
+        let (messages, is_gone, has_views) = (7, true, false);
+        let facet = Facet(history.to_facet(messages, is_gone, has_views));
+        assert_eq!(facet.events().collect::<Vec<_>>(), events);
+        assert_eq!((facet.messages(), facet.is_gone(), facet.has_views()), (messages, is_gone, has_views));
+        history.add(HistoryEvent::Sends);
         assert_eq!(
-            (visible_history.messages(), visible_history.is_gone(), visible_history.has_views()),
-            (7, true, false)
+            Facet(history.to_facet(messages, is_gone, has_views)).events().count(),
+            events.len(),
+            "the history is full"
         );
-        history.add(ClientEvent::Sends);
-        assert_eq!(VisibleHistory(history.facet(7, true, false)).events().count(), events.len(), "the history is full");
         const { assert!(MAX_EVENTS > MAX_MESSAGES) };
     }
 
     #[test]
     fn gone_clients_count_in_views_that_they_survived() {
+        // Views begin with epoch 1. That view needs no event.
         let mut history = History::default();
-        history.begin(Epoch(1));
-        history.add(ClientEvent::Delivers(1));
-        let surviving =
-            |history: History, gone| VisibleHistory(history.facet(0, gone, true)).surviving_events().count();
-        assert_eq!((surviving(history, false), surviving(history, true)), (1, 0));
-        history.begin(Epoch(3));
-        history.add(ClientEvent::Delivers(2));
-        assert_eq!((surviving(history, false), surviving(history, true)), (3, 1));
-        assert_eq!(VisibleHistory(history.facet(0, false, true)).later_views(), 2);
+        history.begin_view(Epoch(1));
+        history.add(HistoryEvent::Delivers(1));
+        let facet = |history: History, is_gone| {
+            let (messages, has_views) = (0, true);
+            Facet(history.to_facet(messages, is_gone, has_views))
+        };
+        let (live, gone) = (false, true);
+        let surviving = |history, is_gone| facet(history, is_gone).surviving_events().count();
+        assert_eq!((surviving(history, live), surviving(history, gone)), (1, 0));
+        history.begin_view(Epoch(3));
+        history.add(HistoryEvent::Delivers(2));
+        assert_eq!((surviving(history, live), surviving(history, gone)), (3, 1));
+        assert_eq!(facet(history, live).later_views(), 2);
     }
 }

@@ -1,9 +1,9 @@
-//! Judges each promise of a multicast by the visible state of all clients.
+//! Judges each promise of a multicast by the facets of all clients.
 //!
 //! Messages are numbered from 1: first those of the first sender, each sender's in sending order. A
 //! set of messages is a word with one bit per message.
 
-use super::history::{ClientEvent, VisibleHistory};
+use super::history::{Facet, HistoryEvent};
 
 type MessageSet = u16;
 /// The number of possible message numbers, including the unused 0.
@@ -13,68 +13,70 @@ fn bit(number: u8) -> MessageSet {
     1 << (number & 0xf)
 }
 
-fn all_histories(facets: &[u64]) -> impl Iterator<Item = VisibleHistory> + Clone {
-    facets.iter().copied().map(VisibleHistory)
+fn all_histories(facets: &[u64]) -> impl Iterator<Item = Facet> + Clone {
+    facets.iter().copied().map(Facet)
 }
 
-fn survivors(facets: &[u64]) -> impl Iterator<Item = VisibleHistory> + Clone {
+fn survivors(facets: &[u64]) -> impl Iterator<Item = Facet> + Clone {
     all_histories(facets).filter(|history| !history.is_gone())
 }
 
-/// The clients with the messages that each may send: the number of messages before its first one,
-/// and their count.
-fn senders(facets: &[u64]) -> impl Iterator<Item = (VisibleHistory, u8, u8)> {
+/// The clients with the messages that each may send: their offset (the number of messages of
+/// earlier senders) and their count.
+fn senders(facets: &[u64]) -> impl Iterator<Item = (Facet, u8, u8)> {
     let mut next = 0;
     all_histories(facets).map(move |history| {
-        let before = next;
+        let offset = next;
         next += history.messages();
-        (history, before, history.messages())
+        (history, offset, history.messages())
     })
 }
 
-fn deliveries(events: impl Iterator<Item = ClientEvent>) -> impl Iterator<Item = u8> {
+fn deliveries(events: impl Iterator<Item = HistoryEvent>) -> impl Iterator<Item = u8> {
     events.filter_map(|event| match event {
-        ClientEvent::Delivers(number) => Some(number),
-        ClientEvent::Sends | ClientEvent::DeliversUnknown | ClientEvent::WrongView | ClientEvent::BeginsView(_) => None,
+        HistoryEvent::Delivers(number) => Some(number),
+        HistoryEvent::Sends | HistoryEvent::DeliversUnknown | HistoryEvent::WrongView | HistoryEvent::BeginsView(_) => {
+            None
+        }
     })
 }
 
 /// The messages that a client has delivered.
-fn delivered_by(history: VisibleHistory) -> MessageSet {
+fn delivered_by(history: Facet) -> MessageSet {
     deliveries(history.events()).fold(0, |set, number| set | bit(number))
 }
 
-/// The messages that a client has sent, given the number of messages before its first one.
-fn sent(history: VisibleHistory, before: u8) -> MessageSet {
-    let count = history.events().filter(|event| *event == ClientEvent::Sends).count() as u8;
-    (1..=count).fold(0, |set, index| set | bit(before + index))
+/// The messages that a client has sent, given the offset of its first message.
+fn sent_by(history: Facet, offset: u8) -> MessageSet {
+    let count = history.events().filter(|event| *event == HistoryEvent::Sends).count() as u8;
+    (1..=count).fold(0, |set, index| set | bit(offset + index))
 }
 
 /// Whether every client delivers each message only after all messages that must precede it.
 fn all_respect(facets: &[u64], must_precede: impl Fn(u8) -> MessageSet) -> bool {
     all_histories(facets).all(|history| {
-        let mut before = 0;
+        let mut delivered_before = 0;
         deliveries(history.events()).all(|number| {
-            let is_next = must_precede(number) & !before == 0;
-            before |= bit(number);
-            is_next
+            let is_in_order = must_precede(number) & !delivered_before == 0;
+            delivered_before |= bit(number);
+            is_in_order
         })
     })
 }
 
 /// A node delivers a message at most once, and only if it was sent.
 pub(super) fn integrity(facets: &[u64]) -> bool {
-    let sent = senders(facets).fold(0, |set, (history, before, _)| set | sent(history, before));
+    let sent = senders(facets).fold(0, |set, (history, offset, _)| set | sent_by(history, offset));
     all_histories(facets).all(|history| {
-        let mut before = 0;
+        let mut delivered_before = 0;
         history.events().all(|event| match event {
-            ClientEvent::Delivers(number) => {
-                let is_correct = sent & !before & bit(number) != 0;
-                before |= bit(number);
+            HistoryEvent::Delivers(number) => {
+                let is_correct = sent & !delivered_before & bit(number) != 0;
+                delivered_before |= bit(number);
                 is_correct
             }
-            ClientEvent::DeliversUnknown => false,
-            ClientEvent::Sends | ClientEvent::WrongView | ClientEvent::BeginsView(_) => true,
+            HistoryEvent::DeliversUnknown => false,
+            HistoryEvent::Sends | HistoryEvent::WrongView | HistoryEvent::BeginsView(_) => true,
         })
     })
 }
@@ -82,9 +84,9 @@ pub(super) fn integrity(facets: &[u64]) -> bool {
 /// A client that delivers a message has delivered all earlier messages of its sender.
 pub(super) fn fifo(facets: &[u64]) -> bool {
     let mut earlier = [0; MESSAGE_NUMBERS];
-    for (_, before, count) in senders(facets) {
+    for (_, offset, count) in senders(facets) {
         let mut set = 0;
-        for number in before + 1..=before + count {
+        for number in offset + 1..=offset + count {
             earlier[usize::from(number & 0xf)] = set;
             set |= bit(number);
         }
@@ -93,20 +95,21 @@ pub(super) fn fifo(facets: &[u64]) -> bool {
 }
 
 /// A client that delivers a message has delivered all messages that its sender had sent or
-/// delivered before, transitively, because the sender may have violated this itself.
+/// delivered before, and transitively their causes, because the sender itself may have violated
+/// causal order.
 pub(super) fn causal(facets: &[u64]) -> bool {
     let mut causes: [MessageSet; MESSAGE_NUMBERS] = [0; MESSAGE_NUMBERS];
-    for (history, before, _) in senders(facets) {
-        let (mut known, mut number) = (0, before);
+    for (history, offset, _) in senders(facets) {
+        let (mut known, mut number) = (0, offset);
         for event in history.events() {
             match event {
-                ClientEvent::Sends => {
+                HistoryEvent::Sends => {
                     number += 1;
                     causes[usize::from(number & 0xf)] = known;
                     known |= bit(number);
                 }
-                ClientEvent::Delivers(number) => known |= bit(number),
-                ClientEvent::DeliversUnknown | ClientEvent::WrongView | ClientEvent::BeginsView(_) => {}
+                HistoryEvent::Delivers(number) => known |= bit(number),
+                HistoryEvent::DeliversUnknown | HistoryEvent::WrongView | HistoryEvent::BeginsView(_) => {}
             }
         }
     }
@@ -128,15 +131,15 @@ pub(super) fn causal(facets: &[u64]) -> bool {
 /// Two clients that both deliver two messages, in views that they survive, deliver them in the same
 /// order.
 pub(super) fn total_order_of_survivors(facets: &[u64]) -> bool {
-    in_one_order(all_histories(facets).map(|history| Sequence::of(history.surviving_events())))
+    all_agree(all_histories(facets).map(|history| Sequence::from_events(history.surviving_events())))
 }
 
 /// Like [`total_order_of_survivors`], for all clients including crashed ones.
 pub(super) fn total_order_of_all(facets: &[u64]) -> bool {
-    in_one_order(all_histories(facets).map(|history| Sequence::of(history.events())))
+    all_agree(all_histories(facets).map(|history| Sequence::from_events(history.events())))
 }
 
-/// The deliveries of one client: for each message, the set of messages before it.
+/// The deliveries of one client: for each message, the set of messages delivered before it.
 #[derive(Clone, Copy, Default)]
 struct Sequence {
     delivered: MessageSet,
@@ -144,7 +147,7 @@ struct Sequence {
 }
 
 impl Sequence {
-    fn of(events: impl Iterator<Item = ClientEvent>) -> Self {
+    fn from_events(events: impl Iterator<Item = HistoryEvent>) -> Self {
         let mut sequence = Self::default();
         for number in deliveries(events).filter(|number| *number > 0) {
             if sequence.delivered & bit(number) == 0 {
@@ -155,7 +158,7 @@ impl Sequence {
         sequence
     }
 
-    fn agrees(&self, other: &Self) -> bool {
+    fn agrees_with(&self, other: &Self) -> bool {
         let both = self.delivered & other.delivered;
         let pairs = self.before.iter().zip(&other.before).enumerate();
         pairs.filter(|(number, _)| both >> number & 1 == 1).all(|(_, (mine, theirs))| (mine ^ theirs) & both == 0)
@@ -163,10 +166,10 @@ impl Sequence {
 }
 
 /// Whether all sequences agree pairwise.
-fn in_one_order(sequences: impl Iterator<Item = Sequence> + Clone) -> bool {
+fn all_agree(sequences: impl Iterator<Item = Sequence> + Clone) -> bool {
     let mut rest = sequences;
     while let Some(sequence) = rest.next() {
-        if !rest.clone().all(|other| sequence.agrees(&other)) {
+        if !rest.clone().all(|other| sequence.agrees_with(&other)) {
             return false;
         }
     }
@@ -182,7 +185,8 @@ pub(super) fn agreement(facets: &[u64]) -> bool {
 
 /// Every survivor delivers the messages that it sent.
 pub(super) fn validity(facets: &[u64]) -> bool {
-    senders(facets).all(|(history, before, _)| history.is_gone() || sent(history, before) & !delivered_by(history) == 0)
+    senders(facets)
+        .all(|(history, offset, _)| history.is_gone() || sent_by(history, offset) & !delivered_by(history) == 0)
 }
 
 /// A message that any client delivers, even one that crashes, is delivered by every survivor.
@@ -193,30 +197,31 @@ pub(super) fn uniform(facets: &[u64]) -> bool {
 
 /// Clients that begin a view have delivered the same messages before it; a message is delivered in
 /// the view in which it was sent; all clients that begin a view agree on the state; no client
-/// returns to an earlier view.
+/// returns to an earlier view. A client records a violation of the last three as `WrongView`.
 pub(super) fn view_synchrony(facets: &[u64]) -> bool {
+    // By view. There are fewer views than message numbers.
     let mut delivered_before_view: [Option<MessageSet>; MESSAGE_NUMBERS] = [None; MESSAGE_NUMBERS];
     all_histories(facets).all(|history| {
         let mut delivered = 0;
         history.events().all(|event| match event {
-            ClientEvent::Delivers(number) => {
+            HistoryEvent::Delivers(number) => {
                 delivered |= bit(number);
                 true
             }
-            ClientEvent::BeginsView(later) => {
+            HistoryEvent::BeginsView(later) => {
                 *delivered_before_view[usize::from(later & 0xf)].get_or_insert(delivered) == delivered
             }
-            ClientEvent::WrongView => false,
-            ClientEvent::Sends | ClientEvent::DeliversUnknown => true,
+            HistoryEvent::WrongView => false,
+            HistoryEvent::Sends | HistoryEvent::DeliversUnknown => true,
         })
     })
 }
 
 /// Every survivor has delivered all messages that survivors sent, and every member of the last view
 /// has begun it: each crash causes one view.
-pub(super) fn delivered(facets: &[u64]) -> bool {
+pub(super) fn all_delivered(facets: &[u64]) -> bool {
     let survivors_with_messages = senders(facets).filter(|(history, _, _)| !history.is_gone());
-    let sent = survivors_with_messages.fold(0, |set, (history, before, _)| set | sent(history, before));
+    let sent = survivors_with_messages.fold(0, |set, (history, offset, _)| set | sent_by(history, offset));
     let views = all_histories(facets).filter(|history| history.is_gone()).count();
     survivors(facets)
         .all(|history| sent & !delivered_by(history) == 0 && (!history.has_views() || history.later_views() == views))
@@ -224,18 +229,18 @@ pub(super) fn delivered(facets: &[u64]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::history::ClientEvent::{self, BeginsView, Delivers, DeliversUnknown, Sends, WrongView};
-    use super::super::history::{GONE, History, VIEWED};
+    use super::super::history::HistoryEvent::{self, BeginsView, Delivers, DeliversUnknown, Sends, WrongView};
+    use super::super::history::{GONE, HAS_VIEWS, History};
     use super::{
-        agreement, causal, delivered, fifo, integrity, total_order_of_all, total_order_of_survivors, uniform, validity,
-        view_synchrony,
+        agreement, all_delivered, causal, fifo, integrity, total_order_of_all, total_order_of_survivors, uniform,
+        validity, view_synchrony,
     };
 
-    /// The visible state of a client with this many messages to send.
-    fn facet(messages: u8, events: &[ClientEvent]) -> u64 {
+    /// The facet of a client with this many messages to send.
+    fn facet(messages: u8, events: &[HistoryEvent]) -> u64 {
         let mut history = History::default();
         events.iter().for_each(|event| history.add(*event));
-        history.facet(messages, false, false)
+        history.to_facet(messages, false, false)
     }
 
     fn crashed(history: u64) -> u64 {
@@ -243,7 +248,7 @@ mod tests {
     }
 
     fn in_views(history: u64) -> u64 {
-        history | VIEWED
+        history | HAS_VIEWS
     }
 
     #[test]
@@ -260,7 +265,7 @@ mod tests {
     #[test]
     fn fifo_requires_each_senders_order_without_gaps() {
         let senders = [facet(2, &[Sends, Sends]), facet(1, &[Sends])];
-        let is_fifo = |events: &[ClientEvent]| fifo(&[senders[0], senders[1], facet(0, events)]);
+        let is_fifo = |events: &[HistoryEvent]| fifo(&[senders[0], senders[1], facet(0, events)]);
         assert!(is_fifo(&[Delivers(3), Delivers(1), Delivers(2)]));
         assert!(is_fifo(&[Delivers(1), Delivers(3)]));
         assert!(!is_fifo(&[Delivers(2), Delivers(1)]));
@@ -270,13 +275,16 @@ mod tests {
     #[test]
     fn causes_are_delivered_before_effects() {
         let (first, reply) = (facet(1, &[Sends, Delivers(1)]), facet(1, &[Delivers(1), Sends, Delivers(2)]));
-        let is_causal = |events: &[ClientEvent]| causal(&[first, reply, facet(0, events)]);
+        let is_causal = |events: &[HistoryEvent]| causal(&[first, reply, facet(0, events)]);
         assert!(is_causal(&[Delivers(1), Delivers(2)]));
         assert!(!is_causal(&[Delivers(2), Delivers(1)]));
         assert!(!is_causal(&[Delivers(2)]));
-        assert!(causal(&[first, facet(1, &[Sends, Delivers(1)]), facet(0, &[Delivers(2), Delivers(1)])]), "concurrent");
+        assert!(
+            causal(&[first, facet(1, &[Sends, Delivers(1)]), facet(0, &[Delivers(2), Delivers(1)])]),
+            "concurrent messages have no order"
+        );
         let third = facet(1, &[Delivers(2), Sends]);
-        assert!(!causal(&[first, reply, third]), "it delivered the reply without its cause");
+        assert!(!causal(&[first, reply, third]), "the third client delivered the reply without its cause");
     }
 
     #[test]
@@ -291,7 +299,10 @@ mod tests {
             total_order_of_survivors(&both(one, crashed(other))) && !total_order_of_all(&both(one, crashed(other)))
         );
         let survived = crashed(facet(0, &[Delivers(2), Delivers(1), BeginsView(0)]));
-        assert!(!total_order_of_survivors(&both(one, survived)), "it survived that view");
+        assert!(
+            !total_order_of_survivors(&both(one, survived)),
+            "the crashed client survived the view in which it delivered both"
+        );
     }
 
     #[test]
@@ -301,15 +312,15 @@ mod tests {
         assert!(agreement(&[crashed(sender), misses]) && !uniform(&[crashed(sender), misses]));
         assert!(uniform(&[crashed(sender), delivers]) && uniform(&[crashed(sender), crashed(misses)]));
         assert!(!validity(&[facet(1, &[Sends]), delivers]) && validity(&[crashed(facet(1, &[Sends])), delivers]));
-        assert!(!delivered(&[sender, misses]) && delivered(&[crashed(sender), misses]));
+        assert!(!all_delivered(&[sender, misses]) && all_delivered(&[crashed(sender), misses]));
     }
 
     #[test]
     fn members_of_a_view_delivered_the_same_before_it() {
         let (before, after) = (facet(0, &[Delivers(1), BeginsView(0)]), facet(0, &[BeginsView(0), Delivers(1)]));
         assert!(view_synchrony(&[before, before]) && !view_synchrony(&[before, after]));
-        assert!(!view_synchrony(&[before, crashed(after)]), "it was a member when the view began");
-        assert!(view_synchrony(&[before, facet(0, &[])]), "it has not begun the view yet");
+        assert!(!view_synchrony(&[before, crashed(after)]), "the crashed client was a member when the view began");
+        assert!(view_synchrony(&[before, facet(0, &[])]), "the second client has not begun the view yet");
         assert!(!view_synchrony(&[facet(0, &[WrongView])]));
     }
 
@@ -317,9 +328,9 @@ mod tests {
     fn each_crash_causes_a_view() {
         let (first_view, second_view) = (in_views(facet(0, &[])), in_views(facet(0, &[BeginsView(0)])));
         assert!(
-            delivered(&[first_view, first_view])
-                && !delivered(&[first_view, crashed(first_view)])
-                && delivered(&[second_view, crashed(first_view)])
+            all_delivered(&[first_view, first_view])
+                && !all_delivered(&[first_view, crashed(first_view)])
+                && all_delivered(&[second_view, crashed(first_view)])
         );
     }
 }

@@ -9,7 +9,7 @@ pub use senders::Senders;
 use crate::check::{BehaviorArgs, CheckSpec, CheckedFamily, view_settings};
 use crate::error::LabError;
 use crate::family::ScriptFamily;
-use crate::figures::count;
+use crate::figures::format_count;
 use crate::multicast::{Multicast, MulticastError, Settings, promises_with};
 use quorate_core::Group;
 use quorate_core::multicast::Delivery;
@@ -29,7 +29,7 @@ impl Default for SendBehavior {
 }
 
 impl CheckedFamily for Multicast {
-    const IN_ROUNDS: bool = false;
+    const ACTS_IN_ROUNDS: bool = false;
     /// Reliable multicast must handle a sender that crashes in the middle of its sends.
     const CRASH_INTERRUPTS_SENDS: bool = true;
 
@@ -49,8 +49,8 @@ impl CheckedFamily for Multicast {
 
     fn check_clients(check: &CheckSpec<Self>) -> Result<Senders, LabError> {
         let spec = check.spec();
-        let named: Group = spec.settings.senders.iter().copied().collect();
-        let senders = if named.is_empty() { spec.group() } else { named };
+        let named_senders: Group = spec.settings.senders.iter().copied().collect();
+        let senders = if named_senders.is_empty() { spec.group() } else { named_senders };
         let messages = u8::try_from(spec.settings.messages).unwrap_or(u8::MAX);
         let promises = promises_with(&spec, spec.algorithm.entry(), check.setup.crashes == 0);
         Ok(Senders::new(senders, messages, promises)?)
@@ -72,10 +72,10 @@ impl CheckedFamily for Multicast {
         Self::flags(&spec).into_iter().map(|flag| flag.to_string()).collect()
     }
 
-    fn in_rounds(check: &CheckSpec<Self>) -> String {
+    fn rounds_suffix(check: &CheckSpec<Self>) -> String {
         let settings = &check.behavior.settings;
         let uniform = if settings.delivery == Delivery::Uniform { ", uniform" } else { "" };
         let relay = if settings.relay { ", relayed" } else { "" };
-        format!("{}{uniform}{relay}", count(settings.messages, "message"))
+        format!("{}{uniform}{relay}", format_count(settings.messages, "message"))
     }
 }

@@ -5,7 +5,7 @@
 //! property is judged by the records of all clients. Records of crashed clients count: with uniform
 //! delivery they bind the survivors.
 
-use super::history::{self, ClientEvent, History, MAX_EVENTS, MAX_MESSAGES};
+use super::history::{self, History, HistoryEvent, MAX_EVENTS, MAX_MESSAGES};
 use super::judges;
 use crate::multicast::run::{Property as MulticastProperty, PropertySet};
 use quorate_check::{CheckError, ClientStep, Clients, Judge, Judged, Offer, Property, StepRecord};
@@ -21,13 +21,15 @@ pub struct Senders {
 }
 
 impl Senders {
-    /// These senders have `messages` messages together; the first senders have one more if the
-    /// division leaves a remainder. The members keep a [`Board`] together.
+    /// Creates clients of which `senders` have `messages` messages together; the first senders have
+    /// one more if the division leaves a remainder. The shared state of the members is a [`Board`],
+    /// a bulletin board of the delivered messages. Fails if a client's history would not fit into
+    /// one word.
     pub fn new(senders: Group, messages: u8, promises: PropertySet) -> Result<Self, CheckError> {
         let total = usize::from(messages);
         let max_of_one_sender = total.div_ceil(senders.len().max(1));
         if total > MAX_MESSAGES || total + max_of_one_sender > MAX_EVENTS {
-            return Err(CheckError::TooManyMessages { most: MAX_MESSAGES, of_one: MAX_EVENTS / 2 });
+            return Err(CheckError::TooManyMessages { max: MAX_MESSAGES, max_per_sender: MAX_EVENTS / 2 });
         }
         Ok(Self { senders, messages, promises })
     }
@@ -62,10 +64,11 @@ impl Senders {
 pub struct Sender {
     node: NodeId,
     phase: ClientPhase,
-    /// Number of messages that it has to send, and how many of them it has sent.
-    messages: u8,
-    sent: u8,
+    assigned_messages: u8,
+    sent_messages: u8,
+    /// The epoch of the client's view; 0 before its first one.
     view: Epoch,
+    /// The shared state that follows from the messages delivered to the client.
     board: Board,
     history: History,
 }
@@ -74,13 +77,13 @@ pub struct Sender {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum ClientPhase {
     Free,
-    /// It has requested a send, and has no answer.
+    /// The client has requested a send, and has no answer.
     Requested,
-    /// Its node told it to wait until it is ready.
+    /// The client's node told it to wait until the node is ready.
     Waiting,
-    /// It sends no more, because its node left or refused a request.
+    /// The client sends no more, because its node left or refused a request.
     Silent,
-    /// Its node crashed, or the group removed it.
+    /// The client's node crashed, or the group removed the node.
     Gone,
 }
 
@@ -88,32 +91,32 @@ impl Sender {
     fn record_event(&mut self, event: &Event, clients: &Senders) {
         match event {
             Event::Sent { .. } => {
-                self.sent += 1;
+                self.sent_messages += 1;
                 self.phase = ClientPhase::Free;
-                self.history.add(ClientEvent::Sends);
+                self.history.add(HistoryEvent::Sends);
             }
             Event::Wait { .. } => self.phase = ClientPhase::Waiting,
             Event::Ready { .. } => self.allow_request(),
             Event::Delivered { id, payload } => {
                 // A message must be delivered in the view in which it was sent.
                 if id.view != self.view {
-                    self.history.add(ClientEvent::WrongView);
+                    self.history.add(HistoryEvent::WrongView);
                 }
                 self.board.apply(*id, payload);
                 self.history
-                    .add(clients.number(*id, payload).map_or(ClientEvent::DeliversUnknown, ClientEvent::Delivers));
+                    .add(clients.number(*id, payload).map_or(HistoryEvent::DeliversUnknown, HistoryEvent::Delivers));
             }
             Event::View { view, state, .. } => {
                 // The shared state equals the delivered messages, because no member joins this
                 // group later.
                 if view.epoch() <= self.view || *state != self.board.digest() || !view.members().contains(self.node) {
-                    self.history.add(ClientEvent::WrongView);
+                    self.history.add(HistoryEvent::WrongView);
                 }
                 self.view = view.epoch();
-                self.history.begin(view.epoch());
+                self.history.begin_view(view.epoch());
                 self.allow_request();
             }
-            Event::Out { .. } => self.phase = ClientPhase::Gone,
+            Event::Excluded { .. } => self.phase = ClientPhase::Gone,
             Event::Left { .. } | Event::Refused(_) => self.phase = ClientPhase::Silent,
         }
     }
@@ -135,8 +138,8 @@ impl Clients for Senders {
         Sender {
             node,
             phase: ClientPhase::Free,
-            messages: self.messages_of(node),
-            sent: 0,
+            assigned_messages: self.messages_of(node),
+            sent_messages: 0,
             view: if self.promises.views { Epoch(0) } else { View::FIRST },
             board: Board::default(),
             history: History::default(),
@@ -145,9 +148,9 @@ impl Clients for Senders {
 
     fn offers(&self, client: &Sender) -> Vec<Offer<Command>> {
         match client.phase {
-            ClientPhase::Free if client.sent < client.messages => {
-                let command = Command::send(Self::payload(client.node, client.sent));
-                vec![Offer { command, obliged: false }]
+            ClientPhase::Free if client.sent_messages < client.assigned_messages => {
+                let command = Command::send(Self::payload(client.node, client.sent_messages));
+                vec![Offer { command, is_obliged: false }]
             }
             ClientPhase::Free
             | ClientPhase::Requested
@@ -163,7 +166,7 @@ impl Clients for Senders {
             ClientStep::Emitted(event) => client.record_event(event, self),
             ClientStep::Crashed => {
                 client.phase = ClientPhase::Gone;
-                // Its board is not compared any more.
+                // Properties no longer compare the client's board.
                 client.board = Board::default();
             }
             // A restarted node is never readmitted, and its requests would be refused.
@@ -175,13 +178,14 @@ impl Clients for Senders {
         matches!(client.phase, ClientPhase::Requested | ClientPhase::Waiting)
     }
 
-    fn facet(&self, client: &Sender, acts: bool) -> u64 {
-        let is_gone = !acts || client.phase == ClientPhase::Gone;
-        client.history.facet(client.messages, is_gone, self.promises.views)
+    /// A member whose lease has expired may not act, and counts as gone.
+    fn facet(&self, client: &Sender, may_act: bool) -> u64 {
+        let is_gone = !may_act || client.phase == ClientPhase::Gone;
+        client.history.to_facet(client.assigned_messages, is_gone, self.promises.views)
     }
 
     fn goal(&self) -> Option<Judge> {
-        self.promises.delivered.then_some(judges::delivered)
+        self.promises.delivered.then_some(judges::all_delivered)
     }
 
     fn max_view_changes(&self) -> Option<u8> {
@@ -189,19 +193,20 @@ impl Clients for Senders {
     }
 
     fn properties(&self) -> Vec<Property> {
-        let total = if self.promises.uniform { judges::total_order_of_all } else { judges::total_order_of_survivors };
-        let judged = |promised| match promised {
+        let total_order =
+            if self.promises.uniform { judges::total_order_of_all } else { judges::total_order_of_survivors };
+        let judged = |property| match property {
             MulticastProperty::Integrity => Judged::ByState(judges::integrity),
             MulticastProperty::Agreement => Judged::ByEnds(judges::agreement),
             MulticastProperty::Validity => Judged::ByEnds(judges::validity),
             MulticastProperty::Fifo => Judged::ByState(judges::fifo),
             MulticastProperty::Causal => Judged::ByState(judges::causal),
-            MulticastProperty::Total => Judged::ByState(total),
+            MulticastProperty::Total => Judged::ByState(total_order),
             MulticastProperty::Uniform => Judged::ByEnds(judges::uniform),
             MulticastProperty::ViewSynchrony => Judged::ByState(judges::view_synchrony),
             MulticastProperty::Delivered => Judged::ByFairRuns,
         };
-        let promised = MulticastProperty::ALL.into_iter().filter(|promised| self.promises.contains(*promised));
-        promised.map(|promised| Property { name: promised.name(), judged: judged(promised) }).collect()
+        let promised = MulticastProperty::ALL.into_iter().filter(|property| self.promises.contains(*property));
+        promised.map(|property| Property { name: property.name(), judged: judged(property) }).collect()
     }
 }

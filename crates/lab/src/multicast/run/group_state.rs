@@ -1,6 +1,6 @@
 //! The views of one group, and the view of each node.
 
-use super::message::Key;
+use super::message::MessageKey;
 use super::numbers::Numbers;
 use super::property_set::{Property, PropertySet};
 use super::view_record::{MemberState, ViewRecord};
@@ -9,16 +9,16 @@ use quorate_core::multicast::{GroupId, MessageId, Payload};
 use quorate_core::{Duration, Epoch, Group, Incarnation, NodeId, Time, View};
 use std::collections::BTreeMap;
 
-/// Whether a node is up, and its current incarnation.
+/// Whether a node is up and was ever down, and its current incarnation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
+pub(super) struct NodeStatus {
     pub(super) is_up: bool,
     pub(super) has_recorded_start: bool,
     pub(super) was_down: bool,
     pub(super) incarnation: Incarnation,
 }
 
-impl Default for Node {
+impl Default for NodeStatus {
     /// A recording may start in the middle of a run, so nodes may be up without a recorded start.
     fn default() -> Self {
         Self { is_up: true, has_recorded_start: false, was_down: false, incarnation: Incarnation::FIRST }
@@ -33,21 +33,21 @@ pub(super) struct GroupState {
     has_views: bool,
     /// The views in which some node may still deliver messages.
     views: BTreeMap<Epoch, (ViewRecord, Option<ViewStart>)>,
-    positions: Vec<NodePosition>,
-    latest: Option<View>,
+    node_views: Vec<NodeViews>,
+    latest_view: Option<View>,
     /// When the first node began the latest view.
-    latest_since: Time,
+    latest_view_began_at: Time,
     /// The epochs of closed views.
     closed_views: Numbers,
 }
 
 /// The views of one node.
 #[derive(Clone, Copy, Debug, Default)]
-struct NodePosition {
+struct NodeViews {
     /// The current view.
-    view: Option<Epoch>,
-    /// The latest view that it was ever in, in any incarnation.
-    latest: Option<Epoch>,
+    current_view: Option<Epoch>,
+    /// The latest view that the node was ever in, in any incarnation.
+    latest_view: Option<Epoch>,
 }
 
 /// How the first node began a view.
@@ -60,31 +60,30 @@ struct ViewStart {
 }
 
 impl GroupState {
-    /// A group without history. `members` are its members if not all nodes are.
-    pub(super) fn new(group: GroupId, judged: PropertySet, nodes: &[Node], members: Option<&Group>) -> Self {
-        let positions = vec![NodePosition::default(); nodes.len()];
+    /// A group without history. `members` is `None` if all nodes are members.
+    pub(super) fn new(group: GroupId, judged: PropertySet, nodes: &[NodeStatus], members: Option<&Group>) -> Self {
         let has_views = judged.views;
         let mut group_state = Self {
             group,
             judged,
             has_views,
             views: BTreeMap::new(),
-            positions,
-            latest: None,
-            latest_since: Time::ZERO,
+            node_views: vec![NodeViews::default(); nodes.len()],
+            latest_view: None,
+            latest_view_began_at: Time::ZERO,
             closed_views: Numbers::default(),
         };
         if !has_views {
-            let is_member = |(index, node): (usize, &Node)| {
+            let is_member = |(index, node): (usize, &NodeStatus)| {
                 !node.was_down && members.is_none_or(|members| members.contains(NodeId::from_index(index)))
             };
             let is_member: Vec<_> = nodes.iter().enumerate().map(is_member).collect();
-            for (position, is_member) in group_state.positions.iter_mut().zip(&is_member) {
-                position.view = is_member.then_some(View::FIRST);
+            for (views, is_member) in group_state.node_views.iter_mut().zip(&is_member) {
+                views.current_view = is_member.then_some(View::FIRST);
             }
             let states = is_member
                 .iter()
-                .map(|is_member| if *is_member { MemberState::In } else { MemberState::Gone })
+                .map(|is_member| if *is_member { MemberState::InView } else { MemberState::Gone })
                 .collect();
             group_state.views.insert(View::FIRST, (ViewRecord::new(group, View::FIRST, judged, states), None));
         }
@@ -101,11 +100,11 @@ impl GroupState {
 
     /// Whether messages of two senders were in flight at once in an open view.
     pub(super) fn is_contended(&self) -> bool {
-        self.views.values().any(|(record, _)| record.contended)
+        self.views.values().any(|(record, _)| record.is_contended)
     }
 
     pub(super) fn view_of(&self, node: NodeId) -> Option<Epoch> {
-        self.positions.get(node.index())?.view
+        self.node_views.get(node.index())?.current_view
     }
 
     /// Whether a node is in a view, and the group has not removed it since.
@@ -115,19 +114,19 @@ impl GroupState {
 
     /// Whether the group has not removed a node since this view.
     fn still_contains(&self, node: NodeId, view: Epoch) -> bool {
-        let Some(latest) = self.latest.as_ref().filter(|latest| latest.epoch() > view) else { return true };
+        let Some(latest) = self.latest_view.as_ref().filter(|latest| latest.epoch() > view) else { return true };
         latest.stay(node).is_some_and(|stay| stay.since <= view)
     }
 
     pub(super) fn was_sent(&self, id: MessageId) -> bool {
-        self.views.get(&id.view).is_some_and(|(record, _)| record.was_sent(Key::of(id)))
+        self.views.get(&id.view).is_some_and(|(record, _)| record.was_sent(MessageKey::from_id(id)))
     }
 
     pub(super) fn payload(&self, id: MessageId) -> Option<&Payload> {
-        self.views.get(&id.view)?.0.payload(Key::of(id))
+        self.views.get(&id.view)?.0.payload(MessageKey::from_id(id))
     }
 
-    /// Records a send. The error says what is wrong with the message id.
+    /// Records a send. The error is the end of a sentence that describes the invalid message id.
     pub(super) fn record_send(
         &mut self,
         at: Position,
@@ -144,15 +143,19 @@ impl GroupState {
         if self.view_of(node) != Some(id.view) {
             return Err("but is not in that view");
         }
-        let record = self.views.get_mut(&id.view).ok_or("but is not in that view")?;
-        if record.0.record_send(at, Key::of(id), payload) { Ok(()) } else { Err("but the id is already used") }
+        let (record, _) = self.views.get_mut(&id.view).ok_or("but is not in that view")?;
+        if record.record_send(at, MessageKey::from_id(id), payload) {
+            Ok(())
+        } else {
+            Err("but the id is already used")
+        }
     }
 
     pub(super) fn record_delivery(
         &mut self,
         at: Position,
         node: NodeId,
-        (key, view): (Key, Epoch),
+        (key, view): (MessageKey, Epoch),
         payload: &Payload,
         violations: &mut Violations,
     ) {
@@ -181,7 +184,7 @@ impl GroupState {
         at: Position,
         node: NodeId,
         (view, state): (&View, u64),
-        nodes: &[Node],
+        nodes: &[NodeStatus],
         violations: &mut Violations,
     ) -> bool {
         let (epoch, stay) = (view.epoch(), view.stay(node));
@@ -192,7 +195,7 @@ impl GroupState {
         if stay.is_none() {
             record_violation(format!("node {node} begins view {epoch}, but is not a member"));
         }
-        if let Some(latest) = self.positions.get(node.index()).and_then(|position| position.latest)
+        if let Some(latest) = self.node_views.get(node.index()).and_then(|views| views.latest_view)
             && latest >= epoch
         {
             record_violation(format!("node {node} begins view {epoch}, but was in view {latest} before"));
@@ -204,21 +207,21 @@ impl GroupState {
         }
         for (earlier, (record, _)) in self.views.range_mut(..epoch) {
             match record.state(node) {
-                MemberState::In if stay.is_some_and(|stay| stay.since <= *earlier) => {
+                MemberState::InView if stay.is_some_and(|stay| stay.since <= *earlier) => {
                     record.set_state(node, MemberState::MovedTo(epoch));
                     record.check_transition(at, node, epoch, violations);
                 }
-                MemberState::In | MemberState::Awaited => record.set_state(node, MemberState::Gone),
+                MemberState::InView | MemberState::Awaited => record.set_state(node, MemberState::Gone),
                 MemberState::Gone | MemberState::MovedTo(_) | MemberState::Left | MemberState::Ended => {}
             }
         }
         self.open_view(at, node, (view, state), nodes, violations);
-        if let Some(position) = self.positions.get_mut(node.index()) {
-            *position = NodePosition { view: Some(epoch), latest: Some(epoch) };
+        if let Some(views) = self.node_views.get_mut(node.index()) {
+            *views = NodeViews { current_view: Some(epoch), latest_view: Some(epoch) };
         }
-        if self.latest.as_ref().is_none_or(|latest| latest.epoch() < epoch) {
-            self.latest = Some(view.clone());
-            self.latest_since = at.time;
+        if self.latest_view.as_ref().is_none_or(|latest| latest.epoch() < epoch) {
+            self.latest_view = Some(view.clone());
+            self.latest_view_began_at = at.time;
         }
         self.close_views(at, violations)
     }
@@ -229,7 +232,7 @@ impl GroupState {
         self.has_views = self.views.values().all(|(record, _)| record.is_blank());
         if self.has_views {
             self.views.clear();
-            self.positions.fill(NodePosition::default());
+            self.node_views.fill(NodeViews::default());
         }
         self.has_views
     }
@@ -240,24 +243,24 @@ impl GroupState {
         at: Position,
         node: NodeId,
         (view, state): (&View, u64),
-        nodes: &[Node],
+        nodes: &[NodeStatus],
         violations: &mut Violations,
     ) {
         let (epoch, members) = (view.epoch(), view.members());
-        let (group, judged, positions) = (self.group, self.judged, &self.positions);
-        let (record, begun) = self.views.entry(epoch).or_insert_with(|| {
-            let state = |(index, (state, position)): (usize, (&Node, &NodePosition))| {
+        let (group, judged, node_views) = (self.group, self.judged, &self.node_views);
+        let (record, view_start) = self.views.entry(epoch).or_insert_with(|| {
+            let state = |(index, (status, views)): (usize, (&NodeStatus, &NodeViews))| {
                 let stay = view.stay(NodeId::from_index(index));
-                let will_begin = state.is_up && position.latest < Some(epoch);
-                let is_this_incarnation = stay.is_some_and(|stay| stay.incarnation == state.incarnation);
+                let will_begin = status.is_up && views.latest_view < Some(epoch);
+                let is_this_incarnation = stay.is_some_and(|stay| stay.incarnation == status.incarnation);
                 if will_begin && is_this_incarnation { MemberState::Awaited } else { MemberState::Gone }
             };
-            let states = nodes.iter().zip(positions).enumerate().map(state).collect();
+            let states = nodes.iter().zip(node_views).enumerate().map(state).collect();
             (ViewRecord::new(group, epoch, judged, states), None)
         });
-        record.set_state(node, MemberState::In);
-        let Some(ViewStart { by, members: first_members, state: first_state }) = begun else {
-            *begun = Some(ViewStart { by: node, members: members.clone(), state });
+        record.set_state(node, MemberState::InView);
+        let Some(ViewStart { by, members: first_members, state: first_state }) = view_start else {
+            *view_start = Some(ViewStart { by: node, members: members.clone(), state });
             return;
         };
         if first_members != members {
@@ -280,8 +283,8 @@ impl GroupState {
         member_state: MemberState,
         violations: &mut Violations,
     ) -> bool {
-        let Some(position) = self.positions.get_mut(node.index()) else { return false };
-        let Some(view) = position.view.take() else { return false };
+        let Some(views) = self.node_views.get_mut(node.index()) else { return false };
+        let Some(view) = views.current_view.take() else { return false };
         for (record, _) in self.views.range_mut(..=view).map(|(_, record)| record) {
             record.end_stay(node, member_state);
         }
@@ -297,8 +300,8 @@ impl GroupState {
         is_orderly: bool,
         violations: &mut Violations,
     ) -> bool {
-        if let Some(position) = self.positions.get_mut(node.index()) {
-            position.view = None;
+        if let Some(views) = self.node_views.get_mut(node.index()) {
+            views.current_view = None;
         }
         let member_state = if is_orderly { MemberState::Ended } else { MemberState::Gone };
         for (record, _) in self.views.values_mut() {
@@ -319,7 +322,7 @@ impl GroupState {
         self.views.retain(|epoch, (record, _)| {
             if !record.is_open() {
                 record.judge(at, &no_members, violations);
-                contended |= record.contended;
+                contended |= record.is_contended;
                 closed_views.insert(epoch.0);
             }
             record.is_open()
@@ -335,8 +338,8 @@ impl GroupState {
                 record.current_members().filter(|node| self.still_contains(*node, *epoch)).collect();
             record.judge(at, &current_members, violations);
         }
-        let Some(latest) = self.latest.as_ref().map(View::epoch) else { return };
-        let has_grace_ended = at.time.since(self.latest_since) >= grace;
+        let Some(latest) = self.latest_view.as_ref().map(View::epoch) else { return };
+        let has_grace_ended = at.time.since(self.latest_view_began_at) >= grace;
         if let Some((record, _)) = self.views.get(&latest).filter(|_| has_grace_ended) {
             for node in record.awaited_members() {
                 let text = || format!("node {node} is a member of view {latest}, but never begins it");

@@ -13,14 +13,14 @@ pub(super) struct InFlight {
     nodes: usize,
     /// Nodes that have been down. In groups without views they are not members any more.
     ever_down: BTreeSet<NodeId>,
-    down: BTreeSet<NodeId>,
+    down_nodes: BTreeSet<NodeId>,
     /// Nodes that have left, though views may still contain them.
     left_nodes: BTreeSet<(GroupId, NodeId)>,
     /// For each view, the members that may still deliver its messages.
     members: BTreeMap<(GroupId, Epoch), BTreeSet<NodeId>>,
     messages: BTreeMap<MessageId, MessageState>,
     /// The last message of each sender in each view for which a `Sent` event was emitted.
-    confirmed: BTreeMap<(GroupId, Epoch, NodeId), u64>,
+    last_confirmed: BTreeMap<(GroupId, Epoch, NodeId), u64>,
 }
 
 /// A message in flight.
@@ -28,8 +28,9 @@ pub(super) struct InFlight {
 struct MessageState {
     sent_at: Time,
     is_confirmed: bool,
-    /// Whether its sender is live or left in an orderly way: then all members get it.
-    is_safe: bool,
+    /// Whether its sender is live, or left without being removed by the group: then all members get
+    /// it.
+    will_reach_all: bool,
     /// The members that have delivered it.
     delivered_by: BTreeSet<NodeId>,
 }
@@ -39,6 +40,7 @@ impl InFlight {
         Self { nodes, ..Self::default() }
     }
 
+    /// Sets the members of a group without views. By default all nodes are in every group.
     pub(super) fn set_members(&mut self, group: GroupId, members: &Group) {
         self.members.insert((group, View::FIRST), members.iter().collect());
     }
@@ -55,17 +57,17 @@ impl InFlight {
             self.members.get(&(id.group, id.view)).is_some_and(|members| members.contains(node))
         };
         self.messages.iter().any(|(id, message)| {
-            message.is_safe
+            message.will_reach_all
                 || (include_crashed_senders && message.delivered_by.iter().any(|node| is_current_member(id, node)))
         })
     }
 
-    /// Records an event. Returns the delay if it is a delivery.
+    /// Records an event. Returns the delay if it is the node's first delivery of a message.
     pub(super) fn record_event(&mut self, time: Time, node: NodeId, event: &Event) -> Option<Duration> {
         match event {
             Event::Sent { id } => {
-                self.message(time, *id).is_confirmed = true;
-                self.confirmed.insert((id.group, id.view, id.sender), id.number);
+                self.message_mut(time, *id).is_confirmed = true;
+                self.last_confirmed.insert((id.group, id.view, id.sender), id.number);
                 self.forget_if_delivered(*id);
                 None
             }
@@ -74,8 +76,8 @@ impl InFlight {
                 self.begin_view(node, *group, view);
                 None
             }
-            Event::Out { group } => {
-                self.mark_unsafe(node, Some(*group));
+            Event::Excluded { group } => {
+                self.record_lost_sender(node, Some(*group));
                 self.remove_member(node, Some(*group));
                 None
             }
@@ -90,13 +92,13 @@ impl InFlight {
 
     pub(super) fn node_stopped(&mut self, node: NodeId) {
         self.ever_down.insert(node);
-        self.down.insert(node);
-        self.mark_unsafe(node, None);
+        self.down_nodes.insert(node);
+        self.record_lost_sender(node, None);
         self.remove_member(node, None);
     }
 
     pub(super) fn node_started(&mut self, node: NodeId) {
-        self.down.remove(&node);
+        self.down_nodes.remove(&node);
         self.left_nodes.retain(|(_, left)| *left != node);
     }
 
@@ -107,19 +109,20 @@ impl InFlight {
         self.members.entry((group, View::FIRST)).or_insert_with(members);
     }
 
-    /// The state of a message, created on first use.
-    fn message(&mut self, time: Time, id: MessageId) -> &mut MessageState {
+    /// The state of a message, which the first use creates.
+    fn message_mut(&mut self, time: Time, id: MessageId) -> &mut MessageState {
         self.ensure_members(id.group);
-        let is_safe = !self.down.contains(&id.sender);
-        let message = || MessageState { sent_at: time, is_confirmed: false, is_safe, delivered_by: BTreeSet::new() };
+        let will_reach_all = !self.down_nodes.contains(&id.sender);
+        let message =
+            || MessageState { sent_at: time, is_confirmed: false, will_reach_all, delivered_by: BTreeSet::new() };
         self.messages.entry(id).or_insert_with(message)
     }
 
     fn record_delivery(&mut self, time: Time, node: NodeId, id: MessageId) -> Option<Duration> {
         // A sender may deliver its own message before its `Sent` event, in the same step. In
         // recordings of real processes, deliveries of any node may come first.
-        if self.confirmed.get(&(id.group, id.view, id.sender)).is_none_or(|confirmed| id.number > *confirmed) {
-            self.message(time, id);
+        if self.last_confirmed.get(&(id.group, id.view, id.sender)).is_none_or(|confirmed| id.number > *confirmed) {
+            self.message_mut(time, id);
         }
         let message = self.messages.get_mut(&id)?;
         let delay = message.delivered_by.insert(node).then(|| time.since(message.sent_at));
@@ -138,32 +141,35 @@ impl InFlight {
         }
     }
 
+    /// Forgets all messages that all members have delivered, and views without members.
     fn forget_all_delivered(&mut self) {
         let ids: Vec<_> = self.messages.keys().copied().collect();
         ids.into_iter().for_each(|id| self.forget_if_delivered(id));
         self.members.retain(|(_, view), members| *view == View::FIRST || !members.is_empty());
         let members = &self.members;
-        self.confirmed.retain(|(group, view, _), _| members.contains_key(&(*group, *view)));
+        self.last_confirmed.retain(|(group, view, _), _| members.contains_key(&(*group, *view)));
     }
 
     fn begin_view(&mut self, node: NodeId, group: GroupId, view: &View) {
         for (_, members) in self.members.range_mut((group, Epoch(0))..(group, view.epoch())) {
             members.remove(&node);
         }
-        let is_up = |node: &NodeId| !self.down.contains(node) && !self.left_nodes.contains(&(group, *node));
+        let is_up = |node: &NodeId| !self.down_nodes.contains(node) && !self.left_nodes.contains(&(group, *node));
         let members_that_begin = || view.members().iter().filter(is_up).collect();
         self.members.entry((group, view.epoch())).or_insert_with(members_that_begin);
         self.forget_all_delivered();
     }
 
-    /// Records that the sender of these messages crashed or was removed.
-    fn mark_unsafe(&mut self, node: NodeId, group: Option<GroupId>) {
+    /// Records that a sender crashed, or was removed from a group: from all groups if `group` is
+    /// `None`.
+    fn record_lost_sender(&mut self, node: NodeId, group: Option<GroupId>) {
         let is_sent_by_node = |id: &MessageId| id.sender == node && group.is_none_or(|group| group == id.group);
         for (_, message) in self.messages.iter_mut().filter(|(id, _)| is_sent_by_node(id)) {
-            message.is_safe = false;
+            message.will_reach_all = false;
         }
     }
 
+    /// Removes a member of a group, or of all groups if `group` is `None`, from all views.
     fn remove_member(&mut self, node: NodeId, group: Option<GroupId>) {
         if let Some(group) = group {
             self.ensure_members(group);

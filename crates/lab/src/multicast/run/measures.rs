@@ -3,7 +3,7 @@
 use super::in_flight::InFlight;
 use quorate_core::multicast::{Command, Event, GroupId};
 use quorate_core::{Duration, Epoch, Group, NodeId, Time};
-use quorate_journal::metrics::{Delay, Messages, Samples};
+use quorate_journal::metrics::{Delay, DelaySamples, MessageCounts};
 use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, Sent, WorldEvent};
 use quorate_journal::property::Verdict;
 use serde::Serialize;
@@ -19,37 +19,37 @@ const MAX_SLOWEST: usize = 3;
 /// more.
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
-    nodes: Vec<Node>,
+    nodes: Vec<NodeMeasures>,
     in_flight: InFlight,
     sent: u64,
     delivered: u64,
-    delay: Samples,
+    delay: DelaySamples,
     waits: u64,
     refused: u64,
     retransmitted: u64,
-    held_back_max: u64,
-    /// The latest view of each group that a node has begun, and counts of view events.
-    latest: BTreeMap<GroupId, Epoch>,
+    max_held_back: u64,
+    /// The latest view of each group that a node has begun.
+    latest_views: BTreeMap<GroupId, Epoch>,
     begun_views: u64,
     removals: u64,
     leaves: u64,
-    /// When the first crash since the last delivery happened, and the longest time from a crash to
-    /// the next delivery.
+    /// When the first crash since the last delivery happened.
     crashed_at: Option<Time>,
-    recovery: Option<Duration>,
+    /// The longest time from a crash to the next delivery.
+    longest_recovery: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Node {
-    delay: Samples,
-    held_back_max: u64,
+struct NodeMeasures {
+    delay: DelaySamples,
+    max_held_back: u64,
     /// Number of times that a sender had to wait because this node was slow.
     waited_for: u64,
 }
 
 impl Measures {
     pub fn new(nodes: usize) -> Self {
-        Self { nodes: vec![Node::default(); nodes], in_flight: InFlight::new(nodes), ..Self::default() }
+        Self { nodes: vec![NodeMeasures::default(); nodes], in_flight: InFlight::new(nodes), ..Self::default() }
     }
 
     /// Sets the members of a group without views. By default all nodes are in every group.
@@ -71,31 +71,31 @@ impl Measures {
         self.in_flight.len()
     }
 
-    pub fn held_back(&mut self, node: NodeId, count: u64) {
-        self.held_back_max = self.held_back_max.max(count);
+    pub fn record_held_back(&mut self, node: NodeId, count: u64) {
+        self.max_held_back = self.max_held_back.max(count);
         if let Some(node) = self.nodes.get_mut(node.index()) {
-            node.held_back_max = node.held_back_max.max(count);
+            node.max_held_back = node.max_held_back.max(count);
         }
     }
 
-    pub fn summary(&self, messages: &Messages, unit: Duration, unit_name: &'static str) -> MulticastSummary {
+    pub fn summary(&self, messages: &MessageCounts, unit: Duration, unit_name: &'static str) -> MulticastSummary {
         MulticastSummary {
             sent: self.sent,
             delivered: self.delivered,
             messages_per_multicast: (self.sent > 0).then(|| messages.total() as f64 / self.sent as f64),
-            delay: self.delay.in_unit(unit),
+            delay: self.delay.in_units_of(unit),
             delay_unit: unit_name,
-            held_back_max: self.held_back_max,
+            max_held_back: self.max_held_back,
             retransmitted: self.retransmitted,
             waits: self.waits,
             refused: self.refused,
             slowest: self.slowest(unit),
             views: (self.begun_views > 0).then(|| ViewSummary {
-                epoch: self.latest.values().map(|epoch| epoch.0).max().unwrap_or(0),
+                epoch: self.latest_views.values().map(|epoch| epoch.0).max().unwrap_or(0),
                 begun: self.begun_views,
-                outs: self.removals,
-                left: self.leaves,
-                recovery_ns: self.recovery.map(Duration::nanos),
+                removals: self.removals,
+                leaves: self.leaves,
+                recovery_ns: self.longest_recovery.map(Duration::nanos),
             }),
             not_promised: Vec::new(),
         }
@@ -104,11 +104,11 @@ impl Measures {
     /// The slowest receivers: those for which senders waited most often, then those with the
     /// longest delays; ties by number.
     fn slowest(&self, unit: Duration) -> Vec<Receiver> {
-        let receiver = |(index, node): (usize, &Node)| {
+        let receiver = |(index, node): (usize, &NodeMeasures)| {
             Some(Receiver {
                 node: NodeId::from_index(index),
-                delay: node.delay.in_unit(unit)?,
-                held_back_max: node.held_back_max,
+                delay: node.delay.in_units_of(unit)?,
+                max_held_back: node.max_held_back,
                 waited_for: node.waited_for,
             })
         };
@@ -133,25 +133,25 @@ impl Measures {
             Event::Delivered { .. } => {
                 self.delivered += 1;
                 if let Some(crashed_at) = self.crashed_at.take() {
-                    self.recovery = self.recovery.max(Some(time.since(crashed_at)));
+                    self.longest_recovery = self.longest_recovery.max(Some(time.since(crashed_at)));
                 }
             }
             Event::Wait { slow, .. } => {
                 self.waits += 1;
-                for slow in slow.iter() {
-                    if let Some(node) = self.nodes.get_mut(slow.index()) {
+                for slow_node in slow.iter() {
+                    if let Some(node) = self.nodes.get_mut(slow_node.index()) {
                         node.waited_for += 1;
                     }
                 }
             }
             Event::View { group, view, .. } => {
-                let latest = self.latest.entry(*group).or_default();
+                let latest = self.latest_views.entry(*group).or_default();
                 if *latest < view.epoch() {
                     *latest = view.epoch();
                     self.begun_views += 1;
                 }
             }
-            Event::Out { .. } => self.removals += 1,
+            Event::Excluded { .. } => self.removals += 1,
             Event::Left { .. } => self.leaves += 1,
             Event::Refused(_) => self.refused += 1,
             Event::Ready { .. } => {}
@@ -179,7 +179,7 @@ impl Observer<Command, Event> for Measures {
                 self.count_retransmissions(*node, to.iter(), sent);
             }
             Moment::Effect { node, effect: ObservedEffect::HoldBack { count, .. }, .. } => {
-                self.held_back(*node, *count as u64);
+                self.record_held_back(*node, *count as u64);
             }
             Moment::World { time, event: WorldEvent::Crashed { node, .. } } => {
                 self.crashed_at = self.crashed_at.or(Some(*time));
@@ -202,7 +202,8 @@ pub struct MulticastSummary {
     pub delay: Option<Delay>,
     /// The unit of delays: `T`, one message time, under fixed latency; else `ms`.
     pub delay_unit: &'static str,
-    pub held_back_max: u64,
+    #[serde(rename = "held_back_max")]
+    pub max_held_back: u64,
     pub retransmitted: u64,
     /// How often a sender had to wait because too many of its messages were in flight.
     pub waits: u64,
@@ -221,7 +222,9 @@ pub struct MulticastSummary {
 pub struct Receiver {
     pub node: NodeId,
     pub delay: Delay,
-    pub held_back_max: u64,
+    #[serde(rename = "held_back_max")]
+    pub max_held_back: u64,
+    /// Number of times that a sender had to wait because this node was slow.
     pub waited_for: u64,
 }
 
@@ -230,9 +233,12 @@ pub struct Receiver {
 pub struct ViewSummary {
     /// The epoch of the last view that a node began.
     pub epoch: u64,
+    /// Number of views that a node began, all groups together.
     pub begun: u64,
-    pub outs: u64,
-    pub left: u64,
+    #[serde(rename = "outs")]
+    pub removals: u64,
+    #[serde(rename = "left")]
+    pub leaves: u64,
     /// The longest time from a crash to the next delivery, in nanoseconds; `None` without such a
     /// delivery.
     pub recovery_ns: Option<u64>,

@@ -5,13 +5,13 @@ use quorate_core::{Epoch, NodeId, Time};
 
 /// A message id within one view of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
+pub(super) struct MessageKey {
     pub(super) sender: NodeId,
     pub(super) number: u64,
 }
 
-impl Key {
-    pub(super) const fn of(id: MessageId) -> Self {
+impl MessageKey {
+    pub(super) const fn from_id(id: MessageId) -> Self {
         Self { sender: id.sender, number: id.number }
     }
 
@@ -26,16 +26,18 @@ pub(super) struct Message {
     /// The payload; `None` if no client requested the send.
     pub(super) payload: Option<Payload>,
     pub(super) sent_at: Time,
-    /// The messages that its sender delivered since its previous message, and that message. Earlier
-    /// causes follow transitively.
-    pub(super) causes: Vec<Key>,
-    /// Number of members that have not delivered it and still could, or that moved on without it.
+    /// The sender's previous message, and the messages that the sender delivered since then.
+    /// Earlier causes follow transitively.
+    pub(super) causes: Vec<MessageKey>,
+    /// Number of members that have not delivered the message, and still could or have begun a later
+    /// view.
     pub(super) undelivered: usize,
-    /// The first node that delivered it.
+    /// The first node that delivered the message.
     pub(super) first_receiver: Option<NodeId>,
-    /// Number of messages that had been delivered by any node when this one was first delivered, if
+    /// The number of this message in the order of first deliveries by any node, if orders are
+    /// observed.
+    pub(super) ordinal: Option<u64>,
+    /// The members that have delivered the message, each with the position of its delivery, if
     /// orders are observed.
-    pub(super) rank: Option<u64>,
-    /// The members that have delivered it, with positions, if orders are observed.
     pub(super) deliveries: Vec<(NodeId, u64)>,
 }

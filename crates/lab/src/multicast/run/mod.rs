@@ -1,6 +1,7 @@
 //! The multicast family in the simulator: its workload, measures and properties.
 //!
-//! This code sees only commands and events, so that it works for every algorithm.
+//! This code sees commands, events and descriptions of messages, but not their contents, so it
+//! works for every algorithm.
 
 mod group_state;
 mod in_flight;
@@ -18,4 +19,4 @@ mod workload;
 pub use measures::{Measures, MulticastSummary, Receiver, ViewSummary};
 pub use properties::Properties;
 pub use property_set::{Property, PropertySet};
-pub use workload::{Demand, Pattern, Senders};
+pub use workload::{Demand, Senders, Traffic};

@@ -1,4 +1,4 @@
-//! Sets of numbers from 1 with few gaps: sent or delivered messages.
+//! Sets of numbers from 1 with few gaps, such as those of delivered messages.
 
 use std::collections::BTreeMap;
 

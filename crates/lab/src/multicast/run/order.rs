@@ -1,47 +1,47 @@
 //! Checks whether all nodes deliver messages in the same order, while deliveries happen.
 //!
-//! Every message has a rank: the number of messages that had been delivered by any node when it was
-//! first delivered. As long as each node delivers in the order of ranks, all nodes share one order,
-//! and one comparison per delivery is enough. The first delivery out of rank is not yet a
-//! violation, because the two nodes that differ may not have two messages in common. From then on
-//! nodes are compared in pairs: for each pair, the latest delivery of one node that the other made
-//! as well. If the other node then delivers a message that the first node delivered earlier, the
-//! two messages are in different orders. Until the first delivery out of rank, ranks serve as
-//! positions of deliveries, so that messages which all nodes have delivered can be forgotten.
+//! Every message has an ordinal: its number in the order of first deliveries by any node. As long
+//! as each node delivers in the order of ordinals, all nodes share one order, and one comparison
+//! per delivery is enough. The first delivery out of this order is not yet a violation, because the
+//! two nodes that differ may not have two messages in common. From then on nodes are compared in
+//! pairs: for each pair, the latest delivery of one node that the other made as well. If the other
+//! node then delivers a message that the first node delivered earlier, the two messages are in
+//! different orders. Until the first delivery out of the order of ordinals, the ordinals serve as
+//! positions of deliveries, so messages that all nodes have delivered can be forgotten.
 
-use super::message::{Key, Message};
+use super::message::{Message, MessageKey};
 use quorate_core::{NodeId, Time};
 use std::collections::BTreeMap;
 
 /// Checks the total order of one view.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
-    /// The last assigned rank or position.
+    /// The last assigned ordinal or position.
     last_position: u64,
-    positions: Vec<NodePosition>,
+    progress: Vec<NodeProgress>,
     phase: Phase,
     conflicts: BTreeMap<(NodeId, NodeId), Conflict>,
 }
 
 /// The progress of one node.
 #[derive(Clone, Copy, Debug, Default)]
-struct NodePosition {
-    /// The highest rank that it has delivered.
-    rank: u64,
-    /// The latest of its deliveries of messages that all members have delivered.
-    settled: Option<DeliveryAt>,
+struct NodeProgress {
+    /// The highest ordinal of a message that the node has delivered.
+    highest_ordinal: u64,
+    /// The node's latest delivery of a message that all members have delivered.
+    settled: Option<PositionedDelivery>,
 }
 
 /// A delivery: its position, and the message.
-type DeliveryAt = (u64, Key);
+type PositionedDelivery = (u64, MessageKey);
 
 /// How deliveries are compared.
 #[derive(Clone, Debug)]
 enum Phase {
-    /// All deliveries so far are in rank order.
-    ByRank,
+    /// All deliveries so far are in the order of ordinals.
+    ByOrdinal,
     /// For each pair of nodes: the latest delivery of the first node that the second also made.
-    ByPair(Vec<Vec<Option<DeliveryAt>>>),
+    ByPair(Vec<Vec<Option<PositionedDelivery>>>),
 }
 
 /// Two nodes that deliver two messages in different orders.
@@ -49,11 +49,10 @@ enum Phase {
 pub(super) struct Conflict {
     pub(super) time: Time,
     pub(super) line: u64,
-    /// The message that `by` delivered after `before`, although `other` delivered it earlier.
-    pub(super) after: Key,
-    pub(super) before: Key,
-    /// The node that delivered `before` first and `after` later.
-    pub(super) by: NodeId,
+    /// The message that `node` delivered after `earlier`, although `other` delivered it before.
+    pub(super) later: MessageKey,
+    pub(super) earlier: MessageKey,
+    pub(super) node: NodeId,
     pub(super) other: NodeId,
 }
 
@@ -61,8 +60,8 @@ impl Order {
     pub(super) fn new(nodes: usize) -> Self {
         Self {
             last_position: 0,
-            positions: vec![NodePosition::default(); nodes],
-            phase: Phase::ByRank,
+            progress: vec![NodeProgress::default(); nodes],
+            phase: Phase::ByOrdinal,
             conflicts: BTreeMap::new(),
         }
     }
@@ -72,54 +71,54 @@ impl Order {
         &mut self,
         (time, line): (Time, u64),
         node: NodeId,
-        key: Key,
-        messages: &mut BTreeMap<Key, Message>,
+        key: MessageKey,
+        messages: &mut BTreeMap<MessageKey, Message>,
     ) -> Vec<Conflict> {
-        if let Phase::ByRank = self.phase {
+        if let Phase::ByOrdinal = self.phase {
             let Some(message) = messages.get_mut(&key) else { return Vec::new() };
-            let rank = *message.rank.get_or_insert_with(|| {
+            let ordinal = *message.ordinal.get_or_insert_with(|| {
                 self.last_position += 1;
                 self.last_position
             });
-            let Some(node_position) = self.positions.get_mut(node.index()) else { return Vec::new() };
-            if rank > node_position.rank {
-                node_position.rank = rank;
-                message.deliveries.push((node, rank));
+            let Some(progress) = self.progress.get_mut(node.index()) else { return Vec::new() };
+            if ordinal > progress.highest_ordinal {
+                progress.highest_ordinal = ordinal;
+                message.deliveries.push((node, ordinal));
                 return Vec::new();
             }
-            self.phase = Phase::ByPair(self.pairs(messages));
+            self.phase = Phase::ByPair(self.latest_common_deliveries(messages));
         }
-        let Phase::ByPair(latest) = &mut self.phase else { return Vec::new() };
+        let Phase::ByPair(latest_common) = &mut self.phase else { return Vec::new() };
         let Some(message) = messages.get_mut(&key) else { return Vec::new() };
         self.last_position += 1;
         let position = self.last_position;
-        let mut found = Vec::new();
+        let mut new_conflicts = Vec::new();
         for (other, other_position) in &message.deliveries {
             let pair = (node.min(*other), node.max(*other));
-            if let Some(common) = latest_common(latest, *other, node) {
-                if let Some((latest, before)) = *common
-                    && *other_position < latest
+            if let Some(common) = latest_common_mut(latest_common, *other, node) {
+                if let Some((latest_position, earlier)) = *common
+                    && *other_position < latest_position
                     && !self.conflicts.contains_key(&pair)
                 {
-                    let conflict = Conflict { time, line, after: key, before, by: node, other: *other };
+                    let conflict = Conflict { time, line, later: key, earlier, node, other: *other };
                     self.conflicts.insert(pair, conflict.clone());
-                    found.push(conflict);
+                    new_conflicts.push(conflict);
                 }
                 *common = (*common).max(Some((*other_position, key)));
             }
-            if let Some(common) = latest_common(latest, node, *other) {
+            if let Some(common) = latest_common_mut(latest_common, node, *other) {
                 *common = Some((position, key));
             }
         }
         message.deliveries.push((node, position));
-        found
+        new_conflicts
     }
 
-    /// Records that a message is forgotten, because all members that could have delivered it.
-    pub(super) fn settle(&mut self, key: Key, message: &Message) {
+    /// Records that a message is forgotten, because no member still has to deliver it.
+    pub(super) fn settle(&mut self, key: MessageKey, message: &Message) {
         for (node, position) in &message.deliveries {
-            if let Some(node_position) = self.positions.get_mut(node.index()) {
-                node_position.settled = node_position.settled.max(Some((*position, key)));
+            if let Some(progress) = self.progress.get_mut(node.index()) {
+                progress.settled = progress.settled.max(Some((*position, key)));
             }
         }
     }
@@ -128,31 +127,33 @@ impl Order {
         self.conflicts.values()
     }
 
-    /// The latest common deliveries of each pair, while all deliveries are in rank order. At least
-    /// one node of a relevant pair can still deliver, and that node has delivered all settled
-    /// messages.
-    fn pairs(&self, messages: &BTreeMap<Key, Message>) -> Vec<Vec<Option<DeliveryAt>>> {
-        let nodes = self.positions.len();
-        let mut latest: Vec<_> =
-            self.positions.iter().map(|node_position| vec![node_position.settled; nodes]).collect();
+    /// The latest common deliveries of each pair, while all deliveries are in the order of
+    /// ordinals. At least one node of a relevant pair can still deliver, and that node has
+    /// delivered all settled messages.
+    fn latest_common_deliveries(
+        &self,
+        messages: &BTreeMap<MessageKey, Message>,
+    ) -> Vec<Vec<Option<PositionedDelivery>>> {
+        let nodes = self.progress.len();
+        let mut latest_common: Vec<_> = self.progress.iter().map(|progress| vec![progress.settled; nodes]).collect();
         for (key, message) in messages {
             for (node, position) in &message.deliveries {
                 for (other, _) in message.deliveries.iter().filter(|(other, _)| other != node) {
-                    if let Some(common) = latest_common(&mut latest, *node, *other) {
+                    if let Some(common) = latest_common_mut(&mut latest_common, *node, *other) {
                         *common = (*common).max(Some((*position, *key)));
                     }
                 }
             }
         }
-        latest
+        latest_common
     }
 }
 
 /// The latest delivery of the first node that the second also made.
-fn latest_common(
-    latest: &mut [Vec<Option<DeliveryAt>>],
+fn latest_common_mut(
+    latest_common: &mut [Vec<Option<PositionedDelivery>>],
     node: NodeId,
     other: NodeId,
-) -> Option<&mut Option<DeliveryAt>> {
-    latest.get_mut(node.index())?.get_mut(other.index())
+) -> Option<&mut Option<PositionedDelivery>> {
+    latest_common.get_mut(node.index())?.get_mut(other.index())
 }

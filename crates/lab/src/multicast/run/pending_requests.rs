@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// The unanswered requests of one node.
 ///
-/// An answer does not contain the payload. But the requests of a group are answered in order, so
-/// that the payload of a message is known.
+/// An answer does not contain the payload. But a node answers the requests of a group in order, so
+/// the payload of a message is known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PendingRequests {
     /// The payloads of the unanswered requests of each group, oldest first.
@@ -45,7 +45,8 @@ impl PendingRequests {
     }
 
     /// Removes the request that a refusal answers. A refusal does not name its group: it answers
-    /// the request of this step, else the oldest pending request of any group.
+    /// the command of this step, which is no send request if it is a leave; without a command, the
+    /// oldest pending request of the first group that has one.
     pub(super) fn record_refusal(&mut self) {
         let group = match self.current_command {
             CurrentCommand::Leave => None,

@@ -1,11 +1,11 @@
 //! Judges the properties of ordered multicast, promised or not, over a run or a recording.
 //!
-//! This code sees only commands and events, so that it works for every algorithm. Its memory use
+//! This code sees only commands and events, so it works for every algorithm. Its memory use
 //! does not grow with the run: it forgets messages that every member of a view has delivered, and
 //! views that all members have left.
 
-use super::group_state::{GroupState, Node};
-use super::message::Key;
+use super::group_state::{GroupState, NodeStatus};
+use super::message::MessageKey;
 use super::pending_requests::PendingRequests;
 use super::property_set::{Property, PropertySet};
 use super::view_record::MemberState;
@@ -21,17 +21,17 @@ pub struct Properties {
     promised: PropertySet,
     /// The promised properties, and those that [`Properties::also_judging`] adds.
     judged: PropertySet,
-    nodes: Vec<Node>,
+    nodes: Vec<NodeStatus>,
     /// The unanswered send requests of each node.
     requests: Vec<PendingRequests>,
     groups: BTreeMap<GroupId, GroupState>,
     /// The members of a group without views, if not all nodes are.
     members: BTreeMap<GroupId, Group>,
     /// Messages that their senders delivered in the current step before the `Sent` event.
-    unconfirmed: Vec<MessageId>,
+    unconfirmed_deliveries: Vec<MessageId>,
     violations: Violations,
     /// Whether messages of two senders were in flight at once in a closed view.
-    contended: bool,
+    is_contended: bool,
     /// Time that members of a view have to begin it after the first one did.
     grace: Duration,
     /// The time and line of the latest moment.
@@ -43,13 +43,13 @@ impl Properties {
         Self {
             promised,
             judged: promised,
-            nodes: vec![Node::default(); nodes],
+            nodes: vec![NodeStatus::default(); nodes],
             requests: vec![PendingRequests::default(); nodes],
             groups: BTreeMap::new(),
             members: BTreeMap::new(),
-            unconfirmed: Vec::new(),
+            unconfirmed_deliveries: Vec::new(),
             violations: Violations::new(promised, promised),
-            contended: false,
+            is_contended: false,
             grace: Duration::ZERO,
             position: Position { time: Time::ZERO, line: 0 },
         }
@@ -63,7 +63,10 @@ impl Properties {
             .into_iter()
             .filter(|property| self.promised.contains(*property) || requested.contains(*property))
             .collect();
-        let judged = PropertySet { contention: self.promised.contention, ..PropertySet::from_slice(&properties) };
+        let judged = PropertySet {
+            expects_contention: self.promised.expects_contention,
+            ..PropertySet::from_slice(&properties)
+        };
         Self { judged, violations: Violations::new(self.promised, judged), ..self }
     }
 
@@ -97,8 +100,8 @@ impl Properties {
         let violations = self.all_violations();
         let promised = Property::ALL.into_iter().filter(|property| self.promised.contains(*property));
         let mut verdicts: Vec<_> = promised.filter_map(|property| violations.verdict(property)).collect();
-        if self.promised.contention {
-            let contended = self.contended || self.groups.values().any(GroupState::is_contended);
+        if self.promised.expects_contention {
+            let contended = self.is_contended || self.groups.values().any(GroupState::is_contended);
             verdicts.push(Verdict::sometimes("contended", contended));
         }
         verdicts
@@ -110,14 +113,15 @@ impl Properties {
     }
 
     /// The verdicts on judged properties that are not promised, as if the run ended here.
-    pub fn not_promised(&self) -> Vec<Verdict> {
+    pub fn unpromised_verdicts(&self) -> Vec<Verdict> {
         let violations = self.all_violations();
         let not_promised = Property::ALL.into_iter().filter(|property| !self.promised.contains(*property));
         not_promised.filter_map(|property| violations.verdict(property)).collect()
     }
 
-    /// Number of violations of a judged property, as if the run ended here: deliveries for orders
-    /// and integrity, pairs of nodes for the total order, messages for the rest.
+    /// Number of violations of a judged property, as if the run ended here. Integrity, FIFO and
+    /// causal order count each wrong send or delivery; the total order counts pairs of nodes;
+    /// agreement, validity and uniformity count messages; the rest count each violation.
     pub fn violation_count(&self, property: Property) -> u64 {
         self.all_violations().count(property)
     }
@@ -143,7 +147,7 @@ impl Properties {
 
     /// Reports deliveries without a `Sent` event in the same step.
     fn judge_unconfirmed(&self, violations: &mut Violations) {
-        for id in &self.unconfirmed {
+        for id in &self.unconfirmed_deliveries {
             let text = || format!("node {} delivers {id}, but does not report that it sent it", id.sender);
             violations.record(Property::Integrity, self.position, self.position.time, text);
         }
@@ -155,7 +159,7 @@ impl Properties {
     }
 
     /// Like [`Self::group_state`], but lends the nodes and the violations as well.
-    fn borrow_parts(&mut self, group: GroupId) -> (&mut GroupState, &[Node], &mut Violations) {
+    fn borrow_parts(&mut self, group: GroupId) -> (&mut GroupState, &[NodeStatus], &mut Violations) {
         let Self { judged, nodes, groups, members, violations, .. } = self;
         let create = || GroupState::new(group, *judged, nodes, members.get(&group));
         (groups.entry(group).or_insert_with(create), nodes, violations)
@@ -163,11 +167,11 @@ impl Properties {
 
     /// Reports the unconfirmed deliveries of the previous step, and forgets them.
     fn begin_step(&mut self) {
-        if !self.unconfirmed.is_empty() {
+        if !self.unconfirmed_deliveries.is_empty() {
             let mut violations = self.violations.clone();
             self.judge_unconfirmed(&mut violations);
             self.violations = violations;
-            self.unconfirmed.clear();
+            self.unconfirmed_deliveries.clear();
         }
     }
 
@@ -181,8 +185,8 @@ impl Properties {
             self.record_send(node, id, None);
             return;
         };
-        if let Some(index) = self.unconfirmed.iter().position(|unconfirmed_id| *unconfirmed_id == id) {
-            self.unconfirmed.swap_remove(index);
+        if let Some(index) = self.unconfirmed_deliveries.iter().position(|unconfirmed_id| *unconfirmed_id == id) {
+            self.unconfirmed_deliveries.swap_remove(index);
             let delivered = self.group_state(id.group).payload(id).cloned();
             if let Some(delivered) = delivered.filter(|delivered| *delivered != requested) {
                 let text = || format!("node {node} delivers {id} as {delivered}, but it was sent as {requested}");
@@ -195,9 +199,9 @@ impl Properties {
 
     fn record_send(&mut self, node: NodeId, id: MessageId, payload: Option<Payload>) {
         let at = self.position;
-        if let Err(why) = self.group_state(id.group).record_send(at, node, id, payload) {
+        if let Err(reason) = self.group_state(id.group).record_send(at, node, id, payload) {
             self.violations.record(Property::Integrity, at, at.time, || {
-                format!("node {node} sends a message with id {id}, {why}")
+                format!("node {node} sends a message with id {id}, {reason}")
             });
         }
     }
@@ -209,10 +213,10 @@ impl Properties {
             && self.group_state(id.group).view_of(node) == Some(id.view)
         {
             self.record_send(node, id, Some(payload.clone()));
-            self.unconfirmed.push(id);
+            self.unconfirmed_deliveries.push(id);
         }
         let (group_state, _, violations) = self.borrow_parts(id.group);
-        group_state.record_delivery(at, node, (Key::of(id), id.view), payload, violations);
+        group_state.record_delivery(at, node, (MessageKey::from_id(id), id.view), payload, violations);
     }
 
     fn record_event(&mut self, node: NodeId, event: &Event) {
@@ -234,13 +238,13 @@ impl Properties {
             Event::View { group, view, state } => {
                 let (group_state, nodes, violations) = self.borrow_parts(*group);
                 let contended = group_state.begin_view(at, node, (view, *state), nodes, violations);
-                self.contended |= contended;
+                self.is_contended |= contended;
             }
-            Event::Out { group } | Event::Left { group } => {
+            Event::Excluded { group } | Event::Left { group } => {
                 let member_state = if let Event::Left { .. } = event { MemberState::Left } else { MemberState::Gone };
                 let (group_state, _, violations) = self.borrow_parts(*group);
                 let contended = group_state.leave_view(at, node, member_state, violations);
-                self.contended |= contended;
+                self.is_contended |= contended;
             }
         }
     }
@@ -249,7 +253,8 @@ impl Properties {
     /// incarnation has stopped.
     fn node_started(&mut self, node: NodeId, incarnation: Incarnation) {
         if self.nodes.get(node.index()).is_some_and(|state| state.is_up && state.has_recorded_start) {
-            self.node_stopped(node, false);
+            let is_orderly = false;
+            self.node_stopped(node, is_orderly);
         }
         if let Some(state) = self.nodes.get_mut(node.index()) {
             (state.is_up, state.has_recorded_start, state.incarnation) = (true, true, incarnation);
@@ -264,7 +269,7 @@ impl Properties {
             requests.clear();
         }
         for group_state in self.groups.values_mut() {
-            self.contended |= group_state.node_stopped(self.position, node, is_orderly, &mut self.violations);
+            self.is_contended |= group_state.node_stopped(self.position, node, is_orderly, &mut self.violations);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The properties that an ordered multicast may promise, and sets of them.
 
-use quorate_journal::property::Kind;
+use quorate_journal::property::PropertyKind;
 use serde::{Deserialize, Serialize};
 
 /// A property that a multicast may promise.
 ///
 /// A *survivor of a view* is a node that began the view and moves on to a later one, or is up and
-/// in the view at the end. In a group without views all nodes are in the only view from the start,
-/// and a restarted node is not a member.
+/// in the view at the end. In a group without views all members are in the only view from the
+/// start, and a restarted node is no longer a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Property {
@@ -26,16 +26,16 @@ pub enum Property {
     Causal,
     /// Two nodes that both deliver two messages deliver them in the same order.
     ///
-    /// Judged among the survivors of a view: a node that crashes may have delivered messages that
-    /// no other node received, and the survivors may then choose another order. With uniform
-    /// delivery, crashed nodes are judged as well.
+    /// Judged among the survivors of a view and the nodes that stopped in an orderly way: a node
+    /// that crashes may have delivered messages that no other node received, and the survivors may
+    /// then choose another order. With uniform delivery, crashed nodes are judged as well.
     Total,
     /// A message that any node delivers in a view, even one that crashes, is delivered by every
     /// survivor of the view.
     Uniform,
-    /// Nodes that move from one view to the same next view have delivered the same messages in
-    /// between; a message is delivered in the view in which it was sent; all nodes that begin a
-    /// view agree on its members and on the state; no node returns to an earlier view.
+    /// Nodes that move from one view to the same next view have delivered the same messages of the
+    /// earlier view; a message is delivered in the view in which it was sent; all nodes that begin
+    /// a view agree on its members and on the state; no node returns to an earlier view.
     ViewSynchrony,
     /// In the end, every survivor of a view has delivered all messages of survivors and of members
     /// that left voluntarily; every member of the last view has begun it; every request to send is
@@ -72,10 +72,10 @@ impl Property {
     }
 
     /// When the property is judged. Missing deliveries can only be judged at the end.
-    pub const fn kind(self) -> Kind {
+    pub const fn kind(self) -> PropertyKind {
         match self {
-            Self::Integrity | Self::Fifo | Self::Causal | Self::Total | Self::ViewSynchrony => Kind::Always,
-            Self::Agreement | Self::Validity | Self::Uniform | Self::Delivered => Kind::Eventually,
+            Self::Integrity | Self::Fifo | Self::Causal | Self::Total | Self::ViewSynchrony => PropertyKind::Always,
+            Self::Agreement | Self::Validity | Self::Uniform | Self::Delivered => PropertyKind::Eventually,
         }
     }
 }
@@ -93,8 +93,10 @@ pub struct PropertySet {
     /// [`Property::ViewSynchrony`]. The group has views.
     pub views: bool,
     pub delivered: bool,
-    /// Several nodes send, so messages of two senders should be in flight at once.
-    pub contention: bool,
+    /// Whether messages of two senders must be in flight at once in some run: the `contended`
+    /// verdict. This is no [`Property`] and no promise, so neither [`Self::ALL`] nor
+    /// [`Self::contains`] covers it.
+    pub expects_contention: bool,
 }
 
 impl PropertySet {
@@ -108,7 +110,7 @@ impl PropertySet {
         uniform: false,
         views: false,
         delivered: false,
-        contention: false,
+        expects_contention: false,
     };
 
     /// The promises of the simplest multicast: only sent messages are delivered, and senders
@@ -132,7 +134,7 @@ impl PropertySet {
             uniform: has(Property::Uniform),
             views: has(Property::ViewSynchrony),
             delivered: has(Property::Delivered),
-            contention: false,
+            expects_contention: false,
         }
     }
 

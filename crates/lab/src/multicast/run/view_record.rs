@@ -1,10 +1,11 @@
 //! The record of one view of one group: its members, the messages sent, and the deliveries of each
 //! member.
 //!
-//! A message is forgotten when every member that can still deliver it has done so. What remains are
-//! contiguous ranges of numbers, so that the memory use of a view does not grow with its messages.
+//! A message is forgotten when every member has delivered it, apart from members that stopped, left
+//! or were removed. The record keeps its number, but numbers form few contiguous ranges, so the
+//! memory use of a view does not grow with its messages.
 
-use super::message::{Key, Message};
+use super::message::{Message, MessageKey};
 use super::numbers::Numbers;
 use super::order::{Conflict, Order};
 use super::property_set::{Property, PropertySet};
@@ -20,23 +21,24 @@ pub(super) enum MemberState {
     Gone,
     /// A member that has not begun the view yet.
     Awaited,
-    In,
+    InView,
     /// It has begun that later view.
     MovedTo(Epoch),
+    /// It left voluntarily.
     Left,
     /// Its process was stopped in an orderly way.
     Ended,
 }
 
 impl MemberState {
-    /// Whether it may still deliver messages in the view.
-    const fn is_open(self) -> bool {
-        matches!(self, Self::Awaited | Self::In)
+    /// Whether the node may still deliver messages in the view.
+    const fn can_deliver(self) -> bool {
+        matches!(self, Self::Awaited | Self::InView)
     }
 
-    /// Whether messages must wait for its delivery.
+    /// Whether a message must be remembered until the node delivers it.
     const fn must_deliver(self) -> bool {
-        matches!(self, Self::Awaited | Self::In | Self::MovedTo(_))
+        matches!(self, Self::Awaited | Self::InView | Self::MovedTo(_))
     }
 }
 
@@ -47,7 +49,7 @@ struct Member {
     /// For each sender, the delivered messages.
     delivered: Vec<Numbers>,
     /// Messages delivered since the last send: the causes of the next one.
-    recent: Vec<Key>,
+    next_causes: Vec<MessageKey>,
     last_sent: Option<u64>,
 }
 
@@ -60,16 +62,16 @@ pub(super) struct ViewRecord {
     members: Vec<Member>,
     /// For each sender, the numbers of its messages.
     sent: Vec<Numbers>,
-    messages: BTreeMap<Key, Message>,
+    messages: BTreeMap<MessageKey, Message>,
     order: Order,
     /// Whether messages of two senders were in flight at once.
-    pub(super) contended: bool,
+    pub(super) is_contended: bool,
 }
 
 impl ViewRecord {
     pub(super) fn new(group: GroupId, view: Epoch, judged: PropertySet, states: Vec<MemberState>) -> Self {
         let nodes = states.len();
-        let member = |state| Member { state, delivered: Vec::new(), recent: Vec::new(), last_sent: None };
+        let member = |state| Member { state, delivered: Vec::new(), next_causes: Vec::new(), last_sent: None };
         Self {
             group,
             view,
@@ -78,7 +80,7 @@ impl ViewRecord {
             sent: vec![Numbers::default(); nodes],
             messages: BTreeMap::new(),
             order: Order::new(if judged.total { nodes } else { 0 }),
-            contended: false,
+            is_contended: false,
         }
     }
 
@@ -87,7 +89,7 @@ impl ViewRecord {
     }
 
     pub(super) fn is_open(&self) -> bool {
-        self.members.iter().any(|member| member.state.is_open())
+        self.members.iter().any(|member| member.state.can_deliver())
     }
 
     pub(super) fn awaited_members(&self) -> impl Iterator<Item = NodeId> + '_ {
@@ -95,7 +97,7 @@ impl ViewRecord {
     }
 
     pub(super) fn current_members(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.members_that(|state| state == MemberState::In)
+        self.members_that(|state| state == MemberState::InView)
     }
 
     fn members_that(&self, matches: impl Fn(MemberState) -> bool) -> impl Iterator<Item = NodeId> {
@@ -113,10 +115,11 @@ impl ViewRecord {
 
     /// Number of remembered causes of future messages.
     pub(super) fn remembered_causes(&self) -> usize {
-        self.members.iter().map(|member| member.recent.len()).sum()
+        self.members.iter().map(|member| member.next_causes.len()).sum()
     }
 
-    /// Changes the state of a node, and updates the messages that wait for it.
+    /// Changes the state of a node, and forgets the messages that only this node still had to
+    /// deliver if it need not do so any more.
     pub(super) fn set_state(&mut self, node: NodeId, state: MemberState) {
         let Some(member) = self.members.get_mut(node.index()) else { return };
         let before = std::mem::replace(&mut member.state, state);
@@ -128,7 +131,7 @@ impl ViewRecord {
         }
         if state == MemberState::Gone {
             // A later incarnation of the node is another participant, and has delivered nothing.
-            (member.delivered, member.recent) = (Vec::new(), Vec::new());
+            (member.delivered, member.next_causes) = (Vec::new(), Vec::new());
         }
         let order = &mut self.order;
         self.messages.retain(|key, message| {
@@ -142,7 +145,7 @@ impl ViewRecord {
     /// Ends the stay of a node in the view.
     pub(super) fn end_stay(&mut self, node: NodeId, end_state: MemberState) {
         match self.state(node) {
-            MemberState::In => self.set_state(node, end_state),
+            MemberState::InView => self.set_state(node, end_state),
             MemberState::Awaited | MemberState::Gone => self.set_state(node, MemberState::Gone),
             MemberState::MovedTo(_) | MemberState::Left | MemberState::Ended => {}
         }
@@ -153,23 +156,23 @@ impl ViewRecord {
         self.sent.iter().all(|numbers| *numbers == Numbers::default())
     }
 
-    pub(super) fn was_sent(&self, key: Key) -> bool {
+    pub(super) fn was_sent(&self, key: MessageKey) -> bool {
         has_number(&self.sent, key)
     }
 
     /// Records a send. Returns `false` if the message id is already used.
-    pub(super) fn record_send(&mut self, at: Position, key: Key, payload: Option<Payload>) -> bool {
+    pub(super) fn record_send(&mut self, at: Position, key: MessageKey, payload: Option<Payload>) -> bool {
         if !insert_number(&mut self.sent, key) {
             return false;
         }
         let undelivered = self.members.iter().filter(|member| member.state.must_deliver()).count();
         let Some(member) = self.members.get_mut(key.sender.index()) else { return false };
-        let mut causes = std::mem::take(&mut member.recent);
-        causes.extend(member.last_sent.replace(key.number).map(|number| Key { number, ..key }));
+        let mut causes = std::mem::take(&mut member.next_causes);
+        causes.extend(member.last_sent.replace(key.number).map(|number| MessageKey { number, ..key }));
         if !self.judged.causal {
             causes.clear();
         }
-        self.contended = self.contended || self.messages.keys().any(|other| other.sender != key.sender);
+        self.is_contended = self.is_contended || self.messages.keys().any(|other| other.sender != key.sender);
         if undelivered > 0 {
             let sent_at = at.time;
             let message = Message {
@@ -178,7 +181,7 @@ impl ViewRecord {
                 causes,
                 undelivered,
                 first_receiver: None,
-                rank: None,
+                ordinal: None,
                 deliveries: Vec::new(),
             };
             self.messages.insert(key, message);
@@ -186,7 +189,7 @@ impl ViewRecord {
         true
     }
 
-    pub(super) fn payload(&self, key: Key) -> Option<&Payload> {
+    pub(super) fn payload(&self, key: MessageKey) -> Option<&Payload> {
         self.messages.get(&key)?.payload.as_ref()
     }
 
@@ -195,56 +198,57 @@ impl ViewRecord {
         &mut self,
         at: Position,
         node: NodeId,
-        key: Key,
+        key: MessageKey,
         payload: &Payload,
         violations: &mut Violations,
     ) {
         let id = key.in_view(self.group, self.view);
         let Some(member) = self.members.get_mut(node.index()) else { return };
         let is_next = has_all_below(&member.delivered, key);
-        let since = self.messages.get(&key).map_or(at.time, |message| message.sent_at);
+        let relevant_from = self.messages.get(&key).map_or(at.time, |message| message.sent_at);
         if !insert_number(&mut member.delivered, key) {
-            violations.record(Property::Integrity, at, since, || format!("node {node} delivers {id} twice"));
+            violations.record(Property::Integrity, at, relevant_from, || format!("node {node} delivers {id} twice"));
             return;
         }
         if let Some(sent) = self.messages.get(&key).and_then(|message| message.payload.as_ref())
             && sent != payload
         {
             let text = || format!("node {node} delivers {id} as {payload}, but it was sent as {sent}");
-            violations.record(Property::Integrity, at, since, text);
+            violations.record(Property::Integrity, at, relevant_from, text);
         }
-        if member.state != MemberState::In {
+        if member.state != MemberState::InView {
             return;
         }
         if !is_next {
             let text = || format!("node {node} delivers {id} before an earlier message of node {}", key.sender);
-            violations.record(Property::Fifo, at, since, text);
+            violations.record(Property::Fifo, at, relevant_from, text);
         }
         if self.judged.causal {
             let causes = self.messages.get(&key).map_or(&[][..], |message| &message.causes);
             if let Some(cause) = causes.iter().find(|cause| !has_number(&member.delivered, **cause)) {
-                let since = self.messages.get(cause).map_or(since, |cause| cause.sent_at);
+                let relevant_from = self.messages.get(cause).map_or(relevant_from, |cause| cause.sent_at);
                 let cause = cause.in_view(self.group, self.view);
                 let text = || format!("node {node} delivers {id} before {cause}, which happened before it");
-                violations.record(Property::Causal, at, since, text);
+                violations.record(Property::Causal, at, relevant_from, text);
             }
-            member.recent.push(key);
+            member.next_causes.push(key);
             // A node that only receives would accumulate causes. All members have delivered the
             // forgotten messages, so these are no longer needed. The bound keeps clean-ups rare.
-            if member.recent.len() > 2 * self.messages.len() + 64 {
-                member.recent.retain(|key| self.messages.contains_key(key));
+            if member.next_causes.len() > 2 * self.messages.len() + 64 {
+                member.next_causes.retain(|key| self.messages.contains_key(key));
             }
         }
         self.finish_delivery(at, node, key, violations);
     }
 
     /// Checks the total order, and forgets the message if all members have delivered it.
-    fn finish_delivery(&mut self, at: Position, node: NodeId, key: Key, violations: &mut Violations) {
+    fn finish_delivery(&mut self, at: Position, node: NodeId, key: MessageKey, violations: &mut Violations) {
         if self.judged.total {
-            let found = self.order.record_delivery((at.time, at.line), node, key, &mut self.messages);
-            // With uniform delivery, later crashes do not matter.
+            let new_conflicts = self.order.record_delivery((at.time, at.line), node, key, &mut self.messages);
+            // With uniform delivery, a conflict counts even if one of its nodes crashes later.
+            // Otherwise `judge` decides when the view ends.
             let is_uniform = violations.is_uniform();
-            for conflict in found.iter().filter(|_| is_uniform) {
+            for conflict in new_conflicts.iter().filter(|_| is_uniform) {
                 self.record_conflict(conflict, violations);
             }
         }
@@ -259,18 +263,19 @@ impl ViewRecord {
     }
 
     fn record_conflict(&self, conflict: &Conflict, violations: &mut Violations) {
-        let Conflict { time, line, after, before, by, other } = conflict;
-        let since = self.messages.get(after).map_or(*time, |message| message.sent_at);
-        let (first, second) = (before.in_view(self.group, self.view), after.in_view(self.group, self.view));
-        let text =
-            || format!("node {by} delivers {first} before {second}, but node {other} delivers {second} before {first}");
-        violations.record(Property::Total, Position { time: *time, line: *line }, since, text);
+        let Conflict { time, line, later, earlier, node, other } = conflict;
+        let relevant_from = self.messages.get(later).map_or(*time, |message| message.sent_at);
+        let (first, second) = (earlier.in_view(self.group, self.view), later.in_view(self.group, self.view));
+        let text = || {
+            format!("node {node} delivers {first} before {second}, but node {other} delivers {second} before {first}")
+        };
+        violations.record(Property::Total, Position { time: *time, line: *line }, relevant_from, text);
     }
 
-    /// Records that a node begins a later view. All nodes with the same transition must have
-    /// delivered the same messages.
-    pub(super) fn check_transition(&self, at: Position, node: NodeId, into: Epoch, violations: &mut Violations) {
-        let moves_together = |state| state == MemberState::MovedTo(into);
+    /// Checks that a node that begins `later_view` has delivered the same messages as the others
+    /// that moved from this view to that one.
+    pub(super) fn check_transition(&self, at: Position, node: NodeId, later_view: Epoch, violations: &mut Violations) {
+        let moves_together = |state| state == MemberState::MovedTo(later_view);
         let Some(other) = self.members_that(moves_together).find(|other| *other != node) else { return };
         let has_delivered =
             |node: NodeId, key| self.members.get(node.index()).is_some_and(|member| has_number(&member.delivered, key));
@@ -284,23 +289,23 @@ impl ViewRecord {
         let view = self.view;
         violations.record(Property::ViewSynchrony, at, message.sent_at, || {
             format!(
-                "nodes {receiver} and {other_member} move together from view {view} to view {into}, but only node {receiver} has \
+                "nodes {receiver} and {other_member} move together from view {view} to view {later_view}, but only node {receiver} has \
                  delivered {id}"
             )
         });
     }
 
-    /// Judges final results: all members have left the view, or the run has ended and
+    /// Judges the final deliveries: all members have left the view, or the run has ended while
     /// `current_members` are still in the view.
     pub(super) fn judge(&self, at: Position, current_members: &Group, violations: &mut Violations) {
         let survives = |node: NodeId| match self.state(node) {
             MemberState::MovedTo(_) => true,
-            MemberState::In => current_members.contains(node),
+            MemberState::InView => current_members.contains(node),
             MemberState::Gone | MemberState::Awaited | MemberState::Left | MemberState::Ended => false,
         };
         if !violations.is_uniform() {
             let is_judged = |node: NodeId| survives(node) || self.state(node) == MemberState::Ended;
-            for conflict in self.order.conflicts().filter(|found| is_judged(found.by) && is_judged(found.other)) {
+            for conflict in self.order.conflicts().filter(|found| is_judged(found.node) && is_judged(found.other)) {
                 self.record_conflict(conflict, violations);
             }
         }
@@ -314,38 +319,42 @@ impl ViewRecord {
     fn judge_message(
         &self,
         at: Position,
-        key: Key,
+        key: MessageKey,
         message: &Message,
         survivors: &[NodeId],
         violations: &mut Violations,
     ) {
         let has_delivered =
             |node: &NodeId| self.members.get(node.index()).is_some_and(|member| has_number(&member.delivered, key));
-        let Some(lagging) = survivors.iter().find(|node| !has_delivered(node)) else { return };
+        let Some(lagging_node) = survivors.iter().find(|node| !has_delivered(node)) else { return };
         let (id, sender) = (key.in_view(self.group, self.view), key.sender);
         let mut record = |property, text: &dyn Fn() -> String| violations.record(property, at, message.sent_at, text);
         if let Some(other) = survivors.iter().find(|node| has_delivered(node)) {
-            record(Property::Agreement, &|| format!("node {other} has delivered {id}, but node {lagging} never does"));
+            record(Property::Agreement, &|| {
+                format!("node {other} has delivered {id}, but node {lagging_node} never does")
+            });
         }
         if let Some(first) = message.first_receiver {
-            record(Property::Uniform, &|| format!("node {first} has delivered {id}, but node {lagging} never does"));
+            record(Property::Uniform, &|| {
+                format!("node {first} has delivered {id}, but node {lagging_node} never does")
+            });
         }
         if survivors.contains(&sender) && !has_delivered(&sender) {
             record(Property::Validity, &|| format!("node {sender} has sent {id}, but never delivers it itself"));
         }
         if survivors.contains(&sender) || self.state(sender) == MemberState::Left {
             record(Property::Delivered, &|| {
-                format!("node {sender} has sent {id}, but node {lagging} never delivers it")
+                format!("node {sender} has sent {id}, but node {lagging_node} never delivers it")
             });
         }
     }
 }
 
-fn has_number(numbers: &[Numbers], key: Key) -> bool {
+fn has_number(numbers: &[Numbers], key: MessageKey) -> bool {
     numbers.get(key.sender.index()).is_some_and(|numbers| numbers.contains(key.number))
 }
 
-fn has_all_below(numbers: &[Numbers], key: Key) -> bool {
+fn has_all_below(numbers: &[Numbers], key: MessageKey) -> bool {
     match numbers.get(key.sender.index()) {
         Some(numbers) => numbers.has_all_below(key.number),
         None => key.number <= 1,
@@ -353,7 +362,7 @@ fn has_all_below(numbers: &[Numbers], key: Key) -> bool {
 }
 
 /// Inserts the number. Returns `false` if it was present. The sender must be a node of the run.
-fn insert_number(numbers: &mut Vec<Numbers>, key: Key) -> bool {
+fn insert_number(numbers: &mut Vec<Numbers>, key: MessageKey) -> bool {
     if numbers.len() <= key.sender.index() {
         numbers.resize(key.sender.index() + 1, Numbers::default());
     }

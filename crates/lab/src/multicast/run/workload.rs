@@ -11,17 +11,19 @@ use serde::{Deserialize, Serialize};
 /// When nodes send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Pattern {
+pub enum Traffic {
     /// One after another, each only when all members have delivered the previous message.
     Single,
+    /// All senders, at random times.
     Random,
+    /// All senders, as fast as possible.
     Flood,
 }
 
 /// The behaviour of the clients.
 #[derive(Clone, Debug)]
 pub struct Demand {
-    pub pattern: Pattern,
+    pub traffic: Traffic,
     pub messages: u64,
     pub senders: Vec<NodeId>,
     /// Minimum number of bytes of a payload. All payloads differ, such as `2:17`.
@@ -33,18 +35,18 @@ pub struct Demand {
     /// Number of members that leave after some of their messages. The seed chooses them.
     pub leaves: usize,
     /// Whether the group has views: then removed and restarted nodes are readmitted.
-    pub views: bool,
+    pub has_views: bool,
     /// Whether all members must deliver messages of crashed senders that a live member has
     /// delivered.
-    pub agreement: bool,
+    pub requires_agreement: bool,
 }
 
 /// The clients of all nodes.
 pub struct Senders {
     demand: Demand,
     rng: SeededRng,
-    /// Number of messages that no client has created.
-    remaining: u64,
+    /// Number of messages that no client has created yet.
+    remaining_messages: u64,
     clients: Vec<Client>,
     next_sender: usize,
     in_flight: InFlight,
@@ -53,12 +55,12 @@ pub struct Senders {
 #[derive(Clone, Debug, Default)]
 struct Client {
     state: ClientState,
-    sends: bool,
+    is_sender: bool,
     /// Number of messages created so far.
-    composed: u64,
-    sent: u64,
-    /// The number of sent messages after which it leaves; `None` if it stays.
-    leaves_after: Option<u64>,
+    composed_messages: u64,
+    sent_messages: u64,
+    /// The number of sent messages after which the client leaves; `None` if it stays.
+    leaves_after_messages: Option<u64>,
 }
 
 /// A message that is not sent yet.
@@ -72,16 +74,17 @@ struct PendingSend {
 enum ClientState {
     #[default]
     Idle,
-    /// Sends a request at that instant, or sent it, and has no answer yet.
-    Busy {
+    /// The client requests at instant `at` to send a message, and has no answer yet.
+    Requesting {
         message: PendingSend,
         at: Time,
     },
-    /// Waits until its node can send again.
-    Waits(PendingSend),
-    /// Is in no view, and continues in the next one.
+    /// The client must wait until its node can send again.
+    Blocked(PendingSend),
+    /// The client's node is in no view. The client continues in the next one, with the message that
+    /// was refused, if any.
     OutOfView(Option<PendingSend>),
-    /// Waits for the answers to this many leave requests.
+    /// The client waits for the answers to this many leave requests.
     Leaving(usize),
     Gone,
     NodeDown,
@@ -93,52 +96,57 @@ impl Senders {
         let mut clients = vec![Client::default(); nodes];
         for sender in &demand.senders {
             if let Some(client) = clients.get_mut(sender.index()) {
-                client.sends = true;
+                client.is_sender = true;
             }
         }
-        let senders = clients.iter().filter(|client| client.sends).count() as u64;
+        let senders = clients.iter().filter(|client| client.is_sender).count() as u64;
         let mut staying_nodes: Vec<_> = (0..nodes).collect();
         // At least one member stays, so that the group continues to exist.
         for _ in 0..demand.leaves.min(nodes.saturating_sub(1)) {
             let leaver = staying_nodes.swap_remove(rng.below(staying_nodes.len() as u64) as usize);
             if let Some(client) = clients.get_mut(leaver) {
                 let messages_per_sender = demand.messages.checked_div(senders).unwrap_or(0);
-                client.leaves_after = Some(if client.sends { rng.below(messages_per_sender + 1) } else { 0 });
+                client.leaves_after_messages =
+                    Some(if client.is_sender { rng.below(messages_per_sender + 1) } else { 0 });
             }
         }
         let mut in_flight = InFlight::new(nodes);
-        for (group, members) in demand.groups.iter().filter(|_| !demand.views) {
+        for (group, members) in demand.groups.iter().filter(|_| !demand.has_views) {
             in_flight.set_members(*group, members);
         }
         let remaining = if senders == 0 { 0 } else { demand.messages };
-        Self { demand, rng, remaining, clients, next_sender: 0, in_flight }
+        Self { demand, rng, remaining_messages: remaining, clients, next_sender: 0, in_flight }
     }
 
-    pub fn left(&self) -> u64 {
-        self.remaining
+    pub fn remaining_messages(&self) -> u64 {
+        self.remaining_messages
     }
 
     fn has_pending(&self) -> bool {
-        self.in_flight.has_pending(self.demand.agreement)
+        self.in_flight.has_pending(self.demand.requires_agreement)
     }
 
-    /// Lets a client of a live node that has nothing to do send its next message, or leave.
+    /// Makes the client of a live node idle, and lets it leave or send its next message. With
+    /// [`Traffic::Single`] it stays idle until `start_next_sender` selects it.
     fn proceed(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         let Some(client) = self.clients.get_mut(node.index()) else { return };
         client.state = ClientState::Idle;
         // A client that is to leave does so at the latest when no messages remain.
-        if client.leaves_after.is_some_and(|after| client.sent >= after || self.remaining == 0) {
+        if client
+            .leaves_after_messages
+            .is_some_and(|messages| client.sent_messages >= messages || self.remaining_messages == 0)
+        {
             self.leave(now, node, plan);
-        } else if client.sends && self.demand.pattern != Pattern::Single {
+        } else if client.is_sender && self.demand.traffic != Traffic::Single {
             let pause = self.pause();
             self.compose(now + pause, node, plan);
         }
     }
 
     fn pause(&mut self) -> Duration {
-        match self.demand.pattern {
-            Pattern::Flood => Duration::ZERO,
-            Pattern::Single | Pattern::Random => self.rng.length(self.demand.interval),
+        match self.demand.traffic {
+            Traffic::Flood => Duration::ZERO,
+            Traffic::Single | Traffic::Random => self.rng.draw_latency(self.demand.interval),
         }
     }
 
@@ -154,10 +162,10 @@ impl Senders {
                 groups.get(index).map_or(GroupId::ONLY, |(group, _)| *group)
             }
         };
-        let Some(client) = self.clients.get_mut(node.index()).filter(|_| self.remaining > 0) else { return };
-        self.remaining -= 1;
-        client.composed += 1;
-        let text = format!("{node}:{}", client.composed);
+        let Some(client) = self.clients.get_mut(node.index()).filter(|_| self.remaining_messages > 0) else { return };
+        self.remaining_messages -= 1;
+        client.composed_messages += 1;
+        let text = format!("{node}:{}", client.composed_messages);
         let padding = ".".repeat(self.demand.payload.saturating_sub(text.len()));
         let payload = Payload::from(text + &padding);
         self.request(at, node, PendingSend { group, payload }, plan);
@@ -166,7 +174,7 @@ impl Senders {
     fn request(&mut self, at: Time, node: NodeId, message: PendingSend, plan: &mut Plan<Command>) {
         let Some(client) = self.clients.get_mut(node.index()) else { return };
         plan.command(at, node, Command::Send { group: message.group, payload: message.payload.clone() });
-        client.state = ClientState::Busy { message, at };
+        client.state = ClientState::Requesting { message, at };
     }
 
     fn leave(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
@@ -178,8 +186,8 @@ impl Senders {
             groups_to_leave.push(GroupId::ONLY);
         }
         let Some(client) = self.clients.get_mut(node.index()) else { return };
-        client.leaves_after = None;
-        client.sends = false;
+        client.leaves_after_messages = None;
+        client.is_sender = false;
         client.state =
             if groups_to_leave.is_empty() { ClientState::Gone } else { ClientState::Leaving(groups_to_leave.len()) };
         for group in groups_to_leave {
@@ -187,6 +195,7 @@ impl Senders {
         }
     }
 
+    /// Records the answer to one of the client's leave requests, if it has any.
     fn finish_leave(&mut self, node: NodeId) {
         if let Some(client) = self.clients.get_mut(node.index())
             && let ClientState::Leaving(groups) = &mut client.state
@@ -202,14 +211,14 @@ impl Senders {
         match event {
             Event::Sent { .. } => {
                 if let Some(client) = self.clients.get_mut(node.index())
-                    && let ClientState::Busy { .. } = client.state
+                    && let ClientState::Requesting { .. } = client.state
                 {
-                    client.sent += 1;
+                    client.sent_messages += 1;
                     self.proceed(now, node, plan);
                 }
             }
             Event::Wait { .. } => self.update_state(node, |state| match state {
-                ClientState::Busy { message, .. } => ClientState::Waits(message),
+                ClientState::Requesting { message, .. } => ClientState::Blocked(message),
                 other => other,
             }),
             Event::Ready { group } => self.retry(now, node, *group, plan),
@@ -219,7 +228,7 @@ impl Senders {
             }
             Event::Refused(refusal) => self.handle_refusal(now, node, *refusal, plan),
             // A member that is removed before its leave completes has left, too.
-            Event::Left { .. } | Event::Out { .. } => {
+            Event::Left { .. } | Event::Excluded { .. } => {
                 self.finish_leave(node);
                 if matches!(self.clients.get(node.index()).map(|client| &client.state), Some(ClientState::Gone)) {
                     plan.depart(now, node);
@@ -237,7 +246,7 @@ impl Senders {
 
     /// Repeats a request that had to wait.
     fn retry(&mut self, now: Time, node: NodeId, group: GroupId, plan: &mut Plan<Command>) {
-        let Some(ClientState::Waits(message)) = self.clients.get(node.index()).map(|client| &client.state) else {
+        let Some(ClientState::Blocked(message)) = self.clients.get(node.index()).map(|client| &client.state) else {
             return;
         };
         if message.group == group {
@@ -261,17 +270,17 @@ impl Senders {
     fn handle_refusal(&mut self, now: Time, node: NodeId, refusal: Refusal, plan: &mut Plan<Command>) {
         let Some(client) = self.clients.get_mut(node.index()) else { return };
         match (std::mem::take(&mut client.state), refusal) {
-            (ClientState::Busy { message, .. }, Refusal::NotAMember) if self.demand.views => {
+            (ClientState::Requesting { message, .. }, Refusal::NotAMember) if self.demand.has_views => {
                 client.state = ClientState::OutOfView(Some(message));
             }
             // The node is never readmitted, so other clients send its message instead.
-            (ClientState::Busy { .. }, Refusal::NotAMember | Refusal::NoWayBack | Refusal::Leaving) => {
+            (ClientState::Requesting { .. }, Refusal::NotAMember | Refusal::CannotRejoin | Refusal::Leaving) => {
                 client.state = ClientState::Gone;
-                self.remaining += 1;
+                self.remaining_messages += 1;
                 self.wake_idle_sender(now, plan);
             }
             // Repeating the request would not help.
-            (ClientState::Busy { .. }, Refusal::TooLong) => self.proceed(now, node, plan),
+            (ClientState::Requesting { .. }, Refusal::TooLong) => self.proceed(now, node, plan),
             (ClientState::Leaving(groups), _) => {
                 client.state = ClientState::Leaving(groups);
                 self.finish_leave(node);
@@ -282,10 +291,10 @@ impl Senders {
 
     /// Lets an idle client send a message that another client could not send.
     fn wake_idle_sender(&mut self, now: Time, plan: &mut Plan<Command>) {
-        if self.demand.pattern == Pattern::Single {
+        if self.demand.traffic == Traffic::Single {
             return;
         }
-        let is_idle_sender = |client: &Client| client.sends && client.state == ClientState::Idle;
+        let is_idle_sender = |client: &Client| client.is_sender && client.state == ClientState::Idle;
         if let Some(index) = self.clients.iter().position(is_idle_sender) {
             let pause = self.pause();
             self.compose(now + pause, NodeId::from_index(index), plan);
@@ -296,8 +305,9 @@ impl Senders {
     fn node_crashed(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         let Some(client) = self.clients.get_mut(node.index()) else { return };
         let is_unsent = match std::mem::replace(&mut client.state, ClientState::NodeDown) {
-            ClientState::Busy { at, .. } => at > now,
-            ClientState::Waits(_) | ClientState::OutOfView(Some(_)) => true,
+            // A request that the node already received may have been carried out.
+            ClientState::Requesting { at, .. } => at > now,
+            ClientState::Blocked(_) | ClientState::OutOfView(Some(_)) => true,
             ClientState::Idle | ClientState::OutOfView(None) | ClientState::NodeDown => false,
             // A node that leaves is gone permanently, even if it crashes.
             ClientState::Leaving(_) | ClientState::Gone => {
@@ -306,13 +316,13 @@ impl Senders {
             }
         };
         if is_unsent {
-            self.remaining += 1;
+            self.remaining_messages += 1;
             self.wake_idle_sender(now, plan);
         }
     }
 
     fn node_restarted(&mut self, node: NodeId) {
-        let has_views = self.demand.views;
+        let has_views = self.demand.has_views;
         self.update_state(node, |state| match state {
             ClientState::NodeDown if has_views => ClientState::OutOfView(None),
             ClientState::NodeDown => ClientState::Gone,
@@ -323,10 +333,10 @@ impl Senders {
     /// With `Single`: the next sender sends when all earlier messages are delivered.
     fn start_next_sender(&mut self, now: Time, plan: &mut Plan<Command>) {
         let is_idle = |client: &Client| match client.state {
-            ClientState::Busy { .. } | ClientState::Waits(_) | ClientState::Leaving(_) => false,
+            ClientState::Requesting { .. } | ClientState::Blocked(_) | ClientState::Leaving(_) => false,
             ClientState::Idle | ClientState::OutOfView(_) | ClientState::Gone | ClientState::NodeDown => true,
         };
-        if self.demand.pattern != Pattern::Single || self.remaining == 0 {
+        if self.demand.traffic != Traffic::Single || self.remaining_messages == 0 {
             return;
         }
         if !self.clients.iter().all(is_idle) || self.has_pending() {
@@ -336,7 +346,7 @@ impl Senders {
         for step in 0..senders {
             let index = (self.next_sender + step) % senders;
             let Some(node) = self.demand.senders.get(index).copied() else { continue };
-            let is_idle_sender = |client: &Client| client.sends && client.state == ClientState::Idle;
+            let is_idle_sender = |client: &Client| client.is_sender && client.state == ClientState::Idle;
             if self.clients.get(node.index()).is_some_and(is_idle_sender) {
                 self.next_sender = index + 1;
                 let pause = self.pause();
@@ -348,17 +358,17 @@ impl Senders {
 
     /// Whether some client can still send a message.
     fn can_send(&self) -> bool {
-        self.clients.iter().filter(|client| client.sends).any(|client| match client.state {
-            ClientState::Idle | ClientState::Busy { .. } | ClientState::Waits(_) => true,
-            ClientState::OutOfView(_) => self.demand.views,
+        self.clients.iter().filter(|client| client.is_sender).any(|client| match client.state {
+            ClientState::Idle | ClientState::Requesting { .. } | ClientState::Blocked(_) => true,
+            ClientState::OutOfView(_) => self.demand.has_views,
             ClientState::Leaving(_) | ClientState::Gone | ClientState::NodeDown => false,
         })
     }
 
-    fn has_waiting_client(&self) -> bool {
+    fn has_busy_client(&self) -> bool {
         self.clients.iter().any(|client| match client.state {
-            ClientState::Busy { .. }
-            | ClientState::Waits(_)
+            ClientState::Requesting { .. }
+            | ClientState::Blocked(_)
             | ClientState::Leaving(_)
             | ClientState::OutOfView(Some(_)) => true,
             ClientState::Idle | ClientState::OutOfView(None) | ClientState::Gone | ClientState::NodeDown => false,
@@ -374,7 +384,7 @@ impl Workload<Command, Event> for Senders {
                 self.proceed(Time::ZERO, NodeId::from_index(index), plan);
             }
         }
-        if self.demand.pattern == Pattern::Single {
+        if self.demand.traffic == Traffic::Single {
             self.start_next_sender(Time::ZERO, plan);
         }
     }
@@ -399,6 +409,6 @@ impl Workload<Command, Event> for Senders {
     }
 
     fn is_done(&self) -> bool {
-        (self.remaining == 0 || !self.can_send()) && !self.has_waiting_client() && !self.has_pending()
+        (self.remaining_messages == 0 || !self.can_send()) && !self.has_busy_client() && !self.has_pending()
     }
 }

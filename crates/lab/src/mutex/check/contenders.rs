@@ -9,13 +9,13 @@
 //! use std::sync::Arc;
 //!
 //! let group = Group::of_size(2);
-//! let clients = Contenders { fences: true, order: true, ..Contenders::default() };
+//! let clients = Contenders { checks_fences: true, checks_order: true, ..Contenders::default() };
 //! let make = Arc::new(move |me| RicartAgrawala::new(me, group.clone()));
 //! let mut checker = Checker::new(make, clients, Setup::new(2))?;
 //! let effort = Effort {
 //!     search: Search::Breadth,
 //!     threads: 1,
-//!     memory: 1 << 30,
+//!     memory_limit: 1 << 30, // 1 GiB
 //!     reduce: true,
 //!     stop_at_first: false,
 //!     properties: None,
@@ -34,19 +34,19 @@ use quorate_core::{Fence, NodeId};
 pub struct Contenders {
     /// Number of requests per client; `None` for no limit.
     pub rounds: Option<u8>,
-    pub tries: bool,
-    pub cancels: bool,
-    pub readers: bool,
-    /// Readers may hold the lock together.
-    pub shares: bool,
-    /// Every entry must have a larger fence than all earlier entries.
-    pub fences: bool,
-    /// Requests must be granted in happened-before order.
-    pub order: bool,
+    pub allows_tries: bool,
+    pub allows_cancels: bool,
+    pub allows_readers: bool,
+    /// Whether readers may hold the lock together.
+    pub readers_share: bool,
+    /// Whether every entry must have a larger fence than all earlier entries.
+    pub checks_fences: bool,
+    /// Whether requests must be granted in happened-before order.
+    pub checks_order: bool,
     pub service: Service,
-    /// The group has views, so answers may be delayed: a client that released or cancelled waits
-    /// for the answer.
-    pub views: bool,
+    /// Whether the group has views. Then answers may be delayed: a client that released or
+    /// cancelled waits for the answer.
+    pub has_views: bool,
 }
 
 impl Default for Contenders {
@@ -54,14 +54,14 @@ impl Default for Contenders {
     fn default() -> Self {
         Self {
             rounds: Some(1),
-            tries: false,
-            cancels: false,
-            readers: false,
-            shares: false,
-            fences: false,
-            order: false,
+            allows_tries: false,
+            allows_cancels: false,
+            allows_readers: false,
+            readers_share: false,
+            checks_fences: false,
+            checks_order: false,
             service: Service::Certain,
-            views: false,
+            has_views: false,
         }
     }
 }
@@ -72,8 +72,8 @@ pub struct Contender {
     phase: ClientPhase,
     access: Access,
     /// Number of requests left; `None` for no limit.
-    remaining: Option<u8>,
-    /// The client released or cancelled, and waits for the answer.
+    remaining_requests: Option<u8>,
+    /// Whether the client released or cancelled and waits for the answer.
     awaits_answer: bool,
 }
 
@@ -90,9 +90,9 @@ enum ClientPhase {
 const EXCLUSION: u8 = 0;
 const ASKED_FIRST: u8 = 1;
 /// The facets of a sharing and of an exclusive holder. Exclusion holds if the sum of all facets is
-/// at most `EXCLUDES`: an exclusive holder outweighs all sharing holders together.
-const SHARES: u64 = 1;
-const EXCLUDES: u64 = 1 << 16;
+/// at most `EXCLUSIVE_HOLDER`: an exclusive holder outweighs all sharing holders together.
+const SHARED_HOLDER: u64 = 1;
+const EXCLUSIVE_HOLDER: u64 = 1 << 16;
 
 impl Clients for Contenders {
     type Command = Command;
@@ -100,32 +100,42 @@ impl Clients for Contenders {
     type Client = Contender;
 
     fn initial(&self, _node: NodeId) -> Contender {
-        Contender { phase: ClientPhase::Idle, access: Access::Exclusive, remaining: self.rounds, awaits_answer: false }
+        Contender {
+            phase: ClientPhase::Idle,
+            access: Access::Exclusive,
+            remaining_requests: self.rounds,
+            awaits_answer: false,
+        }
     }
 
     fn offers(&self, client: &Contender) -> Vec<Offer<Command>> {
-        let offer = |command, obliged| Offer { command, obliged };
+        let optional = |command| Offer { command, is_obliged: false };
+        let obliged = |command| Offer { command, is_obliged: true };
         match client.phase {
             ClientPhase::Waiting | ClientPhase::Holding if client.awaits_answer => Vec::new(),
-            ClientPhase::Idle if client.remaining == Some(0) => Vec::new(),
+            ClientPhase::Idle if client.remaining_requests == Some(0) => Vec::new(),
             ClientPhase::Idle => {
-                let requests = [(true, Command::Acquire), (self.tries, Command::Try), (self.readers, Command::Share)];
+                let requests = [
+                    (true, Command::Acquire),
+                    (self.allows_tries, Command::Try),
+                    (self.allows_readers, Command::Share),
+                ];
                 requests
                     .into_iter()
                     .filter(|(is_allowed, _)| *is_allowed)
-                    .map(|(_, command)| offer(command, false))
+                    .map(|(_, command)| optional(command))
                     .collect()
             }
-            ClientPhase::Waiting if self.cancels => vec![offer(Command::Cancel, false)],
+            ClientPhase::Waiting if self.allows_cancels => vec![optional(Command::Cancel)],
             ClientPhase::Waiting | ClientPhase::NodeDown => Vec::new(),
-            ClientPhase::Holding => vec![offer(Command::Release, true)],
+            ClientPhase::Holding => vec![obliged(Command::Release)],
         }
     }
 
     fn observe(&self, client: &mut Contender, step: ClientStep<'_, Command, Event>, record: &mut StepRecord) {
-        let waited = client.phase == ClientPhase::Waiting;
+        let was_waiting = client.phase == ClientPhase::Waiting;
         client.awaits_answer = match step {
-            ClientStep::Issued(Command::Cancel | Command::Release) => self.views,
+            ClientStep::Issued(Command::Cancel | Command::Release) => self.has_views,
             ClientStep::Emitted(Event::Extended { .. }) => client.awaits_answer,
             ClientStep::PeerCrashed(_) | ClientStep::PeerRestarted(_) => client.awaits_answer,
             ClientStep::Issued(_) | ClientStep::Emitted(_) | ClientStep::Crashed | ClientStep::Restarted => false,
@@ -134,24 +144,24 @@ impl Clients for Contenders {
             ClientStep::Issued(command @ (Command::Acquire | Command::Try | Command::Share)) => {
                 client.phase = ClientPhase::Waiting;
                 client.access = match command {
-                    Command::Share if self.shares => Access::Shared,
+                    Command::Share if self.readers_share => Access::Shared,
                     _ => Access::Exclusive,
                 };
-                client.remaining = client.remaining.map(|remaining| remaining.saturating_sub(1));
+                client.remaining_requests = client.remaining_requests.map(|remaining| remaining.saturating_sub(1));
                 record.past.push(PastEvent::Requested(client.access));
             }
             ClientStep::Issued(Command::Cancel | Command::Release) => {}
             ClientStep::Emitted(Event::Entered { fence, .. }) => {
-                if !waited {
+                if !was_waiting {
                     record.violation = Some(ASKED_FIRST);
                 }
                 client.phase = ClientPhase::Holding;
-                record.past.push(PastEvent::Entered(packed(*fence), client.access));
+                record.past.push(PastEvent::Entered(pack_fence(*fence), client.access));
             }
             ClientStep::Emitted(Event::Left | Event::Lost | Event::Denied | Event::Cancelled) => {
                 client.phase = ClientPhase::Idle;
                 client.access = Access::Exclusive;
-                if waited {
+                if was_waiting {
                     record.past.push(PastEvent::Ended);
                 }
             }
@@ -161,7 +171,7 @@ impl Clients for Contenders {
             ClientStep::Crashed => {
                 client.phase = ClientPhase::NodeDown;
                 client.access = Access::Exclusive;
-                if waited {
+                if was_waiting {
                     record.past.push(PastEvent::Ended);
                 }
             }
@@ -175,29 +185,29 @@ impl Clients for Contenders {
 
     /// A node that may not act does not hold the lock, even if its client has not been notified
     /// yet.
-    fn facet(&self, client: &Contender, acts: bool) -> u64 {
+    fn facet(&self, client: &Contender, may_act: bool) -> u64 {
         match (client.phase, client.access) {
-            _ if !acts => 0,
-            (ClientPhase::Holding, Access::Exclusive) => EXCLUDES,
-            (ClientPhase::Holding, Access::Shared) => SHARES,
+            _ if !may_act => 0,
+            (ClientPhase::Holding, Access::Exclusive) => EXCLUSIVE_HOLDER,
+            (ClientPhase::Holding, Access::Shared) => SHARED_HOLDER,
             (ClientPhase::Idle | ClientPhase::Waiting | ClientPhase::NodeDown, _) => 0,
         }
     }
 
     fn properties(&self) -> Vec<Property> {
         let property = |name, judged| Property { name, judged };
-        let is_exclusive = |facets: &[u64]| facets.iter().sum::<u64>() <= EXCLUDES;
+        let is_exclusive = |facets: &[u64]| facets.iter().sum::<u64>() <= EXCLUSIVE_HOLDER;
         let mut properties =
             vec![property("exclusion", Judged::ByState(is_exclusive)), property("asked-first", Judged::ByStep)];
         debug_assert_eq!(properties.len(), usize::from(ASKED_FIRST) + 1);
         debug_assert_eq!(EXCLUSION, 0);
-        if self.fences {
+        if self.checks_fences {
             properties.push(property("fences-grow", Judged::ByFences));
         }
-        if self.order {
+        if self.checks_order {
             properties.push(property("happened-before-order", Judged::ByOrder));
         }
-        if self.service != Service::Doubtful {
+        if self.service != Service::CanDeadlock {
             properties.push(property("no-deadlock", Judged::ByDeadlock));
         }
         if self.service == Service::Certain {
@@ -209,6 +219,6 @@ impl Clients for Contenders {
 
 /// Packs a fence into one word: the epoch above the counter. The counters of a check fit in 32
 /// bits.
-fn packed(fence: Fence) -> u64 {
+fn pack_fence(fence: Fence) -> u64 {
     fence.epoch.0 << 32 | (fence.counter & 0xffff_ffff)
 }

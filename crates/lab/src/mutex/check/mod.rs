@@ -14,9 +14,9 @@ use quorate_core::mutex::ServiceOrder;
 /// Optional actions of clients, besides acquiring and releasing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestKinds {
-    pub tries: bool,
-    pub cancels: bool,
-    pub readers: bool,
+    pub allows_tries: bool,
+    pub allows_cancels: bool,
+    pub allows_readers: bool,
 }
 
 impl CheckedFamily for Mutex {
@@ -29,33 +29,33 @@ impl CheckedFamily for Mutex {
     }
 
     fn check_clients(check: &CheckSpec<Self>) -> Result<Contenders, LabError> {
-        let RequestKinds { tries, cancels, readers } = check.behavior;
+        let RequestKinds { allows_tries, allows_cancels, allows_readers } = check.behavior;
         Ok(Contenders {
             rounds: check.rounds,
-            tries,
-            cancels,
-            readers,
-            shares: check.algorithm.facts.shares,
-            fences: check.algorithm.facts.fences,
+            allows_tries,
+            allows_cancels,
+            allows_readers,
+            readers_share: check.algorithm.facts.has_shared_access,
+            checks_fences: check.algorithm.facts.has_fences,
             // Algorithms promise the order of requests only within one view.
-            order: check.algorithm.facts.order == ServiceOrder::HappenedBefore && check.setup.views.is_none(),
+            checks_order: check.algorithm.facts.order == ServiceOrder::HappenedBefore && check.setup.views.is_none(),
             service: check.algorithm.facts.service,
-            views: check.setup.views.is_some(),
+            has_views: check.setup.views.is_some(),
         })
     }
 
     fn behavior(args: &BehaviorArgs, _nodes: usize) -> Result<RequestKinds, LabError> {
-        Ok(args.mutex.requests())
+        Ok(args.mutex.request_kinds())
     }
 
     fn behavior_flags(check: &CheckSpec<Self>) -> Vec<String> {
-        let RequestKinds { tries, cancels, readers } = check.behavior;
-        let flags = [(tries, "--try"), (cancels, "--cancel"), (readers, "--readers")];
-        flags.into_iter().filter(|(given, _)| *given).map(|(_, flag)| flag.to_owned()).collect()
+        let RequestKinds { allows_tries, allows_cancels, allows_readers } = check.behavior;
+        let flags = [(allows_tries, "--try"), (allows_cancels, "--cancel"), (allows_readers, "--readers")];
+        flags.into_iter().filter(|(is_allowed, _)| *is_allowed).map(|(_, flag)| flag.to_owned()).collect()
     }
 
-    fn in_rounds(check: &CheckSpec<Self>) -> String {
-        let words = match (check.behavior.tries, check.behavior.cancels) {
+    fn rounds_suffix(check: &CheckSpec<Self>) -> String {
+        let words = match (check.behavior.allows_tries, check.behavior.allows_cancels) {
             (false, false) => "",
             (true, false) => " with tries",
             (false, true) => " with cancels",

@@ -2,12 +2,12 @@
 
 use super::RequestKinds;
 use crate::check::parse_small_count;
-use crate::options::{Options, first_given, one_of};
+use crate::options::{Options, first_given, parse_one_of};
 use crate::views::MembershipService;
 use clap::Args;
 use quorate_check::Views;
 
-const VIEWS: &str = "Options of groups with views";
+const VIEWS_HEADING: &str = "Options of groups with views";
 
 /// Options of a check that only mutual exclusion accepts, and those of views.
 #[derive(Args)]
@@ -24,34 +24,43 @@ pub(crate) struct MutexCheckArgs {
     readers: bool,
     /// Run the group in views: a member that crashes, or whose lease expires, is excluded from the
     /// next view.
-    #[arg(long, help_heading = VIEWS)]
+    #[arg(long, help_heading = VIEWS_HEADING)]
     views: bool,
     /// Maximum number of members that the group may remove [default: 1]
-    #[arg(long, value_name = "NUMBER", requires = "views", value_parser = parse_small_count, help_heading = VIEWS)]
+    #[arg(
+        long, value_name = "NUMBER", requires = "views", help_heading = VIEWS_HEADING,
+        value_parser = parse_small_count
+    )]
     changes: Option<u8>,
     /// The membership service: an oracle that waits for leases to expire, or a faulty one that does
     /// not [default: oracle]
-    #[arg(long, value_name = "WHO", requires = "views", help_heading = VIEWS, value_parser = one_of(ORACLES))]
+    #[arg(
+        long, value_name = "WHO", requires = "views", help_heading = VIEWS_HEADING,
+        value_parser = parse_one_of(MEMBERSHIP_SERVICES)
+    )]
     membership: Option<MembershipService>,
 }
 
-const ORACLES: [(&str, MembershipService); 2] =
+const MEMBERSHIP_SERVICES: [(&str, MembershipService); 2] =
     [("oracle", MembershipService::Oracle), ("impatient", MembershipService::Impatient)];
 
 impl MutexCheckArgs {
-    pub(crate) fn requests(&self) -> RequestKinds {
-        RequestKinds { tries: self.tries, cancels: self.cancels, readers: self.readers }
+    pub(crate) fn request_kinds(&self) -> RequestKinds {
+        RequestKinds { allows_tries: self.tries, allows_cancels: self.cancels, allows_readers: self.readers }
     }
 
     pub(crate) fn views(&self) -> Option<Views> {
         let defaults = Views::default();
-        let changes = self.changes.unwrap_or(defaults.changes);
-        self.views.then_some(Views { changes, waits_for_leases: self.membership != Some(MembershipService::Impatient) })
+        let changes = self.changes.unwrap_or(defaults.max_changes);
+        self.views.then_some(Views {
+            max_changes: changes,
+            waits_for_leases: self.membership != Some(MembershipService::Impatient),
+        })
     }
 }
 
 impl Options for MutexCheckArgs {
-    fn given(&self) -> Option<&'static str> {
+    fn first_given(&self) -> Option<&'static str> {
         first_given!(self; tries = "try", cancels = "cancel", readers)
     }
 }

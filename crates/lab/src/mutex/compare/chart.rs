@@ -2,37 +2,42 @@
 
 mod panels;
 
-use super::costs::{CostCase, Costs, Row, World};
+use super::costs::{CostCase, CostComparison, CostRow, RunKind};
 use super::{ExpectedCost, Traffic, table};
-use crate::compare::{Across, Chart, Dot, ExpectedCurve, Legend, Plot, Series};
+use crate::compare::{Chart, Dot, ExpectedCurve, HorizontalAxis, Legend, Plot, Series};
 use crate::mutex::MutexEntry;
-use panels::{Over, Panel, Reading, loads, panels};
+use panels::{Panel, PanelAxis, ReadFigure, loads, panels};
 
-pub(super) fn chart(costs: &Costs) -> Chart {
+pub(super) fn chart(costs: &CostComparison) -> Chart {
     Chart {
         title: "Mutual exclusion: what an entry costs",
         subtitle: format!("{} · T: one message time", table::conditions(costs)),
-        legend: Legend { measured: "simulated", expected: "expected", reach: "up to the longest" },
+        legend: Legend { measured: "simulated", expected: "expected", sample_range: "up to the longest" },
         plots: panels(costs).into_iter().map(|panel| plot(costs, panel)).collect(),
     }
 }
 
-fn plot(costs: &Costs, panel: Panel) -> Plot {
+fn plot(costs: &CostComparison, panel: Panel) -> Plot {
     let series = costs.contenders.iter().map(|entry| series(costs, &panel, entry)).collect();
-    Plot { across: across(costs, panel.over), series, title: panel.title, upwards: panel.y }
+    Plot {
+        horizontal_axis: horizontal_axis(costs, panel.horizontal_axis),
+        series,
+        title: panel.title,
+        vertical_axis: panel.vertical_axis,
+    }
 }
 
-fn series(costs: &Costs, panel: &Panel, entry: &'static MutexEntry) -> Series {
+fn series(costs: &CostComparison, panel: &Panel, entry: &'static MutexEntry) -> Series {
     let name = entry.facts.profile.name;
     let rows: Vec<_> = costs.rows.iter().filter(|row| row.name() == name).collect();
-    let read = |world, reading: Option<Reading>| match reading {
-        Some(reading) => values_by_position(costs, panel.over, &rows, world, reading),
+    let read = |kind, read_figure: Option<ReadFigure>| match read_figure {
+        Some(read_figure) => values_by_position(costs, panel.horizontal_axis, &rows, kind, read_figure),
         None => Vec::new(),
     };
-    let simulated = read(World::Simulated, panel.simulated).into_iter().map(|(x, (value, _))| Dot::new(x, value));
-    let real = read(World::Real, panel.real).into_iter().map(|(x, (value, longest))| {
-        let reach = (longest > value).then_some((value, longest));
-        Dot { is_real: true, reach, ..Dot::new(x, value) }
+    let simulated = read(RunKind::Simulated, panel.simulated).into_iter().map(|(x, (value, _))| Dot::new(x, value));
+    let real = read(RunKind::Real, panel.real).into_iter().map(|(x, (value, longest))| {
+        let sample_range = (longest > value).then_some((value, longest));
+        Dot { is_real: true, sample_range, ..Dot::new(x, value) }
     });
     let curve = expected_curve(costs, panel, entry);
     // Without an expected curve, a line joins the dots.
@@ -43,64 +48,66 @@ fn series(costs: &Costs, panel: &Panel, entry: &'static MutexEntry) -> Series {
 /// Returns the value and its maximum at each position of the horizontal axis. Several runs at one
 /// position are combined.
 fn values_by_position(
-    costs: &Costs,
-    over: Over,
-    rows: &[&Row],
-    world: World,
-    reading: Reading,
+    costs: &CostComparison,
+    axis: PanelAxis,
+    rows: &[&CostRow],
+    kind: RunKind,
+    read_figure: ReadFigure,
 ) -> Vec<(f64, (f64, f64))> {
-    let positions: Vec<_> = match over {
-        Over::Sizes(_) => costs.sizes.iter().map(|nodes| (*nodes as f64, *nodes, None)).collect(),
-        Over::Loads(nodes) => {
+    let positions: Vec<_> = match axis {
+        PanelAxis::Sizes(_) => costs.sizes.iter().map(|nodes| (*nodes as f64, *nodes, None)).collect(),
+        PanelAxis::Loads(nodes) => {
             let traffics = loads(costs).into_iter().enumerate();
             traffics.map(|(index, traffic)| (index as f64, nodes, Some(traffic))).collect()
         }
     };
-    let only_traffic = match over {
-        Over::Sizes(traffic) => traffic,
-        Over::Loads(_) => None,
+    let only_traffic = match axis {
+        PanelAxis::Sizes(traffic) => traffic,
+        PanelAxis::Loads(_) => None,
     };
-    let found = positions.into_iter().filter_map(|(x, nodes, traffic)| {
-        let is_at_position = |row: &&&Row| {
+    let values = positions.into_iter().filter_map(|(x, nodes, traffic)| {
+        let is_at_position = |row: &&&CostRow| {
             let wanted = traffic.or(only_traffic);
             row.case.nodes == nodes && wanted.is_none_or(|wanted| row.case.traffic == wanted)
         };
-        let results: Vec<_> = rows.iter().filter(is_at_position).filter_map(|row| row.result(world)).collect();
-        Some((x, reading(&results)?))
+        let results: Vec<_> = rows.iter().filter(is_at_position).filter_map(|row| row.result(kind)).collect();
+        Some((x, read_figure(&results)?))
     });
-    found.collect()
+    values.collect()
 }
 
-fn across(costs: &Costs, over: Over) -> Across {
-    match over {
-        Over::Sizes(_) => Across::Sizes(costs.sizes.clone()),
-        Over::Loads(_) => Across::Names(loads(costs).into_iter().map(table::traffic_name).collect()),
+fn horizontal_axis(costs: &CostComparison, axis: PanelAxis) -> HorizontalAxis {
+    match axis {
+        PanelAxis::Sizes(_) => HorizontalAxis::Sizes(costs.sizes.clone()),
+        PanelAxis::Loads(_) => HorizontalAxis::Names(loads(costs).into_iter().map(table::traffic_name).collect()),
     }
 }
 
-/// The expected curve of an algorithm, with a line if it is exact for all sizes. `None` for faulty
-/// variants.
-fn expected_curve(costs: &Costs, panel: &Panel, entry: &'static MutexEntry) -> Option<ExpectedCurve> {
+/// The expected curve of an algorithm. It has points, and so a line, only if the expected figure is
+/// exact at all of them. `None` if the panel has no expected figure, for faulty variants, and for
+/// algorithms that support none of the sizes.
+fn expected_curve(costs: &CostComparison, panel: &Panel, entry: &'static MutexEntry) -> Option<ExpectedCurve> {
     let formula = panel.expected.as_ref()?;
-    let expected =
-        |nodes: usize, traffic: Traffic| ExpectedCost::of(entry, &costs.simulation(CostCase { entry, nodes, traffic }));
+    let expected = |nodes: usize, traffic: Traffic| {
+        ExpectedCost::of_experiment(entry, &costs.simulation(CostCase { entry, nodes, traffic }))
+    };
     let value = |nodes: usize, traffic: Traffic| (formula.value)(&expected(nodes, traffic), costs.entries);
     let traffic = costs.traffics.first().copied()?;
-    let sizes = || line_sizes(&costs.sizes).into_iter().filter(|nodes| (entry.facts.fits)(*nodes).is_ok());
-    if !expected(sizes().next()?, traffic).binding {
+    let sizes = || line_sizes(&costs.sizes).into_iter().filter(|nodes| (entry.facts.check_group_size)(*nodes).is_ok());
+    if !expected(sizes().next()?, traffic).is_binding {
         return None;
     }
-    let line: Option<Vec<_>> = match panel.over {
-        Over::Sizes(only_traffic) => {
+    let points: Option<Vec<_>> = match panel.horizontal_axis {
+        PanelAxis::Sizes(only_traffic) => {
             sizes().map(|nodes| Some((nodes as f64, value(nodes, only_traffic.unwrap_or(traffic))?))).collect()
         }
-        Over::Loads(nodes) if (entry.facts.fits)(nodes).is_ok() => {
+        PanelAxis::Loads(nodes) if (entry.facts.check_group_size)(nodes).is_ok() => {
             let traffics = loads(costs).into_iter().enumerate();
             traffics.map(|(index, traffic)| Some((index as f64, value(nodes, traffic)?))).collect()
         }
-        Over::Loads(_) => None,
+        PanelAxis::Loads(_) => None,
     };
-    Some(ExpectedCurve { text: (formula.text)(entry).into(), points: line.unwrap_or_default() })
+    Some(ExpectedCurve { text: (formula.text)(entry).into(), points: points.unwrap_or_default() })
 }
 
 /// The sizes at which to evaluate the expected cost: from the smallest group to the largest, and

@@ -5,9 +5,9 @@ use crate::mutex::MutexEntry;
 
 /// The algorithms to compare.
 pub(super) struct ComparedAlgorithms {
-    /// Algorithms that support at least one of the sizes.
+    /// The algorithms that support at least one of the sizes.
     pub(super) contenders: Vec<&'static MutexEntry>,
-    pub(super) left_out: Vec<UnsupportedSizes>,
+    pub(super) unsupported_sizes: Vec<UnsupportedSizes>,
 }
 
 /// An algorithm that does not support some sizes.
@@ -15,15 +15,19 @@ pub(super) struct UnsupportedSizes {
     pub(super) algorithm: &'static str,
     pub(super) sizes: Vec<usize>,
     /// The supported sizes, as a sentence.
-    pub(super) why: &'static str,
+    pub(super) reason: &'static str,
 }
 
+/// The longest list of unsupported sizes in a sentence.
+const MAX_LISTED_SIZES: usize = 5;
+
 impl UnsupportedSizes {
-    pub(super) fn sentence(&self) -> String {
-        let Self { algorithm, sizes, why } = self;
-        // In a long list, the rule is more useful than the sizes.
-        let left_out = if sizes.len() > 5 { "other numbers of".into() } else { list(sizes, "and") };
-        format!("{algorithm} is omitted for {left_out} nodes: {why}.")
+    pub(super) fn to_sentence(&self) -> String {
+        let Self { algorithm, sizes, reason } = self;
+        // A rule is more useful than a long list.
+        let unsupported =
+            if sizes.len() > MAX_LISTED_SIZES { "other numbers of".into() } else { join_sizes(sizes, "and") };
+        format!("{algorithm} is omitted for {unsupported} nodes: {reason}.")
     }
 }
 
@@ -31,31 +35,34 @@ impl ComparedAlgorithms {
     /// Omits algorithms at sizes that they do not support. Fails if no algorithm is left, or if a
     /// named algorithm supports none of the sizes.
     pub(super) fn new(all: Vec<&'static MutexEntry>, sizes: &[usize], named: &[String]) -> Result<Self, CompareError> {
-        let mut compared = Self { contenders: Vec::new(), left_out: Vec::new() };
+        let mut compared = Self { contenders: Vec::new(), unsupported_sizes: Vec::new() };
         for entry in all {
             let algorithm = entry.facts.profile.name;
-            let unsupported = sizes.iter().filter_map(|size| Some((*size, (entry.facts.fits)(*size).err()?)));
+            let unsupported =
+                sizes.iter().filter_map(|size| Some((*size, (entry.facts.check_group_size)(*size).err()?)));
             let (unsupported, reasons): (Vec<_>, Vec<_>) = unsupported.unzip();
             let supports_any = unsupported.len() < sizes.len();
-            if let Some(why) = reasons.first().copied() {
+            if let Some(reason) = reasons.first().copied() {
                 if !supports_any && named.iter().any(|name| name == algorithm) {
-                    let sizes = list(&unsupported, "or");
-                    return CompareError::refused(format!("'{algorithm}' does not support groups of {sizes}: {why}."));
+                    let sizes = join_sizes(&unsupported, "or");
+                    return CompareError::invalid_option(format!(
+                        "'{algorithm}' does not support groups of {sizes}: {reason}."
+                    ));
                 }
-                compared.left_out.push(UnsupportedSizes { algorithm, sizes: unsupported, why });
+                compared.unsupported_sizes.push(UnsupportedSizes { algorithm, sizes: unsupported, reason });
             }
             compared.contenders.extend(supports_any.then_some(entry));
         }
         if compared.contenders.is_empty() {
-            let why = compared.left_out.first().map(UnsupportedSizes::sentence).unwrap_or_default();
-            return CompareError::refused(format!("no algorithm supports the given sizes. {why}"));
+            let omission = compared.unsupported_sizes.first().map(UnsupportedSizes::to_sentence).unwrap_or_default();
+            return CompareError::invalid_option(format!("no algorithm supports the given sizes. {omission}"));
         }
         Ok(compared)
     }
 }
 
-/// `4`, `4 and 9`, `4, 9 and 16`.
-fn list(sizes: &[usize], conjunction: &str) -> String {
+/// Joins sizes as a person would: `4`, `4 and 9`, `4, 9 and 16`.
+fn join_sizes(sizes: &[usize], conjunction: &str) -> String {
     let numbers: Vec<_> = sizes.iter().map(ToString::to_string).collect();
     match &numbers[..] {
         [first @ .., last] if !first.is_empty() => format!("{} {conjunction} {last}", first.join(", ")),
@@ -65,26 +72,28 @@ fn list(sizes: &[usize], conjunction: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ComparedAlgorithms, list};
+    use super::{ComparedAlgorithms, join_sizes};
     use crate::mutex::MutexEntry;
-    use crate::mutex::compare::{Forms, contenders};
+    use crate::mutex::compare::{Variants, contenders};
     use quorate_core::mutex::Facts;
 
     /// A variant of `central` that supports only square sizes.
     fn squares_only() -> &'static MutexEntry {
-        let [central] = contenders(&["central".into()], Forms::Default).unwrap()[..] else { panic!("one algorithm") };
+        let [central] = contenders(&["central".into()], Variants::Default).unwrap()[..] else {
+            panic!("one algorithm")
+        };
         let fits = |nodes: usize| if nodes.isqrt().pow(2) == nodes { Ok(()) } else { Err("it needs a square") };
-        let facts: &Facts = Box::leak(Box::new(Facts { fits, ..*central.facts }));
+        let facts: &Facts = Box::leak(Box::new(Facts { check_group_size: fits, ..*central.facts }));
         Box::leak(Box::new(MutexEntry { facts, make: central.make.clone(), codec: central.codec.clone() }))
     }
 
     fn compared(sizes: &[usize], named: &[String]) -> Result<(usize, String), String> {
-        let others = contenders(&["ricart-agrawala".into()], Forms::Default).unwrap();
+        let others = contenders(&["ricart-agrawala".into()], Variants::Default).unwrap();
         let all = std::iter::once(squares_only()).chain(others.into_iter().filter(|_| named.is_empty())).collect();
         let compared = ComparedAlgorithms::new(all, sizes, named).map_err(|error| error.to_string())?;
         Ok((
             compared.contenders.len(),
-            compared.left_out.iter().map(|omitted| omitted.sentence()).collect::<Vec<_>>().join(" "),
+            compared.unsupported_sizes.iter().map(|omitted| omitted.to_sentence()).collect::<Vec<_>>().join(" "),
         ))
     }
 
@@ -113,8 +122,8 @@ mod tests {
         let result = ComparedAlgorithms::new(vec![squares_only()], &[2], &[])
             .map(|compared| compared.contenders.len())
             .map_err(|error| error.to_string());
-        let why = "no algorithm supports the given sizes. central is omitted for 2 nodes: it needs a square.";
-        assert_eq!(result, Err(why.into()));
-        assert_eq!(list(&[], "and"), "");
+        let error = "no algorithm supports the given sizes. central is omitted for 2 nodes: it needs a square.";
+        assert_eq!(result, Err(error.into()));
+        assert_eq!(join_sizes(&[], "and"), "");
     }
 }

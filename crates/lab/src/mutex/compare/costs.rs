@@ -1,7 +1,7 @@
 //! The cost of an entry, simulated and between real processes, beside the expected cost.
 
 use super::compared::UnsupportedSizes;
-use super::{Delays, ExpectedCost, Measured, Traffic, chart, json, problems, simulate, simulation, table};
+use super::{DelayUnit, ExpectedCost, Measured, Traffic, chart, json, problems, simulate, simulation, table};
 use crate::compare::{Chart, CompareError, Comparison, Host, Page, Parts};
 use crate::family::ScriptFamily;
 use crate::mutex::{Mutex, MutexEntry, Settings};
@@ -10,29 +10,29 @@ use quorate_journal::workload::Ending;
 use serde::Serialize;
 
 /// The planned comparison, and its results so far.
-pub(super) struct Costs {
+pub(super) struct CostComparison {
     pub(super) contenders: Vec<&'static MutexEntry>,
     pub(super) sizes: Vec<usize>,
     /// By default from idle to saturated.
     pub(super) traffics: Vec<Traffic>,
-    /// Algorithms that do not support some of these sizes.
-    pub(super) left_out: Vec<UnsupportedSizes>,
+    /// The algorithms that do not support some sizes, with these sizes.
+    pub(super) unsupported_sizes: Vec<UnsupportedSizes>,
     pub(super) entries: u64,
     pub(super) seed: u64,
     /// The links of real processes; `None` to simulate only.
-    pub(super) real: Option<Links>,
-    pub(super) rows: Vec<Row>,
+    pub(super) real: Option<ProcessLinks>,
+    pub(super) rows: Vec<CostRow>,
 }
 
 /// The links between real processes.
 #[derive(Clone, Copy)]
-pub(super) struct Links {
-    pub(super) tls: bool,
+pub(super) struct ProcessLinks {
+    pub(super) is_tls: bool,
 }
 
-impl Links {
+impl ProcessLinks {
     pub(super) fn name(self) -> &'static str {
-        if self.tls { "tls" } else { "tcp" }
+        if self.is_tls { "tls" } else { "tcp" }
     }
 }
 
@@ -45,34 +45,34 @@ pub(super) struct CostCase {
 }
 
 /// The results of one case.
-pub(super) struct Row {
+pub(super) struct CostRow {
     pub(super) case: CostCase,
     pub(super) expected: ExpectedCost,
-    pub(super) simulated: WorldResult,
+    pub(super) simulated: RunResult,
     /// `None` if not requested or not complete.
-    pub(super) real: Option<WorldResult>,
+    pub(super) real: Option<RunResult>,
 }
 
-/// The environment of a measurement.
+/// Whether a run is simulated or has real processes.
 #[derive(Clone, Copy)]
-pub(super) enum World {
+pub(super) enum RunKind {
     Simulated,
     Real,
 }
 
-impl World {
+impl RunKind {
     /// The unit of delays.
-    pub(super) fn delays(self) -> Delays {
+    pub(super) fn delay_unit(self) -> DelayUnit {
         match self {
-            Self::Simulated => Delays::InMessageTimes,
-            Self::Real => Delays::InMilliseconds,
+            Self::Simulated => DelayUnit::MessageTimes,
+            Self::Real => DelayUnit::Milliseconds,
         }
     }
 }
 
-/// The measurements of one case in one environment.
-pub(super) struct WorldResult {
-    pub(super) world: World,
+/// The measurements of one case in one kind of run.
+pub(super) struct RunResult {
+    pub(super) kind: RunKind,
     pub(super) measured: Measured,
     /// The command that repeats the run.
     pub(super) repeat_command: String,
@@ -80,21 +80,21 @@ pub(super) struct WorldResult {
     pub(super) journal: Option<String>,
 }
 
-impl Row {
+impl CostRow {
     pub(super) fn name(&self) -> &'static str {
         self.case.entry.facts.profile.name
     }
 
-    /// The result in one environment, if it was measured.
-    pub(super) fn result(&self, world: World) -> Option<&WorldResult> {
-        match world {
-            World::Simulated => Some(&self.simulated),
-            World::Real => self.real.as_ref(),
+    /// The result of this kind of run, if it was measured.
+    pub(super) fn result(&self, kind: RunKind) -> Option<&RunResult> {
+        match kind {
+            RunKind::Simulated => Some(&self.simulated),
+            RunKind::Real => self.real.as_ref(),
         }
     }
 
-    /// The results in all measured environments.
-    pub(super) fn results(&self) -> impl Iterator<Item = &WorldResult> {
+    /// The results of all kinds of runs that were measured.
+    pub(super) fn results(&self) -> impl Iterator<Item = &RunResult> {
         std::iter::once(&self.simulated).chain(&self.real)
     }
 
@@ -110,12 +110,12 @@ impl Row {
     }
 }
 
-impl Costs {
+impl CostComparison {
     pub(super) fn holds(&self) -> bool {
-        self.rows.iter().all(Row::holds)
+        self.rows.iter().all(CostRow::holds)
     }
 
-    /// Whether no binding figure is unexpected.
+    /// Whether no figure that must match the expected one differs.
     pub(super) fn is_exact(&self) -> bool {
         self.rows.iter().all(|row| row.is_exact() != Some(false))
     }
@@ -123,7 +123,7 @@ impl Costs {
     /// The cases to run, in display order.
     pub(super) fn cases(&self) -> Vec<CostCase> {
         let pairs = self.contenders.iter().flat_map(|entry| self.sizes.iter().map(|nodes| (*entry, *nodes)));
-        let fitting = pairs.filter(|(entry, nodes)| (entry.facts.fits)(*nodes).is_ok());
+        let fitting = pairs.filter(|(entry, nodes)| (entry.facts.check_group_size)(*nodes).is_ok());
         let cases = fitting.flat_map(|(entry, nodes)| {
             self.traffics.iter().map(move |traffic| CostCase { entry, nodes, traffic: *traffic })
         });
@@ -132,34 +132,35 @@ impl Costs {
 
     pub(super) fn simulation(&self, CostCase { entry, nodes, traffic }: CostCase) -> Spec<Mutex> {
         let mut spec = simulation(entry, nodes, self.seed, &Settings::default());
-        spec.settings = traffic.settings(self.entries, nodes, spec.typical());
+        spec.settings = traffic.settings(self.entries, nodes, spec.message_time());
         spec
     }
 
-    pub(super) fn simulate(&self, case: CostCase) -> Result<Row, CompareError> {
+    pub(super) fn simulate(&self, case: CostCase) -> Result<CostRow, CompareError> {
         let spec = self.simulation(case);
         let (expected, measured) = simulate(&spec)?;
         let simulated =
-            WorldResult { world: World::Simulated, measured, repeat_command: spec.command("sim"), journal: None };
-        Ok(Row { case, expected, simulated, real: None })
+            RunResult { kind: RunKind::Simulated, measured, repeat_command: spec.command("sim"), journal: None };
+        Ok(CostRow { case, expected, simulated, real: None })
     }
 
     /// Runs the same case with real processes; `None` if interrupted.
     pub(super) fn run_real(
         &self,
-        row: &Row,
-        links: Links,
+        row: &CostRow,
+        links: ProcessLinks,
         host: &mut dyn Host<Mutex>,
-    ) -> Result<Option<WorldResult>, CompareError> {
+    ) -> Result<Option<RunResult>, CompareError> {
         let CostCase { entry, nodes, traffic } = row.case;
         let mut spec = host.real_spec(entry.into(), nodes, self.seed);
-        spec.settings = traffic.settings(self.entries, nodes, spec.typical());
-        let Some(run) = host.run_real(&spec, links.tls).map_err(CompareError::Real)? else { return Ok(None) };
-        let read = &run.read;
-        let delays = World::Real.delays();
-        let measured = Measured::new(&row.expected, delays, run.ending, &read.summary, &read.messages, &read.verdicts);
-        Ok(Some(WorldResult {
-            world: World::Real,
+        spec.settings = traffic.settings(self.entries, nodes, spec.message_time());
+        let Some(run) = host.run_real(&spec, links.is_tls).map_err(CompareError::Real)? else { return Ok(None) };
+        let replayed = &run.replayed;
+        let unit = RunKind::Real.delay_unit();
+        let measured =
+            Measured::new(&row.expected, unit, run.ending, &replayed.summary, &replayed.messages, &replayed.verdicts);
+        Ok(Some(RunResult {
+            kind: RunKind::Real,
             measured,
             repeat_command: repeat_command(&spec, links),
             journal: run.journal,
@@ -168,18 +169,18 @@ impl Costs {
 }
 
 /// The command that runs one group alone, as far as the machine can repeat it.
-fn repeat_command(spec: &Spec<Mutex>, links: Links) -> String {
+fn repeat_command(spec: &Spec<Mutex>, links: ProcessLinks) -> String {
     let mut words = vec![format!("quorate run {} --nodes {} --seed {}", spec.algorithm, spec.nodes, spec.seed)];
     words.extend(Mutex::flags(spec).into_iter().map(|flag| flag.to_string()));
-    words.extend(links.tls.then(|| "--tls".to_owned()));
+    words.extend(links.is_tls.then(|| "--tls".to_owned()));
     words.join(" ")
 }
 
-impl Comparison for Costs {
+impl Comparison for CostComparison {
     type Family = Mutex;
 
     fn work(&self) -> (u64, &'static str) {
-        (self.parts().all as u64, "runs")
+        (self.parts().total as u64, "runs")
     }
 
     fn measure(&mut self, host: &mut dyn Host<Mutex>) -> Result<(), CompareError> {
@@ -197,21 +198,23 @@ impl Comparison for Costs {
                 Ok(result) => (result.flatten(), Ok(())),
                 Err(error) => (None, Err(error)),
             };
-            self.rows.push(Row { real, ..row });
+            self.rows.push(CostRow { real, ..row });
             result?;
         }
         Ok(())
     }
 
     fn parts(&self) -> Parts {
-        let worlds = if self.real.is_some() { 2 } else { 1 };
-        let done = self.rows.iter().flat_map(Row::results).count();
-        Parts { done, all: self.cases().len() * worlds, name: "run" }
+        let kinds = if self.real.is_some() { 2 } else { 1 };
+        let finished = self.rows.iter().flat_map(CostRow::results).count();
+        Parts { finished, total: self.cases().len() * kinds, name: "run" }
     }
 
+    /// Whether every run is finished, and none was stopped early.
     fn is_complete(&self) -> bool {
-        let Parts { done, all, .. } = self.parts();
-        done == all && self.rows.iter().flat_map(Row::results).all(|result| result.measured.ending == Ending::Done)
+        let Parts { finished, total, .. } = self.parts();
+        finished == total
+            && self.rows.iter().flat_map(CostRow::results).all(|result| result.measured.ending == Ending::Done)
     }
 
     fn is_correct(&self) -> bool {

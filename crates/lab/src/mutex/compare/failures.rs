@@ -3,28 +3,30 @@
 
 use super::compared::UnsupportedSizes;
 use super::json::{UnsupportedSize, unsupported_sizes};
-use crate::compare::{Chart, Column, CompareError, Comparison, Group, Host, Page, Parts, Section, Table, UNKNOWN};
+use crate::compare::{
+    Chart, Column, ColumnGroup, CompareError, Comparison, GroupedTable, Host, MARK_NOT_JUDGED, Page, Parts, Table,
+};
 use crate::mutex::Mutex;
-use crate::mutex::failures::{FailureMode, FailureStudy, Fate, Finding, Tally, Victim, run_study};
+use crate::mutex::failures::{FailureEffect, FailureMode, FailureStudy, Finding, Tally, Victim, run_study};
 use crate::registry::Family;
 use serde::Serialize;
 
 /// The planned failure studies, and their results so far.
-pub(super) struct Failures {
+pub(super) struct FailureComparison {
     pub(super) studies: Vec<FailureStudy>,
     /// Algorithms and the requested group sizes that they do not support.
-    pub(super) left_out: Vec<UnsupportedSizes>,
+    pub(super) unsupported_sizes: Vec<UnsupportedSizes>,
     pub(super) seed: u64,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<FailureRow>,
 }
 
 /// The findings about one algorithm in a group of one size.
-pub(super) struct Row {
+pub(super) struct FailureRow {
     study: FailureStudy,
     findings: Vec<Finding>,
 }
 
-impl Row {
+impl FailureRow {
     fn name(&self) -> &'static str {
         self.study.algorithm.facts.profile.name
     }
@@ -36,11 +38,11 @@ impl Row {
     }
 }
 
-impl Comparison for Failures {
+impl Comparison for FailureComparison {
     type Family = Mutex;
 
     fn work(&self) -> (u64, &'static str) {
-        (self.studies.len() as u64, "algorithms")
+        (self.studies.len() as u64, "studies")
     }
 
     fn measure(&mut self, host: &mut dyn Host<Mutex>) -> Result<(), CompareError> {
@@ -52,7 +54,7 @@ impl Comparison for Failures {
             if host.is_interrupted() {
                 break;
             }
-            rows.push(Row { study, findings });
+            rows.push(FailureRow { study, findings });
             host.advance();
         }
         self.rows = rows;
@@ -60,7 +62,7 @@ impl Comparison for Failures {
     }
 
     fn parts(&self) -> Parts {
-        Parts { done: self.rows.len(), all: self.studies.len(), name: "row" }
+        Parts { finished: self.rows.len(), total: self.studies.len(), name: "row" }
     }
 
     /// No finding is an error: textbook algorithms promise nothing under failures.
@@ -72,7 +74,7 @@ impl Comparison for Failures {
         let subject = "effect of a node failure on the other nodes";
         Page {
             conditions: format!("{subject} · textbook form, bare links · seed {}", self.seed),
-            tables: vec![Table::Blocks(section(&self.rows))],
+            tables: vec![Table::Grouped(effects_table(&self.rows))],
             notes: vec![self.notes()],
             problems: Vec::new(),
         }
@@ -89,12 +91,12 @@ impl Comparison for Failures {
             seed: self.seed,
             complete: self.is_complete(),
             rows: rows.collect(),
-            left_out: unsupported_sizes(&self.left_out),
+            left_out: unsupported_sizes(&self.unsupported_sizes),
         }
     }
 }
 
-impl Failures {
+impl FailureComparison {
     fn notes(&self) -> Vec<String> {
         let runs = self.studies.iter().map(|study| study.runs).max().unwrap_or_default();
         let mut notes = vec![
@@ -105,35 +107,39 @@ impl Failures {
             ),
             "--json counts the results, and gives a command that reproduces one of the worst".into(),
         ];
-        notes.extend(self.left_out.iter().map(|left_out| left_out.sentence()));
+        notes.extend(self.unsupported_sizes.iter().map(|unsupported| unsupported.to_sentence()));
         notes
     }
 }
 
-fn section(rows: &[Row]) -> Section {
+fn effects_table(rows: &[FailureRow]) -> GroupedTable {
     let names = Column::words("algorithm", rows.iter().map(|row| row.name().to_owned()).collect());
     let sizes = Column::figures("nodes", rows.iter().map(|row| row.study.nodes.to_string()).collect());
-    Section { title: "", stub: vec![names, sizes], groups: FailureMode::ALL.map(|mode| group(rows, mode)).into() }
+    GroupedTable {
+        title: "",
+        stub: vec![names, sizes],
+        groups: FailureMode::ALL.map(|mode| effects_of_mode(rows, mode)).into(),
+    }
 }
 
-fn group(rows: &[Row], mode: FailureMode) -> Group {
+fn effects_of_mode(rows: &[FailureRow], mode: FailureMode) -> ColumnGroup {
     let column = |victim: Victim| {
-        let cell = |row: &Row| row.tally(victim, mode).map_or(UNKNOWN.into(), cell);
+        let cell = |row: &FailureRow| row.tally(victim, mode).map_or(MARK_NOT_JUDGED.into(), format_effect);
         Column::words(victim.name(), rows.iter().map(cell).collect())
     };
     let name = match mode {
         FailureMode::Dies => "one of these crashes for good",
         FailureMode::Restarts => "one of these restarts without its state",
     };
-    Group { name: name.into(), figures: Victim::ALL.map(column).to_vec(), ..Group::default() }
+    ColumnGroup { name: name.into(), figures: Victim::ALL.map(column).to_vec(), ..ColumnGroup::default() }
 }
 
 /// Returns the worst effect, with its frequency unless all runs have it.
-fn cell(tally: &Tally) -> String {
-    let Some(fate) = tally.fate() else { return UNKNOWN.into() };
-    match (tally.count(fate), tally.runs()) {
-        (all, runs) if all == runs => fate.name().into(),
-        (some, runs) => format!("{} {some}/{runs}", fate.name()),
+fn format_effect(tally: &Tally) -> String {
+    let Some(effect) = tally.worst_effect() else { return MARK_NOT_JUDGED.into() };
+    match (tally.count(effect), tally.runs()) {
+        (all, runs) if all == runs => effect.name().into(),
+        (some, runs) => format!("{} {some}/{runs}", effect.name()),
     }
 }
 
@@ -154,7 +160,8 @@ struct ReportRow<'a> {
     #[serde(rename = "harm")]
     mode: FailureMode,
     /// The worst effect on the other nodes.
-    fate: Fate,
+    #[serde(rename = "fate")]
+    worst_effect: FailureEffect,
     runs: u64,
     #[serde(rename = "goes_on")]
     continuing_runs: u64,
@@ -173,7 +180,7 @@ struct ReportRow<'a> {
 }
 
 /// Returns one row of the JSON report; `None` without runs.
-fn report_row<'a>(row: &Row, finding: &'a Finding) -> Option<ReportRow<'a>> {
+fn report_row<'a>(row: &FailureRow, finding: &'a Finding) -> Option<ReportRow<'a>> {
     let Finding { victim, mode, tally } = finding;
     let example = tally.example.as_ref();
     Some(ReportRow {
@@ -181,7 +188,7 @@ fn report_row<'a>(row: &Row, finding: &'a Finding) -> Option<ReportRow<'a>> {
         nodes: row.study.nodes,
         victim: *victim,
         mode: *mode,
-        fate: tally.fate()?,
+        worst_effect: tally.worst_effect()?,
         runs: tally.runs(),
         continuing_runs: tally.continuing_runs,
         stopped_runs: tally.stopped_runs,

@@ -1,7 +1,7 @@
 //! A comparison for programs.
 
 use super::compared::UnsupportedSizes;
-use super::costs::{Costs, Row, WorldResult};
+use super::costs::{CostComparison, CostRow, RunResult};
 use super::{Difference, ExpectedCost};
 use crate::compare::Comparison;
 use crate::registry::Family;
@@ -30,7 +30,8 @@ pub(super) struct Report<'a> {
 pub(super) struct UnsupportedSize {
     algorithm: &'static str,
     nodes: usize,
-    why: &'static str,
+    #[serde(rename = "why")]
+    reason: &'static str,
 }
 
 #[derive(Serialize)]
@@ -50,55 +51,60 @@ struct ReportRow<'a> {
     exact: Option<bool>,
     #[serde(flatten)]
     judged: Judged<'a>,
-    real: Option<Real<'a>>,
+    real: Option<RealReport<'a>>,
 }
 
 /// The expected figures: a number if exact, else the minimum and the maximum.
 #[derive(Serialize)]
 struct Expected {
     formula: &'static str,
-    messages_per_entry: Extent,
+    messages_per_entry: ExpectedRange,
     #[serde(skip_serializing_if = "Option::is_none")]
     own_messages_per_entry: Option<u64>,
-    client_delay: Extent,
-    sync_delay: Extent,
+    client_delay: ExpectedRange,
+    sync_delay: ExpectedRange,
     /// Whether every run must have these figures.
     binding: bool,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Extent {
+enum ExpectedRange {
     Exactly(f64),
-    Between { least: f64, most: Option<f64> },
+    Between {
+        #[serde(rename = "least")]
+        min: f64,
+        #[serde(rename = "most")]
+        max: Option<f64>,
+    },
 }
 
-impl Extent {
-    fn new(least: f64, most: Option<f64>) -> Self {
-        if most == Some(least) { Self::Exactly(least) } else { Self::Between { least, most } }
+impl ExpectedRange {
+    fn new(min: f64, max: Option<f64>) -> Self {
+        if max == Some(min) { Self::Exactly(min) } else { Self::Between { min, max } }
     }
 }
 
-impl From<Range> for Extent {
+impl From<Range> for ExpectedRange {
     fn from(range: Range) -> Self {
-        Self::new(range.least as f64, range.most.map(|most| most as f64))
+        Self::new(range.min as f64, range.max.map(|maximum| maximum as f64))
     }
 }
 
 fn expected(expected_cost: &ExpectedCost, entries: u64) -> Expected {
-    let (least, most) = expected_cost.per_entry(entries);
+    let (min, max) = expected_cost.messages_per_entry(entries);
     Expected {
-        formula: expected_cost.messages,
-        messages_per_entry: Extent::new(least, most),
+        formula: expected_cost.messages_formula,
+        messages_per_entry: ExpectedRange::new(min, max),
         own_messages_per_entry: expected_cost.has_coordinator.then_some(0),
         client_delay: expected_cost.client_delay.into(),
         sync_delay: expected_cost.sync_delay.into(),
-        binding: expected_cost.binding,
+        binding: expected_cost.is_binding,
     }
 }
 
 #[derive(Serialize)]
-struct Real<'a> {
+struct RealReport<'a> {
     #[serde(flatten)]
     counts: Counts,
     client_delay_ms: Option<f64>,
@@ -132,7 +138,7 @@ struct Judged<'a> {
     command: &'a str,
 }
 
-pub(super) fn report(costs: &Costs) -> Report<'_> {
+pub(super) fn report(costs: &CostComparison) -> Report<'_> {
     Report {
         family: Family::Mutex,
         seed: costs.seed,
@@ -141,19 +147,19 @@ pub(super) fn report(costs: &Costs) -> Report<'_> {
         holds: costs.holds(),
         exact: costs.is_exact(),
         rows: costs.rows.iter().map(report_row).collect(),
-        left_out: unsupported_sizes(&costs.left_out),
+        left_out: unsupported_sizes(&costs.unsupported_sizes),
     }
 }
 
-pub(super) fn unsupported_sizes(left_out: &[UnsupportedSizes]) -> Vec<UnsupportedSize> {
-    let each = |UnsupportedSizes { algorithm, sizes, why }: &UnsupportedSizes| {
-        let (algorithm, why) = (*algorithm, *why);
-        sizes.iter().map(|nodes| UnsupportedSize { algorithm, nodes: *nodes, why }).collect::<Vec<_>>()
+pub(super) fn unsupported_sizes(unsupported: &[UnsupportedSizes]) -> Vec<UnsupportedSize> {
+    let rows_of = |UnsupportedSizes { algorithm, sizes, reason }: &UnsupportedSizes| {
+        let (algorithm, reason) = (*algorithm, *reason);
+        sizes.iter().map(|nodes| UnsupportedSize { algorithm, nodes: *nodes, reason }).collect::<Vec<_>>()
     };
-    left_out.iter().flat_map(each).collect()
+    unsupported.iter().flat_map(rows_of).collect()
 }
 
-fn report_row(row: &Row) -> ReportRow<'_> {
+fn report_row(row: &CostRow) -> ReportRow<'_> {
     let measured = &row.simulated.measured;
     ReportRow {
         algorithm: row.name(),
@@ -162,7 +168,7 @@ fn report_row(row: &Row) -> ReportRow<'_> {
         counts: counts(&row.simulated),
         client_delay: mean(measured.client_delay),
         sync_delay: mean(measured.sync_delay),
-        expected: expected(&row.expected, measured.counted),
+        expected: expected(&row.expected, measured.counted_entries),
         holds: row.holds(),
         exact: row.is_exact(),
         judged: judged(&row.simulated),
@@ -170,8 +176,8 @@ fn report_row(row: &Row) -> ReportRow<'_> {
     }
 }
 
-fn real<'a>(result: &'a WorldResult, expected_cost: &ExpectedCost) -> Real<'a> {
-    Real {
+fn real<'a>(result: &'a RunResult, expected_cost: &ExpectedCost) -> RealReport<'a> {
+    RealReport {
         counts: counts(result),
         client_delay_ms: mean(result.measured.client_delay),
         sync_delay_ms: mean(result.measured.sync_delay),
@@ -182,20 +188,20 @@ fn real<'a>(result: &'a WorldResult, expected_cost: &ExpectedCost) -> Real<'a> {
     }
 }
 
-fn counts(WorldResult { measured, .. }: &WorldResult) -> Counts {
+fn counts(RunResult { measured, .. }: &RunResult) -> Counts {
     let samples = |delay: Option<Delay>| delay.map_or(0, |delay| delay.samples);
     Counts {
         entries: measured.entries,
         messages_per_entry: measured.messages_per_entry,
-        own_messages_per_entry: measured.own_messages_per_entry,
+        own_messages_per_entry: measured.coordinator_messages_per_entry,
         client_delay_samples: samples(measured.client_delay),
         sync_delay_samples: samples(measured.sync_delay),
-        overtaken_max: measured.overtaken_max,
+        overtaken_max: measured.max_overtaken,
         busiest_share: measured.busiest_share,
     }
 }
 
-fn judged(WorldResult { measured, repeat_command, .. }: &WorldResult) -> Judged<'_> {
+fn judged(RunResult { measured, repeat_command, .. }: &RunResult) -> Judged<'_> {
     Judged {
         ending: measured.ending,
         differences: &measured.differences,

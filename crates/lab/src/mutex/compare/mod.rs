@@ -13,7 +13,7 @@ mod table;
 mod tests;
 mod traffic;
 
-pub use expected::{Delays, Difference, ExpectedCost, Figure, Forms, Measured, contenders, simulate, simulation};
+pub use expected::{DelayUnit, Difference, ExpectedCost, Figure, Measured, Variants, contenders, simulate, simulation};
 pub use traffic::{OfferedLoad, Traffic, TrafficError};
 
 use super::failures::FailureStudy;
@@ -22,8 +22,8 @@ use crate::compare::{CompareError, CompareRequest, CompareTask, ComparedFamily, 
 use crate::options::{Options, parse_whole};
 use clap::Args;
 use compared::ComparedAlgorithms;
-use costs::Costs;
-use failures::Failures;
+use costs::CostComparison;
+use failures::FailureComparison;
 
 /// Options that only comparisons of mutual exclusion accept.
 #[derive(Args)]
@@ -36,7 +36,7 @@ pub struct MutexCompareArgs {
     #[arg(long, value_parser = parse_whole::<u64>, display_order = 4)]
     entries: Option<u64>,
     /// Workloads to compare, such as single,random:10%,all [default:
-    /// single,pair,random:1%,random:10%,random,all (with --real single,random,all)]
+    /// single,pair,random:1%,random:10%,random,all (single,random,all with --real)]
     #[arg(long, value_name = "WORKLOADS", value_delimiter = ',', display_order = 5)]
     workload: Vec<Traffic>,
     /// Also run everything with real processes on this machine.
@@ -55,7 +55,7 @@ pub struct MutexCompareArgs {
 }
 
 impl Options for MutexCompareArgs {
-    fn given(&self) -> Option<&'static str> {
+    fn first_given(&self) -> Option<&'static str> {
         let given = [
             ("failures", self.failures),
             ("real", self.real),
@@ -73,10 +73,10 @@ const MAX_PROCESSES: usize = 64;
 /// Default sizes of groups: squares, so that grid quorums are complete.
 const DEFAULT_SIZES: [usize; 5] = [4, 9, 16, 25, 49];
 /// Default sizes with real processes, which start quickly at these sizes.
-const REAL_SIZES: [usize; 2] = [4, 9];
+const DEFAULT_REAL_SIZES: [usize; 2] = [4, 9];
 /// Default workloads with real processes. Lower loads are left out: the think times of real clients
 /// would be minutes.
-const REAL_TRAFFICS: [Traffic; 3] = [Traffic::Single, Traffic::Random(OfferedLoad::DEFAULT), Traffic::All];
+const DEFAULT_REAL_TRAFFICS: [Traffic; 3] = [Traffic::Single, Traffic::Random(OfferedLoad::DEFAULT), Traffic::All];
 const DEFAULT_ENTRIES: u64 = 100;
 /// Default size of groups in failure studies: large enough that during most of a run one node holds
 /// the lock, some wait and some are idle.
@@ -102,69 +102,69 @@ impl ComparedFamily for Mutex {
 
 impl CompareRequest<'_, MutexCompareArgs> {
     /// Plans the comparison of costs.
-    fn costs(&self) -> Result<Costs, CompareError> {
+    fn costs(&self) -> Result<CostComparison, CompareError> {
         let MutexCompareArgs { entries, real, tls, .. } = *self.family_args;
         let entries = entries.unwrap_or(DEFAULT_ENTRIES);
         if entries == 0 {
-            return CompareError::refused("--entries must be at least 1; got 0. Use for example --entries 100.");
+            return CompareError::invalid_option("--entries must be at least 1; got 0. Use for example --entries 100.");
         }
         let traffics = self.workloads()?;
-        let sizes = self.sizes_or(if real { &REAL_SIZES } else { &DEFAULT_SIZES });
-        let ComparedAlgorithms { contenders, left_out } = self.supported(&sizes)?;
+        let sizes = self.sizes_or(if real { &DEFAULT_REAL_SIZES } else { &DEFAULT_SIZES });
+        let ComparedAlgorithms { contenders, unsupported_sizes } = self.algorithms_for_sizes(&sizes)?;
         let largest = sizes.iter().copied().max().unwrap_or_default();
         if real && largest > MAX_PROCESSES {
-            return CompareError::refused(format!(
+            return CompareError::invalid_option(format!(
                 "--nodes must be at most {MAX_PROCESSES} with --real, which starts a process per node; got {largest}. Without --real, \
                  larger groups are simulated."
             ));
         }
-        let real = real.then_some(costs::Links { tls });
+        let real = real.then_some(costs::ProcessLinks { is_tls: tls });
         let seed = self.seed;
-        Ok(Costs { contenders, sizes, traffics, left_out, entries, seed, real, rows: Vec::new() })
+        Ok(CostComparison { contenders, sizes, traffics, unsupported_sizes, entries, seed, real, rows: Vec::new() })
     }
 
     /// Plans the failure studies.
-    fn failures(&self) -> Result<Failures, CompareError> {
+    fn failures(&self) -> Result<FailureComparison, CompareError> {
         let smallest = self.sizes.and_then(|sizes| sizes.iter().min()).copied().unwrap_or(DEFAULT_FAILURE_SIZE);
         if smallest < MIN_FAILURE_SIZE {
-            return CompareError::refused(format!(
+            return CompareError::invalid_option(format!(
                 "--nodes must be at least {MIN_FAILURE_SIZE} with --failures, for a holder, a waiter and an idle node; got {smallest}."
             ));
         }
-        let ComparedAlgorithms { contenders, left_out } = match self.sizes {
-            Some(sizes) => self.supported(sizes)?,
+        let ComparedAlgorithms { contenders, unsupported_sizes } = match self.sizes {
+            Some(sizes) => self.algorithms_for_sizes(sizes)?,
             // An algorithm that does not support the default size supports a slightly larger one.
-            None => ComparedAlgorithms { contenders: self.selected()?, left_out: Vec::new() },
+            None => ComparedAlgorithms { contenders: self.selected_algorithms()?, unsupported_sizes: Vec::new() },
         };
         let mut studies = Vec::new();
         for entry in contenders {
-            let fits = |nodes: &usize| (entry.facts.fits)(*nodes).is_ok();
+            let is_supported = |nodes: &usize| (entry.facts.check_group_size)(*nodes).is_ok();
             let sizes: Vec<_> = match self.sizes {
-                Some(sizes) => sizes.iter().copied().filter(fits).collect(),
-                None => (DEFAULT_FAILURE_SIZE..=MAX_PROCESSES).find(fits).into_iter().collect(),
+                Some(sizes) => sizes.iter().copied().filter(is_supported).collect(),
+                None => (DEFAULT_FAILURE_SIZE..=MAX_PROCESSES).find(is_supported).into_iter().collect(),
             };
             studies.extend(
                 sizes.into_iter().map(|nodes| FailureStudy { seed: self.seed, ..FailureStudy::new(entry, nodes) }),
             );
         }
-        Ok(Failures { studies, left_out, seed: self.seed, rows: Vec::new() })
+        Ok(FailureComparison { studies, unsupported_sizes, seed: self.seed, rows: Vec::new() })
     }
 
     /// Returns the algorithms that the options select.
-    fn selected(&self) -> Result<Vec<&'static MutexEntry>, CompareError> {
-        let forms = if self.family_args.forms { Forms::All } else { Forms::Default };
-        Ok(contenders(self.algorithms, forms)?)
+    fn selected_algorithms(&self) -> Result<Vec<&'static MutexEntry>, CompareError> {
+        let variants = if self.family_args.forms { Variants::All } else { Variants::Default };
+        Ok(contenders(self.algorithms, variants)?)
     }
 
-    fn supported(&self, sizes: &[usize]) -> Result<ComparedAlgorithms, CompareError> {
-        ComparedAlgorithms::new(self.selected()?, sizes, self.algorithms)
+    fn algorithms_for_sizes(&self, sizes: &[usize]) -> Result<ComparedAlgorithms, CompareError> {
+        ComparedAlgorithms::new(self.selected_algorithms()?, sizes, self.algorithms)
     }
 
     fn workloads(&self) -> Result<Vec<Traffic>, CompareError> {
         let names: Vec<_> = self.family_args.workload.iter().map(ToString::to_string).collect();
         reject_duplicates("--workload", &names)?;
         Ok(match &self.family_args.workload[..] {
-            [] if self.family_args.real => REAL_TRAFFICS.to_vec(),
+            [] if self.family_args.real => DEFAULT_REAL_TRAFFICS.to_vec(),
             [] => Traffic::ALL.to_vec(),
             given => given.to_vec(),
         })

@@ -1,13 +1,13 @@
 //! The problems that a comparison found, each with a command that demonstrates it.
 
-use super::costs::{Costs, Row, World, WorldResult};
+use super::costs::{CostComparison, CostRow, RunKind, RunResult};
 use super::table::traffic_name;
 
 /// Maximum number of listed problems.
 const MAX_PROBLEMS: usize = 5;
 
 /// Lists violated properties and unexpected figures.
-pub(super) fn problems(costs: &Costs) -> Vec<String> {
+pub(super) fn problems(costs: &CostComparison) -> Vec<String> {
     let results = costs.rows.iter().flat_map(|row| row.results().map(move |result| (row, result)));
     let mut problems: Vec<_> = results.filter_map(|(row, result)| problem(row, result)).collect();
     let total = problems.len();
@@ -19,16 +19,17 @@ pub(super) fn problems(costs: &Costs) -> Vec<String> {
 }
 
 /// Describes the problem of one result, if there is any.
-fn problem(row: &Row, result: &WorldResult) -> Option<String> {
+fn problem(row: &CostRow, result: &RunResult) -> Option<String> {
     let violation = result.measured.violations.first().map(|violation| {
-        let why = violation.violation.as_ref().map(|violation| format!(": at {} {}", violation.time, violation.text));
-        format!("'{}' fails{}", violation.name, why.unwrap_or_default())
+        let reason =
+            violation.violation.as_ref().map(|violation| format!(": at {} {}", violation.time, violation.text));
+        format!("'{}' fails{}", violation.name, reason.unwrap_or_default())
     });
     let difference = result.measured.differences.first().map(ToString::to_string);
     let problem = violation.or(difference)?;
-    let (world, repeat_command) = match result.world {
-        World::Simulated => ("simulated", format!("{} --steps", result.repeat_command)),
-        World::Real => {
+    let (kind_name, repeat_command) = match result.kind {
+        RunKind::Simulated => ("simulated", format!("{} --steps", result.repeat_command)),
+        RunKind::Real => {
             ("real", format!("{} --trace run.journal && quorate replay run.journal --steps", result.repeat_command))
         }
     };
@@ -36,5 +37,5 @@ fn problem(row: &Row, result: &WorldResult) -> Option<String> {
     let demonstration =
         result.journal.as_ref().map_or(repeat_command, |journal| format!("quorate replay {journal} --steps"));
     let (algorithm, nodes, when) = (row.name(), row.case.nodes, traffic_name(row.case.traffic));
-    Some(format!("{algorithm} with {nodes} nodes, {when}, {world}: {problem}.\nTo see it: {demonstration}"))
+    Some(format!("{algorithm} with {nodes} nodes, {when}, {kind_name}: {problem}.\nTo see it: {demonstration}"))
 }

@@ -1,19 +1,19 @@
 //! Tables of costs for people: each algorithm in groups of every size, from idle to saturated,
 //! beside the expected cost.
 
-use super::costs::{Costs, Row, World, WorldResult};
+use super::costs::{CostComparison, CostRow, RunKind, RunResult};
 use super::{ExpectedCost, Figure, Measured, OfferedLoad, Traffic};
-use crate::compare::{BAD, Column, GOOD, Group, SAME, Section, Table, UNKNOWN};
-use crate::figures::count;
+use crate::compare::{Column, ColumnGroup, GroupedTable, MARK_CORRECT, MARK_EQUAL, MARK_NOT_JUDGED, MARK_WRONG, Table};
+use crate::figures::format_count;
 use crate::mutex::MutexEntry;
 use quorate_journal::metrics::Delay;
 
-pub(super) fn tables(costs: &Costs) -> Vec<Table> {
-    vec![Table::Blocks(messages(costs)), Table::Blocks(delays_and_load(costs))]
+pub(super) fn tables(costs: &CostComparison) -> Vec<Table> {
+    vec![Table::Grouped(messages_table(costs)), Table::Grouped(delays_and_load_table(costs))]
 }
 
-pub(super) fn conditions(costs: &Costs) -> String {
-    let entries = count(costs.entries, "request");
+pub(super) fn conditions(costs: &CostComparison) -> String {
+    let entries = format_count(costs.entries, "request");
     let real = costs.real.map(|links| format!(" · real: {} on loopback", links.name().to_uppercase()));
     format!("{entries} a run · seed {}{}", costs.seed, real.unwrap_or_default())
 }
@@ -29,16 +29,16 @@ pub(super) fn traffic_name(traffic: Traffic) -> String {
 }
 
 /// The heaviest workload, which shows the busiest node best.
-pub(super) fn busiest_traffic(costs: &Costs) -> Option<Traffic> {
+pub(super) fn heaviest_traffic(costs: &CostComparison) -> Option<Traffic> {
     costs.traffics.iter().copied().max_by_key(heaviness)
 }
 
 /// The lightest workload.
-pub(super) fn idlest_traffic(costs: &Costs) -> Option<Traffic> {
+pub(super) fn lightest_traffic(costs: &CostComparison) -> Option<Traffic> {
     costs.traffics.iter().copied().min_by_key(heaviness)
 }
 
-/// Orders workloads by load.
+/// Returns a key that orders workloads by load.
 pub(super) fn heaviness(traffic: &Traffic) -> (u8, Option<OfferedLoad>) {
     match traffic {
         Traffic::Single => (0, None),
@@ -48,24 +48,24 @@ pub(super) fn heaviness(traffic: &Traffic) -> (u8, Option<OfferedLoad>) {
     }
 }
 
-/// All results of one algorithm in one environment.
+/// All results of one algorithm in one kind of run.
 struct AlgorithmResults<'a> {
-    costs: &'a Costs,
+    costs: &'a CostComparison,
     entry: &'static MutexEntry,
-    world: World,
+    kind: RunKind,
 }
 
 impl<'a> AlgorithmResults<'a> {
-    fn rows(&self) -> impl Iterator<Item = (&'a Row, &'a WorldResult)> + '_ {
+    fn rows(&self) -> impl Iterator<Item = (&'a CostRow, &'a RunResult)> + '_ {
         let rows = self.costs.rows.iter().filter(|row| row.name() == self.entry.facts.profile.name);
-        rows.filter_map(|row| Some((row, row.result(self.world)?)))
+        rows.filter_map(|row| Some((row, row.result(self.kind)?)))
     }
 
-    fn with_size(&self, nodes: usize) -> impl Iterator<Item = (&'a Row, &'a WorldResult)> + '_ {
+    fn with_size(&self, nodes: usize) -> impl Iterator<Item = (&'a CostRow, &'a RunResult)> + '_ {
         self.rows().filter(move |(row, _)| row.case.nodes == nodes)
     }
 
-    fn with_traffic(&self, traffic: Traffic) -> impl Iterator<Item = (&'a Row, &'a WorldResult)> + '_ {
+    fn with_traffic(&self, traffic: Traffic) -> impl Iterator<Item = (&'a CostRow, &'a RunResult)> + '_ {
         self.rows().filter(move |(row, _)| row.case.traffic == traffic)
     }
 
@@ -81,39 +81,39 @@ impl<'a> AlgorithmResults<'a> {
             self.rows().filter(|(row, _)| traffic.is_none_or(|traffic| row.case.traffic == traffic)).collect();
         let judged = rows.iter().filter(|(row, result)| result.measured.is_exact(&row.expected).is_some());
         let exact: Vec<_> = judged.filter_map(|(row, result)| is_exact(&row.expected, &result.measured)).collect();
-        let differs = |(_, result): &(&Row, &WorldResult)| {
+        let differs = |(_, result): &(&CostRow, &RunResult)| {
             result.measured.differences.iter().any(|found| figures.contains(&found.figure))
         };
         match &exact[..] {
-            _ if rows.iter().any(differs) => BAD,
-            [] => UNKNOWN,
-            exact if exact.iter().all(|is_exact| *is_exact) => SAME,
-            _ => GOOD,
+            _ if rows.iter().any(differs) => MARK_WRONG,
+            [] => MARK_NOT_JUDGED,
+            exact if exact.iter().all(|is_exact| *is_exact) => MARK_EQUAL,
+            _ => MARK_CORRECT,
         }
         .into()
     }
 }
 
-/// The measured environments, with the suffix of their columns.
-fn worlds(costs: &Costs) -> impl Iterator<Item = (World, &'static str)> + use<> {
-    let real = costs.real.is_some().then_some((World::Real, " · real"));
-    std::iter::once((World::Simulated, "")).chain(real)
+/// The kinds of runs that were measured, with the suffix of their columns.
+fn run_kinds(costs: &CostComparison) -> impl Iterator<Item = (RunKind, &'static str)> + use<> {
+    let real = costs.real.is_some().then_some((RunKind::Real, " · real"));
+    std::iter::once((RunKind::Simulated, "")).chain(real)
 }
 
-fn algorithms(costs: &Costs, world: World) -> Vec<AlgorithmResults<'_>> {
-    costs.contenders.iter().map(|entry| AlgorithmResults { costs, entry, world }).collect()
+fn algorithms(costs: &CostComparison, kind: RunKind) -> Vec<AlgorithmResults<'_>> {
+    costs.contenders.iter().map(|entry| AlgorithmResults { costs, entry, kind }).collect()
 }
 
-fn names(costs: &Costs) -> Column {
+fn names_column(costs: &CostComparison) -> Column {
     let names = costs.contenders.iter().map(|entry| entry.facts.profile.name.to_owned());
     Column::words("algorithm", names.collect())
 }
 
-fn expected(costs: &Costs, text: fn(&MutexEntry) -> &'static str) -> Column {
+fn expected_column(costs: &CostComparison, text: fn(&MutexEntry) -> &'static str) -> Column {
     Column::words("expected", costs.contenders.iter().map(|entry| text(entry).to_owned()).collect())
 }
 
-fn by_size(
+fn columns_by_size(
     algorithms: &[AlgorithmResults<'_>],
     sizes: &[usize],
     cell: impl Fn(&AlgorithmResults<'_>, usize) -> String,
@@ -124,52 +124,53 @@ fn by_size(
     sizes.iter().map(column).collect()
 }
 
-fn messages(costs: &Costs) -> Section {
+fn messages_table(costs: &CostComparison) -> GroupedTable {
     let mut groups = Vec::new();
     for traffic in costs.traffics.iter().copied() {
-        for (world, suffix) in worlds(costs) {
-            let algorithms = algorithms(costs, world);
+        for (kind, suffix) in run_kinds(costs) {
+            let algorithms = algorithms(costs, kind);
             let cell = |algorithm: &AlgorithmResults<'_>, nodes: usize| {
                 let row = algorithm.with_traffic(traffic).find(|(row, _)| row.case.nodes == nodes);
-                row.and_then(|(_, result)| result.measured.messages_per_entry).map_or(UNKNOWN.into(), format_short)
+                row.and_then(|(_, result)| result.measured.messages_per_entry)
+                    .map_or(MARK_NOT_JUDGED.into(), format_short)
             };
             let is_exact = |expected: &ExpectedCost, measured: &Measured| {
                 measured
                     .messages_per_entry
-                    .map(|_| expected.total_in(world.delays(), measured.counted).exact().is_some())
+                    .map(|_| expected.total_messages_in(kind.delay_unit(), measured.counted_entries).exact().is_some())
             };
             let mark = |algorithm: &AlgorithmResults<'_>| {
-                algorithm.mark(Some(traffic), &[Figure::Messages, Figure::OwnMessages], is_exact)
+                algorithm.mark(Some(traffic), &[Figure::Messages, Figure::CoordinatorMessages], is_exact)
             };
-            groups.push(Group {
+            groups.push(ColumnGroup {
                 name: format!("{}{suffix}", traffic_name(traffic)),
-                figures: by_size(&algorithms, &costs.sizes, cell),
+                figures: columns_by_size(&algorithms, &costs.sizes, cell),
                 tail: vec![Column::words("", algorithms.iter().map(mark).collect())],
-                ..Group::default()
+                ..ColumnGroup::default()
             });
         }
     }
-    let stub = vec![names(costs), expected(costs, |entry| entry.facts.cost.messages)];
-    Section { title: "messages per entry", stub, groups }
+    let stub = vec![names_column(costs), expected_column(costs, |entry| entry.facts.cost.messages_formula)];
+    GroupedTable { title: "messages per entry", stub, groups }
 }
 
-fn delays_and_load(costs: &Costs) -> Section {
+fn delays_and_load_table(costs: &CostComparison) -> GroupedTable {
     let mut groups = Vec::new();
-    for (world, suffix) in worlds(costs) {
-        groups.push(delays(costs, world, &DelayKind { suffix, ..DelayKind::CLIENT }));
-        groups.push(delays(costs, world, &DelayKind { suffix, ..DelayKind::SYNC }));
+    for (kind, suffix) in run_kinds(costs) {
+        groups.push(delay_columns(costs, kind, &DelayKind { suffix, ..DelayKind::CLIENT }));
+        groups.push(delay_columns(costs, kind, &DelayKind { suffix, ..DelayKind::SYNC }));
     }
-    for (world, suffix) in worlds(costs) {
-        groups.push(overtaken(costs, world, suffix));
-        groups.push(busiest(costs, world, suffix));
+    for (kind, suffix) in run_kinds(costs) {
+        groups.push(overtaken_columns(costs, kind, suffix));
+        groups.push(busiest_node_columns(costs, kind, suffix));
     }
     let holds = |entry: &&'static MutexEntry| {
         let mut rows = costs.rows.iter().filter(|row| row.name() == entry.facts.profile.name);
-        if rows.all(Row::holds) { GOOD.into() } else { BAD.into() }
+        if rows.all(CostRow::holds) { MARK_CORRECT.into() } else { MARK_WRONG.into() }
     };
     let holds = costs.contenders.iter().map(holds).collect();
-    groups.push(Group { lead: vec![Column::figures("holds", holds)], ..Group::default() });
-    Section { title: "delays, fairness, load", stub: vec![names(costs)], groups }
+    groups.push(ColumnGroup { lead: vec![Column::figures("holds", holds)], ..ColumnGroup::default() });
+    GroupedTable { title: "delays, fairness, load", stub: vec![names_column(costs)], groups }
 }
 
 /// A kind of delay.
@@ -188,7 +189,7 @@ impl DelayKind {
         suffix: "",
         figure: Figure::ClientDelay,
         measured: |measured| measured.client_delay,
-        expected: |entry| entry.facts.cost.client,
+        expected: |entry| entry.facts.cost.client_delay_formula,
         is_exact: |expected, measured| measured.client_delay.map(|_| expected.client_delay.exact().is_some()),
     };
     const SYNC: Self = Self {
@@ -196,29 +197,29 @@ impl DelayKind {
         suffix: "",
         figure: Figure::SyncDelay,
         measured: |measured| measured.sync_delay,
-        expected: |entry| entry.facts.cost.sync,
+        expected: |entry| entry.facts.cost.sync_delay_formula,
         is_exact: |expected, measured| measured.sync_delay.map(|_| expected.sync_delay.exact().is_some()),
     };
 }
 
 /// Delays are measured only under specific conditions, so they are the same under every workload
 /// that meets these.
-fn delays(costs: &Costs, world: World, kind: &DelayKind) -> Group {
-    let algorithms = algorithms(costs, world);
+fn delay_columns(costs: &CostComparison, run_kind: RunKind, delay_kind: &DelayKind) -> ColumnGroup {
+    let algorithms = algorithms(costs, run_kind);
     let cell = |algorithm: &AlgorithmResults<'_>, nodes: usize| {
-        let delays = algorithm.with_size(nodes).filter_map(|(_, result)| (kind.measured)(&result.measured));
-        mean(delays).map_or(UNKNOWN.into(), format_short)
+        let delays = algorithm.with_size(nodes).filter_map(|(_, result)| (delay_kind.measured)(&result.measured));
+        mean(delays).map_or(MARK_NOT_JUDGED.into(), format_short)
     };
-    let mark = |algorithm: &AlgorithmResults<'_>| algorithm.mark(None, &[kind.figure], kind.is_exact);
-    let figures = by_size(&algorithms, &costs.sizes, cell);
-    let (unit, lead, tail) = match world {
-        World::Simulated => {
+    let mark = |algorithm: &AlgorithmResults<'_>| algorithm.mark(None, &[delay_kind.figure], delay_kind.is_exact);
+    let figures = columns_by_size(&algorithms, &costs.sizes, cell);
+    let (unit, lead, tail) = match run_kind {
+        RunKind::Simulated => {
             let marks = Column::words("", algorithms.iter().map(mark).collect());
-            ("T", vec![expected(costs, kind.expected)], vec![marks])
+            ("T", vec![expected_column(costs, delay_kind.expected)], vec![marks])
         }
-        World::Real => ("ms", Vec::new(), Vec::new()),
+        RunKind::Real => ("ms", Vec::new(), Vec::new()),
     };
-    Group { name: format!("{}, in {unit}{}", kind.name, kind.suffix), lead, figures, tail }
+    ColumnGroup { name: format!("{}, in {unit}{}", delay_kind.name, delay_kind.suffix), lead, figures, tail }
 }
 
 pub(super) fn mean(delays: impl Iterator<Item = Delay>) -> Option<f64> {
@@ -227,24 +228,24 @@ pub(super) fn mean(delays: impl Iterator<Item = Delay>) -> Option<f64> {
     (samples > 0).then(|| sum / samples as f64)
 }
 
-fn overtaken(costs: &Costs, world: World, suffix: &str) -> Group {
+fn overtaken_columns(costs: &CostComparison, kind: RunKind, suffix: &str) -> ColumnGroup {
     let cell = |algorithm: &AlgorithmResults<'_>, nodes: usize| {
-        let maximum = algorithm.with_size(nodes).map(|(_, result)| result.measured.overtaken_max).max();
-        maximum.map_or(UNKNOWN.into(), |maximum| maximum.to_string())
+        let maximum = algorithm.with_size(nodes).map(|(_, result)| result.measured.max_overtaken).max();
+        maximum.map_or(MARK_NOT_JUDGED.into(), |maximum| maximum.to_string())
     };
-    let figures = by_size(&algorithms(costs, world), &costs.sizes, cell);
-    Group { name: format!("overtaken{suffix}"), figures, ..Group::default() }
+    let figures = columns_by_size(&algorithms(costs, kind), &costs.sizes, cell);
+    ColumnGroup { name: format!("overtaken{suffix}"), figures, ..ColumnGroup::default() }
 }
 
-fn busiest(costs: &Costs, world: World, suffix: &str) -> Group {
-    let heaviest = busiest_traffic(costs);
+fn busiest_node_columns(costs: &CostComparison, kind: RunKind, suffix: &str) -> ColumnGroup {
+    let heaviest = heaviest_traffic(costs);
     let cell = |algorithm: &AlgorithmResults<'_>, nodes: usize| {
         let row = algorithm.with_size(nodes).find(|(row, _)| Some(row.case.traffic) == heaviest);
-        row.map_or(UNKNOWN.into(), |(_, result)| format!("{:.0}%", 100.0 * result.measured.busiest_share))
+        row.map_or(MARK_NOT_JUDGED.into(), |(_, result)| format!("{:.0}%", 100.0 * result.measured.busiest_share))
     };
-    let figures = by_size(&algorithms(costs, world), &costs.sizes, cell);
+    let figures = columns_by_size(&algorithms(costs, kind), &costs.sizes, cell);
     let when = heaviest.map(traffic_name).unwrap_or_default();
-    Group { name: format!("busiest, {when}{suffix}"), figures, ..Group::default() }
+    ColumnGroup { name: format!("busiest, {when}{suffix}"), figures, ..ColumnGroup::default() }
 }
 
 /// Formats a figure with as few digits as distinguish it from its neighbours.
@@ -257,12 +258,13 @@ fn format_short(value: f64) -> String {
     }
 }
 
-pub(super) fn notes(costs: &Costs) -> Vec<String> {
+pub(super) fn notes(costs: &CostComparison) -> Vec<String> {
     let has_load = costs.traffics.iter().any(|traffic| matches!(traffic, Traffic::Random(_)));
     let has_coordinator = costs.rows.iter().any(|row| row.expected.has_coordinator);
     let mut notes = vec![
         format!(
-            "after the figures: {SAME} exactly as expected   {GOOD} within the expected bounds   {BAD} unexpected   {UNKNOWN} not judged"
+            "after the figures: {MARK_EQUAL} exactly as expected   {MARK_CORRECT} within the expected bounds   \
+             {MARK_WRONG} unexpected   {MARK_NOT_JUDGED} not judged"
         ),
         match costs.real {
             Some(_) => "T: one message time, 1 ms in the simulator; real delays are means in milliseconds".into(),
@@ -277,6 +279,6 @@ pub(super) fn notes(costs: &Costs) -> Vec<String> {
     if has_coordinator {
         notes.push("own 0: the coordinator's own entries cost nothing, and are counted separately".into());
     }
-    notes.extend(costs.left_out.iter().map(|left_out| left_out.sentence()));
+    notes.extend(costs.unsupported_sizes.iter().map(|unsupported| unsupported.to_sentence()));
     notes
 }

@@ -1,7 +1,7 @@
 //! Cases that correct algorithms never show: unexpected figures, and missing runs.
 
-use super::costs::{CostCase, Costs, Links, Row};
-use super::{ExpectedCost, Forms, OfferedLoad, Traffic, contenders, problems};
+use super::costs::{CostCase, CostComparison, CostRow, ProcessLinks};
+use super::{ExpectedCost, OfferedLoad, Traffic, Variants, contenders, problems};
 use crate::algorithm::Algorithm;
 use crate::compare::{Comparison, Host, RealRun};
 use crate::experiment::{self, Outcome};
@@ -11,15 +11,15 @@ use crate::spec::Spec;
 use std::error::Error;
 
 /// Ricart and Agrawala with four nodes; the simulator stands in for real processes.
-fn costs() -> Costs {
-    Costs {
-        contenders: contenders(&["ricart-agrawala".into()], Forms::Default).unwrap(),
+fn costs() -> CostComparison {
+    CostComparison {
+        contenders: contenders(&["ricart-agrawala".into()], Variants::Default).unwrap(),
         sizes: vec![4],
         traffics: vec![Traffic::Random(OfferedLoad::DEFAULT)],
-        left_out: Vec::new(),
+        unsupported_sizes: Vec::new(),
         entries: 10,
         seed: 1,
-        real: Some(Links { tls: true }),
+        real: Some(ProcessLinks { is_tls: true }),
         rows: Vec::new(),
     }
 }
@@ -47,21 +47,24 @@ impl Host<Mutex> for SimulatedHost {
     ) -> Result<Option<RealRun<Mutex>>, Box<dyn Error + Send + Sync>> {
         let Outcome { ending, messages, summary, verdicts, .. } = experiment::run(spec)?;
         let (spec, lines) = (spec.clone(), 0);
-        let read = Replayed { spec, found_by: None, recorded: true, lines, messages, summary, verdicts };
-        Ok(Some(RealRun { ending, read, journal: None }))
+        let replayed = Replayed { spec, found_by: None, is_recorded: true, lines, messages, summary, verdicts };
+        Ok(Some(RealRun { ending, replayed, journal: None }))
     }
 }
 
 /// A row whose real result is compared with the expected cost of a group of `expected_nodes`.
-fn row(costs: &Costs, expected_nodes: usize) -> Row {
+fn row(costs: &CostComparison, expected_nodes: usize) -> CostRow {
     let case = costs.cases()[0];
     let row = costs.simulate(case).unwrap();
-    let row_to_compare = Row {
-        expected: ExpectedCost::of(case.entry, &costs.simulation(CostCase { nodes: expected_nodes, ..case })),
+    let row_to_compare = CostRow {
+        expected: ExpectedCost::of_experiment(
+            case.entry,
+            &costs.simulation(CostCase { nodes: expected_nodes, ..case }),
+        ),
         ..row
     };
     let real = costs.run_real(&row_to_compare, costs.real.unwrap(), &mut SimulatedHost).unwrap();
-    Row { real, ..costs.simulate(case).unwrap() }
+    CostRow { real, ..costs.simulate(case).unwrap() }
 }
 
 #[test]
@@ -69,6 +72,7 @@ fn an_unexpected_figure_fails_with_a_command_that_reproduces_it() {
     let mut costs = costs();
     costs.rows = vec![row(&costs, 5)];
     assert!(costs.holds() && !costs.is_exact() && costs.is_complete() && !costs.is_correct());
+    // An entry takes 2(n−1) messages: 6 with four nodes, 8 with five.
     let expected = "ricart-agrawala with 4 nodes, 50% load, real: an entry took 6 messages; expected 8.\n\
          To see it: quorate run ricart-agrawala --nodes 4 --seed 1 --entries 10 --tls --trace run.journal && \
          quorate replay run.journal --steps";
@@ -78,7 +82,7 @@ fn an_unexpected_figure_fails_with_a_command_that_reproduces_it() {
 #[test]
 fn a_comparison_without_its_real_results_is_incomplete() {
     let mut costs = costs();
-    let is_complete_and_correct = |costs: &Costs| (costs.is_complete(), costs.is_correct());
+    let is_complete_and_correct = |costs: &CostComparison| (costs.is_complete(), costs.is_correct());
     assert_eq!(is_complete_and_correct(&costs), (false, true));
     costs.measure(&mut SimulatedHost).unwrap();
     assert_eq!(is_complete_and_correct(&costs), (true, true));

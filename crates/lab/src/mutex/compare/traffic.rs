@@ -24,7 +24,7 @@ pub enum Traffic {
 /// The share of the time in which the lock would be held if no request had to wait: the hold time,
 /// divided by the mean time between requests of all nodes together.
 ///
-/// It depends only on the clients, so that it is the same for every algorithm. A handover takes
+/// It depends only on the clients, so it is the same for every algorithm. A handover takes
 /// time too: if a handover takes as long as a hold, the group can serve at most 50 %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OfferedLoad(Chance);
@@ -74,9 +74,9 @@ impl Traffic {
     /// Settings of clients that send `entries` requests in a group of `nodes`, where a message
     /// takes about `message_time`.
     ///
-    /// Each hold lasts one message time, except for a pair. With a load of ρ each client thinks for
-    /// up to 2n/ρ message times, and n/ρ on average, so that the n clients together send ρ requests
-    /// per message time.
+    /// Each hold lasts one message time, except for a pair. With a load of ρ, each of the n clients
+    /// that send requests (fewer than the nodes if there are fewer requests) thinks for up to 2n/ρ
+    /// message times, and n/ρ on average, so they send ρ requests per message time together.
     pub fn settings(self, entries: u64, nodes: usize, message_time: Duration) -> Settings {
         let defaults = Settings { entries, ..Settings::default() };
         match self {
@@ -84,6 +84,8 @@ impl Traffic {
             Self::Pair => Settings {
                 workload: Pattern::All,
                 requesters: pair(nodes),
+                // Ample time for a request to arrive everywhere, even from node to node around a
+                // ring.
                 hold: Some(Latency::Fixed(message_time.times((nodes as u64).saturating_add(1).saturating_mul(2)))),
                 ..defaults
             },
@@ -100,8 +102,8 @@ impl Traffic {
     }
 }
 
-/// Two nodes that are far from each other in every topology. With three or more nodes, neither is
-/// the coordinator.
+/// The two nodes that alternate. With three or more nodes, neither is the first one, which is the
+/// coordinator of algorithms that have one.
 fn pair(nodes: usize) -> Vec<NodeId> {
     let last = nodes.saturating_sub(1);
     let first = if nodes > 2 { 1 } else { 0 };
@@ -195,7 +197,7 @@ mod tests {
         }
     }
 
-    /// The default load is the clients' default behaviour, so both must agree.
+    /// The default load, 50 %, leaves the think time to the clients' default behaviour.
     #[test]
     fn a_load_determines_the_think_time() {
         let think = |percent, entries, nodes| {
@@ -203,6 +205,7 @@ mod tests {
                 Traffic::Random(OfferedLoad::percent(percent)).settings(entries, nodes, Duration::from_millis(1));
             settings.think.map(|think| think.to_string())
         };
+        // With n requesters and load ρ: up to 2n/ρ message times of 1 ms.
         assert_eq!(think(10, 100, 5).as_deref(), Some("uniform:0ms..100ms"));
         assert_eq!(think(1, 100, 49).as_deref(), Some("uniform:0ms..9.8s"));
         assert_eq!(think(100, 3, 49).as_deref(), Some("uniform:0ms..6ms"), "only three nodes send requests");
@@ -220,6 +223,7 @@ mod tests {
             let Settings { requesters, hold, .. } = Traffic::Pair.settings(10, nodes, Duration::from_millis(1));
             (requesters.iter().map(|node| node.number()).collect::<Vec<_>>(), hold.map(|hold| hold.to_string()))
         };
+        // Each hold lasts 2(n+1) message times of 1 ms.
         assert_eq!(pair(2), (vec![1, 2], Some("fixed:6ms".into())));
         assert_eq!(pair(3), (vec![2, 3], Some("fixed:8ms".into())));
         assert_eq!(pair(49), (vec![2, 49], Some("fixed:100ms".into())));

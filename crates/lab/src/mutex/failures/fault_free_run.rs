@@ -2,7 +2,7 @@
 
 use super::{FailureMode, MAX_MESSAGE_TIME, Victim, crash_fault};
 use crate::mutex::Mutex;
-use crate::mutex::run::{Change, LockPhase, change};
+use crate::mutex::run::{Change, LockPhase, observed_change};
 use crate::{Spec, experiment};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Duration, NodeId, Time};
@@ -28,7 +28,8 @@ struct Interval {
 const RESTART_DELAYS: [u64; 4] = [1, 3, 8, 20];
 
 impl FaultFreeRun {
-    /// Runs the experiment and keeps its first half: faults in the second half show little.
+    /// Runs the experiment and keeps its first half, because after a fault in the second half few
+    /// requests remain that show its effect.
     pub(super) fn simulate(spec: &Spec<Mutex>, coordinator: Option<NodeId>) -> Self {
         let mut intervals = experiment::simulate(spec, IntervalRecorder::new(spec.nodes)).observer.finished;
         let end = intervals.last().map_or(Time::ZERO, |interval| interval.to);
@@ -36,13 +37,16 @@ impl FaultFreeRun {
         Self { seed: spec.seed, coordinator, intervals }
     }
 
-    /// Returns a fault that hits such a victim at an instant that the seed chooses; `None` if there
-    /// is no such instant.
+    /// Returns a fault that hits a node in the victim's role, at an instant that the seed chooses;
+    /// `None` if no node has that role for long enough.
     pub(super) fn choose_fault(&self, victim: Victim, mode: FailureMode) -> Option<TimedFault> {
         // The choice must differ between victims of the same seed.
         let mut rng = SeededRng::new(self.seed.wrapping_mul(8).wrapping_add(victim as u64), Stream::Faults);
-        let candidates: Vec<_> =
-            self.intervals.iter().filter_map(|interval| Some((interval, self.victims(interval, victim)?))).collect();
+        let candidates: Vec<_> = self
+            .intervals
+            .iter()
+            .filter_map(|interval| Some((interval, self.possible_victims(interval, victim)?)))
+            .collect();
         let (interval, victims) = candidates.get(usize::try_from(rng.below(candidates.len() as u64)).ok()?)?;
         let node = victims.get(usize::try_from(rng.below(victims.len() as u64)).ok()?)?;
         // Strictly between two changes, so that nothing else happens at the same instant.
@@ -55,50 +59,51 @@ impl FaultFreeRun {
         })
     }
 
-    /// Returns the nodes that could be such a victim in this interval; `None` if there are none.
-    fn victims(&self, interval: &Interval, victim: Victim) -> Option<Vec<NodeId>> {
+    /// Returns the nodes that have the victim's role in this interval; `None` if there are none, or
+    /// if the interval is too short for a fault strictly inside it.
+    fn possible_victims(&self, interval: &Interval, victim: Victim) -> Option<Vec<NodeId>> {
         let all = || interval.phases.iter().enumerate().map(|(index, phase)| (NodeId::from_index(index), *phase));
         let nodes_in = |wanted: LockPhase| {
             let matches =
                 move |(node, phase): &(NodeId, LockPhase)| *phase == wanted && self.coordinator != Some(*node);
             all().filter(matches).map(|(node, _)| node).collect::<Vec<_>>()
         };
-        let (inside, waiting, idle) =
+        let (holders, waiters, idle) =
             (nodes_in(LockPhase::Holding), nodes_in(LockPhase::Waiting), nodes_in(LockPhase::Idle));
         let is_coordinator_idle =
             |coordinator: &NodeId| interval.phases.get(coordinator.index()) == Some(&LockPhase::Idle);
-        let found = match victim {
-            Victim::Coordinator if !inside.is_empty() && !waiting.is_empty() => {
+        let possible = match victim {
+            Victim::Coordinator if !holders.is_empty() && !waiters.is_empty() => {
                 self.coordinator.filter(is_coordinator_idle).into_iter().collect()
             }
-            Victim::Holder if !waiting.is_empty() => inside,
-            Victim::Idle if !inside.is_empty() => idle,
-            Victim::Waiter => waiting,
+            Victim::Holder if !waiters.is_empty() => holders,
+            Victim::Idle if !holders.is_empty() => idle,
+            Victim::Waiter => waiters,
             Victim::Coordinator | Victim::Holder | Victim::Idle => Vec::new(),
         };
-        (!found.is_empty() && interval.to.since(interval.from).nanos() >= 2).then_some(found)
+        (!possible.is_empty() && interval.to.since(interval.from).nanos() >= 2).then_some(possible)
     }
 }
 
 /// Records the intervals of a run.
 struct IntervalRecorder {
     phases: Vec<LockPhase>,
-    since: Time,
+    interval_start: Time,
     finished: Vec<Interval>,
 }
 
 impl IntervalRecorder {
     fn new(nodes: usize) -> Self {
-        Self { phases: vec![LockPhase::Idle; nodes], since: Time::ZERO, finished: Vec::new() }
+        Self { phases: vec![LockPhase::Idle; nodes], interval_start: Time::ZERO, finished: Vec::new() }
     }
 }
 
 impl Observer<Command, Event> for IntervalRecorder {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
-        let Some((time, node, change)) = change(moment) else { return };
-        if time > self.since {
-            self.finished.push(Interval { from: self.since, to: time, phases: self.phases.clone() });
-            self.since = time;
+        let Some((time, node, change)) = observed_change(moment) else { return };
+        if time > self.interval_start {
+            self.finished.push(Interval { from: self.interval_start, to: time, phases: self.phases.clone() });
+            self.interval_start = time;
         }
         if let Some(phase) = self.phases.get_mut(node.index()) {
             *phase = phase.after(change);
@@ -108,25 +113,25 @@ impl Observer<Command, Event> for IntervalRecorder {
 
 /// Records which live nodes sent a request after the fault.
 pub(super) struct RequestsAfterFault {
-    /// For each node, whether its request is still missing.
-    missing: Vec<bool>,
+    /// For each node, whether a request from it is still missing.
+    missing_requests: Vec<bool>,
     has_crashed: bool,
 }
 
 impl RequestsAfterFault {
     pub(super) fn new(nodes: usize) -> Self {
-        Self { missing: vec![true; nodes], has_crashed: false }
+        Self { missing_requests: vec![true; nodes], has_crashed: false }
     }
 
     /// Whether a node crashed, and every node that was live then has sent a request since.
     pub(super) fn has_all_requests(&self) -> bool {
-        self.has_crashed && self.missing.iter().all(|missing| !missing)
+        self.has_crashed && self.missing_requests.iter().all(|missing| !missing)
     }
 }
 
 impl Observer<Command, Event> for RequestsAfterFault {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
-        let requester = match (moment, change(moment)) {
+        let requester = match (moment, observed_change(moment)) {
             // A restarted victim need not send a request.
             (Moment::World { event: WorldEvent::Crashed { node, .. }, .. }, _) => {
                 self.has_crashed = true;
@@ -135,7 +140,7 @@ impl Observer<Command, Event> for RequestsAfterFault {
             (_, Some((_, node, Change::Requests(..)))) if self.has_crashed => Some(node),
             (Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. }, _) => None,
         };
-        if let Some(missing) = requester.and_then(|node| self.missing.get_mut(node.index())) {
+        if let Some(missing) = requester.and_then(|node| self.missing_requests.get_mut(node.index())) {
             *missing = false;
         }
     }

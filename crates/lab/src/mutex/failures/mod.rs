@@ -4,18 +4,22 @@
 //! The literature gives no figures for this, so the lab simulates it. All nodes send requests at
 //! random times. Each seed runs once without faults, which shows which node holds the lock, waits
 //! or is idle at every instant. Then the same seed runs again with one of these nodes as the
-//! victim, which crashes at such an instant: until then both runs are identical. Algorithms are in
-//! their textbook form, over bare links and without failure detection.
+//! victim, which crashes at an instant when it has that role: until then both runs are identical.
+//! Algorithms are in their textbook form, over bare links and without failure detection.
 //!
 //! ```
-//! use quorate_lab::mutex::compare::{Forms, contenders};
-//! use quorate_lab::mutex::failures::{Fate, FailureMode, FailureStudy, Victim, run_study};
+//! use quorate_lab::mutex::compare::{Variants, contenders};
+//! use quorate_lab::mutex::failures::{FailureEffect, FailureMode, FailureStudy, Victim, run_study};
 //!
-//! let [central] = contenders(&["central".into()], Forms::Default)?[..] else { panic!() };
+//! let [central] = contenders(&["central".into()], Variants::Default)?[..] else { panic!() };
+//! // Five runs of each kind of failure, with four nodes.
 //! let findings = run_study(&FailureStudy { runs: 5, ..FailureStudy::new(central, 4) }, &mut || true)?;
-//! let fate = |victim, mode| findings.iter().find(|finding| finding.victim == victim && finding.mode == mode)?.tally.fate();
-//! assert_eq!(fate(Victim::Idle, FailureMode::Dies), Some(Fate::Continues));
-//! assert_eq!(fate(Victim::Coordinator, FailureMode::Dies), Some(Fate::Stops));
+//! let worst_effect = |victim, mode| {
+//!     let finding = findings.iter().find(|finding| finding.victim == victim && finding.mode == mode)?;
+//!     finding.tally.worst_effect()
+//! };
+//! assert_eq!(worst_effect(Victim::Idle, FailureMode::Dies), Some(FailureEffect::Continues));
+//! assert_eq!(worst_effect(Victim::Coordinator, FailureMode::Dies), Some(FailureEffect::Stops));
 //! # Ok::<(), quorate_lab::LabError>(())
 //! ```
 
@@ -29,7 +33,7 @@ use crate::{JudgeFamily, JudgingLevel, LabError, LinkChoice, Spec, experiment};
 use fault_free_run::{FaultFreeRun, RequestsAfterFault};
 use quorate_core::{Duration, NodeId};
 use quorate_journal::property::Verdict;
-use quorate_journal::settings::{Fault, Latency, Length, TimedFault, Unsynced};
+use quorate_journal::settings::{Fault, Latency, Length, TimedFault, UnsyncedSaves};
 use quorate_journal::workload::Ending;
 use serde::Serialize;
 
@@ -39,7 +43,9 @@ use serde::Serialize;
 pub enum Victim {
     /// The coordinator, while one other node holds the lock and another waits.
     Coordinator,
+    /// The node that holds the lock, while another waits.
     Holder,
+    /// A node that waits for the lock.
     Waiter,
     /// An idle node, while another holds the lock.
     Idle,
@@ -75,7 +81,7 @@ impl FailureMode {
 /// The effect on all live nodes, in order of increasing severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Fate {
+pub enum FailureEffect {
     /// Every live requester is granted entry.
     #[serde(rename = "goes-on")]
     Continues,
@@ -85,7 +91,7 @@ pub enum Fate {
     Unsafe,
 }
 
-impl Fate {
+impl FailureEffect {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Continues => "continues",
@@ -124,6 +130,7 @@ impl FailureStudy {
             seed,
             latency,
             links: LinkChoice::Bare,
+            // Ample time per entry: 40 message times, of which a hold takes at most 20.
             until: Some(Length(MAX_MESSAGE_TIME.times(MAX_WAIT + 40 * entries))),
             settings: Settings { entries, hold: Some(hold), ..Settings::default() },
             ..Spec::new(self.algorithm)
@@ -138,7 +145,7 @@ const REQUESTS_PER_NODE: u64 = 8;
 /// Number of message times after which a request counts as waiting forever. Some algorithms retry
 /// meanwhile.
 const MAX_WAIT: u64 = 4_000;
-/// Number of seeds to try per requested run. Not every seed has an instant with such a victim.
+/// Number of seeds to try per requested run. In some seeds no node ever has the victim's role.
 const SEEDS_PER_RUN: u64 = 4;
 
 /// The effect of one kind of failure of one kind of victim.
@@ -165,7 +172,7 @@ pub struct Tally {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Example {
     pub spec: Spec<Mutex>,
-    pub fate: Fate,
+    pub effect: FailureEffect,
     /// Text of the violation; `None` if no property was violated.
     pub violation: Option<String>,
 }
@@ -175,28 +182,30 @@ impl Tally {
         self.continuing_runs + self.stopped_runs + self.unsafe_runs
     }
 
-    pub const fn count(&self, fate: Fate) -> u64 {
-        match fate {
-            Fate::Continues => self.continuing_runs,
-            Fate::Stops => self.stopped_runs,
-            Fate::Unsafe => self.unsafe_runs,
+    pub const fn count(&self, effect: FailureEffect) -> u64 {
+        match effect {
+            FailureEffect::Continues => self.continuing_runs,
+            FailureEffect::Stops => self.stopped_runs,
+            FailureEffect::Unsafe => self.unsafe_runs,
         }
     }
 
     /// The worst effect; `None` if there were no runs.
-    pub fn fate(&self) -> Option<Fate> {
-        [Fate::Unsafe, Fate::Stops, Fate::Continues].into_iter().find(|fate| self.count(*fate) > 0)
+    pub fn worst_effect(&self) -> Option<FailureEffect> {
+        [FailureEffect::Unsafe, FailureEffect::Stops, FailureEffect::Continues]
+            .into_iter()
+            .find(|effect| self.count(*effect) > 0)
     }
 
     fn add(&mut self, example: Example, has_fence_regression: bool) {
-        let count = match example.fate {
-            Fate::Continues => &mut self.continuing_runs,
-            Fate::Stops => &mut self.stopped_runs,
-            Fate::Unsafe => &mut self.unsafe_runs,
+        let count = match example.effect {
+            FailureEffect::Continues => &mut self.continuing_runs,
+            FailureEffect::Stops => &mut self.stopped_runs,
+            FailureEffect::Unsafe => &mut self.unsafe_runs,
         };
         *count += 1;
         self.fence_regressions += u64::from(has_fence_regression);
-        if self.example.as_ref().is_none_or(|worst| worst.fate < example.fate) {
+        if self.example.as_ref().is_none_or(|worst| worst.effect < example.effect) {
             self.example = Some(example);
         }
     }
@@ -231,7 +240,7 @@ pub fn run_study(study: &FailureStudy, should_continue: &mut dyn FnMut() -> bool
 }
 
 /// Runs a seed with its fault. Also returns whether a fence was not larger than an earlier one.
-/// `None` if the run succeeded but not every live node sent a request after the fault.
+/// `None` if all requests were granted, but not every live node sent one after the fault.
 fn run(spec: Spec<Mutex>) -> Option<(Example, bool)> {
     let properties = Mutex::properties(&spec, JudgingLevel::Verdicts);
     let run = experiment::simulate(&spec, (properties, RequestsAfterFault::new(spec.nodes)));
@@ -239,21 +248,21 @@ fn run(spec: Spec<Mutex>) -> Option<(Example, bool)> {
     let verdicts = properties.verdicts();
     let failed_property =
         |name: &str| verdicts.iter().find(|verdict| verdict.name == name && verdict.holds == Some(false));
-    let (fate, failed) = match (failed_property("exclusion"), run.ending) {
-        (Some(verdict), _) => (Fate::Unsafe, Some(verdict)),
-        (None, Ending::Stuck | Ending::Stopped) => (Fate::Stops, failed_property("served")),
-        (None, Ending::Done) if after_fault.has_all_requests() => (Fate::Continues, None),
+    let (effect, violated) = match (failed_property("exclusion"), run.ending) {
+        (Some(verdict), _) => (FailureEffect::Unsafe, Some(verdict)),
+        (None, Ending::Stuck | Ending::Stopped) => (FailureEffect::Stops, failed_property("served")),
+        (None, Ending::Done) if after_fault.has_all_requests() => (FailureEffect::Continues, None),
         (None, Ending::Done) => return None,
     };
     let has_fence_regression = failed_property("fences-grow").is_some();
-    Some((Example { spec, fate, violation: failed.and_then(violation_text) }, has_fence_regression))
+    Some((Example { spec, effect, violation: violated.and_then(violation_text) }, has_fence_regression))
 }
 
 fn violation_text(verdict: &Verdict) -> Option<String> {
     verdict.violation.as_ref().map(|violation| violation.text.clone())
 }
 
-/// A crash of the node at an instant. The node restarts after `lasts`, if given.
-fn crash_fault(node: NodeId, at: Duration, lasts: Option<Duration>) -> TimedFault {
-    TimedFault { at, lasts, fault: Fault::Crash { node, unsynced: Unsynced::Lost } }
+/// A crash of the node at an instant. The node restarts after `duration`, if given.
+fn crash_fault(node: NodeId, at: Duration, duration: Option<Duration>) -> TimedFault {
+    TimedFault { at, duration, fault: Fault::Crash { node, unsynced: UnsyncedSaves::Lost } }
 }

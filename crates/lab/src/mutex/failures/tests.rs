@@ -1,17 +1,17 @@
 //! Victims have the right role, and examples reproduce.
 
-use super::{Example, FailureMode, FailureStudy, Fate, Finding, Victim, run_study};
+use super::{Example, FailureEffect, FailureMode, FailureStudy, Finding, Victim, run_study};
 use crate::experiment;
 use crate::mutex::MutexEntry;
-use crate::mutex::compare::{Forms, contenders};
-use crate::mutex::run::{LockPhase, change};
+use crate::mutex::compare::{Variants, contenders};
+use crate::mutex::run::{LockPhase, observed_change};
 use quorate_core::NodeId;
 use quorate_core::mutex::{Command, Event};
 use quorate_journal::moment::{Moment, Observer, WorldEvent};
 use quorate_journal::workload::Ending;
 
 fn entry(name: &str) -> &'static MutexEntry {
-    let [entry] = contenders(&[name.into()], Forms::Default).unwrap()[..] else { panic!("one name, one algorithm") };
+    let [entry] = contenders(&[name.into()], Variants::Default).unwrap()[..] else { panic!("one name, one algorithm") };
     entry
 }
 
@@ -19,21 +19,21 @@ fn findings(name: &str, nodes: usize, runs: u64) -> Vec<Finding> {
     run_study(&FailureStudy { runs, ..FailureStudy::new(entry(name), nodes) }, &mut || true).unwrap()
 }
 
-fn fates(name: &str, mode: FailureMode) -> Vec<(Victim, Option<Fate>)> {
+fn worst_effects(name: &str, mode: FailureMode) -> Vec<(Victim, Option<FailureEffect>)> {
     let of_mode = findings(name, 5, 60).into_iter().filter(|finding| finding.mode == mode);
-    of_mode.map(|found| (found.victim, found.tally.fate())).collect()
+    of_mode.map(|found| (found.victim, found.tally.worst_effect())).collect()
 }
 
-/// A coordinator that forgets the holder grants a second entry. An idle client matters to no other
-/// node.
+/// A restarted coordinator, which has forgotten the holder, grants a second entry. An idle client
+/// matters to no other node.
 #[test]
 fn a_coordinator_is_essential_and_an_idle_client_is_not() {
-    let (stops, continues) = (Some(Fate::Stops), Some(Fate::Continues));
+    let (stops, continues) = (Some(FailureEffect::Stops), Some(FailureEffect::Continues));
     let dies =
         [(Victim::Coordinator, stops), (Victim::Holder, stops), (Victim::Waiter, stops), (Victim::Idle, continues)];
-    assert_eq!(fates("central", FailureMode::Dies), dies);
-    let restarts = fates("central", FailureMode::Restarts);
-    assert_eq!(restarts.first(), Some(&(Victim::Coordinator, Some(Fate::Unsafe))));
+    assert_eq!(worst_effects("central", FailureMode::Dies), dies);
+    let restarts = worst_effects("central", FailureMode::Restarts);
+    assert_eq!(restarts.first(), Some(&(Victim::Coordinator, Some(FailureEffect::Unsafe))));
     assert_eq!(restarts.last(), Some(&(Victim::Idle, continues)));
 }
 
@@ -42,22 +42,28 @@ fn a_coordinator_is_essential_and_an_idle_client_is_not() {
 #[test]
 fn asking_all_nodes_requires_all_nodes() {
     let all = [Victim::Holder, Victim::Waiter, Victim::Idle];
-    assert_eq!(fates("ricart-agrawala", FailureMode::Dies), all.map(|victim| (victim, Some(Fate::Stops))));
-    assert_eq!(fates("ricart-agrawala", FailureMode::Restarts).last(), Some(&(Victim::Idle, Some(Fate::Unsafe))));
+    assert_eq!(
+        worst_effects("ricart-agrawala", FailureMode::Dies),
+        all.map(|victim| (victim, Some(FailureEffect::Stops)))
+    );
+    assert_eq!(
+        worst_effects("ricart-agrawala", FailureMode::Restarts).last(),
+        Some(&(Victim::Idle, Some(FailureEffect::Unsafe)))
+    );
 }
 
 /// Records the phases of all nodes at the crash.
 struct CrashObserver {
     phases: Vec<LockPhase>,
-    found: Option<(NodeId, Vec<LockPhase>)>,
+    crash: Option<(NodeId, Vec<LockPhase>)>,
 }
 
 impl Observer<Command, Event> for CrashObserver {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         if let Moment::World { event: WorldEvent::Crashed { node, .. }, .. } = moment {
-            self.found = Some((*node, self.phases.clone()));
+            self.crash = Some((*node, self.phases.clone()));
         }
-        if let Some((_, node, change)) = change(moment) {
+        if let Some((_, node, change)) = observed_change(moment) {
             let phase = &mut self.phases[node.index()];
             *phase = phase.after(change);
         }
@@ -67,15 +73,15 @@ impl Observer<Command, Event> for CrashObserver {
 /// The example runs again with a journal and an observer, and has the same result.
 #[test]
 fn every_example_reproduces_its_finding() {
-    let mut fates_seen = Vec::new();
+    let mut observed_effects = Vec::new();
     for name in ["central", "ricart-agrawala"] {
         let coordinator = (entry(name).facts.coordinator)(&quorate_core::Group::of_size(4));
         for Finding { victim, mode, tally } in findings(name, 4, 12) {
-            let Example { spec, fate, violation } = tally.example.unwrap();
+            let Example { spec, effect, violation } = tally.example.unwrap();
             let command = spec.command("sim");
-            let observer = CrashObserver { phases: vec![LockPhase::Idle; 4], found: None };
+            let observer = CrashObserver { phases: vec![LockPhase::Idle; 4], crash: None };
             let (outcome, observer) = experiment::run_with(&spec, std::io::sink(), observer).unwrap();
-            let (node, phases) = observer.found.expect("a node crashes");
+            let (node, phases) = observer.crash.expect("a node crashes");
             let others = || phases.iter().enumerate().filter(|(index, _)| *index != node.index());
             let another_is = |wanted: LockPhase| others().any(|(_, phase)| *phase == wanted);
             let (inside, waiting) = (another_is(LockPhase::Holding), another_is(LockPhase::Waiting));
@@ -87,22 +93,22 @@ fn every_example_reproduces_its_finding() {
                 (Victim::Coordinator | Victim::Holder | Victim::Waiter | Victim::Idle, _) => false,
             };
             assert!(has_role, "{victim:?} is node {node} among {phases:?}: {command}");
-            assert_eq!(spec.faults[0].lasts.is_some(), mode == FailureMode::Restarts);
-            let is_unsafe = outcome.violated().any(|verdict| verdict.name == "exclusion");
+            assert_eq!(spec.faults[0].duration.is_some(), mode == FailureMode::Restarts);
+            let is_unsafe = outcome.violated_verdicts().any(|verdict| verdict.name == "exclusion");
             let is_stuck = outcome.ending != Ending::Done;
-            let expected = match fate {
-                Fate::Continues => (false, false),
-                Fate::Stops => (false, true),
-                Fate::Unsafe => (true, is_stuck),
+            let expected = match effect {
+                FailureEffect::Continues => (false, false),
+                FailureEffect::Stops => (false, true),
+                FailureEffect::Unsafe => (true, is_stuck),
             };
             assert_eq!((is_unsafe, is_stuck), expected, "{command}");
-            assert_eq!(violation.is_some(), fate != Fate::Continues, "{command}");
-            fates_seen.push(fate);
+            assert_eq!(violation.is_some(), effect != FailureEffect::Continues, "{command}");
+            observed_effects.push(effect);
         }
     }
-    fates_seen.sort();
-    fates_seen.dedup();
-    assert_eq!(fates_seen, [Fate::Continues, Fate::Stops, Fate::Unsafe]);
+    observed_effects.sort();
+    observed_effects.dedup();
+    assert_eq!(observed_effects, [FailureEffect::Continues, FailureEffect::Stops, FailureEffect::Unsafe]);
 }
 
 #[test]
@@ -132,7 +138,7 @@ fn an_interrupted_study_returns_its_findings_so_far() {
         found.iter().all(|finding| finding.tally.runs() <= 3) && found.iter().any(|finding| finding.tally.runs() > 0)
     );
     let nothing = run_study(&FailureStudy::new(entry("central"), 5), &mut || false).unwrap();
-    assert!(nothing.iter().all(|finding| finding.tally.fate().is_none() && finding.tally.example.is_none()));
+    assert!(nothing.iter().all(|finding| finding.tally.worst_effect().is_none() && finding.tally.example.is_none()));
 }
 
 /// A pair is too small for a coordinator, a holder and a waiter.

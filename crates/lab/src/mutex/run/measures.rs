@@ -1,9 +1,9 @@
 //! Measures the cost figures of entries: messages, delays, overtaking.
 
-use super::{Change, LockPhase, Properties, Resource, change};
+use super::{Change, LockPhase, Properties, Resource, observed_change};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Duration, MembershipNote, NodeId, Time};
-use quorate_journal::metrics::{Delay, Messages, Samples};
+use quorate_journal::metrics::{Delay, DelaySamples, MessageCounts};
 use quorate_journal::moment::{Moment, ObservedEffect, Observer};
 use quorate_journal::views::membership_note;
 use serde::Serialize;
@@ -18,22 +18,22 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
     coordinator: Option<NodeId>,
-    settled_after: Duration,
+    arrival_delay: Duration,
     phases: Vec<LockPhase>,
     /// The waiting requests by serial number, in the order in which they were made.
     waiting: BTreeMap<u64, Request>,
     /// For each node, the serial number of its latest request.
-    serials: Vec<u64>,
+    latest_serials: Vec<u64>,
     request_count: u64,
-    inside: usize,
+    holder_count: usize,
     entries: u64,
     coordinator_entries: u64,
-    client_delay: Samples,
-    sync_delay: Samples,
-    /// The last release, if exactly one node waited and its request had arrived everywhere: the
-    /// time and that waiter.
+    client_delay: DelaySamples,
+    sync_delay: DelaySamples,
+    /// The last release, if it was not the coordinator's, and exactly one node waited whose request
+    /// had arrived everywhere: the time and that waiter.
     handover: Option<(Time, NodeId)>,
-    overtaken_max: u64,
+    max_overtaken: u64,
     views: Option<ViewSummary>,
     resource: Resource,
 }
@@ -49,13 +49,13 @@ struct Request {
 
 impl Measures {
     /// Measures for a group of this size. `coordinator` is `None` if the algorithm has none. A
-    /// request counts as having arrived everywhere after `settled_after`.
-    pub fn new(nodes: usize, coordinator: Option<NodeId>, settled_after: Duration) -> Self {
+    /// request counts as received by all nodes after `arrival_delay`.
+    pub fn new(nodes: usize, coordinator: Option<NodeId>, arrival_delay: Duration) -> Self {
         Self {
             coordinator,
-            settled_after,
+            arrival_delay,
             phases: vec![LockPhase::Idle; nodes],
-            serials: vec![0; nodes],
+            latest_serials: vec![0; nodes],
             resource: Resource::new(nodes),
             ..Self::default()
         }
@@ -72,29 +72,29 @@ impl Measures {
 
     pub fn summary(
         &self,
-        messages: &Messages,
+        messages: &MessageCounts,
         properties: &Properties,
         unit: Duration,
         unit_name: &'static str,
     ) -> MutexSummary {
         let coordinator_messages = self.coordinator.map_or(0, |coordinator| messages.caused_by(coordinator));
-        let share = |entries: u64, messages: u64| Share {
+        let cost = |entries: u64, messages: u64| EntryCost {
             entries,
             messages_per_entry: if entries == 0 { None } else { Some(messages as f64 / entries as f64) },
         };
-        let all = share(self.entries, messages.total());
+        let all = cost(self.entries, messages.total());
         MutexSummary {
             entries: self.entries,
             messages_per_entry: all.messages_per_entry,
-            client_delay: self.client_delay.in_unit(unit),
-            sync_delay: self.sync_delay.in_unit(unit),
+            client_delay: self.client_delay.in_units_of(unit),
+            sync_delay: self.sync_delay.in_units_of(unit),
             delay_unit: unit_name,
-            overtaken_max: self.overtaken_max,
+            max_overtaken: self.max_overtaken,
             out_of_order: properties.out_of_order(),
-            others: self
+            other_nodes: self
                 .coordinator
-                .map(|_| share(self.entries - self.coordinator_entries, messages.total() - coordinator_messages)),
-            own: self.coordinator.map(|_| share(self.coordinator_entries, coordinator_messages)),
+                .map(|_| cost(self.entries - self.coordinator_entries, messages.total() - coordinator_messages)),
+            coordinator: self.coordinator.map(|_| cost(self.coordinator_entries, coordinator_messages)),
             views: self.views.map(|views| ViewSummary {
                 accepted: self.resource.accepted,
                 refused: self.resource.refused,
@@ -103,11 +103,10 @@ impl Measures {
         }
     }
 
-    /// Records a request.
     fn record_request(&mut self, time: Time, node: NodeId) {
-        let is_uncontended = self.waiting.is_empty() && self.inside == 0;
+        let is_uncontended = self.waiting.is_empty() && self.holder_count == 0;
         self.request_count += 1;
-        if let Some(serial) = self.serials.get_mut(node.index()) {
+        if let Some(serial) = self.latest_serials.get_mut(node.index()) {
             *serial = self.request_count;
         }
         self.waiting.insert(self.request_count, Request { node, time, is_uncontended, overtaken: 0 });
@@ -115,14 +114,14 @@ impl Measures {
 
     fn record_entry(&mut self, time: Time, node: NodeId, before: LockPhase) {
         self.entries += 1;
-        self.inside += usize::from(before != LockPhase::Holding);
+        self.holder_count += usize::from(before != LockPhase::Holding);
         let is_coordinator = self.coordinator == Some(node);
         self.coordinator_entries += u64::from(is_coordinator);
         let handover = self.handover.take();
         let Some((serial, request)) = self.remove_request(node) else { return };
         for overtaken in self.waiting.range_mut(..serial).map(|(_, request)| &mut request.overtaken) {
             *overtaken += 1;
-            self.overtaken_max = self.overtaken_max.max(*overtaken);
+            self.max_overtaken = self.max_overtaken.max(*overtaken);
         }
         if is_coordinator {
             return;
@@ -139,10 +138,10 @@ impl Measures {
 
     /// Records a release, which begins a handover if exactly one node waits.
     fn record_release(&mut self, time: Time, node: NodeId) {
-        self.inside = self.inside.saturating_sub(1);
+        self.holder_count = self.holder_count.saturating_sub(1);
         let mut waiting = self.waiting.values();
         self.handover = match (waiting.next(), waiting.next()) {
-            (Some(only), None) if self.coordinator != Some(node) && time.since(only.time) >= self.settled_after => {
+            (Some(only), None) if self.coordinator != Some(node) && time.since(only.time) >= self.arrival_delay => {
                 Some((time, only.node))
             }
             _ => None,
@@ -151,7 +150,7 @@ impl Measures {
 
     /// Removes the waiting request of a node.
     fn remove_request(&mut self, node: NodeId) -> Option<(u64, Request)> {
-        let serial = *self.serials.get(node.index())?;
+        let serial = *self.latest_serials.get(node.index())?;
         self.waiting.remove(&serial).map(|request| (serial, request))
     }
 }
@@ -162,7 +161,7 @@ impl Observer<Command, Event> for Measures {
             views.observe(moment);
             self.resource.observe(moment);
         }
-        let Some((time, node, change)) = change(moment) else { return };
+        let Some((time, node, change)) = observed_change(moment) else { return };
         let Some(phase) = self.phases.get_mut(node.index()) else { return };
         let before = *phase;
         *phase = before.after(change);
@@ -171,7 +170,7 @@ impl Observer<Command, Event> for Measures {
             (_, Change::Enters { .. }) => self.record_entry(time, node, before),
             (LockPhase::Holding, Change::Leaves) => self.record_release(time, node),
             (LockPhase::Holding, Change::Loses | Change::EndsWithoutEntry | Change::Crashes) => {
-                self.inside = self.inside.saturating_sub(1);
+                self.holder_count = self.holder_count.saturating_sub(1);
             }
             (LockPhase::Waiting, Change::Leaves | Change::Loses | Change::EndsWithoutEntry | Change::Crashes) => {
                 self.remove_request(node);
@@ -197,16 +196,17 @@ pub struct MutexSummary {
     /// The unit of delays: `T`, one message time, under fixed latency; else `ms`.
     pub delay_unit: &'static str,
     /// Maximum number of entries by later requests ahead of an earlier one.
-    pub overtaken_max: u64,
+    #[serde(rename = "overtaken_max")]
+    pub max_overtaken: u64,
     /// Entries ahead of a waiting request that had happened before theirs; absent if not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub out_of_order: Option<u64>,
     /// Entries of all nodes but the coordinator.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub others: Option<Share>,
+    #[serde(rename = "others", skip_serializing_if = "Option::is_none")]
+    pub other_nodes: Option<EntryCost>,
     /// Entries of the coordinator.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub own: Option<Share>,
+    #[serde(rename = "own", skip_serializing_if = "Option::is_none")]
+    pub coordinator: Option<EntryCost>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub views: Option<ViewSummary>,
 }
@@ -232,7 +232,7 @@ pub struct ViewSummary {
 
 impl ViewSummary {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
-        match change(moment) {
+        match observed_change(moment) {
             Some((time, _, Change::Crashes)) => self.crashed_at = self.crashed_at.or(Some(time)),
             Some((time, _, Change::Enters { .. })) => {
                 let recovery_nanos = self.crashed_at.take().map(|crashed_at| time.since(crashed_at).nanos());
@@ -251,7 +251,7 @@ impl ViewSummary {
 
 /// Entries of some nodes, and their cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Share {
+pub struct EntryCost {
     pub entries: u64,
     pub messages_per_entry: Option<f64>,
 }

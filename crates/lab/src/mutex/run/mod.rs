@@ -1,6 +1,7 @@
 //! The mutual-exclusion family in the simulator: its workload, measures and properties.
 //!
-//! This code sees only commands and events, so that it works for every algorithm.
+//! This code sees commands, events and descriptions of messages, but not their contents, so it
+//! works for every algorithm.
 
 mod measures;
 mod overtaking;
@@ -8,7 +9,7 @@ mod properties;
 mod resource;
 mod workload;
 
-pub use measures::{Measures, MutexSummary, Share, ViewSummary};
+pub use measures::{EntryCost, Measures, MutexSummary, ViewSummary};
 pub use overtaking::{CountedFrom, OvertakingBound};
 pub use properties::{Expectations, OrderCheck, Properties};
 pub use resource::Resource;
@@ -41,7 +42,7 @@ pub enum Change {
 }
 
 /// Returns the change that a moment causes at a node, if any.
-pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
+pub fn observed_change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
     match moment {
         Moment::Input { time, node, input: ObservedInput::Command(command), .. } => {
             let change = match command {

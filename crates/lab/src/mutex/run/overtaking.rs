@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 /// A bound on the number of entries by other nodes ahead of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OvertakingBound {
-    pub most: u64,
-    pub from: CountedFrom,
+    pub max_entries: u64,
+    pub counted_from: CountedFrom,
 }
 
 /// The instant from which entries ahead of a request count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountedFrom {
     /// When the client makes the request.
-    Asking,
+    Request,
     /// When all messages that its node sent for the request have arrived: a node cannot wait for a
     /// request that it has not received.
     Arrival,
@@ -30,7 +30,7 @@ pub(super) struct Overtaking {
     announcements: BTreeMap<MessageId, (NodeId, u64)>,
     request_count: u64,
     /// The acting node, if it makes a request in this step.
-    requesting: Option<NodeId>,
+    requesting_node: Option<NodeId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,11 +45,17 @@ struct Request {
 
 impl Overtaking {
     pub(super) fn new(nodes: usize, bound: OvertakingBound) -> Self {
-        Self { bound, requests: vec![None; nodes], announcements: BTreeMap::new(), request_count: 0, requesting: None }
+        Self {
+            bound,
+            requests: vec![None; nodes],
+            announcements: BTreeMap::new(),
+            request_count: 0,
+            requesting_node: None,
+        }
     }
 
     pub(super) fn record_request(&mut self, node: NodeId, access: Access) {
-        self.requesting = Some(node);
+        self.requesting_node = Some(node);
         self.request_count += 1;
         if let Some(request) = self.requests.get_mut(node.index()) {
             *request =
@@ -63,19 +69,19 @@ impl Overtaking {
         }
     }
 
-    /// Records an entry, which counts for all conflicting requests. Returns the first node that was
-    /// overtaken too often, and how often.
+    /// Records an entry, which counts for all conflicting requests. If it overtakes some node too
+    /// often, returns the lowest such node and how often that was overtaken.
     pub(super) fn record_entry(&mut self, node: NodeId, access: Access) -> Option<(NodeId, u64)> {
         self.end_request(node);
         let mut first_violation = None;
         for (index, request) in self.requests.iter_mut().enumerate() {
             let Some(request) = request else { continue };
-            let is_in_flight = request.announcements_in_flight > 0 && self.bound.from == CountedFrom::Arrival;
-            if is_in_flight || !access.conflicts(request.access) {
+            let is_in_flight = request.announcements_in_flight > 0 && self.bound.counted_from == CountedFrom::Arrival;
+            if is_in_flight || !access.conflicts_with(request.access) {
                 continue;
             }
             request.overtaken_by += 1;
-            if request.overtaken_by > self.bound.most && first_violation.is_none() {
+            if request.overtaken_by > self.bound.max_entries && first_violation.is_none() {
                 first_violation = Some((NodeId::from_index(index), request.overtaken_by));
             }
         }
@@ -83,12 +89,12 @@ impl Overtaking {
     }
 
     pub(super) fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
-        if self.bound.from == CountedFrom::Asking {
+        if self.bound.counted_from == CountedFrom::Request {
             return;
         }
         match moment {
             Moment::Input { input, .. } => {
-                self.requesting = None;
+                self.requesting_node = None;
                 if let ObservedInput::Message { id, .. } = input
                     && let Some((node, serial)) = self.announcements.remove(id)
                     && let Some(Some(request)) = self.requests.get_mut(node.index())
@@ -98,12 +104,12 @@ impl Overtaking {
                 }
             }
             Moment::Effect { node, effect: ObservedEffect::Send { sent, .. }, .. }
-                if self.requesting == Some(*node) =>
+                if self.requesting_node == Some(*node) =>
             {
                 self.record_announcements(*node, std::iter::once(sent.id));
             }
             Moment::Effect { node, effect: ObservedEffect::Multicast { to, sent }, .. }
-                if self.requesting == Some(*node) =>
+                if self.requesting_node == Some(*node) =>
             {
                 self.record_announcements(*node, receivers(to, sent.id).map(|(_, id)| id));
             }

@@ -1,42 +1,42 @@
 //! The properties that every mutual-exclusion algorithm promises, and those that some promise.
 
 use super::overtaking::{Overtaking, OvertakingBound};
-use super::{Change, LockPhase, change};
+use super::{Change, LockPhase, observed_change};
 use quorate_core::mutex::{Access, Command, Event, Patience};
 use quorate_core::{Fence, NodeId, Time, VectorClock};
 use quorate_journal::causality::Causality;
 use quorate_journal::clocks::Clocks;
 use quorate_journal::moment::{Moment, ObservedInput, Observer};
-use quorate_journal::property::{Kind, Verdict, Violation};
+use quorate_journal::property::{PropertyKind, Verdict, Violation};
 
 /// The promises of an algorithm beyond exclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expectations {
-    /// Every entry has a larger fence than all earlier entries.
-    pub fences: bool,
+    /// Whether every entry has a larger fence than all earlier entries.
+    pub has_fences: bool,
     pub order: OrderCheck,
     pub overtaking: Option<OvertakingBound>,
-    /// Every request is granted eventually.
-    pub service: bool,
-    /// Readers can hold the lock together.
-    pub shares: bool,
-    /// Entries last as long as their leases, on the clocks of their nodes.
-    pub leases: bool,
-    /// Several nodes send requests, so contention should occur.
-    pub contention: bool,
+    /// Whether every request is granted eventually.
+    pub serves_all: bool,
+    /// Whether readers can hold the lock together.
+    pub readers_share: bool,
+    /// Whether entries last as long as their leases, on the clocks of their nodes.
+    pub has_leases: bool,
+    /// Whether several nodes send requests, so that contention should occur.
+    pub expects_contention: bool,
 }
 
 impl Default for Expectations {
     /// Entries are exclusive and every request is granted; nothing else is promised.
     fn default() -> Self {
         Self {
-            fences: false,
+            has_fences: false,
             order: OrderCheck::Ignored,
             overtaking: None,
-            service: true,
-            shares: false,
-            leases: false,
-            contention: false,
+            serves_all: true,
+            readers_share: false,
+            has_leases: false,
+            expects_contention: false,
         }
     }
 }
@@ -54,42 +54,43 @@ pub enum OrderCheck {
 /// Judges the properties of mutual exclusion.
 #[derive(Default)]
 pub struct Properties {
-    expects: Expectations,
-    nodes: Vec<Node>,
-    waiting: usize,
-    inside: usize,
-    /// The largest fences so far: of exclusive entries, and of all entries.
-    exclusive_fence: Option<Fence>,
-    fence: Option<Fence>,
+    expectations: Expectations,
+    nodes: Vec<NodeState>,
+    waiter_count: usize,
+    holder_count: usize,
+    /// The largest fence of an exclusive entry so far.
+    largest_exclusive_fence: Option<Fence>,
+    /// The largest fence of any entry so far.
+    largest_fence: Option<Fence>,
     overtaking: Option<Overtaking>,
     causality: Option<Causality>,
     /// The nodes' clocks, if entries have leases.
     clocks: Option<Clocks>,
     out_of_order: u64,
-    contended: bool,
+    is_contended: bool,
     end: Time,
-    /// Number of steps and world events so far. Violations refer to these lines.
+    /// Number of journal lines so far, one per step and world event. Violations refer to them.
     lines: u64,
-    exclusion: Option<Violation>,
-    asked_first: Option<Violation>,
-    fences_grow: Option<Violation>,
-    order: Option<Violation>,
-    overtaken: Option<Violation>,
+    exclusion_violation: Option<Violation>,
+    request_violation: Option<Violation>,
+    fence_violation: Option<Violation>,
+    order_violation: Option<Violation>,
+    overtaking_violation: Option<Violation>,
 }
 
 #[derive(Clone, Debug)]
-struct Node {
+struct NodeState {
     phase: LockPhase,
     access: Access,
     requested_at: Time,
     /// When the entry expires, on the node's clock.
     until: Time,
-    /// A node with a conflicting entry since; correct only if this entry had expired.
+    /// A node with a conflicting later entry, which is correct only if this entry had expired.
     succeeded_by: Option<NodeId>,
     clock: VectorClock,
 }
 
-impl Default for Node {
+impl Default for NodeState {
     fn default() -> Self {
         Self {
             phase: LockPhase::Idle,
@@ -103,13 +104,13 @@ impl Default for Node {
 }
 
 impl Properties {
-    pub fn new(nodes: usize, expects: Expectations) -> Self {
+    pub fn new(nodes: usize, expectations: Expectations) -> Self {
         Self {
-            expects,
-            nodes: vec![Node::default(); nodes],
-            overtaking: expects.overtaking.map(|bound| Overtaking::new(nodes, bound)),
-            causality: (expects.order != OrderCheck::Ignored).then(|| Causality::new(nodes)),
-            clocks: expects.leases.then(|| Clocks::new(nodes)),
+            expectations,
+            nodes: vec![NodeState::default(); nodes],
+            overtaking: expectations.overtaking.map(|bound| Overtaking::new(nodes, bound)),
+            causality: (expectations.order != OrderCheck::Ignored).then(|| Causality::new(nodes)),
+            clocks: expectations.has_leases.then(|| Clocks::new(nodes)),
             ..Self::default()
         }
     }
@@ -125,31 +126,34 @@ impl Properties {
     }
 
     pub fn verdicts(&self) -> Vec<Verdict> {
-        let always = |name, violation: &Option<Violation>| Verdict::judged(name, Kind::Always, violation.clone());
-        let mut verdicts = vec![always("exclusion", &self.exclusion), always("asked-first", &self.asked_first)];
-        if self.expects.fences {
-            verdicts.push(always("fences-grow", &self.fences_grow));
+        let always = |name, violation: &Option<Violation>| {
+            Verdict::from_violation(name, PropertyKind::Always, violation.clone())
+        };
+        let mut verdicts =
+            vec![always("exclusion", &self.exclusion_violation), always("asked-first", &self.request_violation)];
+        if self.expectations.has_fences {
+            verdicts.push(always("fences-grow", &self.fence_violation));
         }
-        if self.expects.order == OrderCheck::Promised {
-            verdicts.push(always("happened-before-order", &self.order));
+        if self.expectations.order == OrderCheck::Promised {
+            verdicts.push(always("happened-before-order", &self.order_violation));
         }
-        if self.expects.overtaking.is_some() {
-            verdicts.push(always("overtaking-bounded", &self.overtaken));
+        if self.expectations.overtaking.is_some() {
+            verdicts.push(always("overtaking-bounded", &self.overtaking_violation));
         }
-        if self.expects.service {
-            verdicts.push(Verdict::judged("served", Kind::Eventually, self.unserved()));
+        if self.expectations.serves_all {
+            verdicts.push(Verdict::from_violation("served", PropertyKind::Eventually, self.find_unserved()));
         }
-        if self.expects.contention {
-            verdicts.push(Verdict::sometimes("contention", self.contended));
+        if self.expectations.expects_contention {
+            verdicts.push(Verdict::sometimes("contention", self.is_contended));
         }
         verdicts
     }
 
     /// The oldest request that was not granted by the end.
-    fn unserved(&self) -> Option<Violation> {
+    fn find_unserved(&self) -> Option<Violation> {
         let waiting = self.nodes.iter().enumerate().filter(|(_, node)| node.phase == LockPhase::Waiting);
         let (index, first) = waiting.min_by_key(|(_, node)| node.requested_at)?;
-        let others = match self.waiting {
+        let others = match self.waiter_count {
             0 | 1 => String::new(),
             more => format!("; other waiting requests: {}", more - 1),
         };
@@ -158,17 +162,17 @@ impl Properties {
             NodeId::from_index(index),
             first.requested_at
         );
-        Some(Violation { time: self.end, line: self.lines, since: first.requested_at, text })
+        Some(Violation { time: self.end, line: self.lines, relevant_from: first.requested_at, text })
     }
 
     fn record_request(&mut self, time: Time, node: NodeId, patience: Patience, access: Access) {
-        let access = if self.expects.shares { access } else { Access::Exclusive };
+        let access = if self.expectations.readers_share { access } else { Access::Exclusive };
         // A try cannot be overtaken: it does not wait, not even while its denial is in flight.
         if let Some(overtaking) = self.overtaking.as_mut().filter(|_| patience == Patience::Wait) {
             overtaking.record_request(node, access);
         }
-        self.waiting += 1;
-        self.contended |= self.waiting + self.inside > 1;
+        self.waiter_count += 1;
+        self.is_contended |= self.waiter_count + self.holder_count > 1;
         let clock = self.causality.as_ref().and_then(|causality| causality.clock(node)).cloned();
         if let Some(state) = self.nodes.get_mut(node.index()) {
             state.requested_at = time;
@@ -178,12 +182,12 @@ impl Properties {
     }
 
     fn record_entry(&mut self, time: Time, node: NodeId, before: LockPhase, fence: Fence) {
-        self.inside += usize::from(before != LockPhase::Holding);
+        self.holder_count += usize::from(before != LockPhase::Holding);
         match before {
-            LockPhase::Waiting => self.waiting -= 1,
+            LockPhase::Waiting => self.waiter_count -= 1,
             LockPhase::Idle | LockPhase::Holding => {
                 let text = format!("node {node} entered without a request");
-                self.asked_first.get_or_insert(Violation { time, line: self.lines, since: time, text });
+                self.request_violation.get_or_insert(Violation { time, line: self.lines, relevant_from: time, text });
             }
         }
         self.check_exclusion(time, node, "entered");
@@ -200,28 +204,30 @@ impl Properties {
     /// Records a violation if the node `action` while another holds the lock in a conflicting way.
     /// An entry counts until it expires on its node's clock.
     fn check_exclusion(&mut self, time: Time, node: NodeId, action: &str) {
-        if self.inside < 2 || self.exclusion.is_some() {
+        if self.holder_count < 2 || self.exclusion_violation.is_some() {
             return;
         }
         let others = self.nodes.iter().enumerate().filter(|(index, _)| *index != node.index());
         let access = self.access(node);
         let clock_of = |index| self.clocks.as_ref().map(|clocks| clocks.at(NodeId::from_index(index), time));
-        let has_not_expired = |index, state: &Node| clock_of(index).is_none_or(|now| now < state.until);
-        let insiders = others.filter(|(index, state)| {
-            state.phase == LockPhase::Holding && access.conflicts(state.access) && has_not_expired(*index, state)
+        let has_not_expired = |index, state: &NodeState| clock_of(index).is_none_or(|now| now < state.until);
+        let other_holders = others.filter(|(index, state)| {
+            state.phase == LockPhase::Holding && access.conflicts_with(state.access) && has_not_expired(*index, state)
         });
-        let Some((index, first)) = insiders.min_by_key(|(_, state)| state.requested_at) else { return };
-        let since = self.nodes.get(node.index()).map_or(time, |state| state.requested_at.min(first.requested_at));
+        let Some((index, earliest)) = other_holders.min_by_key(|(_, state)| state.requested_at) else { return };
+        let relevant_from =
+            self.nodes.get(node.index()).map_or(time, |state| state.requested_at.min(earliest.requested_at));
         let text = format!("node {node} {action} while node {} was in the critical section", NodeId::from_index(index));
-        self.exclusion = Some(Violation { time, line: self.lines, since, text });
+        self.exclusion_violation = Some(Violation { time, line: self.lines, relevant_from, text });
     }
 
-    /// Marks every conflicting entry as succeeded. It must have expired, and must not be extended.
+    /// Marks every conflicting entry as succeeded. Such an entry must have expired, and must not be
+    /// extended.
     fn mark_succeeded(&mut self, node: NodeId) {
         let access = self.access(node);
         for (index, state) in self.nodes.iter_mut().enumerate() {
             let is_other_holder = index != node.index() && state.phase == LockPhase::Holding;
-            if is_other_holder && access.conflicts(state.access) {
+            if is_other_holder && access.conflicts_with(state.access) {
                 state.succeeded_by = Some(node);
             }
         }
@@ -230,10 +236,10 @@ impl Properties {
     /// An expired entry may be extended only if no other node has entered meanwhile, even if that
     /// node has released again.
     fn check_succession(&mut self, time: Time, node: NodeId) {
-        let Some(state) = self.nodes.get(node.index()).filter(|_| self.exclusion.is_none()) else { return };
+        let Some(state) = self.nodes.get(node.index()).filter(|_| self.exclusion_violation.is_none()) else { return };
         let Some(successor) = state.succeeded_by else { return };
         let text = format!("node {node} extended its entry after node {successor} had entered");
-        self.exclusion = Some(Violation { time, line: self.lines, since: state.requested_at, text });
+        self.exclusion_violation = Some(Violation { time, line: self.lines, relevant_from: state.requested_at, text });
     }
 
     /// A lease that has expired when the node receives it ends the entry.
@@ -248,17 +254,17 @@ impl Properties {
 
     fn check_fence(&mut self, time: Time, node: NodeId, fence: Fence) {
         let is_exclusive = self.access(node) == Access::Exclusive;
-        if let Some(largest) = if is_exclusive { self.fence } else { self.exclusive_fence }
+        if let Some(largest) = if is_exclusive { self.largest_fence } else { self.largest_exclusive_fence }
             && fence <= largest
-            && self.fences_grow.is_none()
+            && self.fence_violation.is_none()
         {
-            let since = self.nodes.get(node.index()).map_or(time, |state| state.requested_at);
+            let relevant_from = self.nodes.get(node.index()).map_or(time, |state| state.requested_at);
             let text = format!("node {node} entered with fence {fence}, but an earlier entry had {largest}");
-            self.fences_grow = Some(Violation { time, line: self.lines, since, text });
+            self.fence_violation = Some(Violation { time, line: self.lines, relevant_from, text });
         }
-        self.fence = self.fence.max(Some(fence));
+        self.largest_fence = self.largest_fence.max(Some(fence));
         if is_exclusive {
-            self.exclusive_fence = self.exclusive_fence.max(Some(fence));
+            self.largest_exclusive_fence = self.largest_exclusive_fence.max(Some(fence));
         }
     }
 
@@ -272,19 +278,19 @@ impl Properties {
             let waiter_id = NodeId::from_index(*index);
             waiter_id != node
                 && waiter.phase == LockPhase::Waiting
-                && waiter.access.conflicts(entering.access)
+                && waiter.access.conflicts_with(entering.access)
                 && entering.clock.get(waiter_id) >= waiter.clock.get(waiter_id)
         });
         let Some((index, waiter)) = overtaken else { return };
         self.out_of_order += 1;
-        if self.order.is_some() {
+        if self.order_violation.is_some() {
             return;
         }
         let text = format!(
             "node {node} entered first, but the request of node {} happened before that of node {node}",
             NodeId::from_index(index)
         );
-        self.order = Some(Violation { time, line: self.lines, since: waiter.requested_at, text });
+        self.order_violation = Some(Violation { time, line: self.lines, relevant_from: waiter.requested_at, text });
     }
 
     fn check_overtaking(&mut self, time: Time, node: NodeId) {
@@ -294,14 +300,14 @@ impl Properties {
         else {
             return;
         };
-        if self.overtaken.is_some() {
+        if self.overtaking_violation.is_some() {
             return;
         }
-        let since = self.nodes.get(waiter.index()).map_or(time, |state| state.requested_at);
-        let maximum = self.expects.overtaking.map_or(0, |bound| bound.most);
+        let relevant_from = self.nodes.get(waiter.index()).map_or(time, |state| state.requested_at);
+        let maximum = self.expectations.overtaking.map_or(0, |bound| bound.max_entries);
         let text =
             format!("node {node} made entry number {overtaken_by} ahead of node {waiter}; at most {maximum} may");
-        self.overtaken = Some(Violation { time, line: self.lines, since, text });
+        self.overtaking_violation = Some(Violation { time, line: self.lines, relevant_from, text });
     }
 }
 
@@ -319,7 +325,7 @@ impl Observer<Command, Event> for Properties {
             overtaking.observe(moment);
         }
         self.end_with_lease(moment);
-        let Some((time, node, change)) = change(moment) else { return };
+        let Some((time, node, change)) = observed_change(moment) else { return };
         let Some(state) = self.nodes.get_mut(node.index()) else { return };
         let before = state.phase;
         state.phase = before.after(change);
@@ -335,10 +341,10 @@ impl Observer<Command, Event> for Properties {
                 self.check_succession(time, node);
             }
             (LockPhase::Holding, Change::Leaves | Change::Loses | Change::EndsWithoutEntry | Change::Crashes) => {
-                self.inside -= 1;
+                self.holder_count -= 1;
             }
             (LockPhase::Waiting, Change::Leaves | Change::Loses | Change::EndsWithoutEntry | Change::Crashes) => {
-                self.waiting -= 1;
+                self.waiter_count -= 1;
                 if let Some(overtaking) = &mut self.overtaking {
                     overtaking.end_request(node);
                 }

@@ -1,6 +1,6 @@
 //! The resource that a lock protects. It checks fences.
 
-use super::{Change, LockPhase, change};
+use super::{Change, LockPhase, observed_change};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Fence, NodeId};
 use quorate_journal::moment::{Moment, ObservedInput, WorldEvent};
@@ -29,7 +29,7 @@ impl Resource {
             | Moment::World { event: WorldEvent::Resumed { node }, .. } => self.access(*node),
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
-        let Some((_, node, change)) = change(moment) else { return };
+        let Some((_, node, change)) = observed_change(moment) else { return };
         let Some((phase, fence)) = self.holders.get_mut(node.index()) else { return };
         *phase = phase.after(change);
         if let Change::Enters { fence: new_fence, .. } = change {

@@ -15,6 +15,7 @@ pub enum Pattern {
     Single,
     /// All nodes at once, and again as soon as they have released.
     All,
+    /// All nodes at random times.
     Random,
 }
 
@@ -22,16 +23,21 @@ pub enum Pattern {
 #[derive(Clone, Debug)]
 pub struct Demand {
     pub pattern: Pattern,
+    /// Number of requests, all clients together.
     pub entries: u64,
     /// The requesting nodes. With `Single`, the last of them.
     pub requesters: Vec<NodeId>,
     pub hold: Latency,
+    /// How long a client waits before its next request. Not used with `All`.
     pub think: Latency,
+    /// Probability that a request is a try.
     pub tries: Chance,
+    /// Probability that a blocking request is shared, for reading.
     pub readers: Chance,
+    /// Probability that a client cancels its request.
     pub cancels: Chance,
     /// Typical duration of a message, the time scale of cancellations.
-    pub typical: Duration,
+    pub message_time: Duration,
 }
 
 /// The clients of all nodes.
@@ -39,7 +45,7 @@ pub struct Requests {
     demand: Demand,
     rng: SeededRng,
     /// Number of requests that no client has scheduled yet.
-    remaining: u64,
+    remaining_requests: u64,
     clients: Vec<ClientPhase>,
     is_requester: Vec<bool>,
     busy_clients: usize,
@@ -48,8 +54,8 @@ pub struct Requests {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ClientPhase {
     Idle,
-    /// Sends a request at that instant, or sent it, and has no result yet.
-    Busy {
+    /// Requests entry at that instant. Neither the request nor the entry that it led to has ended.
+    Requesting {
         request_at: Time,
     },
     NodeDown,
@@ -70,7 +76,7 @@ impl Requests {
         Self {
             demand,
             rng: SeededRng::new(seed, Stream::Workload),
-            remaining,
+            remaining_requests: remaining,
             clients: vec![ClientPhase::Idle; nodes],
             is_requester,
             busy_clients: 0,
@@ -79,11 +85,11 @@ impl Requests {
 
     fn request(&mut self, at: Time, node: NodeId, plan: &mut Plan<Command>) {
         let Some(client) = self.clients.get_mut(node.index()) else { return };
-        if self.remaining == 0 || *client != ClientPhase::Idle {
+        if self.remaining_requests == 0 || *client != ClientPhase::Idle {
             return;
         }
-        *client = ClientPhase::Busy { request_at: at };
-        self.remaining -= 1;
+        *client = ClientPhase::Requesting { request_at: at };
+        self.remaining_requests -= 1;
         self.busy_clients += 1;
         let command = match self.rng.happens(self.demand.tries) {
             true => Command::Try,
@@ -92,8 +98,8 @@ impl Requests {
         };
         plan.command(at, node, command);
         if self.rng.happens(self.demand.cancels) {
-            let patience = self.rng.between(Duration::ZERO, self.demand.typical.times(4));
-            plan.command(at + patience, node, Command::Cancel);
+            let cancel_delay = self.rng.between(Duration::ZERO, self.demand.message_time.times(4));
+            plan.command(at + cancel_delay, node, Command::Cancel);
         }
     }
 
@@ -102,19 +108,20 @@ impl Requests {
         self.set_phase(node, ClientPhase::Idle);
         let pause = match self.demand.pattern {
             Pattern::All => Duration::ZERO,
-            Pattern::Single | Pattern::Random => self.rng.length(self.demand.think),
+            Pattern::Single | Pattern::Random => self.rng.draw_latency(self.demand.think),
         };
         if self.is_requester.get(node.index()).is_some_and(|is_requester| *is_requester) {
             self.request(now + pause, node, plan);
         }
     }
 
-    /// A request that was scheduled for after the crash becomes available to other clients.
+    /// A request that was scheduled for after the crash becomes available to other clients. An
+    /// earlier request counts as made.
     fn node_crashed(&mut self, now: Time, node: NodeId) {
-        if let Some(ClientPhase::Busy { request_at }) = self.set_phase(node, ClientPhase::NodeDown)
+        if let Some(ClientPhase::Requesting { request_at }) = self.set_phase(node, ClientPhase::NodeDown)
             && request_at > now
         {
-            self.remaining += 1;
+            self.remaining_requests += 1;
         }
     }
 
@@ -122,7 +129,7 @@ impl Requests {
     fn set_phase(&mut self, node: NodeId, phase: ClientPhase) -> Option<ClientPhase> {
         let client = self.clients.get_mut(node.index())?;
         let before = std::mem::replace(client, phase);
-        if let ClientPhase::Busy { .. } = before {
+        if let ClientPhase::Requesting { .. } = before {
             self.busy_clients -= 1;
         }
         Some(before)
@@ -134,7 +141,7 @@ impl Workload<Command, Event> for Requests {
         for node in self.demand.requesters.clone() {
             let first_delay = match self.demand.pattern {
                 Pattern::Single | Pattern::All => Duration::ZERO,
-                Pattern::Random => self.rng.length(self.demand.think),
+                Pattern::Random => self.rng.draw_latency(self.demand.think),
             };
             self.request(Time::ZERO + first_delay, node, plan);
         }
@@ -143,7 +150,7 @@ impl Workload<Command, Event> for Requests {
     fn on_event(&mut self, now: Time, node: NodeId, notification: &ClientEvent<Event>, plan: &mut Plan<Command>) {
         match notification {
             ClientEvent::Emitted(Event::Entered { .. }) => {
-                let hold = self.rng.length(self.demand.hold);
+                let hold = self.rng.draw_latency(self.demand.hold);
                 plan.command(now + hold, node, Command::Release);
             }
             ClientEvent::Emitted(Event::Left | Event::Lost | Event::Denied | Event::Cancelled)
@@ -156,6 +163,6 @@ impl Workload<Command, Event> for Requests {
     }
 
     fn is_done(&self) -> bool {
-        self.remaining == 0 && self.busy_clients == 0
+        self.remaining_requests == 0 && self.busy_clients == 0
     }
 }

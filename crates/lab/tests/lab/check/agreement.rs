@@ -1,26 +1,32 @@
 //! Verdicts do not depend on the search: with or without reduction, breadth or depth first, with
 //! any number of threads.
+//!
+//! `spec("central", 3, 2)` is a check of three nodes that request entry twice each.
 
-use crate::check::common::{checked, is_sample, is_small, journal, rounds_for_two_nodes, spec};
+use crate::check::common::{is_sample, is_small, journal, rounds_for_two_nodes, run_check, spec};
 use quorate_check::{Findings, Pass, Search};
 use quorate_lab::check::{CheckRun, CheckSpec};
 use quorate_lab::mutex::check::RequestKinds;
 use quorate_lab::registry::{Family, all, fixtures};
 
-/// Every algorithm and many fixtures, in groups small enough for many searches.
-fn specs() -> Vec<CheckSpec> {
+/// Whether a search uses reduction.
+const REDUCED: bool = true;
+const FULL: bool = false;
+
+/// Mutual exclusion algorithms and many fixtures, all in groups small enough for many searches.
+fn small_specs() -> Vec<CheckSpec> {
     let mut specs = Vec::new();
-    let entries = all().iter().chain(fixtures()).filter(|entry| entry.family() == Family::Mutex);
-    for entry in entries.filter(|entry| is_sample(entry)) {
-        if is_small(entry, 3) {
-            specs.push(spec(entry.name(), 3, 1));
+    let algorithms = all().iter().chain(fixtures()).filter(|algorithm| algorithm.family() == Family::Mutex);
+    for algorithm in algorithms.filter(|algorithm| is_sample(algorithm)) {
+        if is_small(algorithm, 3) {
+            specs.push(spec(algorithm.name(), 3, 1));
         }
-        if is_small(entry, 2) {
+        if is_small(algorithm, 2) {
             specs.push(CheckSpec {
-                behavior: RequestKinds { tries: true, cancels: true, readers: false },
-                ..spec(entry.name(), 2, rounds_for_two_nodes(entry))
+                behavior: RequestKinds { allows_tries: true, allows_cancels: true, allows_readers: false },
+                ..spec(algorithm.name(), 2, rounds_for_two_nodes(algorithm))
             });
-            let mut crashes = spec(entry.name(), 2, 1);
+            let mut crashes = spec(algorithm.name(), 2, 1);
             (crashes.setup.crashes, crashes.setup.restarts, crashes.setup.losses) = (1, 1, 1);
             specs.push(crashes);
         }
@@ -28,12 +34,13 @@ fn specs() -> Vec<CheckSpec> {
     specs
 }
 
-fn with(spec: &CheckSpec, search: Search, threads: usize, reduce: bool) -> CheckRun {
+fn check_with(spec: &CheckSpec, search: Search, threads: usize, reduce: bool) -> CheckRun {
     let mut spec = spec.clone();
     (spec.effort.search, spec.effort.threads, spec.effort.reduce) = (search, threads, reduce);
-    checked(&spec)
+    run_check(&spec)
 }
 
+/// Numbers of states and transitions, and the depth.
 type Counts = (u64, u64, u64);
 
 fn counts(pass: Option<&Pass>) -> Option<Counts> {
@@ -43,98 +50,104 @@ fn counts(pass: Option<&Pass>) -> Option<Counts> {
 /// A property's name, whether it holds, and the journal of its counterexample.
 type VerdictRecord = (&'static str, Option<bool>, Vec<u8>);
 
-/// Returns everything that must not depend on threads: counts, verdicts and the journals of
+/// The results that must not depend on threads: counts, verdicts and the journals of
 /// counterexamples.
-fn everything(run: &CheckRun) -> (Vec<Option<Counts>>, Vec<VerdictRecord>) {
-    let Findings { states, past, fair, verdicts, .. } = &run.findings;
-    let passes = vec![counts(Some(states)), counts(past.as_ref()), counts(fair.as_ref())];
+fn comparable_results(run: &CheckRun) -> (Vec<Option<Counts>>, Vec<VerdictRecord>) {
+    let Findings { main_pass, past_pass, fair_pass, verdicts, .. } = &run.findings;
+    let passes = vec![counts(Some(main_pass)), counts(past_pass.as_ref()), counts(fair_pass.as_ref())];
     let verdicts = verdicts.iter().map(|verdict| {
-        let found = verdict.counterexample.as_ref().map(|example| journal(run, example)).unwrap_or_default();
-        (verdict.name, verdict.holds, found)
+        let counterexample = verdict.counterexample.as_ref().map(|example| journal(run, example)).unwrap_or_default();
+        (verdict.name, verdict.holds, counterexample)
     });
     (passes, verdicts.collect())
 }
 
-/// Compares searches with one and with three threads, with or without reduction.
-fn threads_change_nothing(settings: &[bool]) {
-    for spec in specs() {
-        for &reduce in settings {
-            let alone = everything(&with(&spec, Search::Breadth, 1, reduce));
-            let together = everything(&with(&spec, Search::Breadth, 3, reduce));
-            assert!(alone == together, "{} with three threads, reduced: {reduce}", spec.command());
+/// Compares searches with one and with three threads. `reductions` says whether to search with
+/// reduction, without, or both.
+fn assert_threads_change_nothing(reductions: &[bool]) {
+    for spec in small_specs() {
+        for &reduce in reductions {
+            let with_one_thread = comparable_results(&check_with(&spec, Search::Breadth, 1, reduce));
+            let with_three_threads = comparable_results(&check_with(&spec, Search::Breadth, 3, reduce));
+            assert!(with_one_thread == with_three_threads, "{} with three threads, reduced: {reduce}", spec.command());
         }
     }
 }
 
 #[test]
 fn breadth_first_does_not_depend_on_its_threads() {
-    threads_change_nothing(&[true]);
+    assert_threads_change_nothing(&[REDUCED]);
 }
 
 #[test]
 #[ignore = "long: ./check long"]
 fn breadth_first_does_not_depend_on_its_threads_with_reduction_or_without() {
-    threads_change_nothing(&[false, true]);
+    assert_threads_change_nothing(&[FULL, REDUCED]);
 }
 
 /// A level of this search is wide enough for all threads to have work.
 #[test]
 fn a_wide_search_does_not_depend_on_its_threads() {
     let spec = CheckSpec {
-        behavior: RequestKinds { cancels: true, ..RequestKinds::default() },
+        behavior: RequestKinds { allows_cancels: true, ..RequestKinds::default() },
         ..spec("ricart-agrawala-clock-only", 3, 1)
     };
-    for reduce in [false, true] {
-        let alone = everything(&with(&spec, Search::Breadth, 1, reduce));
+    for reduce in [FULL, REDUCED] {
+        let with_one_thread = comparable_results(&check_with(&spec, Search::Breadth, 1, reduce));
         for threads in [2, 3] {
-            assert!(alone == everything(&with(&spec, Search::Breadth, threads, reduce)), "{threads} threads");
+            assert!(
+                with_one_thread == comparable_results(&check_with(&spec, Search::Breadth, threads, reduce)),
+                "{threads} threads"
+            );
         }
     }
 }
 
 #[test]
-fn reduction_changes_no_verdict_and_no_length() {
-    let mut left_out = 0;
-    for spec in specs() {
-        let (full, reduced) = (with(&spec, Search::Breadth, 1, false), with(&spec, Search::Breadth, 1, true));
+fn reduction_changes_no_verdict_and_no_counterexample_length() {
+    let mut skipped_states = 0;
+    for spec in small_specs() {
+        let (full, reduced) =
+            (check_with(&spec, Search::Breadth, 1, FULL), check_with(&spec, Search::Breadth, 1, REDUCED));
         for (one, other) in full.findings.verdicts.iter().zip(&reduced.findings.verdicts) {
             let length = |verdict: &quorate_check::Verdict| {
-                verdict.counterexample.as_ref().map(|example| (example.len(), example.cycle()))
+                verdict.counterexample.as_ref().map(|example| (example.len(), example.cycle_start()))
             };
             assert_eq!((one.name, one.holds), (other.name, other.holds), "{}", spec.command());
             assert_eq!(length(one), length(other), "{}: {}", spec.command(), one.name);
         }
-        assert!(reduced.findings.states.states <= full.findings.states.states);
-        left_out += full.findings.states.states - reduced.findings.states.states;
+        assert!(reduced.findings.main_pass.states <= full.findings.main_pass.states);
+        skipped_states += full.findings.main_pass.states - reduced.findings.main_pass.states;
     }
-    assert!(left_out > 1_000, "reduction must skip states; skipped {left_out}");
+    assert!(skipped_states > 1_000, "reduction skipped only {skipped_states} states");
 }
 
-/// Compares depth-first searches of these thread counts and reductions with a breadth-first one.
-fn depth_first_agrees(settings: &[(usize, bool)]) {
-    for spec in specs() {
-        let breadth = with(&spec, Search::Breadth, 1, false);
+/// Compares depth-first searches with a breadth-first one. Each setting is a number of threads, and
+/// whether to use reduction.
+fn assert_depth_first_agrees(settings: &[(usize, bool)]) {
+    for spec in small_specs() {
+        let breadth = check_with(&spec, Search::Breadth, 1, FULL);
         for &(threads, reduce) in settings {
-            let depth = with(&spec, Search::Depth, threads, reduce);
-            let what = format!("{} with {threads} threads, reduced: {reduce}", spec.command());
+            let depth = check_with(&spec, Search::Depth, threads, reduce);
+            let case = format!("{} with {threads} threads, reduced: {reduce}", spec.command());
             for (one, other) in breadth.findings.verdicts.iter().zip(&depth.findings.verdicts) {
                 if other.holds.is_none() {
                     // Depth-first search leaves only one question open: whether cyclic runs serve
                     // every waiter.
-                    assert_eq!((other.name, other.unknown.is_some()), ("served", true), "{what}");
+                    assert_eq!((other.name, other.undecided_reason.is_some()), ("served", true), "{case}");
                     continue;
                 }
-                assert_eq!((one.name, one.holds), (other.name, other.holds), "{what}");
+                assert_eq!((one.name, one.holds), (other.name, other.holds), "{case}");
                 if let (Some(one), Some(other)) = (&one.counterexample, &other.counterexample) {
-                    assert!(one.len() <= other.len(), "{what}: breadth first is shortest");
+                    assert!(one.len() <= other.len(), "{case}: breadth first is shortest");
                     journal(&depth, other);
                 }
             }
-            let states = |run: &CheckRun| run.findings.states.states;
-            let transitions = |run: &CheckRun| run.findings.states.generated;
-            assert!(states(&depth) <= states(&breadth), "{what}");
+            let states = |run: &CheckRun| run.findings.main_pass.states;
+            let transitions = |run: &CheckRun| run.findings.main_pass.generated;
+            assert!(states(&depth) <= states(&breadth), "{case}");
             if !reduce {
-                assert_eq!((states(&depth), transitions(&depth)), (states(&breadth), transitions(&breadth)), "{what}");
+                assert_eq!((states(&depth), transitions(&depth)), (states(&breadth), transitions(&breadth)), "{case}");
             }
         }
     }
@@ -142,11 +155,11 @@ fn depth_first_agrees(settings: &[(usize, bool)]) {
 
 #[test]
 fn depth_first_finds_the_same_verdicts_and_states() {
-    depth_first_agrees(&[(1, false), (2, true)]);
+    assert_depth_first_agrees(&[(1, FULL), (2, REDUCED)]);
 }
 
 #[test]
 #[ignore = "long: ./check long"]
 fn depth_first_finds_the_same_verdicts_and_states_with_all_settings() {
-    depth_first_agrees(&[(1, false), (1, true), (2, true), (3, false)]);
+    assert_depth_first_agrees(&[(1, FULL), (1, REDUCED), (2, REDUCED), (3, FULL)]);
 }

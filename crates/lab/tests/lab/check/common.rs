@@ -1,6 +1,6 @@
 //! Helpers for checks: specs, verdicts and counterexamples.
 
-pub(crate) use crate::common::{checked, violated};
+pub(crate) use crate::common::{list_violations, run_check};
 
 use quorate_check::{Counterexample, Timing, Verdict};
 use quorate_core::{Duration, Time};
@@ -8,34 +8,35 @@ use quorate_lab::LinkChoice;
 use quorate_lab::check::{CheckRun, CheckSpec, CheckedFamily};
 use quorate_lab::registry::Entry;
 
-/// A check of `nodes` nodes that request entry `rounds` times each, on bare links.
+/// A check of `nodes` nodes that request entry `rounds` times each, or without end if `None`, on
+/// bare links.
 pub(crate) fn spec(algorithm: &str, nodes: usize, rounds: impl Into<Option<u8>>) -> CheckSpec {
     let mut spec = CheckSpec { rounds: rounds.into(), links: LinkChoice::Bare, ..CheckSpec::named(algorithm).unwrap() };
     spec.setup.nodes = nodes;
     spec
 }
 
-/// Whether the algorithm supports groups of this size, with a state space small enough for many
-/// searches.
+/// Whether this is a mutual exclusion algorithm that supports groups of this size, with a state
+/// space small enough for many searches.
 pub(crate) fn is_small(entry: &Entry, nodes: usize) -> bool {
-    let fits = match entry {
-        Entry::Mutex(entry) => (entry.facts.fits)(nodes).is_ok(),
+    let is_valid_size = match entry {
+        Entry::Mutex(entry) => (entry.facts.check_group_size)(nodes).is_ok(),
         Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => false,
     };
     let is_large = ["lamport", "voting"].iter().any(|prefix| entry.name().starts_with(prefix));
     // The token's passes are numbered without bound, so the state space is infinite.
     let is_infinite = entry.name() == "token-ring-acknowledged";
-    fits && !is_infinite && !(is_large && nodes > 2)
+    is_valid_size && !is_infinite && !(is_large && nodes > 2)
 }
 
-/// The number of rounds per node for checks of two nodes whose clients may also try and cancel. The
-/// state space of quorums is too large for two rounds.
+/// The number of rounds per node for checks of two nodes whose clients may also try and cancel:
+/// two, or one where two have too many states.
 pub(crate) fn rounds_for_two_nodes(entry: &Entry) -> u8 {
     if entry.name().starts_with("maekawa") { 1 } else { 2 }
 }
 
-/// Whether an entry is a correct algorithm or a fixture for the checker. Other fixtures have their
-/// own tests.
+/// Whether this is a correct algorithm, or a fixture whose bug the checker finds in a small group.
+/// Other fixtures have their own tests.
 pub(crate) fn is_sample(entry: &Entry) -> bool {
     let prefixes =
         ["toy-", "ricart-agrawala-1981", "ricart-agrawala-clock", "ricart-agrawala-node", "ricart-agrawala-first"];
@@ -43,7 +44,7 @@ pub(crate) fn is_sample(entry: &Entry) -> bool {
 }
 
 /// Adds time to the model, up to `until`, with clocks that drift by at most `drift_ppm`.
-pub(crate) fn timed(spec: CheckSpec, drift_ppm: u32, until: Duration) -> CheckSpec {
+pub(crate) fn with_timing(spec: CheckSpec, drift_ppm: u32, until: Duration) -> CheckSpec {
     let mut spec = spec;
     spec.setup.timing = Some(Timing { drift_ppm, ..Timing::until(Time::ZERO + until) });
     spec

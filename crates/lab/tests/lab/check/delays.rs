@@ -1,8 +1,8 @@
 //! Delay bounds: an algorithm for the synchronous model is correct within them and fails beyond.
 
 use crate::check::common::journal;
-use crate::common::{self, replayed, violated};
-use quorate_check::{End, Timing};
+use crate::common::{self, list_violations, replay_journal};
+use quorate_check::{SearchEnd, Timing};
 use quorate_core::{Duration, Span, Time};
 use quorate_lab::Election;
 use quorate_lab::check::{CheckRun, CheckSpec};
@@ -10,37 +10,38 @@ use quorate_lab::election::Settings;
 use quorate_lab::election::check::ElectionBehavior;
 
 /// Three bully nodes that assume a delay of at most 5 ms. The lowest detects that the leader is
-/// missing. Messages take from `least` to `most`.
-fn bully(least: Duration, most: Duration) -> CheckSpec<Election> {
+/// missing. Messages take from `min_delay` to `max_delay`.
+fn bully(min_delay: Duration, max_delay: Duration) -> CheckSpec<Election> {
     let settings = Settings { starters: "lowest".parse().unwrap(), ..Settings::default() };
     let mut spec = CheckSpec::<Election>::named("bully").unwrap();
     spec.behavior = ElectionBehavior { settings, ..ElectionBehavior::default() };
     let until = Time::ZERO + Duration::from_secs(1);
-    spec.setup.timing = Some(Timing { delay: Some(Span::between(least, most)), ..Timing::until(until) });
+    spec.setup.timing = Some(Timing { delay: Some(Span::between(min_delay, max_delay)), ..Timing::until(until) });
     spec
 }
 
-fn completed(spec: &CheckSpec<Election>) -> CheckRun<Election> {
-    let found = common::checked(spec);
-    assert_eq!(found.findings.end, End::Complete, "{}", spec.command());
-    found
+fn check_completely(spec: &CheckSpec<Election>) -> CheckRun<Election> {
+    let run = common::run_check(spec);
+    assert_eq!(run.findings.end, SearchEnd::Complete, "{}", spec.command());
+    run
 }
 
-fn has_two_leaders(found: &CheckRun<Election>) -> bool {
-    violated(found).iter().any(|(name, _)| *name == "one-leader-an-epoch")
+fn has_two_leaders(run: &CheckRun<Election>) -> bool {
+    list_violations(run).iter().any(|(name, _)| *name == "one-leader-an-epoch")
 }
 
 const MS: Duration = Duration::from_millis(1);
-const T: Duration = MS.times(5);
-const JUST_BELOW: Duration = Duration::from_nanos(T.nanos() - 1);
+/// The default delay bound of elections: 5 ms.
+const ASSUMED_BOUND: Duration = MS.times(5);
+const JUST_BELOW_BOUND: Duration = Duration::from_nanos(ASSUMED_BOUND.nanos() - 1);
 
 #[test]
 fn bully_elects_one_leader_within_its_bound_and_two_beyond() {
-    for least in [Duration::ZERO, MS, JUST_BELOW] {
-        assert_eq!(violated(&completed(&bully(least, JUST_BELOW))), [], "{least}");
+    for min_delay in [Duration::ZERO, MS, JUST_BELOW_BOUND] {
+        assert_eq!(list_violations(&check_completely(&bully(min_delay, JUST_BELOW_BOUND))), [], "{min_delay}");
     }
-    for most in [T.times(2), T.times(4)] {
-        assert!(has_two_leaders(&completed(&bully(MS, most))), "{most}");
+    for max_delay in [ASSUMED_BOUND.times(2), ASSUMED_BOUND.times(4)] {
+        assert!(has_two_leaders(&check_completely(&bully(MS, max_delay))), "{max_delay}");
     }
 }
 
@@ -48,17 +49,19 @@ fn bully_elects_one_leader_within_its_bound_and_two_beyond() {
 /// timeout may therefore be too late, and one nanosecond earlier is in time.
 #[test]
 fn a_wait_of_exactly_the_longest_delay_is_too_short() {
-    assert!(has_two_leaders(&completed(&bully(T, T))));
+    assert!(has_two_leaders(&check_completely(&bully(ASSUMED_BOUND, ASSUMED_BOUND))));
 }
 
 #[test]
 fn a_run_beyond_the_bound_is_a_journal_that_replays_with_its_times() {
-    let spec = bully(MS, T.times(4));
+    let spec = bully(MS, ASSUMED_BOUND.times(4));
     assert!(spec.command().contains("--until 1s --delay 1ms..20ms"), "{}", spec.command());
-    let found = completed(&spec);
-    for (verdict, example) in found.broken().into_iter().filter(|(verdict, _)| verdict.name == "one-leader-an-epoch") {
-        let replayed = replayed::<Election>(&journal(&found, example));
-        let judged = replayed.verdicts.iter().find(|judged| judged.name == verdict.name).unwrap();
-        assert!(judged.is_violated(), "{}", verdict.name);
+    let run = check_completely(&spec);
+    for (verdict, example) in run.violations().into_iter().filter(|(verdict, _)| verdict.name == "one-leader-an-epoch")
+    {
+        let replayed = replay_journal::<Election>(&journal(&run, example));
+        let verdict_of_replay =
+            replayed.verdicts.iter().find(|verdict_of_replay| verdict_of_replay.name == verdict.name).unwrap();
+        assert!(verdict_of_replay.is_violated(), "{}", verdict.name);
     }
 }

@@ -1,22 +1,25 @@
-//! Fixtures that must fail, each with its shortest counterexample.
+//! Fixtures that must fail, each with a shortest counterexample of known length. "The paper" is the
+//! algorithm of Ricart and Agrawala as published in 1981.
+//!
+//! `spec("central", 3, 2)` is a check of three nodes that request entry twice each.
 
-use crate::check::common::{checked, spec, verdict, violated};
+use crate::check::common::{list_violations, run_check, spec, verdict};
 use quorate_lab::check::CheckSpec;
 use quorate_lab::mutex::check::RequestKinds;
 
 /// Returns every violated property with the length of its counterexample, which must not depend on
 /// reduction.
 fn violations(spec: &CheckSpec) -> Vec<(&'static str, usize)> {
-    let mut found = Vec::new();
+    let mut violations = Vec::new();
     for reduce in [false, true] {
         let mut spec = spec.clone();
         spec.effort.reduce = reduce;
-        let run = checked(&spec);
+        let run = run_check(&spec);
         assert!(run.is_complete(), "{}", spec.command());
-        found.push(violated(&run));
+        violations.push(list_violations(&run));
     }
-    assert_eq!(found[0], found[1], "{}", spec.command());
-    found.swap_remove(0)
+    assert_eq!(violations[0], violations[1], "{}", spec.command());
+    violations.swap_remove(0)
 }
 
 #[test]
@@ -30,7 +33,7 @@ fn the_paper_serves_requests_out_of_order_in_the_second_round() {
 #[test]
 fn a_cancelled_request_of_the_paper_violates_exclusion() {
     let cancels = |nodes, rounds| CheckSpec {
-        behavior: RequestKinds { cancels: true, ..RequestKinds::default() },
+        behavior: RequestKinds { allows_cancels: true, ..RequestKinds::default() },
         ..spec("ricart-agrawala-1981", nodes, rounds)
     };
     assert_eq!(violations(&cancels(2, 1)), []);
@@ -56,15 +59,16 @@ fn replying_only_to_the_first_request_starves_the_other() {
 }
 
 #[test]
-fn the_correct_algorithms_pass() {
+fn the_correct_algorithms_violate_nothing() {
     let mut specs = Vec::new();
     for algorithm in ["central", "ricart-agrawala", "ricart-agrawala-modulo"] {
         specs.push(spec(algorithm, 3, 1));
         specs.push(CheckSpec {
-            behavior: RequestKinds { tries: true, cancels: true, readers: false },
+            behavior: RequestKinds { allows_tries: true, allows_cancels: true, allows_readers: false },
             ..spec(algorithm, 2, 2)
         });
     }
+    // Two nodes that request entry without end.
     specs.push(spec("ricart-agrawala-modulo", 2, None));
     for spec in specs {
         assert_eq!(violations(&spec), [], "{}", spec.command());
@@ -74,10 +78,10 @@ fn the_correct_algorithms_pass() {
 /// Without numbers modulo a bound, a group that requests entry forever has infinitely many states,
 /// and the check does not claim to be complete.
 #[test]
-fn an_infinite_state_space_is_not_complete() {
+fn a_search_of_an_infinite_state_space_is_not_complete() {
     let mut spec = spec("ricart-agrawala", 2, None);
-    spec.effort.memory = 1;
-    let run = checked(&spec);
+    spec.effort.memory_limit = 1;
+    let run = run_check(&spec);
     assert!(!run.is_complete());
     assert_eq!(verdict(&run, "exclusion").holds, None);
 }

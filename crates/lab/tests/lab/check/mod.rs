@@ -1,5 +1,5 @@
-//! Exhaustive checks: every fixture fails, its correct twin passes, and every counterexample
-//! replays.
+//! Exhaustive checks: every fixture violates a property, its correct twin none, and every
+//! counterexample replays.
 
 mod agreement;
 mod common;

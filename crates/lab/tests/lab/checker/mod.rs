@@ -10,7 +10,7 @@ use quorate_check::Findings;
 
 /// Returns the violated properties of a check; panics if the check is incomplete.
 fn violated_properties(findings: &Findings) -> Vec<&'static str> {
-    assert!(findings.is_complete(), "{:?} after {} states", findings.end, findings.states.states);
+    assert!(findings.is_complete(), "{:?} after {} states", findings.end, findings.main_pass.states);
     let violated = findings.verdicts.iter().filter(|verdict| verdict.holds == Some(false));
     violated.map(|verdict| verdict.name).collect()
 }

@@ -1,4 +1,4 @@
-//! Compares the incremental agreement check with one that inspects every node each time.
+//! Compares the incremental agreement check with a reference that inspects every node each time.
 
 use super::node;
 use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
@@ -11,7 +11,7 @@ const NODES: u32 = 4;
 struct Reference(Vec<Belief>);
 
 impl Reference {
-    fn change(&mut self, id: NodeId, change: Change) {
+    fn apply(&mut self, id: NodeId, change: Change) {
         let Some(belief) = self.0.get_mut(id.index()) else { return };
         match change {
             Change::Campaigns | Change::ExtendsLease { .. } => {}
@@ -31,30 +31,33 @@ impl Reference {
 }
 
 impl Reference {
-    fn leads(&self, id: NodeId) -> bool {
+    fn considers_itself_leader(&self, id: NodeId) -> bool {
         matches!(self.0.get(id.index()), Some(Belief::Knows { leader, .. }) if *leader == id)
     }
 
+    /// Returns the nodes that consider themselves leaders, each with its number of other followers.
     fn leaders(&self) -> Vec<(NodeId, usize)> {
-        let knows = |belief: &&Belief, id: NodeId| matches!(belief, Belief::Knows { leader, .. } if *leader == id);
-        let followers = |id: NodeId| self.0.iter().filter(|belief| knows(belief, id)).count();
-        let all = (0..self.0.len()).map(NodeId::from_index);
-        all.filter(|id| self.leads(*id)).map(|id| (id, followers(id) - 1)).collect()
+        let knows_leader =
+            |belief: &&Belief, id: NodeId| matches!(belief, Belief::Knows { leader, .. } if *leader == id);
+        let followers = |id: NodeId| self.0.iter().filter(|belief| knows_leader(belief, id)).count();
+        let nodes = (0..self.0.len()).map(NodeId::from_index);
+        nodes.filter(|id| self.considers_itself_leader(*id)).map(|id| (id, followers(id) - 1)).collect()
     }
 
     fn all_are_led(&self) -> bool {
         self.0.iter().all(|belief| match belief {
             Belief::Unaware => false,
-            Belief::Knows { leader, .. } => self.leads(*leader),
+            Belief::Knows { leader, .. } => self.considers_itself_leader(*leader),
             Belief::Down => true,
         })
     }
 }
 
-/// Includes nodes outside the group: a journal may name any node.
+/// A random change of a random node. Both node and leader may be outside the group, because a
+/// journal may name any node.
 fn change() -> impl Strategy<Value = (u32, Change)> {
     let epoch = (0_u64..3).prop_map(Epoch);
-    let learns = (1..=NODES + 1, epoch.clone()).prop_map(|(leader, epoch)| Change::LearnsLeader {
+    let learns_leader = (1..=NODES + 1, epoch.clone()).prop_map(|(leader, epoch)| Change::LearnsLeader {
         leader: node(leader),
         epoch,
         until: Time::NEVER,
@@ -62,7 +65,7 @@ fn change() -> impl Strategy<Value = (u32, Change)> {
     let change = prop_oneof![
         1 => Just(Change::Campaigns),
         2 => epoch.prop_map(Change::BeginsElection),
-        6 => learns,
+        6 => learns_leader,
         2 => Just(Change::Crashes),
         1 => Just(Change::Starts),
         1 => Just(Change::LosesLeader),
@@ -74,25 +77,25 @@ proptest! {
     #[test]
     fn agreement_matches_an_inspection_of_every_node(
         changes in proptest::collection::vec(change(), 0..60),
-        // Without this, four nodes hardly ever agree.
-        common in any::<bool>(),
+        // Whether all nodes learn the same leader; otherwise four nodes hardly ever agree.
+        has_one_leader in any::<bool>(),
     ) {
         let (mut incremental, mut reference) = (Agreement::new(NODES as usize), Reference(vec![Belief::Unaware; NODES as usize]));
         for (number, change) in changes {
             let change = match change {
-                Change::LearnsLeader { .. } if common => Change::LearnsLeader { leader: node(2), epoch: Epoch(1), until: Time::NEVER },
+                Change::LearnsLeader { .. } if has_one_leader => Change::LearnsLeader { leader: node(2), epoch: Epoch(1), until: Time::NEVER },
                 change => change,
             };
-            incremental.change(node(number), change);
-            reference.change(node(number), change);
+            incremental.record_change(node(number), change);
+            reference.apply(node(number), change);
             prop_assert_eq!(incremental.leader(), reference.leader());
             let live: Vec<_> = (1..=NODES).map(node).filter(|node| reference.0[node.index()] != Belief::Down).collect();
-            prop_assert_eq!(incremental.live().collect::<Vec<_>>(), live.clone());
+            prop_assert_eq!(incremental.live_nodes().collect::<Vec<_>>(), live.clone());
             prop_assert_eq!(incremental.is_reached(), live.is_empty() || reference.leader().is_some());
-            prop_assert_eq!(incremental.obstacle().is_none(), incremental.is_reached());
-            let several = incremental.clone().expecting(Expectation::OneForEach);
+            prop_assert_eq!(incremental.describe_disagreement().is_none(), incremental.is_reached());
+            let several = incremental.clone().expecting(Expectation::SomeLeader);
             prop_assert_eq!(several.is_reached(), reference.all_are_led());
-            prop_assert_eq!(several.obstacle().is_none(), several.is_reached());
+            prop_assert_eq!(several.describe_disagreement().is_none(), several.is_reached());
             prop_assert_eq!(several.leaders().collect::<Vec<_>>(), reference.leaders());
         }
     }

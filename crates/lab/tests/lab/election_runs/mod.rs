@@ -9,6 +9,10 @@ use quorate_core::election::{Command, Event};
 use quorate_core::{Incarnation, NodeId, Time};
 use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, WorldEvent};
 
+/// Whether properties expect several starters, and judge whether they contended.
+const SEVERAL_STARTERS: bool = true;
+const ONE_STARTER: bool = false;
+
 fn node(number: u32) -> NodeId {
     NodeId::new(number).expect("nodes are numbered from 1")
 }
@@ -17,7 +21,8 @@ fn ms(millis: i64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
-/// Sends moments to an observer. Times are in milliseconds.
+/// Passes the moments of a hand-written run to an observer. Each method is one action of the node
+/// with this number, at a time in milliseconds.
 struct ScriptedRun<O>(O);
 
 impl<O: Observer<Command, Event>> ScriptedRun<O> {
@@ -41,7 +46,7 @@ impl<O: Observer<Command, Event>> ScriptedRun<O> {
     }
 
     fn restarts(self, millis: i64, number: u32) -> Self {
-        self.input(millis, number, ObservedInput::Start { incarnation: Incarnation(1), blank: false })
+        self.input(millis, number, ObservedInput::Start { incarnation: Incarnation(1), is_disk_blank: false })
     }
 
     fn crashes(self, millis: i64, number: u32) -> Self {

@@ -1,22 +1,27 @@
-//! Tests of the fates of messages and nodes when incarnations end and begin.
+//! Tests of what happens to messages and nodes when incarnations end and begin.
+//!
+//! In hand-written journals, `sending_step(10, 1, "1.4", 2)` is a step of node 1 at time 10 that
+//! sends message 1.4 (its fourth) to node 2, and `receipt(12, 2, "1.4", &[])` is the step of node 2
+//! at time 12 that receives the message. `incarnation_journal(2, 0, lines)` is the journal of node
+//! 2's incarnation 0.
 
-use crate::gather::hand_written::{incarnation_journal, receives, sends, world};
-use crate::gather::split::{Part, gathered};
+use crate::gather::hand_written::{fault_journal, incarnation_journal, receipt, sending_step};
+use crate::gather::split::{Part, gather_parts};
 
-/// Returns the lines of the result that are not steps, without their braces.
+/// Returns the world events of the gathered journal: time and event, without braces and quotes.
 fn world_lines(parts: &[Part]) -> Vec<String> {
-    let (result, _) = gathered(parts).unwrap_or_else(|error| panic!("{error}"));
+    let (result, _) = gather_parts(parts).unwrap_or_else(|error| panic!("{error}"));
     let world_line = |line: &str| {
-        let (time, what) = line.strip_prefix("{\"time\":")?.split_once(",\"world\":{")?;
-        Some(format!("{time} {}", what.trim_end_matches('}').replace(['"', '{'], "")))
+        let (time, event) = line.strip_prefix("{\"time\":")?.split_once(",\"world\":{")?;
+        Some(format!("{time} {}", event.trim_end_matches('}').replace(['"', '{'], "")))
     };
     result.lines().filter_map(world_line).collect()
 }
 
-/// Returns the steps of the result in order: time, node, and the id of the message received, if
-/// any.
+/// Returns the steps of the gathered journal in order: time, node, and the id of the message
+/// received, if any.
 fn steps(parts: &[Part]) -> Vec<(i64, u64, String)> {
-    let (result, _) = gathered(parts).unwrap();
+    let (result, _) = gather_parts(parts).unwrap();
     let step = |line: &str| {
         let value: serde_json::Value = serde_json::from_str(line).unwrap();
         let id = value["input"]["message"]["id"].as_str().unwrap_or_default().to_owned();
@@ -31,17 +36,18 @@ fn starting_at(part: Part, time: i64) -> Part {
     Part { name: part.name, bytes: text.into_bytes() }
 }
 
-const END_1: &str = r#"{"time":90,"world":{"ended":{"node":1}}}"#;
+const END_OF_NODE_1: &str = r#"{"time":90,"world":{"ended":{"node":1}}}"#;
 
-/// 1.1 reached the first incarnation, 1.2 was lost with it, 1.3 was sent while the node was down,
-/// 1.4 was still addressed to the old incarnation, and 1.5 reached the second one.
+/// Message 1.1 reached the first incarnation of node 2, 1.2 was lost with it, 1.3 was sent while
+/// the node was down, 1.4 was still addressed to the first incarnation, and 1.5 reached the second
+/// one.
 #[test]
 fn messages_are_lost_with_the_incarnation_they_were_sent_to() {
-    let sends: Vec<_> = (1..=5).map(|number| sends(number * 10, 1, &format!("1.{number}"), 2)).collect();
-    let sends: Vec<_> = sends.iter().map(String::as_str).chain([END_1]).collect();
-    let first = incarnation_journal(2, 0, &[&receives(12, 2, "1.1", &[])]);
-    let second = starting_at(incarnation_journal(2, 1, &[&receives(52, 2, "1.5", &[])]), 35);
-    let killed = world(&[r#"{"time":25,"world":{"crashed":{"node":2,"lost_writes":0}}}"#]);
+    let sends: Vec<_> = (1..=5).map(|number| sending_step(number * 10, 1, &format!("1.{number}"), 2)).collect();
+    let sends: Vec<_> = sends.iter().map(String::as_str).chain([END_OF_NODE_1]).collect();
+    let first = incarnation_journal(2, 0, &[&receipt(12, 2, "1.1", &[])]);
+    let second = starting_at(incarnation_journal(2, 1, &[&receipt(52, 2, "1.5", &[])]), 35);
+    let killed = fault_journal(&[r#"{"time":25,"world":{"crashed":{"node":2,"lost_writes":0}}}"#]);
     let parts = [incarnation_journal(1, 0, &sends), first, second, killed];
     let expected = [
         "25 crashed:node:2,lost_writes:0",
@@ -58,8 +64,8 @@ fn messages_are_lost_with_the_incarnation_they_were_sent_to() {
 /// they are not lost in between.
 #[test]
 fn messages_before_the_first_connection_may_reach_a_later_incarnation() {
-    let one = incarnation_journal(1, 0, &[&sends(10, 1, "1.1", 2), END_1]);
-    let second = starting_at(incarnation_journal(2, 1, &[&receives(52, 2, "1.1", &[])]), 35);
+    let one = incarnation_journal(1, 0, &[&sending_step(10, 1, "1.1", 2), END_OF_NODE_1]);
+    let second = starting_at(incarnation_journal(2, 1, &[&receipt(52, 2, "1.1", &[])]), 35);
     assert_eq!(
         world_lines(&[one, incarnation_journal(2, 0, &[]), second]),
         ["0 crashed:node:2,lost_writes:0", "52 crashed:node:2,lost_writes:0", "90 ended:node:1"]
@@ -70,11 +76,14 @@ fn messages_before_the_first_connection_may_reach_a_later_incarnation() {
 #[test]
 fn a_message_to_a_node_outside_the_group_is_ignored() {
     let parts = [
-        incarnation_journal(1, 0, &[&sends(10, 1, "1.1", 2)]),
-        incarnation_journal(2, 0, &[&receives(99, 2, "1.1", &[("2.1", 9)])]),
+        incarnation_journal(1, 0, &[&sending_step(10, 1, "1.1", 2)]),
+        incarnation_journal(2, 0, &[&receipt(99, 2, "1.1", &[("2.1", 9)])]),
     ];
-    let (_, found) = gathered(&parts).unwrap();
-    assert_eq!((found.sent, found.matched, found.lost, found.under_way), (2, 1, 0, 0));
+    let (_, gathered) = gather_parts(&parts).unwrap();
+    assert_eq!(
+        (gathered.sent_messages, gathered.received_messages, gathered.lost_messages, gathered.in_flight),
+        (2, 1, 0, 0)
+    );
 }
 
 /// A message to a node that never started is in flight, as far as the journals show.
@@ -83,9 +92,15 @@ fn a_message_to_a_node_that_never_started_is_in_flight() {
     let two = incarnation_journal(2, 0, &[]);
     let header = two.bytes.iter().position(|byte| *byte == b'\n').unwrap();
     for bytes in [two.bytes[..=header].to_vec(), two.bytes[..9].to_vec(), Vec::new()] {
-        let parts = [incarnation_journal(1, 0, &[&sends(10, 1, "1.1", 2), END_1]), Part { name: "n2-0".into(), bytes }];
-        let (_, found) = gathered(&parts).unwrap();
-        assert_eq!((found.sent, found.matched, found.lost, found.under_way), (1, 0, 0, 1));
+        let parts = [
+            incarnation_journal(1, 0, &[&sending_step(10, 1, "1.1", 2), END_OF_NODE_1]),
+            Part { name: "n2-0".into(), bytes },
+        ];
+        let (_, gathered) = gather_parts(&parts).unwrap();
+        assert_eq!(
+            (gathered.sent_messages, gathered.received_messages, gathered.lost_messages, gathered.in_flight),
+            (1, 0, 0, 1)
+        );
     }
 }
 
@@ -93,18 +108,20 @@ fn a_message_to_a_node_that_never_started_is_in_flight() {
 /// of that incarnation.
 #[test]
 fn ids_continue_over_all_incarnations() {
-    let first = incarnation_journal(1, 0, &[&sends(1, 1, "1.1", 2), &sends(2, 1, "1.2", 2)]);
-    let second = starting_at(incarnation_journal(1, 1, &[&sends(20, 1, "1.1", 2)]), 10);
-    let later = receives(5, 2, "1.1", &[]).replace(r#""kind""#, r#""life":1,"kind""#);
-    let two = incarnation_journal(2, 0, &[&receives(3, 2, "1.1", &[]), &later]);
+    let first = incarnation_journal(1, 0, &[&sending_step(1, 1, "1.1", 2), &sending_step(2, 1, "1.2", 2)]);
+    let second = starting_at(incarnation_journal(1, 1, &[&sending_step(20, 1, "1.1", 2)]), 10);
+    // `life` is the incarnation that sent the message.
+    let later = receipt(5, 2, "1.1", &[]).replace(r#""kind""#, r#""life":1,"kind""#);
+    let two = incarnation_journal(2, 0, &[&receipt(3, 2, "1.1", &[]), &later]);
     let of_two: Vec<_> = steps(&[first, second, two]).into_iter().filter(|(_, node, _)| *node == 2).collect();
     assert_eq!(of_two, [(0, 2, String::new()), (3, 2, "1.1".into()), (20, 2, "1.3".into())]);
 }
 
-/// A step after a recorded pause moves the pause behind it. A node that is down cannot pause.
+/// A pause that is recorded before a step of its node is moved behind the step. A pause of a node
+/// that is down is left out.
 #[test]
 fn no_node_steps_while_it_is_paused() {
-    let sends_at = |time| sends(time, 1, &format!("1.{}", time / 10), 2);
+    let sends_at = |time| sending_step(time, 1, &format!("1.{}", time / 10), 2);
     let one = incarnation_journal(
         1,
         0,
@@ -122,18 +139,19 @@ fn no_node_steps_while_it_is_paused() {
     let two = incarnation_journal(2, 0, &[r#"{"time":95,"world":{"ended":{"node":2}}}"#]);
     let expected =
         ["20 paused:node:1", "25 resumed:node:1", "40 paused:node:1", "60 resumed:node:1", "95 ended:node:1"];
-    let all = world_lines(&[one, two, world(&lines)]);
-    assert_eq!(all.iter().filter(|act| act.ends_with("node:1")).collect::<Vec<_>>(), expected.each_ref());
+    let all = world_lines(&[one, two, fault_journal(&lines)]);
+    assert_eq!(all.iter().filter(|event| event.ends_with("node:1")).collect::<Vec<_>>(), expected.each_ref());
 }
 
-/// The result has the settings and the origin of the parent process, which injected the faults.
+/// The gathered journal has the settings and the origin of the fault journal, from which its times
+/// count: 3 ns here.
 #[test]
-fn settings_and_origin_come_from_the_parent() {
+fn settings_and_origin_come_from_the_fault_journal() {
     let cut = r#"{"time":4,"world":{"changed":"cut 1 | 2"}}"#;
-    let mut parent = world(&[cut]);
-    let text = String::from_utf8(parent.bytes).unwrap().replace(r#""seed":1,"#, r#""seed":1,"origin":3,"#);
-    parent.bytes = text.into_bytes();
-    let (result, _) = gathered(&[incarnation_journal(1, 0, &[]), incarnation_journal(2, 0, &[]), parent]).unwrap();
+    let mut faults = fault_journal(&[cut]);
+    let text = String::from_utf8(faults.bytes).unwrap().replace(r#""seed":1,"#, r#""seed":1,"origin":3,"#);
+    faults.bytes = text.into_bytes();
+    let (result, _) = gather_parts(&[incarnation_journal(1, 0, &[]), incarnation_journal(2, 0, &[]), faults]).unwrap();
     let header = result.lines().next().unwrap();
     assert!(header.contains(r#""recorded":true,"run":{"a":1,"faults":["kill"]}"#), "{header}");
     assert!(result.contains(r#"{"time":1,"world":{"changed":"cut 1 | 2"}}"#), "{result}");

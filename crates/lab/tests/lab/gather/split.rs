@@ -1,12 +1,13 @@
 //! Splits the journal of a simulated run into the journals that its nodes would have written.
 
 use quorate_core::{Incarnation, NodeId};
-use quorate_journal::record::gather::{GatherError, Gathered, Source, gather};
-use quorate_journal::record::{Header, Journal, Live};
+use quorate_journal::record::gather::{GatherError, GatherReport, Source, gather};
+use quorate_journal::record::{Header, Journal, LiveHeader};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 
+/// A file: the journal of one incarnation, or of the faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) name: String,
@@ -22,36 +23,40 @@ impl Source for Part {
     }
 }
 
-pub(crate) fn gathered(parts: &[Part]) -> Result<(String, Gathered), GatherError> {
+/// Gathers the parts. Returns the gathered journal, and what the gathering reports about it.
+pub(crate) fn gather_parts(parts: &[Part]) -> Result<(String, GatherReport), GatherError> {
     let mut bytes = Vec::new();
-    let found = gather(parts, &mut bytes)?;
-    Ok((String::from_utf8(bytes).unwrap(), found))
+    let gathered = gather(parts, &mut bytes)?;
+    Ok((String::from_utf8(bytes).unwrap(), gathered))
 }
 
 /// Properties of the machines that run the nodes.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Machines {
-    /// Whether each node has a machine of its own.
-    pub(crate) own: bool,
+    /// Whether each node has a separate machine.
+    pub(crate) has_own_machines: bool,
     /// Offset of each machine's clock from that of the machine before it, in nanoseconds.
-    pub(crate) apart: i64,
-    /// Error of the wall clocks in nanoseconds, alternately early and late.
-    pub(crate) error: i64,
-    /// Whether a parent process records the faults.
-    pub(crate) world: bool,
+    pub(crate) offset_nanos: i64,
+    /// Error of the machines' wall clocks in nanoseconds, alternately early and late.
+    pub(crate) error_nanos: i64,
+    /// Whether there is a journal of the faults.
+    pub(crate) has_fault_journal: bool,
     /// Whether nodes that are up at the end shut down cleanly.
-    pub(crate) ends: bool,
+    pub(crate) has_clean_shutdowns: bool,
 }
 
+/// A node, as far as the journal has been read.
 struct NodeState {
-    /// Number of messages the node had sent when each incarnation began.
-    bases: Vec<u64>,
+    /// For each incarnation, the number of messages that the node had sent when it began.
+    sent_before: Vec<u64>,
+    /// Number of messages that the node has sent in all incarnations.
     sent: u64,
+    /// Number of writes that the current incarnation has saved.
     saves: u64,
-    /// Number of writes its current incarnation found on disk.
-    found: u64,
-    /// Index of the file of the incarnation that is up.
-    up: Option<usize>,
+    /// Number of writes that the current incarnation found on disk.
+    writes_found: u64,
+    /// Index of the part of the current incarnation; `None` while the node is down.
+    current_part: Option<usize>,
 }
 
 pub(crate) struct Splitter {
@@ -59,125 +64,135 @@ pub(crate) struct Splitter {
     header: Header,
     nodes: BTreeMap<u64, NodeState>,
     parts: Vec<Part>,
-    world: Part,
-    end: i64,
+    fault_journal: Part,
+    end_time: i64,
 }
 
+/// Splits the journal of a simulated run on these machines.
 pub(crate) fn split(journal: &str, machines: Machines) -> Vec<Part> {
     let header = Journal::open(journal.as_bytes()).unwrap().header().clone();
-    let world = Part { name: "world.journal".into(), bytes: Vec::new() };
-    let mut splitter = Splitter { machines, header, nodes: BTreeMap::new(), parts: Vec::new(), world, end: 0 };
-    splitter.begin_world();
+    let fault_journal = Part { name: "world.journal".into(), bytes: Vec::new() };
+    let mut splitter =
+        Splitter { machines, header, nodes: BTreeMap::new(), parts: Vec::new(), fault_journal, end_time: 0 };
+    splitter.begin_fault_journal();
     // The journal of an incarnation has no end mark.
     for line in journal.lines().skip(1).take_while(|line| !line.starts_with("{\"end\"")) {
-        splitter.line(line);
+        splitter.add_line(line);
     }
     splitter.finish()
 }
 
-fn put(part: &mut Part, line: &str) {
+fn push_line(part: &mut Part, line: &str) {
     part.bytes.extend_from_slice(line.as_bytes());
     part.bytes.push(b'\n');
 }
 
 impl Splitter {
     /// Offset of a node's clock from true time.
-    fn ahead(&self, node: u64) -> i64 {
-        self.machines.apart * node as i64
+    fn clock_offset(&self, node: u64) -> i64 {
+        self.machines.offset_nanos * node as i64
     }
 
-    fn live(&self, node: Option<u64>, life: u64, writes: u64) -> Live {
+    fn live_header(&self, node: Option<u64>, incarnation: u64, writes: u64) -> LiveHeader {
         let number = node.unwrap_or(0);
-        let error = if number.is_multiple_of(2) { self.machines.error } else { -self.machines.error };
-        Live {
+        let error = if number.is_multiple_of(2) { self.machines.error_nanos } else { -self.machines.error_nanos };
+        LiveHeader {
             node: node.map(id),
-            incarnation: Incarnation(life),
+            incarnation: Incarnation(incarnation),
             group: "group".into(),
-            boot: if self.machines.own { format!("boot-{number}") } else { "boot".into() },
-            zero: 0,
-            offset: 1_700_000_000_000_000_000 - self.ahead(number) + error,
-            writes,
+            boot: if self.machines.has_own_machines { format!("boot-{number}") } else { "boot".into() },
+            nanos_since_boot: 0,
+            // The wall clock begins at an arbitrary time, in nanoseconds since 1970.
+            wall_clock_offset: 1_700_000_000_000_000_000 - self.clock_offset(number) + error,
+            found_writes: writes,
         }
     }
 
-    fn begin_world(&mut self) {
-        let header = Header { live: Some(self.live(None, 0, 0)), ..self.header.clone() };
-        put(&mut self.world, &serde_json::to_string(&header).unwrap());
+    fn begin_fault_journal(&mut self) {
+        let header = Header { live: Some(self.live_header(None, 0, 0)), ..self.header.clone() };
+        push_line(&mut self.fault_journal, &serde_json::to_string(&header).unwrap());
     }
 
-    fn line(&mut self, line: &str) {
+    fn add_line(&mut self, line: &str) {
         let value: Value = serde_json::from_str(line).unwrap();
-        self.end = value["time"].as_i64().unwrap();
+        self.end_time = value["time"].as_i64().unwrap();
         match value["node"].as_u64() {
-            Some(node) => self.step(node, line, &value),
-            None => self.world_event(line, &value["world"]),
+            Some(node) => self.add_step(node, line, &value),
+            None => self.add_world_event(line, &value["world"]),
         }
     }
 
-    fn world_event(&mut self, line: &str, what: &Value) {
-        if let Some(crashed) = what.get("crashed") {
+    fn add_world_event(&mut self, line: &str, event: &Value) {
+        if let Some(crashed) = event.get("crashed") {
             let state = self.nodes.get_mut(&crashed["node"].as_u64().unwrap()).unwrap();
-            state.found += state.saves - crashed["lost_writes"].as_u64().unwrap();
-            (state.saves, state.up) = (0, None);
+            state.writes_found += state.saves - crashed["lost_writes"].as_u64().unwrap();
+            (state.saves, state.current_part) = (0, None);
         }
-        if ["crashed", "paused", "resumed", "changed"].iter().any(|word| what.get(word).is_some()) {
-            put(&mut self.world, line);
+        if ["crashed", "paused", "resumed", "changed"].iter().any(|word| event.get(word).is_some()) {
+            push_line(&mut self.fault_journal, line);
         }
     }
 
-    fn step(&mut self, node: u64, line: &str, value: &Value) {
+    fn add_step(&mut self, node: u64, line: &str, value: &Value) {
         if let Some(start) = value["input"].get("start") {
-            let life = start["incarnation"].as_u64().unwrap();
-            let blank = start.get("blank").is_some();
-            self.begin_incarnation(node, life, blank);
+            let incarnation = start["incarnation"].as_u64().unwrap();
+            let is_disk_blank = start.get("blank").is_some();
+            self.begin_incarnation(node, incarnation, is_disk_blank);
         }
-        let text = self.localized(node, line, value);
+        let text = self.localize_step(node, line, value);
         let state = self.nodes.get_mut(&node).unwrap();
         for effect in value["effects"].as_array().unwrap() {
             state.saves += u64::from(effect.get("save").is_some());
             state.sent += u64::from(effect.get("send").is_some());
-            state.sent += effect.get("multicast").map_or(0, |cast| cast["to"].as_array().unwrap().len() as u64);
+            state.sent +=
+                effect.get("multicast").map_or(0, |multicast| multicast["to"].as_array().unwrap().len() as u64);
         }
-        put(&mut self.parts[state.up.unwrap()], &text);
+        push_line(&mut self.parts[state.current_part.unwrap()], &text);
     }
 
-    fn begin_incarnation(&mut self, node: u64, life: u64, blank: bool) {
-        let state =
-            self.nodes.entry(node).or_insert(NodeState { bases: vec![], sent: 0, saves: 0, found: 0, up: None });
-        assert!(state.up.is_none(), "an incarnation begins before the previous one ended");
-        if blank {
-            state.found = 0;
+    fn begin_incarnation(&mut self, node: u64, incarnation: u64, is_disk_blank: bool) {
+        let state = self.nodes.entry(node).or_insert(NodeState {
+            sent_before: vec![],
+            sent: 0,
+            saves: 0,
+            writes_found: 0,
+            current_part: None,
+        });
+        assert!(state.current_part.is_none(), "an incarnation begins before the previous one ended");
+        if is_disk_blank {
+            state.writes_found = 0;
         }
-        state.bases.push(state.sent);
-        state.up = Some(self.parts.len());
-        let found = state.found;
-        let header = Header { live: Some(self.live(Some(node), life, found)), ..self.header.clone() };
-        let mut part = Part { name: format!("n{node}-{life}.journal"), bytes: Vec::new() };
-        put(&mut part, &serde_json::to_string(&header).unwrap());
+        state.sent_before.push(state.sent);
+        state.current_part = Some(self.parts.len());
+        let writes = state.writes_found;
+        let header = Header { live: Some(self.live_header(Some(node), incarnation, writes)), ..self.header.clone() };
+        let mut part = Part { name: format!("n{node}-{incarnation}.journal"), bytes: Vec::new() };
+        push_line(&mut part, &serde_json::to_string(&header).unwrap());
         self.parts.push(part);
     }
 
-    /// Rewrites a step with the node's own time and the ids of its incarnation.
-    fn localized(&self, node: u64, line: &str, value: &Value) -> String {
+    /// Rewrites a step as its node would have recorded it: with the node's own time, and message
+    /// ids that are numbered within incarnations.
+    fn localize_step(&self, node: u64, line: &str, value: &Value) -> String {
         let time = value["time"].as_i64().unwrap();
         let clock = value.get("clock").map_or(time, |clock| clock.as_i64().unwrap());
         let (_, rest) = line.split_once("\"input\":").unwrap();
-        let own = time + self.ahead(node);
-        let clock = if clock == own { String::new() } else { format!("\"clock\":{clock},") };
-        let mut text = format!("{{\"time\":{own},\"node\":{node},{clock}\"input\":");
+        let own_time = time + self.clock_offset(node);
+        let clock = if clock == own_time { String::new() } else { format!("\"clock\":{clock},") };
+        let mut text = format!("{{\"time\":{own_time},\"node\":{node},{clock}\"input\":");
         let mut rest = rest.to_owned();
         if let Some(message) = value["input"].get("message") {
             let old = message["id"].as_str().unwrap();
-            let (life, new) = self.local(old);
-            let life = if life == 0 { String::new() } else { format!("\"life\":{life},") };
-            rest = rest.replacen(&format!("\"id\":\"{old}\""), &format!("{life}\"id\":\"{new}\""), 1);
+            let (incarnation, new) = self.localize_id(old);
+            let incarnation = if incarnation == 0 { String::new() } else { format!("\"life\":{incarnation},") };
+            rest = rest.replacen(&format!("\"id\":\"{old}\""), &format!("{incarnation}\"id\":\"{new}\""), 1);
         }
         for effect in value["effects"].as_array().unwrap() {
             if let Some(sent) = effect.get("send").or(effect.get("multicast")) {
                 let old = sent["id"].as_str().unwrap();
                 let number: u64 = old.split_once('.').unwrap().1.parse().unwrap();
-                let base = self.nodes[&node].bases.last().unwrap();
-                // The mark prevents a replaced id from being replaced again.
+                let base = self.nodes[&node].sent_before.last().unwrap();
+                // The `#` prevents a replaced id from being replaced again.
                 let new = format!("\"id\":\"#{node}.{}\"", number - base);
                 rest = rest.replacen(&format!("\"id\":\"{old}\""), &new, 1);
             }
@@ -186,25 +201,28 @@ impl Splitter {
         text
     }
 
-    /// Returns the sender's incarnation that sent a message, and the id within it.
-    fn local(&self, id: &str) -> (usize, String) {
+    /// Returns the incarnation that sent a message, and the message's id within that incarnation.
+    fn localize_id(&self, id: &str) -> (usize, String) {
         let (sender, number) = id.split_once('.').unwrap();
         let (sender, number): (u64, u64) = (sender.parse().unwrap(), number.parse().unwrap());
-        let bases = &self.nodes[&sender].bases;
-        let life = bases.iter().rposition(|base| *base < number).unwrap();
-        (life, format!("{sender}.{}", number - bases[life]))
+        let bases = &self.nodes[&sender].sent_before;
+        let incarnation = bases.iter().rposition(|base| *base < number).unwrap();
+        (incarnation, format!("{sender}.{}", number - bases[incarnation]))
     }
 
     fn finish(mut self) -> Vec<Part> {
         for (node, state) in &self.nodes {
-            if let (true, Some(up)) = (self.machines.ends, state.up) {
-                // They shut down one second after the last line.
-                let time = self.end + 1_000_000_000 + self.ahead(*node);
-                put(&mut self.parts[up], &format!("{{\"time\":{time},\"world\":{{\"ended\":{{\"node\":{node}}}}}}}"));
+            if let (true, Some(up)) = (self.machines.has_clean_shutdowns, state.current_part) {
+                // All nodes that are up shut down one second after the last line.
+                let time = self.end_time + 1_000_000_000 + self.clock_offset(*node);
+                push_line(
+                    &mut self.parts[up],
+                    &format!("{{\"time\":{time},\"world\":{{\"ended\":{{\"node\":{node}}}}}}}"),
+                );
             }
         }
-        if self.machines.world {
-            self.parts.push(self.world);
+        if self.machines.has_fault_journal {
+            self.parts.push(self.fault_journal);
         }
         self.parts
     }

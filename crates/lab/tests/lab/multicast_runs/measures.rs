@@ -1,14 +1,16 @@
-//! Tests of measures on hand-written histories.
+//! Tests of the measures of multicasts on hand-written histories, with one action a millisecond:
+//! `1#2 sent, 1#2 to 3 1` says that node 1 sends its second message, and then node 3 and then node
+//! 1 deliver it.
 
-use super::{Action, actions, delivers, emits, id, in_view, node, observe_all, view};
+use super::{Action, actions, delivers, id, in_view, node, observe_all, observe_event, view};
 use quorate_core::multicast::{Event, GroupId};
 use quorate_core::{Class, Duration, Group, Incarnation, Time};
-use quorate_journal::metrics::Messages;
+use quorate_journal::metrics::MessageCounts;
 use quorate_journal::moment::{MessageId as Transmission, Moment, ObservedEffect, Observer, Sent};
 use quorate_lab::multicast::run::{Measures, MulticastSummary};
 
 fn summary(measures: &Measures) -> MulticastSummary {
-    measures.summary(&Messages::new(3), Duration::from_millis(1), "ms")
+    measures.summary(&MessageCounts::new(3), Duration::from_millis(1), "ms")
 }
 
 #[test]
@@ -24,38 +26,28 @@ fn a_delay_is_from_the_send_to_each_delivery() {
 }
 
 #[test]
-fn nodes_that_others_wait_for_are_named_first() {
+fn nodes_that_others_wait_for_are_listed_first() {
     let mut measures = Measures::new(3);
     observe_all(&mut measures, &actions("1#1 sent, 1#1 to 1 2 3"));
     let slow = Group::from(vec![node(2)]);
-    emits(&mut measures, Time::ZERO, node(1), Event::Wait { group: GroupId::ONLY, slow });
-    measures.held_back(node(2), 4);
-    measures.held_back(node(2), 3);
+    observe_event(&mut measures, Time::ZERO, node(1), Event::Wait { group: GroupId::ONLY, slow });
+    measures.record_held_back(node(2), 4);
+    measures.record_held_back(node(2), 3);
     let summary = summary(&measures);
-    assert_eq!((summary.waits, summary.held_back_max), (1, 4));
+    assert_eq!((summary.waits, summary.max_held_back), (1, 4));
     let first = summary.slowest.first().expect("there are receivers");
-    assert_eq!((first.node, first.waited_for, first.held_back_max), (node(2), 1, 4));
+    assert_eq!((first.node, first.waited_for, first.max_held_back), (node(2), 1, 4));
 }
 
 #[test]
 fn a_retransmission_counts_for_each_receiver() {
     let mut measures = Measures::new(3);
-    let all = Group::of_size(3);
-    for again in [false, true] {
+    let group = Group::of_size(3);
+    for is_retransmission in [false, true] {
         let id = Transmission { sender: node(1), number: 1 };
-        let (kind, class, on_behalf_of, bytes, parcel) = ("text", Class::Control, None, 0, None);
-        let sent = Sent {
-            id,
-            kind,
-            label: None,
-            class,
-            on_behalf_of,
-            bytes,
-            payload_id: parcel,
-            is_retransmission: again,
-            body: &(),
-        };
-        let effect = ObservedEffect::Multicast { to: &all, sent };
+        let (kind, class, on_behalf_of, bytes, payload_id) = ("text", Class::Control, None, 0, None);
+        let sent = Sent { id, kind, label: None, class, on_behalf_of, bytes, payload_id, is_retransmission, body: &() };
+        let effect = ObservedEffect::Multicast { to: &group, sent };
         measures.observe(&Moment::Effect { time: Time::ZERO, node: node(1), effect });
     }
     assert_eq!(summary(&measures).retransmitted, 2);
@@ -66,7 +58,7 @@ fn messages_that_no_node_can_deliver_are_forgotten() {
     let mut measures = Measures::new(3);
     observe_all(&mut measures, &actions("1#1 sent, 1#1 to 1 2"));
     assert_eq!(measures.in_flight(), 1);
-    observe_all(&mut measures, &[Action::Crashes(node(3)), Action::Boots(node(3), Incarnation(1))]);
+    observe_all(&mut measures, &[Action::Crashes(node(3)), Action::Restarts(node(3), Incarnation(1))]);
     assert_eq!(measures.in_flight(), 0);
     observe_all(&mut measures, &[Action::SendsAndDelivers(node(1), id(1, 2), "m"), delivers(2, 1, 2)]);
     assert_eq!(measures.in_flight(), 0);
@@ -79,14 +71,18 @@ fn views_and_the_recovery_time_are_reported() {
     let second = view(2, [(1, 1)]);
     observe_all(&mut measures, &[1, 2].map(|number| Action::Begins(node(number), first.clone(), 0)));
     observe_all(&mut measures, &actions("1#1 sent, 2 crashes, 1#1 to 1"));
-    let later = in_view(2, 1, 1);
-    let one = node(1);
+    let in_second_view = in_view(2, 1, 1);
+    let sender = node(1);
     observe_all(
         &mut measures,
-        &[Action::Begins(one, second, 0), Action::Sends(one, later, "m"), Action::Delivers(one, later, "m")],
+        &[
+            Action::Begins(sender, second, 0),
+            Action::Sends(sender, in_second_view, "m"),
+            Action::Delivers(sender, in_second_view, "m"),
+        ],
     );
     let views = summary(&measures).views.expect("there are views");
-    assert_eq!((views.epoch, views.begun, views.outs, views.left), (2, 2, 0, 0));
+    assert_eq!((views.epoch, views.begun, views.removals, views.leaves), (2, 2, 0, 0));
     assert_eq!((views.recovery_ns, measures.in_flight()), (Some(1_000_000), 0));
 }
 

@@ -20,21 +20,25 @@ fn node(number: u32) -> NodeId {
 /// Every property except view synchrony.
 const WITHOUT_VIEWS: PropertySet = PropertySet { views: false, ..PropertySet::ALL };
 
-/// The same without uniformity: crashed nodes are exempt.
+/// Every property except view synchrony and uniformity, so that deliveries of crashed nodes do not
+/// count.
 const NON_UNIFORM: PropertySet = PropertySet { uniform: false, ..WITHOUT_VIEWS };
 
 #[derive(Clone, Debug, PartialEq)]
 enum Action {
-    /// A client asks a node to send this, and the node sends it with that id.
+    /// A client requests that a node sends this payload, and the node sends it with this id.
     Sends(NodeId, MessageId, &'static str),
-    /// The same, and the node delivers it to itself before it confirms the send.
+    /// Like `Sends`, but the node delivers its message before it confirms the send.
     SendsAndDelivers(NodeId, MessageId, &'static str),
     Delivers(NodeId, MessageId, &'static str),
+    /// A member begins a view with this state.
     Begins(NodeId, View, u64),
-    IsOut(NodeId),
+    /// A node learns that it is no longer a member.
+    IsExcluded(NodeId),
+    /// A member leaves on request of its client.
     Leaves(NodeId),
     Crashes(NodeId),
-    Boots(NodeId, Incarnation),
+    Restarts(NodeId, Incarnation),
 }
 
 /// Sends a history to an observer, one action per millisecond.
@@ -49,48 +53,63 @@ fn observe_all(observer: &mut impl Observer<Command, Event>, actions: &[Action])
 fn observe_action(observer: &mut impl Observer<Command, Event>, time: Time, action: &Action) {
     match action {
         Action::Sends(node, id, text) => {
-            commands(observer, time, *node, &Command::Send { group: id.group, payload: Payload::from(*text) });
-            emits(observer, time, *node, Event::Sent { id: *id });
+            observe_command(observer, time, *node, &Command::Send { group: id.group, payload: Payload::from(*text) });
+            observe_event(observer, time, *node, Event::Sent { id: *id });
         }
         Action::SendsAndDelivers(node, id, text) => {
-            commands(observer, time, *node, &Command::Send { group: id.group, payload: Payload::from(*text) });
-            emits(observer, time, *node, Event::Delivered { id: *id, payload: Payload::from(*text) });
-            emits(observer, time, *node, Event::Sent { id: *id });
+            observe_command(observer, time, *node, &Command::Send { group: id.group, payload: Payload::from(*text) });
+            observe_event(observer, time, *node, Event::Delivered { id: *id, payload: Payload::from(*text) });
+            observe_event(observer, time, *node, Event::Sent { id: *id });
         }
         Action::Delivers(node, id, text) => {
-            input(observer, time, *node, ObservedInput::Saved(1));
-            emits(observer, time, *node, Event::Delivered { id: *id, payload: Payload::from(*text) });
+            observe_input(observer, time, *node, ObservedInput::Saved(1));
+            observe_event(observer, time, *node, Event::Delivered { id: *id, payload: Payload::from(*text) });
         }
         Action::Begins(node, view, state) => {
-            input(observer, time, *node, ObservedInput::Saved(1));
-            emits(observer, time, *node, Event::View { group: GroupId::ONLY, view: view.clone(), state: *state });
+            observe_input(observer, time, *node, ObservedInput::Saved(1));
+            observe_event(
+                observer,
+                time,
+                *node,
+                Event::View { group: GroupId::ONLY, view: view.clone(), state: *state },
+            );
         }
-        Action::IsOut(node) => {
-            input(observer, time, *node, ObservedInput::Saved(1));
-            emits(observer, time, *node, Event::Out { group: GroupId::ONLY });
+        Action::IsExcluded(node) => {
+            observe_input(observer, time, *node, ObservedInput::Saved(1));
+            observe_event(observer, time, *node, Event::Excluded { group: GroupId::ONLY });
         }
         Action::Leaves(node) => {
-            commands(observer, time, *node, &Command::leave());
-            emits(observer, time, *node, Event::Left { group: GroupId::ONLY });
+            observe_command(observer, time, *node, &Command::leave());
+            observe_event(observer, time, *node, Event::Left { group: GroupId::ONLY });
         }
         Action::Crashes(node) => {
             observer.observe(&Moment::World { time, event: WorldEvent::Crashed { node: *node, lost_writes: 0 } });
         }
-        Action::Boots(node, incarnation) => {
-            input(observer, time, *node, ObservedInput::Start { incarnation: *incarnation, blank: false });
+        Action::Restarts(node, incarnation) => {
+            observe_input(
+                observer,
+                time,
+                *node,
+                ObservedInput::Start { incarnation: *incarnation, is_disk_blank: false },
+            );
         }
     }
 }
 
-fn input(observer: &mut impl Observer<Command, Event>, time: Time, node: NodeId, input: ObservedInput<'_, Command>) {
+fn observe_input(
+    observer: &mut impl Observer<Command, Event>,
+    time: Time,
+    node: NodeId,
+    input: ObservedInput<'_, Command>,
+) {
     observer.observe(&Moment::Input { time, now: time, node, input });
 }
 
-fn commands(observer: &mut impl Observer<Command, Event>, time: Time, node: NodeId, command: &Command) {
-    input(observer, time, node, ObservedInput::Command(command));
+fn observe_command(observer: &mut impl Observer<Command, Event>, time: Time, node: NodeId, command: &Command) {
+    observe_input(observer, time, node, ObservedInput::Command(command));
 }
 
-fn emits(observer: &mut impl Observer<Command, Event>, time: Time, node: NodeId, event: Event) {
+fn observe_event(observer: &mut impl Observer<Command, Event>, time: Time, node: NodeId, event: Event) {
     observer.observe(&Moment::Effect { time, node, effect: ObservedEffect::Emit(&event) });
 }
 
@@ -99,6 +118,7 @@ fn id(sender: u32, number: u64) -> MessageId {
     in_view(1, sender, number)
 }
 
+/// Returns the id of a message in this view of the only group.
 fn in_view(view: u64, sender: u32, number: u64) -> MessageId {
     MessageId { group: GroupId::ONLY, view: Epoch(view), sender: node(sender), number }
 }
@@ -117,18 +137,18 @@ fn delivers(receiver: u32, sender: u32, number: u64) -> Action {
     Action::Delivers(node(receiver), id(sender, number), "m")
 }
 
-/// Parses a history: `1#2 sent` by node 1 as its second message; `1#2 to 3 1`, delivered by node 3
-/// and then by node 1; `3 crashes`.
+/// Parses a history, such as `1#2 sent, 1#2 to 3 1, 3 crashes`: node 1 sends its second message,
+/// node 3 and then node 1 deliver it, node 3 crashes.
 fn actions(text: &str) -> Vec<Action> {
     let number = |word: &str| word.parse().unwrap_or_else(|_| panic!("{word} is not a number"));
     let parse = |part: &str| match part.split(' ').collect::<Vec<_>>()[..] {
         [id, "crashes"] => vec![Action::Crashes(node(number(id)))],
-        [name, what, ref receivers @ ..] => {
-            let (sender, count) = name.split_once('#').unwrap_or_else(|| panic!("{name} is not a message id"));
-            let (sender, count) = (number(sender), u64::from(number(count)));
-            match what {
-                "sent" => vec![sends(sender, count)],
-                _ => receivers.iter().map(|receiver| delivers(number(receiver), sender, count)).collect(),
+        [id, verb, ref receivers @ ..] => {
+            let (sender, message) = id.split_once('#').unwrap_or_else(|| panic!("{id} is not a message id"));
+            let (sender, message) = (number(sender), u64::from(number(message)));
+            match verb {
+                "sent" => vec![sends(sender, message)],
+                _ => receivers.iter().map(|receiver| delivers(number(receiver), sender, message)).collect(),
             }
         }
         _ => panic!("{part} is not an action"),
@@ -146,6 +166,6 @@ fn violation_texts(nodes: usize, promises: PropertySet, actions: &[Action]) -> V
         .collect()
 }
 
-fn violated(nodes: usize, promises: PropertySet, actions: &[Action]) -> Vec<Property> {
+fn violated_properties(nodes: usize, promises: PropertySet, actions: &[Action]) -> Vec<Property> {
     violation_texts(nodes, promises, actions).into_iter().map(|(property, _)| property).collect()
 }

@@ -1,5 +1,5 @@
-//! Random histories, correct and faulty: the incremental properties agree with an evaluation of the
-//! whole history.
+//! Random histories, correct and faulty: the verdicts of the incremental properties equal those of
+//! an evaluation of the whole history.
 
 use super::reference::History;
 use super::{Action, Properties, Property, PropertySet, observe_all};
@@ -10,10 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const SEEDS: u64 = 8_000;
 
+/// The order in which nodes deliver messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DeliveryOrder {
-    /// In sending order, which keeps every order.
+    /// In sending order, which is fifo, causal and total.
     AsSent,
+    /// For each sender in sending order, which is fifo.
     BySender,
     Any,
 }
@@ -21,11 +23,13 @@ enum DeliveryOrder {
 #[derive(Clone, Debug)]
 struct NodeState {
     is_up: bool,
-    life: Incarnation,
-    /// The view that it is in.
+    incarnation: Incarnation,
+    /// The view that the node is in.
     view: Option<Epoch>,
-    latest: Option<Epoch>,
+    /// The latest view that it was in.
+    latest_view: Option<Epoch>,
     delivered: BTreeSet<MessageId>,
+    /// Number of messages that it has sent in its view.
     sent: u64,
 }
 
@@ -37,6 +41,7 @@ struct HistoryGenerator {
     sent: Vec<MessageId>,
     views: BTreeMap<Epoch, View>,
     actions: Vec<Action>,
+    /// Mean number of actions from one error to the next.
     error_interval: u64,
 }
 
@@ -53,9 +58,9 @@ impl HistoryGenerator {
         let view = (!has_views).then_some(View::FIRST);
         let node_state = NodeState {
             is_up: true,
-            life: Incarnation::FIRST,
+            incarnation: Incarnation::FIRST,
             view,
-            latest: view,
+            latest_view: view,
             delivered: BTreeSet::new(),
             sent: 0,
         };
@@ -73,10 +78,11 @@ impl HistoryGenerator {
         }
     }
 
-    fn write(mut self) -> Self {
+    /// Generates a random history.
+    fn generate(mut self) -> Self {
         if self.has_views {
-            self.decide();
-            (0..self.node_states.len()).for_each(|index| self.begin(index));
+            self.decide_view();
+            (0..self.node_states.len()).for_each(|index| self.begin_view(index));
         }
         for _ in 0..5 + self.rng.below(35) {
             let index = self.rng.below(self.node_states.len() as u64) as usize;
@@ -84,19 +90,19 @@ impl HistoryGenerator {
                 0..5 => self.send(index),
                 5..16 => self.deliver(index),
                 16 => self.crash(index),
-                17 => self.boot(index),
-                18 => self.quit(index),
-                19..21 => self.decide(),
-                _ => self.begin(index),
+                17 => self.restart(index),
+                18 => self.leave_view(index),
+                19..21 => self.decide_view(),
+                _ => self.begin_view(index),
             }
         }
-        // Most histories end with all messages delivered, else no property would ever hold.
+        // Most histories end with all messages delivered; otherwise few properties would ever hold.
         if self.rng.below(4) > 0 {
             for index in 0..self.node_states.len() {
                 self.catch_up(index);
                 while self.has_views
-                    && self.views.keys().next_back() > self.node_states[index].latest.as_ref()
-                    && self.begin_next(index)
+                    && self.views.keys().next_back() > self.node_states[index].latest_view.as_ref()
+                    && self.begin_next_view(index)
                 {
                     self.catch_up(index);
                 }
@@ -105,14 +111,16 @@ impl HistoryGenerator {
         self
     }
 
-    fn makes_error(&mut self) -> bool {
+    /// Draws whether the next action is an error.
+    fn draw_error(&mut self) -> bool {
         self.rng.below(self.error_interval) == 0
     }
 
     fn send(&mut self, index: usize) {
         let node_state = &mut self.node_states[index];
-        let Some(view) =
-            node_state.view.filter(|_| node_state.is_up && (self.has_views || node_state.life == Incarnation::FIRST))
+        let Some(view) = node_state
+            .view
+            .filter(|_| node_state.is_up && (self.has_views || node_state.incarnation == Incarnation::FIRST))
         else {
             return;
         };
@@ -130,38 +138,38 @@ impl HistoryGenerator {
 
     fn deliver(&mut self, index: usize) {
         let node = NodeId::from_index(index);
-        if !self.node_states[index].is_up || (self.node_states[index].view.is_none() && !self.makes_error()) {
+        if !self.node_states[index].is_up || (self.node_states[index].view.is_none() && !self.draw_error()) {
             return;
         }
-        if self.makes_error() && !self.sent.is_empty() {
-            let some = self.sent[self.rng.below(self.sent.len() as u64) as usize];
-            let beyond = MessageId { number: some.number + 1_000, ..some };
-            // Messages that all have delivered are forgotten, so a wrong payload is not detected if
-            // a later incarnation delivers one.
-            let kinds = if self.has_views || self.node_states[index].life == Incarnation::FIRST { 3 } else { 2 };
-            let (id, text) = [(some, "m"), (beyond, "m"), (some, "changed")][self.rng.below(kinds) as usize];
+        if self.draw_error() && !self.sent.is_empty() {
+            let sent = self.sent[self.rng.below(self.sent.len() as u64) as usize];
+            let unsent = MessageId { number: sent.number + 1_000, ..sent };
+            // Properties forget a message once all nodes have delivered it, so they do not detect a
+            // wrong payload if a later incarnation delivers it again.
+            let kinds = if self.has_views || self.node_states[index].incarnation == Incarnation::FIRST { 3 } else { 2 };
+            let (id, text) = [(sent, "m"), (unsent, "m"), (sent, "changed")][self.rng.below(kinds) as usize];
             if self.node_states[index].view == Some(id.view) && id.number < 1_000 {
                 self.node_states[index].delivered.insert(id);
             }
-            // An unsent message of its own would count as sent in the same step.
+            // If the node itself is the sender, the message would count as sent in the same step.
             if id.number < 1_000 || id.sender != node {
                 self.actions.push(Action::Delivers(node, id, text));
             }
             return;
         }
         let node_state = &self.node_states[index];
-        let open: Vec<_> = self
+        let undelivered: Vec<_> = self
             .sent
             .iter()
             .filter(|id| node_state.view == Some(id.view) && !node_state.delivered.contains(id))
             .copied()
             .collect();
         let Some(chosen) = (match self.order {
-            DeliveryOrder::AsSent => open.first().copied(),
-            DeliveryOrder::Any => open.get(self.rng.below(open.len() as u64) as usize).copied(),
+            DeliveryOrder::AsSent => undelivered.first().copied(),
+            DeliveryOrder::Any => undelivered.get(self.rng.below(undelivered.len() as u64) as usize).copied(),
             DeliveryOrder::BySender => {
-                let sender = open.get(self.rng.below(open.len() as u64) as usize).map(|id| id.sender);
-                open.iter().find(|id| Some(id.sender) == sender).copied()
+                let sender = undelivered.get(self.rng.below(undelivered.len() as u64) as usize).map(|id| id.sender);
+                undelivered.iter().find(|id| Some(id.sender) == sender).copied()
             }
         }) else {
             return;
@@ -170,13 +178,14 @@ impl HistoryGenerator {
         self.actions.push(Action::Delivers(node, chosen, "m"));
     }
 
+    /// Delivers all remaining messages of the node's view, without errors.
     fn catch_up(&mut self, index: usize) {
-        let before = (self.order, self.error_interval);
+        let saved_settings = (self.order, self.error_interval);
         self.error_interval = u64::MAX;
         for _ in 0..self.sent.len() {
             self.deliver(index);
         }
-        (self.order, self.error_interval) = before;
+        (self.order, self.error_interval) = saved_settings;
     }
 
     fn crash(&mut self, index: usize) {
@@ -187,37 +196,40 @@ impl HistoryGenerator {
         }
     }
 
-    fn boot(&mut self, index: usize) {
+    fn restart(&mut self, index: usize) {
         let has_views = self.has_views;
         let node_state = &mut self.node_states[index];
         if !node_state.is_up {
-            (node_state.is_up, node_state.life, node_state.delivered) = (true, node_state.life.next(), BTreeSet::new());
+            (node_state.is_up, node_state.incarnation, node_state.delivered) =
+                (true, node_state.incarnation.next(), BTreeSet::new());
             node_state.view = (!has_views).then_some(View::FIRST);
-            self.actions.push(Action::Boots(NodeId::from_index(index), node_state.life));
+            self.actions.push(Action::Restarts(NodeId::from_index(index), node_state.incarnation));
         }
     }
 
-    fn quit(&mut self, index: usize) {
+    fn leave_view(&mut self, index: usize) {
         let node = NodeId::from_index(index);
         if self.node_states[index].view.take().is_some() {
             let leaves = self.rng.below(2) == 0;
-            self.actions.push(if leaves { Action::Leaves(node) } else { Action::IsOut(node) });
+            self.actions.push(if leaves { Action::Leaves(node) } else { Action::IsExcluded(node) });
         }
     }
 
     /// Decides a new view, mostly of the nodes that are up.
-    fn decide(&mut self) {
-        let before = self.views.values().next_back().cloned();
-        let epoch = before.as_ref().map_or(View::FIRST, |view| Epoch(view.epoch().0 + 1));
+    fn decide_view(&mut self) {
+        let previous = self.views.values().next_back().cloned();
+        let epoch = previous.as_ref().map_or(View::FIRST, |view| Epoch(view.epoch().0 + 1));
         let mut members = Vec::new();
         for (index, node_state) in self.node_states.iter().enumerate() {
             let node = NodeId::from_index(index);
-            let stay =
-                before.as_ref().and_then(|view| view.stay(node)).filter(|stay| stay.incarnation == node_state.life);
-            let has_quit = node_state.view.is_none() && node_state.latest.is_some();
-            let since = stay.filter(|_| !has_quit).map_or(epoch, |stay| stay.since);
+            let stay = previous
+                .as_ref()
+                .and_then(|view| view.stay(node))
+                .filter(|stay| stay.incarnation == node_state.incarnation);
+            let has_left = node_state.view.is_none() && node_state.latest_view.is_some();
+            let since = stay.filter(|_| !has_left).map_or(epoch, |stay| stay.since);
             if node_state.is_up && (epoch == View::FIRST || self.rng.below(6) > 0) {
-                members.push((node, Stay { incarnation: node_state.life, since }));
+                members.push((node, Stay { incarnation: node_state.incarnation, since }));
             }
         }
         if !members.is_empty() {
@@ -225,30 +237,31 @@ impl HistoryGenerator {
         }
     }
 
-    /// Begins the next view, or a later one.
-    fn begin(&mut self, index: usize) {
+    /// Begins the next view, or the one after it; mostly after delivering all messages of the
+    /// current view.
+    fn begin_view(&mut self, index: usize) {
         if self.rng.below(3) > 0 {
             self.catch_up(index);
         }
-        self.begin_next(index);
+        self.begin_next_view(index);
     }
 
-    fn begin_next(&mut self, index: usize) -> bool {
+    fn begin_next_view(&mut self, index: usize) -> bool {
         let node = NodeId::from_index(index);
         let node_state = &self.node_states[index];
-        let mine: Vec<_> = self
+        let next_views: Vec<_> = self
             .views
             .values()
-            .filter(|view| node_state.is_up && node_state.latest.is_none_or(|latest| latest < view.epoch()))
-            .filter(|view| view.stay(node).is_some_and(|stay| stay.incarnation == node_state.life))
+            .filter(|view| node_state.is_up && node_state.latest_view.is_none_or(|latest| latest < view.epoch()))
+            .filter(|view| view.stay(node).is_some_and(|stay| stay.incarnation == node_state.incarnation))
             .cloned()
             .collect();
         // Sometimes a view is skipped.
-        let place = usize::from(mine.len() > 1 && self.rng.below(3) == 0);
-        let Some(view) = mine.get(place).cloned() else { return false };
+        let skipped = usize::from(next_views.len() > 1 && self.rng.below(3) == 0);
+        let Some(view) = next_views.get(skipped).cloned() else { return false };
         let node_state = &mut self.node_states[index];
-        (node_state.view, node_state.latest, node_state.sent) = (Some(view.epoch()), Some(view.epoch()), 0);
-        let state = u64::from(self.makes_error());
+        (node_state.view, node_state.latest_view, node_state.sent) = (Some(view.epoch()), Some(view.epoch()), 0);
+        let state = u64::from(self.draw_error());
         self.actions.push(Action::Begins(node, view, state));
         true
     }
@@ -256,25 +269,25 @@ impl HistoryGenerator {
 
 #[test]
 fn incremental_verdicts_match_the_whole_history() {
-    let mut broken = BTreeMap::<_, u64>::new();
-    let mut sound = BTreeMap::<_, u64>::new();
+    let mut violated = BTreeMap::<_, u64>::new();
+    let mut holding = BTreeMap::<_, u64>::new();
     for seed in 0..SEEDS {
-        let generator = HistoryGenerator::new(seed).write();
+        let generator = HistoryGenerator::new(seed).generate();
         let promises = PropertySet { views: generator.has_views, uniform: seed % 2 == 0, ..PropertySet::ALL };
-        let history = History::read(generator.node_states.len(), generator.has_views, &generator.actions);
-        let all = PropertySet { views: generator.has_views, ..PropertySet::ALL };
-        let mut properties = Properties::new(generator.node_states.len(), promises).also_judging(all);
+        let history = History::from_actions(generator.node_states.len(), generator.has_views, &generator.actions);
+        let judged = PropertySet { views: generator.has_views, ..PropertySet::ALL };
+        let mut properties = Properties::new(generator.node_states.len(), promises).also_judging(judged);
         observe_all(&mut properties, &generator.actions);
-        for property in Property::ALL.into_iter().filter(|property| all.contains(*property)) {
+        for property in Property::ALL.into_iter().filter(|property| judged.contains(*property)) {
             let verdict = properties.verdict(property).expect("a verdict on every property");
             let holds = history.holds(property, promises);
             let actions = &generator.actions;
             assert_eq!(verdict.holds, Some(holds), "seed {seed}: {property:?}, {:?} of {actions:?}", verdict.violation);
-            *if holds { &mut sound } else { &mut broken }.entry(property).or_default() += 1;
+            *if holds { &mut holding } else { &mut violated }.entry(property).or_default() += 1;
         }
     }
     for property in Property::ALL {
-        let counts = (sound.get(&property).copied(), broken.get(&property).copied());
+        let counts = (holding.get(&property).copied(), violated.get(&property).copied());
         assert!(
             counts.0 > Some(SEEDS / 50) && counts.1 > Some(SEEDS / 50),
             "{property:?} is hardly tested: {counts:?}"

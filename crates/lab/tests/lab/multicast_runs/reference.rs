@@ -1,4 +1,4 @@
-//! The properties evaluated literally over a whole history: slow, and obviously correct.
+//! The properties, evaluated over a whole history as their definitions say: slow and simple.
 
 use super::Action;
 use quorate_core::multicast::MessageId;
@@ -6,18 +6,25 @@ use quorate_core::{Epoch, Incarnation, NodeId, View};
 use quorate_lab::multicast::run::{Property, PropertySet};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// How a visit ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
-    StillIn,
-    WentOn(Epoch),
-    Gone,
+    /// The node is still in the view.
+    Ongoing,
+    /// The node continued in this view.
+    Continued(Epoch),
+    /// The node crashed or was removed.
+    Interrupted,
+    /// The node left on request.
     Left,
 }
 
+/// The time that a node spends in one view.
 #[derive(Debug)]
 struct Visit {
     node: NodeId,
     view: Epoch,
+    /// Whether the node is a member of the view. Without views, a restarted node is not.
     is_member: bool,
     ending: Ending,
     events: Vec<Event>,
@@ -46,121 +53,126 @@ impl Visit {
         self.events.iter().filter_map(sent).collect()
     }
 
-    fn set(&self) -> BTreeSet<MessageId> {
+    fn delivered_set(&self) -> BTreeSet<MessageId> {
         self.delivered().into_iter().collect()
     }
 }
 
 pub(super) struct History {
     visits: Vec<Visit>,
+    /// The messages that were sent, with their payloads.
     sent: BTreeMap<MessageId, &'static str>,
     views: BTreeMap<Epoch, View>,
-    lives: BTreeMap<NodeId, Incarnation>,
-    down: BTreeSet<NodeId>,
-    is_sound: bool,
-    in_views: bool,
-    states: BTreeMap<Epoch, BTreeSet<u64>>,
+    incarnations: BTreeMap<NodeId, Incarnation>,
+    down_nodes: BTreeSet<NodeId>,
+    /// Whether every delivery is of a message that was sent, for the first time, with its payload.
+    has_integrity: bool,
+    /// Whether every delivery is in the view of its message.
+    delivers_in_views: bool,
+    initial_states: BTreeMap<Epoch, BTreeSet<u64>>,
 }
 
 impl History {
-    pub(super) fn read(nodes: usize, has_views: bool, actions: &[Action]) -> Self {
+    pub(super) fn from_actions(nodes: usize, has_views: bool, actions: &[Action]) -> Self {
         let mut history = Self {
             visits: Vec::new(),
             sent: BTreeMap::new(),
             views: BTreeMap::new(),
-            lives: BTreeMap::new(),
-            down: BTreeSet::new(),
-            is_sound: true,
-            in_views: true,
-            states: BTreeMap::new(),
+            incarnations: BTreeMap::new(),
+            down_nodes: BTreeSet::new(),
+            has_integrity: true,
+            delivers_in_views: true,
+            initial_states: BTreeMap::new(),
         };
         if !has_views {
-            (0..nodes).for_each(|index| history.visit(NodeId::from_index(index), View::FIRST, true));
+            (0..nodes).for_each(|index| history.begin_visit(NodeId::from_index(index), View::FIRST, true));
         }
         for action in actions {
-            history.take(action, has_views);
+            history.apply(action, has_views);
         }
         history
     }
 
-    fn visit(&mut self, node: NodeId, view: Epoch, is_member: bool) {
-        self.visits.push(Visit { node, view, is_member, ending: Ending::StillIn, events: Vec::new() });
+    fn begin_visit(&mut self, node: NodeId, view: Epoch, is_member: bool) {
+        self.visits.push(Visit { node, view, is_member, ending: Ending::Ongoing, events: Vec::new() });
     }
 
-    fn open(&mut self, node: NodeId) -> Option<&mut Visit> {
-        self.visits.iter_mut().find(|visit| visit.node == node && visit.ending == Ending::StillIn)
+    fn current_visit(&mut self, node: NodeId) -> Option<&mut Visit> {
+        self.visits.iter_mut().find(|visit| visit.node == node && visit.ending == Ending::Ongoing)
     }
 
-    fn close(&mut self, node: NodeId, ending: Ending) {
-        if let Some(visit) = self.open(node) {
+    fn end_visit(&mut self, node: NodeId, ending: Ending) {
+        if let Some(visit) = self.current_visit(node) {
             visit.ending = ending;
         }
     }
 
-    fn take(&mut self, action: &Action, has_views: bool) {
+    fn apply(&mut self, action: &Action, has_views: bool) {
         match action {
-            Action::Sends(node, id, text) => self.sends(*node, *id, text),
+            Action::Sends(node, id, text) => self.record_send(*node, *id, text),
             Action::SendsAndDelivers(node, id, text) => {
-                self.sends(*node, *id, text);
-                self.delivers(*node, *id, text);
+                self.record_send(*node, *id, text);
+                self.record_delivery(*node, *id, text);
             }
-            Action::Delivers(node, id, text) => self.delivers(*node, *id, text),
+            Action::Delivers(node, id, text) => self.record_delivery(*node, *id, text),
             Action::Begins(node, view, state) => {
                 let since = view.stay(*node).expect("only members begin a view").since;
-                let goes_on = self.open(*node).is_some_and(|visit| since <= visit.view);
-                self.close(*node, if goes_on { Ending::WentOn(view.epoch()) } else { Ending::Gone });
-                self.visit(*node, view.epoch(), true);
+                let continues = self.current_visit(*node).is_some_and(|visit| since <= visit.view);
+                self.end_visit(*node, if continues { Ending::Continued(view.epoch()) } else { Ending::Interrupted });
+                self.begin_visit(*node, view.epoch(), true);
                 self.views.insert(view.epoch(), view.clone());
-                self.states.entry(view.epoch()).or_default().insert(*state);
+                self.initial_states.entry(view.epoch()).or_default().insert(*state);
             }
-            Action::IsOut(node) => self.close(*node, Ending::Gone),
-            Action::Leaves(node) => self.close(*node, Ending::Left),
+            Action::IsExcluded(node) => self.end_visit(*node, Ending::Interrupted),
+            Action::Leaves(node) => self.end_visit(*node, Ending::Left),
             Action::Crashes(node) => {
-                self.close(*node, Ending::Gone);
-                self.down.insert(*node);
+                self.end_visit(*node, Ending::Interrupted);
+                self.down_nodes.insert(*node);
             }
-            Action::Boots(node, life) => {
-                self.down.remove(node);
-                self.lives.insert(*node, *life);
+            Action::Restarts(node, incarnation) => {
+                self.down_nodes.remove(node);
+                self.incarnations.insert(*node, *incarnation);
                 if !has_views {
-                    self.visit(*node, View::FIRST, false);
+                    self.begin_visit(*node, View::FIRST, false);
                 }
             }
         }
     }
 
-    fn sends(&mut self, node: NodeId, id: MessageId, text: &'static str) {
+    fn record_send(&mut self, node: NodeId, id: MessageId, text: &'static str) {
         self.sent.insert(id, text);
-        self.open(node).expect("only members send").events.push(Event::Sent(id));
+        self.current_visit(node).expect("only members send").events.push(Event::Sent(id));
     }
 
-    fn delivers(&mut self, node: NodeId, id: MessageId, text: &'static str) {
+    fn record_delivery(&mut self, node: NodeId, id: MessageId, text: &'static str) {
         let sent = self.sent.get(&id).copied();
-        let Some(visit) = self.open(node).filter(|visit| visit.view == id.view) else {
-            self.in_views = false;
+        let Some(visit) = self.current_visit(node).filter(|visit| visit.view == id.view) else {
+            self.delivers_in_views = false;
             return;
         };
         if sent.is_none() || visit.delivered().contains(&id) {
-            self.is_sound = false;
+            self.has_integrity = false;
             return;
         }
         visit.events.push(Event::Delivered(id));
-        self.is_sound &= sent == Some(text);
+        self.has_integrity &= sent == Some(text);
     }
 
+    /// Whether the node has the obligations of a member that neither crashed, left nor was removed.
     fn survives(&self, visit: &Visit) -> bool {
         let latest = self.views.values().next_back().filter(|latest| latest.epoch() > visit.view);
-        let is_kept = latest.is_none_or(|latest| latest.stay(visit.node).is_some_and(|stay| stay.since <= visit.view));
+        let is_still_member =
+            latest.is_none_or(|latest| latest.stay(visit.node).is_some_and(|stay| stay.since <= visit.view));
         visit.is_member
             && match visit.ending {
-                Ending::StillIn => is_kept,
-                Ending::WentOn(_) => true,
-                Ending::Gone | Ending::Left => false,
+                Ending::Ongoing => is_still_member,
+                Ending::Continued(_) => true,
+                Ending::Interrupted | Ending::Left => false,
             }
     }
 
-    /// Returns everything that happened before a message: what its sender had sent and delivered,
-    /// and the causes of that.
+    /// Returns the messages that happened before a message: those that its sender had sent and
+    /// delivered, and their causes.
     fn causes(&self, id: MessageId) -> BTreeSet<MessageId> {
         let visit = self.visits.iter().find(|visit| visit.sent().contains(&id)).expect("it was sent");
         let before = visit.events.iter().take_while(|event| **event != Event::Sent(id));
@@ -174,14 +186,16 @@ impl History {
         causes
     }
 
-    fn in_one_order(one: &Visit, other: &Visit) -> bool {
-        let (ours, theirs) = (one.set(), other.set());
+    /// Whether both visits delivered their common messages in the same order.
+    fn have_same_order(one: &Visit, other: &Visit) -> bool {
+        let (set_of_one, set_of_other) = (one.delivered_set(), other.delivered_set());
         let common = |visit: &Visit, set: &BTreeSet<MessageId>| -> Vec<_> {
             visit.delivered().into_iter().filter(|id| set.contains(id)).collect()
         };
-        common(one, &theirs) == common(other, &ours)
+        common(one, &set_of_other) == common(other, &set_of_one)
     }
 
+    /// Every two visits of members to the same view, in both orders.
     fn pairs(&self) -> impl Iterator<Item = (&Visit, &Visit)> {
         let members = || self.visits.iter().filter(|visit| visit.is_member);
         members().flat_map(move |one| {
@@ -193,48 +207,49 @@ impl History {
 
     pub(super) fn holds(&self, property: Property, promises: PropertySet) -> bool {
         match property {
-            Property::Integrity => self.is_sound,
+            Property::Integrity => self.has_integrity,
             Property::Agreement => self
                 .pairs()
                 .filter(|(one, other)| self.survives(one) && self.survives(other))
-                .all(|(one, other)| one.set() == other.set()),
+                .all(|(one, other)| one.delivered_set() == other.delivered_set()),
             Property::Validity => self
                 .visits
                 .iter()
                 .filter(|visit| self.survives(visit))
-                .all(|visit| visit.sent().iter().all(|id| visit.set().contains(id))),
-            Property::Fifo => self.follows(|id, before| before.sender == id.sender && before.number < id.number),
-            Property::Causal => self.follows(|id, before| self.causes(id).contains(&before)),
+                .all(|visit| visit.sent().iter().all(|id| visit.delivered_set().contains(id))),
+            Property::Fifo => self.keeps_order(|id, before| before.sender == id.sender && before.number < id.number),
+            Property::Causal => self.keeps_order(|id, before| self.causes(id).contains(&before)),
             Property::Total => self
                 .pairs()
                 .filter(|(one, other)| promises.uniform || (self.survives(one) && self.survives(other)))
-                .all(|(one, other)| Self::in_one_order(one, other)),
+                .all(|(one, other)| Self::have_same_order(one, other)),
             Property::Uniform => self
                 .pairs()
                 .filter(|(_, other)| self.survives(other))
-                .all(|(one, other)| one.set().is_subset(&other.set())),
+                .all(|(one, other)| one.delivered_set().is_subset(&other.delivered_set())),
             Property::ViewSynchrony => {
-                let together = |one: &Visit, other: &Visit| match one.ending {
-                    Ending::WentOn(_) => one.ending == other.ending,
-                    Ending::StillIn | Ending::Gone | Ending::Left => false,
+                let move_together = |one: &Visit, other: &Visit| match one.ending {
+                    Ending::Continued(_) => one.ending == other.ending,
+                    Ending::Ongoing | Ending::Interrupted | Ending::Left => false,
                 };
-                self.in_views
-                    && self.states.values().all(|states| states.len() == 1)
+                self.delivers_in_views
+                    && self.initial_states.values().all(|states| states.len() == 1)
                     && self
                         .pairs()
-                        .filter(|(one, other)| together(one, other))
-                        .all(|(one, other)| one.set() == other.set())
+                        .filter(|(one, other)| move_together(one, other))
+                        .all(|(one, other)| one.delivered_set() == other.delivered_set())
             }
-            Property::Delivered => self.is_all_delivered() && self.have_all_begun(),
+            Property::Delivered => self.is_all_delivered() && self.has_every_member_begun(),
         }
     }
 
-    fn follows(&self, must_precede: impl Fn(MessageId, MessageId) -> bool) -> bool {
+    /// Whether members deliver no message unless they have delivered those that must precede it.
+    fn keeps_order(&self, must_precede: impl Fn(MessageId, MessageId) -> bool) -> bool {
         self.visits.iter().filter(|visit| visit.is_member).all(|visit| {
             let delivered = visit.delivered();
-            delivered.iter().enumerate().all(|(place, id)| {
+            delivered.iter().enumerate().all(|(index, id)| {
                 let mut sent = self.sent.keys().filter(|before| before.view == id.view && must_precede(*id, **before));
-                sent.all(|before| delivered.iter().take(place).any(|earlier| earlier == before))
+                sent.all(|before| delivered.iter().take(index).any(|earlier| earlier == before))
             })
         })
     }
@@ -243,16 +258,16 @@ impl History {
         let senders = self.visits.iter().filter(|visit| self.survives(visit) || visit.ending == Ending::Left);
         senders.flat_map(Visit::sent).all(|id| {
             let mut receivers = self.visits.iter().filter(|visit| visit.view == id.view && self.survives(visit));
-            receivers.all(|visit| visit.set().contains(&id))
+            receivers.all(|visit| visit.delivered_set().contains(&id))
         })
     }
 
-    fn have_all_begun(&self) -> bool {
+    fn has_every_member_begun(&self) -> bool {
         let Some(latest) = self.views.values().next_back() else { return true };
         latest.stays().all(|(node, stay)| {
-            let life = self.lives.get(&node).copied().unwrap_or(Incarnation::FIRST);
+            let incarnation = self.incarnations.get(&node).copied().unwrap_or(Incarnation::FIRST);
             let has_begun = self.visits.iter().any(|visit| visit.node == node && visit.view == latest.epoch());
-            has_begun || self.down.contains(&node) || life != stay.incarnation
+            has_begun || self.down_nodes.contains(&node) || incarnation != stay.incarnation
         })
     }
 }

@@ -17,8 +17,8 @@ fn every_name_is_found_and_unique() {
     let names: BTreeSet<_> = entries().map(Entry::name).collect();
     assert_eq!(names.len(), entries().count());
     for entry in entries() {
-        let found = find(entry.name()).unwrap_or_else(|| panic!("{} is not found", entry.name()));
-        assert_eq!((found.name(), found.family()), (entry.name(), entry.family()));
+        let same_entry = find(entry.name()).unwrap_or_else(|| panic!("{} is not found", entry.name()));
+        assert_eq!((same_entry.name(), same_entry.family()), (entry.name(), entry.family()));
     }
     assert!(find("").is_none() && find("Central").is_none());
 }
@@ -29,9 +29,9 @@ fn can_be_copied(entry: &Entry) -> bool {
     match entry {
         Entry::Mutex(entry) => {
             let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
-            let around = Environment { group, seed: 1, bounds };
-            let viewed = entry.node_in_views(me, &around).map(|node| node.viewed(me));
-            viewed.into_iter().chain([entry.node(me, &around)]).all(|node| node == node.clone())
+            let environment = Environment { group, seed: 1, bounds };
+            let viewed = entry.node_in_views(me, &environment).map(|node| node.in_views(me));
+            viewed.into_iter().chain([entry.node(me, &environment)]).all(|node| node == node.clone())
         }
         Entry::Election(entry) => {
             let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
@@ -41,13 +41,18 @@ fn can_be_copied(entry: &Entry) -> bool {
         Entry::Multicast(entry) => {
             let plan = Arc::new(multicast::Plan::new(group));
             let plans = [Arc::clone(&plan)];
-            let one = || (entry.make)(me, &plan);
-            let several = [entry.several(me, &plans), entry.several_viewed(me, &plans)];
-            [one().bare(), one().viewed(me)].iter().chain(&several).all(|node| *node == node.clone())
+            let single_group = || (entry.make)(me, &plan);
+            let several = [entry.node_in_fixed_groups(me, &plans), entry.node_in_viewed_groups(me, &plans)];
+            [single_group().in_fixed_group(), single_group().in_views(me)]
+                .iter()
+                .chain(&several)
+                .all(|node| *node == node.clone())
         }
         Entry::Deadlock(entry) => {
             let plan = Arc::new(deadlock::Plan::new(3));
-            [entry.asking(me, &plan), entry.taking(me, &plan)].iter().all(|node| *node == node.clone())
+            [entry.node_with_requests(me, &plan), entry.node_with_locks(me, &plan)]
+                .iter()
+                .all(|node| *node == node.clone())
         }
         Entry::Replica(entry) => {
             let node = (entry.make)(me, Settings::new(Members::voters(&group)));
@@ -56,18 +61,17 @@ fn can_be_copied(entry: &Entry) -> bool {
     }
 }
 
-/// The checker copies nodes, and relies on the registry.
+/// The checker copies the nodes of every algorithm that the registry marks as checkable.
 #[test]
 fn exactly_the_checkable_entries_can_be_copied() {
     for entry in entries() {
-        assert_eq!(entry.profile().checkable, can_be_copied(entry), "{}", entry.name());
+        assert_eq!(entry.profile().is_checkable, can_be_copied(entry), "{}", entry.name());
     }
-    assert!(entries().any(|entry| !entry.profile().checkable));
+    assert!(entries().any(|entry| !entry.profile().is_checkable));
 }
 
-/// Lists need a summary, and documents need a title and an idea.
 #[test]
-fn every_profile_has_a_summary() {
+fn every_profile_has_a_class_a_summary_a_title_and_an_idea() {
     for entry in entries() {
         let profile = entry.profile();
         assert!(!profile.class.is_empty() && !profile.summary.is_empty(), "{}", profile.name);

@@ -13,6 +13,7 @@ use quorate_replica::membership::{Member, Plan};
 use quorate_sim::World;
 use serde::Serialize;
 
+/// An algorithm for mutual exclusion that can run in a simulated group.
 pub(crate) trait Algorithm:
     InViews<Command = Command, Event = Event, Message: Describe + Serialize, Timer: Serialize, Report: Serialize> + 'static
 {
@@ -29,8 +30,8 @@ pub(crate) struct FaultPlan {
     pub(crate) seed: u64,
     pub(crate) nodes: usize,
     pub(crate) loss_percent: u32,
-    /// The drift of each clock, in parts per million.
-    pub(crate) drift: Vec<i32>,
+    /// The drift of each node's clock.
+    pub(crate) drift_ppm: Vec<i32>,
     /// Faults as [`TimedFault`] parses them.
     pub(crate) schedule: Vec<String>,
     /// Suspicions: time since the start, suspecting node, suspected node.
@@ -39,14 +40,15 @@ pub(crate) struct FaultPlan {
 
 impl FaultPlan {
     pub(crate) fn without_faults(seed: u64, nodes: usize) -> Self {
-        Self { seed, nodes, loss_percent: 0, drift: vec![0; nodes], schedule: Vec::new(), suspicions: Vec::new() }
+        Self { seed, nodes, loss_percent: 0, drift_ppm: vec![0; nodes], schedule: Vec::new(), suspicions: Vec::new() }
     }
 }
 
+/// Whether a node is in the critical section.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Occupancy {
     Out,
-    /// In the critical section until this instant of simulated time.
+    /// The node is in the critical section until this simulated time at most.
     In(Time),
 }
 
@@ -64,26 +66,27 @@ pub(crate) fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-pub(crate) fn instant(count: u64) -> Time {
+/// The time this many milliseconds after the start of the simulation.
+pub(crate) fn at_millis(count: u64) -> Time {
     Time::ZERO + millis(count)
 }
 
 impl<P: Algorithm> SimulatedGroup<P> {
     pub(crate) fn new(faults: FaultPlan, plan: Plan, create: impl Fn(NodeId, Group) -> P + 'static) -> Self {
-        let chances = [faults.loss_percent, faults.loss_percent / 2].map(|percent| format!("{percent}%"));
-        let chances = [&*chances[0], &*chances[1]];
-        let setup = setup(faults.nodes, faults.seed, "uniform:1ms..5ms", chances, "uniform:1ms..8ms");
+        // Half as many messages are duplicated as lost.
+        let [loss, duplicate] = [faults.loss_percent, faults.loss_percent / 2].map(|percent| format!("{percent}%"));
+        let setup = setup(faults.nodes, faults.seed, "uniform:1ms..5ms", [&loss, &duplicate], "uniform:1ms..8ms");
         let all = Group::of_size(faults.nodes);
         let create = move |me| WithSuspicions(Member::new(me, create(me, all.clone()), plan.clone()));
         let mut world = World::new(&setup, create, ());
         for fault in &faults.schedule {
-            world.schedule(fault.parse::<TimedFault>().unwrap());
+            world.schedule_fault(fault.parse::<TimedFault>().unwrap());
         }
-        for (index, ppm) in faults.drift.iter().enumerate() {
-            world.schedule(format!("drift {} by {ppm}ppm", index + 1).parse().unwrap());
+        for (index, ppm) in faults.drift_ppm.iter().enumerate() {
+            world.schedule_fault(format!("drift {} by {ppm}ppm", index + 1).parse().unwrap());
         }
         for (after, suspecting, suspected) in &faults.suspicions {
-            world.command(Time::ZERO + *after, *suspecting, ExtendedCommand::Suspect(*suspected));
+            world.schedule_command(Time::ZERO + *after, *suspecting, ExtendedCommand::Suspect(*suspected));
         }
         world.start();
         let nodes = faults.nodes;
@@ -136,6 +139,7 @@ impl<P: Algorithm> SimulatedGroup<P> {
         &self.world.node(node).unwrap().0
     }
 
+    /// Whether a node has entered the critical section at the time `since` or later.
     pub(crate) fn has_entered(&self, node: NodeId, since: Time) -> bool {
         self.entries.iter().rev().take_while(|(at, _)| *at >= since).any(|(_, entered)| *entered == node)
     }
@@ -143,7 +147,7 @@ impl<P: Algorithm> SimulatedGroup<P> {
     /// Lets the client request entry after a random delay.
     fn request_later(&mut self, node: NodeId) {
         let at = self.world.time() + self.rng.between(millis(20), millis(300));
-        self.world.command_this_incarnation(at, node, ExtendedCommand::Client(Command::Acquire));
+        self.world.schedule_command_this_incarnation(at, node, ExtendedCommand::Client(Command::Acquire));
     }
 
     fn handle(&mut self, node: NodeId, event: Event) {
@@ -154,7 +158,7 @@ impl<P: Algorithm> SimulatedGroup<P> {
                 self.entries.push((self.world.time(), node));
                 self.enter_until(node, until);
                 let at = self.world.time() + self.rng.between(millis(5), millis(200));
-                self.world.command_this_incarnation(at, node, ExtendedCommand::Client(Command::Release));
+                self.world.schedule_command_this_incarnation(at, node, ExtendedCommand::Client(Command::Release));
             }
             Event::Extended { until } => self.enter_until(node, until),
             Event::Left => self.leave(node),
@@ -171,8 +175,8 @@ impl<P: Algorithm> SimulatedGroup<P> {
         self.request_later(node);
     }
 
-    /// Records that a node is in the critical section until then by its own clock, and checks that
-    /// no other node is.
+    /// Records that a node is in the critical section until `until` by its own clock, and checks
+    /// that no other node is.
     fn enter_until(&mut self, node: NodeId, until: Time) {
         let now = self.world.time();
         for (index, other) in self.occupancies.iter().enumerate() {
@@ -183,7 +187,8 @@ impl<P: Algorithm> SimulatedGroup<P> {
                 self.faults
             );
         }
-        let rate = 1_000_000 + i128::from(self.faults.drift[node.index()]);
+        let rate = 1_000_000 + i128::from(self.faults.drift_ppm[node.index()]);
+        // When the node's clock, which drifts, reaches `until`.
         let end = i128::from(until.nanos()) * 1_000_000 / rate;
         self.occupancies[node.index()] = Occupancy::In(Time::from_nanos(i64::try_from(end).unwrap()));
     }

@@ -1,5 +1,5 @@
-//! Three members, step by step: messages take a millisecond unless the test drops them, and disks
-//! block if the test asks.
+//! Three members, step by step. A message takes a millisecond unless the test drops it, and disks
+//! confirm saves at once unless the test blocks them.
 
 use quorate_core::mutex::{Central, Command, Event};
 use quorate_core::{
@@ -15,25 +15,28 @@ type NodeTimer = <Node as Protocol>::Timer;
 
 pub(crate) const NODES: usize = 3;
 
-/// Whether the network drops a message: from, to, message.
-pub(crate) type Drops = Box<dyn Fn(NodeId, NodeId, &NodeMessage) -> bool>;
+/// Whether the network drops a message: sender, receiver, message.
+pub(crate) type DropRule = Box<dyn Fn(NodeId, NodeId, &NodeMessage) -> bool>;
 
 struct Host {
     node: Option<Node>,
     incarnation: Incarnation,
     durable: Durable,
     barrier: Barrier<Node>,
-    saved: u64,
+    /// Number of confirmed saves of this incarnation.
+    confirmed_saves: u64,
     timers: Vec<(Time, NodeTimer)>,
 }
 
 pub(crate) struct Harness {
     pub(crate) now: Time,
     hosts: Vec<Host>,
+    /// Messages in flight: time of arrival, sender, receiver, message.
     messages: Vec<(Time, NodeId, NodeId, NodeMessage)>,
-    pub(crate) drops: Drops,
-    /// Whether disks confirm no saves.
-    pub(crate) disks_block: bool,
+    pub(crate) drop_rule: DropRule,
+    /// Whether all disks are blocked: they confirm no saves.
+    pub(crate) are_disks_blocked: bool,
+    /// The rules that nodes have noted: time, node, rule id.
     pub(crate) notes: Vec<(Time, NodeId, &'static str)>,
     pub(crate) events: Vec<(Time, NodeId, Event)>,
     /// When each node last sent a request to the leader that was not dropped.
@@ -74,15 +77,15 @@ impl Harness {
             incarnation: Incarnation::FIRST,
             durable: Durable::default(),
             barrier: Barrier::default(),
-            saved: 0,
+            confirmed_saves: 0,
             timers: Vec::new(),
         };
         let mut harness = Self {
             now: Time::ZERO,
             hosts: all_nodes().map(host).collect(),
             messages: Vec::new(),
-            drops: Box::new(|_, _, _| false),
-            disks_block: false,
+            drop_rule: Box::new(|_, _, _| false),
+            are_disks_blocked: false,
             notes: Vec::new(),
             events: Vec::new(),
             last_request: [None; NODES],
@@ -94,7 +97,7 @@ impl Harness {
     /// Three members that all have a lease in the first view.
     pub(crate) fn settled() -> Self {
         let mut harness = Self::new();
-        harness.until("leases", |harness| all_nodes().all(|node| harness.node(node).viewed().acts(harness.now)));
+        harness.run_until("leases", |harness| all_nodes().all(|node| harness.node(node).viewed().acts(harness.now)));
         harness
     }
 
@@ -103,10 +106,11 @@ impl Harness {
     }
 
     pub(crate) fn leader(&self) -> Option<NodeId> {
-        let up = all_nodes().filter(|node| self.hosts[node.index()].node.is_some());
-        up.into_iter().find(|node| self.node(*node).replica().leads())
+        let mut up_nodes = all_nodes().filter(|node| self.hosts[node.index()].node.is_some());
+        up_nodes.find(|node| self.node(*node).replica().leads())
     }
 
+    /// The epoch and the members of a node's view.
     pub(crate) fn view(&self, node: NodeId) -> (u64, Vec<u32>) {
         let view = self.node(node).viewed().view().unwrap();
         (view.epoch().0, view.members().iter().map(NodeId::number).collect())
@@ -122,24 +126,26 @@ impl Harness {
     /// Ends the node's process; its state in memory is lost.
     pub(crate) fn kill(&mut self, node: NodeId) {
         let host = &mut self.hosts[node.index()];
-        (host.node, host.barrier, host.saved, host.timers) = (None, Barrier::default(), 0, Vec::new());
+        (host.node, host.barrier, host.confirmed_saves, host.timers) = (None, Barrier::default(), 0, Vec::new());
         host.incarnation = host.incarnation.next();
     }
 
+    /// Replaces the disk of a node that is down by an empty one.
     pub(crate) fn wipe(&mut self, node: NodeId) {
-        self.hosts[node.index()].durable = Durable { wiped: true, ..Durable::default() };
+        self.hosts[node.index()].durable = Durable { is_wiped: true, ..Durable::default() };
     }
 
     pub(crate) fn command(&mut self, node: NodeId, command: Command) {
         self.input(node, Input::Command(command));
     }
 
+    /// Steps a node that is up, and then confirms its saves.
     pub(crate) fn input(&mut self, node: NodeId, input: Input<Node>) {
         let mut inputs = vec![input];
         while let Some(input) = inputs.pop() {
-            let Some(host) = self.hosts[node.index()].node.as_mut() else { return };
+            let Some(member) = self.hosts[node.index()].node.as_mut() else { return };
             let mut collector = Collector::default();
-            host.step(self.now, input, &mut Effects::new(&mut collector));
+            member.step(self.now, input, &mut Effects::new(&mut collector));
             self.notes.extend(collector.rules.into_iter().map(|rule| (self.now, node, rule)));
             for effect in collector.effects {
                 if let Some(effect) = self.hosts[node.index()].barrier.admit(effect) {
@@ -156,11 +162,11 @@ impl Harness {
     fn sync(&mut self, node: NodeId) -> Option<u64> {
         let host = &mut self.hosts[node.index()];
         let count = host.barrier.saves_requested();
-        if self.disks_block || host.saved == count {
+        if self.are_disks_blocked || host.confirmed_saves == count {
             return None;
         }
-        host.saved = count;
-        host.barrier.durable(count);
+        host.confirmed_saves = count;
+        host.barrier.mark_durable(count);
         while let Some(effect) = self.hosts[node.index()].barrier.release() {
             self.carry_out(node, effect);
         }
@@ -168,11 +174,11 @@ impl Harness {
     }
 
     fn carry_out(&mut self, from: NodeId, effect: Effect<Node>) {
-        let later = self.now + Duration::from_millis(1);
+        let arrival = self.now + Duration::from_millis(1);
         match effect {
-            Effect::Send { to, message, .. } => self.send(later, from, to, message),
+            Effect::Send { to, message, .. } => self.send(arrival, from, to, message),
             Effect::Multicast { to, message, .. } => {
-                to.others(from).for_each(|to| self.send(later, from, to, message.clone()));
+                to.others(from).for_each(|to| self.send(arrival, from, to, message.clone()));
             }
             Effect::Save(write) => self.hosts[from.index()].durable.apply(write),
             Effect::SetTimer { timer, span } => {
@@ -185,16 +191,17 @@ impl Harness {
         }
     }
 
-    fn send(&mut self, at: Time, from: NodeId, to: NodeId, message: NodeMessage) {
-        if !(self.drops)(from, to, &message) {
+    fn send(&mut self, arrival: Time, from: NodeId, to: NodeId, message: NodeMessage) {
+        if !(self.drop_rule)(from, to, &message) {
+            // The kind of a request to the leader.
             if message.kind() == "ask" {
                 self.last_request[from.index()] = Some(self.now);
             }
-            self.messages.push((at, from, to, message));
+            self.messages.push((arrival, from, to, message));
         }
     }
 
-    /// Advances to the next message or timer before the end, or to the end.
+    /// Advances to the next message or timer, at most to `end`.
     fn advance(&mut self, end: Time) {
         let message = self.messages.iter().map(|(at, ..)| *at).min();
         let timers = self.hosts.iter().flat_map(|host| &host.timers).map(|(at, _)| *at);
@@ -224,12 +231,12 @@ impl Harness {
     }
 
     /// Runs until the condition holds, and returns how long that took.
-    pub(crate) fn until(&mut self, awaited: &str, condition: impl Fn(&Self) -> bool) -> Duration {
-        let (began, end) = (self.now, self.now + Duration::from_secs(20));
+    pub(crate) fn run_until(&mut self, awaited: &str, condition: impl Fn(&Self) -> bool) -> Duration {
+        let (began_at, end) = (self.now, self.now + Duration::from_secs(20));
         while !condition(self) {
             assert!(self.now < end, "no {awaited} by {}", self.now);
             self.advance(end);
         }
-        self.now.since(began)
+        self.now.since(began_at)
     }
 }

@@ -1,16 +1,16 @@
-//! Tests of each rule (`ME-…`) of a member.
+//! Tests of the rules of a member (`ME-…`, at the head of `member.rs`).
 
 use super::group::millis;
-use super::harness::{Drops, Harness, all_nodes};
+use super::harness::{DropRule, Harness, all_nodes};
 use crate::node;
 use quorate_core::membership::{LeaseTerms, Request};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Incarnation, Input, NodeId, Time};
-use quorate_replica::membership::{Ask, Message};
+use quorate_replica::membership::{Message, TimedRequest};
 
 impl Harness {
-    /// How often any node noted this rule.
-    fn count(&self, rule: &str) -> usize {
+    /// Number of times that any node noted this rule.
+    fn count_notes(&self, rule: &str) -> usize {
         self.notes.iter().filter(|(_, _, noted)| *noted == rule).count()
     }
 
@@ -20,9 +20,9 @@ impl Harness {
         [others[0], others[1]]
     }
 
-    /// Drops every request of a node to the leader.
+    /// Drops every later request of a node to the leader, whose kind is `ask`.
     fn drop_requests_of(&mut self, node: NodeId) {
-        self.drops = Box::new(move |from, _, message| from == node && message.kind() == "ask");
+        self.drop_rule = Box::new(move |from, _, message| from == node && message.kind() == "ask");
     }
 }
 
@@ -30,20 +30,20 @@ fn all_nodes_but(absent: NodeId) -> Vec<u32> {
     all_nodes().filter(|node| *node != absent).map(|node| node.number()).collect()
 }
 
-fn drops_nothing() -> Drops {
+fn drop_nothing() -> DropRule {
     Box::new(|_, _, _| false)
 }
 
 #[test]
 fn me_1_the_first_leader_founds_the_group_and_no_other_does() {
     let mut harness = Harness::settled();
-    assert_eq!(harness.count("ME-1"), 1);
+    assert_eq!(harness.count_notes("ME-1"), 1);
     assert!(all_nodes().all(|node| harness.view(node) == (1, vec![1, 2, 3])));
     let (leader, [one, _]) = (harness.leader().unwrap(), harness.followers());
     harness.kill(leader);
-    harness.until("another leader", |harness| harness.leader().is_some());
+    harness.run_until("another leader", |harness| harness.leader().is_some());
     harness.run_for(5_000);
-    assert_eq!((harness.count("ME-1"), harness.view(one).0), (1, 2));
+    assert_eq!((harness.count_notes("ME-1"), harness.view(one).0), (1, 2));
 }
 
 #[test]
@@ -51,13 +51,13 @@ fn me_2_a_removed_member_is_admitted_again_and_a_new_incarnation_replaces_the_ol
     let mut harness = Harness::settled();
     let [silent, other] = harness.followers();
     harness.drop_requests_of(silent);
-    harness.until("removal", |harness| harness.view(other).0 == 2);
+    harness.run_until("removal", |harness| harness.view(other).0 == 2);
     assert!(!harness.view(other).1.contains(&silent.number()));
-    harness.drops = drops_nothing();
-    harness.until("return", |harness| harness.view(silent) == (3, vec![1, 2, 3]));
+    harness.drop_rule = drop_nothing();
+    harness.run_until("return", |harness| harness.view(silent) == (3, vec![1, 2, 3]));
     harness.kill(silent);
     harness.boot(silent);
-    harness.until("new incarnation", |harness| harness.node(silent).viewed().acts(harness.now));
+    harness.run_until("new incarnation", |harness| harness.node(silent).viewed().acts(harness.now));
     let view = harness.node(silent).viewed().view().unwrap();
     assert_eq!(view.stay(silent).map(|stay| stay.incarnation), Some(Incarnation(1)));
 }
@@ -65,11 +65,11 @@ fn me_2_a_removed_member_is_admitted_again_and_a_new_incarnation_replaces_the_ol
 #[test]
 fn me_2_a_node_that_lost_its_disk_makes_no_request_and_the_others_do_not_wait_for_it() {
     let mut harness = Harness::settled();
-    let [blank, other] = harness.followers();
-    harness.kill(blank);
-    harness.until("removal", |harness| harness.view(other).0 == 2);
-    harness.wipe(blank);
-    harness.boot(blank);
+    let [replaced, other] = harness.followers();
+    harness.kill(replaced);
+    harness.run_until("removal", |harness| harness.view(other).0 == 2);
+    harness.wipe(replaced);
+    harness.boot(replaced);
     harness.run_for(10_000);
     assert!(harness.view(other).0 == 2 && harness.node(other).viewed().acts(harness.now), "{:?}", harness.view(other));
 }
@@ -79,23 +79,23 @@ fn me_2_a_node_whose_replica_cannot_follow_is_removed_until_it_can() {
     let mut harness = Harness::settled();
     let [lagging, other] = harness.followers();
     // It receives heartbeats and knows the leader, but it receives no entries.
-    harness.drops = Box::new(move |_, to, message| to == lagging && message.kind() == "append");
-    harness.until("removal", |harness| harness.view(other) == (2, all_nodes_but(lagging)));
+    harness.drop_rule = Box::new(move |_, to, message| to == lagging && message.kind() == "append");
+    harness.run_until("removal", |harness| harness.view(other) == (2, all_nodes_but(lagging)));
     harness.run_for(10_000);
-    assert_eq!(harness.view(other).0, 2, "it asked for admission");
-    harness.drops = drops_nothing();
-    harness.until("return", |harness| harness.view(lagging) == (3, vec![1, 2, 3]));
-    harness.until("acts", |harness| harness.node(lagging).viewed().acts(harness.now));
+    assert_eq!(harness.view(other).0, 2, "a node that cannot follow must not ask for admission");
+    harness.drop_rule = drop_nothing();
+    harness.run_until("return", |harness| harness.view(lagging) == (3, vec![1, 2, 3]));
+    harness.run_until("lease", |harness| harness.node(lagging).viewed().acts(harness.now));
 }
 
 #[test]
 fn me_2_after_a_total_outage_all_nodes_act_again() {
     let mut harness = Harness::settled();
-    harness.drops = Box::new(|_, _, _| true);
+    harness.drop_rule = Box::new(|_, _, _| true);
     harness.run_for(15_000);
     assert!(all_nodes().all(|node| !harness.node(node).viewed().acts(harness.now)));
-    harness.drops = drops_nothing();
-    harness.until("leases", |harness| all_nodes().all(|node| harness.node(node).viewed().acts(harness.now)));
+    harness.drop_rule = drop_nothing();
+    harness.run_until("leases", |harness| all_nodes().all(|node| harness.node(node).viewed().acts(harness.now)));
 }
 
 #[test]
@@ -104,31 +104,31 @@ fn me_3_requests_for_other_nodes_and_requests_to_followers_have_no_effect() {
     let leader = harness.leader().unwrap();
     let [one, other] = harness.followers();
     let stay = harness.node(one).viewed().view().unwrap().stay(one).unwrap();
-    let leave = Ask { request: Request::Leave { node: one, stay }, requested_at: Time::ZERO };
-    for (at, from) in [(leader, other), (other, one)] {
-        harness.input(at, Input::Message { from, message: Message::Ask(leave) });
+    let leave = TimedRequest { request: Request::Leave { node: one, stay }, requested_at: Time::ZERO };
+    for (receiver, from) in [(leader, other), (other, one)] {
+        harness.input(receiver, Input::Message { from, message: Message::Request(leave) });
         harness.run_for(1_000);
         assert_eq!(harness.view(leader).0, 1);
     }
-    harness.input(leader, Input::Message { from: one, message: Message::Ask(leave) });
-    harness.until("removal", |harness| harness.view(leader).0 == 2);
+    harness.input(leader, Input::Message { from: one, message: Message::Request(leave) });
+    harness.run_until("removal", |harness| harness.view(leader).0 == 2);
 }
 
 #[test]
 fn me_4_a_replica_that_was_behind_passes_on_only_the_latest_view() {
     let mut harness = Harness::settled();
     let [partitioned, other] = harness.followers();
-    harness.drops = Box::new(move |from, to, _| from == partitioned || to == partitioned);
-    harness.until("removal", |harness| harness.view(other).0 == 2);
+    harness.drop_rule = Box::new(move |from, to, _| from == partitioned || to == partitioned);
+    harness.run_until("removal", |harness| harness.view(other).0 == 2);
     harness.kill(other);
     harness.boot(other);
     assert_eq!(harness.view(partitioned).0, 1);
     // With one of three partitioned and one restarting, there is a majority again only now.
-    harness.until("new incarnation", |harness| harness.leader().is_some() && harness.view(other).0 >= 3);
+    harness.run_until("new incarnation", |harness| harness.leader().is_some() && harness.view(other).0 >= 3);
     let latest = harness.view(other).0;
     harness.notes.clear();
-    harness.drops = drops_nothing();
-    harness.until("latest view", |harness| harness.view(partitioned).0 >= latest);
+    harness.drop_rule = drop_nothing();
+    harness.run_until("latest view", |harness| harness.view(partitioned).0 >= latest);
     assert_eq!(
         harness.notes.iter().filter(|(_, noted_by, rule)| *noted_by == partitioned && *rule == "ME-4").count(),
         1
@@ -138,11 +138,13 @@ fn me_4_a_replica_that_was_behind_passes_on_only_the_latest_view() {
 #[test]
 fn me_4_a_node_that_learns_of_its_removal_asks_at_once() {
     let mut harness = Harness::settled();
-    let ([alive, _], mistaken) = (harness.followers(), harness.leader().unwrap());
-    harness.input(mistaken, Input::Suspect(alive));
-    harness.until("removal", |harness| harness.view(alive).0 == 2);
-    let length = harness.until("return", |harness| harness.node(alive).viewed().acts(harness.now));
-    assert!(length < millis(50), "{length}");
+    let ([alive, _], leader) = (harness.followers(), harness.leader().unwrap());
+    // A wrong suspicion, which removes a member that is up.
+    harness.input(leader, Input::Suspect(alive));
+    harness.run_until("removal", |harness| harness.view(alive).0 == 2);
+    // A request and its commit take a few messages of 1 ms each; keepalives are 400 ms apart.
+    let return_time = harness.run_until("return", |harness| harness.node(alive).viewed().acts(harness.now));
+    assert!(return_time < millis(50), "{return_time}");
 }
 
 #[test]
@@ -164,14 +166,16 @@ fn me_6_the_leader_proposes_a_tick_when_a_lease_is_overdue() {
     let leader = harness.leader().unwrap();
     let [one, _] = harness.followers();
     harness.run_for(1_000);
-    assert_eq!(harness.count("ME-6"), 0, "no lease is overdue while all are renewed");
-    // The leader still renews its own lease, but always just before the others' leases expire.
-    harness.drops = Box::new(|_, _, message| message.kind() == "ask");
-    let last = harness.last_request[one.index()].unwrap();
-    harness.until("removal", |harness| harness.view(leader) == (2, vec![leader.number()]));
-    let late = harness.now.since(last + LeaseTerms::default().lease);
-    assert!(late < millis(250), "{late}");
-    assert_eq!(harness.count("ME-6"), 1);
+    assert_eq!(harness.count_notes("ME-6"), 0, "no lease is overdue while all are renewed");
+    // The leader still renews its own lease. But the renewal that could expire the others' leases
+    // comes a few milliseconds too early, so it takes a tick to expire them.
+    harness.drop_rule = Box::new(|_, _, message| message.kind() == "ask");
+    let last_request = harness.last_request[one.index()].unwrap();
+    harness.run_until("removal", |harness| harness.view(leader) == (2, vec![leader.number()]));
+    let delay = harness.now.since(last_request + LeaseTerms::default().lease);
+    // The leader looks for overdue leases every 200 ms, half of a keepalive interval.
+    assert!(delay < millis(250), "{delay}");
+    assert_eq!(harness.count_notes("ME-6"), 1);
 }
 
 #[test]
@@ -180,32 +184,32 @@ fn me_7_only_an_incarnation_that_was_met_is_suspected() {
     let ([victim, _], witness) = (harness.followers(), harness.leader().unwrap());
     harness.kill(victim);
     harness.input(witness, Input::Suspect(victim));
-    let length = harness.until("removal", |harness| harness.view(witness).0 == 2);
-    assert!(length < millis(50), "{length}");
+    let removal_time = harness.run_until("removal", |harness| harness.view(witness).0 == 2);
+    assert!(removal_time < millis(50), "{removal_time}");
     // The next incarnation asks for admission and sends the witness nothing else. The witness
     // learns of the old connection's end only now.
-    harness.drops = Box::new(move |from, to, message| from == victim && to == witness && message.kind() != "ask");
+    harness.drop_rule = Box::new(move |from, to, message| from == victim && to == witness && message.kind() != "ask");
     harness.boot(victim);
-    harness.until("new incarnation", |harness| harness.view(witness) == (3, vec![1, 2, 3]));
+    harness.run_until("new incarnation", |harness| harness.view(witness) == (3, vec![1, 2, 3]));
     harness.input(witness, Input::Suspect(victim));
     harness.run_for(1_000);
     assert_eq!(harness.view(witness).0, 3);
-    harness.drops = drops_nothing();
+    harness.drop_rule = drop_nothing();
     harness.run_for(1_000);
     harness.input(witness, Input::Suspect(victim));
-    harness.until("removal", |harness| harness.view(witness).0 == 4);
+    harness.run_until("removal", |harness| harness.view(witness).0 == 4);
 }
 
 #[test]
 fn me_7_a_node_that_has_not_started_yet_is_not_suspected() {
     let mut harness = Harness::new();
-    let late = node(3);
-    harness.kill(late);
-    harness.until("founding", |harness| {
+    let unstarted = node(3);
+    harness.kill(unstarted);
+    harness.run_until("founding", |harness| {
         harness.leader().is_some_and(|leader| harness.node(leader).viewed().view().is_some())
     });
     let witness = harness.leader().unwrap();
-    harness.input(witness, Input::Suspect(late));
+    harness.input(witness, Input::Suspect(unstarted));
     harness.run_for(1_000);
     assert_eq!(harness.view(witness), (1, vec![1, 2, 3]));
 }
@@ -217,22 +221,25 @@ fn me_8_when_the_leaders_process_ends_the_others_elect_another_at_once() {
     let witnesses = harness.followers();
     harness.kill(leader);
     witnesses.into_iter().for_each(|witness| harness.input(witness, Input::Suspect(leader)));
-    let length = harness.until("view", |harness| witnesses.iter().all(|witness| harness.view(*witness).0 == 2));
-    assert!(length < millis(250), "{length}");
-    assert!(harness.count("ME-8") > 0);
+    let election_time = harness
+        .run_until("view of the survivors", |harness| witnesses.iter().all(|witness| harness.view(*witness).0 == 2));
+    assert!(election_time < millis(250), "{election_time}");
+    assert!(harness.count_notes("ME-8") > 0);
 }
 
 #[test]
 fn me_9_the_inner_protocol_does_not_wait_for_the_disk() {
     let mut harness = Harness::settled();
-    harness.disks_block = true;
+    harness.are_disks_blocked = true;
     harness.run_for(100);
     let [one, _] = harness.followers();
     harness.command(one, Command::Acquire);
-    let entered = |harness: &Harness| harness.events.iter().any(|(_, _, event)| matches!(event, Event::Entered { .. }));
-    let length = harness.until("entry", entered);
-    assert!(length <= millis(2), "{length}");
-    // But without disks no lease is renewed.
+    let has_entered =
+        |harness: &Harness| harness.events.iter().any(|(_, _, event)| matches!(event, Event::Entered { .. }));
+    // A request to the coordinator and its grant take 1 ms each.
+    let entry_time = harness.run_until("entry", has_entered);
+    assert!(entry_time <= millis(2), "{entry_time}");
+    // But without disks no lease is renewed, and leases last for 2 s.
     harness.run_for(2_000);
     assert!(all_nodes().all(|node| !harness.node(node).viewed().acts(harness.now)));
 }

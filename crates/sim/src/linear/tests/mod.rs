@@ -10,8 +10,8 @@ use super::{Client, History, Object, OperationId};
 use quorate_core::Time;
 use std::collections::BTreeSet;
 
-/// An operation on a register, with times in milliseconds. Operations that share a millisecond
-/// overlap.
+/// An operation on a register, with times in milliseconds. Operations overlap if one is answered in
+/// the millisecond in which the other is invoked.
 #[derive(Clone, Debug)]
 struct TestOperation {
     client: u32,
@@ -33,9 +33,10 @@ fn at(millis: i64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
-fn history(operations: &[TestOperation]) -> History<Register> {
+fn record_history(operations: &[TestOperation]) -> History<Register> {
     let mut history = History::new();
-    // Record all invocations first, so that operations that share a millisecond overlap.
+    // Record all invocations first: then an operation that is invoked in the millisecond in which
+    // another one is answered overlaps it.
     let ids: Vec<_> =
         operations.iter().map(|op| history.invoke(Client(op.client), at(op.invoked_at), op.operation)).collect();
     for (op, id) in operations.iter().zip(ids) {
@@ -56,16 +57,16 @@ impl TestOperation {
     }
 }
 
-/// Returns the operations without the answers that were given after `last_answer`.
-fn beginning(operations: &[TestOperation], last_answer: i64) -> Vec<TestOperation> {
-    let keep_early_answer = |op: &TestOperation| {
+/// Returns the operations without the answers that clients received after `last_answer`.
+fn without_answers_after(operations: &[TestOperation], last_answer: i64) -> Vec<TestOperation> {
+    let with_early_answer = |op: &TestOperation| {
         if op.answer.is_some_and(|(answered_at, _)| answered_at <= last_answer) {
             op.clone()
         } else {
             op.without_answer()
         }
     };
-    operations.iter().map(keep_early_answer).collect()
+    operations.iter().map(with_early_answer).collect()
 }
 
 /// Returns whether some order explains every answer, by trying all orders. It shares no code with
@@ -97,14 +98,14 @@ fn assert_explains(order: &[OperationId], operations: &[TestOperation]) {
         assert!(op.answer.is_none() || placed.contains(&index), "#{index} is missing in {order:?} of {operations:?}");
     }
     let mut register = Register::default();
-    for (position, id) in order.iter().enumerate() {
+    for (index, id) in order.iter().enumerate() {
         let op = &operations[id.index()];
         let answer = register.apply(&op.operation);
         assert!(
             op.answer.is_none_or(|(_, recorded)| recorded == answer),
             "{id} answers {answer} in {order:?} of {operations:?}"
         );
-        for later in &order[position..] {
+        for later in &order[index..] {
             assert!(
                 !operations[later.index()].precedes(op),
                 "{later} completed before {id} was invoked: {order:?} of {operations:?}"

@@ -1,7 +1,7 @@
 //! Random histories: linearizable ones, spoilt ones, and small ones that are also checked by brute
 //! force.
 
-use super::{TestOperation, assert_explains, beginning, history, some_order_explains};
+use super::{TestOperation, assert_explains, record_history, some_order_explains, without_answers_after};
 use crate::linear::keyed::{Keyed, KeyedOperation};
 use crate::linear::register::{Answer, Operation, Register};
 use crate::linear::{Client, DEFAULT_STEPS, History, Object, OperationId, Verdict};
@@ -10,8 +10,8 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::proptest;
 use proptest::test_runner::Config;
 
-/// An operation of an execution. The object applies it only if `takes_effect`, and the client
-/// receives the answer only if `is_answered`.
+/// An operation of an execution, with times in milliseconds. The object applies it only if
+/// `takes_effect`, and the client receives the answer only if `is_answered` too.
 #[derive(Clone, Debug)]
 struct Invocation {
     client: u32,
@@ -35,7 +35,7 @@ fn any_operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-fn invocations(last_invocation: i64) -> impl Strategy<Value = Invocation> {
+fn any_invocation(last_invocation: i64) -> impl Strategy<Value = Invocation> {
     let likely = || prop_oneof![4 => Just(true), 1 => Just(false)];
     (0..4_u32, 0..last_invocation, 0..6_i64, 0..6_i64, any_operation(), likely(), likely()).prop_map(
         |(client, invoked_at, effect_delay, answer_delay, operation, takes_effect, is_answered)| Invocation {
@@ -91,7 +91,7 @@ fn spoil(operations: &mut [TestOperation], selector: usize, answer_selector: u64
 }
 
 fn judge(operations: &[TestOperation]) -> Verdict {
-    history(operations).judge(&Register::default())
+    record_history(operations).judge(&Register::default())
 }
 
 /// Asserts that the verdict agrees with brute force, and that its explanation is correct.
@@ -100,7 +100,7 @@ fn assert_correct_verdict(operations: &[TestOperation]) {
         Verdict::Linearizable { order } => assert_explains(&order, operations),
         Verdict::NotLinearizable(explanation) => {
             assert!(!some_order_explains(operations), "{explanation}\n{operations:?}");
-            assert_first_unexplained(operations, explanation.unexplained, &explanation.before);
+            assert_first_unexplained(operations, explanation.unexplained, &explanation.order_before);
             assert_contradict(operations, &explanation.conflict);
         }
         verdict @ Verdict::Undecided { .. } => panic!("{verdict}"),
@@ -109,15 +109,15 @@ fn assert_correct_verdict(operations: &[TestOperation]) {
 
 /// Asserts that the operation is the first answer that no order explains. Answers at the same time
 /// are ordered by their operations.
-fn assert_first_unexplained(operations: &[TestOperation], unexplained: OperationId, before: &[OperationId]) {
+fn assert_first_unexplained(operations: &[TestOperation], unexplained: OperationId, order_before: &[OperationId]) {
     let (instant, _) = operations[unexplained.index()].answer.expect("an unexplained operation has an answer");
-    let mut explained = beginning(operations, instant);
+    let mut explained = without_answers_after(operations, instant);
     for (index, op) in explained.iter_mut().enumerate() {
         if index >= unexplained.index() && op.answer.is_some_and(|(answered_at, _)| answered_at == instant) {
             op.answer = None;
         }
     }
-    assert_explains(before, &explained);
+    assert_explains(order_before, &explained);
     explained[unexplained.index()] = operations[unexplained.index()].clone();
     assert!(!some_order_explains(&explained), "{unexplained} is explained: {explained:?}");
 }
@@ -139,6 +139,7 @@ fn assert_contradict(operations: &[TestOperation], conflict: &[OperationId]) {
     }
 }
 
+/// Returns the history of these operations on many registers, with the key of each operation.
 fn keyed_history(operations: &[TestOperation], keys: &[u8]) -> History<Keyed<u8, Register>> {
     let mut history = History::new();
     for (op, key) in operations.iter().zip(keys) {
@@ -157,7 +158,7 @@ proptest! {
     #![proptest_config(Config::with_cases(2_000))]
 
     #[test]
-    fn executions_of_one_object_are_linearizable(invocations in vec(invocations(60), 0..60)) {
+    fn executions_of_one_object_are_linearizable(invocations in vec(any_invocation(60), 0..60)) {
         let operations = execute(&invocations);
         match judge(&operations) {
             Verdict::Linearizable { order } => assert_explains(&order, &operations),
@@ -167,7 +168,7 @@ proptest! {
 
     #[test]
     fn small_histories_are_judged_as_by_brute_force(
-        invocations in vec(invocations(12), 0..7),
+        invocations in vec(any_invocation(12), 0..7),
         spoilt in vec((any::<usize>(), any::<u64>()), 0..3),
     ) {
         let mut operations = execute(&invocations);
@@ -179,7 +180,7 @@ proptest! {
 
     #[test]
     fn explanations_are_correct_with_many_pending_operations(
-        mut invocations in vec(invocations(10), 0..8),
+        mut invocations in vec(any_invocation(10), 0..8),
         are_pending in vec(any::<bool>(), 8),
         spoilt in (any::<usize>(), any::<u64>()),
     ) {
@@ -193,7 +194,7 @@ proptest! {
 
     #[test]
     fn checking_by_key_agrees_with_checking_the_whole(
-        invocations in vec((invocations(30), 0..3_u8), 0..24),
+        invocations in vec((any_invocation(30), 0..3_u8), 0..24),
         spoilt in vec((any::<usize>(), any::<u64>()), 0..3),
     ) {
         let (invocations, keys): (Vec<_>, Vec<_>) = invocations.into_iter().unzip();
@@ -210,9 +211,9 @@ proptest! {
         }
         let history = keyed_history(&operations, &keys);
         let initial = Keyed::new(Register::default());
-        let whole = history.judge(&initial);
+        let as_a_whole = history.judge(&initial);
         let by_key = history.judge_by_key(&initial, DEFAULT_STEPS, |operation| operation.key);
-        assert_eq!(whole.is_linearizable(), by_key.is_linearizable(), "{whole}\n{by_key}\n{operations:?}");
+        assert_eq!(as_a_whole.is_linearizable(), by_key.is_linearizable(), "{as_a_whole}\n{by_key}\n{operations:?}");
         assert!(!matches!(by_key, Verdict::Undecided { .. }), "{by_key}");
         if let Verdict::Linearizable { order } = by_key {
             assert_keyed_order(&order, &operations, &keys);
@@ -223,8 +224,8 @@ proptest! {
 /// Asserts that the merged order is valid: it explains the answers of each key, and respects real
 /// time across keys.
 fn assert_keyed_order(order: &[OperationId], operations: &[TestOperation], keys: &[u8]) {
-    for (position, id) in order.iter().enumerate() {
-        for later in &order[position..] {
+    for (index, id) in order.iter().enumerate() {
+        for later in &order[index..] {
             assert!(
                 !operations[later.index()].precedes(&operations[id.index()]),
                 "{later} completed before {id} was invoked: {order:?}"

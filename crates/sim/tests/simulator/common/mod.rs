@@ -6,7 +6,7 @@ mod scenario;
 mod scripted_node;
 mod trace;
 
-pub(crate) use chaos::chaos;
+pub(crate) use chaos::random_scenario;
 pub(crate) use scenario::{Scenario, header};
 pub(crate) use scripted_node::{
     Action, Actions, Message, ScriptedNode, cancel, emit, emit_ahead, multicast, multicast_ahead, ping, save, send,
@@ -22,11 +22,11 @@ pub(crate) fn node(number: u32) -> NodeId {
 }
 
 /// Parses a duration such as `1.5ms`.
-pub(crate) fn length(text: &str) -> Duration {
+pub(crate) fn duration(text: &str) -> Duration {
     text.parse::<Length>().unwrap().0
 }
 
 /// Returns the time this long after the start.
 pub(crate) fn at(text: &str) -> Time {
-    Time::ZERO + length(text)
+    Time::ZERO + duration(text)
 }

@@ -6,7 +6,7 @@ use quorate_core::{Duration, NodeId, Time};
 use quorate_journal::moment::Observer;
 use quorate_journal::record::{FORMAT, Header, Writer};
 use quorate_journal::settings::{Chance, Direction, Latency, TimedFault};
-use quorate_sim::{Setup, Wire, World};
+use quorate_sim::{LinkDefaults, Setup, World};
 
 /// A setup with faults, commands and directions.
 #[derive(Clone, Debug)]
@@ -23,14 +23,14 @@ impl Scenario {
     /// processing and syncs take no time.
     pub(crate) fn new(nodes: usize) -> Self {
         let instant = Latency::Fixed(Duration::ZERO);
-        let wire = Wire {
+        let link_defaults = LinkDefaults {
             latency: Latency::Fixed(Duration::from_millis(1)),
             loss: Chance::NEVER,
             duplicate: Chance::NEVER,
-            fifo: true,
+            is_fifo: true,
         };
         Self {
-            setup: Setup { nodes, seed: 1, wire, processing: instant, sync: instant },
+            setup: Setup { nodes, seed: 1, link_defaults, processing: instant, sync: instant },
             faults: Vec::new(),
             commands: Vec::new(),
             directions: Vec::new(),
@@ -44,22 +44,22 @@ impl Scenario {
     }
 
     pub(crate) fn latency(mut self, text: &str) -> Self {
-        self.setup.wire.latency = text.parse().unwrap();
+        self.setup.link_defaults.latency = text.parse().unwrap();
         self
     }
 
     pub(crate) fn loss(mut self, text: &str) -> Self {
-        self.setup.wire.loss = text.parse().unwrap();
+        self.setup.link_defaults.loss = text.parse().unwrap();
         self
     }
 
     pub(crate) fn duplicate(mut self, text: &str) -> Self {
-        self.setup.wire.duplicate = text.parse().unwrap();
+        self.setup.link_defaults.duplicate = text.parse().unwrap();
         self
     }
 
-    pub(crate) fn fifo(mut self, fifo: bool) -> Self {
-        self.setup.wire.fifo = fifo;
+    pub(crate) fn fifo_links(mut self, is_fifo: bool) -> Self {
+        self.setup.link_defaults.is_fifo = is_fifo;
         self
     }
 
@@ -78,8 +78,8 @@ impl Scenario {
         self
     }
 
-    /// Fixes a choice that would otherwise be random.
-    pub(crate) fn direct(mut self, text: &str) -> Self {
+    /// Adds a direction, which fixes a choice that would otherwise be random.
+    pub(crate) fn direction(mut self, text: &str) -> Self {
         self.directions.push(text.parse().unwrap());
         self
     }
@@ -107,12 +107,12 @@ impl Scenario {
         let mut world = World::new(&self.setup, self.node_factory(), observer);
         for fault in &self.faults {
             fault.validate(self.setup.nodes).unwrap();
-            world.schedule(fault.clone());
+            world.schedule_fault(fault.clone());
         }
         world.set_directions(&self.directions);
         world.start();
         for (instant, node, actions) in &self.commands {
-            world.command(*instant, *node, actions.clone());
+            world.schedule_command(*instant, *node, actions.clone());
         }
         world
     }
@@ -134,6 +134,7 @@ impl Scenario {
         self.run_observed(Trace::default()).text
     }
 
+    /// Runs the world and returns its journal.
     pub(crate) fn journal(&self) -> String {
         let mut bytes = Vec::new();
         let writer = self.run_observed(Writer::new(&mut bytes, &header(self.setup.nodes)));

@@ -88,7 +88,7 @@ pub(crate) struct ScriptedNode {
     timer_actions: BTreeMap<char, Actions>,
     /// Number of steps in this incarnation.
     pub(crate) steps: u64,
-    /// The reading of its clock at its last step.
+    /// The reading of the node's clock at its last step.
     pub(crate) now: Time,
 }
 
@@ -117,7 +117,7 @@ impl ScriptedNode {
     }
 }
 
-/// The rule ids of its notes (P-1 to P-3) are arbitrary.
+/// The rule ids of the notes (P-1 to P-3) are arbitrary.
 impl Protocol for ScriptedNode {
     type Command = Actions;
     type Message = Message;
@@ -182,8 +182,9 @@ pub(crate) fn save(write: u64) -> Action {
     Action::Save(write)
 }
 
-pub(crate) fn set(timer: char, length: &str, then: impl Into<Actions>) -> Action {
-    Action::Set { timer, span: Span::exactly(super::length(length)), then: then.into() }
+/// Sets a timer to exactly this duration.
+pub(crate) fn set(timer: char, duration: &str, then: impl Into<Actions>) -> Action {
+    Action::Set { timer, span: Span::exactly(super::duration(duration)), then: then.into() }
 }
 
 pub(crate) fn cancel(timer: char) -> Action {

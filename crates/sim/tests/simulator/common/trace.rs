@@ -13,7 +13,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    fn line(&mut self, time: Time, line: Arguments<'_>) {
+    fn push_line(&mut self, time: Time, line: Arguments<'_>) {
         writeln!(self.text, "{time} {line}").unwrap();
     }
 }
@@ -29,8 +29,8 @@ impl Observer<Actions, String> for Trace {
             Moment::Input { time, now, node, input } => {
                 let input = match input {
                     ObservedInput::Start { incarnation: Incarnation::FIRST, .. } if *time == Time::ZERO => return,
-                    ObservedInput::Start { incarnation, blank } => {
-                        format!("start {incarnation}{}", if *blank { " blank" } else { "" })
+                    ObservedInput::Start { incarnation, is_disk_blank } => {
+                        format!("start {incarnation}{}", if *is_disk_blank { " blank" } else { "" })
                     }
                     ObservedInput::Command(_) => "command".into(),
                     ObservedInput::Message { id, kind, .. } => format!("{kind} {id}"),
@@ -44,7 +44,7 @@ impl Observer<Actions, String> for Trace {
                     ObservedInput::Lease(until) => format!("lease until {until}"),
                 };
                 let clock = if now == time { String::new() } else { format!(" (clock {now})") };
-                self.line(*time, format_args!("{node} < {input}{clock}"));
+                self.push_line(*time, format_args!("{node} < {input}{clock}"));
             }
             Moment::Effect { time, node, effect } => {
                 let effect = match effect {
@@ -55,17 +55,17 @@ impl Observer<Actions, String> for Trace {
                     ObservedEffect::CancelTimer(timer) => format!("cancel {}", json(*timer)),
                     ObservedEffect::Emit(event) => format!("emit {event}"),
                     ObservedEffect::Rule { text, .. } => text.to_string(),
-                    ObservedEffect::Delivered { from, parcel } => {
-                        format!("handed {from}.{}.{}", parcel.incarnation, parcel.number)
+                    ObservedEffect::Delivered { from, payload_id } => {
+                        format!("delivered {from}.{}.{}", payload_id.incarnation, payload_id.number)
                     }
                     ObservedEffect::Membership(note) => format!("{note:?}"),
                     ObservedEffect::HoldBack { count, names } => format!("{count} wait: {names}"),
                 };
-                self.line(*time, format_args!("{node} > {effect}"));
+                self.push_line(*time, format_args!("{node} > {effect}"));
             }
             Moment::World { time, event } => {
                 let event = match event {
-                    WorldEvent::Lost { id, to, why } => format!("lost {id} to {to}: {why}"),
+                    WorldEvent::Lost { id, to, cause } => format!("lost {id} to {to}: {cause}"),
                     WorldEvent::Duplicated { id } => format!("duplicated {id}"),
                     WorldEvent::Crashed { node, lost_writes } => format!("{node} crashed, {lost_writes} writes lost"),
                     WorldEvent::Ended { node } => format!("{node} ended"),
@@ -73,7 +73,7 @@ impl Observer<Actions, String> for Trace {
                     WorldEvent::Resumed { node } => format!("{node} resumed"),
                     WorldEvent::Changed { text } => (*text).to_owned(),
                 };
-                self.line(*time, format_args!("* {event}"));
+                self.push_line(*time, format_args!("* {event}"));
             }
         }
     }

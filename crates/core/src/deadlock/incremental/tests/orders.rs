@@ -5,7 +5,9 @@ use super::super::order::Order;
 use proptest::prelude::{ProptestConfig, any, prop, prop_assert, prop_assert_eq, proptest};
 use std::vec::Vec;
 
-/// Applies the same move to the order and to a list.
+/// Applies the same change to the order and to a list. The last digit of `kind` in base 6 selects
+/// it: 0 removes the anchor, 1 and 2 move it to an end, the others move `slots` next to it. If the
+/// anchor is missing, the change adds it.
 fn apply_move(order: &mut Order, list: &mut Vec<OwnerSlot>, (kind, anchor, slots): (u8, u32, &[u32])) {
     let anchor = OwnerSlot(anchor);
     let mut moved: Vec<OwnerSlot> = Vec::new();
@@ -55,7 +57,7 @@ proptest! {
         bits in 6_u32..9,
         moves in prop::collection::vec((any::<u8>(), 0..40_u32, prop::collection::vec(0..40_u32, 0..8)), 0..200),
     ) {
-        let (mut order, mut list) = (Order::with_bits(bits), Vec::new());
+        let (mut order, mut list) = (Order::with_label_bits(bits), Vec::new());
         for (kind, anchor, slots) in &moves {
             apply_move(&mut order, &mut list, (*kind, *anchor, slots));
             prop_assert_eq!(order.slots(), list.clone());
@@ -66,8 +68,9 @@ proptest! {
 }
 
 #[test]
-fn a_thousand_slots_find_room_at_either_end_and_in_one_place() {
-    let mut order = Order::with_bits(20);
+fn a_thousand_slots_fit_at_each_end_and_before_one_slot() {
+    // Moves stay cheap up to about (3/2)^20 slots, which is more than 3,300.
+    let mut order = Order::with_label_bits(20);
     (0..1_000).for_each(|slot| order.push_last(OwnerSlot(slot)));
     (1_000..2_000).for_each(|slot| order.push_first(OwnerSlot(slot)));
     for slot in 2_000..3_000 {

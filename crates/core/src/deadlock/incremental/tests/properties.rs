@@ -1,6 +1,6 @@
 //! Random sequences of calls, compared with the complete search after each call.
 
-use super::reference::{OWNERS, assert_minimal, assert_real, closes};
+use super::reference::{OWNERS, assert_minimal, assert_real, closes_deadlock};
 use super::{WaitForGraph, WaitHandle};
 use crate::deadlock::{Graph, Need, Shape};
 use proptest::prelude::{ProptestConfig, Strategy, prop, prop_oneof, proptest};
@@ -20,8 +20,7 @@ enum Call {
 
 fn need() -> impl Strategy<Value = Need<u8>> {
     let awaited = prop::collection::vec(0..OWNERS, 0..4);
-    let any = prop::collection::vec(0..OWNERS, 0..4);
-    prop_oneof![3 => awaited.prop_map(Need::All), 2 => any.prop_map(Need::Any)]
+    prop_oneof![3 => awaited.clone().prop_map(Need::All), 2 => awaited.prop_map(Need::Any)]
 }
 
 fn call() -> impl Strategy<Value = Call> {
@@ -36,38 +35,40 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// The incremental graph and a plain list of its waits.
+/// The incremental graph and a plain list of its waits. Calls name a wait by an index, which wraps
+/// around the list.
 #[derive(Default)]
 struct Comparison {
     graph: WaitForGraph<u8>,
     waits: BTreeMap<WaitHandle, (u8, Need<u8>)>,
-    /// Whether no deadlock was ever forced, so that all answers equal those of the complete search.
+    /// Whether deadlocks are never forced, so that all answers equal those of the complete search.
     is_strict: bool,
 }
 
 impl Comparison {
-    fn plain(&self) -> Graph<u8> {
-        let mut plain = Graph::new();
-        self.waits.values().for_each(|(agent, need)| plain.wait(*agent, need.clone()));
-        plain
+    fn complete_graph(&self) -> Graph<u8> {
+        let mut complete = Graph::new();
+        self.waits.values().for_each(|(agent, need)| complete.add_need(*agent, need.clone()));
+        complete
     }
 
     fn check_answer(&self, found: Option<&crate::deadlock::Deadlock<u8>>, agent: u8, need: &Need<u8>) {
-        let plain = self.plain();
-        assert_eq!(found.is_some(), closes(&plain, agent, need), "{agent} {need:?} in {plain:?}");
+        let complete = self.complete_graph();
+        assert_eq!(found.is_some(), closes_deadlock(&complete, agent, need), "{agent} {need:?} in {complete:?}");
         if let Some(deadlock) = found {
-            assert_real(deadlock, &plain, (agent, need));
+            assert_real(deadlock, &complete, (agent, need));
             if self.is_strict && deadlock.shape == Shape::Cycle {
-                assert_minimal(deadlock, &plain, need);
+                assert_minimal(deadlock, &complete, need);
             }
         }
         if self.is_strict {
-            let mut after = plain;
-            after.wait(agent, need.clone());
-            assert_eq!(found.is_some(), !after.stuck().is_empty(), "as the complete search answers");
+            let mut after = complete;
+            after.add_need(agent, need.clone());
+            assert_eq!(found.is_some(), !after.stuck_agents().is_empty(), "as the complete search answers");
         }
     }
 
+    /// Returns the wait at an index, which wraps around.
     fn nth_wait(&self, index: usize) -> Option<WaitHandle> {
         self.waits.keys().nth(index % self.waits.len().max(1)).copied()
     }
@@ -105,15 +106,15 @@ impl Comparison {
     }
 
     fn remove_owner(&mut self, wait: WaitHandle, owner: u8) {
-        let is_named = self.waits[&wait].1.on().contains(&owner);
+        let is_named = self.waits[&wait].1.awaited().contains(&owner);
         let found = self.graph.remove_owner(wait, owner);
         let (agent, need) = self.waits.get_mut(&wait).expect("a known wait");
         remove(need, owner);
         if is_named {
             let (agent, need) = (*agent, need.clone());
-            let plain = self.plain();
-            assert_eq!(found.is_some(), closes(&plain, agent, &need), "{agent} {need:?} in {plain:?}");
-            found.iter().for_each(|deadlock| assert_real(deadlock, &plain, (agent, &need)));
+            let complete = self.complete_graph();
+            assert_eq!(found.is_some(), closes_deadlock(&complete, agent, &need), "{agent} {need:?} in {complete:?}");
+            found.iter().for_each(|deadlock| assert_real(deadlock, &complete, (agent, &need)));
         }
         if self.is_strict && found.is_some() {
             self.graph.end(wait);
@@ -124,8 +125,9 @@ impl Comparison {
     fn forget(&mut self, owner: u8) {
         let affected = self.graph.forget(owner);
         self.waits.retain(|_, (agent, _)| *agent != owner);
-        let is_named = self.waits.iter().filter(|(_, (_, need))| need.on().contains(&owner)).map(|(wait, _)| *wait);
-        assert_eq!(affected, is_named.collect::<Vec<_>>());
+        let naming_waits =
+            self.waits.iter().filter(|(_, (_, need))| need.awaited().contains(&owner)).map(|(wait, _)| *wait);
+        assert_eq!(affected, naming_waits.collect::<Vec<_>>());
         self.waits.values_mut().for_each(|(_, need)| remove(need, owner));
         for wait in affected.into_iter().filter(|_| self.is_strict) {
             if self.graph.deadlock_of(self.waits[&wait].0).is_some() {
@@ -162,34 +164,34 @@ impl Comparison {
             Call::Forget(owner) => self.forget(owner),
         }
         self.graph.assert_sound();
-        self.assert_same();
+        self.assert_same_as_complete_graph();
     }
 
     /// Asserts that the graph has the expected waits, and answers for all owners as the complete
     /// search does.
-    fn assert_same(&mut self) {
+    fn assert_same_as_complete_graph(&mut self) {
         let sorted = |graph: &Graph<u8>| {
             let needs = graph.waits().flat_map(|(agent, needs)| needs.iter().map(|need| (*agent, normalized(need))));
             let mut needs: Vec<_> = needs.collect();
             needs.sort();
             needs
         };
-        let plain = self.plain();
-        assert_eq!(sorted(&self.graph.snapshot()), sorted(&plain));
+        let complete = self.complete_graph();
+        assert_eq!(sorted(&self.graph.snapshot()), sorted(&complete));
         if self.is_strict {
-            assert!(plain.stuck().is_empty(), "{plain:?}");
+            assert!(complete.stuck_agents().is_empty(), "{complete:?}");
         }
         for owner in 0..OWNERS {
-            let is_member = plain.needs(&owner).iter().any(|need| closes(&plain, owner, need));
-            assert_eq!(self.graph.deadlock_of(owner).is_some(), is_member, "{owner} in {plain:?}");
-            let waiters = plain.waits().flat_map(|(_, needs)| needs).filter(|need| need.on().contains(&owner));
+            let is_member = complete.needs(&owner).iter().any(|need| closes_deadlock(&complete, owner, need));
+            assert_eq!(self.graph.deadlock_of(owner).is_some(), is_member, "{owner} in {complete:?}");
+            let waiters = complete.waits().flat_map(|(_, needs)| needs).filter(|need| need.awaited().contains(&owner));
             assert_eq!(self.graph.waiters_of(owner).count(), waiters.count());
         }
     }
 }
 
 fn normalized(need: &Need<u8>) -> Need<u8> {
-    let mut awaited = need.on().to_vec();
+    let mut awaited = need.awaited().to_vec();
     awaited.sort_unstable();
     awaited.dedup();
     if matches!(need, Need::Any(_)) { Need::Any(awaited) } else { Need::All(awaited) }

@@ -17,7 +17,7 @@ enum Mode {
 
 const MODES: [Mode; 4] = [Mode::Exclusive, Mode::Shared, Mode::IntentionExclusive, Mode::IntentionShared];
 
-fn conflict(requested: Mode, ahead: Mode) -> bool {
+fn is_conflict(requested: Mode, ahead: Mode) -> bool {
     match (requested, ahead) {
         (Mode::Exclusive, _) | (_, Mode::Exclusive) => true,
         (Mode::Shared, Mode::IntentionExclusive) | (Mode::IntentionExclusive, Mode::Shared) => true,
@@ -27,96 +27,110 @@ fn conflict(requested: Mode, ahead: Mode) -> bool {
     }
 }
 
-fn conflicts() -> Conflicts<'static, Mode, fn(Mode, Mode) -> bool> {
-    Conflicts { modes: &MODES, conflict }
+fn mode_conflicts() -> Conflicts<'static, Mode, fn(Mode, Mode) -> bool> {
+    Conflicts { modes: &MODES, is_conflict }
 }
 
 #[test]
-fn an_exclusive_queue_has_one_edge_each() {
+fn a_request_behind_an_exclusive_queue_waits_for_the_last_of_it_only() {
     let queue: Vec<(u32, Mode)> = (1..100).rev().map(|owner| (owner, Mode::Exclusive)).collect();
-    assert_eq!(conflicts().waits_for((100, Mode::Shared), queue, [(0, Mode::Exclusive)]), [99]);
+    assert_eq!(mode_conflicts().awaited_owners((100, Mode::Shared), queue, [(0, Mode::Exclusive)]), [99]);
 }
 
 #[test]
 fn readers_do_not_cover_each_other_but_a_writer_before_them_covers_all() {
     let queue = [(5, Mode::Shared), (4, Mode::IntentionShared), (3, Mode::Exclusive), (2, Mode::Shared)];
     let holders = [(1, Mode::Exclusive)];
-    assert_eq!(conflicts().waits_for((6, Mode::Exclusive), queue, holders), [5, 4, 3], "3 covers all the others");
-    assert_eq!(conflicts().waits_for((6, Mode::Shared), queue, holders), [3]);
-    assert_eq!(conflicts().waits_for((3, Mode::Shared), queue, holders), [1], "no owner waits for itself");
+    assert_eq!(
+        mode_conflicts().awaited_owners((6, Mode::Exclusive), queue, holders),
+        [5, 4, 3],
+        "2 and 1 are omitted, because 3 waits for them"
+    );
+    assert_eq!(mode_conflicts().awaited_owners((6, Mode::Shared), queue, holders), [3]);
+    assert_eq!(mode_conflicts().awaited_owners((3, Mode::Shared), queue, holders), [1], "no owner waits for itself");
 }
 
 #[test]
-fn an_owner_that_leaves_hands_its_edges_on() {
+fn waiters_of_an_owner_that_leaves_get_the_edges_omitted_because_of_it() {
     let queue = [(2, Mode::Shared), (1, Mode::IntentionShared)];
     let holders = [(0, Mode::Exclusive)];
-    let changes = conflicts().changes_after(3, &[3], (4, Mode::Exclusive), queue, holders);
+    let changes = mode_conflicts().changes_after(3, &[3], (4, Mode::Exclusive), queue, holders);
     assert_eq!(changes, Changes { added: [1, 2].into(), removed: [3].into() });
-    let changes = conflicts().changes_after(3, &[2], (4, Mode::Exclusive), queue, holders);
+    // A request that did not wait for the leaver.
+    let changes = mode_conflicts().changes_after(3, &[2], (4, Mode::Exclusive), queue, holders);
     assert_eq!(changes, Changes { added: [].into(), removed: [].into() });
-    let unchanged = conflicts().changes_after(0, &[0], (4, Mode::Exclusive), [], holders);
+    let unchanged = mode_conflicts().changes_after(0, &[0], (4, Mode::Exclusive), [], holders);
     assert_eq!(
         unchanged,
         Changes { added: [].into(), removed: [].into() },
-        "it left the queue and still holds the lock"
+        "owner 0 has left the queue but still holds the lock"
     );
 }
 
 const OWNERS: u8 = 6;
 const LOCKS: usize = 3;
 
-/// A queue entry, with its wait in both graphs.
+/// A queued request, with its wait in the graph of reduced edges and in that of all edges.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct QueuedRequest {
     owner: u8,
     mode: Mode,
-    reduced: WaitHandle,
-    full: WaitHandle,
+    reduced_wait: WaitHandle,
+    full_wait: WaitHandle,
 }
 
 /// A lock: its holders, and its queue from the first to the last.
 #[derive(Clone, Debug, Default)]
 struct Lock {
     holders: Vec<(u8, Mode)>,
-    queue: Vec<Entry>,
+    queue: Vec<QueuedRequest>,
 }
 
 /// Some locks, with a graph of reduced edges and one of all edges.
 #[derive(Default)]
 struct Service {
     locks: [Lock; LOCKS],
-    reduced: WaitForGraph<u8>,
-    full: WaitForGraph<u8>,
+    reduced_graph: WaitForGraph<u8>,
+    full_graph: WaitForGraph<u8>,
 }
 
 impl Lock {
-    fn ahead(&self, position: usize) -> Vec<(u8, Mode)> {
-        self.queue[..position].iter().rev().map(|entry| (entry.owner, entry.mode)).collect()
+    /// Returns the requests ahead of a position, the nearest first.
+    fn requests_ahead(&self, position: usize) -> Vec<(u8, Mode)> {
+        self.queue[..position].iter().rev().map(|queued| (queued.owner, queued.mode)).collect()
     }
 
+    /// Returns the owners that a request at this position waits for, with no edge omitted.
     fn all_conflicting(&self, (owner, mode): (u8, Mode), position: usize) -> Vec<u8> {
-        let ahead = self.ahead(position).into_iter().chain(self.holders.iter().copied());
-        ahead.filter(|(other, held)| *other != owner && conflict(mode, *held)).map(|(other, _)| other).collect()
+        let ahead = self.requests_ahead(position).into_iter().chain(self.holders.iter().copied());
+        ahead
+            .filter(|(other, other_mode)| *other != owner && is_conflict(mode, *other_mode))
+            .map(|(other, _)| other)
+            .collect()
     }
 }
 
 impl Service {
     fn ask(&mut self, lock: usize, owner: u8, mode: Mode) {
-        let position = self.locks[lock].queue.len();
-        let lock = &mut self.locks[lock];
-        let reduced = conflicts().waits_for((owner, mode), lock.ahead(position), lock.holders.iter().copied());
-        let full = lock.all_conflicting((owner, mode), position);
-        assert_eq!(reduced.is_empty(), full.is_empty());
-        if lock.queue.iter().any(|entry| entry.owner == owner) {
+        let lock_state = &mut self.locks[lock];
+        let (position, holders) = (lock_state.queue.len(), lock_state.holders.iter().copied());
+        let reduced_edges =
+            mode_conflicts().awaited_owners((owner, mode), lock_state.requests_ahead(position), holders);
+        let all_edges = lock_state.all_conflicting((owner, mode), position);
+        assert_eq!(reduced_edges.is_empty(), all_edges.is_empty());
+        if lock_state.queue.iter().any(|queued| queued.owner == owner) {
             return;
         }
-        if full.is_empty() {
-            lock.holders.push((owner, mode));
+        if all_edges.is_empty() {
+            lock_state.holders.push((owner, mode));
             return;
         }
-        let answers = (self.reduced.wait(owner, all(&reduced)), self.full.wait(owner, all(&full)));
+        let answers =
+            (self.reduced_graph.wait(owner, all(&reduced_edges)), self.full_graph.wait(owner, all(&all_edges)));
         match answers {
-            (Ok(reduced), Ok(full)) => lock.queue.push(Entry { owner, mode, reduced, full }),
+            (Ok(reduced_wait), Ok(full_wait)) => {
+                lock_state.queue.push(QueuedRequest { owner, mode, reduced_wait, full_wait });
+            }
             (Err(_), Err(_)) => {}
             (reduced, full) => panic!("{owner} {mode:?}: {reduced:?} with reduced edges, {full:?} with all"),
         }
@@ -125,35 +139,46 @@ impl Service {
     fn leave(&mut self, lock: usize, owner: u8) {
         let lock_state = &mut self.locks[lock];
         lock_state.holders.retain(|(holder, _)| *holder != owner);
-        if let Some(position) = lock_state.queue.iter().position(|entry| entry.owner == owner) {
+        if let Some(position) = lock_state.queue.iter().position(|queued| queued.owner == owner) {
             let removed = lock_state.queue.remove(position);
-            assert!(self.reduced.end(removed.reduced) && self.full.end(removed.full));
+            assert!(self.reduced_graph.end(removed.reduced_wait) && self.full_graph.end(removed.full_wait));
         }
-        self.hand_on_edges(lock, owner);
+        self.replace_edges(lock, owner);
         self.grant(lock);
     }
 
-    /// Gives the entries behind that waited for the owner the edges that it represented.
-    fn hand_on_edges(&mut self, lock: usize, leaver: u8) {
+    /// Gives the requests that waited for the leaver the edges that were omitted because of it.
+    fn replace_edges(&mut self, lock: usize, leaver: u8) {
         let lock_state = &self.locks[lock];
-        for (position, entry) in lock_state.queue.iter().enumerate() {
-            let waits_for = self.reduced.need(entry.reduced).expect("a queued entry waits").on().to_vec();
-            let request = (entry.owner, entry.mode);
+        for (position, queued) in lock_state.queue.iter().enumerate() {
+            let waits_for =
+                self.reduced_graph.need(queued.reduced_wait).expect("a queued request waits").awaited().to_vec();
+            let request = (queued.owner, queued.mode);
             let holders = lock_state.holders.iter().copied();
-            let changes = conflicts().changes_after(leaver, &waits_for, request, lock_state.ahead(position), holders);
+            let changes = mode_conflicts().changes_after(
+                leaver,
+                &waits_for,
+                request,
+                lock_state.requests_ahead(position),
+                holders,
+            );
             for owner in changes.added {
-                assert_eq!(self.reduced.add_owner(entry.reduced, owner), Ok(()), "an edge that existed indirectly");
+                assert_eq!(
+                    self.reduced_graph.add_owner(queued.reduced_wait, owner),
+                    Ok(()),
+                    "an edge that existed indirectly"
+                );
             }
             for owner in changes.removed {
-                self.reduced.remove_owner(entry.reduced, owner);
+                self.reduced_graph.remove_owner(queued.reduced_wait, owner);
             }
             if !lock_state.all_conflicting(request, position).contains(&leaver) {
-                self.full.remove_owner(entry.full, leaver);
+                self.full_graph.remove_owner(queued.full_wait, leaver);
             }
         }
     }
 
-    /// Grants the first entries that conflict with no holder.
+    /// Grants requests from the head of the queue as long as they conflict with no holder.
     fn grant(&mut self, lock: usize) {
         let lock_state = &mut self.locks[lock];
         while lock_state
@@ -163,23 +188,24 @@ impl Service {
         {
             let first = lock_state.queue.remove(0);
             assert_eq!(
-                self.reduced.need(first.reduced).map(|need| need.on().len()),
+                self.reduced_graph.need(first.reduced_wait).map(|need| need.awaited().len()),
                 Some(0),
                 "the reduced wait is met too"
             );
-            self.reduced.end(first.reduced);
-            self.full.end(first.full);
+            self.reduced_graph.end(first.reduced_wait);
+            self.full_graph.end(first.full_wait);
             lock_state.holders.push((first.owner, first.mode));
         }
     }
 
-    /// Asserts that both graphs answer every question alike.
-    fn assert_same(&mut self) {
-        self.reduced.assert_sound();
-        assert!(self.reduced.edges() <= self.full.edges());
+    /// Asserts that both graphs give the same answer for every pair of owners.
+    fn assert_same_answers(&mut self) {
+        self.reduced_graph.assert_sound();
+        assert!(self.reduced_graph.edge_count() <= self.full_graph.edge_count());
         for (waiter, awaited) in (0..OWNERS).flat_map(|waiter| (0..OWNERS).map(move |awaited| (waiter, awaited))) {
             let need: Need<u8> = all(&[awaited]);
-            let [reduced, full] = [&mut self.reduced, &mut self.full].map(|graph| graph.would_deadlock(waiter, &need));
+            let [reduced, full] =
+                [&mut self.reduced_graph, &mut self.full_graph].map(|graph| graph.would_deadlock(waiter, &need));
             assert_eq!(reduced.is_some(), full.is_some(), "{waiter} for {awaited} in {:?}", self.locks);
         }
     }
@@ -194,12 +220,13 @@ proptest! {
     ) {
         let mut service = Service::default();
         for (kind, lock, owner, mode) in calls {
+            // One call in three leaves a lock.
             if kind == 0 {
                 service.leave(lock, owner);
             } else {
                 service.ask(lock, owner, mode);
             }
-            service.assert_same();
+            service.assert_same_answers();
         }
     }
 }

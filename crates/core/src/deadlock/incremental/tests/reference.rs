@@ -8,46 +8,47 @@ use std::vec::Vec;
 pub(super) const OWNERS: u8 = 6;
 
 fn names(need: &Need<u8>) -> BTreeSet<u8> {
-    need.on().iter().copied().collect()
+    need.awaited().iter().copied().collect()
 }
 
-/// Returns the members of the set that hold an owner with this need, if the need holds.
-fn holding_members(need: &Need<u8>, set: u32) -> Option<Vec<u8>> {
+/// Returns the members of the set that block an owner with this need, if they do: all owners of the
+/// need for a `Need::Any`, at least one for a `Need::All`.
+fn blocking_members(need: &Need<u8>, set: u32) -> Option<Vec<u8>> {
     let names = names(need);
     let (inside, outside): (Vec<u8>, Vec<u8>) = names.iter().partition(|name| set & (1 << **name) != 0);
-    let is_any = matches!(need, Need::Any(_)) && names.len() > 1;
-    (!inside.is_empty() && (!is_any || outside.is_empty())).then_some(inside)
+    let has_alternatives = matches!(need, Need::Any(_)) && names.len() > 1;
+    (!inside.is_empty() && (!has_alternatives || outside.is_empty())).then_some(inside)
 }
 
-/// Returns whether there is a set of owners, among them the waiter with this need, that are stuck
-/// because of each other.
-pub(super) fn closes(graph: &Graph<u8>, waiter: u8, need: &Need<u8>) -> bool {
+/// Returns whether there is a set of owners, among them the waiter with this need, that wait
+/// forever because of each other.
+pub(super) fn closes_deadlock(graph: &Graph<u8>, waiter: u8, need: &Need<u8>) -> bool {
     (0..1_u32 << OWNERS).filter(|set| set & (1 << waiter) != 0).any(|set| {
         let members = (0..OWNERS).filter(|owner| set & (1 << owner) != 0);
-        let holders: BTreeMap<u8, Vec<u8>> = members
+        let blockers: BTreeMap<u8, Vec<u8>> = members
             .map(|owner| {
                 let needs = if owner == waiter { core::slice::from_ref(need) } else { graph.needs(&owner) };
-                (owner, needs.iter().filter_map(|need| holding_members(need, set)).flatten().collect())
+                (owner, needs.iter().filter_map(|need| blocking_members(need, set)).flatten().collect())
             })
             .collect();
         let reachable = |from: u8| {
-            let mut seen = BTreeSet::new();
-            let mut unexpanded = holders[&from].clone();
+            let mut reached = BTreeSet::new();
+            let mut unexpanded = blockers[&from].clone();
             while let Some(owner) = unexpanded.pop() {
-                if seen.insert(owner) {
-                    unexpanded.extend(&holders[&owner]);
+                if reached.insert(owner) {
+                    unexpanded.extend(&blockers[&owner]);
                 }
             }
-            seen
+            reached
         };
-        holders.keys().all(|owner| reachable(*owner).len() == holders.len())
+        blockers.keys().all(|owner| reachable(*owner).len() == blockers.len())
     })
 }
 
-/// Asserts that a returned deadlock is real: its needs exist, its members are stuck because of each
-/// other, and none is redundant.
+/// Asserts that a returned deadlock is real: its needs exist, and its members are stuck because of
+/// each other alone.
 pub(super) fn assert_real(deadlock: &Deadlock<u8>, graph: &Graph<u8>, (waiter, need): (u8, &Need<u8>)) {
-    let mut alone = Graph::new();
+    let mut reported_graph = Graph::new();
     for (agent, reported) in &deadlock.waits {
         let needs = if *agent == waiter { core::slice::from_ref(need) } else { graph.needs(agent) };
         let exists = needs.iter().any(|need| match (reported, need) {
@@ -56,16 +57,16 @@ pub(super) fn assert_real(deadlock: &Deadlock<u8>, graph: &Graph<u8>, (waiter, n
             (Need::All(_), Need::All(_)) => names(reported).is_subset(&names(need)),
         });
         assert!(exists, "{agent} has no need like {reported:?}");
-        alone.wait(*agent, reported.clone());
+        reported_graph.add_need(*agent, reported.clone());
     }
     let members: BTreeSet<u8> = deadlock.waits.iter().map(|(agent, _)| *agent).collect();
-    assert_eq!(members.len(), deadlock.waits.len(), "each member has one reason");
+    assert_eq!(members.len(), deadlock.waits.len(), "each member is listed with one need");
     assert!(members.contains(&waiter));
-    assert_eq!(alone.stuck(), members, "the members are stuck without others");
-    assert_eq!(alone.deadlocks().len(), 1, "because of each other: {deadlock:?}");
-    assert_eq!(alone.deadlocks()[0].waits.len(), members.len());
+    assert_eq!(reported_graph.stuck_agents(), members, "the members are stuck without others");
+    assert_eq!(reported_graph.deadlocks().len(), 1, "because of each other: {deadlock:?}");
+    assert_eq!(reported_graph.deadlocks()[0].waits.len(), members.len());
     match deadlock.shape {
-        Shape::Knot => assert!(deadlock.waits.iter().any(|(_, need)| need.is_any())),
+        Shape::Knot => assert!(deadlock.waits.iter().any(|(_, need)| need.has_alternatives())),
         Shape::Cycle => {
             let next = deadlock.waits.iter().cycle().skip(1);
             assert!(deadlock.waits.iter().zip(next).all(|((_, need), (next, _))| *need == Need::All([*next].into())));
@@ -82,9 +83,9 @@ pub(super) fn assert_minimal(deadlock: &Deadlock<u8>, graph: &Graph<u8>, need: &
             let needs = if agent == waiter { core::slice::from_ref(need) } else { graph.needs(&agent) };
             for need in needs.iter().filter(|need| matches!(need, Need::All(_)) || names(need).len() == 1) {
                 let remains = |name: &u8| name != removed && deadlock.waits.iter().any(|(agent, _)| agent == name);
-                rest.wait(agent, Need::All(names(need).into_iter().filter(remains).collect()));
+                rest.add_need(agent, Need::All(names(need).into_iter().filter(remains).collect()));
             }
         }
-        assert!(rest.stuck().is_empty(), "{removed} is redundant: {deadlock:?}");
+        assert!(rest.stuck_agents().is_empty(), "{removed} is redundant: {deadlock:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Peers that come and go: every peer ends at the super-peer that an exhaustive search finds, and
 //! only peers that must move do so.
 
-use super::super::{Message, SavedEpoch, Stage, SuperPeer, Timer};
+use super::super::{Message, Phase, SavedEpoch, SuperPeer, Timer};
 use super::plan;
 use crate::effects::{Effect, Effects};
 use crate::election::{Event, Overlay, Plan};
@@ -14,6 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::vec;
 use std::vec::Vec;
 
+/// Length of the ids of nodes, in bits.
+const ID_BITS: u32 = 16;
+
 /// A simulated group whose messages and failure notices arrive in any order, with the disks of its
 /// nodes.
 struct OverlayGroup {
@@ -23,8 +26,8 @@ struct OverlayGroup {
     incarnations: Vec<Incarnation>,
     pending: Vec<Pending>,
     /// The leader that each node knows.
-    leaders: Vec<Option<NodeId>>,
-    /// Peers that moved to another super-peer since this was last cleared.
+    known_leaders: Vec<Option<NodeId>>,
+    /// Peers that moved to another super-peer since the set was last cleared.
     moved: BTreeSet<NodeId>,
     latest_epochs: Vec<Epoch>,
     leaders_by_epoch: BTreeMap<Epoch, NodeId>,
@@ -48,15 +51,15 @@ impl Pending {
 }
 
 impl OverlayGroup {
-    fn new(size: usize, seed: u64, reserved: u32) -> Self {
-        let plan = plan(&Group::of_size(size), Overlay::new(size, seed, 16, reserved));
+    fn new(size: usize, seed: u64, region_bits: u32) -> Self {
+        let plan = plan(&Group::of_size(size), Overlay::new(size, seed, ID_BITS, region_bits));
         let mut group = Self {
             plan,
             nodes: vec![None; size],
             disks: vec![SavedEpoch::default(); size],
             incarnations: vec![Incarnation::FIRST; size],
             pending: Vec::new(),
-            leaders: vec![None; size],
+            known_leaders: vec![None; size],
             moved: BTreeSet::new(),
             latest_epochs: vec![Epoch(0); size],
             leaders_by_epoch: BTreeMap::new(),
@@ -73,19 +76,19 @@ impl OverlayGroup {
         (self.random_state >> 33) as usize % bound.max(1)
     }
 
-    fn live(&self) -> Vec<NodeId> {
+    fn live_nodes(&self) -> Vec<NodeId> {
         let all = self.nodes.iter().enumerate();
         all.filter(|(_, node)| node.is_some()).map(|(index, _)| NodeId::from_index(index)).collect()
     }
 
-    fn stage(&self, node: NodeId) -> Stage {
-        self.nodes[node.index()].as_ref().map_or(Stage::Idle, |peer| peer.stage)
+    fn phase(&self, node: NodeId) -> Phase {
+        self.nodes[node.index()].as_ref().map_or(Phase::Idle, |peer| peer.phase)
     }
 
     /// Returns the super-peer that each live node should have, by a search over all nodes.
     fn expected_super_peers(&self) -> BTreeMap<NodeId, NodeId> {
-        let (live, overlay) = (self.live(), &self.plan.overlay);
-        let region = |node: NodeId| overlay.id(node) >> (overlay.bits() - overlay.reserved());
+        let (live, overlay) = (self.live_nodes(), &self.plan.overlay);
+        let region = |node: NodeId| overlay.id(node) >> (overlay.id_bits() - overlay.region_bits());
         let first = |node: NodeId| {
             let same_region = live.iter().copied().filter(|other| region(*other) == region(node));
             same_region.min_by_key(|other| (overlay.id(*other), *other)).unwrap_or(node)
@@ -102,13 +105,14 @@ impl OverlayGroup {
     /// Stops the node if it is up, and starts it otherwise.
     fn stop_or_start(&mut self, node: NodeId) {
         if self.nodes[node.index()].take().is_some() {
-            self.leaders[node.index()] = None;
+            self.known_leaders[node.index()] = None;
             self.incarnations[node.index()] = self.incarnations[node.index()].next();
-            let notices = self.live().into_iter().map(|to| Pending::Gone { to, node });
+            let notices = self.live_nodes().into_iter().map(|to| Pending::Gone { to, node });
             self.pending.extend(notices);
         } else {
             self.boot(node);
-            let notices = self.live().into_iter().filter(|to| *to != node).map(|to| Pending::Restarted { to, node });
+            let notices =
+                self.live_nodes().into_iter().filter(|to| *to != node).map(|to| Pending::Restarted { to, node });
             self.pending.extend(notices);
         }
     }
@@ -136,7 +140,7 @@ impl OverlayGroup {
         assert!(epoch >= self.latest_epochs[node.index()], "the epoch of {node} decreases to {epoch}");
         self.latest_epochs[node.index()] = epoch;
         assert_eq!(*self.leaders_by_epoch.entry(epoch).or_insert(leader), leader, "two nodes lead in epoch {epoch}");
-        let previous = self.leaders[node.index()].replace(leader);
+        let previous = self.known_leaders[node.index()].replace(leader);
         if previous.is_some_and(|previous| previous != leader) {
             self.moved.insert(node);
         }
@@ -146,8 +150,8 @@ impl OverlayGroup {
     fn settle(&mut self) {
         for _ in 0..100_000 {
             if self.pending.is_empty() {
-                let waits = |node: &NodeId| matches!(self.stage(*node), Stage::Attaching(_));
-                let Some(node) = self.live().into_iter().find(waits) else { return };
+                let is_attaching = |node: &NodeId| matches!(self.phase(*node), Phase::Attaching(_));
+                let Some(node) = self.live_nodes().into_iter().find(is_attaching) else { return };
                 self.step(node, Input::Timer(Timer::Answer));
                 continue;
             }
@@ -161,19 +165,20 @@ impl OverlayGroup {
         panic!("the group never settles");
     }
 
+    /// Asserts that every live node follows the super-peer that it should have, which leads.
     #[track_caller]
     fn assert_settled(&self, context: &str) {
         for (node, leader) in self.expected_super_peers() {
-            assert_eq!(self.leaders[node.index()], Some(leader), "{context}: node {node}");
-            assert_eq!(self.stage(leader), Stage::Leading, "{context}: node {leader}");
+            assert_eq!(self.known_leaders[node.index()], Some(leader), "{context}: node {node}");
+            assert_eq!(self.phase(leader), Phase::Leading, "{context}: node {leader}");
         }
     }
 }
 
-/// One peer comes or goes at a time, and the group settles in between.
+/// One peer joins or leaves at a time, and the group settles in between.
 #[test]
 fn joins_and_leaves_move_only_the_peers_that_must_move() {
-    let (mut moves, mut stays) = (0, 0);
+    let (mut move_count, mut stay_count) = (0, 0);
     for seed in 0..300 {
         let size = 4 + seed as usize % 14;
         let mut group = OverlayGroup::new(size, seed, seed as u32 % 5);
@@ -181,24 +186,28 @@ fn joins_and_leaves_move_only_the_peers_that_must_move() {
         group.assert_settled("at first");
         for _ in 0..30 {
             let node = NodeId::from_index(group.random_below(size));
-            let before = group.expected_super_peers();
+            let super_peers_before = group.expected_super_peers();
             group.moved.clear();
             group.stop_or_start(node);
             group.settle();
             group.assert_settled("after a change");
-            let has_moved = |(other, leader): &(NodeId, NodeId)| before.get(other).is_some_and(|old| old != leader);
+            let has_moved =
+                |(other, leader): &(NodeId, NodeId)| super_peers_before.get(other).is_some_and(|old| old != leader);
             let expected_moves: BTreeSet<_> =
                 group.expected_super_peers().into_iter().filter(has_moved).map(|(other, _)| other).collect();
             assert_eq!(group.moved, expected_moves, "seed {seed}, node {node}");
-            moves += expected_moves.len();
-            stays += group.live().len() - expected_moves.len();
+            move_count += expected_moves.len();
+            stay_count += group.live_nodes().len() - expected_moves.len();
         }
     }
-    assert!(moves > 1_000 && stays > 10_000, "{moves} moves and {stays} stays are too few for a meaningful test");
+    assert!(
+        move_count > 1_000 && stay_count > 10_000,
+        "{move_count} moves and {stay_count} stays are too few for a meaningful test"
+    );
 }
 
-/// Many peers come and go at once, before the group has settled. Notices about one node keep their
-/// order, as those of a detector do.
+/// Many peers join and leave before the group has settled. Notices about the same node keep their
+/// order, as those of a failure detector do.
 #[test]
 fn the_group_settles_after_many_concurrent_changes() {
     for seed in 0..300 {

@@ -1,5 +1,9 @@
-//! Tests of the rules of the central coordinator: at least one script per rule.
-//! `crate::mutex::rules` explains the tests, `crate::testing` the scripts. Node 1 coordinates.
+//! Tests of the rules of the central coordinator: at least one script per rule. In a script,
+//! `1 > 2` delivers the oldest message from node 1 to node 2, `1 > 2 last` the newest, and
+//! `1 > 2 as 3` the oldest as if node 3 had sent it; `rest` delivers all messages; `of 2` before a
+//! script sets the group size. Traces omit the steps before `|` and those without effect (see
+//! `crate::mutex::rules`). In a trace, `ticket 2/1` is the first one of node 2, and `fence 0.1` has
+//! epoch 0 and counter 1. Node 1 coordinates.
 
 mod when_busy;
 
@@ -183,6 +187,7 @@ rules! { Central::new, 3;
         1 try: CE-1 requests entry with ticket 1/1; CE-7 denies ticket 1/1; denied
     "#]]);
 
+    /// Node 3 believes that it is a member; nodes 1 and 2 know that it is not.
     ce_2_a_request_of_a_nonmember_is_ignored(
         by with_a_nonmember(Central::new), "3 acquire; 3 > 1; 3 cancel; 3 > 1", expect![[r#"
             3 acquire: CE-1 requests entry with ticket 3/1; request → 1

@@ -1,5 +1,8 @@
-//! Tests of the two forms in which the coordinator denies: with and without a queue.
-//! `crate::mutex::rules` explains the tests, `crate::testing` the scripts.
+//! Tests of the two forms in which the coordinator denies: with and without a queue. In a script,
+//! `1 > 2` delivers the oldest message from node 1 to node 2, and `1 > 2 last` the newest; `rest`
+//! delivers all messages; `1 fires` fires the oldest timer of node 1. Traces omit the steps before
+//! `|` and those without effect (see `crate::mutex::rules`). In a trace, `ticket 2/1` is the first
+//! one of node 2, and `fence 0.1` has epoch 0 and counter 1.
 
 use super::super::WhenBusy;
 use super::Central;
@@ -10,15 +13,15 @@ use expect_test::expect;
 
 const MESSAGE_TIME: Duration = Duration::from_millis(10);
 
-fn denying(me: NodeId, group: Group) -> Central {
-    Central::when_busy(me, group, WhenBusy::deny(&Bounds { message: MESSAGE_TIME, processing: Duration::ZERO }))
+fn denying_node(me: NodeId, group: Group) -> Central {
+    Central::with_when_busy(me, group, WhenBusy::deny(&Bounds { message: MESSAGE_TIME, processing: Duration::ZERO }))
 }
 
-fn queueing(me: NodeId, group: Group) -> Central {
-    Central::when_busy(me, group, WhenBusy::DenyAndQueue)
+fn queueing_node(me: NodeId, group: Group) -> Central {
+    Central::with_when_busy(me, group, WhenBusy::DenyAndQueue)
 }
 
-rules! { denying, 3;
+rules! { denying_node, 3;
     ce_8_a_node_retries_with_its_denied_ticket(
         "2 acquire; rest; 3 acquire; rest; 3 fires; rest; 2 release; rest | 3 fires; rest", expect![[r#"
             3 timer: CE-8 retries with ticket 3/1; request → 1
@@ -82,7 +85,7 @@ rules! { denying, 3;
     "#]]);
 }
 
-rules! { queueing, 3;
+rules! { queueing_node, 3;
     ce_9_a_queued_node_receives_a_denial_first(
         "2 acquire; rest; 3 acquire | rest; 2 release; rest", expect![[r#"
             1 receives request from 3: CE-2 queues ticket 3/1: ticket 2/1 is granted; CE-9 denies ticket 3/1 for now; denied → 3

@@ -1,5 +1,8 @@
-//! Tests of the rules of Lamport's algorithm: at least one script per rule. `crate::mutex::rules`
-//! explains the tests, `crate::testing` the scripts.
+//! Tests of the rules of Lamport's algorithm: at least one script per rule. In a script, `1 > 2`
+//! delivers the oldest message from node 1 to node 2, and `1 > 2 as 3` delivers it as if node 3 had
+//! sent it; `rest` delivers all messages; `of 2` before a script sets the group size. Traces omit
+//! the steps before `|` and those without effect (see `crate::mutex::rules`). In a trace, the stamp
+//! `(3, 2)` has clock 3 and node 2, and `fence 0.1` has epoch 0 and counter 1.
 
 use super::Lamport;
 use crate::mutex::rules::rules;

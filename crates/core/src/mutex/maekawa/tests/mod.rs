@@ -1,5 +1,9 @@
-//! Tests of the rules of Maekawa's voting: at least one script per rule. `crate::mutex::rules`
-//! explains the tests, `crate::testing` the scripts.
+//! Tests of the rules of Maekawa's voting: at least one script per rule. In a script, `1 > 2`
+//! delivers the oldest message from node 1 to node 2, `1 > 2 last` the newest, and `1 > 2 as 3` the
+//! oldest as if node 3 had sent it; `rest` delivers all messages; `of 2` before a script sets the
+//! group size. Traces omit the steps before `|` and those without effect (see
+//! `crate::mutex::rules`). In a trace, the stamp `(3, 2)` has clock 3 and node 2, and `fence 0.1`
+//! has epoch 0 and counter 1.
 //!
 //! Four nodes in a square: 1 has the quorum 1, 2, 3; 2 has 1, 2, 4; 3 has 1, 3, 4; 4 has 2, 3, 4.
 //! So 1 and 4 share the voters 2 and 3, and 2 and 3 share 1 and 4.
@@ -82,8 +86,6 @@ rules! { node, 4;
             4 receives vote from 3: MK-3 has every vote for (2, 4); ENTERS (fence 0.1)
         "#]]);
 
-    /// Three messages for each voter but the node itself, and a fence that grows from entry to
-    /// entry.
     mk_4_a_release_returns_every_vote(
         "1 acquire; rest; 1 release; rest; 4 acquire; rest | 4 release; rest", expect![[r#"
             4 release: LEAVES; MK-4 releases every vote for (1, 4); release → 2; release → 3; MK-5 has its vote back; the queue is empty
@@ -103,7 +105,7 @@ rules! { node, 4;
         "#]]);
 
     /// Node 4 releases and requests again, and its new request overtakes the release of the old one
-    /// at 2. No request waits there, so that the new one gets the vote at once; the release that
+    /// at 2. No request waits there, so the new one gets the vote at once; the release that
     /// follows ends the old request and not the new one.
     mk_2_a_later_request_of_the_same_node_takes_the_vote_of_the_earlier_one(
         "4 acquire; rest; 4 release; 4 acquire; 4 > 2 last; 4 > 2; 4 > 3 | 4 > 3; 2 > 4; 3 > 4", expect![[r#"
@@ -211,6 +213,7 @@ rules! { node, 4;
             1 receives vote from 3: MK-3 has every vote for (1, 1); ENTERS (fence 0.2)
         "#]]);
 
+    /// Node 3 believes that it is a member; nodes 1 and 2 know that it is not.
     mk_2_a_request_of_a_nonmember_is_ignored(by with_a_nonmember(node), of 3, "3 acquire; 3 > 1; 3 cancel; 3 > 1", expect![[r#"
         3 acquire: MK-1 requests votes of 1,3 with (1, 3); request → 1; MK-2 votes for (1, 3)
         1 receives request from 3: MK-2 ignores (1, 3), which came from 3

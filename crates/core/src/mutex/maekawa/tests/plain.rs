@@ -1,5 +1,8 @@
 //! Tests of the plain form: requests are served in order of arrival, and a request keeps its votes.
-//! `crate::mutex::rules` explains the tests, `crate::testing` the scripts.
+//! In a script, `1 > 2` delivers the oldest message from node 1 to node 2; `rest` delivers all
+//! messages. Traces omit the steps before `|` and those without effect (see `crate::mutex::rules`).
+//! In a trace, the stamp `(3, 2)` has clock 3 and node 2, and `fence 0.1` has epoch 0 and counter
+//! 1.
 
 use super::super::{Form, Maekawa};
 use crate::group::Group;
@@ -54,7 +57,7 @@ rules! { plain_node, 4;
     "#]]);
 }
 
-/// The schedule of `mk_2_four_plain_nodes_deadlock` without a deadlock: the oldest request
+/// The schedule of `mk_2_four_plain_nodes_deadlock` in the deadlock-free form: the oldest request
 /// enters, and the others follow.
 #[test]
 fn mk_8_four_nodes_that_relinquish_votes_do_not_deadlock() {

@@ -13,11 +13,12 @@ struct Run {
     group: ScriptGroup<Raymond>,
     /// Whether each client waits or is in the critical section.
     is_busy: Vec<bool>,
-    inside: Option<NodeId>,
+    /// The node in the critical section.
+    node_inside: Option<NodeId>,
     /// The first holder of the token, then every node that has entered, in order.
     holders: Vec<NodeId>,
     /// Number of delivered messages.
-    delivered: u64,
+    delivered_count: u64,
 }
 
 impl Run {
@@ -26,9 +27,9 @@ impl Run {
         Self {
             group,
             is_busy: vec![false; nodes],
-            inside: None,
+            node_inside: None,
             holders: Vec::from([NodeId::from_index(0)]),
-            delivered: 0,
+            delivered_count: 0,
         }
     }
 
@@ -37,32 +38,32 @@ impl Run {
     /// is possible.
     fn act(&mut self, choice: usize, may_request: bool) {
         let idle: Vec<_> = (0..self.is_busy.len()).filter(|node| may_request && !self.is_busy[*node]).collect();
-        let messages = self.group.in_flight();
-        let actions = messages + idle.len() + usize::from(self.inside.is_some());
+        let messages = self.group.in_flight_count();
+        let actions = messages + idle.len() + usize::from(self.node_inside.is_some());
         if actions == 0 {
             return;
         }
         let choice = choice % actions;
         let (node, events) = if choice < messages {
-            self.delivered += 1;
+            self.delivered_count += 1;
             self.group.deliver(choice)
         } else if let Some(node) = idle.get(choice - messages) {
             self.is_busy[*node] = true;
             let node = NodeId::from_index(*node);
             (node, self.group.command(node, Command::Acquire))
         } else {
-            let node = self.inside.take().expect("a node in the critical section");
+            let node = self.node_inside.take().expect("a node in the critical section");
             self.is_busy[node.index()] = false;
             (node, self.group.command(node, Command::Release))
         };
         if events.iter().any(|event| matches!(event, Event::Entered { .. })) {
-            self.inside = Some(node);
+            self.node_inside = Some(node);
             self.holders.push(node);
         }
     }
 
     fn is_finished(&self) -> bool {
-        self.group.in_flight() == 0 && self.inside.is_none()
+        self.group.in_flight_count() == 0 && self.node_inside.is_none()
     }
 }
 
@@ -76,15 +77,17 @@ proptest! {
     ) {
         let mut run = Run::new(nodes);
         for choice in choices {
-            run.act(choice, true);
+            let may_request = true;
+            run.act(choice, may_request);
         }
         // More steps than any run needs to serve all pending requests.
         for _ in 0..1_000 {
-            run.act(0, false);
+            let may_request = false;
+            run.act(0, may_request);
         }
         prop_assert!(run.is_finished() && run.is_busy.iter().all(|busy| !busy), "a client waits:\n{}", run.group.trace);
         let tree = Tree::of(Group::of_size(nodes));
         let distances = run.holders.windows(2).filter_map(|pair| tree.distance(pair[0], pair[1]));
-        prop_assert_eq!(run.delivered, 2 * distances.sum::<u64>(), "\n{}", run.group.trace);
+        prop_assert_eq!(run.delivered_count, 2 * distances.sum::<u64>(), "\n{}", run.group.trace);
     }
 }

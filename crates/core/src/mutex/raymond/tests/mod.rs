@@ -1,5 +1,8 @@
-//! Tests of the rules of the token on a tree: at least one script per rule. `crate::mutex::rules`
-//! explains the tests, `crate::testing` the scripts.
+//! Tests of the rules of the token on a tree: at least one script per rule. In a script, `1 > 2`
+//! delivers the oldest message from node 1 to node 2, `1 > 2 last` the newest, and `1 > 2 as 3` the
+//! oldest as if node 3 had sent it; `rest` delivers all messages; `of 2` before a script sets the
+//! group size. Traces omit the steps before `|` and those without effect (see
+//! `crate::mutex::rules`). In a trace, `fence 0.1` has epoch 0 and counter 1.
 //!
 //! Node 1 is the root and has the token at first; 2 and 3 are its children, and 4 and 5 those of 2.
 

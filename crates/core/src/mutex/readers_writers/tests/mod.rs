@@ -1,5 +1,9 @@
-//! Tests of the rules of readers and writers: at least one script per rule. `crate::mutex::rules`
-//! explains the tests, `crate::testing` the scripts.
+//! Tests of the rules of readers and writers: at least one script per rule. In a script, `1 > 2`
+//! delivers the oldest message from node 1 to node 2, `1 > 2 last` the newest, and `1 > 2 as 3` the
+//! oldest as if node 3 had sent it; `rest` delivers all messages; `of 2` before a script sets the
+//! group size. Traces omit the steps before `|` and those without effect (see
+//! `crate::mutex::rules`). In a trace, the stamp `(3, 2)` has clock 3 and node 2, and `fence 0.1`
+//! has epoch 0 and counter 1.
 
 use super::ReadersWriters;
 use crate::mutex::rules::rules;
@@ -83,7 +87,7 @@ rules! { ReadersWriters::new, 3;
         2 receives read from 3: RW-2 ignores a request of 1 that came from 3
     "#]]);
 
-    rw_3_a_node_with_all_replies_enters(
+    rw_3_a_node_enters_with_all_replies_and_a_nonmembers_does_not_count(
         "1 share; 1 > 2; 1 > 3 | 2 > 1 as 9; 3 > 1; 1 cancel; 1 share; rest", expect![[r#"
             1 cancel: cancelled
             1 share: RW-1 requests entry with (2, 1) to read; read → all

@@ -1,5 +1,10 @@
-//! Tests of the rules of Ricart–Agrawala with implicit replies: at least one script per rule.
-//! `crate::mutex::rules` explains the tests, `crate::testing` the scripts.
+//! Tests of the rules of Ricart–Agrawala with implicit replies: at least one script per rule. In a
+//! script, `1 > 2` delivers the oldest message from node 1 to node 2, `1 > 2 overtakes 1` the
+//! second oldest, `1 > 2 last` the newest, and `1 > 2 as 3` the oldest as if node 3 had sent it;
+//! `rest` delivers all messages; `1 fires` fires the oldest timer of node 1; `of 2` before a script
+//! sets the group size. Traces omit the steps before `|` and those without effect (see
+//! `crate::mutex::rules`). In a trace, the stamp `(3, 2)` has clock 3 and node 2, and `fence 0.1`
+//! has epoch 0 and counter 1.
 
 mod timing;
 
@@ -68,7 +73,7 @@ rules! { node, 3;
     "#]]);
 
     /// Fences grow in the order of stamps, because each is n times the clock plus the node's
-    /// position.
+    /// position from 1: 3 · 2 + 1 = 7 for (2, 1), and 3 · 3 + 2 = 11 for (3, 2).
     ri_4_the_stamp_of_an_entry_makes_its_fence(
         "2 acquire; rest; 2 fires | 2 release; 1 acquire; 3 acquire; rest; 1 fires; 3 fires; 1 release; rest; 3 release;
          2 acquire; rest; 2 fires", expect![[r#"

@@ -1,5 +1,8 @@
-//! Tests of the rules of Ricart–Agrawala modulo 2n−1: at least one script per rule.
-//! `crate::mutex::rules` explains the tests, `crate::testing` the scripts.
+//! Tests of the rules of Ricart–Agrawala modulo 2n−1: at least one script per rule. In a script,
+//! `1 > 2` delivers the oldest message from node 1 to node 2, `1 > 2 last` the newest, and
+//! `1 > 2 as 3` the oldest as if node 3 had sent it; `rest` delivers all messages; `of 2` before a
+//! script sets the group size. Traces omit the steps before `|` and those without effect (see
+//! `crate::mutex::rules`). In a trace, `(2, 3)` is a request of node 3 with the number 2.
 
 mod all_runs;
 
@@ -31,8 +34,8 @@ rules! { RicartAgrawalaModulo::new, 3;
         2 acquire: RM-1 requests entry with (2, 2); request → all
     "#]]);
 
-    /// The reply of 3 arrives after its request (2, 3), but carries no clock. So the next request
-    /// of 1 has an equal number, and enters first.
+    /// Node 3 replies after it has made its request (2, 3), but the reply carries no clock. So the
+    /// next request of 1 has an equal number, and enters first.
     rm_1_a_reply_does_not_advance_the_number_of_the_next_request(
         "2 acquire; 2 > 3; 3 acquire; 1 acquire; 1 > 2; 1 > 3; 2 > 1 last; 3 > 1 last; 1 release | 1 acquire; rest;
          2 release; rest", expect![[r#"
@@ -58,7 +61,7 @@ rules! { RicartAgrawalaModulo::new, 3;
     "#]]);
 
     /// Node 2 received the request of 3 before it made its own, so its own is younger, though its
-    /// node is lower.
+    /// node id is lower.
     rm_2_of_two_requests_the_older_goes_first(
         "3 acquire; 3 > 2; 2 acquire; 2 > 3 | 3 > 1; 2 > 1; rest; 3 release; rest", expect![[r#"
             1 receives request from 3: RM-2 replies to (1, 3); reply → 3

@@ -1,5 +1,9 @@
-//! Tests of the rules of Roucairol–Carvalho: at least one script per rule. `crate::mutex::rules`
-//! explains the tests, `crate::testing` the scripts.
+//! Tests of the rules of Roucairol–Carvalho: at least one script per rule. In a script, `1 > 2`
+//! delivers the oldest message from node 1 to node 2, `1 > 2 last` the newest, and `1 > 2 as 3` the
+//! oldest as if node 3 had sent it; `rest` delivers all messages; `of 2` before a script sets the
+//! group size. Traces omit the steps before `|` and those without effect (see
+//! `crate::mutex::rules`). In a trace, the stamp `(3, 2)` has clock 3 and node 2, and `fence 0.1`
+//! has epoch 0 and counter 1.
 
 mod schedules;
 
@@ -242,14 +246,14 @@ rules! { RoucairolCarvalho::new, 3;
     "#]]);
 }
 
-/// Later entries may cost nothing.
+/// The maximum is 2(n−1), which is 6 messages for four nodes. Later entries may cost nothing.
 #[test]
 fn the_first_entry_of_each_node_has_the_maximum_cost() {
     let group = Group::of_size(4);
-    let total = |load, entries| (FACTS.cost.total)(&Case { group: &group, load }, entries);
-    let alone = Load::Alone(NodeId::from_index(2));
-    assert_eq!([0, 1, 9].map(|entries| total(alone, entries).exact()), [Some(0), Some(6), Some(6)]);
-    assert_eq!([1, 4].map(|entries| total(Load::Everyone, entries).exact()), [Some(6), Some(24)]);
-    assert_eq!(total(Load::Everyone, 10), Range::between(24, 60));
-    assert_eq!(total(Load::Some, 10), Range::between(6, 60));
+    let message_count = |load, entries| (FACTS.cost.message_count)(&Case { group: &group, load }, entries);
+    let alone = Load::OneNode(NodeId::from_index(2));
+    assert_eq!([0, 1, 9].map(|entries| message_count(alone, entries).exact()), [Some(0), Some(6), Some(6)]);
+    assert_eq!([1, 4].map(|entries| message_count(Load::AllNodes, entries).exact()), [Some(6), Some(24)]);
+    assert_eq!(message_count(Load::AllNodes, 10), Range::between(24, 60));
+    assert_eq!(message_count(Load::SomeNodes, 10), Range::between(6, 60));
 }

@@ -1,5 +1,8 @@
-//! Tests of the rules of the token on request: at least one script per rule. `crate::mutex::rules`
-//! explains the tests, `crate::testing` the scripts. Node 1 has the token at first.
+//! Tests of the rules of the token on request: at least one script per rule. In a script, `1 > 2`
+//! delivers the oldest message from node 1 to node 2, and `1 > 2 last` the newest; `rest` delivers
+//! all messages; `of 2` before a script sets the group size. Traces omit the steps before `|` and
+//! those without effect (see `crate::mutex::rules`). In a trace, `fence 0.1` has epoch 0 and
+//! counter 1. Node 1 has the token at first.
 
 mod schedules;
 
@@ -184,6 +187,7 @@ rules! { TokenRequest::new, 3;
             2 receives denied from 1: denied
         "#]]);
 
+    /// Node 3 believes that it is a member; nodes 1 and 2 know that it is not.
     tq_2_a_request_of_a_nonmember_is_ignored(by with_a_nonmember(TokenRequest::new), "3 acquire; 3 > 1", expect![[r#"
         3 acquire: TQ-1 sends request 1 to all; request → all
         1 receives request from 3: TQ-2 ignores request 1 of 3

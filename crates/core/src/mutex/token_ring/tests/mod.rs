@@ -1,5 +1,9 @@
-//! Tests of the rules of the token ring: at least one script per rule. `crate::mutex::rules`
-//! explains the tests, `crate::testing` the scripts. The token begins with a rest at node 1.
+//! Tests of the rules of the token ring: at least one script per rule. In a script, `1 > 2`
+//! delivers the oldest message from node 1 to node 2, and `1 > 2 as 3` delivers it as if node 3 had
+//! sent it; `rest` delivers all messages; `1 fires` fires the oldest timer of node 1; `of 2` before
+//! a script sets the group size. Traces omit the steps before `|` and those without effect (see
+//! `crate::mutex::rules`). In a trace, `fence 0.1` has epoch 0 and counter 1. The token begins with
+//! a rest at node 1.
 
 mod on_call;
 mod schedules;
@@ -84,7 +88,6 @@ rules! { ring, 3;
             2 receives token from 1: TR-5 lets the token rest
         "#]]);
 
-    /// The timer is cancelled: `1 fires` would find none.
     tr_5_a_request_during_the_rest_enters_at_once(
         "1 fires; 1 > 2; 2 > 3 | 3 > 1; 1 acquire; 1 release; 1 > 2", expect![[r#"
             1 receives token from 3: TR-5 lets the token rest
@@ -148,6 +151,6 @@ rules! { ring, 3;
 /// A timer would fire forever.
 #[test]
 fn tr_5_a_group_of_one_sets_no_timer() {
-    assert_eq!(ScriptGroup::new(1, ring).timers(), 0);
-    assert_eq!(ScriptGroup::new(2, ring).timers(), 1);
+    assert_eq!(ScriptGroup::new(1, ring).timer_count(), 0);
+    assert_eq!(ScriptGroup::new(2, ring).timer_count(), 1);
 }

@@ -1,5 +1,7 @@
-//! Tests of the on-call ring: its token sleeps at the lowest member until a node calls it.
-//! `crate::mutex::rules` explains the tests, `crate::testing` the scripts.
+//! Tests of the on-call ring: its token sleeps at the lowest member until a node calls it. In a
+//! script, `1 > 2` delivers the oldest message from node 1 to node 2. Traces omit the steps before
+//! `|` and those without effect (see `crate::mutex::rules`). In a trace, `fence 0.1` has epoch 0
+//! and counter 1.
 
 use super::ring;
 use crate::group::Group;
@@ -85,5 +87,5 @@ fn tr_9_a_node_of_an_ordinary_ring_ignores_calls() {
 
 #[test]
 fn tr_9_a_sleeping_token_sets_no_timer() {
-    assert_eq!(ScriptGroup::new(3, TokenRing::on_call).timers(), 0);
+    assert_eq!(ScriptGroup::new(3, TokenRing::on_call).timer_count(), 0);
 }

@@ -8,8 +8,8 @@ use crate::mutex::{COMMANDS, Token, TokenRing, token_ring};
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 fn messages() -> impl Strategy<Value = Message> {
-    let token = (any::<u32>(), any::<bool>(), 0..9_u64).prop_map(|(hops, used, counter)| {
-        Message::Token(Token { fence: Fence { counter, ..Fence::default() }, label: Lap { hops, used } })
+    let token = (any::<u32>(), any::<bool>(), 0..9_u64).prop_map(|(hops, began_with_entry, counter)| {
+        Message::Token(Token { fence: Fence { counter, ..Fence::default() }, label: Lap { hops, began_with_entry } })
     });
     prop_oneof![token, Just(Message::Call)]
 }

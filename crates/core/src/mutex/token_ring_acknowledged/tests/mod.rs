@@ -1,6 +1,10 @@
-//! Tests of the rules of the ring that survives crashes: at least one script per rule.
-//! `crate::mutex::rules` explains the tests, `crate::testing` the scripts. The token begins with a
-//! rest at node 1. In a script, a crashed node is one that receives no more messages.
+//! Tests of the rules of the ring that survives crashes: at least one script per rule. In a script,
+//! `1 > 2` delivers the oldest message from node 1 to node 2, `1 > 2 last` the newest, and
+//! `1 > 2 as 3` the oldest as if node 3 had sent it; `rest` delivers all messages; `1 fires` fires
+//! the oldest timer of node 1; `of 2` before a script sets the group size. Traces omit the steps
+//! before `|` and those without effect (see `crate::mutex::rules`). In a trace, `fence 0.1` has
+//! epoch 0 and counter 1. The token begins with a rest at node 1. In a script, a crashed node is
+//! one that receives no more messages.
 
 mod crashes;
 mod schedules;
@@ -239,6 +243,6 @@ rules! { ring, 3;
 /// A timer would fire forever.
 #[test]
 fn ta_12_a_group_of_one_sets_no_timer() {
-    assert_eq!(ScriptGroup::new(1, ring).timers(), 0);
-    assert_eq!(ScriptGroup::new(2, ring).timers(), 1);
+    assert_eq!(ScriptGroup::new(1, ring).timer_count(), 0);
+    assert_eq!(ScriptGroup::new(2, ring).timer_count(), 1);
 }

@@ -1,6 +1,6 @@
 //! Random schedules without late messages, and faulty peers that send any message.
 
-use super::super::{Cargo, FACTS, Message, Number, Search, Timer, TokenRingAcknowledged};
+use super::super::{FACTS, Message, PassContent, PassNumber, Search, Timer, TokenRingAcknowledged};
 use super::ring;
 use crate::group::Epoch;
 use crate::mutex::prelude::*;
@@ -10,25 +10,29 @@ use crate::mutex::{COMMANDS, Token};
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 fn messages() -> impl Strategy<Value = Message> {
-    let token = (any::<u32>(), any::<bool>(), 0..3_u64, 0..4_u64).prop_map(|(hops, used, epoch, counter)| {
-        Cargo::Token(Token { fence: Fence { epoch: Epoch(epoch), counter }, label: Lap { hops, used } })
-    });
+    let token =
+        (any::<u32>(), any::<bool>(), 0..3_u64, 0..4_u64).prop_map(|(hops, began_with_entry, epoch, counter)| {
+            PassContent::Token(Token {
+                fence: Fence { epoch: Epoch(epoch), counter },
+                label: Lap { hops, began_with_entry },
+            })
+        });
     let generation = prop_oneof![0..4_u64, Just(u64::MAX)];
     let search = (0..5_usize, generation).prop_map(|(starter, generation)| {
-        Cargo::Search(Search { starter: NodeId::from_index(starter), generation: Epoch(generation) })
+        PassContent::Search(Search { starter: NodeId::from_index(starter), generation: Epoch(generation) })
     });
     prop_oneof![
         (prop_oneof![token, search], any::<u64>())
-            .prop_map(|(cargo, number)| Message::Pass { number: Number(number), cargo }),
-        (0..9_u64).prop_map(|number| Message::Received(Number(number))),
+            .prop_map(|(content, number)| Message::Pass { number: PassNumber(number), content }),
+        (0..9_u64).prop_map(|number| Message::Received(PassNumber(number))),
     ]
 }
 
 fn inputs() -> impl Strategy<Value = Input<TokenRingAcknowledged>> {
     let timer = prop_oneof![
         Just(Timer::Rest),
-        Just(Timer::Patience),
-        (0..9_u64).prop_map(|number| Timer::Silence(Number(number)))
+        Just(Timer::Round),
+        (0..9_u64).prop_map(|number| Timer::Silence(PassNumber(number)))
     ];
     prop_oneof![
         prop::sample::select(&COMMANDS).prop_map(Input::Command),

@@ -1,7 +1,10 @@
-//! Tests of the search for a token that does not arrive, and of the new token for a lost one.
-//! `crate::mutex::rules` explains the tests, `crate::testing` the scripts.
+//! Tests of the search for a token that does not arrive, and of the new token for a lost one. In a
+//! script, `1 > 2` delivers the oldest message from node 1 to node 2; `1 fires` fires the oldest
+//! timer of node 1; `of 2` before a script sets the group size. Traces omit the steps before `|`
+//! and those without effect (see `crate::mutex::rules`). In a trace, `fence 0.1` has epoch 0 and
+//! counter 1.
 
-use super::super::{Cargo, Message, Number, Search};
+use super::super::{Message, PassContent, PassNumber, Search};
 use super::ring;
 use crate::effects::Effect;
 use crate::group::Epoch;
@@ -12,7 +15,7 @@ use expect_test::expect;
 
 rules! { ring, 3;
     /// Node 1 stays in the critical section for as long as it likes. Node 3 searches again when its
-    /// patience timer fires again.
+    /// round timer fires again.
     ta_8_a_search_stops_at_the_node_with_the_token(
         "1 acquire; 3 acquire; 3 fires; 3 > 1; 1 > 3 | 3 fires; 3 > 1", expect![[r#"
             3 timer: TA-8 searches for the token, to create one of generation 2; search → 1
@@ -121,19 +124,19 @@ rules! { ring, 3;
 fn ta_9_the_search_of_a_nonmember_is_acknowledged_and_dropped() {
     let mut node = ring(NodeId::from_index(1), Group::of_size(3));
     let search = Search { starter: NodeId::from_index(8), generation: Epoch(1) };
-    let message = Message::Pass { number: Number(7), cargo: Cargo::Search(search) };
+    let message = Message::Pass { number: PassNumber(7), content: PassContent::Search(search) };
     let mut effects = Vec::new();
     node.step(Time::ZERO, Input::Message { from: NodeId::from_index(0), message }, &mut Effects::new(&mut effects));
-    assert!(matches!(effects[..], [Effect::Send { message: Message::Received(Number(7)), .. }]));
+    assert!(matches!(effects[..], [Effect::Send { message: Message::Received(PassNumber(7)), .. }]));
 }
 
 /// There is one timer for the token's rest, and one for each waiting node.
 #[test]
-fn ta_8_a_waiting_node_has_a_patience_timer_until_it_cancels() {
+fn ta_8_a_waiting_node_has_a_round_timer_until_it_cancels() {
     let mut group = ScriptGroup::new(2, ring);
     let waiter = NodeId::from_index(1);
     group.command(waiter, Command::Acquire);
-    assert_eq!(group.timers(), 2);
+    assert_eq!(group.timer_count(), 2);
     group.command(waiter, Command::Cancel);
-    assert_eq!(group.timers(), 1);
+    assert_eq!(group.timer_count(), 1);
 }

@@ -51,9 +51,9 @@ fn ta_5_the_token_rests_for_one_message_time() {
 /// At each of three members a search may wait for an answer in vain, and the token rests once on
 /// its way.
 #[test]
-fn ta_8_the_patience_timer_is_longer_than_a_round_with_crashed_members() {
+fn ta_8_the_round_timer_is_longer_than_a_round_with_crashed_members() {
     let effects = effects_of_last(1, [Input::Command(Command::Acquire)].into());
-    assert_eq!(set_timers(&effects), [(Timer::Patience, Span::exactly(max_answer_time().times(4)))]);
+    assert_eq!(set_timers(&effects), [(Timer::Round, Span::exactly(max_answer_time().times(4)))]);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn messages_that_detect_crashes_are_control_messages() {
         sent.next().expect("a message")
     };
     let token: Message = sent_message(effects_of_last(0, [Input::Timer(Timer::Rest)].into()));
-    let request = [Input::Command(Command::Acquire), Input::Timer(Timer::Patience)];
+    let request = [Input::Command(Command::Acquire), Input::Timer(Timer::Round)];
     let search: Message = sent_message(effects_of_last(1, request.into()));
     let receipt = Input::Message { from: NodeId::from_index(0), message: token };
     let received: Message = sent_message(effects_of_last(1, [receipt].into()));
@@ -82,10 +82,11 @@ fn messages_that_detect_crashes_are_control_messages() {
     );
 }
 
+/// The bound on overtaking is n(n−1)/2.
 #[test]
-fn expected_model_and_fairness() {
+fn the_facts_state_the_model_and_the_bound_on_overtaking() {
     assert_eq!(FACTS.model, Model::Synchronous);
-    assert!(FACTS.never_quiescent && FACTS.is_special() && FACTS.algorithm() == "token-ring");
-    let Fairness::FromAsking(bound) = FACTS.fairness else { panic!("{:?}", FACTS.fairness) };
+    assert!(FACTS.is_never_quiescent && FACTS.is_nondefault_variant() && FACTS.algorithm() == "token-ring");
+    let Fairness::FromRequest(bound) = FACTS.fairness else { panic!("{:?}", FACTS.fairness) };
     assert_eq!([1, 2, 3, 5].map(bound), [0, 1, 3, 10]);
 }

@@ -1,12 +1,12 @@
 //! A small simulation with time and crashes, in which a seed determines all delays, commands and
-//! crashes, within the synchronous model.
+//! crashes, within the synchronous model unless the scenario allows longer message delays.
 //!
-//! Messages take any time up to the bound, often exactly 0 or exactly the bound, and overtake each
-//! other. Nodes queue their inputs. A node may crash at any instant, often right after a step, with
-//! all its messages in transit. In the last part of a run no node crashes, no client requests, and
-//! every live client must get an answer. Times are in nanoseconds.
+//! Messages take any time up to a maximum, often exactly 0 or exactly the maximum, and overtake
+//! each other. Nodes queue their inputs. A node may crash at any instant, often right after a step,
+//! with all its messages in transit. In the last part of a run no node crashes, no client requests,
+//! and every live client must get an answer. Times are in nanoseconds.
 
-use super::super::{Cargo, Message, Timer, TokenRingAcknowledged};
+use super::super::{Message, PassContent, Timer, TokenRingAcknowledged};
 use crate::bounds::Bounds;
 use crate::effects::Effect;
 use crate::mutex::prelude::*;
@@ -19,10 +19,11 @@ type Node = TokenRingAcknowledged;
 /// The bound on message delays in the synchronous model: so small that events often coincide.
 pub(super) const MESSAGE_BOUND: u64 = 10;
 
-/// The longest time after `World::calm_from` in which all clients must get an answer.
+/// The longest time after `World::calm_from` in which all clients must get an answer: much longer
+/// than any round of the token.
 const MAX_CALM_TIME: u64 = 1_000_000;
 
-/// The number of nodes and crashes, and the durations.
+/// The number of nodes, the maximum number of crashes, and the durations in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scenario {
     pub(super) nodes: usize,
@@ -41,7 +42,7 @@ pub(super) struct Tally {
     /// Number of crashes of nodes that had the token.
     pub(super) crashes_with_token: u64,
     /// The largest generation of a token that a node has entered with.
-    pub(super) generation: u64,
+    pub(super) max_generation: u64,
 }
 
 /// A deterministic random generator (Steele, Lea and Flood's `SplitMix`).
@@ -100,6 +101,7 @@ struct Host {
     /// The time until which the node is busy with its queue.
     busy_until: u64,
     client: Client,
+    /// Number of requests that the client has made so far.
     requests: u64,
 }
 
@@ -232,15 +234,16 @@ impl World {
         }
     }
 
-    /// Plans a release, at once or up to a time that is longer than any patience timer.
+    /// Plans a release: at once, soon, or after up to 900 ns, which is longer than any round timer
+    /// if inputs take no time.
     fn plan_release(&mut self, node: NodeId) {
-        let stay = match self.rng.below(6) {
+        let delay = match self.rng.below(6) {
             0 | 1 => 0,
             2 => self.rng.below(900),
             _ => self.rng.below(15),
         };
         let requests = self.hosts[node.index()].requests;
-        self.plan(self.now + stay, node, Occurrence::Command { command: Command::Release, requests });
+        self.plan(self.now + delay, node, Occurrence::Command { command: Command::Release, requests });
     }
 
     /// Handles an event at a live node: queues it first if inputs take time, and sometimes crashes
@@ -351,19 +354,21 @@ impl World {
 
     /// Counts the tokens at live nodes or in transit to one of them.
     fn count_tokens(&self) -> usize {
-        let held = self.hosts.iter().filter(|host| host.is_alive && host.node.slot.has_token()).count();
+        let at_nodes = self.hosts.iter().filter(|host| host.is_alive && host.node.slot.has_token()).count();
         let in_transit = self.agenda.values().filter(|(to, _, occurrence)| {
-            let is_token =
-                matches!(occurrence, Occurrence::Message { message: Message::Pass { cargo: Cargo::Token(_), .. }, .. });
+            let is_token = matches!(
+                occurrence,
+                Occurrence::Message { message: Message::Pass { content: PassContent::Token(_), .. }, .. }
+            );
             is_token && self.hosts[to.index()].is_alive
         });
-        held + in_transit.count()
+        at_nodes + in_transit.count()
     }
 
     fn on_event(&mut self, node: NodeId, event: Event) -> Result<(), String> {
         let client = match (self.hosts[node.index()].client, event) {
             (Client::Waiting, Event::Entered { fence, .. }) => {
-                self.admit(node, fence)?;
+                self.check_entry(node, fence)?;
                 Client::Inside
             }
             (Client::Waiting, Event::Denied | Event::Cancelled) | (Client::Inside, Event::Left) => Client::Idle,
@@ -379,7 +384,7 @@ impl World {
     }
 
     /// Checks that an entry is alone and has the largest fence.
-    fn admit(&mut self, node: NodeId, fence: Fence) -> Result<(), String> {
+    fn check_entry(&mut self, node: NodeId, fence: Fence) -> Result<(), String> {
         if let [other, ..] = self.nodes_with_client(Client::Inside)[..] {
             return Err(format!("{node} enters while {other} is in the critical section"));
         }
@@ -388,7 +393,7 @@ impl World {
         }
         self.last_fence = Some(fence);
         self.tally.entries += 1;
-        self.tally.generation = self.tally.generation.max(fence.epoch.0);
+        self.tally.max_generation = self.tally.max_generation.max(fence.epoch.0);
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ pub(super) enum Action {
     Command(usize, usize),
     /// A message arrives.
     Deliver(usize),
-    /// A message is lost, if its sender or its receiver has crashed since.
+    /// A message is lost, if its sender has crashed since or its receiver is down.
     Lose(usize),
     /// A timer fires.
     Fire(usize),
@@ -33,16 +33,16 @@ pub(super) enum Action {
 }
 
 /// Enough actions for a few views, and for every node to enter and release in between.
-const ACTIONS: usize = 250;
+const ACTION_COUNT: usize = 250;
 
 /// Returns the number of nodes and the actions of a schedule.
 pub(super) fn from_seed(seed: u64) -> (usize, Vec<Action>) {
     let mut rng = TestRng(seed);
     let nodes = 3 + rng.below(3);
-    (nodes, (0..ACTIONS).map(|_| action(&mut rng)).collect())
+    (nodes, (0..ACTION_COUNT).map(|_| random_action(&mut rng)).collect())
 }
 
-fn action(rng: &mut TestRng) -> Action {
+fn random_action(rng: &mut TestRng) -> Action {
     // 60 is a multiple of each group size, 3 to 5, so every node is equally likely.
     let (node, pick) = (rng.below(60), rng.below(64));
     // Frequencies in 200ths.

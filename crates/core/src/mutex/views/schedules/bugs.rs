@@ -31,9 +31,14 @@ impl Bug {
         Envelope { epoch, content }
     }
 
-    /// Applies the bug to a message for a node that knows this view.
-    pub(super) fn apply<P: ViewTransition>(self, message: ViewEnvelope<P>, known: Option<&View>) -> ViewEnvelope<P> {
-        match (self, message, known) {
+    /// Applies the bug to a message for a node that knows this view. The bugs that do not change
+    /// messages leave it as it is.
+    pub(super) fn apply<P: ViewTransition>(
+        self,
+        message: ViewEnvelope<P>,
+        known_view: Option<&View>,
+    ) -> ViewEnvelope<P> {
+        match (self, message, known_view) {
             (Self::OmitsHolders, Envelope { epoch, content: Content::Report(report) }, _) => {
                 let client_state = match report.client_state {
                     ClientState::Inside(_) => ClientState::Idle,
@@ -41,8 +46,8 @@ impl Bug {
                 };
                 Envelope { epoch, content: Content::Report(Report { client_state, ..report }) }
             }
-            (Self::AcceptsOldViews, Envelope { epoch, content: Content::Inner(message) }, Some(known)) => {
-                Envelope { epoch: epoch.max(known.epoch()), content: Content::Inner(message) }
+            (Self::AcceptsOldViews, Envelope { epoch, content: Content::Inner(message) }, Some(known_view)) => {
+                Envelope { epoch: epoch.max(known_view.epoch()), content: Content::Inner(message) }
             }
             (_, message, _) => message,
         }

@@ -39,7 +39,7 @@ impl Client {
     }
 
     /// Records that the client gives its node this command.
-    pub(super) const fn give(&mut self, command: Command) {
+    pub(super) const fn record_command(&mut self, command: Command) {
         match command {
             Command::Acquire => self.state = State::Waiting(Patience::Wait, Access::Exclusive),
             Command::Try => self.state = State::Waiting(Patience::Try, Access::Exclusive),
@@ -62,7 +62,7 @@ impl Client {
     }
 
     /// Ends the entry, as `Lost` reports it. This also answers a pending release.
-    pub(super) const fn lose(&mut self) {
+    pub(super) const fn lose_entry(&mut self) {
         *self = Self::IDLE;
     }
 
@@ -115,9 +115,9 @@ impl Counts {
     /// Records that a node, whose client has this state, receives a view.
     pub(super) fn record_view(&mut self, state: State, before: Option<View>, view: &View, id: NodeId) {
         let Some(before) = before else { return };
-        let continues = before.stay(id).is_some() && before.stay(id) == view.stay(id);
+        let is_same_stay = before.stay(id).is_some() && before.stay(id) == view.stay(id);
         self.skipped_views += u64::from(view.epoch().0 > before.epoch().0 + 1);
-        match (state, continues) {
+        match (state, is_same_stay) {
             (State::Idle, _) => {}
             (State::Inside(..), true) => self.kept_entries += 1,
             (State::Inside(..), false) => self.lost_entries += 1,

@@ -28,17 +28,18 @@ use core::fmt::Debug;
 use std::string::String;
 use world::World;
 
+/// Number of schedules per algorithm; their seeds count from 0.
 const SCHEDULES: u64 = 2_000;
 
 const BOUNDS: Bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
 
 /// An algorithm that can run in views, and whose messages and timers a trace can show.
-trait Viewable: ViewTransition<Message: Debug, Timer: Debug> {}
+trait ViewAlgorithm: ViewTransition<Message: Debug, Timer: Debug> {}
 
-impl<P: ViewTransition<Message: Debug, Timer: Debug>> Viewable for P {}
+impl<P: ViewTransition<Message: Debug, Timer: Debug>> ViewAlgorithm for P {}
 
 /// Runs the schedule of this seed. The error describes the first violation.
-fn run_seed<P: Viewable>(
+fn run_seed<P: ViewAlgorithm>(
     seed: u64,
     new_node: fn(NodeId, Group) -> P,
     facts: Facts,
@@ -50,7 +51,7 @@ fn run_seed<P: Viewable>(
 
 /// Runs all schedules. Panics with the shortest actions found and their trace if one has a
 /// violation.
-fn assert_holds<P: Viewable>(new_node: fn(NodeId, Group) -> P, facts: Facts) {
+fn assert_correct<P: ViewAlgorithm>(new_node: fn(NodeId, Group) -> P, facts: Facts) {
     let Some(seed) = (0..SCHEDULES).find(|seed| run_seed(*seed, new_node, facts, None).is_err()) else { return };
     let (nodes, actions) = actions::from_seed(seed);
     let fails = |actions: &[_]| World::new(nodes, new_node, facts, None).run(actions).is_err();
@@ -62,7 +63,7 @@ fn assert_holds<P: Viewable>(new_node: fn(NodeId, Group) -> P, facts: Facts) {
 
 /// Asserts that with this bug in the world around this algorithm, some schedule leads to an entry
 /// that must not happen.
-fn assert_finds<P: Viewable>(bug: Bug, new_node: fn(NodeId, Group) -> P, facts: Facts) {
+fn assert_finds<P: ViewAlgorithm>(bug: Bug, new_node: fn(NodeId, Group) -> P, facts: Facts) {
     let violation = (0..SCHEDULES).find_map(|seed| run_seed(seed, new_node, facts, Some(bug)).err());
     let violation = violation.unwrap_or_else(|| panic!("no schedule of {} finds {bug:?}", facts.profile.name));
     assert!(violation.contains(" enters "), "{bug:?} leads to another violation: {violation}");
@@ -90,46 +91,46 @@ macro_rules! every_schedule {
     ($($name:ident($new_node:expr, $facts:expr);)*) => {$(
         #[test]
         fn $name() {
-            assert_holds($new_node, $facts);
+            assert_correct($new_node, $facts);
         }
     )*};
 }
 
 every_schedule! {
-    central_holds_in_every_schedule_over_views(Central::new, central::FACTS);
-    central_that_denies_holds_in_every_schedule_over_views(
-        |me, group| Central::when_busy(me, group, WhenBusy::deny(&BOUNDS)),
+    central_is_correct_in_every_schedule_over_views(Central::new, central::FACTS);
+    central_that_denies_is_correct_in_every_schedule_over_views(
+        |me, group| Central::with_when_busy(me, group, WhenBusy::deny(&BOUNDS)),
         DENY_FACTS
     );
-    central_that_denies_and_queues_holds_in_every_schedule_over_views(
-        |me, group| Central::when_busy(me, group, WhenBusy::DenyAndQueue),
+    central_that_denies_and_queues_is_correct_in_every_schedule_over_views(
+        |me, group| Central::with_when_busy(me, group, WhenBusy::DenyAndQueue),
         DENY_AND_QUEUE_FACTS
     );
-    lamport_holds_in_every_schedule_over_views(Lamport::new, lamport::FACTS);
-    ricart_agrawala_holds_in_every_schedule_over_views(RicartAgrawala::new, ricart_agrawala::FACTS);
-    ricart_agrawala_ring_holds_in_every_schedule_over_views(
+    lamport_is_correct_in_every_schedule_over_views(Lamport::new, lamport::FACTS);
+    ricart_agrawala_is_correct_in_every_schedule_over_views(RicartAgrawala::new, ricart_agrawala::FACTS);
+    ricart_agrawala_ring_is_correct_in_every_schedule_over_views(
         RicartAgrawalaRing::new,
         ricart_agrawala_ring::FACTS
     );
-    roucairol_carvalho_holds_in_every_schedule_over_views(
+    roucairol_carvalho_is_correct_in_every_schedule_over_views(
         RoucairolCarvalho::new,
         roucairol_carvalho::FACTS
     );
-    readers_writers_holds_in_every_schedule_over_views(ReadersWriters::new, readers_writers::FACTS);
-    token_ring_holds_in_every_schedule_over_views(|me, group| TokenRing::new(me, group, BOUNDS), token_ring::FACTS);
-    token_ring_on_call_holds_in_every_schedule_over_views(TokenRing::on_call, token_ring::FACTS);
-    token_request_holds_in_every_schedule_over_views(TokenRequest::new, token_request::FACTS);
-    raymond_holds_in_every_schedule_over_views(Raymond::new, raymond::FACTS);
-    maekawa_holds_in_every_schedule_over_views(
+    readers_writers_is_correct_in_every_schedule_over_views(ReadersWriters::new, readers_writers::FACTS);
+    token_ring_is_correct_in_every_schedule_over_views(|me, group| TokenRing::new(me, group, BOUNDS), token_ring::FACTS);
+    token_ring_on_call_is_correct_in_every_schedule_over_views(TokenRing::on_call, token_ring::FACTS);
+    token_request_is_correct_in_every_schedule_over_views(TokenRequest::new, token_request::FACTS);
+    raymond_is_correct_in_every_schedule_over_views(Raymond::new, raymond::FACTS);
+    maekawa_is_correct_in_every_schedule_over_views(
         |me, group| Maekawa::new(me, group, maekawa::Form::DeadlockFree, Quorums::Grid),
         maekawa::FACTS
     );
-    maekawa_in_a_plane_holds_in_every_schedule_over_views(
+    maekawa_in_a_plane_is_correct_in_every_schedule_over_views(
         |me, group| Maekawa::new(me, group, maekawa::Form::DeadlockFree, Quorums::Plane),
         maekawa::facts(maekawa::Form::DeadlockFree, Quorums::Plane)
     );
-    voting_holds_in_every_schedule_over_views(|me, group| Voting::new(me, group, RequestMode::AllAtOnce, BOUNDS), voting::FACTS);
-    sequential_voting_holds_in_every_schedule_over_views(
+    voting_is_correct_in_every_schedule_over_views(|me, group| Voting::new(me, group, RequestMode::AllAtOnce, BOUNDS), voting::FACTS);
+    sequential_voting_is_correct_in_every_schedule_over_views(
         |me, group| Voting::new(me, group, RequestMode::Sequential, BOUNDS),
         voting::facts(RequestMode::Sequential)
     );

@@ -3,10 +3,10 @@
 //!
 //! The service commits a view that ends a member's stay only after that member's lease has ended or
 //! its process has crashed. Views arrive at any later moment and in any order; messages arrive in
-//! any order, and none is lost unless its sender or receiver has crashed. A member receives a lease
-//! only after the view in which its stay began.
+//! any order, and none is lost unless its sender has crashed or its receiver is down. A member
+//! receives a lease only after the view in which its stay began.
 
-use super::Viewable;
+use super::ViewAlgorithm;
 use super::actions::Action;
 use super::bugs::Bug;
 use super::clients::{Client, Counts, State};
@@ -22,8 +22,13 @@ use std::format;
 use std::string::String;
 use std::vec;
 
-/// Maximum number of steps after the schedule. A group that is still busy then never comes to rest.
+/// Maximum number of steps after the schedule. A group that is still busy after them counts as one
+/// that never comes to rest.
 const MAX_STEPS_TO_REST: usize = 3_000;
+
+/// Sets of nodes, with a bit per node index.
+const NO_NODES: usize = 0;
+const ALL_NODES: usize = usize::MAX;
 
 /// Longer than any schedule, so a lease ends only when an action ends it.
 const LEASE: Duration = Duration::from_secs(1);
@@ -86,8 +91,9 @@ impl<P: ViewTransition> Sink<Viewed<P>> for Recorder<P> {
     }
 }
 
-impl<P: Viewable> World<P> {
-    /// Creates `nodes` nodes, all in the first view and with a lease.
+impl<P: ViewAlgorithm> World<P> {
+    /// Creates a world of `nodes` nodes. [`run`](Self::run) starts them in the first view, with a
+    /// lease each.
     pub(super) fn new(nodes: usize, new_node: fn(NodeId, Group) -> P, facts: Facts, bug: Option<Bug>) -> Self {
         let node = |_| Node {
             process: None,
@@ -121,13 +127,13 @@ impl<P: Viewable> World<P> {
     /// with the trace if there is one.
     pub(super) fn run(&mut self, actions: &[Action]) -> Result<(), String> {
         let outcome = self.start_all().and_then(|()| actions.iter().try_for_each(|action| self.apply(*action)));
-        let outcome = outcome.and_then(|()| self.rest());
+        let outcome = outcome.and_then(|()| self.run_to_rest());
         outcome.map_err(|violation| format!("{violation}\n\n{}", self.trace.take().unwrap_or_default()))
     }
 
     fn start_all(&mut self) -> Result<(), String> {
         (0..self.nodes.len()).try_for_each(|index| self.restart(index))?;
-        self.commit(0, usize::MAX)?;
+        self.commit(NO_NODES, ALL_NODES)?;
         self.refresh_all()
     }
 
@@ -154,7 +160,7 @@ impl<P: Viewable> World<P> {
             }
             Action::Fire(_) if self.timers.is_empty() => Ok(()),
             Action::Fire(pick) => self.fire(pick % self.timers.len()),
-            // Usually the latest view, in one of four cases any.
+            // The latest view in three of four cases, else any view.
             Action::DeliverView(node, pick) if pick % 4 > 0 => self.deliver_view(node % count, self.views.len() - 1),
             Action::DeliverView(node, pick) => self.deliver_view(node % count, pick / 4 % self.views.len()),
             Action::Renew(node) => self.renew(node % count),
@@ -162,7 +168,7 @@ impl<P: Viewable> World<P> {
             Action::Commit { removed, added } => self.commit(removed, added),
             Action::RefreshAll { removes_crashed } => {
                 if removes_crashed {
-                    self.commit(self.absent(), 0)?;
+                    self.commit(self.absent_nodes(), NO_NODES)?;
                 }
                 self.refresh_all()
             }
@@ -177,8 +183,8 @@ impl<P: Viewable> World<P> {
     /// Lets the group come to rest: makes exactly the live nodes members with a lease, releases
     /// every entry, delivers all messages, and fires timers if nothing else can happen, until no
     /// client waits.
-    fn rest(&mut self) -> Result<(), String> {
-        self.commit(self.absent(), usize::MAX)?;
+    fn run_to_rest(&mut self) -> Result<(), String> {
+        self.commit(self.absent_nodes(), ALL_NODES)?;
         // Nodes receive the view one after the other, so the later ones have messages of that view
         // before they know it.
         for index in (0..self.nodes.len()).rev() {
@@ -188,12 +194,12 @@ impl<P: Viewable> World<P> {
         }
         for _ in 0..MAX_STEPS_TO_REST {
             self.now += Duration::from_nanos(1);
-            let inside = self.nodes.iter().position(|node| node.client.holds_entry());
-            let any_waits = self.nodes.iter().any(|node| !node.client.is_idle());
-            match inside {
+            let entry_holder = self.nodes.iter().position(|node| node.client.holds_entry());
+            let has_busy_client = self.nodes.iter().any(|node| !node.client.is_idle());
+            match entry_holder {
                 Some(index) => self.command(index, Command::Release)?,
                 None if !self.in_flight.is_empty() => self.deliver(0)?,
-                None if any_waits && !self.timers.is_empty() => self.fire(0)?,
+                None if has_busy_client && !self.timers.is_empty() => self.fire(0)?,
                 None => break,
             }
         }
@@ -203,8 +209,9 @@ impl<P: Viewable> World<P> {
         }
     }
 
-    /// Returns the set of nodes whose current incarnation is not in the latest view.
-    fn absent(&self) -> usize {
+    /// Returns the set of nodes whose current incarnation is not in the latest view. Bit `i` stands
+    /// for the node with index `i`.
+    fn absent_nodes(&self) -> usize {
         let is_absent = |index: &usize| self.stay_in_latest(*index).is_none();
         (0..self.nodes.len()).filter(is_absent).fold(0, |set, index| set | 1 << index)
     }
@@ -241,7 +248,7 @@ impl<P: Viewable> World<P> {
                 self.end_lease(node.index())?;
             }
         }
-        self.note(|| format!("the service commits {view}\n"));
+        self.add_to_trace(|| format!("the service commits {view}\n"));
         self.views.push(view);
         Ok(())
     }
@@ -275,7 +282,7 @@ impl<P: Viewable> World<P> {
             return Err(format!("{id} emits {} times that it lost its entry", lost.len()));
         }
         if loses_entry {
-            self.nodes[index].client.lose();
+            self.nodes[index].client.lose_entry();
         }
         self.check_events(id, others)
     }
@@ -313,7 +320,7 @@ impl<P: Viewable> World<P> {
     }
 
     fn crash(&mut self, index: usize) {
-        self.note(|| format!("{} crashes\n", NodeId::from_index(index)));
+        self.add_to_trace(|| format!("{} crashes\n", NodeId::from_index(index)));
         let id = NodeId::from_index(index);
         let node = &mut self.nodes[index];
         (node.process, node.lease_end, node.known_view) = (None, None, None);
@@ -341,13 +348,14 @@ impl<P: Viewable> World<P> {
     }
 
     fn command(&mut self, index: usize, command: Command) -> Result<(), String> {
-        self.nodes[index].client.give(command);
+        self.nodes[index].client.record_command(command);
         self.handle(NodeId::from_index(index), Input::Command(command))
     }
 
-    /// Loses a message, on a FIFO link the newest, if its sender or receiver has crashed since.
+    /// Loses a message, on a FIFO link the newest, if its sender has crashed since or its receiver
+    /// is down.
     fn lose(&mut self, index: usize) {
-        let Some(&index) = self.same_link(index).last() else { return };
+        let Some(&index) = self.indices_on_same_link(index).last() else { return };
         let InFlight { from, incarnation, to, .. } = &self.in_flight[index];
         let (sender, receiver) = (&self.nodes[from.index()], &self.nodes[to.index()]);
         if sender.process.is_none() || sender.incarnation != *incarnation || receiver.process.is_none() {
@@ -357,7 +365,7 @@ impl<P: Viewable> World<P> {
 
     /// Delivers a message, on a FIFO link the oldest. A crashed receiver ignores it.
     fn deliver(&mut self, index: usize) -> Result<(), String> {
-        let index = self.same_link(index).first().copied().unwrap_or(index);
+        let index = self.indices_on_same_link(index).first().copied().unwrap_or(index);
         let InFlight { from, to, message, .. } = self.in_flight.remove(index);
         let receiver = &self.nodes[to.index()];
         if receiver.process.is_none() {
@@ -371,8 +379,8 @@ impl<P: Viewable> World<P> {
     }
 
     /// Returns the indices of all messages on the same link if links are FIFO, otherwise only this
-    /// one.
-    fn same_link(&self, index: usize) -> Vec<usize> {
+    /// index.
+    fn indices_on_same_link(&self, index: usize) -> Vec<usize> {
         let ends = |index: usize| (self.in_flight[index].from, self.in_flight[index].to);
         match self.facts.links {
             Links::AnyOrder => vec![index],
@@ -414,16 +422,16 @@ impl<P: Viewable> World<P> {
                     self.in_flight.extend(messages);
                 }
                 Effect::Emit { event, .. } => {
-                    self.note(|| format!("    {event}\n"));
+                    self.add_to_trace(|| format!("    {event}\n"));
                     events.push(event);
                 }
                 // Leases end when the service ends them.
                 Effect::SetTimer { timer: ViewedTimer::Lease, .. } | Effect::CancelTimer(ViewedTimer::Lease) => {}
                 Effect::SetTimer { timer, .. } => {
-                    self.timers.retain(|armed| *armed != (id, timer.clone()));
+                    self.timers.retain(|pending| *pending != (id, timer.clone()));
                     self.timers.push((id, timer));
                 }
-                Effect::CancelTimer(timer) => self.timers.retain(|armed| *armed != (id, timer.clone())),
+                Effect::CancelTimer(timer) => self.timers.retain(|pending| *pending != (id, timer.clone())),
                 Effect::Save(never) => match never {},
             }
         }
@@ -448,17 +456,18 @@ impl<P: Viewable> World<P> {
         let stay = node.known_view.as_ref().and_then(|known_view| known_view.stay(id));
         let entry = node.client.apply_event(event, stay, node.lease_end);
         match entry.map_err(|violation| format!("the client of {id} {violation}"))? {
-            Some((access, fence)) => self.admit(id, access, fence),
+            Some((access, fence)) => self.check_entry(id, access, fence),
             None => Ok(()),
         }
     }
 
-    /// Checks that an entry is alone, unless all entries are shared, and has the largest fence.
-    fn admit(&mut self, id: NodeId, access: Access, fence: Fence) -> Result<(), String> {
-        let access = if self.facts.shares { access } else { Access::Exclusive };
+    /// Checks that an entry conflicts with no entry of a current member or of a node with a lease,
+    /// and that its fence is larger than those of earlier entries that conflict with it.
+    fn check_entry(&mut self, id: NodeId, access: Access, fence: Fence) -> Result<(), String> {
+        let access = if self.facts.has_shared_access { access } else { Access::Exclusive };
         let is_in_the_way = |index: &usize| match self.nodes[*index].client.state {
             State::Inside(other, stay) => {
-                let conflicts = !self.facts.shares || access.conflicts(other);
+                let conflicts = !self.facts.has_shared_access || access.conflicts_with(other);
                 conflicts && (self.stay_in_latest(*index) == Some(stay) || self.nodes[*index].lease_end.is_some())
             }
             State::Idle | State::Waiting(..) => false,
@@ -468,10 +477,10 @@ impl<P: Viewable> World<P> {
             return Err(format!("{id} enters while {} is in the critical section", NodeId::from_index(other)));
         }
         self.counts.later_entries += u64::from(fence.epoch > View::FIRST);
-        self.fences.admit(access, fence).map_err(|violation| format!("{id} {violation}"))
+        self.fences.record_and_check(access, fence).map_err(|violation| format!("{id} {violation}"))
     }
 
-    fn note(&mut self, line: impl FnOnce() -> String) {
+    fn add_to_trace(&mut self, line: impl FnOnce() -> String) {
         if let Some(trace) = &mut self.trace {
             *trace += &line();
         }

@@ -1,5 +1,9 @@
-//! Tests of the rules of voting: at least one script per rule. `crate::mutex::rules` explains the
-//! tests, `crate::testing` the scripts.
+//! Tests of the rules of voting: at least one script per rule. In a script, `1 > 2` delivers the
+//! oldest message from node 1 to node 2, `1 > 2 last` the newest, and `1 > 2 as 3` the oldest as if
+//! node 3 had sent it; `rest` delivers all messages; `1 fires` fires the oldest timer of node 1;
+//! `of 2` before a script sets the group size. Traces omit the steps before `|` and those without
+//! effect (see `crate::mutex::rules`). In a trace, the stamp `(3, 2)` has clock 3 and node 2, and
+//! `fence 0.1` has epoch 0 and counter 1.
 //!
 //! In a group of three, node 1 votes for replica 1, node 3 for replica 2 and node 2 for replica 3;
 //! two votes suffice to enter. In a group of four, node 1 votes for replica 1, node 2 for 2 and 4,
@@ -14,6 +18,7 @@ use crate::mutex::prelude::*;
 use crate::mutex::rules::{rules, with_a_nonmember};
 use expect_test::expect;
 
+/// A round trip, which is the unit of waiting times, takes 2 ms.
 const BOUNDS: Bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
 
 fn node(me: NodeId, group: Group) -> Voting {
@@ -106,8 +111,7 @@ rules! { node, 3;
         2 receives vote from 1: VO-3 has enough votes for (1, 2); ENTERS (fence 0.1)
     "#]]);
 
-    /// A node that has cancelled does not retry.
-    vo_7_a_cancellation_between_two_attempts_cancels_the_timer(
+    vo_7_a_node_that_cancels_between_two_attempts_holds_no_vote_and_can_request_again(
         "1 acquire; rest | 2 acquire; rest; 2 cancel; 1 release; rest; 2 acquire; rest", expect![[r#"
             2 acquire: VO-1 requests 2 of 3 votes with (1, 2); VO-2 denies (1, 2) the vote of replica 3: (1, 1) has it; request → 1; request → 3
             1 receives request from 2: VO-2 denies (1, 2) the vote of replica 1: (1, 1) has it; denied → 2

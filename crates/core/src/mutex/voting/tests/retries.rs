@@ -1,5 +1,8 @@
-//! Tests of nodes that do not get enough votes, and retry. `crate::mutex::rules` explains the
-//! tests, `crate::testing` the scripts.
+//! Tests of nodes that do not get enough votes, and retry. In a script, `1 > 2` delivers the oldest
+//! message from node 1 to node 2, and `1 > 2 last` the newest; `rest` delivers all messages;
+//! `1 fires` fires the oldest timer of node 1; `of 2` before a script sets the group size. Traces
+//! omit the steps before `|` and those without effect (see `crate::mutex::rules`). In a trace, the
+//! stamp `(3, 2)` has clock 3 and node 2, and `fence 0.1` has epoch 0 and counter 1.
 
 use super::node;
 use crate::mutex::rules::rules;
@@ -25,8 +28,8 @@ rules! { node, 3;
             1 receives vote from 3: VO-3 has enough votes for (1, 1); ENTERS (fence 0.1)
         "#]]);
 
-    /// The waiting time grows up to four round trips for each replica, which has room for all
-    /// nodes.
+    /// Beyond the first round trip, the waiting time grows up to four round trips for each replica,
+    /// which has room for all nodes.
     vo_6_waiting_times_grow_with_the_attempts(
         "1 acquire; rest; 2 acquire; rest; 2 fires | rest; 2 fires; rest; 2 fires; rest; 2 fires; rest; 2 fires; rest;
          1 release; rest; 2 fires; rest", expect![[r#"

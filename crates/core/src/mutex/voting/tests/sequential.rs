@@ -1,5 +1,8 @@
-//! Tests of the sequential form: one replica after the other. `crate::mutex::rules` explains the
-//! tests, `crate::testing` the scripts.
+//! Tests of the sequential form: one replica after the other. In a script, `1 > 2` delivers the
+//! oldest message from node 1 to node 2; `rest` delivers all messages; `1 fires` fires the oldest
+//! timer of node 1; `of 2` before a script sets the group size. Traces omit the steps before `|`
+//! and those without effect (see `crate::mutex::rules`). In a trace, the stamp `(3, 2)` has clock 3
+//! and node 2, and `fence 0.1` has epoch 0 and counter 1.
 
 use super::super::{RequestMode, Voting};
 use super::BOUNDS;

@@ -1,5 +1,5 @@
-//! A protocol that executes simple commands and emits an event for every input, and a test harness
-//! around one node with many of them.
+//! A protocol that executes simple commands and emits an event for most inputs, and a test harness
+//! around one node with many instances of it.
 
 use crate::wrap::prelude::*;
 use crate::wrap::{Limits, Many, ManyDurable, ManyEvent, Named, OneOfMany};
@@ -9,20 +9,27 @@ use std::string::{String, ToString};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct TestProtocol {
+    /// A busy instance must not be forgotten.
     is_busy: bool,
-    /// Increases with every command and message; the floor of a forgotten instance.
+    /// Number of commands and messages handled, which is also the instance's floor.
     steps: u64,
 }
 
+/// An instruction to an instance, in a command or a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Task {
+    /// Become busy.
     Work,
+    /// Become idle.
     Rest,
     Save(u8),
     SetTimer,
     CancelTimer,
     Send,
 }
+
+/// The timer that the tasks set and cancel.
+pub(super) const TIMER: u8 = 7;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SavedWrites(pub(super) Vec<u8>);
@@ -33,7 +40,7 @@ impl Durable for SavedWrites {
         self.0.push(write);
     }
 
-    /// No test saves this value.
+    /// Marks a lost disk by the write 255, which no test saves.
     fn wiped() -> Self {
         Self([u8::MAX].into())
     }
@@ -55,6 +62,7 @@ impl Protocol for TestProtocol {
             Input::Timer(timer) => out.emit(format!("timer {timer} fires")),
             Input::Saved(count) => out.emit(format!("has saved {count}")),
             Input::Suspect(node) => out.emit(format!("suspects {node}")),
+            // Makes the instance idle, so that a test can make all instances idle at once.
             Input::Trust(node) => {
                 self.is_busy = false;
                 out.emit(format!("trusts {node}"));
@@ -75,8 +83,8 @@ impl TestProtocol {
             Task::Work => self.is_busy = true,
             Task::Rest => self.is_busy = false,
             Task::Save(write) => out.save(write),
-            Task::SetTimer => out.set_timer(7, Span::exactly(Duration::from_millis(1))),
-            Task::CancelTimer => out.cancel_timer(7),
+            Task::SetTimer => out.set_timer(TIMER, Span::exactly(Duration::from_millis(1))),
+            Task::CancelTimer => out.cancel_timer(TIMER),
             Task::Send => {
                 out.send_ahead(NodeId::from_index(1), Task::Rest);
                 out.multicast(&Group::of_size(3), Task::Rest);
@@ -105,6 +113,7 @@ type ManyTestProtocols = Many<&'static str, TestProtocol>;
 
 pub(super) struct Harness {
     pub(super) node: ManyTestProtocols,
+    /// The recorded effects and notes, as text.
     pub(super) lines: Vec<String>,
 }
 
@@ -114,9 +123,9 @@ impl Harness {
     }
 
     /// Starts an incarnation that finds these writes on its disk, by name.
-    pub(super) fn start(&mut self, incarnation: u64, parts: &[(&'static str, &[u8])]) {
+    pub(super) fn start(&mut self, incarnation: u64, saved_writes: &[(&'static str, &[u8])]) {
         let mut durable = ManyDurable::default();
-        for (name, writes) in parts {
+        for (name, writes) in saved_writes {
             writes.iter().for_each(|write| durable.apply(Named { name: *name, inner: *write }));
         }
         self.step(Input::Start { durable, incarnation: Incarnation(incarnation) });
@@ -127,21 +136,21 @@ impl Harness {
     }
 
     /// Delivers a message from the node with the number `from`, counted from 1.
-    pub(super) fn message(&mut self, from: usize, name: &'static str, task: Task) {
+    pub(super) fn deliver(&mut self, from: usize, name: &'static str, task: Task) {
         let message = Named { name, inner: task };
         self.step(Input::Message { from: NodeId::from_index(from - 1), message });
     }
 
-    pub(super) fn timer(&mut self, name: &'static str, timer: u8) {
+    pub(super) fn fire_timer(&mut self, name: &'static str, timer: u8) {
         self.step(Input::Timer(Named { name, inner: timer }));
     }
 
-    pub(super) fn view(&mut self, epoch: u64, size: usize) {
+    pub(super) fn enter_view(&mut self, epoch: u64, size: usize) {
         self.step(Input::View(View::new(Epoch(epoch), View::founding(Group::of_size(size)).stays())));
     }
 
     pub(super) fn step(&mut self, input: Input<ManyTestProtocols>) {
-        let mut recorder = Recorder { lines: &mut self.lines };
+        let mut recorder = LineRecorder { lines: &mut self.lines };
         self.node.step(Time::ZERO, input, &mut Effects::new(&mut recorder));
     }
 
@@ -158,11 +167,11 @@ impl Harness {
     }
 }
 
-struct Recorder<'a> {
+struct LineRecorder<'a> {
     lines: &'a mut Vec<String>,
 }
 
-impl Sink<ManyTestProtocols> for Recorder<'_> {
+impl Sink<ManyTestProtocols> for LineRecorder<'_> {
     fn effect(&mut self, effect: Effect<ManyTestProtocols>) {
         self.lines.push(match effect {
             Effect::Send { to, message, order } => format!("sends {message:?} to {to} {order:?}"),
@@ -170,7 +179,7 @@ impl Sink<ManyTestProtocols> for Recorder<'_> {
             Effect::Save(Named { name, inner }) => format!("{name} saves {inner}"),
             Effect::SetTimer { timer: Named { name, inner }, span } => format!("{name} sets {inner} to {span}"),
             Effect::CancelTimer(Named { name, inner }) => format!("{name} cancels {inner}"),
-            Effect::Emit { event: ManyEvent::Of { name, event }, .. } => format!("{name} {event}"),
+            Effect::Emit { event: ManyEvent::Instance { name, event }, .. } => format!("{name} {event}"),
             Effect::Emit { event, .. } => event.to_string(),
         });
     }

@@ -84,11 +84,11 @@ impl<P: OneOfMany<Command = Command, Event = Event>> LockGroup<P> {
                     let messages = to.others(me).map(|to| InFlight { from: me, to, message: message.clone() });
                     self.in_flight.extend(messages);
                 }
-                Effect::Emit { event: ManyEvent::Of { name, event }, .. } => {
+                Effect::Emit { event: ManyEvent::Instance { name, event }, .. } => {
                     self.check_event(me, name, event);
                     events.push(event);
                 }
-                Effect::Emit { event: ManyEvent::Full { .. } | ManyEvent::BadName { .. }, .. } => {
+                Effect::Emit { event: ManyEvent::TooManyNames { .. } | ManyEvent::NameTooLong { .. }, .. } => {
                     panic!("the test stays far below the limits");
                 }
                 Effect::Save(_) | Effect::SetTimer { .. } | Effect::CancelTimer(_) => {}

@@ -17,16 +17,17 @@ const NAMES: [&str; 3] = ["a", "b", "c"];
 #[derive(Clone, Copy, Debug)]
 enum Action {
     /// The node requests the lock if it is idle, or releases it if it is the holder; if it waits,
-    /// it may cancel.
-    Turn { node: usize, name: &'static str, cancels: bool, is_blocking: bool },
+    /// it may cancel. `is_blocking` is whether it requests by `Acquire` or by `Try`.
+    UseLock { node: usize, name: &'static str, cancels_if_waiting: bool, is_blocking: bool },
     /// One of the messages in flight arrives; the index wraps around.
     Deliver(usize),
 }
 
-fn action() -> impl Strategy<Value = Action> {
-    let turn = (1..=3_usize, prop::sample::select(&NAMES[..]), prop::bool::weighted(0.2), prop::bool::weighted(0.8));
+fn any_action() -> impl Strategy<Value = Action> {
+    let lock_use =
+        (1..=3_usize, prop::sample::select(&NAMES[..]), prop::bool::weighted(0.2), prop::bool::weighted(0.8));
     prop_oneof![
-        2 => turn.prop_map(|(node, name, cancels, is_blocking)| Action::Turn { node, name, cancels, is_blocking }),
+        2 => lock_use.prop_map(|(node, name, cancels_if_waiting, is_blocking)| Action::UseLock { node, name, cancels_if_waiting, is_blocking }),
         5 => any::<usize>().prop_map(Action::Deliver),
     ]
 }
@@ -34,10 +35,11 @@ fn action() -> impl Strategy<Value = Action> {
 impl<P: OneOfMany<Command = Command, Event = Event>> LockGroup<P> {
     fn act(&mut self, action: Action) {
         match action {
-            Action::Turn { node, name, cancels, is_blocking } => {
+            Action::UseLock { node, name, cancels_if_waiting, is_blocking } => {
                 let me = NodeId::from_index(node - 1);
-                let waits = self.waiting.contains(&(name, me));
-                let command = match (self.holders.get(name) == Some(&me), waits, cancels) {
+                let is_waiting = self.waiting.contains(&(name, me));
+                let is_holder = self.holders.get(name) == Some(&me);
+                let command = match (is_holder, is_waiting, cancels_if_waiting) {
                     (true, _, _) => Command::Release,
                     (false, true, true) => Command::Cancel,
                     (false, true, false) => return,
@@ -66,7 +68,8 @@ impl<P: OneOfMany<Command = Command, Event = Event>> LockGroup<P> {
     }
 }
 
-/// The group itself checks that each lock has at most one holder and that fences increase.
+/// Runs the actions, and asserts that every request is served in the end. The group itself asserts
+/// that each lock has at most one holder and that fences increase.
 fn assert_safe_and_served<P>(mut locks: LockGroup<P>, actions: Vec<Action>) -> LockGroup<P>
 where
     P: OneOfMany<Command = Command, Event = Event>,
@@ -79,87 +82,89 @@ where
     locks
 }
 
+/// Runs the actions, and asserts that every request is served and that no node has an instance
+/// left.
 fn assert_safe_and_live<P: OneOfMany<Command = Command, Event = Event>>(locks: LockGroup<P>, actions: Vec<Action>) {
     for node in &assert_safe_and_served(locks, actions).nodes {
-        assert_eq!(node.live(), 0, "idle instances are forgotten");
+        assert_eq!(node.instance_count(), 0, "idle instances are forgotten");
     }
 }
 
 proptest! {
     #[test]
-    fn named_locks_of_ricart_and_agrawala_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+    fn named_locks_of_ricart_and_agrawala_are_safe_and_live(actions in prop::collection::vec(any_action(), 0..300)) {
         assert_safe_and_live(LockGroup::new(3, RicartAgrawala::new), actions);
     }
 
     #[test]
-    fn named_locks_of_a_coordinator_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+    fn named_locks_of_a_coordinator_are_safe_and_live(actions in prop::collection::vec(any_action(), 0..300)) {
         assert_safe_and_live(LockGroup::new(3, Central::new), actions);
     }
 
     #[test]
-    fn named_locks_of_lamport_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+    fn named_locks_of_lamport_are_safe_and_live(actions in prop::collection::vec(any_action(), 0..300)) {
         assert_safe_and_live(LockGroup::new(3, Lamport::new).with_fifo_links(), actions);
     }
 
     #[test]
-    fn named_locks_round_a_ring_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+    fn named_locks_round_a_ring_are_safe_and_live(actions in prop::collection::vec(any_action(), 0..300)) {
         assert_safe_and_live(LockGroup::new(3, RicartAgrawalaRing::new), actions);
     }
 
     #[test]
-    fn named_locks_of_readers_and_writers_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+    fn named_locks_of_readers_and_writers_are_safe_and_live(actions in prop::collection::vec(any_action(), 0..300)) {
         assert_safe_and_live(LockGroup::new(3, ReadersWriters::new), actions);
     }
 
-    /// A node with permissions for a name keeps its instance, so that it need not request them
-    /// again.
+    /// A node with permissions for a name keeps the instance, and so need not request the
+    /// permissions again.
     #[test]
-    fn named_locks_of_roucairol_and_carvalho_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+    fn named_locks_of_roucairol_and_carvalho_are_safe_and_live(actions in prop::collection::vec(any_action(), 0..300)) {
         let locks = assert_safe_and_served(LockGroup::new(3, RoucairolCarvalho::new), actions);
-        let kept = locks.nodes.iter().flat_map(|node| NAMES.iter().filter_map(|name| node.get(name)));
-        for instance in kept {
+        let remaining_instances = locks.nodes.iter().flat_map(|node| NAMES.iter().filter_map(|name| node.instance(name)));
+        for instance in remaining_instances {
             assert!(!instance.is_idle(), "idle instances are forgotten");
         }
     }
 
     #[test]
-    fn named_locks_of_a_ring_on_call_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+    fn named_locks_of_a_ring_on_call_are_safe_and_live(actions in prop::collection::vec(any_action(), 0..300)) {
         assert_safe_and_live(LockGroup::new(3, TokenRing::on_call), actions);
     }
 
     /// A node must not forget where the token is, nor the pending requests.
     #[test]
     fn named_locks_of_a_requested_token_are_safe_and_served(
-        actions in prop::collection::vec(action(), 0..300)
+        actions in prop::collection::vec(any_action(), 0..300)
     ) {
         assert_safe_and_served(LockGroup::new(3, TokenRequest::new), actions);
     }
 
-    /// All nodes forget a name whose token is back at the root.
+    /// All nodes forget a name whose token is back at the root of the tree.
     #[test]
-    fn named_locks_of_a_token_on_a_tree_are_safe_and_served(actions in prop::collection::vec(action(), 0..300)) {
+    fn named_locks_of_a_token_on_a_tree_are_safe_and_served(actions in prop::collection::vec(any_action(), 0..300)) {
         let locks = assert_safe_and_served(LockGroup::new(3, Raymond::new), actions);
         let [root, children @ ..] = &locks.nodes[..] else { return Ok(()) };
         for child in children {
-            prop_assert!(child.live() <= root.live(), "a child has an instance of a name whose token the root has");
+            prop_assert!(child.instance_count() <= root.instance_count(), "a child has an instance of a name whose token the root has");
         }
     }
 
     #[test]
-    fn named_locks_of_maekawa_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+    fn named_locks_of_maekawa_are_safe_and_live(actions in prop::collection::vec(any_action(), 0..300)) {
         let new_lock = |me, group| Maekawa::new(me, group, Form::DeadlockFree, Quorums::Grid);
         assert_safe_and_live(LockGroup::new(3, new_lock), actions);
     }
 
-    /// Timers do not fire in a `LockGroup`, so all requests are non-blocking: these need no timer.
+    /// Timers do not fire in a `LockGroup`, so all requests are tries, which need no timer.
     #[test]
-    fn named_locks_of_voting_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
-        let as_try = |action| match action {
-            Action::Turn { node, name, cancels, .. } => Action::Turn { node, name, cancels, is_blocking: false },
+    fn named_locks_of_voting_are_safe_and_live(actions in prop::collection::vec(any_action(), 0..300)) {
+        let without_blocking = |action| match action {
+            Action::UseLock { node, name, cancels_if_waiting, .. } => Action::UseLock { node, name, cancels_if_waiting, is_blocking: false },
             Action::Deliver(index) => Action::Deliver(index),
         };
         let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
         let new_lock = |me, group| Voting::new(me, group, RequestMode::AllAtOnce, bounds);
-        assert_safe_and_live(LockGroup::new(3, new_lock), actions.into_iter().map(as_try).collect());
+        assert_safe_and_live(LockGroup::new(3, new_lock), actions.into_iter().map(without_blocking).collect());
     }
 }

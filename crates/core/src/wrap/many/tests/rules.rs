@@ -1,7 +1,8 @@
 //! One test or more per rule of named instances, MA-1 to MA-7. In the expected lines, `step a: 2 so
-//! far` means that instance `a` handled its second command or message.
+//! far` means that instance `a` handled its second command or message. `deliver(2, "b", ..)`
+//! delivers a message of node 2 to instance `b`.
 
-use super::harness::{Harness, SavedWrites, Task};
+use super::harness::{Harness, SavedWrites, TIMER, Task};
 use super::lock_group::LockGroup;
 use crate::fence::Fence;
 use crate::mutex::ricart_agrawala::Message;
@@ -11,8 +12,10 @@ use crate::wrap::{Limits, Many, ManyDurable, Named, OneOfMany, Reliable};
 use expect_test::expect;
 use std::string::String;
 
+/// A started node that may have 2 names in use, of at most 4 bytes. So each peer may create 4
+/// instances.
 fn harness() -> Harness {
-    let mut harness = Harness::new(Limits { names: 2, name_bytes: 4 });
+    let mut harness = Harness::new(Limits { max_names: 2, max_name_bytes: 4 });
     harness.start(0, &[]);
     harness.lines.clear();
     harness
@@ -22,13 +25,13 @@ fn harness() -> Harness {
 fn ma_1_a_new_instance_receives_the_inputs_that_it_missed() {
     let mut harness = Harness::new(Limits::default());
     harness.start(5, &[]);
-    harness.view(1, 2);
-    harness.view(2, 3);
+    harness.enter_view(1, 2);
+    harness.enter_view(2, 3);
     harness.step(Input::Suspect(NodeId::from_index(1)));
     harness.step(Input::Suspect(NodeId::from_index(2)));
     harness.step(Input::Trust(NodeId::from_index(1)));
     harness.command("a", Task::Work);
-    harness.message(2, "b", Task::Work);
+    harness.deliver(2, "b", Task::Work);
     harness.command("a", Task::Work);
     harness.expect_lines(expect![[r#"
         a starts incarnation 5 with []
@@ -49,7 +52,7 @@ fn ma_1_a_new_instance_learns_of_a_full_disk() {
     harness.step(Input::DiskFull);
     harness.command("a", Task::Work);
     harness.step(Input::DiskFree);
-    harness.message(2, "b", Task::Work);
+    harness.deliver(2, "b", Task::Work);
     harness.expect_lines(expect![[r#"
         a starts incarnation 0 with []
         a disk is full
@@ -75,7 +78,7 @@ fn ma_2_the_effects_of_an_instance_carry_its_name() {
     harness.command("a", Task::Send);
     harness.command("a", Task::SetTimer);
     harness.command("b", Task::SetTimer);
-    harness.timer("a", 7);
+    harness.fire_timer("a", TIMER);
     harness.command("b", Task::CancelTimer);
     harness.expect_lines(expect![[r#"
         a starts incarnation 0 with []
@@ -97,27 +100,27 @@ fn ma_2_the_effects_of_an_instance_carry_its_name() {
 #[test]
 fn ma_2_a_timer_that_is_not_set_is_ignored() {
     let mut harness = harness();
-    harness.timer("a", 7);
+    harness.fire_timer("a", TIMER);
     harness.command("a", Task::Work);
     harness.lines.clear();
-    harness.timer("a", 7);
-    harness.timer("a", 8);
-    assert_eq!(harness.take_lines(), "\n");
-    assert_eq!(harness.node.live(), 1);
+    harness.fire_timer("a", TIMER);
+    harness.fire_timer("a", TIMER + 1);
+    assert_eq!(harness.take_lines(), "\n", "no effect");
+    assert_eq!(harness.node.instance_count(), 1);
 }
 
-fn names_do_not_disturb_each_other<P>(new_lock: impl Fn(NodeId, Group) -> P)
+fn assert_that_names_do_not_disturb_each_other<P>(new_lock: impl Fn(NodeId, Group) -> P)
 where
     P: OneOfMany<Command = Command, Event = Event>,
 {
     let mut locks = LockGroup::new(2, new_lock);
-    let held = |locks: &LockGroup<P>| locks.holders.keys().copied().collect::<Vec<_>>();
+    let held_names = |locks: &LockGroup<P>| locks.holders.keys().copied().collect::<Vec<_>>();
     locks.command(2, Command::Acquire, "a");
     locks.deliver_all(|_| true);
     locks.command(1, Command::Acquire, "a");
     locks.command(1, Command::Acquire, "b");
     locks.deliver_all(|_| true);
-    assert_eq!(held(&locks), ["a", "b"], "a node that waits for one lock may enter the other");
+    assert_eq!(held_names(&locks), ["a", "b"], "a node that waits for one lock may enter the other");
     assert_eq!(locks.holders["b"], NodeId::from_index(0));
     assert_eq!(locks.waiting.len(), 1);
     locks.command(1, Command::Release, "b");
@@ -129,8 +132,8 @@ where
 
 #[test]
 fn ma_2_names_do_not_disturb_each_other() {
-    names_do_not_disturb_each_other(RicartAgrawala::new);
-    names_do_not_disturb_each_other(Central::new);
+    assert_that_names_do_not_disturb_each_other(RicartAgrawala::new);
+    assert_that_names_do_not_disturb_each_other(Central::new);
 }
 
 #[test]
@@ -138,9 +141,9 @@ fn ma_3_an_idle_instance_is_forgotten_and_its_floor_is_not() {
     let mut harness = harness();
     harness.command("a", Task::Work);
     harness.command("a", Task::Work);
-    assert_eq!(harness.node.live(), 1);
+    assert_eq!(harness.node.instance_count(), 1);
     harness.command("a", Task::Rest);
-    assert_eq!(harness.node.live(), 0);
+    assert_eq!(harness.node.instance_count(), 0);
     harness.lines.clear();
     harness.command("b", Task::Work);
     harness.command("a", Task::Rest);
@@ -172,16 +175,16 @@ fn ma_3_a_timer_or_a_save_keeps_an_idle_instance() {
     let mut harness = harness();
     harness.command("a", Task::SetTimer);
     harness.command("a", Task::SetTimer);
-    assert_eq!(harness.node.live(), 1);
-    harness.timer("a", 7);
-    assert_eq!(harness.node.live(), 0);
+    assert_eq!(harness.node.instance_count(), 1);
+    harness.fire_timer("a", TIMER);
+    assert_eq!(harness.node.instance_count(), 0);
     harness.command("a", Task::SetTimer);
     harness.command("a", Task::CancelTimer);
-    assert_eq!(harness.node.live(), 0);
+    assert_eq!(harness.node.instance_count(), 0);
     harness.command("a", Task::Save(1));
     harness.step(Input::Saved(1));
     harness.command("a", Task::Rest);
-    assert_eq!(harness.node.live(), 1);
+    assert_eq!(harness.node.instance_count(), 1);
 }
 
 #[test]
@@ -189,10 +192,10 @@ fn ma_3_instances_that_become_idle_together_are_all_forgotten() {
     let mut harness = harness();
     harness.command("a", Task::Work);
     harness.command("b", Task::Work);
-    harness.message(2, "c", Task::Work);
+    harness.deliver(2, "c", Task::Work);
     // The input `Trust` makes an instance idle.
     harness.step(Input::Trust(NodeId::from_index(1)));
-    assert_eq!(harness.node.live(), 0);
+    assert_eq!(harness.node.instance_count(), 0);
     harness.lines.clear();
     harness.command("a", Task::Work);
     harness.command("b", Task::Work);
@@ -204,7 +207,8 @@ fn ma_3_instances_that_become_idle_together_are_all_forgotten() {
     "#]]);
 }
 
-/// The stamp of node 1's request in flight, and the fence of its entry.
+/// Lets node 1 enter and leave. Returns the clock reading of its request and the fence of its
+/// entry.
 fn stamp_and_fence(locks: &mut LockGroup<RicartAgrawala>, name: &'static str) -> (u64, Fence) {
     locks.command(1, Command::Acquire, name);
     let Message::Request { stamp, .. } = locks.in_flight[0].message.inner else {
@@ -212,7 +216,7 @@ fn stamp_and_fence(locks: &mut LockGroup<RicartAgrawala>, name: &'static str) ->
     };
     locks.deliver_all(|_| true);
     locks.command(1, Command::Release, name);
-    assert!(locks.nodes.iter().all(|node| node.live() == 0), "all instances are idle and forgotten");
+    assert!(locks.nodes.iter().all(|node| node.instance_count() == 0), "all instances are idle and forgotten");
     (stamp.clock.0, *locks.fences[name].last().expect("a fence"))
 }
 
@@ -230,10 +234,10 @@ fn ma_3_stamps_and_fences_increase_although_instances_were_forgotten() {
 fn ma_4_every_instance_receives_suspicions_and_views() {
     let mut harness = harness();
     harness.command("a", Task::Work);
-    harness.message(2, "b", Task::Work);
+    harness.deliver(2, "b", Task::Work);
     harness.lines.clear();
     harness.step(Input::Suspect(NodeId::from_index(1)));
-    harness.view(4, 2);
+    harness.enter_view(4, 2);
     harness.step(Input::Trust(NodeId::from_index(1)));
     harness.expect_lines(expect![[r#"
         a suspects 2
@@ -249,7 +253,7 @@ fn ma_4_every_instance_receives_suspicions_and_views() {
 fn ma_4_every_instance_learns_of_a_full_disk() {
     let mut harness = harness();
     harness.command("a", Task::Work);
-    harness.message(2, "b", Task::Work);
+    harness.deliver(2, "b", Task::Work);
     harness.lines.clear();
     harness.step(Input::DiskFull);
     harness.step(Input::DiskFree);
@@ -262,18 +266,19 @@ fn ma_4_every_instance_learns_of_a_full_disk() {
 }
 
 /// If the disk was lost, the node cannot know which names had saved something, so every instance
-/// starts as wiped, whether it saves again or not. Instances on a disk that was never lost do not.
+/// starts as wiped, which the test protocol shows as the write 255, whether it saves again or not.
+/// Instances on a disk that was never lost do not.
 #[test]
 fn ma_7_every_instance_learns_that_the_disk_was_lost() {
     let mut durable = ManyDurable::<&'static str, SavedWrites>::wiped();
     durable.apply(Named { name: "a", inner: 1 });
     durable.apply(Named { name: "a", inner: 2 });
-    assert_eq!(durable.parts["a"], SavedWrites([u8::MAX, 1, 2].into()));
+    assert_eq!(durable.instances["a"], SavedWrites([u8::MAX, 1, 2].into()));
     assert_ne!(ManyDurable::<&str, SavedWrites>::wiped(), ManyDurable::default());
     let mut harness = harness();
     harness.step(Input::Start { durable, incarnation: Incarnation(3) });
     harness.command("b", Task::Work);
-    harness.message(2, "c", Task::Work);
+    harness.deliver(2, "c", Task::Work);
     harness.start(4, &[]);
     harness.command("b", Task::Work);
     harness.expect_lines(expect![[r#"
@@ -294,6 +299,7 @@ fn ma_5_each_instance_learns_how_many_of_its_own_saves_are_durable() {
         harness.command(name, Task::Save(write));
     }
     harness.lines.clear();
+    // The driver may repeat a count of durable saves, or report one that is too small or too large.
     for count in [1, 1, 4, 0, 5, 99] {
         harness.step(Input::Saved(count));
         harness.lines.push("--".into());
@@ -323,64 +329,65 @@ fn ma_6_commands_for_too_many_names_are_refused() {
     harness.command("a", Task::Work);
     harness.command("b", Task::Work);
     harness.lines.clear();
-    let before = harness.node.clone();
+    let node_before = harness.node.clone();
     harness.command("c", Task::Work);
-    assert_eq!(harness.node, before, "nothing changed");
+    assert_eq!(harness.node, node_before, "nothing changed");
     assert_eq!(harness.take_lines(), "c: refused: too many names are in use\n");
     harness.command("b", Task::Rest);
     harness.command("c", Task::Work);
-    assert!(harness.node.get(&"c").is_some(), "there is room again");
+    assert!(harness.node.instance(&"c").is_some(), "there is room again");
 }
 
 #[test]
 fn ma_6_each_peer_has_a_limit_of_its_own() {
     let mut harness = harness();
     for name in ["a", "b", "c", "d"] {
-        harness.message(2, name, Task::Work);
+        harness.deliver(2, name, Task::Work);
     }
     harness.lines.clear();
-    let before = harness.node.clone();
-    harness.message(2, "e", Task::Work);
-    assert_eq!(harness.node, before);
+    let node_before = harness.node.clone();
+    harness.deliver(2, "e", Task::Work);
+    assert_eq!(harness.node, node_before, "nothing changed");
     assert_eq!(harness.take_lines(), "MA-6 drops a message from 2 for one name too many\n");
-    harness.message(2, "a", Task::Work);
-    harness.message(3, "e", Task::Work);
+    harness.deliver(2, "a", Task::Work);
+    harness.deliver(3, "e", Task::Work);
     harness.command("f", Task::Work);
-    assert_eq!(harness.node.live(), 6);
-    harness.message(3, "a", Task::Rest);
-    harness.message(2, "g", Task::Work);
-    assert!(harness.node.get(&"g").is_some(), "the owner has room again, whichever node ends the instance");
+    assert_eq!(harness.node.instance_count(), 6);
+    harness.deliver(3, "a", Task::Rest);
+    harness.deliver(2, "g", Task::Work);
+    assert!(harness.node.instance(&"g").is_some(), "the owner has room again, whichever node ends the instance");
 }
 
 #[test]
 fn ma_6_a_name_created_by_a_peer_counts_for_us_once_we_use_it() {
     let mut harness = harness();
-    harness.message(2, "a", Task::Work);
+    harness.deliver(2, "a", Task::Work);
     harness.command("a", Task::Work);
     harness.command("b", Task::Work);
-    harness.message(2, "c", Task::Work);
+    harness.deliver(2, "c", Task::Work);
     harness.lines.clear();
     harness.command("c", Task::Work);
     assert_eq!(harness.take_lines(), "c: refused: too many names are in use\n");
     for name in ["d", "e", "f"] {
-        harness.message(2, name, Task::Work);
+        harness.deliver(2, name, Task::Work);
     }
-    assert!(harness.node.get(&"f").is_some(), "a name that we use does not count for the peer");
+    assert!(harness.node.instance(&"f").is_some(), "a name that we use does not count for the peer");
 }
 
 #[test]
 fn ma_6_names_too_long_are_refused() {
     let mut harness = harness();
-    let before = harness.node.clone();
+    let node_before = harness.node.clone();
+    // Five bytes.
     harness.command("fünf", Task::Work);
-    harness.message(2, "fünf", Task::Work);
-    assert_eq!(harness.node, before, "nothing changed");
+    harness.deliver(2, "fünf", Task::Work);
+    assert_eq!(harness.node, node_before, "nothing changed");
     harness.expect_lines(expect![[r#"
         fünf: refused: the name is too long
         MA-6 drops a message from 2: its name is too long
     "#]]);
     harness.command("four", Task::Work);
-    assert_eq!(harness.node.live(), 1);
+    assert_eq!(harness.node.instance_count(), 1);
 }
 
 #[test]
@@ -388,14 +395,14 @@ fn ma_7_each_name_that_saved_something_starts_with_it() {
     let mut harness = harness();
     harness.command("a", Task::Work);
     harness.command("d", Task::Work);
-    harness.view(9, 9);
+    harness.enter_view(9, 9);
     harness.step(Input::Suspect(NodeId::from_index(1)));
     harness.lines.clear();
     harness.start(1, &[("c", &[3]), ("a", &[1, 2]), ("b", &[2])]);
     harness.command("b", Task::Save(4));
     harness.step(Input::Saved(1));
     harness.command("a", Task::Rest);
-    assert_eq!(harness.node.live(), 3, "instances with saves are kept even beyond the limit");
+    assert_eq!(harness.node.instance_count(), 3, "instances with saves are kept even beyond the limit");
     harness.command("d", Task::Work);
     harness.expect_lines(expect![[r#"
         a starts incarnation 1 with [1, 2]
@@ -410,13 +417,13 @@ fn ma_7_each_name_that_saved_something_starts_with_it() {
 }
 
 #[test]
-fn the_durable_state_is_a_fold_per_name() {
+fn each_write_applies_to_the_state_of_its_name() {
     let mut durable = ManyDurable::<&str, SavedWrites>::default();
     for (name, inner) in [("a", 1), ("b", 2), ("a", 3)] {
         durable.apply(Named { name, inner });
     }
-    assert_eq!(durable.parts["a"], SavedWrites([1, 3].into()));
-    assert_eq!(durable.parts["b"], SavedWrites([2].into()));
+    assert_eq!(durable.instances["a"], SavedWrites([1, 3].into()));
+    assert_eq!(durable.instances["b"], SavedWrites([2].into()));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Tests of reliable links: one per rule, and properties on a small faulty network.
+//! Tests of reliable links: at least one per rule, and properties on a small faulty network.
 
 mod network;
 mod properties;

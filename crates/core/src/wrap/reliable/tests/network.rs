@@ -3,7 +3,7 @@
 
 use crate::barrier::Barrier;
 use crate::wrap::prelude::*;
-use crate::wrap::{Copy, Frame, Reliable, ReliableTimer, Retransmission};
+use crate::wrap::{Frame, Reliable, ReliableTimer, RetransmissionTimeouts, Transmission};
 use std::format;
 use std::string::{String, ToString};
 
@@ -14,8 +14,8 @@ pub(super) struct WordProtocol {
     pub(super) group: Group,
 }
 
-/// A word identifies itself: the sender's incarnation, and its index among the words to the same
-/// peer.
+/// A message of the inner protocol. Its content is only its identity: the sender's incarnation, and
+/// the word's index among those to the same peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Word {
     pub(super) incarnation: u64,
@@ -36,7 +36,7 @@ pub(super) enum Event {
     Saved(u64),
 }
 
-/// All words that were received and survived.
+/// All words that were received and saved, with their senders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Log(pub(super) Vec<(NodeId, Word)>);
 
@@ -78,7 +78,8 @@ impl Protocol for WordProtocol {
             Input::Command(Command::CancelTimer) => out.cancel_timer(()),
             Input::Message { from, message } => {
                 out.save((from, message));
-                // Ahead of the disk, so that a test sees deliveries that never became durable.
+                // The event does not wait for the save: a test must also see deliveries that never
+                // become durable.
                 out.emit_ahead(Event::Received { from, word: message });
             }
             Input::Timer(()) => out.emit(Event::TimerFired),
@@ -98,16 +99,16 @@ pub(super) type ReliableWords = Reliable<WordProtocol>;
 
 pub(super) struct Network {
     pub(super) nodes: Vec<Node>,
-    pub(super) in_flight: Vec<Envelope>,
+    pub(super) in_flight: Vec<AddressedFrame>,
     /// All frames ever sent.
-    pub(super) sent: Vec<Envelope>,
-    /// All frames that ever arrived, with duplicates.
-    pub(super) arrived: Vec<Envelope>,
+    pub(super) sent: Vec<AddressedFrame>,
+    /// All frames that ever arrived, duplicates included.
+    pub(super) arrived: Vec<AddressedFrame>,
     trace: String,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Envelope {
+pub(super) struct AddressedFrame {
     pub(super) from: NodeId,
     pub(super) to: NodeId,
     pub(super) frame: Frame<Word>,
@@ -122,20 +123,29 @@ pub(super) struct Node {
     /// Saves that a crash would lose.
     unsynced: VecDeque<(NodeId, Word)>,
     pub(super) durable: Log,
-    /// Number of words sent, by own incarnation and receiver.
+    /// Number of words sent, by this node's incarnation and the receiver.
     pub(super) sent_words: BTreeMap<(u64, NodeId), u64>,
-    /// Words received with their senders, by own incarnation.
+    /// Words received with their senders, by this node's incarnation.
     pub(super) received: BTreeMap<u64, Vec<(NodeId, Word)>>,
 }
 
-/// One random step. Indices of nodes, frames and timers wrap around.
+/// One random step of the network. Indices of nodes, of frames in flight and of a node's timers
+/// wrap around.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
-    Send { from: usize, to: usize, order: Order },
+    Send {
+        from: usize,
+        to: usize,
+        order: Order,
+    },
     Deliver(usize),
+    /// Delivers a copy of a frame, which itself stays in flight.
     Duplicate(usize),
     Lose(usize),
-    Fire { node: usize, timer: usize },
+    Fire {
+        node: usize,
+        timer: usize,
+    },
     Sync(usize),
     Crash(usize),
 }
@@ -169,7 +179,7 @@ impl Sink<ReliableWords> for StepRecorder {
     fn note(&mut self, note: Note<'_>) {
         self.texts.push(match note {
             Note::Rule { rule, text } => format!("{rule} {text}"),
-            Note::Delivered { from, parcel: PayloadId { incarnation, number } } => {
+            Note::Delivered { from, payload: PayloadId { incarnation, number } } => {
                 format!("payload {incarnation}.{number} of {from}")
             }
             Note::Membership(note) => format!("{note:?}"),
@@ -187,12 +197,12 @@ fn order_text(order: Order) -> &'static str {
 
 fn frame_text(frame: &Frame<Word>) -> String {
     match frame {
-        Frame::Data { pair, base, number, copy, message } => {
-            let again = match copy {
-                Copy::First => "",
-                Copy::Again => " again",
+        Frame::Data { pair, base, number, transmission, message } => {
+            let suffix = match transmission {
+                Transmission::First => "",
+                Transmission::Again => " again",
             };
-            format!("[{pair} base {base} number {number}: {}.{}]{again}", message.incarnation, message.serial)
+            format!("[{pair} base {base} number {number}: {}.{}]{suffix}", message.incarnation, message.serial)
         }
         Frame::Ack { pair, below } => format!("[{pair} ack below {below}]"),
     }
@@ -215,16 +225,18 @@ impl Network {
     /// last call.
     ///
     /// ```text
-    /// 1 says 2       node 1 sends its next word to node 2 (likewise `1 says all`, `1 says 2 ahead`)
-    /// 1 > 2          the oldest frame in flight from 1 to 2 arrives
-    /// 1 > 2 last     the newest frame arrives instead
-    /// copy 1 > 2     the network duplicates the oldest frame
-    /// lose 1 > 2     the network loses the oldest frame
-    /// 1 waits 2      the retransmission timer of 1 for 2 fires
-    /// 1 sets         node 1 sets the timer of its inner protocol (likewise `1 cancels`)
-    /// 1 wakes        the inner protocol's timer of 1 fires
-    /// 2 syncs        all pending saves of 2 become durable
-    /// 2 crashes      2 loses its pending saves and restarts
+    /// 1 says 2        node 1 sends its next word to node 2
+    /// 1 says 2 ahead  likewise, without waiting for earlier saves
+    /// 1 says all      likewise, to all other nodes
+    /// 1 > 2           the oldest frame in flight from 1 to 2 arrives
+    /// 1 > 2 last      the newest frame arrives instead
+    /// copy 1 > 2      the network duplicates the oldest frame
+    /// lose 1 > 2      the network loses the oldest frame
+    /// 1 resends to 2  the retransmission timer of 1 for 2 fires
+    /// 1 sets          node 1 sets the timer of its inner protocol (likewise `1 cancels`)
+    /// 1 wakes         the inner protocol's timer of 1 fires
+    /// 2 syncs         all pending saves of 2 become durable
+    /// 2 crashes       2 loses its pending saves and restarts
     /// ```
     pub(super) fn run(&mut self, script: &str) -> String {
         for line in script.split(['\n', ',']).map(str::trim).filter(|line| !line.is_empty()) {
@@ -239,13 +251,13 @@ impl Network {
             [from, "says", "all"] => self.send_word_to_all(node_id(from), Order::AfterSaves),
             [from, "says", to] => self.send_word(node_id(from), node_id(to), Order::AfterSaves),
             [from, "says", to, "ahead"] => self.send_word(node_id(from), node_id(to), Order::Ahead),
-            [from, ">", to] => self.deliver(self.oldest(from, to)),
-            [from, ">", to, "last"] => self.deliver(self.newest(from, to)),
-            ["copy", from, ">", to] => self.in_flight.push(self.in_flight[self.oldest(from, to)].clone()),
+            [from, ">", to] => self.deliver(self.oldest_index(from, to)),
+            [from, ">", to, "last"] => self.deliver(self.newest_index(from, to)),
+            ["copy", from, ">", to] => self.in_flight.push(self.in_flight[self.oldest_index(from, to)].clone()),
             ["lose", from, ">", to] => {
-                self.in_flight.remove(self.oldest(from, to));
+                self.in_flight.remove(self.oldest_index(from, to));
             }
-            [node, "waits", peer] => self.fire(node_id(node), ReliableTimer::Retransmit(node_id(peer))),
+            [node, "resends", "to", peer] => self.fire(node_id(node), ReliableTimer::Retransmit(node_id(peer))),
             [node, "wakes"] => self.fire(node_id(node), ReliableTimer::Inner(())),
             [node, "sets"] => self.command(node_id(node), Command::SetTimer),
             [node, "cancels"] => self.command(node_id(node), Command::CancelTimer),
@@ -255,17 +267,17 @@ impl Network {
         }
     }
 
-    fn oldest(&self, from: &str, to: &str) -> usize {
-        self.on_link(from, to)[0]
+    fn oldest_index(&self, from: &str, to: &str) -> usize {
+        self.indices_on_link(from, to)[0]
     }
 
-    fn newest(&self, from: &str, to: &str) -> usize {
-        *self.on_link(from, to).last().expect("not empty")
+    fn newest_index(&self, from: &str, to: &str) -> usize {
+        *self.indices_on_link(from, to).last().expect("not empty")
     }
 
     /// The indices of the frames in flight from one node to another, oldest first. Panics if there
     /// is none.
-    fn on_link(&self, from: &str, to: &str) -> Vec<usize> {
+    fn indices_on_link(&self, from: &str, to: &str) -> Vec<usize> {
         let (from, to) = (node_id(from), node_id(to));
         let frames = self.in_flight.iter().enumerate();
         let indices: Vec<_> =
@@ -298,12 +310,13 @@ impl Network {
 
     /// Delivers every frame, syncs every disk and fires every timer until the network is idle.
     pub(super) fn settle(&mut self) {
+        // Many more rounds than any test needs.
         for _ in 0..200 {
             for index in 0..self.nodes.len() {
                 self.sync(NodeId::from_index(index));
             }
-            for envelope in core::mem::take(&mut self.in_flight) {
-                self.arrive(envelope);
+            for addressed in core::mem::take(&mut self.in_flight) {
+                self.arrive(addressed);
             }
             if self.in_flight.is_empty() && self.nodes.iter().all(|node| node.unsynced.is_empty()) {
                 let first_timer = self.nodes.iter().find_map(|node| Some((node.me, *node.timers.first()?)));
@@ -326,7 +339,7 @@ impl Network {
         let peers = self.nodes.iter().map(|node| node.me).filter(|peer| *peer != from).collect::<Vec<_>>();
         let words = peers.into_iter().map(|peer| self.nodes[from.index()].next_word(peer)).collect::<Vec<_>>();
         let word = words[0];
-        assert!(words.iter().all(|other| *other == word), "every peer must have received equally many words before");
+        assert!(words.iter().all(|other| *other == word), "every peer must have been sent equally many words before");
         self.command(from, Command::SendToAll { word, order });
     }
 
@@ -335,21 +348,21 @@ impl Network {
     }
 
     fn deliver(&mut self, index: usize) {
-        let envelope = self.in_flight.remove(index);
-        self.arrive(envelope);
+        let addressed = self.in_flight.remove(index);
+        self.arrive(addressed);
     }
 
     /// Delivers a frame, whether or not it was sent.
-    pub(super) fn arrive(&mut self, envelope: Envelope) {
-        self.arrived.push(envelope.clone());
-        let Envelope { from, to, frame } = envelope;
+    pub(super) fn arrive(&mut self, addressed: AddressedFrame) {
+        self.arrived.push(addressed.clone());
+        let AddressedFrame { from, to, frame } = addressed;
         let cause = format!("{to} gets {} from {from}", frame_text(&frame));
         self.step(to, cause, |_| Input::Message { from, message: frame });
     }
 
     fn fire(&mut self, node: NodeId, timer: ReliableTimer<()>) {
         let timers = &mut self.nodes[node.index()].timers;
-        let index = timers.iter().position(|set| *set == timer).expect("the timer is set");
+        let index = timers.iter().position(|pending| *pending == timer).expect("the timer is set");
         timers.remove(index);
         self.step(node, format!("{node}'s timer fires"), |_| Input::Timer(timer));
     }
@@ -361,12 +374,12 @@ impl Network {
         }
         node.unsynced.drain(..).for_each(|write| node.durable.apply(write));
         let saved = node.barrier.saves_requested();
-        node.barrier.durable(saved);
-        let mut released = Vec::new();
+        node.barrier.mark_durable(saved);
+        let mut released_effects = Vec::new();
         while let Some(effect) = node.barrier.release() {
-            released.push(effect);
+            released_effects.push(effect);
         }
-        for effect in released {
+        for effect in released_effects {
             self.execute(me, effect);
         }
         self.step(me, format!("{me} has synced"), |_| Input::Saved(saved));
@@ -375,7 +388,7 @@ impl Network {
     fn crash(&mut self, me: NodeId) {
         let node = &mut self.nodes[me.index()];
         node.incarnation = node.incarnation.next();
-        node.reliable = Node::reliable(node.me, node.reliable.inner().group.clone());
+        node.reliable = Node::new_reliable(node.me, node.reliable.inner().group.clone());
         node.barrier = Barrier::default();
         node.timers.clear();
         node.unsynced.clear();
@@ -408,17 +421,17 @@ impl Network {
             // A message to a node outside the group is dropped.
             Effect::Send { to, .. } if to.index() >= size => {}
             Effect::Send { to, message, .. } => {
-                let envelope = Envelope { from: me, to, frame: message };
-                self.sent.push(envelope.clone());
-                self.in_flight.push(envelope);
+                let addressed = AddressedFrame { from: me, to, frame: message };
+                self.sent.push(addressed.clone());
+                self.in_flight.push(addressed);
             }
             Effect::Multicast { .. } => panic!("numbers differ between peers, so links never multicast"),
             Effect::Save(write) => node.unsynced.push_back(write),
             Effect::SetTimer { timer, .. } => {
-                node.timers.retain(|set| *set != timer);
+                node.timers.retain(|pending| *pending != timer);
                 node.timers.push(timer);
             }
-            Effect::CancelTimer(timer) => node.timers.retain(|set| *set != timer),
+            Effect::CancelTimer(timer) => node.timers.retain(|pending| *pending != timer),
             Effect::Emit { event: Event::Received { from, word }, .. } => {
                 node.received.entry(node.incarnation.0).or_default().push((from, word));
             }
@@ -432,7 +445,7 @@ impl Node {
         Self {
             me,
             incarnation: Incarnation::FIRST,
-            reliable: Self::reliable(me, group),
+            reliable: Self::new_reliable(me, group),
             barrier: Barrier::default(),
             timers: Vec::new(),
             unsynced: VecDeque::new(),
@@ -442,8 +455,8 @@ impl Node {
         }
     }
 
-    fn reliable(me: NodeId, group: Group) -> ReliableWords {
-        Reliable::new(me, WordProtocol { group }, Retransmission::default())
+    fn new_reliable(me: NodeId, group: Group) -> ReliableWords {
+        Reliable::new(me, WordProtocol { group }, RetransmissionTimeouts::default())
     }
 
     fn next_word(&mut self, to: NodeId) -> Word {

@@ -1,13 +1,13 @@
 //! Properties that hold under every schedule of losses, duplicates, reorderings and crashes.
 
-use super::network::{Action, Envelope, Network, Node, Word};
+use super::network::{Action, AddressedFrame, Network, Node, Word};
 use crate::wrap::prelude::*;
-use crate::wrap::{Copy, Frame, Pair};
+use crate::wrap::{Frame, IncarnationPair, Transmission};
 use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
 
-/// Every incarnation of a receiver receives the words of every incarnation of a sender in order,
-/// without gap or duplicate. All words before the first one have been saved by former incarnations
-/// of the receiver.
+/// Asserts that every incarnation of a receiver receives the words of every incarnation of a sender
+/// in order, without gap or duplicate, and that former incarnations of the receiver have saved all
+/// words before the first one.
 fn assert_order(network: &Network) {
     for receiver in &network.nodes {
         for received in receiver.received.values() {
@@ -21,9 +21,9 @@ fn assert_order(network: &Network) {
 
 fn assert_words_in_order(words: &[Word], receiver: &Node, sender: NodeId) {
     let saved: BTreeSet<_> = words_of(&receiver.durable.0, sender).collect();
-    for run in words.chunk_by(|previous, next| previous.incarnation == next.incarnation) {
-        let [first, ..] = run else { continue };
-        for (serial, word) in (first.serial..).zip(run) {
+    for words_of_one_incarnation in words.chunk_by(|previous, next| previous.incarnation == next.incarnation) {
+        let [first, ..] = words_of_one_incarnation else { continue };
+        for (serial, word) in (first.serial..).zip(words_of_one_incarnation) {
             assert_eq!(word.serial, serial, "a gap or a duplicate in the words of {sender}: {words:?}");
         }
         let earlier = (0..first.serial).map(|serial| Word { incarnation: first.incarnation, serial });
@@ -37,8 +37,8 @@ fn assert_words_in_order(words: &[Word], receiver: &Node, sender: NodeId) {
     );
 }
 
-/// Every word of a sender's current incarnation has reached the receiver's current incarnation, or
-/// one that saved it.
+/// Asserts that every word of a sender's current incarnation has reached the receiver's current
+/// incarnation, or one that saved it.
 fn assert_all_arrived(network: &Network) {
     for receiver in &network.nodes {
         for sender in &network.nodes {
@@ -73,30 +73,30 @@ fn assert_reliable(actions: impl IntoIterator<Item = Action>) {
     assert_late_copies_are_ignored(&mut network);
 }
 
-/// Late copies of all frames that ever arrived, of current and past incarnations, change nothing. A
-/// frame that arrives for the first time only now may carry the last words of a past incarnation:
-/// these are in order too.
+/// Asserts that late copies of all frames that ever arrived, of current and past incarnations,
+/// change nothing. A frame that arrives for the first time only now may carry the last words of a
+/// past incarnation, which must be in order too.
 fn assert_late_copies_are_ignored(network: &mut Network) {
-    let before = all_received(network);
-    for envelope in network.arrived.clone().into_iter().rev() {
-        network.arrive(envelope);
+    let received_before = all_received(network);
+    for addressed in network.arrived.clone().into_iter().rev() {
+        network.arrive(addressed);
     }
     network.settle();
-    assert_eq!(all_received(network), before);
-    for envelope in network.sent.clone().into_iter().rev() {
-        network.arrive(envelope);
+    assert_eq!(all_received(network), received_before);
+    for addressed in network.sent.clone().into_iter().rev() {
+        network.arrive(addressed);
         assert_order(network);
     }
 }
 
-fn order() -> impl Strategy<Value = Order> {
+fn any_order() -> impl Strategy<Value = Order> {
     prop_oneof![4 => Just(Order::AfterSaves), 1 => Just(Order::Ahead)]
 }
 
-fn action() -> impl Strategy<Value = Action> {
+fn any_action() -> impl Strategy<Value = Action> {
     let index = || any::<usize>();
     prop_oneof![
-        6 => (index(), index(), order()).prop_map(|(from, to, order)| Action::Send { from, to, order }),
+        6 => (index(), index(), any_order()).prop_map(|(from, to, order)| Action::Send { from, to, order }),
         8 => index().prop_map(Action::Deliver),
         2 => index().prop_map(Action::Duplicate),
         3 => index().prop_map(Action::Lose),
@@ -106,22 +106,28 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// Actions without crashes, so that runs grow long.
-fn action_without_crash() -> impl Strategy<Value = Action> {
-    action().prop_filter("no crashes", |action| !matches!(action, Action::Crash(_)))
+/// Actions other than crashes.
+fn any_action_but_crash() -> impl Strategy<Value = Action> {
+    any_action().prop_filter("no crashes", |action| !matches!(action, Action::Crash(_)))
 }
 
 /// A frame with numbers around the limits of the window and of the number range, from a node
 /// outside the group.
-fn hostile_frame() -> impl Strategy<Value = Envelope> {
-    let edge = || prop_oneof![0..4_u64, 1_020..1_030_u64, u64::MAX - 3..=u64::MAX, any::<u64>()];
-    let pair = (edge(), edge()).prop_map(|(mine, yours)| Pair { mine: Incarnation(mine), yours: Incarnation(yours) });
-    let word = Word { incarnation: u64::MAX, serial: u64::MAX };
-    let frame = (pair, edge(), edge(), any::<bool>()).prop_map(move |(pair, base, number, is_data)| match is_data {
-        true => Frame::Data { pair, base, number, copy: Copy::First, message: word },
-        false => Frame::Ack { pair, below: number },
+fn any_hostile_frame() -> impl Strategy<Value = AddressedFrame> {
+    // The window of a receiver has 1,024 numbers.
+    let any_boundary = || prop_oneof![0..4_u64, 1_020..1_030_u64, u64::MAX - 3..=u64::MAX, any::<u64>()];
+    let pair = (any_boundary(), any_boundary()).prop_map(|(sender, receiver)| IncarnationPair {
+        sender: Incarnation(sender),
+        receiver: Incarnation(receiver),
     });
-    (3..9_usize, 0..2_usize, frame).prop_map(|(from, to, frame)| Envelope {
+    let word = Word { incarnation: u64::MAX, serial: u64::MAX };
+    let frame = (pair, any_boundary(), any_boundary(), any::<bool>()).prop_map(move |(pair, base, number, is_data)| {
+        match is_data {
+            true => Frame::Data { pair, base, number, transmission: Transmission::First, message: word },
+            false => Frame::Ack { pair, below: number },
+        }
+    });
+    (3..9_usize, 0..2_usize, frame).prop_map(|(from, to, frame)| AddressedFrame {
         from: NodeId::from_index(from),
         to: NodeId::from_index(to),
         frame,
@@ -130,13 +136,13 @@ fn hostile_frame() -> impl Strategy<Value = Envelope> {
 
 proptest! {
     #[test]
-    fn links_are_reliable_under_every_schedule(actions in prop::collection::vec(action(), 0..120)) {
+    fn links_are_reliable_under_every_schedule(actions in prop::collection::vec(any_action(), 0..120)) {
         assert_reliable(actions);
     }
 
     #[test]
     fn without_crashes_every_word_is_received_exactly_once(
-        actions in prop::collection::vec(action_without_crash(), 0..200),
+        actions in prop::collection::vec(any_action_but_crash(), 0..200),
     ) {
         let mut network = Network::new(3);
         for action in actions {
@@ -152,24 +158,23 @@ proptest! {
         }
     }
 
-    /// Longer runs with a random generator, from no crash at all to one in nine steps. The seed
-    /// replays a run.
+    /// Longer runs, in which up to 11% of the steps are crashes. The seed determines a run.
     #[test]
     fn links_are_reliable_in_long_random_runs(seed in 1_u64.., crash_percent in 0..12_u64) {
         let mut random = Random(seed);
         assert_reliable((0..400).map(|_| random.action(crash_percent)));
     }
 
-    /// A malicious node outside the group can only forge its own messages.
+    /// A malicious node outside the group cannot forge the messages of members.
     #[test]
     fn hostile_frames_do_not_disturb_other_links(
-        steps in prop::collection::vec(prop_oneof![action().prop_map(Ok), hostile_frame().prop_map(Err)], 0..120),
+        steps in prop::collection::vec(prop_oneof![any_action().prop_map(Ok), any_hostile_frame().prop_map(Err)], 0..120),
     ) {
         let mut network = Network::new(2);
         for step in steps {
             match step {
                 Ok(action) => network.act(action),
-                Err(envelope) => network.arrive(envelope),
+                Err(addressed) => network.arrive(addressed),
             }
             assert_order(&network);
         }
@@ -180,12 +185,12 @@ proptest! {
 
     /// Neither a faulty peer nor a node outside the group can make a node panic.
     #[test]
-    fn no_frame_makes_a_node_panic(envelopes in prop::collection::vec((hostile_frame(), any::<bool>()), 0..60)) {
+    fn no_frame_makes_a_node_panic(addressed_frames in prop::collection::vec((any_hostile_frame(), any::<bool>()), 0..60)) {
         let mut network = Network::new(2);
         network.run("1 says 2, 1 says 2, 2 says 1, 1 crashes, 1 says 2");
-        for (envelope, is_from_peer) in envelopes {
-            let from = if is_from_peer { NodeId::from_index(1) } else { envelope.from };
-            network.arrive(Envelope { from, to: NodeId::from_index(0), ..envelope });
+        for (addressed, is_from_peer) in addressed_frames {
+            let from = if is_from_peer { NodeId::from_index(1) } else { addressed.from };
+            network.arrive(AddressedFrame { from, to: NodeId::from_index(0), ..addressed });
         }
     }
 }
@@ -194,7 +199,7 @@ proptest! {
 struct Random(u64);
 
 impl Random {
-    /// A number from 0 to `bound` - 1.
+    /// Returns a random number less than `bound`.
     fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -203,6 +208,7 @@ impl Random {
     }
 
     fn action(&mut self, crash_percent: u64) -> Action {
+        // The network wraps indices around.
         let index = self.below(1 << 16) as usize;
         match self.below(100) {
             percentile if percentile < crash_percent => Action::Crash(index),

@@ -1,10 +1,16 @@
-//! One script or more per rule of reliable links, RL-1 to RL-10. `Network::run` defines the steps
-//! of a script; a word `0.1` in a trace is the second word of incarnation 0.
+//! One script or more per rule of reliable links, RL-1 to RL-10. In scripts, `1 says 2` sends a
+//! word from node 1 to node 2, `1 > 2` delivers the oldest frame from 1 to 2, and `2 syncs` makes
+//! the saves of 2 durable; `Network::run` lists all steps. In traces, `0→1` are the incarnations of
+//! a frame's sender and receiver, and `0.1` is the second word of incarnation 0. `payload 0.1 of 1`
+//! notes the delivery of message number 1 of node 1 in incarnation 0.
+//!
+//! Timeouts begin with 50 to 75 ms and double up to 2.4 s. A receiver holds back messages that are
+//! less than 1,024 numbers ahead, and a sender retransmits 64 messages at a time.
 
-use super::network::{Command, Envelope, Log, Network, ReliableWords, Word, WordProtocol, node_id};
+use super::network::{AddressedFrame, Command, Log, Network, ReliableWords, Word, WordProtocol, node_id};
 use crate::wrap::prelude::*;
 use crate::wrap::reliable::link::{BATCH, WINDOW};
-use crate::wrap::{Copy, Frame, Pair, Reliable, ReliableTimer, Retransmission};
+use crate::wrap::{Frame, IncarnationPair, Reliable, ReliableTimer, RetransmissionTimeouts, Transmission};
 use expect_test::expect;
 use std::string::String;
 
@@ -27,7 +33,7 @@ rules! {
         "#]]);
 
     rl_2_unacknowledged_messages_are_retransmitted_and_the_timeout_doubles(
-        "1 says 2, 1 says 2 ahead, lose 1 > 2, lose 1 > 2, 1 waits 2, 1 waits 2, 1 > 2, 1 > 2", expect![[r#"
+        "1 says 2, 1 says 2 ahead, lose 1 > 2, lose 1 > 2, 1 resends to 2, 1 resends to 2, 1 > 2, 1 > 2", expect![[r#"
             1 says 0.0 to 2: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2
             1 says 0.1 to 2: [0→0 base 0 number 1: 0.1] ahead → 2
             1's timer fires: RL-2 sends 0 to 2 again; [0→0 base 0 number 0: 0.0] again → 2; RL-2 sends 1 to 2 again; [0→0 base 0 number 1: 0.1] again ahead → 2; waits 100ms..150ms for 2
@@ -36,7 +42,7 @@ rules! {
             2 gets [0→0 base 0 number 1: 0.1] again from 1: payload 0.1 of 1; saves 0.1; RECEIVES 0.1 from 1; [0→0 ack below 2] → 1
         "#]]);
 
-    rl_3_delivery_is_in_order_whatever_the_order_of_arrival(
+    rl_3_delivery_is_in_order_for_any_order_of_arrival(
         "1 says 2, 1 says 2, 1 says 2, 1 > 2 last, 1 > 2 last, 1 > 2", expect![[r#"
             1 says 0.0 to 2: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2
             1 says 0.1 to 2: [0→0 base 0 number 1: 0.1] → 2
@@ -55,7 +61,7 @@ rules! {
         "#]]);
 
     rl_6_progress_resets_the_timeout_and_the_last_acknowledgement_cancels_it(
-        "1 says 2, 1 says 2, 1 waits 2, 1 > 2, 2 syncs, 2 > 1, 1 > 2, 2 syncs, 2 > 1", expect![[r#"
+        "1 says 2, 1 says 2, 1 resends to 2, 1 > 2, 2 syncs, 2 > 1, 1 > 2, 2 syncs, 2 > 1", expect![[r#"
             1 says 0.0 to 2: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2
             1 says 0.1 to 2: [0→0 base 0 number 1: 0.1] → 2
             1's timer fires: RL-2 sends 0 to 2 again; [0→0 base 0 number 0: 0.0] again → 2; RL-2 sends 1 to 2 again; [0→0 base 0 number 1: 0.1] again → 2; waits 100ms..150ms for 2
@@ -78,7 +84,7 @@ rules! {
         "#]]);
 
     rl_7_a_restarted_receiver_gets_what_its_former_incarnation_did_not_acknowledge(
-        "1 says 2, 1 > 2, 2 syncs, 2 > 1, 1 says 2, 1 says 2, 1 > 2, 1 waits 2
+        "1 says 2, 1 > 2, 2 syncs, 2 > 1, 1 says 2, 1 says 2, 1 > 2, 1 resends to 2
          2 crashes, 2 says 1, 2 > 1, lose 1 > 2, lose 1 > 2, lose 1 > 2, 1 > 2 last, 1 > 2 last", expect![[r#"
              1 says 0.0 to 2: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2
              2 gets [0→0 base 0 number 0: 0.0] from 1: payload 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
@@ -180,15 +186,15 @@ rules! {
 fn rl_2_the_timeout_does_not_exceed_the_maximum() {
     let mut network = Network::new(2);
     network.run("1 says 2");
-    let spans: Vec<_> = (0..8).map(|_| last_timeout(&network.run("1 waits 2"))).collect();
+    let timeouts: Vec<_> = (0..8).map(|_| last_timeout(&network.run("1 resends to 2"))).collect();
     let expected = ["100ms..150ms", "200ms..300ms", "400ms..600ms", "800ms..1.2s", "1.6s..2.4s"];
-    assert_eq!(spans[..5], expected);
-    assert_eq!(spans[5..], ["1.6s..2.4s"; 3]);
+    assert_eq!(timeouts[..5], expected);
+    assert_eq!(timeouts[5..], ["1.6s..2.4s"; 3]);
 }
 
 fn last_timeout(trace: &str) -> String {
-    let (_, rest) = trace.rsplit_once("waits ").expect("a wait");
-    rest.split(' ').next().expect("a span").into()
+    let (_, timeout_and_peer) = trace.rsplit_once("waits ").expect("a wait");
+    timeout_and_peer.split(' ').next().expect("a span").into()
 }
 
 #[test]
@@ -207,29 +213,30 @@ fn rl_6_an_acknowledged_batch_starts_the_next_one_at_once() {
     for _ in 0..2 * BATCH + 10 {
         network.run("1 says 2, lose 1 > 2");
     }
-    network.run("1 waits 2");
+    network.run("1 resends to 2");
     // One more word is sent afterwards and lost: it does not belong to the retransmission.
     network.run("1 says 2");
     network.in_flight.pop();
     let mut batches = Vec::new();
     while !network.in_flight.is_empty() {
         let batch = core::mem::take(&mut network.in_flight);
-        batches.push(batch.iter().filter(|envelope| is_retransmission(&envelope.frame)).count());
-        batch.into_iter().for_each(|envelope| network.arrive(envelope));
+        batches.push(batch.iter().filter(|addressed| is_retransmission(&addressed.frame)).count());
+        batch.into_iter().for_each(|addressed| network.arrive(addressed));
         network.run("2 syncs");
         let acknowledgements = core::mem::take(&mut network.in_flight);
-        acknowledgements.into_iter().for_each(|envelope| network.arrive(envelope));
+        acknowledgements.into_iter().for_each(|addressed| network.arrive(addressed));
     }
     assert_eq!(batches, [BATCH, BATCH, 10]);
-    assert_eq!(network.nodes[0].reliable.unacknowledged(node_id("2")), 1);
+    assert_eq!(network.nodes[0].reliable.unacknowledged_count(node_id("2")), 1);
 }
 
 #[test]
 fn rl_6_one_acknowledgement_may_cover_the_whole_retransmission() {
     let mut network = Network::new(2);
+    // 128 words arrive, but all acknowledgements are lost.
     (0..2 * BATCH).for_each(|_| drop(network.run("1 says 2, 1 > 2, 2 syncs, lose 2 > 1")));
-    network.run("1 waits 2, 1 > 2");
-    network.in_flight.retain(|envelope| !is_retransmission(&envelope.frame));
+    network.run("1 resends to 2, 1 > 2");
+    network.in_flight.retain(|addressed| !is_retransmission(&addressed.frame));
     expect![[r#"
         1 gets [0→0 ack below 128] from 2: stops waiting for 2
     "#]]
@@ -238,14 +245,15 @@ fn rl_6_one_acknowledgement_may_cover_the_whole_retransmission() {
 }
 
 fn is_retransmission(frame: &Frame<Word>) -> bool {
-    matches!(frame, Frame::Data { copy: Copy::Again, .. })
+    matches!(frame, Frame::Data { transmission: Transmission::Again, .. })
 }
 
 #[test]
 fn rl_10_impossible_frames_are_dropped() {
-    let pair = |mine, yours| Pair { mine: Incarnation(mine), yours: Incarnation(yours) };
+    let pair = |sender, receiver| IncarnationPair { sender: Incarnation(sender), receiver: Incarnation(receiver) };
     let word = Word { incarnation: 0, serial: 0 };
-    let data = |pair, base, number| Frame::Data { pair, base, number, copy: Copy::First, message: word };
+    let data =
+        |pair, base, number| Frame::Data { pair, base, number, transmission: Transmission::First, message: word };
     let frames = [
         data(pair(0, 1), 0, 0),
         data(pair(7, 1), 0, 0),
@@ -261,8 +269,8 @@ fn rl_10_impossible_frames_are_dropped() {
     network.run("1 says 2");
     for frame in frames {
         let (from, to) = (node_id("2"), node_id("1"));
-        network.arrive(Envelope { from, to, frame });
-        assert_eq!(network.nodes[0].reliable.unacknowledged(from), 1);
+        network.arrive(AddressedFrame { from, to, frame });
+        assert_eq!(network.nodes[0].reliable.unacknowledged_count(from), 1);
     }
     assert_eq!(network.in_flight.len(), 1, "no frame is sent in answer");
     assert!(network.nodes[0].received[&0].is_empty(), "no message is delivered");
@@ -280,13 +288,14 @@ fn rl_10_impossible_frames_are_dropped() {
 }
 
 #[test]
-fn rl_10_the_last_number_in_the_window_is_held_and_no_later_one() {
-    let mut node = node_of(1);
-    let pair = Pair { mine: Incarnation::FIRST, yours: Incarnation::FIRST };
+fn rl_10_the_last_number_in_the_window_is_held_back_and_no_later_one() {
+    let mut node = node_with_number(1);
+    let pair = IncarnationPair { sender: Incarnation::FIRST, receiver: Incarnation::FIRST };
     let word = Word { incarnation: 0, serial: 0 };
+    // The highest number is just beyond the window, so a window of messages is delivered.
     let base = u64::MAX - WINDOW;
     for number in (base..=u64::MAX).rev() {
-        let frame = Frame::Data { pair, base, number, copy: Copy::First, message: word };
+        let frame = Frame::Data { pair, base, number, transmission: Transmission::First, message: word };
         let effects = step(&mut node, Input::Message { from: NodeId::from_index(1), message: frame });
         match number {
             _ if number == base => {
@@ -297,8 +306,12 @@ fn rl_10_the_last_number_in_the_window_is_held_and_no_later_one() {
     }
 }
 
-fn node_of(number: usize) -> ReliableWords {
-    Reliable::new(NodeId::from_index(number - 1), WordProtocol { group: Group::of_size(2) }, Retransmission::default())
+fn node_with_number(number: usize) -> ReliableWords {
+    Reliable::new(
+        NodeId::from_index(number - 1),
+        WordProtocol { group: Group::of_size(2) },
+        RetransmissionTimeouts::default(),
+    )
 }
 
 fn step(node: &mut ReliableWords, input: Input<ReliableWords>) -> Vec<Effect<ReliableWords>> {
@@ -309,29 +322,29 @@ fn step(node: &mut ReliableWords, input: Input<ReliableWords>) -> Vec<Effect<Rel
 
 #[test]
 fn an_incarnation_starts_without_links() {
-    let mut node = node_of(1);
+    let mut node = node_with_number(1);
     let (peer, word, order) = (NodeId::from_index(1), Word { incarnation: 0, serial: 0 }, Order::AfterSaves);
     step(&mut node, Input::Command(Command::Send { to: peer, word, order }));
     step(&mut node, Input::Start { durable: Log::default(), incarnation: Incarnation(1) });
-    assert_eq!(node.unacknowledged(peer), 0);
+    assert_eq!(node.unacknowledged_count(peer), 0);
     let effects = step(&mut node, Input::Command(Command::Send { to: peer, word, order }));
-    let pair = Pair { mine: Incarnation(1), yours: Incarnation::FIRST };
-    let first = Frame::Data { pair, base: 0, number: 0, copy: Copy::First, message: word };
+    let pair = IncarnationPair { sender: Incarnation(1), receiver: Incarnation::FIRST };
+    let first = Frame::Data { pair, base: 0, number: 0, transmission: Transmission::First, message: word };
     assert!(matches!(&effects[0], Effect::Send { message, .. } if *message == first));
 }
 
 #[test]
 fn a_timer_that_fires_late_does_nothing() {
-    let mut node = node_of(1);
+    let mut node = node_with_number(1);
     let effects = step(&mut node, Input::Timer(ReliableTimer::Retransmit(NodeId::from_index(1))));
     assert!(effects.is_empty());
 }
 
 #[test]
-fn a_first_timeout_above_the_maximum_is_kept() {
+fn a_first_timeout_above_the_maximum_stays_as_it_is() {
     let first = Span::exactly(Duration::from_secs(5));
-    let retransmission = Retransmission { first, longest: Duration::from_secs(1) };
-    let mut node = Reliable::new(NodeId::from_index(0), WordProtocol { group: Group::of_size(2) }, retransmission);
+    let timeouts = RetransmissionTimeouts { first, max: Duration::from_secs(1) };
+    let mut node = Reliable::new(NodeId::from_index(0), WordProtocol { group: Group::of_size(2) }, timeouts);
     let (peer, word, order) = (NodeId::from_index(1), Word { incarnation: 0, serial: 0 }, Order::AfterSaves);
     step(&mut node, Input::Command(Command::Send { to: peer, word, order }));
     let effects = step(&mut node, Input::Timer(ReliableTimer::Retransmit(peer)));
@@ -340,9 +353,9 @@ fn a_first_timeout_above_the_maximum_is_kept() {
 
 #[test]
 fn frames_describe_what_they_carry() {
-    let pair = Pair { mine: Incarnation(3), yours: Incarnation(4) };
+    let pair = IncarnationPair { sender: Incarnation(3), receiver: Incarnation(4) };
     let message = Word { incarnation: 0, serial: 0 };
-    let data = |copy| Frame::Data { pair, base: 0, number: 9, copy, message };
+    let data = |transmission| Frame::Data { pair, base: 0, number: 9, transmission, message };
     let ack = Frame::<Word>::Ack { pair, below: 1 };
     let described = |frame: &Frame<Word>| {
         assert!(frame.is_wrapped());
@@ -350,8 +363,8 @@ fn frames_describe_what_they_carry() {
     };
     let client = Some(NodeId::from_index(0));
     let payload = Some(PayloadId { incarnation: Incarnation(3), number: 9 });
-    assert_eq!(described(&data(Copy::First)), ("word", Class::Announcement, client, payload));
-    assert_eq!(described(&data(Copy::Again)), ("word", Class::Control, client, payload));
+    assert_eq!(described(&data(Transmission::First)), ("word", Class::Announcement, client, payload));
+    assert_eq!(described(&data(Transmission::Again)), ("word", Class::Control, client, payload));
     assert_eq!(described(&ack), ("ack", Class::Control, None, None));
 }
 

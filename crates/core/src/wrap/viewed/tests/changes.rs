@@ -1,4 +1,12 @@
 //! VW-2, VW-3, VW-4: from one view to the next.
+//!
+//! `Harness::acting(2, 3, ..)` is node 2 in view 1 of three nodes, with a lease until 10 ms, and
+//! `holder()` is the same node in the critical section, with node 1 as the coordinator.
+//! `view(2, [(1, 1), (3, 2)])` is view 2 of nodes 1 and 3, whose stays began in views 1 and 2.
+//! `receive(3, 2, ..)` and `receive_report(3, 2, ..)` deliver a message and a report of node 3 from
+//! view 2. A report carries the clock reading 5 and the fence counter 7, so the next ticket is 6
+//! and the next fence in view 2 is 2.8. `request(3, 6)` and `release(3, 6)` carry ticket 6 of
+//! node 3, and `grant(2, 6, 2, 8)` grants ticket 6 of node 2 with fence 2.8.
 
 use super::harness::{HOLDING, Harness, NO_EFFECTS, WAITING, grant, holder, node, release, request, view};
 use crate::mutex::{Central, ClientState, Command, TokenRequest, TokenRing, token_ring};
@@ -12,23 +20,23 @@ fn view_of_all(epoch: u64) -> View {
 #[test]
 fn vw_2_a_member_reports_once_per_view() {
     let mut member = Harness::acting(2, 3, Central::new);
-    assert_eq!(member.view(&view_of_all(2)), ["report of view 2 to all of 1,2,3"]);
-    assert_eq!(member.view(&view_of_all(2)), NO_EFFECTS);
-    assert_eq!(member.view(&view_of_all(1)), NO_EFFECTS);
-    assert_eq!(member.view(&view_of_all(3)), ["report of view 3 to all of 1,2,3"]);
+    assert_eq!(member.receive_view(&view_of_all(2)), ["report of view 2 to all of 1,2,3"]);
+    assert_eq!(member.receive_view(&view_of_all(2)), NO_EFFECTS);
+    assert_eq!(member.receive_view(&view_of_all(1)), NO_EFFECTS);
+    assert_eq!(member.receive_view(&view_of_all(3)), ["report of view 3 to all of 1,2,3"]);
 }
 
 #[test]
 fn vw_2_a_joiner_has_nothing_to_report() {
     let mut member = Harness::new(3, Central::new);
-    assert_eq!(member.view(&view(4, [(1, 1), (2, 2), (3, 4)])), NO_EFFECTS);
-    assert_eq!(member.view(&view(5, [(1, 1), (2, 2), (3, 4)])), ["report of view 5 to all of 1,2,3"]);
+    assert_eq!(member.receive_view(&view(4, [(1, 1), (2, 2), (3, 4)])), NO_EFFECTS);
+    assert_eq!(member.receive_view(&view(5, [(1, 1), (2, 2), (3, 4)])), ["report of view 5 to all of 1,2,3"]);
 }
 
 #[test]
 fn vw_2_a_member_that_is_alone_sends_no_report_and_continues() {
     let mut holder = holder();
-    assert_eq!(holder.view(&view(2, [(2, 1)])), NO_EFFECTS);
+    assert_eq!(holder.receive_view(&view(2, [(2, 1)])), NO_EFFECTS);
     assert!(holder.acts());
     assert_eq!(holder.command(Command::Release), ["LEAVES"]);
     assert_eq!(holder.command(Command::Acquire), ["ENTERS (fence 2.2, until 10ms of its clock)"]);
@@ -38,7 +46,7 @@ fn vw_2_a_member_that_is_alone_sends_no_report_and_continues() {
 fn vw_2_a_member_stops_acting_in_the_previous_view() {
     let mut member = Harness::acting(2, 3, Central::new);
     assert_eq!(member.command(Command::Acquire), ["request of view 1 to 1"]);
-    member.view(&view_of_all(2));
+    member.receive_view(&view_of_all(2));
     assert!(!member.acts());
     assert_eq!(member.receive(1, 1, grant(2, 1, 1, 1)), NO_EFFECTS);
     assert_eq!(member.command(Command::Cancel), NO_EFFECTS);
@@ -46,56 +54,56 @@ fn vw_2_a_member_stops_acting_in_the_previous_view() {
 
 #[test]
 fn vw_2_a_frozen_member_reports_too() {
-    assert_eq!(holder().at(99).view(&view_of_all(2)), ["report of view 2 to all of 1,2,3"]);
+    assert_eq!(holder().at(99).receive_view(&view_of_all(2)), ["report of view 2 to all of 1,2,3"]);
 }
 
 #[test]
 fn vw_3_a_member_starts_with_the_reports_of_all_earlier_members() {
     let mut coordinator = Harness::acting(1, 3, Central::new);
-    coordinator.view(&view_of_all(2));
+    coordinator.receive_view(&view_of_all(2));
     assert_eq!(coordinator.command(Command::Acquire), NO_EFFECTS);
-    assert_eq!(coordinator.report(2, 2, ClientState::Idle), NO_EFFECTS);
-    assert_eq!(coordinator.report(2, 2, ClientState::Idle), NO_EFFECTS, "the same report twice is one report");
+    assert_eq!(coordinator.receive_report(2, 2, ClientState::Idle), NO_EFFECTS);
+    assert_eq!(coordinator.receive_report(2, 2, ClientState::Idle), NO_EFFECTS, "the same report twice is one report");
     assert!(!coordinator.acts());
-    assert_eq!(coordinator.report(3, 2, ClientState::Idle), ["ENTERS (fence 2.8, until 10ms of its clock)"]);
+    assert_eq!(coordinator.receive_report(3, 2, ClientState::Idle), ["ENTERS (fence 2.8, until 10ms of its clock)"]);
 }
 
 #[test]
 fn vw_3_members_do_not_wait_for_a_joiner() {
-    let with_a_joiner = view(2, [(1, 1), (2, 1), (3, 2)]);
+    let view_with_joiner = view(2, [(1, 1), (2, 1), (3, 2)]);
     let mut continuing = Harness::acting(1, 2, Central::new);
-    continuing.view(&with_a_joiner);
-    continuing.report(2, 2, ClientState::Idle);
+    continuing.receive_view(&view_with_joiner);
+    continuing.receive_report(2, 2, ClientState::Idle);
     assert!(continuing.acts());
 }
 
 #[test]
 fn vw_3_a_joiner_waits_for_the_reports_of_all_others() {
     let mut joiner = Harness::new(3, Central::new);
-    joiner.view(&view(2, [(1, 1), (2, 1), (3, 2)]));
-    assert_eq!(joiner.lease(10), ["has a lease for 10ms"]);
+    joiner.receive_view(&view(2, [(1, 1), (2, 1), (3, 2)]));
+    assert_eq!(joiner.receive_lease(10), ["has a lease for 10ms"]);
     assert_eq!(joiner.command(Command::Acquire), NO_EFFECTS);
-    assert_eq!(joiner.report(2, 2, HOLDING), NO_EFFECTS);
-    assert_eq!(joiner.report(1, 2, ClientState::Idle), ["request of view 2 to 1"]);
+    assert_eq!(joiner.receive_report(2, 2, HOLDING), NO_EFFECTS);
+    assert_eq!(joiner.receive_report(1, 2, ClientState::Idle), ["request of view 2 to 1"]);
 }
 
 #[test]
 fn vw_3_reports_of_joiners_and_nonmembers_are_ignored() {
     let mut coordinator = Harness::acting(1, 2, Central::new);
-    coordinator.view(&view(2, [(1, 1), (2, 1), (3, 2)]));
-    coordinator.report(3, 2, HOLDING);
-    coordinator.report(7, 2, HOLDING);
-    coordinator.report(2, 2, ClientState::Idle);
+    coordinator.receive_view(&view(2, [(1, 1), (2, 1), (3, 2)]));
+    coordinator.receive_report(3, 2, HOLDING);
+    coordinator.receive_report(7, 2, HOLDING);
+    coordinator.receive_report(2, 2, ClientState::Idle);
     assert_eq!(coordinator.command(Command::Acquire), ["ENTERS (fence 2.8, until 10ms of its clock)"]);
 }
 
 #[test]
 fn vw_3_reports_that_arrive_before_the_view_count() {
     let mut member = Harness::acting(1, 3, Central::new);
-    assert_eq!(member.report(2, 2, ClientState::Idle), NO_EFFECTS);
-    assert_eq!(member.report(3, 2, ClientState::Idle), NO_EFFECTS);
+    assert_eq!(member.receive_report(2, 2, ClientState::Idle), NO_EFFECTS);
+    assert_eq!(member.receive_report(3, 2, ClientState::Idle), NO_EFFECTS);
     assert!(member.acts(), "it has not received the view, and its lease is valid");
-    member.view(&view_of_all(2));
+    member.receive_view(&view_of_all(2));
     assert!(member.acts());
     assert_eq!(member.member.view(), Some(&view_of_all(2)));
 }
@@ -103,43 +111,43 @@ fn vw_3_reports_that_arrive_before_the_view_count() {
 #[test]
 fn vw_3_a_later_view_starts_it_over() {
     let mut member = Harness::acting(1, 3, Central::new);
-    member.view(&view_of_all(2));
-    member.report(2, 2, ClientState::Idle);
-    assert_eq!(member.view(&view_of_all(3)), ["report of view 3 to all of 1,2,3"]);
-    member.report(3, 2, ClientState::Idle);
-    member.report(3, 3, ClientState::Idle);
+    member.receive_view(&view_of_all(2));
+    member.receive_report(2, 2, ClientState::Idle);
+    assert_eq!(member.receive_view(&view_of_all(3)), ["report of view 3 to all of 1,2,3"]);
+    member.receive_report(3, 2, ClientState::Idle);
+    member.receive_report(3, 3, ClientState::Idle);
     assert!(!member.acts(), "node 2 reported for view 2 only");
-    member.report(2, 3, ClientState::Idle);
+    member.receive_report(2, 3, ClientState::Idle);
     assert!(member.acts());
 }
 
 #[test]
 fn vw_3_views_may_be_skipped() {
     let mut member = Harness::acting(1, 3, Central::new);
-    assert_eq!(member.view(&view(5, [(1, 1), (3, 1), (4, 3)])), ["report of view 5 to all of 1,3,4"]);
-    member.report(3, 5, ClientState::Idle);
+    assert_eq!(member.receive_view(&view(5, [(1, 1), (3, 1), (4, 3)])), ["report of view 5 to all of 1,3,4"]);
+    member.receive_report(3, 5, ClientState::Idle);
     assert!(!member.acts(), "node 4 joined in view 3 and must report");
-    member.report(4, 5, ClientState::Idle);
+    member.receive_report(4, 5, ClientState::Idle);
     assert!(member.acts());
 }
 
 #[test]
 fn vw_3_no_member_starts_without_a_lease() {
     let mut member = Harness::acting(1, 3, Central::new);
-    member.at(10).view(&view_of_all(2));
-    member.report(2, 2, ClientState::Idle);
-    member.report(3, 2, ClientState::Idle);
+    member.at(10).receive_view(&view_of_all(2));
+    member.receive_report(2, 2, ClientState::Idle);
+    member.receive_report(3, 2, ClientState::Idle);
     assert_eq!(member.command(Command::Acquire), NO_EFFECTS);
-    let renewed = member.at(11).lease(20);
+    let renewed = member.at(11).receive_lease(20);
     assert_eq!(renewed, ["has a lease for 9ms", "ENTERS (fence 2.8, until 20ms of its clock)"]);
 }
 
 #[test]
 fn vw_3_a_new_coordinator_knows_the_holder_and_the_waiters() {
     let mut coordinator = Harness::acting(2, 4, Central::new);
-    coordinator.view(&view(2, [(2, 1), (3, 1), (4, 1)]));
-    coordinator.report(3, 2, HOLDING);
-    assert_eq!(coordinator.report(4, 2, WAITING), NO_EFFECTS);
+    coordinator.receive_view(&view(2, [(2, 1), (3, 1), (4, 1)]));
+    coordinator.receive_report(3, 2, HOLDING);
+    assert_eq!(coordinator.receive_report(4, 2, WAITING), NO_EFFECTS);
     assert_eq!(coordinator.command(Command::Try), ["denied"]);
     // The holder's ticket has the largest number that any member reported.
     assert_eq!(coordinator.receive(3, 2, release(3, 5)), ["grant of view 2 to 4"]);
@@ -149,49 +157,49 @@ fn vw_3_a_new_coordinator_knows_the_holder_and_the_waiters() {
 fn vw_3_a_new_coordinator_grants_to_waiters_if_the_holder_was_removed() {
     let mut coordinator = Harness::acting(2, 4, Central::new);
     coordinator.command(Command::Acquire);
-    coordinator.view(&view(2, [(2, 1), (3, 1)]));
-    assert_eq!(coordinator.report(3, 2, ClientState::Idle), ["ENTERS (fence 2.8, until 10ms of its clock)"]);
+    coordinator.receive_view(&view(2, [(2, 1), (3, 1)]));
+    assert_eq!(coordinator.receive_report(3, 2, ClientState::Idle), ["ENTERS (fence 2.8, until 10ms of its clock)"]);
 }
 
 #[test]
 fn vw_3_a_holder_that_stays_keeps_its_entry() {
     let mut holder = holder();
-    holder.view(&view_of_all(2));
-    assert_eq!(holder.at(4).lease(14), ["has a lease for 10ms", "may stay until 14ms of its clock"]);
-    assert_eq!(holder.report(1, 2, WAITING), NO_EFFECTS);
-    assert_eq!(holder.report(3, 2, ClientState::Idle), NO_EFFECTS);
+    holder.receive_view(&view_of_all(2));
+    assert_eq!(holder.at(4).receive_lease(14), ["has a lease for 10ms", "may stay until 14ms of its clock"]);
+    assert_eq!(holder.receive_report(1, 2, WAITING), NO_EFFECTS);
+    assert_eq!(holder.receive_report(3, 2, ClientState::Idle), NO_EFFECTS);
     assert_eq!(holder.command(Command::Acquire), ["refused: already in the critical section"]);
     assert_eq!(holder.command(Command::Release), ["LEAVES", "release of view 2 to 1"]);
 }
 
 #[test]
 fn vw_3_every_view_has_one_token_and_the_holder_has_it() {
-    let started = |number, client_state| {
+    let member_in_view_2 = |number, client_state_of_3| {
         let mut member = Harness::acting(number, 3, TokenRequest::new);
-        member.view(&view_of_all(2));
+        member.receive_view(&view_of_all(2));
         for other in [1, 2, 3].into_iter().filter(|other| *other != number) {
-            member.report(other, 2, if other == 3 { client_state } else { ClientState::Idle });
+            member.receive_report(other, 2, if other == 3 { client_state_of_3 } else { ClientState::Idle });
         }
         member
     };
-    assert_eq!(started(1, HOLDING).command(Command::Acquire), ["request of view 2 to all of 1,2,3"]);
-    assert_eq!(started(2, HOLDING).command(Command::Acquire), ["request of view 2 to all of 1,2,3"]);
+    assert_eq!(member_in_view_2(1, HOLDING).command(Command::Acquire), ["request of view 2 to all of 1,2,3"]);
+    assert_eq!(member_in_view_2(2, HOLDING).command(Command::Acquire), ["request of view 2 to all of 1,2,3"]);
     assert_eq!(
-        started(1, ClientState::Idle).command(Command::Acquire),
+        member_in_view_2(1, ClientState::Idle).command(Command::Acquire),
         ["ENTERS (fence 2.8, until 10ms of its clock)"]
     );
-    assert_eq!(started(2, ClientState::Idle).command(Command::Acquire), ["request of view 2 to all of 1,2,3"]);
+    assert_eq!(member_in_view_2(2, ClientState::Idle).command(Command::Acquire), ["request of view 2 to all of 1,2,3"]);
 }
 
 #[test]
 fn vw_4_a_message_of_an_older_view_is_dropped() {
     let mut member = Harness::acting(2, 3, Central::new);
     member.command(Command::Acquire);
-    member.view(&view_of_all(2));
-    member.report(1, 2, ClientState::Idle);
-    member.report(3, 2, ClientState::Idle);
-    let old = Envelope { epoch: Epoch(1), content: Content::Inner(grant(2, 6, 1, 1)) };
-    assert_eq!(member.rules(Input::Message { from: node(1), message: old }), ["VW-4"]);
+    member.receive_view(&view_of_all(2));
+    member.receive_report(1, 2, ClientState::Idle);
+    member.receive_report(3, 2, ClientState::Idle);
+    let message_of_view_1 = Envelope { epoch: Epoch(1), content: Content::Inner(grant(2, 6, 1, 1)) };
+    assert_eq!(member.applied_rules(Input::Message { from: node(1), message: message_of_view_1 }), ["VW-4"]);
     assert_eq!(member.receive(1, 2, grant(2, 6, 2, 8)), ["ENTERS (fence 2.8, until 10ms of its clock)"]);
 }
 
@@ -199,10 +207,10 @@ fn vw_4_a_message_of_an_older_view_is_dropped() {
 fn vw_4_a_message_of_a_newer_view_is_held_until_the_member_acts_in_it() {
     let mut coordinator = Harness::acting(1, 3, Central::new);
     assert_eq!(coordinator.receive(3, 2, request(3, 6)), NO_EFFECTS);
-    assert_eq!(coordinator.view(&view_of_all(2)), ["report of view 2 to all of 1,2,3"]);
+    assert_eq!(coordinator.receive_view(&view_of_all(2)), ["report of view 2 to all of 1,2,3"]);
     assert_eq!(coordinator.receive(2, 2, request(2, 6)), NO_EFFECTS);
-    assert_eq!(coordinator.report(3, 2, ClientState::Idle), NO_EFFECTS);
-    assert_eq!(coordinator.report(2, 2, ClientState::Idle), ["grant of view 2 to 3"]);
+    assert_eq!(coordinator.receive_report(3, 2, ClientState::Idle), NO_EFFECTS);
+    assert_eq!(coordinator.receive_report(2, 2, ClientState::Idle), ["grant of view 2 to 3"]);
     assert_eq!(coordinator.receive(3, 2, release(3, 6)), ["grant of view 2 to 2"]);
 }
 
@@ -210,9 +218,9 @@ fn vw_4_a_message_of_a_newer_view_is_held_until_the_member_acts_in_it() {
 fn vw_4_messages_held_for_a_skipped_view_are_dropped() {
     let mut coordinator = Harness::acting(1, 3, Central::new);
     assert_eq!(coordinator.receive(3, 2, request(3, 6)), NO_EFFECTS);
-    coordinator.view(&view_of_all(3));
-    coordinator.report(2, 3, ClientState::Idle);
-    assert_eq!(coordinator.report(3, 3, ClientState::Idle), NO_EFFECTS);
+    coordinator.receive_view(&view_of_all(3));
+    coordinator.receive_report(2, 3, ClientState::Idle);
+    assert_eq!(coordinator.receive_report(3, 3, ClientState::Idle), NO_EFFECTS);
     assert_eq!(coordinator.receive(2, 3, request(2, 6)), ["grant of view 3 to 2"]);
 }
 
@@ -221,9 +229,9 @@ fn vw_4_a_timer_of_an_older_view_is_dropped() {
     let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
     let mut token_holder = Harness::acting(1, 3, move |me, group| TokenRing::new(me, group, bounds));
     let rest_timer = |epoch| ViewedTimer::Inner(Epoch(epoch), token_ring::Timer::Rest);
-    token_holder.view(&view_of_all(2));
-    token_holder.report(2, 2, ClientState::Idle);
-    assert_eq!(token_holder.report(3, 2, ClientState::Idle), ["sets Rest of view 2"]);
+    token_holder.receive_view(&view_of_all(2));
+    token_holder.receive_report(2, 2, ClientState::Idle);
+    assert_eq!(token_holder.receive_report(3, 2, ClientState::Idle), ["sets Rest of view 2"]);
     assert_eq!(token_holder.fire(rest_timer(1)), NO_EFFECTS);
     assert_eq!(token_holder.fire(rest_timer(2)), ["token of view 2 to 2"]);
 }

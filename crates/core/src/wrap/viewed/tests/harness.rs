@@ -1,4 +1,4 @@
-//! A test harness around one member: each input returns its effects as a list of short texts.
+//! A test harness around one member: it returns the effects of each input as short texts.
 
 use crate::Clock;
 use crate::fence::Fence;
@@ -17,13 +17,13 @@ pub(super) struct Harness<P: InViews> {
     now: Time,
 }
 
-/// The effects of a step, and the rules of views that it applied.
-struct Recorder<P: InViews> {
+/// The effects of a step, and all rules that it applied, those of the inner protocol included.
+struct StepRecorder<P: InViews> {
     effects: Vec<Effect<Viewed<P>>>,
     rules: Vec<&'static str>,
 }
 
-impl<P: InViews> Sink<Viewed<P>> for Recorder<P> {
+impl<P: InViews> Sink<Viewed<P>> for StepRecorder<P> {
     fn effect(&mut self, effect: Effect<Viewed<P>>) {
         self.effects.push(effect);
     }
@@ -53,11 +53,12 @@ where
         harness
     }
 
-    /// The node with this number, in the first view of `nodes` nodes, with a lease until 10 ms.
+    /// The node with this number, in a first view (epoch 1) of `nodes` nodes, with a lease until
+    /// 10 ms.
     pub(super) fn acting(number: u32, nodes: usize, new_inner: impl Fn(NodeId, Group) -> P) -> Self {
         let mut harness = Self::new(number, new_inner);
-        harness.view(&View::founding(Group::of_size(nodes)));
-        harness.lease(10);
+        harness.receive_view(&View::founding(Group::of_size(nodes)));
+        harness.receive_lease(10);
         assert!(harness.acts());
         harness
     }
@@ -81,26 +82,26 @@ where
         self.apply(Input::Command(command))
     }
 
-    pub(super) fn view(&mut self, view: &View) -> Vec<String> {
+    pub(super) fn receive_view(&mut self, view: &View) -> Vec<String> {
         self.apply(Input::View(view.clone()))
     }
 
     /// Grants a lease that ends at this instant of the member's clock.
-    pub(super) fn lease(&mut self, ms: u64) -> Vec<String> {
+    pub(super) fn receive_lease(&mut self, ms: u64) -> Vec<String> {
         self.apply(Input::Lease(instant(ms)))
     }
 
     pub(super) fn receive(&mut self, from: u32, epoch: u64, message: P::Message) -> Vec<String> {
-        self.envelope(from, epoch, Content::Inner(message))
+        self.receive_envelope(from, epoch, Content::Inner(message))
     }
 
-    /// Delivers a report that gives the sender's client state, clock 5 and fence counter 7.
-    pub(super) fn report(&mut self, from: u32, epoch: u64, client_state: ClientState) -> Vec<String> {
+    /// Delivers a report on the sender's client, with clock reading 5 and fence counter 7.
+    pub(super) fn receive_report(&mut self, from: u32, epoch: u64, client_state: ClientState) -> Vec<String> {
         let floor = Floor { clock: Clock(5), fence: Fence { epoch: Epoch(epoch - 1), counter: 7 } };
-        self.envelope(from, epoch, Content::Report(Report { client_state, floor, queue: Vec::new() }))
+        self.receive_envelope(from, epoch, Content::Report(Report { client_state, floor, queue: Vec::new() }))
     }
 
-    fn envelope(&mut self, from: u32, epoch: u64, content: Content<P::Message, Report>) -> Vec<String> {
+    fn receive_envelope(&mut self, from: u32, epoch: u64, content: Content<P::Message, Report>) -> Vec<String> {
         self.apply(Input::Message { from: node(from), message: Envelope { epoch: Epoch(epoch), content } })
     }
 
@@ -108,8 +109,8 @@ where
         self.apply(Input::Timer(timer))
     }
 
-    /// Returns the rules of views that the member applied to an input.
-    pub(super) fn rules(&mut self, input: Input<Viewed<P>>) -> Vec<&'static str> {
+    /// Returns the rules of views (`VW-…`) that the member applied to an input.
+    pub(super) fn applied_rules(&mut self, input: Input<Viewed<P>>) -> Vec<&'static str> {
         self.step(input).rules.into_iter().filter(|rule| rule.starts_with("VW")).collect()
     }
 
@@ -117,8 +118,8 @@ where
         self.step(input).effects.iter().map(effect_text).collect()
     }
 
-    fn step(&mut self, input: Input<Viewed<P>>) -> Recorder<P> {
-        let mut recorder = Recorder { effects: Vec::new(), rules: Vec::new() };
+    fn step(&mut self, input: Input<Viewed<P>>) -> StepRecorder<P> {
+        let mut recorder = StepRecorder { effects: Vec::new(), rules: Vec::new() };
         self.member.step(self.now, input, &mut Effects::new(&mut recorder));
         recorder
     }
@@ -152,8 +153,8 @@ fn instant(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
 
-/// The view with this epoch, of nodes in their first incarnation, each with the epoch in which its
-/// stay began.
+/// The view with this epoch, of nodes in their first incarnation, each given by its number and the
+/// epoch in which its stay began.
 pub(super) fn view<const N: usize>(epoch: u64, members: [(u32, u64); N]) -> View {
     View::new(Epoch(epoch), members.map(|(number, since)| (node(number), stay(0, since))))
 }
@@ -166,19 +167,20 @@ pub(super) const WAITING: ClientState = ClientState::waiting(Patience::Wait, Acc
 
 pub(super) const HOLDING: ClientState = ClientState::Inside(Access::Exclusive);
 
-pub(super) fn request(number: u32, ticket: u64) -> central::Message {
-    let ticket = Ticket { node: node(number), number: Clock(ticket) };
+/// The request of the node with this number, with this ticket number.
+pub(super) fn request(number: u32, ticket_number: u64) -> central::Message {
+    let ticket = Ticket { node: node(number), number: Clock(ticket_number) };
     central::Message::Request { ticket, patience: Patience::Wait }
 }
 
-/// The coordinator's grant in this view, with this counter in its fence.
-pub(super) fn grant(number: u32, ticket: u64, epoch: u64, counter: u64) -> central::Message {
-    let ticket = Ticket { node: node(number), number: Clock(ticket) };
-    central::Message::Grant { ticket, fence: Fence { epoch: Epoch(epoch), counter } }
+/// The coordinator's grant to the node with this number, with the fence `epoch.fence_counter`.
+pub(super) fn grant(number: u32, ticket_number: u64, epoch: u64, fence_counter: u64) -> central::Message {
+    let ticket = Ticket { node: node(number), number: Clock(ticket_number) };
+    central::Message::Grant { ticket, fence: Fence { epoch: Epoch(epoch), counter: fence_counter } }
 }
 
-pub(super) fn release(number: u32, ticket: u64) -> central::Message {
-    let ticket = Ticket { node: node(number), number: Clock(ticket) };
+pub(super) fn release(number: u32, ticket_number: u64) -> central::Message {
+    let ticket = Ticket { node: node(number), number: Clock(ticket_number) };
     central::Message::Release { ticket, fence: Fence::default() }
 }
 

@@ -1,5 +1,5 @@
-//! Tests of one member of a group that receives views and leases from the test: one test per rule
-//! and more.
+//! Tests of one member of a group that receives views and leases from the test: at least one test
+//! per rule.
 
 mod changes;
 mod harness;

@@ -20,6 +20,8 @@ pub(super) enum Command {
     CancelTimer,
 }
 
+/// The message of the inner protocol. Nothing in its description is a default value, so a test
+/// notices if the wrapper passes on only a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Text;
 
@@ -44,6 +46,7 @@ impl Describe for Text {
     }
 }
 
+/// The number of writes to the disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Writes(pub(super) u32);
 
@@ -89,26 +92,27 @@ pub(super) type WatchedReporter = Watched<Reporter>;
 pub(super) struct Harness {
     pub(super) node: WatchedReporter,
     pub(super) now: Time,
+    /// The timers that are set, with the times at which they fire.
     pub(super) timers: BTreeMap<WatchedTimer<()>, Time>,
 }
 
 #[derive(Default)]
-struct Recorder {
+struct StepRecorder {
     /// The effects and the ids of applied rules, as short texts.
     texts: Vec<String>,
     /// The timers that the step set, or cancelled (`None`).
     timers: Vec<(WatchedTimer<()>, Option<Span>)>,
 }
 
-impl Sink<WatchedReporter> for Recorder {
+impl Sink<WatchedReporter> for StepRecorder {
     fn effect(&mut self, effect: Effect<WatchedReporter>) {
-        let ahead = |order| if order == Order::Ahead { " ahead" } else { "" };
+        let order_suffix = |order| if order == Order::Ahead { " ahead" } else { "" };
         match effect {
             Effect::Send { to, message, order } => {
-                self.texts.push(format!("{}{} → {to}", signal_text(&message), ahead(order)));
+                self.texts.push(format!("{}{} → {to}", signal_text(&message), order_suffix(order)));
             }
             Effect::Multicast { to, message, order } => {
-                self.texts.push(format!("{}{} → {to}", signal_text(&message), ahead(order)));
+                self.texts.push(format!("{}{} → {to}", signal_text(&message), order_suffix(order)));
             }
             Effect::Save(()) => self.texts.push("saves".into()),
             Effect::SetTimer { timer, span } => {
@@ -132,14 +136,14 @@ impl Sink<WatchedReporter> for Recorder {
 
 fn signal_text(signal: &Signal<Text>) -> String {
     match signal {
-        Signal::Beat { life, number } => format!("[beat {number} of incarnation {life}]"),
-        Signal::Inner { life, message: Text } => format!("[text of incarnation {life}]"),
+        Signal::Heartbeat { incarnation, number } => format!("[beat {number} of incarnation {incarnation}]"),
+        Signal::Inner { incarnation, message: Text } => format!("[text of incarnation {incarnation}]"),
     }
 }
 
 fn timer_text(timer: WatchedTimer<()>) -> String {
     match timer {
-        WatchedTimer::Beat => "beats".into(),
+        WatchedTimer::NextHeartbeat => "beats".into(),
         WatchedTimer::Silence(peer) => format!("timeout of {peer}"),
         WatchedTimer::Inner(()) => "timer".into(),
     }
@@ -167,20 +171,20 @@ impl Harness {
     }
 
     /// Delivers the heartbeat with this number from an incarnation of a peer.
-    pub(super) fn beat(&mut self, from: u32, incarnation: u64, number: u64) -> String {
-        let message = Signal::Beat { life: Incarnation(incarnation), number };
+    pub(super) fn receive_heartbeat(&mut self, from: u32, incarnation: u64, number: u64) -> String {
+        let message = Signal::Heartbeat { incarnation: Incarnation(incarnation), number };
         self.step(Input::Message { from: node(from), message })
     }
 
     /// Delivers a message of the inner protocol from an incarnation of a peer.
-    pub(super) fn text(&mut self, from: u32, incarnation: u64) -> String {
-        let message = Signal::Inner { life: Incarnation(incarnation), message: Text };
+    pub(super) fn receive_text(&mut self, from: u32, incarnation: u64) -> String {
+        let message = Signal::Inner { incarnation: Incarnation(incarnation), message: Text };
         self.step(Input::Message { from: node(from), message })
     }
 
     /// Steps the node and returns the texts of its effects and rules, in order.
     pub(super) fn step(&mut self, input: Input<WatchedReporter>) -> String {
-        let mut recorder = Recorder::default();
+        let mut recorder = StepRecorder::default();
         self.node.step(self.now, input, &mut Effects::new(&mut recorder));
         for (timer, span) in recorder.timers {
             match span {
@@ -206,13 +210,13 @@ impl Harness {
     }
 }
 
-/// A heartbeat every ten milliseconds, and a bound of five more.
-pub(super) fn bounded() -> Detector {
+/// A heartbeat every 10 ms, and a bound of 5 ms: a silence of 15 ms is too long.
+pub(super) fn fixed_bound_detector() -> Detector {
     Detector::FixedBound { period: Duration::from_millis(10), bound: Duration::from_millis(5) }
 }
 
-/// A heartbeat every ten milliseconds, and a window of this many gaps.
-pub(super) fn accrual(window: u16) -> Detector {
+/// A heartbeat every 10 ms, and a window of this many gaps.
+pub(super) fn accrual_detector(window: u16) -> Detector {
     Detector::Accrual { period: Duration::from_millis(10), threshold: Threshold::DEFAULT, window }
 }
 

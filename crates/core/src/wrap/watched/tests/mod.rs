@@ -1,4 +1,5 @@
-//! Tests of failure detection: one per rule, and the pace compared with the paper's formula.
+//! Tests of failure detection: at least one per rule, and the pace compared with the paper's
+//! formula.
 
 mod harness;
 mod pace;

@@ -1,5 +1,5 @@
-//! The figures of the pace: compared with the paper's formula in floating point, and at their
-//! limits.
+//! The integer arithmetic of the pace and of thresholds: compared with the paper's formula in
+//! floating point, and at its limits.
 
 use crate::time::{Duration, Time};
 use crate::wrap::Threshold;
@@ -10,30 +10,32 @@ use std::vec::Vec;
 
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// A pace whose window contains exactly these gaps, in nanoseconds (at least two).
-fn pace_after(gaps: &[u64]) -> Pace {
+/// A pace whose window contains exactly these gaps, of which there are at least two.
+fn pace_after(gaps_nanos: &[u64]) -> Pace {
     let mut pace = Pace::new(Time::ZERO, PERIOD);
     let mut now = Time::ZERO;
-    pace.learn(now, 0, Duration::from_nanos(u64::MAX), gaps.len());
-    for (number, gap) in (1..).zip(gaps) {
+    pace.learn(now, 0, Duration::from_nanos(u64::MAX), gaps_nanos.len());
+    for (number, gap) in (1..).zip(gaps_nanos) {
         now += Duration::from_nanos(*gap);
-        pace.learn(now, number, Duration::from_nanos(u64::MAX), gaps.len());
+        pace.learn(now, number, Duration::from_nanos(u64::MAX), gaps_nanos.len());
     }
     pace
 }
 
-/// −log₁₀ of the normal tail, by a continued fraction far out and by a series near the middle:
-/// independent of the table.
+/// Returns −log₁₀ of the normal tail, by a series up to three deviations and by a continued
+/// fraction beyond: independent of the table.
 fn phi(deviations: f64) -> f64 {
     let density = (-deviations * deviations / 2.0).exp() / (2.0 * core::f64::consts::PI).sqrt();
     let tail = if deviations < 3.0 {
         let (mut term, mut sum) = (deviations, deviations);
+        // More terms would not change the sum.
         for step in 1..200 {
             term *= deviations * deviations / f64::from(2 * step + 1);
             sum += term;
         }
         0.5 - density * sum
     } else {
+        // More levels would not change the fraction.
         let fraction = (1..400).rev().fold(deviations, |denominator, step| deviations + f64::from(step) / denominator);
         density / fraction
     };
@@ -52,7 +54,7 @@ fn the_reference_formula_is_the_normal_tail() {
 fn the_table_matches_the_normal_tail() {
     let mut thousandths = Threshold::MIN.thousandths();
     while let Some(threshold) = Threshold::from_thousandths(thousandths) {
-        let actual = phi(threshold.deviations() as f64 / 1_000.0);
+        let actual = phi(threshold.deviation_thousandths() as f64 / 1_000.0);
         let expected = f64::from(thousandths) / 1_000.0;
         assert!((actual - expected).abs() < 0.02, "{threshold}: {actual}");
         thousandths += 1;
@@ -64,7 +66,7 @@ fn the_table_matches_the_normal_tail() {
 fn phi_and_deviations_are_each_others_inverse() {
     for thousandths in Threshold::MIN.thousandths()..Threshold::MAX.thousandths() {
         let threshold = Threshold::from_thousandths(thousandths).expect("a threshold");
-        let level = Threshold::phi_after(threshold.deviations());
+        let level = Threshold::phi_after(threshold.deviation_thousandths());
         assert!(level.abs_diff(thousandths) <= 10, "{threshold}: {level}");
     }
     assert_eq!(Threshold::phi_after(0), 0);
@@ -80,7 +82,7 @@ fn thresholds_print_without_trailing_zeroes() {
     assert_eq!(Threshold::from_thousandths(20_001), None);
 }
 
-/// The deviation is 10,000,001 ns, so that the silence for a threshold is not a whole number of
+/// The deviation is 10,000,001 ns, so the silence for a threshold is not a whole number of
 /// nanoseconds.
 #[test]
 fn the_lowest_threshold_is_reached_after_the_silence_it_allows() {
@@ -99,9 +101,9 @@ fn a_window_forgets_older_gaps() {
     for (number, gap) in (0..).zip(gaps) {
         now += Duration::from_nanos(gap);
         pace.learn(now, number, Duration::from_secs(9), 8);
-        assert!(pace.len() <= 8);
+        assert!(pace.gap_count() <= 8);
     }
-    assert_eq!((pace.len(), pace.mean(), pace.deviation(PERIOD)), (8, 100_000_000, 10_000_000));
+    assert_eq!((pace.gap_count(), pace.mean_nanos(), pace.deviation_nanos(PERIOD)), (8, 100_000_000, 10_000_000));
 }
 
 #[test]
@@ -110,11 +112,11 @@ fn memory_is_bounded_for_any_window() {
     for number in 0..5_000_u64 {
         pace.learn(Time::ZERO + PERIOD.times(number), number, PERIOD.times(9), usize::MAX);
     }
-    assert_eq!(pace.len(), MAX_GAPS);
+    assert_eq!(pace.gap_count(), MAX_GAPS);
 }
 
-/// A single outage counts as twice the silence that was allowed; a network that is slow for good is
-/// learnt in the end.
+/// A single outage counts as twice the silence that was allowed. If the network stays slow, the
+/// detector learns its pace in the end.
 #[test]
 fn one_outage_does_not_blind_the_detector_and_a_slow_network_is_learnt() {
     let mut pace = pace_after(&[100_000_000; 20]);
@@ -124,17 +126,17 @@ fn one_outage_does_not_blind_the_detector_and_a_slow_network_is_learnt() {
     pace.learn(now, 21, allowed, 20);
     let after_outage = pace.allowed_silence(Threshold::DEFAULT, PERIOD);
     assert!(after_outage < allowed.times(4), "{allowed} became {after_outage}");
-    let slow = PERIOD.times(50);
+    let slow_gap = PERIOD.times(50);
     for number in 22..200 {
         let allowed = pace.allowed_silence(Threshold::DEFAULT, PERIOD);
-        now += slow;
+        now += slow_gap;
         pace.learn(now, number, allowed, 20);
     }
-    assert!(pace.allowed_silence(Threshold::DEFAULT, PERIOD) > slow);
+    assert!(pace.allowed_silence(Threshold::DEFAULT, PERIOD) > slow_gap);
 }
 
 proptest! {
-    /// Mean, deviation, allowed silence and level, compared with the same in floating point.
+    /// Compares the mean, the deviation, the allowed silence and φ with the same in floating point.
     #[test]
     fn integer_results_match_the_papers_formula(
         gaps in prop::collection::vec(1_000_000_u64..1_000_000_000, 2..60),
@@ -145,12 +147,12 @@ proptest! {
         let mean = gaps.iter().map(|gap| *gap as f64).sum::<f64>() / count;
         let variance = gaps.iter().map(|gap| (*gap as f64 - mean).powi(2)).sum::<f64>() / count;
         let deviation = variance.sqrt().max(10_000_000.0);
-        prop_assert!((pace.mean() as f64 - mean).abs() <= 1.0);
-        prop_assert!((pace.deviation(PERIOD) as f64 - deviation).abs() <= 2.0);
+        prop_assert!((pace.mean_nanos() as f64 - mean).abs() <= 1.0);
+        prop_assert!((pace.deviation_nanos(PERIOD) as f64 - deviation).abs() <= 2.0);
         let threshold = Threshold::from_thousandths(thousandths).expect("a threshold");
         let allowed = pace.allowed_silence(threshold, PERIOD);
-        let reached = phi((allowed.nanos() as f64 - mean) / deviation);
-        prop_assert!((reached - f64::from(thousandths) / 1_000.0).abs() < 0.02, "{reached} for {threshold}");
+        let reached_phi = phi((allowed.nanos() as f64 - mean) / deviation);
+        prop_assert!((reached_phi - f64::from(thousandths) / 1_000.0).abs() < 0.02, "{reached_phi} for {threshold}");
         prop_assert!(pace.phi(allowed, PERIOD).abs_diff(thousandths) <= 10);
     }
 

@@ -1,6 +1,8 @@
 //! Simulations have the expected figures, and unexpected figures are reported.
+//!
+//! `simulation` takes the algorithm, the number of nodes, the seed and the settings.
 
-use super::{Delays, ExpectedCost, Figure, Forms, Measured, contenders, simulate, simulation};
+use super::{DelayUnit, ExpectedCost, Figure, Measured, Variants, contenders, simulate, simulation};
 use crate::algorithm::AlgorithmError;
 use crate::error::LabError;
 use crate::experiment;
@@ -13,13 +15,16 @@ fn settings(entries: u64, workload: Pattern) -> Settings {
 }
 
 /// Every figure of every algorithm in every group of these sizes is as expected, under every
-/// workload. More than `min_runs` runs must have a delay and an exact expectation.
+/// workload. More than `min_runs` runs must have a client delay, as many an exact number of
+/// messages as expectation, and half as many a synchronization delay.
 fn assert_expected_figures(sizes: impl Iterator<Item = usize> + Clone, min_runs: u64) {
     let (mut client_delays, mut sync_delays, mut exact) = (0, 0, 0);
-    for entry in contenders(&[], Forms::All).unwrap() {
-        for nodes in sizes.clone().filter(|nodes| (entry.facts.fits)(*nodes).is_ok()) {
+    for entry in contenders(&[], Variants::All).unwrap() {
+        for nodes in sizes.clone().filter(|nodes| (entry.facts.check_group_size)(*nodes).is_ok()) {
             for workload in [Pattern::Single, Pattern::All, Pattern::Random] {
-                let spec = simulation(entry, nodes, nodes as u64 * 7, &settings(50, workload));
+                // Any seed would do.
+                let seed = nodes as u64 * 7;
+                let spec = simulation(entry, nodes, seed, &settings(50, workload));
                 let (expected, measured) = simulate(&spec).unwrap();
                 assert_eq!(
                     measured.is_exact(&expected),
@@ -31,13 +36,13 @@ fn assert_expected_figures(sizes: impl Iterator<Item = usize> + Clone, min_runs:
                 assert!(measured.holds() && measured.entries == 50, "{}", spec.command("sim"));
                 client_delays += u64::from(measured.client_delay.is_some());
                 sync_delays += u64::from(measured.sync_delay.is_some());
-                exact += u64::from(expected.total(measured.counted).exact().is_some());
+                exact += u64::from(expected.total_messages(measured.counted_entries).exact().is_some());
             }
         }
     }
     assert!(
         client_delays > min_runs && sync_delays > min_runs / 2,
-        "{client_delays} client delays, {sync_delays} handovers"
+        "{client_delays} client delays, {sync_delays} synchronization delays"
     );
     assert!(exact > min_runs, "only {exact} runs have an exact expectation");
 }
@@ -47,7 +52,7 @@ fn every_figure_is_as_expected() {
     assert_expected_figures((2..=9).chain([13, 16]), 250);
 }
 
-/// Every size: `quorate compare mutex --nodes 2-49`.
+/// `quorate compare mutex --nodes 2-49` checks every size.
 #[test]
 #[ignore = "long: ./check long"]
 fn every_figure_is_as_expected_in_large_groups() {
@@ -57,12 +62,13 @@ fn every_figure_is_as_expected_in_large_groups() {
 /// The coordinator's own entries cost nothing, and would hide the cost of the others.
 #[test]
 fn the_coordinators_entries_are_counted_separately() {
-    let [entry] = contenders(&["central".into()], Forms::Default).unwrap()[..] else {
+    let [entry] = contenders(&["central".into()], Variants::Default).unwrap()[..] else {
         panic!("one name, one algorithm")
     };
     let (expected, measured) = simulate(&simulation(entry, 3, 1, &settings(60, Pattern::Random))).unwrap();
-    assert_eq!((expected.per_entry(7), expected.has_coordinator), ((3.0, Some(3.0)), true));
-    assert_eq!((measured.messages_per_entry, measured.own_messages_per_entry), (Some(3.0), Some(0.0)));
+    // A request, a grant and a release.
+    assert_eq!((expected.messages_per_entry(7), expected.has_coordinator), ((3.0, Some(3.0)), true));
+    assert_eq!((measured.messages_per_entry, measured.coordinator_messages_per_entry), (Some(3.0), Some(0.0)));
     assert_eq!(measured.busiest_share, 1.0);
 }
 
@@ -70,7 +76,7 @@ fn the_coordinators_entries_are_counted_separately() {
 /// figures.
 #[test]
 fn unexpected_figures_are_reported() {
-    let found = contenders(&["central".into(), "ricart-agrawala".into()], Forms::Default).unwrap();
+    let found = contenders(&["central".into(), "ricart-agrawala".into()], Variants::Default).unwrap();
     let [central, ricart_agrawala] = found[..] else { panic!("two names, two algorithms") };
     let outcome = experiment::run(&simulation(ricart_agrawala, 4, 3, &settings(60, Pattern::Random))).unwrap();
     let compare_with = |expected: &ExpectedCost, delays, ending| {
@@ -79,28 +85,24 @@ fn unexpected_figures_are_reported() {
         (figures, measured.is_exact(expected))
     };
     let random = settings(60, Pattern::Random);
-    let larger = ExpectedCost::of(ricart_agrawala, &simulation(ricart_agrawala, 5, 1, &random));
-    let (times, millis) = (Delays::InMessageTimes, Delays::InMilliseconds);
+    let larger = ExpectedCost::of_experiment(ricart_agrawala, &simulation(ricart_agrawala, 5, 1, &random));
+    let (times, millis) = (DelayUnit::MessageTimes, DelayUnit::Milliseconds);
     assert_eq!(compare_with(&larger, times, Ending::Done), (vec![Figure::Messages], Some(false)));
-    let other = ExpectedCost::of(central, &simulation(central, 4, 1, &random));
+    let other = ExpectedCost::of_experiment(central, &simulation(central, 4, 1, &random));
     assert_eq!(compare_with(&other, times, Ending::Done), (vec![Figure::Messages, Figure::SyncDelay], Some(false)));
     assert_eq!(compare_with(&other, millis, Ending::Done), (vec![Figure::Messages], Some(false)));
     assert_eq!(compare_with(&other, times, Ending::Stopped), (vec![], None));
-    let not_binding = ExpectedCost { binding: false, ..other };
+    let not_binding = ExpectedCost { is_binding: false, ..other };
     assert_eq!(compare_with(&not_binding, times, Ending::Done), (vec![], None));
 }
 
 #[test]
 fn faulty_variants_are_compared_only_if_named() {
     let name = |entry: &crate::mutex::MutexEntry| entry.facts.profile.name;
-    assert!(
-        contenders(&[], Forms::All).unwrap().into_iter().all(|entry| ExpectedCost::of(
-            entry,
-            &simulation(entry, 3, 1, &settings(1, Pattern::All))
-        )
-        .binding)
-    );
-    let [wrong] = contenders(&["ricart-agrawala-clock-only".into()], Forms::Default).unwrap()[..] else {
+    assert!(contenders(&[], Variants::All).unwrap().into_iter().all(|entry| {
+        ExpectedCost::of_experiment(entry, &simulation(entry, 3, 1, &settings(1, Pattern::All))).is_binding
+    }));
+    let [wrong] = contenders(&["ricart-agrawala-clock-only".into()], Variants::Default).unwrap()[..] else {
         panic!("one algorithm")
     };
     assert_eq!(name(wrong), "ricart-agrawala-clock-only");
@@ -110,15 +112,15 @@ fn faulty_variants_are_compared_only_if_named() {
 
 #[test]
 fn a_run_without_entries_is_not_judged() {
-    for entry in contenders(&[], Forms::All).unwrap() {
+    for entry in contenders(&[], Variants::All).unwrap() {
         let (expected, measured) = simulate(&simulation(entry, 3, 1, &settings(0, Pattern::Random))).unwrap();
         assert_eq!(measured.is_exact(&expected), None);
     }
 }
 
 #[test]
-fn names_of_other_families_are_rejected() {
-    let found = |name: &str| contenders(&["central".into(), name.into()], Forms::Default).map(|found| found.len());
+fn unknown_names_and_names_of_other_families_are_rejected() {
+    let found = |name: &str| contenders(&["central".into(), name.into()], Variants::Default).map(|found| found.len());
     assert!(matches!(found("raft"), Err(LabError::Algorithm(AlgorithmError::OtherFamily { .. }))));
     assert!(matches!(found("centrel"), Err(LabError::Algorithm(AlgorithmError::UnknownAlgorithm { .. }))));
 }

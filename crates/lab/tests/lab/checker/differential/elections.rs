@@ -1,18 +1,19 @@
 //! Differential tests of elections.
 
 use quorate_check::differential;
-use quorate_check::{CrashNotices, Make, Setup, Timing};
+use quorate_check::{CrashNotices, MakeNode, Setup, Timing};
 use quorate_core::election::{Bully, ChangRoberts, Command, Event, LeaseTerms, MajorityLease, Plan, Repair, RingList};
 use quorate_core::fixtures::majority_lease::{Forgetful, Trusting};
 use quorate_core::{Bounds, Duration, NodeId, Span, Time, WriteOf};
 use quorate_erased::{Erasable, ErasableWrite, Erased};
 use quorate_lab::election::ElectionNode;
-use quorate_lab::election::check::Voters;
+use quorate_lab::election::check::ElectionClients;
 use quorate_lab::election::run::Properties;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Returns the properties that some walk violated.
+/// Asserts that the checker and the observers judge random walks alike. Returns the properties that
+/// some walk violated.
 fn broken_by_walks<P>(
     make: impl Fn(NodeId, &Arc<Plan>) -> P + Send + Sync + 'static,
     plan: Plan,
@@ -24,22 +25,30 @@ where
     WriteOf<P>: ErasableWrite,
 {
     let plan = Arc::new(plan);
-    judged_alike(&(Arc::new(move |me| Erased::new(make(me, &plan))) as Make<_>), setup, walks)
+    compare_on_walks(&(Arc::new(move |me| Erased::new(make(me, &plan))) as MakeNode<_>), setup, walks)
 }
 
-fn judged_alike(make: &Make<ElectionNode>, setup: &Setup, walks: u64) -> BTreeSet<&'static str> {
-    let leases = setup.timing.is_some();
-    let clients = Voters { rounds: Some(3), recalls: 3, resignations: 1, leases, ..Voters::new(setup.nodes) };
-    let observer = || Properties::new(setup.nodes, false).with_leases(leases);
-    differential::broken_by_walks(make, &clients, setup, walks, observer, |judges| judges.verdicts())
+fn compare_on_walks(make: &MakeNode<ElectionNode>, setup: &Setup, walks: u64) -> BTreeSet<&'static str> {
+    let has_leases = setup.timing.is_some();
+    let clients = ElectionClients {
+        rounds: Some(3),
+        reelections: 3,
+        resignations: 1,
+        has_leases,
+        ..ElectionClients::new(setup.nodes)
+    };
+    let expects_several_starters = false;
+    let observer = || Properties::new(setup.nodes, expects_several_starters).with_leases(has_leases);
+    differential::violated_by_walks(make, &clients, setup, walks, observer, |judges| judges.verdicts())
 }
 
 fn plan(nodes: usize) -> Plan {
     Plan::new(nodes, Bounds { message: Duration::from_millis(5), processing: Duration::ZERO })
 }
 
-/// Crashes, restarts, losses and duplicates, with death notices to nodes; timers may fire early.
-fn rough(nodes: usize) -> Setup {
+/// A group with crashes, restarts, losses and duplicates, in which nodes are notified of crashes
+/// and timers may fire early.
+fn setup_with_faults(nodes: usize) -> Setup {
     Setup {
         crashes: 4,
         restarts: 4,
@@ -54,7 +63,7 @@ fn rough(nodes: usize) -> Setup {
 #[test]
 fn bully_under_faults_is_judged_alike() {
     let bully = |me, plan: &Arc<Plan>| Bully::new(me, Arc::clone(plan));
-    let broken = broken_by_walks(bully, plan(3), &rough(3), 600);
+    let broken = broken_by_walks(bully, plan(3), &setup_with_faults(3), 600);
     // Bully assumes that messages take no longer than its timers, and that a majority stays up.
     assert!(broken.contains("one-leader-an-epoch"), "{broken:?}");
 }
@@ -64,39 +73,50 @@ fn elections_on_a_ring_are_judged_alike() {
     let chang_roberts = |me, plan: &Arc<Plan>| ChangRoberts::new(me, Arc::clone(plan));
     let ring_list = |me, plan: &Arc<Plan>| RingList::new(me, Arc::clone(plan));
     for repair in [Repair::None, Repair::Detector, Repair::Timeout] {
-        broken_by_walks(chang_roberts, Plan { repair, ..plan(4) }, &rough(4), 300);
-        broken_by_walks(ring_list, Plan { repair, ..plan(3) }, &rough(3), 300);
+        broken_by_walks(chang_roberts, Plan { repair, ..plan(4) }, &setup_with_faults(4), 300);
+        broken_by_walks(ring_list, Plan { repair, ..plan(3) }, &setup_with_faults(3), 300);
     }
 }
 
+/// In two faulty variants, `Forgetful` voters forget their promises in a restart, and a `Trusting`
+/// leader counts its full lease from the arrival of the votes on.
 #[test]
 fn leases_on_clocks_that_drift_are_judged_alike() {
     let until = Time::ZERO + Duration::from_secs(1);
-    let clocks =
-        |drift_ppm| Setup { timing: Some(Timing { drift_ppm, ..Timing::until(until) }), early_timers: 0, ..rough(3) };
+    let clocks = |drift_ppm| Setup {
+        timing: Some(Timing { drift_ppm, ..Timing::until(until) }),
+        early_timers: 0,
+        ..setup_with_faults(3)
+    };
     let terms = LeaseTerms { lease: Duration::from_millis(50), drift_ppm: 1_000 };
-    let plan = || Plan { lease: terms, ..plan(3) };
-    let right = |me, plan: &Arc<Plan>| MajorityLease::new(me, plan);
-    assert_eq!(broken_by_walks(right, plan(), &clocks(1_000), 400), BTreeSet::new());
-    broken_by_walks(right, plan(), &clocks(100_000), 400);
+    let plan = || Plan { lease_terms: terms, ..plan(3) };
+    let correct = |me, plan: &Arc<Plan>| MajorityLease::new(me, plan);
+    assert_eq!(broken_by_walks(correct, plan(), &clocks(1_000), 400), BTreeSet::new());
+    broken_by_walks(correct, plan(), &clocks(100_000), 400);
     let forgetful = broken_by_walks(|me, plan| Forgetful::node(me, plan), plan(), &clocks(1_000), 1_500);
-    // Walks seldom find it; the exhaustive search does.
+    // Random walks seldom find this bug; the exhaustive search does.
     assert!(forgetful.is_subset(&BTreeSet::from(["one-master"])), "{forgetful:?}");
     broken_by_walks(|me, plan| Trusting::node(me, plan), plan(), &clocks(50_000), 400);
 }
 
-/// Equal messages differ by their sending times, and each is delivered at its own time.
+/// Messages with equal contents differ by their sending times, and each is delivered at its own
+/// time.
 #[test]
 fn delays_within_bounds_are_judged_alike() {
     let until = Time::ZERO + Duration::from_secs(1);
     let ms = Duration::from_millis;
     let lease = |me, plan: &Arc<Plan>| MajorityLease::new(me, plan);
-    let plan = || Plan { lease: LeaseTerms { lease: ms(50), drift_ppm: 1_000 }, ..plan(3) };
-    for (least, most) in [(0, 0), (1, 4), (2, 30)] {
-        let delay = Some(Span::between(ms(least), ms(most)));
+    let plan = || Plan { lease_terms: LeaseTerms { lease: ms(50), drift_ppm: 1_000 }, ..plan(3) };
+    for (min_millis, max_millis) in [(0, 0), (1, 4), (2, 30)] {
+        let delay = Some(Span::between(ms(min_millis), ms(max_millis)));
         for fifo in [false, true] {
             let timing = Some(Timing { drift_ppm: 1_000, until, delay });
-            broken_by_walks(lease, plan(), &Setup { timing, fifo, early_timers: 0, ..rough(3) }, 200);
+            broken_by_walks(
+                lease,
+                plan(),
+                &Setup { timing, has_fifo_links: fifo, early_timers: 0, ..setup_with_faults(3) },
+                200,
+            );
         }
     }
 }

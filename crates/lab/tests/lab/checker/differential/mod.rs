@@ -1,4 +1,5 @@
-//! Compares the checker's verdicts with the family's observers on random walks.
+//! Compares the checker's verdicts on random walks with those of the observers that judge simulated
+//! runs.
 
 mod elections;
 mod multicasts;

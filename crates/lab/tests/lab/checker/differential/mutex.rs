@@ -1,7 +1,7 @@
 //! Differential tests of mutual exclusion.
 
-use crate::checker::engine::common::{flawed, group_of};
-use crate::checker::engine::compare::reliable;
+use crate::checker::engine::common::{flawed_group, group_of};
+use crate::checker::engine::compare::group_with_reliable_links;
 use crate::checker::engine::reference::NodeFactory;
 use quorate_check::Setup;
 use quorate_check::differential::{self, MAX_ORDERED_NODES};
@@ -11,44 +11,45 @@ use quorate_lab::mutex::check::Contenders;
 use quorate_lab::mutex::run::{Expectations, OrderCheck, Properties};
 use std::collections::BTreeSet;
 
-const USERS: Contenders = Contenders {
+const CLIENTS: Contenders = Contenders {
     rounds: Some(3),
-    tries: true,
-    cancels: true,
-    readers: false,
-    shares: false,
-    fences: true,
-    order: true,
+    allows_tries: true,
+    allows_cancels: true,
+    allows_readers: false,
+    readers_share: false,
+    checks_fences: true,
+    checks_order: true,
     service: Service::Certain,
-    views: false,
+    has_views: false,
 };
 
-/// Returns the properties that some walk violated.
+/// Asserts that the checker and the observers judge random walks alike. Returns the properties that
+/// some walk violated.
 fn broken_by_walks(factory: &NodeFactory, setup: &Setup, walks: u64) -> BTreeSet<&'static str> {
     let order = if setup.nodes <= MAX_ORDERED_NODES { OrderCheck::Promised } else { OrderCheck::Ignored };
-    let expects = Expectations { fences: true, order, ..Expectations::default() };
+    let expects = Expectations { has_fences: true, order, ..Expectations::default() };
     let observer = || Properties::new(setup.nodes, expects);
-    differential::broken_by_walks(&factory.make, &USERS, setup, walks, observer, |judges| judges.verdicts())
+    differential::violated_by_walks(&factory.make, &CLIENTS, setup, walks, observer, |judges| judges.verdicts())
 }
 
 #[test]
-fn on_bare_links_both_judge_alike() {
+fn runs_on_bare_links_are_judged_alike() {
     for fifo in [false, true] {
-        let setup = Setup { fifo, ..Setup::new(3) };
+        let setup = Setup { has_fifo_links: fifo, ..Setup::new(3) };
         let order = "happened-before-order";
-        let bare = broken_by_walks(&flawed(Flaw::BareReplies, 3), &setup, 800);
+        let bare = broken_by_walks(&flawed_group(Flaw::BareReplies, 3), &setup, 800);
         assert!(bare.contains(order) && bare.contains("exclusion"), "{bare:?}");
-        let node_only = broken_by_walks(&flawed(Flaw::NodeOnly, 3), &setup, 400);
+        let node_only = broken_by_walks(&flawed_group(Flaw::NodeOnly, 3), &setup, 400);
         assert!(node_only.contains(order) && node_only.contains("exclusion"), "{node_only:?}");
         let central = broken_by_walks(&group_of(3, Central::new), &setup, 400);
-        assert_eq!(central, BTreeSet::from([order]), "it promises only the order of arrival");
-        let right = broken_by_walks(&group_of(3, RicartAgrawala::new), &setup, 400);
-        assert_eq!(right, BTreeSet::new());
+        assert_eq!(central, BTreeSet::from([order]), "the coordinator promises only the order of arrival");
+        let correct = broken_by_walks(&group_of(3, RicartAgrawala::new), &setup, 400);
+        assert_eq!(correct, BTreeSet::new());
     }
 }
 
 #[test]
-fn in_a_group_too_large_for_order_checks_fences_are_judged_alike() {
+fn fences_are_judged_alike_in_a_group_too_large_for_order_checks() {
     let nodes = MAX_ORDERED_NODES + 3;
     let factory = group_of(nodes, Central::new);
     assert_eq!(broken_by_walks(&factory, &Setup::new(nodes), 100), BTreeSet::new());
@@ -60,7 +61,7 @@ fn in_a_group_too_large_for_order_checks_fences_are_judged_alike() {
 }
 
 #[test]
-fn when_nodes_crash_and_restart_both_judge_alike() {
+fn runs_with_crashes_and_restarts_are_judged_alike() {
     let setup = Setup { crashes: 2, restarts: 2, duplicates: 2, losses: 1, ..Setup::new(3) };
     let central = broken_by_walks(&group_of(3, Central::new), &setup, 600);
     assert!(central.contains("fences-grow") && central.contains("exclusion"), "{central:?}");
@@ -68,10 +69,10 @@ fn when_nodes_crash_and_restart_both_judge_alike() {
 }
 
 #[test]
-fn over_links_that_hold_messages_back_both_judge_alike() {
+fn runs_over_links_that_hold_messages_back_are_judged_alike() {
     let setup = Setup { losses: 3, duplicates: 2, early_timers: 3, ..Setup::new(3) };
     let published = |me, group| RicartAgrawala1981::new(me, group, Flaw::BareReplies);
-    let bare = broken_by_walks(&reliable(3, published), &setup, 600);
+    let bare = broken_by_walks(&group_with_reliable_links(3, published), &setup, 600);
     assert!(bare.contains("happened-before-order"), "{bare:?}");
-    assert_eq!(broken_by_walks(&reliable(3, RicartAgrawala::new), &setup, 300), BTreeSet::new());
+    assert_eq!(broken_by_walks(&group_with_reliable_links(3, RicartAgrawala::new), &setup, 300), BTreeSet::new());
 }

@@ -1,13 +1,16 @@
 //! An election of the highest node: the correct form passes, and each seeded bug violates the
 //! expected property.
+//!
+//! `setup(3, 2, 1)` is a group of three nodes with at most two crashes and one restart.
 
 use crate::checker::elections::toys::{Bug, HighestLeads};
-use crate::checker::elections::{check, counterexample_length, search, setup, violated_properties};
+use crate::checker::elections::{check, counterexample_length, setup, violated_properties};
+use crate::checker::engine::common::{plain_search, reduced_search};
 use quorate_check::{CrashNotices, Effort, Findings, Search, Setup, Walks};
 use quorate_core::Group;
-use quorate_lab::election::check::Voters;
+use quorate_lab::election::check::ElectionClients;
 
-fn check_bug(bug: Bug, setup: &Setup, clients: &Voters, effort: &Effort) -> Findings {
+fn check_bug(bug: Bug, setup: &Setup, clients: &ElectionClients, effort: &Effort) -> Findings {
     check(move |me, group| HighestLeads::new(me, group, bug), setup, clients, effort)
 }
 
@@ -16,86 +19,95 @@ fn a_correct_election_survives_crashes_and_restarts_at_every_point() {
     for (nodes, crashes, restarts) in [(1, 0, 0), (2, 0, 0), (2, 1, 0), (2, 1, 1), (2, 2, 1), (3, 0, 0), (3, 1, 0)] {
         // Three nodes that all start have too many states.
         let starters = Group::of_size(if nodes == 3 && crashes > 0 { 1 } else { nodes });
-        let clients = Voters { starters, recalls: 2 * crashes, ..Voters::new(nodes) };
+        let clients = ElectionClients { starters, reelections: 2 * crashes, ..ElectionClients::new(nodes) };
         let setup = setup(nodes, crashes, restarts);
-        let full = check_bug(Bug::Nothing, &setup, &clients, &search(false));
-        let what = format!("{nodes} nodes, {crashes} crashes, {restarts} restarts");
-        assert_eq!(violated_properties(&full), [""; 0], "{what}");
-        let reduced = check_bug(Bug::Nothing, &setup, &clients, &search(true));
-        assert_eq!(violated_properties(&reduced), [""; 0], "{what}");
+        let full = check_bug(Bug::None, &setup, &clients, &plain_search());
+        let case = format!("{nodes} nodes, {crashes} crashes, {restarts} restarts");
+        assert_eq!(violated_properties(&full), [""; 0], "{case}");
+        let reduced = check_bug(Bug::None, &setup, &clients, &reduced_search());
+        assert_eq!(violated_properties(&reduced), [""; 0], "{case}");
     }
 }
 
 #[test]
 fn every_seeded_bug_violates_the_expected_property() {
-    let found = |bug, crashes, restarts| {
+    let violated_by = |bug, crashes, restarts| {
         // One starter is enough to reveal every bug, and keeps the state space small.
-        let clients = Voters { starters: Group::of_size(1), ..Voters::new(3) };
-        let full = violated_properties(&check_bug(bug, &setup(3, crashes, restarts), &clients, &search(false)));
-        let reduced = violated_properties(&check_bug(bug, &setup(3, crashes, restarts), &clients, &search(true)));
+        let clients = ElectionClients { starters: Group::of_size(1), ..ElectionClients::new(3) };
+        let full = violated_properties(&check_bug(bug, &setup(3, crashes, restarts), &clients, &plain_search()));
+        let reduced = violated_properties(&check_bug(bug, &setup(3, crashes, restarts), &clients, &reduced_search()));
         assert_eq!(full, reduced);
         full
     };
-    assert_eq!(found(Bug::Mute, 0, 0), ["agreed"]);
-    assert_eq!(found(Bug::Deaf, 0, 0), [""; 0]);
-    assert_eq!(found(Bug::Deaf, 1, 0), ["agreed"]);
-    assert!(found(Bug::Backwards, 1, 0).contains(&"epochs-grow"));
-    assert_eq!(found(Bug::SharedEpochs, 0, 0), [""; 0]);
-    assert!(found(Bug::SharedEpochs, 1, 0).contains(&"one-leader-an-epoch"));
+    assert_eq!(violated_by(Bug::NoAnnouncement, 0, 0), ["agreed"]);
+    assert_eq!(violated_by(Bug::IgnoresSuspicions, 0, 0), [""; 0]);
+    assert_eq!(violated_by(Bug::IgnoresSuspicions, 1, 0), ["agreed"]);
+    assert!(violated_by(Bug::DecreasingEpochs, 1, 0).contains(&"epochs-grow"));
+    assert_eq!(violated_by(Bug::SharedEpochs, 0, 0), [""; 0]);
+    assert!(violated_by(Bug::SharedEpochs, 1, 0).contains(&"one-leader-an-epoch"));
 }
 
-/// The first leader has crashed and is forgotten when the second is elected: no state has both.
+/// The first leader crashes before the second is elected, so no single state has both leaders.
 #[test]
 fn results_of_crashed_nodes_count_forever() {
-    let found = check_bug(Bug::SharedEpochs, &setup(2, 1, 0), &Voters::new(2), &search(false));
+    let findings = check_bug(Bug::SharedEpochs, &setup(2, 1, 0), &ElectionClients::new(2), &plain_search());
     // Node 2 starts and elects itself and crashes; node 1 receives the notice, starts, and elects
     // itself in the same epoch.
-    assert_eq!(counterexample_length(&found, "one-leader-an-epoch"), Some(4));
-    let found = check_bug(Bug::Nothing, &setup(2, 1, 0), &Voters::new(2), &search(false));
-    assert_eq!(violated_properties(&found), [""; 0]);
+    assert_eq!(counterexample_length(&findings, "one-leader-an-epoch"), Some(4));
+    let findings = check_bug(Bug::None, &setup(2, 1, 0), &ElectionClients::new(2), &plain_search());
+    assert_eq!(violated_properties(&findings), [""; 0]);
 }
 
 #[test]
 fn a_result_emitted_before_its_save_decreases_after_a_restart() {
-    let clients = Voters { starters: Group::of_size(1), ..Voters::new(1) };
-    let clients = Voters { rounds: Some(2), ..clients };
-    for (bug, wrong) in [(Bug::Nothing, false), (Bug::Forgetful, false), (Bug::Hasty, false)] {
-        let found = check_bug(bug, &setup(1, 1, 0), &clients, &search(false));
-        assert_eq!(counterexample_length(&found, "epochs-grow").is_some(), wrong, "{bug:?} in one incarnation");
+    let clients = ElectionClients { starters: Group::of_size(1), ..ElectionClients::new(1) };
+    let clients = ElectionClients { rounds: Some(2), ..clients };
+    for (bug, is_violated) in [(Bug::None, false), (Bug::SavesNothing, false), (Bug::BeforeSaves, false)] {
+        let findings = check_bug(bug, &setup(1, 1, 0), &clients, &plain_search());
+        assert_eq!(
+            counterexample_length(&findings, "epochs-grow").is_some(),
+            is_violated,
+            "{bug:?} in one incarnation"
+        );
     }
-    for (bug, wrong) in [(Bug::Nothing, false), (Bug::Forgetful, true), (Bug::Hasty, true)] {
-        let found = check_bug(bug, &setup(1, 1, 1), &clients, &search(false));
-        assert_eq!(counterexample_length(&found, "epochs-grow").is_some(), wrong, "{bug:?} in two incarnations");
+    for (bug, is_violated) in [(Bug::None, false), (Bug::SavesNothing, true), (Bug::BeforeSaves, true)] {
+        let findings = check_bug(bug, &setup(1, 1, 1), &clients, &plain_search());
+        assert_eq!(
+            counterexample_length(&findings, "epochs-grow").is_some(),
+            is_violated,
+            "{bug:?} in two incarnations"
+        );
     }
 }
 
-/// Without restarts, a slow disk changes no verdict, only the number of states.
+/// On a prompt disk a save is durable at once. Without restarts, a slow disk changes no verdict,
+/// only the number of states.
 #[test]
 fn prompt_disks_change_no_verdict_and_save_states() {
-    for bug in [Bug::Nothing, Bug::SharedEpochs, Bug::Deaf, Bug::Mute] {
-        let (prompt, clients) = (setup(2, 1, 0), Voters::new(2));
-        let slow = Setup { prompt_disks: false, ..prompt.clone() };
-        let prompt = check_bug(bug, &prompt, &clients, &search(false));
-        let slow = check_bug(bug, &slow, &clients, &search(false));
+    for bug in [Bug::None, Bug::SharedEpochs, Bug::IgnoresSuspicions, Bug::NoAnnouncement] {
+        let (prompt, clients) = (setup(2, 1, 0), ElectionClients::new(2));
+        let slow = Setup { has_prompt_disks: false, ..prompt.clone() };
+        let prompt = check_bug(bug, &prompt, &clients, &plain_search());
+        let slow = check_bug(bug, &slow, &clients, &plain_search());
         assert_eq!(violated_properties(&prompt), violated_properties(&slow), "{bug:?}");
-        assert!(prompt.states.states < slow.states.states, "{bug:?}");
+        assert!(prompt.main_pass.states < slow.main_pass.states, "{bug:?}");
     }
 }
 
 #[test]
 fn other_searches_find_the_same_verdicts() {
-    let clients = Voters { starters: Group::of_size(1), ..Voters::new(3) };
-    for bug in [Bug::Nothing, Bug::SharedEpochs, Bug::Mute, Bug::Deaf] {
-        let wanted = violated_properties(&check_bug(bug, &setup(3, 1, 0), &clients, &search(true)));
-        let depth = check_bug(bug, &setup(3, 1, 0), &clients, &Effort { search: Search::Depth, ..search(true) });
+    let clients = ElectionClients { starters: Group::of_size(1), ..ElectionClients::new(3) };
+    for bug in [Bug::None, Bug::SharedEpochs, Bug::NoAnnouncement, Bug::IgnoresSuspicions] {
+        let expected = violated_properties(&check_bug(bug, &setup(3, 1, 0), &clients, &reduced_search()));
+        let depth = check_bug(bug, &setup(3, 1, 0), &clients, &Effort { search: Search::Depth, ..reduced_search() });
         for verdict in depth.verdicts.iter().filter(|verdict| verdict.holds.is_some()) {
-            assert_eq!(verdict.holds == Some(false), wanted.contains(&verdict.name), "{bug:?}: {}", verdict.name);
+            assert_eq!(verdict.holds == Some(false), expected.contains(&verdict.name), "{bug:?}: {}", verdict.name);
         }
         let walks = Search::Walks(Walks { count: 3_000, steps: 200, seed: 5 });
-        let walked = check_bug(bug, &setup(3, 1, 0), &clients, &Effort { search: walks, ..search(true) });
-        let found: Vec<_> = walked.verdicts.iter().filter(|verdict| verdict.holds == Some(false)).collect();
-        assert!(found.iter().all(|verdict| wanted.contains(&verdict.name)), "{bug:?}");
-        assert_eq!(found.is_empty(), wanted.is_empty(), "{bug:?}");
+        let walked = check_bug(bug, &setup(3, 1, 0), &clients, &Effort { search: walks, ..reduced_search() });
+        let violated: Vec<_> = walked.verdicts.iter().filter(|verdict| verdict.holds == Some(false)).collect();
+        assert!(violated.iter().all(|verdict| expected.contains(&verdict.name)), "{bug:?}");
+        assert_eq!(violated.is_empty(), expected.is_empty(), "{bug:?}");
     }
 }
 
@@ -103,18 +115,18 @@ fn other_searches_find_the_same_verdicts() {
 /// election in progress.
 #[test]
 fn clients_cannot_replace_a_failure_detector() {
-    let clients = Voters::new(2);
+    let clients = ElectionClients::new(2);
     let setup = Setup { crash_notices: CrashNotices::ToClients, ..setup(2, 1, 0) };
-    assert_eq!(violated_properties(&check_bug(Bug::Nothing, &setup, &clients, &search(false))), ["agreed"]);
+    assert_eq!(violated_properties(&check_bug(Bug::None, &setup, &clients, &plain_search())), ["agreed"]);
 }
 
 #[test]
 fn only_starters_start() {
-    let no_starters = Voters { starters: Group::of_size(0), ..Voters::new(3) };
-    let found = check_bug(Bug::Mute, &setup(3, 0, 0), &no_starters, &search(false));
-    assert_eq!((violated_properties(&found), found.states.states), (vec![], 1));
-    let first = Voters { starters: Group::of_size(1), ..Voters::new(3) };
-    let found = check_bug(Bug::Mute, &setup(3, 0, 0), &first, &search(false));
-    // It nominates the third node, which does not announce its victory.
-    assert_eq!((violated_properties(&found), found.states.states), (vec!["agreed"], 3));
+    let no_starters = ElectionClients { starters: Group::of_size(0), ..ElectionClients::new(3) };
+    let findings = check_bug(Bug::NoAnnouncement, &setup(3, 0, 0), &no_starters, &plain_search());
+    assert_eq!((violated_properties(&findings), findings.main_pass.states), (vec![], 1));
+    let first = ElectionClients { starters: Group::of_size(1), ..ElectionClients::new(3) };
+    let findings = check_bug(Bug::NoAnnouncement, &setup(3, 0, 0), &first, &plain_search());
+    // Node 1 nominates node 3, which does not announce its victory.
+    assert_eq!((violated_properties(&findings), findings.main_pass.states), (vec!["agreed"], 3));
 }

@@ -2,17 +2,16 @@
 //! found, and the simulator's observers confirm every counterexample.
 
 mod bugs;
-mod deaths;
+mod crash_notices;
 mod leases;
 mod toys;
 
-use crate::checker::engine::common::plain;
 use crate::checker::{counterexample_length, violated_properties};
 use quorate_check::{Checker, CrashNotices, Effort, Findings, Setup};
 use quorate_core::election::{Command, Event};
 use quorate_core::{Group, NodeId, WriteOf};
 use quorate_erased::{Erasable, ErasableWrite, Erased};
-use quorate_lab::election::check::Voters;
+use quorate_lab::election::check::ElectionClients;
 use quorate_lab::election::run::Properties;
 use std::sync::Arc;
 
@@ -20,20 +19,16 @@ use std::sync::Arc;
 /// memory.
 const MAX_STATES: u64 = 3_000_000;
 
-fn search(reduce: bool) -> Effort {
-    Effort { reduce, ..plain() }
-}
-
-/// A group in which some nodes may crash and restart, with death notices.
+/// A group in which some nodes may crash and restart, and the others are notified.
 fn setup(nodes: usize, crashes: u8, restarts: u8) -> Setup {
-    Setup { crashes, restarts, crash_notices: CrashNotices::ToNodes, prompt_disks: true, ..Setup::new(nodes) }
+    Setup { crashes, restarts, crash_notices: CrashNotices::ToNodes, has_prompt_disks: true, ..Setup::new(nodes) }
 }
 
 /// Runs a check, and replays every counterexample to the simulator's observers, which must agree.
 fn check<P>(
     make: impl Fn(NodeId, Group) -> P + Send + Sync + 'static,
     setup: &Setup,
-    clients: &Voters,
+    clients: &ElectionClients,
     effort: &Effort,
 ) -> Findings
 where
@@ -46,7 +41,8 @@ where
     let findings = checker.run(effort, &mut |_, progress| progress.states < MAX_STATES);
     for verdict in &findings.verdicts {
         let Some(example) = &verdict.counterexample else { continue };
-        let judges = Properties::new(setup.nodes, false).with_leases(clients.leases);
+        let expects_several_starters = false;
+        let judges = Properties::new(setup.nodes, expects_several_starters).with_leases(clients.has_leases);
         let judged =
             checker.replay(example, judges).unwrap_or_else(|error| panic!("{}: {error}", verdict.name)).verdicts();
         let simulated = judged.iter().find(|simulated| simulated.name == verdict.name).unwrap();

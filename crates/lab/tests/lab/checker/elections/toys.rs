@@ -1,5 +1,5 @@
-//! Elections for these tests: a small correct one with optional bugs, and one by leases from an
-//! arbiter.
+//! Elections for these tests: a small one, correct or with a seeded bug, and one in which an
+//! arbiter grants leases.
 
 use quorate_core::election::{Command, Event, Refusal};
 use quorate_core::{
@@ -8,36 +8,45 @@ use quorate_core::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
+/// The parts of a node's state that never change; `variant` is its seeded bug or its margin.
+#[derive(Clone, Debug)]
+struct Config<V> {
+    me: NodeId,
+    group: Group,
+    variant: V,
+}
+
 // ------------------------------------------------------------------------------- the highest leads
 
-/// The highest node that is not known to have crashed leads. A starter nominates it; it elects
-/// itself in an epoch of its own that is larger than all that either of them knows.
+/// The highest node that is not known to have crashed leads. A starter nominates it, and the
+/// nominee elects itself in an epoch that only it uses and that is larger than all that the two
+/// know.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct HighestLeads {
-    fixed: Fixed<(NodeId, Group, Bug)>,
+    config: Fixed<Config<Bug>>,
     epoch: u64,
     leader: Option<NodeId>,
-    /// The node it nominated, until it receives a result.
+    /// The node that this one nominated, until it receives a result.
     nominee: Option<NodeId>,
-    dead: BTreeSet<NodeId>,
+    crashed: BTreeSet<NodeId>,
 }
 
 /// The seeded bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Bug {
-    Nothing,
-    /// Epochs are shared, instead of each node's own.
+    None,
+    /// Several nodes may use the same epoch.
     SharedEpochs,
-    /// Nothing is saved.
-    Forgetful,
+    /// Nodes save nothing.
+    SavesNothing,
     /// Messages and events do not wait for saves.
-    Hasty,
+    BeforeSaves,
     /// The winner does not announce its victory.
-    Mute,
-    /// It ignores suspicions.
-    Deaf,
+    NoAnnouncement,
+    /// Nodes ignore suspicions.
+    IgnoresSuspicions,
     /// Epochs decrease.
-    Backwards,
+    DecreasingEpochs,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -50,7 +59,7 @@ impl Describe for Message {
     fn kind(&self) -> &'static str {
         match self {
             Self::Nominate { .. } => "nominate",
-            Self::Victory { .. } => "crown",
+            Self::Victory { .. } => "victory",
         }
     }
     fn class(&self) -> Class {
@@ -73,13 +82,14 @@ impl Durable for Saved {
 
 impl HighestLeads {
     pub(crate) fn new(me: NodeId, group: Group, bug: Bug) -> Self {
-        Self { fixed: Fixed::new((me, group, bug)), epoch: 0, leader: None, nominee: None, dead: BTreeSet::new() }
+        let config = Fixed::new(Config { me, group, variant: bug });
+        Self { config, epoch: 0, leader: None, nominee: None, crashed: BTreeSet::new() }
     }
 
-    fn begin(&mut self, out: &mut Effects<'_, Self>) {
-        let (me, group, bug) = &*self.fixed;
+    fn begin_election(&mut self, out: &mut Effects<'_, Self>) {
+        let Config { me, group, variant: bug } = &*self.config;
         let (me, bug) = (*me, *bug);
-        let highest = group.iter().filter(|node| bug == Bug::Deaf || !self.dead.contains(node)).last();
+        let highest = group.iter().filter(|node| bug == Bug::IgnoresSuspicions || !self.crashed.contains(node)).last();
         self.leader = None;
         out.emit(Event::Began { epoch: Epoch(self.epoch) });
         match highest {
@@ -92,26 +102,26 @@ impl HighestLeads {
     }
 
     fn elect_self(&mut self, out: &mut Effects<'_, Self>) {
-        let (me, group, bug) = (*self.fixed).clone();
+        let Config { me, group, variant: bug } = (*self.config).clone();
         let size = group.len() as u64;
         self.epoch = match bug {
             Bug::SharedEpochs => self.epoch + 1,
-            Bug::Backwards => 100_u64.saturating_sub(self.epoch),
+            Bug::DecreasingEpochs => 100_u64.saturating_sub(self.epoch),
             _ => (self.epoch / size + 1) * size + me.index() as u64,
         };
         (self.leader, self.nominee) = (Some(me), None);
         self.save_epoch(out);
         let message = Message::Victory { epoch: self.epoch };
         match bug {
-            Bug::Mute => {}
-            Bug::Hasty => out.multicast_ahead(&group, message),
+            Bug::NoAnnouncement => {}
+            Bug::BeforeSaves => out.multicast_ahead(&group, message),
             _ => out.multicast(&group, message),
         }
         self.emit_leader(out);
     }
 
     fn save_epoch(&self, out: &mut Effects<'_, Self>) {
-        if self.fixed.2 != Bug::Forgetful {
+        if self.config.variant != Bug::SavesNothing {
             out.save(self.epoch);
         }
     }
@@ -119,29 +129,29 @@ impl HighestLeads {
     fn emit_leader(&self, out: &mut Effects<'_, Self>) {
         if let Some(leader) = self.leader {
             let event = Event::elected(leader, Epoch(self.epoch));
-            if self.fixed.2 == Bug::Hasty { out.emit_ahead(event) } else { out.emit(event) }
+            if self.config.variant == Bug::BeforeSaves { out.emit_ahead(event) } else { out.emit(event) }
         }
     }
 
-    /// A node that already leads in an epoch that the nominator does not know replies with its
-    /// announcement.
+    /// A node that already leads in the sender's epoch or a later one announces its victory to it;
+    /// any other begins an election.
     fn handle_nomination(&mut self, from: NodeId, epoch: u64, out: &mut Effects<'_, Self>) {
-        if self.leader == Some(self.fixed.0) && epoch <= self.epoch && self.fixed.2 != Bug::Mute {
+        if self.leader == Some(self.config.me) && epoch <= self.epoch && self.config.variant != Bug::NoAnnouncement {
             return out.send(from, Message::Victory { epoch: self.epoch });
         }
         self.epoch = self.epoch.max(epoch);
-        self.begin(out);
+        self.begin_election(out);
     }
 
-    fn learn(&mut self, leader: NodeId, epoch: u64, out: &mut Effects<'_, Self>) {
-        let backwards = self.fixed.2 == Bug::Backwards;
+    fn handle_victory(&mut self, leader: NodeId, epoch: u64, out: &mut Effects<'_, Self>) {
+        let accepts_old_epochs = self.config.variant == Bug::DecreasingEpochs;
         let is_news = epoch > self.epoch || (epoch == self.epoch && self.leader.is_none());
-        if is_news || backwards {
+        if is_news || accepts_old_epochs {
             (self.epoch, self.leader, self.nominee) = (epoch, Some(leader), None);
             self.save_epoch(out);
             self.emit_leader(out);
-        } else if leader > self.fixed.0 && self.leader != Some(leader) {
-            // The higher node was down or suspected, and is behind.
+        } else if leader > self.config.me && self.leader != Some(leader) {
+            // The higher node was down or suspected, and does not know the current epoch.
             out.send(leader, Message::Nominate { epoch: self.epoch });
         }
     }
@@ -159,21 +169,23 @@ impl Protocol for HighestLeads {
             Input::Start { durable, incarnation } => {
                 self.epoch = durable.0;
                 if incarnation != Incarnation::FIRST {
-                    self.begin(out);
+                    self.begin_election(out);
                 }
             }
-            Input::Command(Command::Campaign) => self.begin(out),
+            Input::Command(Command::Campaign) => self.begin_election(out),
             Input::Command(Command::Resign) => out.emit(Event::Refused(Refusal::CannotResign)),
             Input::Message { from, message: Message::Nominate { epoch } } => self.handle_nomination(from, epoch, out),
-            Input::Message { from, message: Message::Victory { epoch } } => self.learn(from, epoch, out),
+            Input::Message { from, message: Message::Victory { epoch } } => self.handle_victory(from, epoch, out),
             Input::Suspect(other) => {
-                self.dead.insert(other);
-                if self.fixed.2 != Bug::Deaf && (self.leader == Some(other) || self.nominee == Some(other)) {
-                    self.begin(out);
+                self.crashed.insert(other);
+                if self.config.variant != Bug::IgnoresSuspicions
+                    && (self.leader == Some(other) || self.nominee == Some(other))
+                {
+                    self.begin_election(out);
                 }
             }
             Input::Trust(other) => {
-                self.dead.remove(&other);
+                self.crashed.remove(&other);
             }
             Input::Timer(never) => match never {},
             Input::Saved(_) | Input::DiskFull | Input::DiskFree | Input::View(_) | Input::Lease(_) => {}
@@ -183,22 +195,24 @@ impl Protocol for HighestLeads {
 
 // ------------------------------------------------------------------------------------------ leases
 
-/// Node 1 grants leadership to one node at a time, for a second on its own clock, and sets no
-/// timer. The leader counts its lease from its request: for as long, or for less, so that it
-/// expires first however their clocks drift.
+/// Node 1, the arbiter, grants leadership to one node at a time, for a second on its own clock. It
+/// ignores requests until then, and sets no timer. The leader counts its lease from its request.
+/// With a margin it relies on the lease for less than a second, so that the lease ends for the
+/// leader before it ends for the arbiter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LeasedLeadership {
-    fixed: Fixed<(NodeId, Group, Margin)>,
-    asked: Option<Time>,
+    config: Fixed<Config<Margin>>,
+    /// When this node requested leadership, until the arbiter answers.
+    requested_at: Option<Time>,
     epoch: u64,
-    /// Until when it has promised to grant no other node.
-    promised: Time,
+    /// The end of the arbiter's promise to grant no other node.
+    promised_until: Time,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Margin {
     None,
-    /// In parts per million.
+    /// For clocks that drift by at most this many parts per million.
     Drift(u64),
 }
 
@@ -206,7 +220,7 @@ const LEASE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub(crate) enum LeaseMessage {
-    Ask,
+    Request,
     Grant { epoch: u64 },
     Leads { leader: NodeId, epoch: u64 },
 }
@@ -214,7 +228,7 @@ pub(crate) enum LeaseMessage {
 impl Describe for LeaseMessage {
     fn kind(&self) -> &'static str {
         match self {
-            Self::Ask => "ask",
+            Self::Request => "ask",
             Self::Grant { .. } => "grant",
             Self::Leads { .. } => "leads",
         }
@@ -223,13 +237,15 @@ impl Describe for LeaseMessage {
 
 impl LeasedLeadership {
     pub(crate) fn new(me: NodeId, group: Group, margin: Margin) -> Self {
-        Self { fixed: Fixed::new((me, group, margin)), asked: None, epoch: 0, promised: Time::ZERO }
+        let config = Fixed::new(Config { me, group, variant: margin });
+        Self { config, requested_at: None, epoch: 0, promised_until: Time::ZERO }
     }
 
-    fn trusted(&self) -> Duration {
-        match self.fixed.2 {
+    /// How long the leader relies on its lease, from its request on.
+    fn leader_lease(&self) -> Duration {
+        match self.config.variant {
             Margin::None => LEASE,
-            Margin::Drift(parts) => Duration::from_nanos(LEASE.nanos() * (1_000_000 - parts) / (1_000_000 + parts)),
+            Margin::Drift(ppm) => Duration::from_nanos(LEASE.nanos() * (1_000_000 - ppm) / (1_000_000 + ppm)),
         }
     }
 }
@@ -242,23 +258,23 @@ impl Protocol for LeasedLeadership {
     type Durable = ();
 
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
-        let (me, group, _) = (*self.fixed).clone();
+        let Config { me, group, .. } = (*self.config).clone();
         let arbiter = NodeId::from_index(0);
         match input {
             Input::Command(Command::Campaign) if me != arbiter => {
-                self.asked = Some(now);
-                out.send(arbiter, LeaseMessage::Ask);
+                self.requested_at = Some(now);
+                out.send(arbiter, LeaseMessage::Request);
             }
             Input::Command(_) => out.emit(Event::Refused(Refusal::NotEligible)),
-            Input::Message { from, message: LeaseMessage::Ask } => {
-                if now >= self.promised {
-                    (self.promised, self.epoch) = (now + LEASE, self.epoch + 1);
+            Input::Message { from, message: LeaseMessage::Request } => {
+                if now >= self.promised_until {
+                    (self.promised_until, self.epoch) = (now + LEASE, self.epoch + 1);
                     out.send(from, LeaseMessage::Grant { epoch: self.epoch });
                 }
             }
             Input::Message { message: LeaseMessage::Grant { epoch }, .. } => {
-                if let Some(asked) = self.asked.take() {
-                    let until = asked + self.trusted();
+                if let Some(requested_at) = self.requested_at.take() {
+                    let until = requested_at + self.leader_lease();
                     out.emit(Event::Elected { leader: me, epoch: Epoch(epoch), until });
                     out.multicast(&group, LeaseMessage::Leads { leader: me, epoch });
                 }

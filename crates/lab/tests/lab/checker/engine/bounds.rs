@@ -1,67 +1,71 @@
 //! Searches that end early say so, and claim nothing that they did not explore.
+//!
+//! `Bounds::new(3, 2)` stands for three nodes that request entry twice each.
 
-use crate::checker::engine::common::{check, checker, flawed, group_of, plain, reduced, verdict, verdicts};
+use crate::checker::engine::common::{
+    check, flawed_group, group_of, new_checker, plain_search, reduced_search, verdict, verdicts,
+};
 use crate::checker::engine::reference::Bounds;
-use quorate_check::{Effort, End, Search, Walks};
+use quorate_check::{Effort, Search, SearchEnd, Walks};
 use quorate_core::fixtures::Flaw;
 use quorate_core::mutex::RicartAgrawala;
 
 #[test]
-fn a_search_that_runs_out_of_memory_leaves_everything_open() {
-    for effort in [plain(), reduced()] {
+fn a_search_that_runs_out_of_memory_decides_nothing() {
+    for effort in [plain_search(), reduced_search()] {
         let factory = group_of(3, RicartAgrawala::new);
         let bounds = Bounds::new(3, 3).order().fences();
-        let findings = check(&factory, &bounds, &Effort { memory: 1, ..effort });
-        assert_eq!(findings.end, End::Memory);
+        let findings = check(&factory, &bounds, &Effort { memory_limit: 1, ..effort });
+        assert_eq!(findings.end, SearchEnd::MemoryLimit);
         assert!(!findings.is_complete() && !findings.has_violation());
         for verdict in &findings.verdicts {
-            assert_eq!((verdict.holds, verdict.unknown.is_some()), (None, true), "{}", verdict.name);
+            assert_eq!((verdict.holds, verdict.undecided_reason.is_some()), (None, true), "{}", verdict.name);
         }
-        assert!(findings.states.states > 0);
+        assert!(findings.main_pass.states > 0);
     }
 }
 
 #[test]
-fn a_search_that_is_stopped_leaves_everything_open() {
+fn a_search_that_is_stopped_decides_nothing() {
     for search in [Search::Breadth, Search::Depth] {
         let factory = group_of(3, RicartAgrawala::new);
         let bounds = Bounds::new(3, 2).order().fences();
-        let findings = checker(&factory, &bounds).run(&Effort { search, ..plain() }, &mut |_, _| false);
-        assert_eq!(findings.end, End::Stopped, "{search:?}");
+        let findings = new_checker(&factory, &bounds).run(&Effort { search, ..plain_search() }, &mut |_, _| false);
+        assert_eq!(findings.end, SearchEnd::Stopped, "{search:?}");
         assert!(!findings.is_complete());
-        let open = verdicts(&findings).into_iter().all(|(_, holds)| holds.is_none());
-        assert!(open, "{search:?}: {:?}", verdicts(&findings));
+        let is_undecided = verdicts(&findings).into_iter().all(|(_, holds)| holds.is_none());
+        assert!(is_undecided, "{search:?}: {:?}", verdicts(&findings));
     }
 }
 
 #[test]
-fn stopping_at_the_first_violation_leaves_other_properties_open() {
+fn stopping_at_the_first_violation_leaves_other_properties_undecided() {
     for search in [Search::Breadth, Search::Depth] {
         for reduce in [false, true] {
-            let factory = flawed(Flaw::ClockOnly, 3);
+            let factory = flawed_group(Flaw::ClockOnly, 3);
             let bounds = Bounds::new(3, 1).cancels().order();
-            let effort = Effort { search, reduce, stop_at_first: true, ..plain() };
+            let effort = Effort { search, reduce, stop_at_first: true, ..plain_search() };
             let findings = check(&factory, &bounds, &effort);
-            assert_eq!(findings.end, End::FirstViolation, "{effort:?}");
+            assert_eq!(findings.end, SearchEnd::FirstViolation, "{effort:?}");
             assert!(!findings.is_complete());
             for verdict in &findings.verdicts {
                 let expected = if verdict.name == "exclusion" { Some(false) } else { None };
                 assert_eq!(verdict.holds, expected, "{} with {effort:?}", verdict.name);
             }
-            let all = check(&factory, &bounds, &Effort { stop_at_first: false, ..effort.clone() });
-            assert!(findings.states.states < all.states.states, "{effort:?}");
+            let all_violations = check(&factory, &bounds, &Effort { stop_at_first: false, ..effort.clone() });
+            assert!(findings.main_pass.states < all_violations.main_pass.states, "{effort:?}");
         }
     }
 }
 
 #[test]
 fn a_violation_by_a_step_stops_the_search_too() {
-    let factory = flawed(Flaw::BareReplies, 3);
-    let effort = Effort { stop_at_first: true, ..reduced() };
+    let factory = flawed_group(Flaw::BareReplies, 3);
+    let effort = Effort { stop_at_first: true, ..reduced_search() };
     let findings = check(&factory, &Bounds::new(3, 2).order(), &effort);
     assert_eq!(verdict(&findings, "exclusion").holds, Some(true));
     assert_eq!(verdict(&findings, "happened-before-order").holds, Some(false));
-    assert_eq!(findings.end, End::FirstViolation);
+    assert_eq!(findings.end, SearchEnd::FirstViolation);
 }
 
 fn walks(count: u64, steps: u64, seed: u64) -> Search {
@@ -70,49 +74,59 @@ fn walks(count: u64, steps: u64, seed: u64) -> Search {
 
 #[test]
 fn random_walks_depend_only_on_their_seed() {
-    let factory = flawed(Flaw::ClockOnly, 3);
+    let factory = flawed_group(Flaw::ClockOnly, 3);
     let bounds = Bounds::new(3, 2).order();
     let run = |seed, threads| {
-        let findings = check(&factory, &bounds, &Effort { search: walks(300, 60, seed), threads, ..plain() });
-        let lengths: Vec<_> = findings
+        let findings = check(&factory, &bounds, &Effort { search: walks(300, 60, seed), threads, ..plain_search() });
+        let counterexamples: Vec<_> = findings
             .verdicts
             .iter()
             .map(|verdict| (verdict.name, verdict.counterexample.as_ref().map(|example| format!("{example:?}"))))
             .collect();
-        (findings.states.generated, findings.states.depth, findings.walks, lengths)
+        (findings.main_pass.generated, findings.main_pass.depth, findings.walk_count, counterexamples)
     };
     assert_eq!(run(1, 1), run(1, 1));
     assert_eq!(run(1, 1), run(1, 2));
     assert_eq!(run(7, 1), run(7, 3));
     assert_ne!(run(1, 1), run(7, 1));
-    assert_eq!(run(1, 2).2, Some(300));
+    let (_, _, walk_count, _) = run(1, 2);
+    assert_eq!(walk_count, Some(300));
 }
 
 #[test]
 fn random_walks_find_violations_and_prove_nothing() {
-    let effort = Effort { search: walks(300, 60, 1), ..plain() };
-    let findings = check(&flawed(Flaw::ClockOnly, 3), &Bounds::new(3, 2).order(), &effort);
+    let effort = Effort { search: walks(300, 60, 1), ..plain_search() };
+    let findings = check(&flawed_group(Flaw::ClockOnly, 3), &Bounds::new(3, 2).order(), &effort);
     assert_eq!(verdict(&findings, "exclusion").holds, Some(false));
     assert!(!findings.is_complete());
     let findings = check(&group_of(3, RicartAgrawala::new), &Bounds::new(3, 2).order().fences(), &effort);
     assert!(!findings.has_violation() && !findings.is_complete());
     assert!(verdicts(&findings).iter().all(|(_, holds)| holds.is_none()), "{:?}", verdicts(&findings));
-    let findings = check(&flawed(Flaw::FirstOnly, 3), &Bounds::new(3, 1), &effort);
+    let findings = check(&flawed_group(Flaw::FirstOnly, 3), &Bounds::new(3, 1), &effort);
     assert_eq!(verdict(&findings, "no-deadlock").holds, Some(false));
     assert_eq!(verdict(&findings, "served").holds, Some(false));
 }
 
 #[test]
 fn a_check_can_be_run_again_and_finds_the_same() {
-    let factory = flawed(Flaw::ClockOnly, 3);
-    let mut checker = checker(&factory, &Bounds::new(3, 1).order());
+    let factory = flawed_group(Flaw::ClockOnly, 3);
+    let mut checker = new_checker(&factory, &Bounds::new(3, 1).order());
     let mut results = Vec::new();
-    for effort in [plain(), reduced(), plain(), Effort { search: Search::Depth, ..plain() }, plain(), reduced()] {
+    for effort in [
+        plain_search(),
+        reduced_search(),
+        plain_search(),
+        Effort { search: Search::Depth, ..plain_search() },
+        plain_search(),
+        reduced_search(),
+    ] {
         let findings = checker.run(&effort, &mut |_, _| true);
         let lengths: Vec<_> =
             findings.verdicts.iter().map(|verdict| verdict.counterexample.as_ref().map(|run| run.len())).collect();
-        results.push((findings.states.states, findings.states.generated, verdicts(&findings), lengths));
+        results.push((findings.main_pass.states, findings.main_pass.generated, verdicts(&findings), lengths));
     }
+    // The plain searches agree, and so do those with reduction; depth-first search finds as many
+    // states and transitions.
     assert_eq!((&results[0], &results[1]), (&results[2], &results[5]));
     assert_eq!(results[0], results[4]);
     assert_eq!((results[0].0, results[0].1), (results[3].0, results[3].1));

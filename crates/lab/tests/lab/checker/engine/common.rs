@@ -11,27 +11,28 @@ use quorate_lab::mutex::check::Contenders;
 use std::sync::Arc;
 
 /// A plain search: breadth first, one thread, no reduction.
-pub(crate) fn plain() -> Effort {
+pub(crate) fn plain_search() -> Effort {
     Effort {
         search: Search::Breadth,
         threads: 1,
-        memory: 4 << 30, // bytes
+        memory_limit: 4 << 30, // bytes
         reduce: false,
         stop_at_first: false,
         properties: None,
     }
 }
 
-pub(crate) fn reduced() -> Effort {
-    Effort { reduce: true, ..plain() }
+/// A plain search with reduction.
+pub(crate) fn reduced_search() -> Effort {
+    Effort { reduce: true, ..plain_search() }
 }
 
 /// A plain search that judges only these properties.
-pub(crate) fn plain_only(properties: &[&str]) -> Effort {
-    Effort { properties: Some(properties.iter().map(|name| (*name).to_owned()).collect()), ..plain() }
+pub(crate) fn plain_search_for(properties: &[&str]) -> Effort {
+    Effort { properties: Some(properties.iter().map(|name| (*name).to_owned()).collect()), ..plain_search() }
 }
 
-/// A mutual-exclusion protocol that both explorers can run.
+/// A mutual exclusion protocol that both the checker and the reference explorer can run.
 pub(crate) trait Explored:
     Erasable<Command = Command, Event = Event, Durable: Durable<Write: ErasableWrite>>
 {
@@ -48,28 +49,28 @@ pub(crate) fn group_of<P: Explored>(
     NodeFactory { make: Arc::new(move |me| Erased::new(new_node(me, group.clone()))), protocol_name }
 }
 
-/// Creates a group that runs the algorithm of Ricart and Agrawala (1981) with a flaw.
-pub(crate) fn flawed(flaw: Flaw, nodes: usize) -> NodeFactory {
+/// A group that runs the algorithm of Ricart and Agrawala (1981) with a flaw.
+pub(crate) fn flawed_group(flaw: Flaw, nodes: usize) -> NodeFactory {
     group_of(nodes, move |me, group| RicartAgrawala1981::new(me, group, flaw))
 }
 
-pub(crate) fn checker(factory: &NodeFactory, bounds: &Bounds) -> Checker<MutexNode, Contenders> {
+pub(crate) fn new_checker(factory: &NodeFactory, bounds: &Bounds) -> Checker<MutexNode, Contenders> {
     Checker::new(Arc::clone(&factory.make), bounds.clients, bounds.setup.clone()).unwrap()
 }
 
 pub(crate) fn check(factory: &NodeFactory, bounds: &Bounds, effort: &Effort) -> Findings {
-    checker(factory, bounds).run(effort, &mut |_, _| true)
+    new_checker(factory, bounds).run(effort, &mut |_, _| true)
 }
 
 pub(crate) fn verdict<'a>(findings: &'a Findings, name: &str) -> &'a Verdict {
     findings.verdicts.iter().find(|verdict| verdict.name == name).unwrap_or_else(|| panic!("no verdict on {name}"))
 }
 
-/// Returns the length of the counterexample to a property, if it is violated; panics if the verdict
-/// is open.
+/// Returns the length of the counterexample to a property, if it is violated; panics if the search
+/// did not decide it.
 pub(crate) fn counterexample_len(findings: &Findings, name: &str) -> Option<u64> {
     let verdict = verdict(findings, name);
-    let holds = verdict.holds.unwrap_or_else(|| panic!("{name} is open: {:?}", verdict.unknown));
+    let holds = verdict.holds.unwrap_or_else(|| panic!("{name} is undecided: {:?}", verdict.undecided_reason));
     assert_eq!(holds, verdict.counterexample.is_none(), "{name}");
     verdict.counterexample.as_ref().map(|example| example.len() as u64)
 }

@@ -3,22 +3,26 @@
 //!
 //! "The paper" is the one by Ricart and Agrawala (1981). `Flaw::BareReplies` is its algorithm as
 //! published; the other flaws are faulty variants.
+//!
+//! `Bounds::new(3, 2)` stands for three nodes that request entry twice each.
 
-use crate::checker::engine::common::{Explored, check, counterexample_len, flawed, group_of, plain, plain_only};
+use crate::checker::engine::common::{
+    Explored, check, counterexample_len, flawed_group, group_of, plain_search, plain_search_for,
+};
 use crate::checker::engine::reference::{Bounds, NodeFactory, ReferenceResult, explore_within, starves};
 use quorate_check::{Findings, Pass};
-use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
+use quorate_core::fixtures::toys::{GrantOrder, Margin, Memory, Removal, VoterOrder};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
 use quorate_core::mutex::{Central, RicartAgrawala, RicartAgrawalaModulo};
-use quorate_core::wrap::{Reliable, Retransmission};
+use quorate_core::wrap::{Reliable, RetransmissionTimeouts};
 use quorate_core::{Duration, Group, NodeId, Time};
 
 const FLAWS: [Flaw; 4] = [Flaw::BareReplies, Flaw::ClockOnly, Flaw::NodeOnly, Flaw::FirstOnly];
 
 fn assert_same_size(pass: Pass, reference: &ReferenceResult, case: &str) {
-    let found = (pass.states, pass.generated, pass.depth);
+    let sizes = (pass.states, pass.generated, pass.depth);
     assert_eq!(
-        found,
+        sizes,
         (reference.states, reference.generated, reference.depth),
         "{case}: states, transitions and depth"
     );
@@ -30,20 +34,21 @@ pub(crate) fn assert_agreement(factory: &NodeFactory, bounds: &Bounds) -> Refere
 }
 
 /// Asserts that both explorers find the same in a group. Returns their results, or `None` if the
-/// group has more than `max_states` states.
+/// group has more than `max_states` states. The reference explorer searches twice: without the
+/// history that order and fences need, and with it.
 pub(crate) fn assert_agreement_within(
     factory: &NodeFactory,
     bounds: &Bounds,
     max_states: usize,
 ) -> Option<(ReferenceResult, Findings)> {
     let case = format!("{} {bounds:?}", factory.protocol_name);
-    let (order, fences) = (bounds.clients.order, bounds.clients.fences);
+    let (order, fences) = (bounds.clients.checks_order, bounds.clients.checks_fences);
     let mut without_history = bounds.clone();
-    (without_history.clients.order, without_history.clients.fences) = (false, false);
+    (without_history.clients.checks_order, without_history.clients.checks_fences) = (false, false);
     let mut reference = explore_within(factory, &without_history, max_states)?;
     let history = if order || fences { Some(explore_within(factory, bounds, max_states)?) } else { None };
-    let findings = check(factory, bounds, &plain());
-    assert_same_size(findings.states, &reference, &case);
+    let findings = check(factory, bounds, &plain_search());
+    assert_same_size(findings.main_pass, &reference, &case);
     let two_holders = counterexample_len(&findings, "exclusion");
     assert_eq!(counterexample_len(&findings, "asked-first"), reference.unrequested, "{case}");
     assert_eq!(counterexample_len(&findings, "no-deadlock"), reference.deadlock, "{case}");
@@ -65,7 +70,7 @@ pub(crate) fn assert_agreement_within(
         );
     }
     if let Some(history) = history {
-        assert_same_size(findings.past.unwrap(), &history, &format!("{case} with history"));
+        assert_same_size(findings.past_pass.unwrap(), &history, &format!("{case} with history"));
         (reference.unordered, reference.fence_decrease) = (history.unordered, history.fence_decrease);
     }
     if order {
@@ -81,8 +86,8 @@ pub(crate) fn assert_agreement_within(
 fn assert_agreement_on_faulty_variants(nodes: usize, fifo: bool, cancels: bool) {
     for flaw in FLAWS {
         let mut bounds = Bounds::new(nodes, 1);
-        (bounds.setup.fifo, bounds.clients.cancels) = (fifo, cancels);
-        assert_agreement(&flawed(flaw, nodes), &bounds);
+        (bounds.setup.has_fifo_links, bounds.clients.allows_cancels) = (fifo, cancels);
+        assert_agreement(&flawed_group(flaw, nodes), &bounds);
     }
 }
 
@@ -113,10 +118,10 @@ fn three_nodes_that_may_cancel_are_explored_with_unordered_links() {
 #[test]
 fn order_and_fence_violations_have_counterexamples_of_the_same_length() {
     for flaw in FLAWS {
-        assert_agreement(&flawed(flaw, 2), &Bounds::new(2, 2).cancels().order().fences());
-        assert_agreement(&flawed(flaw, 3), &Bounds::new(3, 1).order().fifo());
+        assert_agreement(&flawed_group(flaw, 2), &Bounds::new(2, 2).cancels().order().fences());
+        assert_agreement(&flawed_group(flaw, 3), &Bounds::new(3, 1).order().fifo());
     }
-    let reference = assert_agreement(&flawed(Flaw::BareReplies, 2), &Bounds::new(2, 3).order());
+    let reference = assert_agreement(&flawed_group(Flaw::BareReplies, 2), &Bounds::new(2, 3).order());
     assert_eq!(reference.unordered, Some(12));
     assert_agreement(&group_of(2, RicartAgrawala::new), &Bounds::new(2, 2).order().fences());
     assert_agreement(&group_of(3, RicartAgrawala::new), &Bounds::new(3, 1).order().fences());
@@ -128,7 +133,7 @@ fn order_and_fence_violations_have_counterexamples_of_the_same_length() {
 #[ignore = "long: ./check long"]
 fn order_violations_of_three_nodes_agree_with_unordered_links() {
     for flaw in FLAWS {
-        assert_agreement(&flawed(flaw, 3), &Bounds::new(3, 1).order());
+        assert_agreement(&flawed_group(flaw, 3), &Bounds::new(3, 1).order());
     }
 }
 
@@ -156,12 +161,12 @@ fn assert_agreement_on_toy<P: Explored>(new_node: fn(NodeId, Group) -> P) {
 fn toys_with_unlimited_requests_are_explored_completely() {
     assert_agreement_on_toy(|me, group| Memory::Forgetful.node(me, group));
     assert_agreement_on_toy(|me, group| Memory::Mindful.node(me, group));
-    assert_agreement_on_toy(|me, group| Asking::Embrace.node(me, group));
-    assert_agreement_on_toy(|me, group| Asking::Ordered.node(me, group));
-    assert_agreement_on_toy(|me, group| Favour::Favourite.node(me, group));
-    assert_agreement_on_toy(|me, group| Favour::Fair.node(me, group));
-    assert_agreement_on_toy(|me, group| Care::Slip.node(me, group));
-    assert_agreement_on_toy(|me, group| Care::Tidy.node(me, group));
+    assert_agreement_on_toy(|me, group| VoterOrder::ByParity.node(me, group));
+    assert_agreement_on_toy(|me, group| VoterOrder::SameForAll.node(me, group));
+    assert_agreement_on_toy(|me, group| GrantOrder::LowestNumberFirst.node(me, group));
+    assert_agreement_on_toy(|me, group| GrantOrder::ByArrival.node(me, group));
+    assert_agreement_on_toy(|me, group| Removal::BothOfTwo.node(me, group));
+    assert_agreement_on_toy(|me, group| Removal::GrantedOnly.node(me, group));
 }
 
 fn assert_agreement_under_faults<P: Explored>(new_node: fn(NodeId, Group) -> P) {
@@ -188,40 +193,42 @@ fn losses_duplicates_crashes_and_restarts_are_all_tried() {
     assert_agreement_under_faults(RicartAgrawala::new);
     assert_agreement_under_faults(Central::new);
     assert_agreement_under_faults(|me, group| Memory::Forgetful.node(me, group));
-    assert_agreement_under_faults(|me, group| Asking::Embrace.node(me, group));
-    assert_agreement_under_faults(|me, group| Favour::Favourite.node(me, group));
-    assert_agreement_under_faults(|me, group| Care::Slip.node(me, group));
+    assert_agreement_under_faults(|me, group| VoterOrder::ByParity.node(me, group));
+    assert_agreement_under_faults(|me, group| GrantOrder::LowestNumberFirst.node(me, group));
+    assert_agreement_under_faults(|me, group| Removal::BothOfTwo.node(me, group));
 }
 
-/// Creates a group over links that retransmit lost messages.
-pub(crate) fn reliable<P: Explored>(nodes: usize, new_node: fn(NodeId, Group) -> P) -> NodeFactory {
-    group_of(nodes, move |me, group| Reliable::new(me, new_node(me, group), Retransmission::default()))
+/// A group over links that retransmit lost messages.
+pub(crate) fn group_with_reliable_links<P: Explored>(nodes: usize, new_node: fn(NodeId, Group) -> P) -> NodeFactory {
+    group_of(nodes, move |me, group| Reliable::new(me, new_node(me, group), RetransmissionTimeouts::default()))
 }
 
 #[test]
 fn links_that_retransmit_are_explored_with_their_timers() {
-    let central = reliable(2, Central::new);
+    let central = group_with_reliable_links(2, Central::new);
     assert_agreement(&central, &Bounds::new(2, 1).losses(1).order().fences());
     assert_agreement(&central, &Bounds::new(2, 1).duplicates(1).early_timers(1).order());
     assert_agreement(&central, &Bounds::new(2, 1).losses(1).crashes(1).early_timers(1));
     let published = |me, group| RicartAgrawala1981::new(me, group, Flaw::BareReplies);
-    assert_agreement(&reliable(2, RicartAgrawala::new), &Bounds::new(2, 1).losses(1).order().fences());
-    assert_agreement(&reliable(2, published), &Bounds::new(2, 1).losses(1).order());
+    assert_agreement(&group_with_reliable_links(2, RicartAgrawala::new), &Bounds::new(2, 1).losses(1).order().fences());
+    assert_agreement(&group_with_reliable_links(2, published), &Bounds::new(2, 1).losses(1).order());
 }
 
+/// Leases with a margin: of one tick of a microsecond, or for a drift of up to 1,000 ppm.
 #[test]
 fn time_advances_from_timer_to_timer() {
-    for (margin, drift, violates_exclusion) in [
+    for (margin, drift_ppm, violates_exclusion) in [
         (Margin::Tick, 0, false),
         (Margin::Tick, 1_000, true),
         (Margin::Drift, 1_000, false),
         (Margin::Drift, 10_000, true),
     ] {
         let factory = group_of(2, move |me, group| margin.node(me, group));
+        // A lease lasts one second.
         for (rounds, millis) in [(1, 2_100), (2, 1_100)] {
             let until = Time::ZERO + Duration::from_millis(millis);
-            let reference = assert_agreement(&factory, &Bounds::new(2, rounds).timing(drift, until));
-            assert_eq!(reference.two_holders.is_some(), violates_exclusion, "{margin:?} at {drift} ppm");
+            let reference = assert_agreement(&factory, &Bounds::new(2, rounds).timing(drift_ppm, until));
+            assert_eq!(reference.two_holders.is_some(), violates_exclusion, "{margin:?} at {drift_ppm} ppm");
         }
     }
 }
@@ -234,13 +241,13 @@ fn message_delays_stay_within_their_bounds() {
         for fifo in [false, true] {
             let bounds = |rounds| {
                 let mut bounds = Bounds::new(2, rounds).timing(0, until).delay(minimum, maximum);
-                bounds.setup.fifo = fifo;
+                bounds.setup.has_fifo_links = fifo;
                 bounds
             };
             for flaw in FLAWS {
-                assert_agreement(&flawed(flaw, 2), &bounds(1));
+                assert_agreement(&flawed_group(flaw, 2), &bounds(1));
             }
-            assert_agreement(&flawed(Flaw::BareReplies, 2), &bounds(1).cancels().order().fences());
+            assert_agreement(&flawed_group(Flaw::BareReplies, 2), &bounds(1).cancels().order().fences());
             assert_agreement(&group_of(2, Central::new), &bounds(1).losses(1).crashes(1).restarts(1));
             assert_agreement(&group_of(2, Central::new), &bounds(1).duplicates(1));
         }
@@ -254,9 +261,10 @@ fn message_delays_stay_within_their_bounds() {
 fn messages_that_take_no_time_arrive_in_every_order() {
     let until = Time::ZERO + Duration::from_millis(12);
     for flaw in FLAWS {
-        let factory = flawed(flaw, 2);
+        let factory = flawed_group(flaw, 2);
         let untimed = assert_agreement(&factory, &Bounds::new(2, 2).order());
         let bounds = Bounds::new(2, 2).order().timing(0, until).delay(Duration::ZERO, Duration::ZERO);
+        // With timing, service is not judged.
         assert_eq!(
             ReferenceResult { unserved_end: None, ..assert_agreement(&factory, &bounds) },
             ReferenceResult { unserved_end: None, ..untimed }
@@ -266,12 +274,16 @@ fn messages_that_take_no_time_arrive_in_every_order() {
 
 #[test]
 fn leaving_out_properties_does_not_change_the_others() {
-    let factory = flawed(Flaw::ClockOnly, 2);
+    let factory = flawed_group(Flaw::ClockOnly, 2);
     let bounds = Bounds::new(2, 1).order();
-    let all = check(&factory, &bounds, &plain());
+    let judged_together = check(&factory, &bounds, &plain_search());
     for property in ["exclusion", "asked-first", "happened-before-order", "no-deadlock", "served"] {
-        let alone = check(&factory, &bounds, &plain_only(&[property]));
-        assert_eq!(counterexample_len(&alone, property), counterexample_len(&all, property), "{property}");
-        assert_eq!(alone.verdicts.len(), 1);
+        let judged_alone = check(&factory, &bounds, &plain_search_for(&[property]));
+        assert_eq!(
+            counterexample_len(&judged_alone, property),
+            counterexample_len(&judged_together, property),
+            "{property}"
+        );
+        assert_eq!(judged_alone.verdicts.len(), 1);
     }
 }

@@ -1,7 +1,9 @@
 //! Durability: a crash may lose any writes that are not durable yet. The checker tries every such
 //! loss.
+//!
+//! `Bounds::new(3, 2)` stands for three nodes that request entry twice each.
 
-use crate::checker::engine::common::{check, checker, counterexample_len, group_of, plain};
+use crate::checker::engine::common::{check, counterexample_len, group_of, new_checker, plain_search};
 use crate::checker::engine::reference::{Bounds, NodeFactory, explore};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{
@@ -11,26 +13,26 @@ use serde::{Deserialize, Serialize};
 
 /// Asserts that the checker and the reference explorer agree. Returns the lengths of the
 /// counterexamples to exclusion and to growing fences.
-fn violations(factory: &NodeFactory, bounds: &Bounds) -> (Option<u64>, Option<u64>) {
-    let mut checker = checker(factory, bounds);
-    let findings = checker.run(&plain(), &mut |_, _| true);
+fn counterexample_lengths(factory: &NodeFactory, bounds: &Bounds) -> (Option<u64>, Option<u64>) {
+    let mut checker = new_checker(factory, bounds);
+    let findings = checker.run(&plain_search(), &mut |_, _| true);
     for verdict in &findings.verdicts {
         if let Some(example) = &verdict.counterexample {
             checker.replay(example, ()).unwrap_or_else(|error| panic!("{}: {error}", verdict.name));
         }
     }
     let reference = explore(factory, bounds);
-    let past = findings.past.unwrap();
+    let past = findings.past_pass.unwrap();
     assert_eq!((past.states, past.generated, past.depth), (reference.states, reference.generated, reference.depth));
-    let found = (counterexample_len(&findings, "exclusion"), counterexample_len(&findings, "fences-grow"));
-    assert_eq!(found, (reference.two_holders, reference.fence_decrease));
-    found
+    let lengths = (counterexample_len(&findings, "exclusion"), counterexample_len(&findings, "fences-grow"));
+    assert_eq!(lengths, (reference.two_holders, reference.fence_decrease));
+    lengths
 }
 
 // ------------------------------------------------------------------------ a counter of entries
 
-/// A node that counts its entries and uses the count as the fence. No fence is emitted twice if the
-/// count is durable before the fence is emitted.
+/// A node that counts its entries and uses the count as the fence. It emits no fence twice if each
+/// count is durable before it emits the fence.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Counter {
     emit_order: Fixed<Order>,
@@ -75,7 +77,7 @@ impl Protocol for Counter {
                     Order::Ahead => out.emit_ahead(event),
                 }
             }
-            // Not after saves: a client that does not learn of its release would repeat it
+            // Emitted ahead of saves: a client that does not learn of its release would repeat it
             // forever.
             Input::Command(Command::Release) => out.emit_ahead(Event::Left),
             Input::Timer(never) => match never {},
@@ -100,11 +102,11 @@ fn counter(emit_order: Order) -> NodeFactory {
 fn a_fence_emitted_before_its_save_is_used_twice() {
     let bounds = Bounds::new(1, 2).fences().crashes(1).restarts(1);
     // Request and enter at once, crash, restart, request again.
-    assert_eq!(violations(&counter(Order::Ahead), &bounds), (None, Some(4)));
-    assert_eq!(violations(&counter(Order::AfterSaves), &bounds), (None, None));
+    assert_eq!(counterexample_lengths(&counter(Order::Ahead), &bounds), (None, Some(4)));
+    assert_eq!(counterexample_lengths(&counter(Order::AfterSaves), &bounds), (None, None));
     // Without a crash, or without a restart after it, there is no violation.
-    assert_eq!(violations(&counter(Order::Ahead), &Bounds::new(1, 2).fences()), (None, None));
-    assert_eq!(violations(&counter(Order::Ahead), &Bounds::new(1, 2).fences().crashes(1)), (None, None));
+    assert_eq!(counterexample_lengths(&counter(Order::Ahead), &Bounds::new(1, 2).fences()), (None, None));
+    assert_eq!(counterexample_lengths(&counter(Order::Ahead), &Bounds::new(1, 2).fences().crashes(1)), (None, None));
 }
 
 // ------------------------------------------------------------------------------- a lock server
@@ -113,10 +115,10 @@ fn a_fence_emitted_before_its_save_is_used_twice() {
 /// and the other nodes send requests to it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Server {
-    /// This node, and whether the server sends grants before they are durable.
+    /// This node, and whether the server sends grants after they are durable or ahead of that.
     fixed: Fixed<(NodeId, Order)>,
     granted: Option<NodeId>,
-    /// Waiters are lost in a crash, which is safe.
+    /// Waiters, in order of arrival. They are lost in a crash, which is safe.
     waiting: Vec<NodeId>,
 }
 
@@ -212,20 +214,20 @@ fn server(grant_order: Order) -> NodeFactory {
 }
 
 #[test]
-fn a_grant_sent_before_its_save_is_made_twice() {
+fn a_grant_sent_before_its_save_is_given_to_two_nodes() {
     let bounds = Bounds::new(3, 1).fences().crashes(1).restarts(1);
-    let (two_holders, _) = violations(&server(Order::Ahead), &bounds);
-    // Both request; the server receives one request, grants, crashes, restarts, receives the other,
-    // grants; both grants arrive.
+    let (two_holders, _) = counterexample_lengths(&server(Order::Ahead), &bounds);
+    // Both clients request; the server receives one request and grants, crashes, restarts, and
+    // receives the other request and grants; both grants arrive.
     assert_eq!(two_holders, Some(8));
-    assert_eq!(violations(&server(Order::AfterSaves), &bounds).0, None);
+    assert_eq!(counterexample_lengths(&server(Order::AfterSaves), &bounds).0, None);
 }
 
 #[test]
 fn any_number_of_pending_writes_may_survive_a_crash() {
     // The server has up to two pending writes: that the lock is free, and the next holder.
     let factory = server(Order::Ahead);
-    let states = |bounds: &Bounds| check(&factory, bounds, &plain()).states.states;
+    let states = |bounds: &Bounds| check(&factory, bounds, &plain_search()).main_pass.states;
     let crash = Bounds::new(3, 1).crashes(1).restarts(1);
     assert_eq!(states(&crash), explore(&factory, &crash).states);
     assert!(states(&crash) > states(&Bounds::new(3, 1)));

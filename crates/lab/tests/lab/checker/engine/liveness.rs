@@ -1,46 +1,51 @@
 //! Fairness on protocols that run forever: a run that never meets an obligation, such as to deliver
 //! a message, is unfair and no counterexample. A run that starves the client although it meets
 //! every obligation again and again is one.
+//!
+//! `Bounds::new(3, 2)` stands for three nodes that request entry twice each.
 
-use crate::checker::engine::common::{check, checker, counterexample_len, group_of, plain_only, reduced, verdict};
+use crate::checker::engine::common::{
+    check, counterexample_len, group_of, new_checker, plain_search_for, reduced_search, verdict,
+};
 use crate::checker::engine::reference::{Bounds, NodeFactory, explore, starves};
 use quorate_check::Effort;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Duration, Effects, Fence, Fixed, Group, Input, Never, NodeId, Protocol, Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// The handling of a request while two nodes exchange a ball message forever.
+/// How the client's request is handled while two nodes exchange a ping message forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Handling {
     Grants,
-    /// The server grants it. The server sends the ball to itself.
+    /// The server grants the request, and sends the ping to itself.
     GrantsAlone,
     Drops,
-    /// The server drops it. The server sends the ball to itself.
+    /// The server drops the request, and sends the ping to itself.
     DropsAlone,
-    /// The server grants it every other time, and otherwise sends it to itself again.
+    /// The server grants the request every other time, and otherwise sends it to itself again.
     Defers,
     /// The client sends its request when its timer fires.
     RequestsLater,
-    /// The client sends its request when its timer fires, and resets the timer with every ball.
+    /// The client sends its request when its timer fires, and resets the timer with every ping.
     ResetsTimer,
     /// The client sends its request once its save is durable.
     SavesFirst,
 }
 
-/// One of two nodes: the server, or the client that requests entry from it. The ball makes every
+/// One of two nodes: the server, or the client that requests entry from it. The ping makes every
 /// run infinite.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct BallGame {
+struct PingPong {
+    /// This node, and how the group handles the request.
     fixed: Fixed<(NodeId, Handling)>,
     is_waiting: bool,
-    /// Toggles with every ball that this node sends to the other one.
-    even: bool,
+    /// Toggles with every ping that this node sends to the other one.
+    is_even: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 enum Message {
-    Ball,
+    Ping,
     Request,
     /// A request that the server sends to itself again.
     Deferred,
@@ -67,7 +72,7 @@ impl quorate_core::Durable for NoData {
 const SERVER: NodeId = NodeId::from_index(0);
 const CLIENT: NodeId = NodeId::from_index(1);
 
-impl BallGame {
+impl PingPong {
     fn set_request_timer(out: &mut Effects<'_, Self>) {
         out.set_timer(RequestTimer, Span::exactly(Duration::from_millis(1)));
     }
@@ -75,7 +80,7 @@ impl BallGame {
     fn handle_request(&self, out: &mut Effects<'_, Self>) {
         match self.fixed.1 {
             Handling::Drops | Handling::DropsAlone => {}
-            Handling::Defers if !self.even => out.send(SERVER, Message::Deferred),
+            Handling::Defers if !self.is_even => out.send(SERVER, Message::Deferred),
             Handling::Defers
             | Handling::Grants
             | Handling::GrantsAlone
@@ -99,10 +104,10 @@ impl BallGame {
         }
     }
 
-    fn return_ball(&mut self, out: &mut Effects<'_, Self>) {
+    fn return_ping(&mut self, out: &mut Effects<'_, Self>) {
         let (me, handling) = *self.fixed;
         match handling {
-            Handling::GrantsAlone | Handling::DropsAlone => return out.send(me, Message::Ball),
+            Handling::GrantsAlone | Handling::DropsAlone => return out.send(me, Message::Ping),
             Handling::ResetsTimer if self.is_waiting && me == CLIENT => Self::set_request_timer(out),
             Handling::Grants
             | Handling::Drops
@@ -111,13 +116,13 @@ impl BallGame {
             | Handling::ResetsTimer
             | Handling::SavesFirst => {}
         }
-        self.even = !self.even;
-        // The ball is always the same, so that a run can return to an earlier state.
-        out.send(if me == SERVER { CLIENT } else { SERVER }, Message::Ball);
+        self.is_even = !self.is_even;
+        // The ping is always the same, so that a run can return to an earlier state.
+        out.send(if me == SERVER { CLIENT } else { SERVER }, Message::Ping);
     }
 }
 
-impl Protocol for BallGame {
+impl Protocol for PingPong {
     type Command = Command;
     type Message = Message;
     type Timer = RequestTimer;
@@ -125,15 +130,15 @@ impl Protocol for BallGame {
     type Durable = NoData;
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
-        let server = self.fixed.0 == SERVER;
+        let is_server = self.fixed.0 == SERVER;
         match input {
-            Input::Start { .. } if server => self.return_ball(out),
-            Input::Command(Command::Acquire | Command::Share) if server => {
+            Input::Start { .. } if is_server => self.return_ping(out),
+            Input::Command(Command::Acquire | Command::Share) if is_server => {
                 out.emit(Event::entered(Fence::default()));
             }
             Input::Command(Command::Acquire | Command::Share) => self.request(out),
             Input::Command(Command::Release) => out.emit(Event::Left),
-            Input::Message { message: Message::Ball, .. } => self.return_ball(out),
+            Input::Message { message: Message::Ping, .. } => self.return_ping(out),
             Input::Message { message: Message::Request | Message::Deferred, .. } => self.handle_request(out),
             Input::Message { message: Message::Grant, .. } => {
                 self.is_waiting = false;
@@ -153,31 +158,38 @@ impl Protocol for BallGame {
     }
 }
 
-fn ball_game(handling: Handling) -> NodeFactory {
-    group_of(2, move |me, _: Group| BallGame { fixed: Fixed::new((me, handling)), is_waiting: false, even: false })
+fn ping_pong_group(handling: Handling) -> NodeFactory {
+    group_of(2, move |me, _: Group| PingPong { fixed: Fixed::new((me, handling)), is_waiting: false, is_even: false })
 }
 
 /// Returns whether the checker finds a fair run that starves the client; the reference explorer
 /// must agree.
 fn is_starved(handling: Handling, bounds: &Bounds) -> bool {
-    let factory = ball_game(handling);
-    let mut starved_before = None;
-    for effort in [plain_only(&["served"]), Effort { properties: plain_only(&["served"]).properties, ..reduced() }] {
-        let mut checker = checker(&factory, bounds);
+    let factory = ping_pong_group(handling);
+    let mut is_starved = None;
+    for effort in [
+        plain_search_for(&["served"]),
+        Effort { properties: plain_search_for(&["served"]).properties, ..reduced_search() },
+    ] {
+        let mut checker = new_checker(&factory, bounds);
         let findings = checker.run(&effort, &mut |_, _| true);
         let served = verdict(&findings, "served");
         assert!(findings.is_complete() && served.holds.is_some());
-        assert!(findings.fair.is_some(), "{handling:?}: there must be cycles, because the ball is sent forever");
+        assert!(findings.fair_pass.is_some(), "{handling:?}: there must be cycles, because the ping is sent forever");
         if let Some(example) = &served.counterexample {
-            assert!(example.cycle().is_some_and(|start| start < example.len()), "{handling:?}");
+            assert!(example.cycle_start().is_some_and(|start| start < example.len()), "{handling:?}");
             checker.replay(example, ()).unwrap();
         }
-        let starved = served.holds == Some(false);
-        assert_eq!(*starved_before.get_or_insert(starved), starved, "{handling:?}: reduction changes the verdict");
+        let is_starved_here = served.holds == Some(false);
+        assert_eq!(
+            *is_starved.get_or_insert(is_starved_here),
+            is_starved_here,
+            "{handling:?}: reduction changes the verdict"
+        );
     }
-    let starved = starved_before.unwrap();
-    assert_eq!(starved, starves(&factory, bounds), "{handling:?}");
-    starved
+    let is_starved = is_starved.unwrap();
+    assert_eq!(is_starved, starves(&factory, bounds), "{handling:?}");
+    is_starved
 }
 
 #[test]
@@ -196,7 +208,8 @@ fn dropping_the_request_starves_the_client() {
     }
 }
 
-/// The server receives the request again and again, each time while it does not grant.
+/// In the starving run, the server receives the request again and again, but only at times when it
+/// defers it.
 #[test]
 fn deferring_the_request_forever_starves_the_client() {
     assert!(is_starved(Handling::Defers, &Bounds::new(2, 1)));
@@ -221,17 +234,17 @@ fn a_save_that_never_completes_is_an_unfair_run() {
     assert!(!is_starved(Handling::SavesFirst, &Bounds::new(2, 1)));
 }
 
-/// Two copies of one grant factory the client enter twice, the second time without a request.
+/// Two copies of one grant let the client enter twice, the second time without a request.
 #[test]
 fn entering_without_a_request_is_found() {
-    let factory = ball_game(Handling::Grants);
+    let factory = ping_pong_group(Handling::Grants);
     let with_duplicate = Bounds::new(2, 1).duplicates(1);
-    let findings = check(&factory, &with_duplicate, &plain_only(&["asked-first"]));
+    let findings = check(&factory, &with_duplicate, &plain_search_for(&["asked-first"]));
     // The shortest counterexample: request, delivery of the request, duplication of the grant,
     // delivery of the grant, delivery of its copy.
     assert_eq!(counterexample_len(&findings, "asked-first"), Some(5));
     assert_eq!(explore(&factory, &with_duplicate).unrequested, Some(5));
-    let findings = check(&factory, &Bounds::new(2, 1), &plain_only(&["asked-first"]));
+    let findings = check(&factory, &Bounds::new(2, 1), &plain_search_for(&["asked-first"]));
     assert_eq!(counterexample_len(&findings, "asked-first"), None);
 }
 
@@ -247,7 +260,7 @@ fn a_holder_that_never_releases_is_an_unfair_run() {
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
     enum LockMessage {
-        Ball,
+        Ping,
         Request,
         Grant,
     }
@@ -269,8 +282,8 @@ fn a_holder_that_never_releases_is_an_unfair_run() {
 
         fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
             match input {
-                Input::Start { .. } if self.me == SERVER => out.send(SERVER, LockMessage::Ball),
-                Input::Message { message: LockMessage::Ball, .. } => out.send(SERVER, LockMessage::Ball),
+                Input::Start { .. } if self.me == SERVER => out.send(SERVER, LockMessage::Ping),
+                Input::Message { message: LockMessage::Ping, .. } => out.send(SERVER, LockMessage::Ping),
                 Input::Command(Command::Acquire | Command::Share) if self.me == SERVER => {
                     self.is_held = true;
                     out.emit(Event::entered(Fence::default()));
@@ -302,7 +315,7 @@ fn a_holder_that_never_releases_is_an_unfair_run() {
 
     let factory = group_of(2, |me, _| SingleHolder { me, is_held: false, is_client_waiting: false });
     let bounds = Bounds::new(2, 1);
-    let findings = check(&factory, &bounds, &plain_only(&["served"]));
+    let findings = check(&factory, &bounds, &plain_search_for(&["served"]));
     assert_eq!(verdict(&findings, "served").holds, Some(true));
     assert!(!starves(&factory, &bounds));
 }

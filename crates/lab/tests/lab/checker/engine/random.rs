@@ -2,10 +2,10 @@
 //!
 //! They are meaningless on purpose: they enter without a request, leave without a command, send to
 //! themselves, save and emit in any order, and set timers that they cancel. Their state space is
-//! finite: a message causes at most one other, and everything else that a node starts consumes
-//! fuel.
+//! finite: a message, a timer or a restart causes at most one message, and commands and saves
+//! consume fuel.
 
-use crate::checker::engine::common::{check, checker, group_of, reduced, verdict, verdicts};
+use crate::checker::engine::common::{check, group_of, new_checker, reduced_search, verdict, verdicts};
 use crate::checker::engine::compare::assert_agreement_within;
 use crate::checker::engine::reference::{Bounds, NodeFactory};
 use quorate_check::{Counterexample, Effort, Findings, Search, Timing, Verdict};
@@ -19,7 +19,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct RandomProtocol {
     parameters: Fixed<Parameters>,
+    /// Chooses, with the seed, how the node reacts.
     mode: u8,
+    /// Each command and each save consumes one unit. Without fuel, the node saves nothing, and
+    /// sends nothing when it receives a command.
     fuel: u8,
 }
 
@@ -28,7 +31,7 @@ struct Parameters {
     me: NodeId,
     group: Group,
     seed: u64,
-    saves: bool,
+    has_saves: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -57,12 +60,12 @@ impl Durable for SavedMode {
 struct TestRng(u64);
 
 impl TestRng {
-    fn draw(&mut self, among: u64) -> u64 {
+    fn draw(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ mixed >> 31) % among
+        (mixed ^ mixed >> 31) % bound
     }
 
     fn once_in(&mut self, times: u64) -> bool {
@@ -74,7 +77,8 @@ const MODES: u64 = 2;
 const TICK: Duration = Duration::from_millis(1);
 
 impl RandomProtocol {
-    /// Returns the generator that decides the effect of this input in this mode.
+    /// Returns the generator that decides the effect of an input, given by its number, in this
+    /// mode.
     fn rng(&self, input: u64) -> TestRng {
         let Parameters { me, seed, .. } = &*self.parameters;
         let mut rng = TestRng(*seed);
@@ -85,9 +89,9 @@ impl RandomProtocol {
     }
 
     fn send(&self, rng: &mut TestRng, out: &mut Effects<'_, Self>) {
-        let Parameters { group, saves, .. } = &*self.parameters;
+        let Parameters { group, has_saves, .. } = &*self.parameters;
         let message = Message(rng.draw(2) as u8);
-        let order = if *saves && rng.once_in(3) { Order::Ahead } else { Order::AfterSaves };
+        let order = if *has_saves && rng.once_in(3) { Order::Ahead } else { Order::AfterSaves };
         let to = group.as_slice()[rng.draw(group.len() as u64) as usize];
         out.put(Effect::Send { to, message, order });
     }
@@ -104,20 +108,21 @@ impl RandomProtocol {
         out.put(Effect::Emit { event, order });
     }
 
-    /// Sends at most `sends` messages, with other effects in between.
-    fn act(&mut self, mut rng: TestRng, sends: u64, out: &mut Effects<'_, Self>) {
+    /// Enters a random mode, and sends at most `max_sends` messages, with other random effects in
+    /// between.
+    fn perform_effects(&mut self, mut rng: TestRng, max_sends: u64, out: &mut Effects<'_, Self>) {
         self.mode = rng.draw(MODES) as u8;
-        let mut left = sends;
-        for _ in 0..1 + sends {
+        let mut remaining_sends = max_sends;
+        for _ in 0..1 + max_sends {
             match rng.draw(8) {
-                0..=2 if left > 0 => {
-                    left -= 1;
+                0..=2 if remaining_sends > 0 => {
+                    remaining_sends -= 1;
                     self.send(&mut rng, out);
                 }
                 3 | 4 => self.emit(&mut rng, out),
                 5 if rng.once_in(3) => out.set_timer(Alarm, Span::between(TICK, TICK.times(2))),
                 6 if rng.once_in(2) => out.cancel_timer(Alarm),
-                7 if self.parameters.saves && self.fuel > 0 => {
+                7 if self.parameters.has_saves && self.fuel > 0 => {
                     self.fuel -= 1;
                     out.save(self.mode);
                 }
@@ -126,11 +131,11 @@ impl RandomProtocol {
         }
     }
 
-    /// Reacts to a command: the node sends as long as it has fuel.
-    fn begin(&mut self, input: u64, out: &mut Effects<'_, Self>) {
+    /// Reacts to a command, and sends as long as the node has fuel.
+    fn handle_command(&mut self, input: u64, out: &mut Effects<'_, Self>) {
         let (rng, fuel) = (self.rng(input), self.fuel);
         self.fuel = fuel.saturating_sub(1);
-        self.act(rng, u64::from(fuel.min(2)), out);
+        self.perform_effects(rng, u64::from(fuel.min(2)), out);
     }
 }
 
@@ -148,30 +153,30 @@ impl Protocol for RandomProtocol {
                 let mut rng = self.rng(0);
                 // No event is emitted before the first request.
                 if incarnation != Incarnation::FIRST {
-                    self.act(rng, 1, out);
+                    self.perform_effects(rng, 1, out);
                 } else if rng.once_in(4) {
                     self.send(&mut rng, out);
                 }
             }
             Input::Command(Command::Release) => {
-                // Not after saves: a client that does not learn of its release would repeat it
-                // forever.
+                // Emitted ahead of saves: a client that does not learn of its release would repeat
+                // it forever.
                 out.emit_ahead(Event::Left);
-                self.begin(1, out);
+                self.handle_command(1, out);
             }
             Input::Command(Command::Cancel) => {
                 out.emit_ahead(Event::Cancelled);
-                self.begin(2, out);
+                self.handle_command(2, out);
             }
-            Input::Command(Command::Acquire | Command::Share) => self.begin(3, out),
-            Input::Command(Command::Try) => self.begin(4, out),
+            Input::Command(Command::Acquire | Command::Share) => self.handle_command(3, out),
+            Input::Command(Command::Try) => self.handle_command(4, out),
             Input::Message { from, message } => {
                 let rng = self.rng(16 + 16 * from.index() as u64 + u64::from(message.0));
-                self.act(rng, 1, out);
+                self.perform_effects(rng, 1, out);
             }
             Input::Timer(Alarm) => {
                 let rng = self.rng(5);
-                self.act(rng, 1, out);
+                self.perform_effects(rng, 1, out);
             }
             Input::Saved(_)
             | Input::Suspect(_)
@@ -189,15 +194,15 @@ fn random_group(seed: u64) -> (NodeFactory, Bounds) {
     let nodes = 2 + rng.draw(2) as usize;
     let (saves, fuel) = (rng.once_in(4), 1 + u8::from(rng.once_in(4)));
     let factory = group_of(nodes, move |me, group: Group| {
-        let parameters = Fixed::new(Parameters { me, group, seed, saves });
+        let parameters = Fixed::new(Parameters { me, group, seed, has_saves: saves });
         RandomProtocol { parameters, mode: 0, fuel }
     });
     let mut bounds = Bounds::new(nodes, 1 + u8::from(rng.once_in(4)));
     let clients = &mut bounds.clients;
-    (clients.tries, clients.cancels) = (rng.once_in(3), rng.once_in(3));
-    (clients.order, clients.fences) = (rng.once_in(2), rng.once_in(2));
+    (clients.allows_tries, clients.allows_cancels) = (rng.once_in(3), rng.once_in(3));
+    (clients.checks_order, clients.checks_fences) = (rng.once_in(2), rng.once_in(2));
     let setup = &mut bounds.setup;
-    setup.fifo = rng.once_in(3);
+    setup.has_fifo_links = rng.once_in(3);
     setup.early_timers = u8::from(rng.once_in(4));
     if rng.once_in(3) {
         setup.losses = rng.draw(2) as u8;
@@ -215,8 +220,8 @@ fn random_group(seed: u64) -> (NodeFactory, Bounds) {
 
 /// Returns random delay bounds: sometimes zero, sometimes exact, sometimes longer than timers.
 fn random_delay(rng: &mut TestRng) -> Span {
-    const HALF: Duration = Duration::from_micros(500);
-    let halves = |rng: &mut TestRng| HALF.times(rng.draw(6));
+    const HALF_TICK: Duration = Duration::from_micros(500);
+    let halves = |rng: &mut TestRng| HALF_TICK.times(rng.draw(6));
     Span::between(halves(rng), halves(rng))
 }
 
@@ -226,75 +231,79 @@ fn lengths(findings: &Findings) -> Vec<(&'static str, Option<bool>, Option<usize
     findings.verdicts.iter().map(|verdict| (verdict.name, verdict.holds, length(verdict))).collect()
 }
 
+/// Numbers of random groups that show each kind of result, and of states that reduction skipped.
 #[derive(Debug, Default)]
 struct Tally {
     groups: usize,
     two_holders: usize,
     deadlocks: usize,
-    ends: usize,
+    unserved_ends: usize,
     unordered: usize,
     cycles: usize,
     starved_on_a_cycle: usize,
-    left_out: u64,
+    skipped_states: u64,
 }
 
-/// Searches a random group in every way.
-fn check_seed(seed: u64, most: usize, tally: &mut Tally) {
+/// Searches a random group in every way, unless it has more than `max_states` states.
+fn check_seed(seed: u64, max_states: usize, tally: &mut Tally) {
     let (factory, bounds) = random_group(seed);
-    let Some((seen, full)) = assert_agreement_within(&factory, &bounds, most) else { return };
-    let mut checker = checker(&factory, &bounds);
-    let short = checker.run(&reduced(), &mut |_, _| true);
-    let what = format!("seed {seed}, {bounds:?}");
-    assert_eq!(lengths(&short), lengths(&full), "{what}");
-    for verdict in &short.verdicts {
+    let Some((reference, full)) = assert_agreement_within(&factory, &bounds, max_states) else { return };
+    let mut checker = new_checker(&factory, &bounds);
+    let reduced = checker.run(&reduced_search(), &mut |_, _| true);
+    let case = format!("seed {seed}, {bounds:?}");
+    assert_eq!(lengths(&reduced), lengths(&full), "{case}");
+    for verdict in &reduced.verdicts {
         if let Some(example) = &verdict.counterexample {
-            checker.replay(example, ()).unwrap_or_else(|error| panic!("{what}, {}: {error}", verdict.name));
+            checker.replay(example, ()).unwrap_or_else(|error| panic!("{case}, {}: {error}", verdict.name));
         }
     }
-    let together = check(&factory, &bounds, &Effort { threads: 3, ..reduced() });
-    assert_eq!(lengths(&together), lengths(&short), "{what}");
-    let figures = |findings: &Findings| (findings.states.states, findings.states.generated, findings.states.depth);
-    assert_eq!(figures(&together), figures(&short), "{what}");
+    let with_three_threads = check(&factory, &bounds, &Effort { threads: 3, ..reduced_search() });
+    assert_eq!(lengths(&with_three_threads), lengths(&reduced), "{case}");
+    let sizes =
+        |findings: &Findings| (findings.main_pass.states, findings.main_pass.generated, findings.main_pass.depth);
+    assert_eq!(sizes(&with_three_threads), sizes(&reduced), "{case}");
     for (threads, reduce) in [(1, true), (2, false)] {
-        let deep = checker.run(&Effort { search: Search::Depth, threads, reduce, ..reduced() }, &mut |_, _| true);
-        for ((name, holds), (_, expected)) in verdicts(&deep).into_iter().zip(verdicts(&full)) {
-            assert!(holds == expected || (name == "served" && holds.is_none()), "{what}, depth first: {name}");
+        let depth_first =
+            checker.run(&Effort { search: Search::Depth, threads, reduce, ..reduced_search() }, &mut |_, _| true);
+        for ((name, holds), (_, expected)) in verdicts(&depth_first).into_iter().zip(verdicts(&full)) {
+            assert!(holds == expected || (name == "served" && holds.is_none()), "{case}, depth first: {name}");
         }
     }
     tally.groups += 1;
-    tally.two_holders += usize::from(seen.two_holders.is_some());
-    tally.deadlocks += usize::from(seen.deadlock.is_some());
-    tally.ends += usize::from(seen.unserved_end.is_some());
-    tally.unordered += usize::from(seen.unordered.is_some());
-    tally.cycles += usize::from(full.fair.is_some());
+    tally.two_holders += usize::from(reference.two_holders.is_some());
+    tally.deadlocks += usize::from(reference.deadlock.is_some());
+    tally.unserved_ends += usize::from(reference.unserved_end.is_some());
+    tally.unordered += usize::from(reference.unordered.is_some());
+    tally.cycles += usize::from(full.fair_pass.is_some());
     tally.starved_on_a_cycle +=
-        usize::from(seen.unserved_end.is_none() && verdict(&full, "served").holds == Some(false));
-    tally.left_out += full.states.states - short.states.states;
+        usize::from(reference.unserved_end.is_none() && verdict(&full, "served").holds == Some(false));
+    tally.skipped_states += full.main_pass.states - reduced.main_pass.states;
 }
 
-/// Searches the groups of this many seeds, which must show each kind of result at least `least`
+/// Searches the groups of this many seeds, which must show each kind of result at least `min_count`
 /// times.
-fn every_search_agrees(seeds: u64, least: usize) {
+fn assert_every_search_agrees(seeds: u64, min_count: usize) {
     const MAX_STATES: usize = 600;
     let mut tally = Tally::default();
     for seed in 1..=seeds {
         check_seed(seed, MAX_STATES, &mut tally);
     }
-    let Tally { groups, two_holders, deadlocks, ends, unordered, cycles, starved_on_a_cycle, left_out } = tally;
-    let seen = [groups, two_holders, deadlocks, ends, unordered, cycles, starved_on_a_cycle];
+    let Tally { groups, two_holders, deadlocks, unserved_ends, unordered, cycles, starved_on_a_cycle, skipped_states } =
+        tally;
+    let counts = [groups, two_holders, deadlocks, unserved_ends, unordered, cycles, starved_on_a_cycle];
     assert!(
-        seen.iter().all(|times| *times >= least) && left_out > 500,
+        counts.iter().all(|count| *count >= min_count) && skipped_states > 500,
         "the random groups must show enough of each result: {tally:?}"
     );
 }
 
 #[test]
 fn every_search_agrees_on_random_protocols() {
-    every_search_agrees(300, 1);
+    assert_every_search_agrees(300, 1);
 }
 
 #[test]
 #[ignore = "long: ./check long"]
 fn every_search_agrees_on_many_random_protocols() {
-    every_search_agrees(500, 3);
+    assert_every_search_agrees(500, 3);
 }

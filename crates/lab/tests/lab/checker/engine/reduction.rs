@@ -1,31 +1,32 @@
-//! Reduction explores one node's steps first where the order does not matter; here it would matter.
+//! Reduction explores the steps of one node first where the order does not matter. In these
+//! protocols the order matters.
 
-use crate::checker::engine::common::{check, counterexample_len, group_of, plain};
+use crate::checker::engine::common::{check, counterexample_len, group_of, plain_search};
 use crate::checker::engine::reference::{Bounds, ReferenceResult, explore};
-use quorate_check::{Effort, End, Search};
+use quorate_check::{Effort, Search, SearchEnd};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Effects, Fence, Group, Input, Never, NodeId, Protocol, Time};
 use serde::Serialize;
 
-/// Two nodes. The first one enters at once. The other one always denies its client, and enters with
-/// a token without a request.
+/// One of two nodes. The first one enters at once. The other one always denies its client, and
+/// enters without a request when it receives a token.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct TokenGame {
+struct TokenSender {
     me: NodeId,
-    game: Game,
+    variant: Variant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Game {
-    /// The first one sends a ball to itself forever, and sends the token when it leaves.
+enum Variant {
+    /// The first one sends a ping to itself forever, and sends the token when it leaves.
     Forever,
-    /// The first one sends the token when it enters, and a ball to itself, with which it leaves.
+    /// The first one sends the token when it enters, and a ping to itself, with which it leaves.
     Once,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 enum Message {
-    Ball,
+    Ping,
     Token,
 }
 
@@ -38,7 +39,7 @@ impl Describe for Message {
 const FIRST: NodeId = NodeId::from_index(0);
 const OTHER: NodeId = NodeId::from_index(1);
 
-impl Protocol for TokenGame {
+impl Protocol for TokenSender {
     type Command = Command;
     type Message = Message;
     type Timer = Never;
@@ -46,24 +47,24 @@ impl Protocol for TokenGame {
     type Durable = ();
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
-        let first = self.me == FIRST;
+        let is_first = self.me == FIRST;
         match input {
-            Input::Start { .. } if first && self.game == Game::Forever => out.send(FIRST, Message::Ball),
-            Input::Message { message: Message::Ball, .. } => match self.game {
-                Game::Forever => out.send(FIRST, Message::Ball),
-                Game::Once => out.emit(Event::Left),
+            Input::Start { .. } if is_first && self.variant == Variant::Forever => out.send(FIRST, Message::Ping),
+            Input::Message { message: Message::Ping, .. } => match self.variant {
+                Variant::Forever => out.send(FIRST, Message::Ping),
+                Variant::Once => out.emit(Event::Left),
             },
-            Input::Command(Command::Acquire | Command::Share) if first => {
+            Input::Command(Command::Acquire | Command::Share) if is_first => {
                 out.emit(Event::entered(Fence::default()));
-                if self.game == Game::Once {
-                    out.send(FIRST, Message::Ball);
+                if self.variant == Variant::Once {
+                    out.send(FIRST, Message::Ping);
                     out.send(OTHER, Message::Token);
                 }
             }
             Input::Command(Command::Acquire | Command::Share) => out.emit(Event::Denied),
             Input::Command(Command::Release) => {
                 out.emit(Event::Left);
-                if first && self.game == Game::Forever {
+                if is_first && self.variant == Variant::Forever {
                     out.send(OTHER, Message::Token);
                 }
             }
@@ -82,19 +83,20 @@ impl Protocol for TokenGame {
     }
 }
 
-/// Asserts that every search finds the counterexample that the reference explorer finds.
-fn assert_found(game: Game, property: &str, seen: impl Fn(&ReferenceResult) -> Option<u64>, steps: u64) {
-    let factory = group_of(2, move |me, _: Group| TokenGame { me, game });
+/// Asserts that every search finds a counterexample to a property, and breadth-first search one of
+/// `steps` steps, as the reference explorer does.
+fn assert_found(variant: Variant, property: &str, length_in: impl Fn(&ReferenceResult) -> Option<u64>, steps: u64) {
+    let factory = group_of(2, move |me, _: Group| TokenSender { me, variant });
     let bounds = Bounds::new(2, 1);
-    assert_eq!(seen(&explore(&factory, &bounds)), Some(steps));
+    assert_eq!(length_in(&explore(&factory, &bounds)), Some(steps));
     for search in [Search::Breadth, Search::Depth] {
         for (threads, reduce) in [(1, false), (1, true), (2, true)] {
-            let effort = Effort { search, threads, reduce, ..plain() };
+            let effort = Effort { search, threads, reduce, ..plain_search() };
             let findings = check(&factory, &bounds, &effort);
-            assert_eq!(findings.end, End::Complete);
-            let found = counterexample_len(&findings, property);
-            assert!(found.is_some(), "{property} with {effort:?}");
-            assert!(search == Search::Depth || found == Some(steps), "{property} with {effort:?}: {found:?}");
+            assert_eq!(findings.end, SearchEnd::Complete);
+            let length = counterexample_len(&findings, property);
+            assert!(length.is_some(), "{property} with {effort:?}");
+            assert!(search == Search::Depth || length == Some(steps), "{property} with {effort:?}: {length:?}");
         }
     }
 }
@@ -103,12 +105,13 @@ fn assert_found(game: Game, property: &str, seen: impl Fn(&ReferenceResult) -> O
 /// judged like any others.
 #[test]
 fn a_postponed_step_is_judged_when_it_is_taken() {
-    assert_found(Game::Forever, "asked-first", |seen| seen.unrequested, 3);
+    assert_found(Variant::Forever, "asked-first", |result| result.unrequested, 3);
 }
 
-/// No node can send the first one anything while it holds the lock; but if it left first, no state
-/// would have both in the critical section.
+/// A step is visible if it changes which clients are in the critical section. While the first node
+/// holds the lock, only its own ping can reach it. But if reduction explored that step alone, the
+/// node would leave first, and no state would have both nodes in the critical section.
 #[test]
 fn a_visible_step_is_never_explored_alone() {
-    assert_found(Game::Once, "exclusion", |seen| seen.two_holders, 2);
+    assert_found(Variant::Once, "exclusion", |result| result.two_holders, 2);
 }

@@ -1,7 +1,9 @@
 //! Groups whose views change: every order of crashes, lease expiries, decisions and notifications.
+//!
+//! `Bounds::new(3, 2)` stands for three nodes that request entry twice each.
 
 use crate::checker::engine::common::{
-    check, checker, counterexample_len, group_of, plain, plain_only, reduced, verdicts,
+    check, counterexample_len, group_of, new_checker, plain_search, plain_search_for, reduced_search, verdicts,
 };
 use crate::checker::engine::compare::assert_agreement;
 use crate::checker::engine::reference::{Bounds, NodeFactory};
@@ -22,14 +24,20 @@ fn token_request(nodes: usize) -> NodeFactory {
 
 /// Asserts that both explorers agree and that no property is violated.
 fn assert_correct(factory: &NodeFactory, bounds: &Bounds) {
-    let seen = assert_agreement(factory, bounds);
-    let violations = [seen.two_holders, seen.unrequested, seen.fence_decrease, seen.deadlock, seen.unserved_end];
+    let reference = assert_agreement(factory, bounds);
+    let violations = [
+        reference.two_holders,
+        reference.unrequested,
+        reference.fence_decrease,
+        reference.deadlock,
+        reference.unserved_end,
+    ];
     assert_eq!(violations, [None; 5], "{bounds:?}");
 }
 
 #[test]
 fn two_members_are_explored_completely() {
-    let bounds = |rounds| Bounds::new(2, rounds).fences().crashes(1).views(1, true);
+    let bounds = |rounds| Bounds::new(2, rounds).fences().crashes(1).views(1);
     assert_correct(&central(2), &bounds(2));
     assert_correct(&central(2), &bounds(1).cancels());
     assert_correct(&token_request(2), &bounds(1));
@@ -38,21 +46,21 @@ fn two_members_are_explored_completely() {
 
 #[test]
 fn both_explorers_agree_with_restarts_and_late_views() {
-    let restarts = Bounds::new(2, 1).fences().crashes(1).restarts(1).views(1, true);
+    let restarts = Bounds::new(2, 1).fences().crashes(1).restarts(1).views(1);
     assert_correct(&central(2), &restarts);
     assert_correct(&token_request(2), &restarts);
-    let twice = Bounds::new(2, 1).views(2, true);
-    assert_correct(&central(2), &twice);
-    assert_correct(&central(2), &twice.fifo());
+    let two_changes = Bounds::new(2, 1).views(2);
+    assert_correct(&central(2), &two_changes);
+    assert_correct(&central(2), &two_changes.fifo());
 }
 
 #[test]
 fn three_members_of_which_one_crashes_or_loses_its_lease_stay_safe_and_live() {
-    let bounds = Bounds::new(3, 1).fences().crashes(1).views(1, true);
-    let safe = plain_only(&["exclusion", "fences-grow", "no-deadlock"]);
+    let bounds = Bounds::new(3, 1).fences().crashes(1).views(1);
+    let safe = plain_search_for(&["exclusion", "fences-grow", "no-deadlock"]);
     for findings in [
-        check(&central(3), &bounds, &plain()),
-        check(&central(3), &bounds, &reduced()),
+        check(&central(3), &bounds, &plain_search()),
+        check(&central(3), &bounds, &reduced_search()),
         check(&token_request(3), &bounds, &safe),
     ] {
         assert!(findings.is_complete());
@@ -62,54 +70,54 @@ fn three_members_of_which_one_crashes_or_loses_its_lease_stay_safe_and_live() {
 
 #[test]
 fn without_view_changes_no_node_crashes_and_no_lease_expires() {
-    let calm = check(&central(2), &Bounds::new(2, 1).views(1, true), &plain());
-    let unchanged = check(&central(2), &Bounds::new(2, 1).crashes(1).views(0, true), &plain());
-    let static_group = check(&group_of(2, Central::new), &Bounds::new(2, 1), &plain());
+    let one_change = check(&central(2), &Bounds::new(2, 1).views(1), &plain_search());
+    let unchanged = check(&central(2), &Bounds::new(2, 1).crashes(1).views(0), &plain_search());
+    let static_group = check(&group_of(2, Central::new), &Bounds::new(2, 1), &plain_search());
     assert_eq!(
-        unchanged.states.states, static_group.states.states,
+        unchanged.main_pass.states, static_group.main_pass.states,
         "a view that never changes must be like a static group"
     );
-    assert!(calm.states.states > unchanged.states.states);
+    assert!(one_change.main_pass.states > unchanged.main_pass.states);
 }
 
 #[test]
 fn an_impatient_membership_violates_exclusion() {
     for nodes in [2, 3] {
-        let bounds = Bounds::new(nodes, 1).views(1, false);
-        let findings = check(&central(nodes), &bounds, &plain());
+        let bounds = Bounds::new(nodes, 1).impatient_views(1);
+        let findings = check(&central(nodes), &bounds, &plain_search());
         assert!(counterexample_len(&findings, "exclusion").is_some());
-        let short = check(&central(nodes), &bounds, &reduced());
-        assert_eq!(counterexample_len(&findings, "exclusion"), counterexample_len(&short, "exclusion"));
+        let reduced = check(&central(nodes), &bounds, &reduced_search());
+        assert_eq!(counterexample_len(&findings, "exclusion"), counterexample_len(&reduced, "exclusion"));
     }
-    let seen = assert_agreement(&central(2), &Bounds::new(2, 1).fences().views(1, false));
-    assert!(seen.two_holders.is_some());
-    assert!(seen.fence_decrease.is_some(), "an entry in the older view has the smaller fence");
+    let reference = assert_agreement(&central(2), &Bounds::new(2, 1).fences().impatient_views(1));
+    assert!(reference.two_holders.is_some());
+    assert!(reference.fence_decrease.is_some(), "an entry in the older view has the smaller fence");
 }
 
+/// A node must not act in a new view before the other members have reported their states to it.
 #[test]
 fn not_waiting_for_reports_violates_exclusion() {
-    let unheard = group_of(3, |me, group| IgnoresReports::node(me, Central::new(me, group)));
-    let findings = check(&unheard, &Bounds::new(3, 1).crashes(1).views(1, true), &plain());
+    let ignores_reports = group_of(3, |me, group| IgnoresReports::node(me, Central::new(me, group)));
+    let findings = check(&ignores_reports, &Bounds::new(3, 1).crashes(1).views(1), &plain_search());
     assert!(counterexample_len(&findings, "exclusion").is_some());
 }
 
 #[test]
-fn a_member_that_does_not_freeze_violates_fences() {
-    // The membership has removed the member. But a coordinator that continues issues fences of an
-    // old view.
-    let carefree = group_of(3, |me, group| IgnoresLeaseEnd::node(me, Central::new(me, group)));
-    let findings = check(&carefree, &Bounds::new(3, 1).fences().views(1, true), &plain());
+fn a_member_that_does_not_stop_when_its_lease_ends_violates_fences() {
+    // A coordinator that the membership has removed continues, and issues fences of an old view.
+    let ignores_lease_end = group_of(3, |me, group| IgnoresLeaseEnd::node(me, Central::new(me, group)));
+    let findings = check(&ignores_lease_end, &Bounds::new(3, 1).fences().views(1), &plain_search());
     assert!(counterexample_len(&findings, "fences-grow").is_some());
 }
 
 /// Replays a counterexample with real nodes, and asserts that the simulator's observers reach the
 /// same verdict.
 fn assert_judged_alike(factory: &NodeFactory, bounds: &Bounds, name: &str) {
-    let mut checker = checker(factory, bounds);
-    let findings = checker.run(&plain(), &mut |_, _| true);
-    let broken = findings.verdicts.iter().find(|verdict| verdict.name == name).unwrap();
-    let example = broken.counterexample.as_ref().unwrap_or_else(|| panic!("{name} holds"));
-    let expects = Expectations { fences: true, leases: true, ..Expectations::default() };
+    let mut checker = new_checker(factory, bounds);
+    let findings = checker.run(&plain_search(), &mut |_, _| true);
+    let violated = findings.verdicts.iter().find(|verdict| verdict.name == name).unwrap();
+    let example = violated.counterexample.as_ref().unwrap_or_else(|| panic!("{name} holds"));
+    let expects = Expectations { has_fences: true, has_leases: true, ..Expectations::default() };
     let judged = checker.replay(example, Properties::new(bounds.setup.nodes, expects)).unwrap();
     let verdict = judged.verdicts().into_iter().find(|verdict| verdict.name == name).unwrap();
     assert!(verdict.is_violated(), "{name}");
@@ -117,31 +125,32 @@ fn assert_judged_alike(factory: &NodeFactory, bounds: &Bounds, name: &str) {
 
 #[test]
 fn counterexamples_with_views_replay() {
-    assert_judged_alike(&central(3), &Bounds::new(3, 1).fences().views(1, false), "exclusion");
-    let unheard = group_of(3, |me, group| IgnoresReports::node(me, Central::new(me, group)));
-    assert_judged_alike(&unheard, &Bounds::new(3, 1).fences().crashes(1).views(1, true), "exclusion");
+    assert_judged_alike(&central(3), &Bounds::new(3, 1).fences().impatient_views(1), "exclusion");
+    let ignores_reports = group_of(3, |me, group| IgnoresReports::node(me, Central::new(me, group)));
+    assert_judged_alike(&ignores_reports, &Bounds::new(3, 1).fences().crashes(1).views(1), "exclusion");
 }
 
 #[test]
 fn depth_first_search_and_random_walks_agree_with_breadth_first() {
-    let bounds = Bounds::new(2, 1).crashes(1).views(1, true);
-    let deep = check(&central(2), &bounds, &Effort { search: Search::Depth, ..plain() });
-    assert_eq!(deep.states.states, check(&central(2), &bounds, &plain()).states.states);
+    let bounds = Bounds::new(2, 1).crashes(1).views(1);
+    let depth_first = check(&central(2), &bounds, &Effort { search: Search::Depth, ..plain_search() });
+    assert_eq!(depth_first.main_pass.states, check(&central(2), &bounds, &plain_search()).main_pass.states);
     let walks = Search::Walks(Walks { count: 2_000, steps: 60, seed: 1 });
-    let impatient = check(&central(2), &Bounds::new(2, 1).views(1, false), &Effort { search: walks, ..plain() });
+    let impatient =
+        check(&central(2), &Bounds::new(2, 1).impatient_views(1), &Effort { search: walks, ..plain_search() });
     assert!(impatient.has_violation());
 }
 
 #[test]
 fn over_fifo_links_a_view_may_still_be_late() {
     let lamport = group_of(2, |me, group| Viewed::new(me, Lamport::new(me, group)));
-    assert_correct(&lamport, &Bounds::new(2, 1).fences().fifo().crashes(1).views(1, true));
+    assert_correct(&lamport, &Bounds::new(2, 1).fences().fifo().crashes(1).views(1));
 }
 
 #[test]
 fn views_are_checked_without_time() {
     let timing = Some(Timing::until(Time::from_nanos(1)));
     let setup = Setup { timing, views: Some(Views::default()), ..Setup::new(2) };
-    let refused = Checker::new(central(2).make, Bounds::new(2, 1).clients, setup).err();
-    assert_eq!(refused, Some(CheckError::TimedViews));
+    let error = Checker::new(central(2).make, Bounds::new(2, 1).clients, setup).err();
+    assert_eq!(error, Some(CheckError::TimedViews));
 }

@@ -1,4 +1,8 @@
 //! The checker finds a seeded bug in each multicast order, with a short counterexample.
+//!
+//! `Case::new(3, 2, 4)` is a group of three nodes, the first two of which send four messages
+//! together. `Board` is the type of the members' replicated state: the latest messages, which here
+//! keeps none.
 
 use crate::checker::multicast::{Case, counterexample_length, violated_properties};
 use quorate_core::fixtures::multicast::{
@@ -11,28 +15,32 @@ use quorate_lab::multicast::run::PropertySet;
 
 #[test]
 fn not_delivering_own_messages_violates_validity() {
-    let found = Case::new(3, 1, 1).check::<BasicDeaf>();
-    assert!(violated_properties(&found).contains(&"validity"));
-    assert_eq!(counterexample_length(&found, "validity"), Some(3), "a send and two receipts");
+    let findings = Case::new(3, 1, 1).check::<BasicDeaf>();
+    assert!(violated_properties(&findings).contains(&"validity"));
+    assert_eq!(counterexample_length(&findings, "validity"), Some(3), "a send and two receipts");
 }
 
 #[test]
 fn not_relaying_violates_agreement() {
     let case = Case { crashes: 1, ..Case::new(3, 1, 1) };
-    let plan = Plan { relay: true, ..case.plan.clone() };
-    let found = case.check_nodes(move |me| Erased::new(unrelayed::<Board>(me, &plan)));
-    assert_eq!(violated_properties(&found), ["agreement"]);
-    assert_eq!(counterexample_length(&found, "agreement"), Some(4));
+    let plan = Plan { relays: true, ..case.plan.clone() };
+    let findings = case.check_nodes(move |me| Erased::new(unrelayed::<Board>(me, &plan)));
+    assert_eq!(violated_properties(&findings), ["agreement"]);
+    assert_eq!(
+        counterexample_length(&findings, "agreement"),
+        Some(4),
+        "a send, the sender's crash, the receipt of one message and the loss of the other"
+    );
 }
 
 #[test]
 fn not_waiting_for_missing_messages_violates_fifo() {
     let case = Case::new(2, 1, 2);
     let case = Case { promises: PropertySet { fifo: true, ..case.promises }, ..case };
-    let found = case.check::<FifoHasty>();
-    assert_eq!(violated_properties(&found), ["fifo"]);
+    let findings = case.check::<FifoHasty>();
+    assert_eq!(violated_properties(&findings), ["fifo"]);
     assert_eq!(
-        counterexample_length(&found, "fifo"),
+        counterexample_length(&findings, "fifo"),
         Some(3),
         "two sends, and the receipt of the second message first"
     );
@@ -42,10 +50,10 @@ fn not_waiting_for_missing_messages_violates_fifo() {
 fn comparing_one_entry_of_the_vector_clock_violates_causal_order() {
     let case = Case::new(3, 2, 2);
     let case = Case { promises: PropertySet { fifo: true, causal: true, ..case.promises }, ..case };
-    let found = case.check::<CausalBlind>();
-    assert_eq!(violated_properties(&found), ["causal"]);
+    let findings = case.check::<CausalBlind>();
+    assert_eq!(violated_properties(&findings), ["causal"]);
     assert_eq!(
-        counterexample_length(&found, "causal"),
+        counterexample_length(&findings, "causal"),
         Some(4),
         "a message, its receipt, the reply, and the receipt of that"
     );
@@ -72,6 +80,6 @@ fn not_waiting_until_all_hold_a_message_violates_uniformity() {
     let case = Case { crashes: 1, fifo: true, ..Case::new(3, 1, 1).in_views() };
     let plan = Plan { delivery: Delivery::Uniform, ..case.plan.clone() };
     let case = Case { promises: PropertySet { uniform: true, ..case.promises }, ..case };
-    let found = case.check_nodes(move |me| Erased::new(Viewed::new(me, hasty_uniform::<Board>(me, &plan))));
-    assert_eq!(violated_properties(&found), ["uniform"]);
+    let findings = case.check_nodes(move |me| Erased::new(Viewed::new(me, hasty_uniform::<Board>(me, &plan))));
+    assert_eq!(violated_properties(&findings), ["uniform"]);
 }

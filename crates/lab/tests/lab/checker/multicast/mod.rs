@@ -4,7 +4,7 @@
 mod bugs;
 mod orders;
 
-use crate::checker::engine::common::reduced;
+use crate::checker::engine::common::reduced_search;
 use crate::checker::{counterexample_length, violated_properties};
 use quorate_check::{Checker, Effort, Findings, Setup, Views};
 use quorate_core::multicast::{Board, Member, Ordering, Plan};
@@ -16,6 +16,7 @@ use quorate_lab::multicast::check::Senders;
 use quorate_lab::multicast::run::{Properties, PropertySet};
 use std::sync::Arc;
 
+/// More states than any of these groups has; a search beyond it is incomplete and fails.
 const MAX_STATES: u64 = 8_000_000;
 
 /// A group under test: its first `senders` nodes send `messages` messages together.
@@ -46,9 +47,9 @@ impl Case {
             crash_interrupts_sends: true,
             fifo: false,
             // No node joins, so none needs the latest messages.
-            plan: Plan { board: 0, ..Plan::new(Group::of_size(nodes)) },
+            plan: Plan { board_capacity: 0, ..Plan::new(Group::of_size(nodes)) },
             promises: PropertySet::RELIABLE,
-            effort: reduced(),
+            effort: reduced_search(),
         }
     }
 
@@ -61,14 +62,15 @@ impl Case {
         Setup {
             crashes: self.crashes,
             crash_interrupts_sends: self.crash_interrupts_sends,
-            fifo: self.fifo,
-            views: self.promises.views.then_some(Views { changes: self.crashes, waits_for_leases: true }),
+            has_fifo_links: self.fifo,
+            views: self.promises.views.then_some(Views { max_changes: self.crashes, waits_for_leases: true }),
             ..Setup::new(self.nodes)
         }
     }
 
     fn check<O: Ordering>(&self) -> Findings {
         let plan = Arc::new(self.plan.clone());
+        // The members replicate a bulletin board of the latest messages.
         let member = move |me| Member::<Board>::new(me, Arc::clone(&plan), O::boxed);
         if self.promises.views {
             self.check_nodes(move |me| Erased::new(Viewed::new(me, member(me))))
@@ -85,13 +87,13 @@ impl Case {
         let findings = checker.run(&self.effort, &mut |_, progress| progress.states < MAX_STATES);
         for verdict in &findings.verdicts {
             let Some(example) = &verdict.counterexample else { continue };
-            let observers = Properties::new(self.nodes, self.promises);
-            let observers =
-                checker.replay(example, observers).unwrap_or_else(|error| panic!("{}: {error}", verdict.name));
-            let observed = observers.verdicts();
-            let observed = observed.iter().find(|observed| observed.name == verdict.name).unwrap();
+            let properties = Properties::new(self.nodes, self.promises);
+            let properties =
+                checker.replay(example, properties).unwrap_or_else(|error| panic!("{}: {error}", verdict.name));
+            let replayed = properties.verdicts();
+            let replayed = replayed.iter().find(|replayed| replayed.name == verdict.name).unwrap();
             assert!(
-                observed.is_violated(),
+                replayed.is_violated(),
                 "the simulator's observers do not confirm the violation of '{}'",
                 verdict.name
             );

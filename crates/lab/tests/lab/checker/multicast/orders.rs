@@ -1,4 +1,7 @@
 //! The standard multicast orders: each keeps its promise in every schedule.
+//!
+//! `Case::new(3, 2, 4)` is a group of three nodes, the first two of which send four messages
+//! together.
 
 use crate::checker::multicast::{Case, counterexample_length, violated_properties};
 use quorate_check::{Effort, Findings, Search};
@@ -30,7 +33,7 @@ fn check_all(case: &Case) -> Vec<(&'static str, Findings)> {
 
 fn assert_all_hold(case: &Case) {
     for (name, findings) in check_all(case) {
-        let states = findings.states;
+        let states = findings.main_pass;
         println!("{name}: {} states, {:.1} s", states.states, states.seconds);
         assert_eq!(violated_properties(&findings), [""; 0], "{name}: {case:?}");
     }
@@ -75,11 +78,11 @@ fn a_full_window_never_blocks_forever() {
 #[test]
 fn without_views_a_sender_that_crashes_midway_leaves_members_that_disagree() {
     let case = Case { crashes: 1, ..Case::new(3, 1, 1) };
-    let found = case.check::<Unordered>();
-    assert_eq!(violated_properties(&found), ["agreement"]);
+    let findings = case.check::<Unordered>();
+    assert_eq!(violated_properties(&findings), ["agreement"]);
     // The node sends and crashes; one message arrives and the other is lost.
-    assert_eq!(counterexample_length(&found, "agreement"), Some(4));
-    let relay = Plan { relay: true, ..case.plan.clone() };
+    assert_eq!(counterexample_length(&findings, "agreement"), Some(4));
+    let relay = Plan { relays: true, ..case.plan.clone() };
     let relayed = Case { plan: relay, ..case.clone() };
     assert_eq!(violated_properties(&relayed.check::<Unordered>()), [""; 0]);
     // If all messages arrive, the sender's crash has no effect.

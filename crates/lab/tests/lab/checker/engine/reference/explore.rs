@@ -4,7 +4,8 @@ use super::{Bounds, NodeFactory, State, TransitionSystem, Violation};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Result of the reference explorer: counts, and the lengths of the shortest counterexamples.
+/// Result of the reference explorer: counts, and for each violation the length of a shortest
+/// counterexample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReferenceResult {
     pub(crate) states: u64,
@@ -34,7 +35,7 @@ pub(crate) fn explore(factory: &NodeFactory, bounds: &Bounds) -> ReferenceResult
 pub(crate) fn explore_within(factory: &NodeFactory, bounds: &Bounds, max_states: usize) -> Option<ReferenceResult> {
     let mut system = TransitionSystem::new(factory, bounds);
     let mut result = ReferenceResult::default();
-    let initial = system.initial();
+    let initial = system.initial_states();
     let mut depths: HashMap<Rc<State>, u64> = HashMap::new();
     let mut level: Vec<Rc<State>> = Vec::new();
     for state in initial {
@@ -50,32 +51,33 @@ pub(crate) fn explore_within(factory: &NodeFactory, bounds: &Bounds, max_states:
             return None;
         }
         result.depth = depth;
-        let mut next = Vec::new();
+        let mut next_level = Vec::new();
         for state in level {
-            let edges = system.edges(&state);
-            // Messages and timers beyond the time limit are not explored, but they are no deadlock.
-            let continues = edges.iter().any(|edge| edge.is_regular)
+            let edges = system.all_edges(&state);
+            // With messages or timers beyond the time limit, the run continues unexplored: no
+            // deadlock.
+            let can_continue = edges.iter().any(|edge| edge.is_regular)
                 || !state.has_no_messages()
                 || state.nodes.iter().any(|node| !node.timers.is_empty());
-            result.judge(&system, &state, continues, depth);
+            result.judge(&system, &state, can_continue, depth);
             for edge in edges {
                 result.generated += 1;
                 for violation in edge.violations {
-                    let first = match violation {
+                    let shortest = match violation {
                         Violation::Unrequested => &mut result.unrequested,
                         Violation::Unordered => &mut result.unordered,
                         Violation::FenceDecrease => &mut result.fence_decrease,
                     };
-                    first.get_or_insert(depth + 1);
+                    shortest.get_or_insert(depth + 1);
                 }
                 if !depths.contains_key(&edge.to) {
                     let state = Rc::new(edge.to);
                     depths.insert(Rc::clone(&state), depth + 1);
-                    next.push(state);
+                    next_level.push(state);
                 }
             }
         }
-        level = next;
+        level = next_level;
         depth += 1;
     }
     result.states = depths.len() as u64;
@@ -83,12 +85,12 @@ pub(crate) fn explore_within(factory: &NodeFactory, bounds: &Bounds, max_states:
 }
 
 impl ReferenceResult {
-    fn judge(&mut self, system: &TransitionSystem, state: &State, continues: bool, depth: u64) {
-        let has_waiter = (0..state.nodes.len()).any(|node| state.waits(node));
-        if state.holders() > 1 {
+    fn judge(&mut self, system: &TransitionSystem, state: &State, can_continue: bool, depth: u64) {
+        let has_waiter = (0..state.nodes.len()).any(|node| state.is_waiting(node));
+        if state.count_holders() > 1 {
             self.two_holders.get_or_insert(depth);
         }
-        if has_waiter && !continues {
+        if has_waiter && !can_continue {
             self.deadlock.get_or_insert(depth);
         }
         if has_waiter && system.obligations(state).is_empty() {

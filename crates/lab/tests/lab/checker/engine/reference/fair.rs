@@ -16,27 +16,28 @@ struct StateGraph {
 /// remains unmet forever.
 pub(crate) fn starves(factory: &NodeFactory, bounds: &Bounds) -> bool {
     assert!(bounds.setup.timing.is_none(), "a time limit makes liveness undecidable");
-    let graph = graph(factory, bounds);
+    let graph = explore_graph(factory, bounds);
     (0..bounds.setup.nodes).any(|node| graph.starves(node))
 }
 
-fn graph(factory: &NodeFactory, bounds: &Bounds) -> StateGraph {
+/// Explores all states, with their transitions and obligations.
+fn explore_graph(factory: &NodeFactory, bounds: &Bounds) -> StateGraph {
     let mut system = TransitionSystem::new(factory, bounds);
     let mut graph = StateGraph { states: Vec::new(), edges: Vec::new(), obligations: Vec::new() };
-    let mut numbers: HashMap<Rc<State>, usize> = HashMap::new();
-    for state in system.initial() {
+    let mut indices: HashMap<Rc<State>, usize> = HashMap::new();
+    for state in system.initial_states() {
         let state = Rc::new(state);
-        numbers.insert(Rc::clone(&state), graph.states.len());
+        indices.insert(Rc::clone(&state), graph.states.len());
         graph.states.push(state);
     }
     while let Some(state) = graph.states.get(graph.edges.len()).cloned() {
         let mut successors = Vec::new();
-        for edge in system.edges(&state) {
-            let number = *numbers.entry(Rc::new(edge.to)).or_insert_with_key(|state| {
+        for edge in system.all_edges(&state) {
+            let index = *indices.entry(Rc::new(edge.to)).or_insert_with_key(|state| {
                 graph.states.push(Rc::clone(state));
                 graph.states.len() - 1
             });
-            successors.push((number, edge.meets));
+            successors.push((index, edge.met_obligations));
         }
         graph.edges.push(successors);
         graph.obligations.push(system.obligations(&state));
@@ -45,8 +46,9 @@ fn graph(factory: &NodeFactory, bounds: &Bounds) -> StateGraph {
 }
 
 impl StateGraph {
+    /// Whether a fair run starves this node.
     fn starves(&self, node: usize) -> bool {
-        let is_waiting: Vec<bool> = self.states.iter().map(|state| state.waits(node)).collect();
+        let is_waiting: Vec<bool> = self.states.iter().map(|state| state.is_waiting(node)).collect();
         let can_end_unserved =
             (0..self.states.len()).any(|state| is_waiting[state] && self.obligations[state].is_empty());
         can_end_unserved || self.components(&is_waiting).iter().any(|component| self.is_fair(component))
@@ -61,10 +63,10 @@ impl StateGraph {
             return false;
         }
         let start = *component.first().unwrap();
-        let always_open =
+        let is_permanent =
             |obligation: &&Obligation| component.iter().all(|state| self.obligations[*state].contains(obligation));
-        let mut owed = self.obligations[start].iter().filter(always_open);
-        owed.all(|obligation| inner_edges.clone().any(|(_, meets)| meets.contains(obligation)))
+        let mut permanent_obligations = self.obligations[start].iter().filter(is_permanent);
+        permanent_obligations.all(|obligation| inner_edges.clone().any(|(_, meets)| meets.contains(obligation)))
     }
 
     /// Returns the strongly connected components of the included states, by Kosaraju's algorithm.

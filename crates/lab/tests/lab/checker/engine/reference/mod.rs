@@ -1,5 +1,5 @@
-//! A second explorer to compare the checker with: slow, simple, and without any code of the
-//! checker.
+//! A second explorer to compare the checker with: slow, simple, and without any code of the checker
+//! except the types of its settings.
 //!
 //! A state consists of the nodes themselves, the messages in flight and the state of each client,
 //! all kept and compared as they are. Only messages and timers are numbered, so that they have an
@@ -15,7 +15,7 @@ pub(crate) use explore::{ReferenceResult, explore, explore_within};
 pub(crate) use fair::starves;
 
 use past::{Knowledge, Past};
-use quorate_check::{Make, Setup, Timing, Views};
+use quorate_check::{MakeNode, Setup, Timing, Views};
 use quorate_core::{Duration, Incarnation, Span, Time};
 use quorate_erased::{AnyMessage, AnyTimer};
 use quorate_journal::disk::Disk;
@@ -35,17 +35,28 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// `nodes` nodes that request entry `rounds` times each, without faults, judging only states.
+    /// `nodes` nodes that request entry `rounds` times each, without faults. Order and fences,
+    /// which need the history, are not judged.
     pub(crate) fn new(nodes: usize, rounds: impl Into<Option<u8>>) -> Self {
         let rounds = rounds.into();
         let clients = Contenders { rounds, ..Contenders::default() };
         Self { setup: Setup::new(nodes), clients }
     }
 
-    /// Adds views, with at most `changes` changes, and clients that expect delayed answers.
-    pub(crate) fn views(mut self, changes: u8, waits_for_leases: bool) -> Self {
-        self.setup.views = Some(Views { changes, waits_for_leases });
-        self.clients.views = true;
+    /// Adds views with at most `max_changes` changes, and clients that expect delayed answers.
+    pub(crate) fn views(self, max_changes: u8) -> Self {
+        self.with_views(Views { max_changes, waits_for_leases: true })
+    }
+
+    /// Like [`Bounds::views`], with a membership that does not wait until the lease of a removed
+    /// member expires.
+    pub(crate) fn impatient_views(self, max_changes: u8) -> Self {
+        self.with_views(Views { max_changes, waits_for_leases: false })
+    }
+
+    fn with_views(mut self, views: Views) -> Self {
+        self.setup.views = Some(views);
+        self.clients.has_views = true;
         self
     }
 
@@ -77,11 +88,11 @@ macro_rules! setters {
 }
 
 setters! {
-    tries() sets clients.tries to true;
-    cancels() sets clients.cancels to true;
-    order() sets clients.order to true;
-    fences() sets clients.fences to true;
-    fifo() sets setup.fifo to true;
+    tries() sets clients.allows_tries to true;
+    cancels() sets clients.allows_cancels to true;
+    order() sets clients.checks_order to true;
+    fences() sets clients.checks_fences to true;
+    fifo() sets setup.has_fifo_links to true;
     losses(count: u8) sets setup.losses to count;
     duplicates(count: u8) sets setup.duplicates to count;
     crashes(count: u8) sets setup.crashes to count;
@@ -91,7 +102,7 @@ setters! {
 
 /// Creates the nodes of a group. Their type is erased, so that both explorers are compiled once.
 pub(crate) struct NodeFactory {
-    pub(crate) make: Make<MutexNode>,
+    pub(crate) make: MakeNode<MutexNode>,
     pub(crate) protocol_name: &'static str,
 }
 
@@ -115,20 +126,21 @@ struct Node {
     client: ClientState,
     /// `None` if the client may request entry without limit.
     remaining_requests: Option<u8>,
-    /// Whether its client has released or cancelled and waits for the answer.
+    /// Whether its client has released or cancelled and waits for the answer. Only clients in
+    /// groups with views wait.
     awaits_answer: bool,
     lease: Lease,
 }
 
 /// A message in flight by its number, with the requests that its sender knew of.
-type Carried = (usize, Knowledge);
+type MessageInFlight = (usize, Knowledge);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Network {
     /// Unordered messages, with the number of copies of each.
-    Bag(BTreeMap<Carried, usize>),
+    Bag(BTreeMap<MessageInFlight, usize>),
     /// Messages in sending order, for each pair of sender and receiver.
-    Links(BTreeMap<(usize, usize), VecDeque<Carried>>),
+    Links(BTreeMap<(usize, usize), VecDeque<MessageInFlight>>),
 }
 
 /// How many more faults and view changes may happen.
@@ -169,17 +181,18 @@ impl State {
         }
     }
 
-    fn holders(&self) -> usize {
+    fn count_holders(&self) -> usize {
         self.nodes.iter().filter(|node| node.client == ClientState::Inside && node.is_active()).count()
     }
 
-    fn waits(&self, node: usize) -> bool {
+    fn is_waiting(&self, node: usize) -> bool {
         self.nodes[node].client == ClientState::Waiting && self.nodes[node].is_active()
     }
 }
 
 impl Node {
-    /// A node without a lease neither holds the lock nor has to be served.
+    /// Whether the node has a valid lease or needs none. A node whose lease is expired or lost
+    /// neither holds the lock nor has to be served.
     fn is_active(&self) -> bool {
         matches!(self.lease, Lease::None | Lease::Valid)
     }
@@ -191,7 +204,7 @@ type Transmission = (usize, usize, AnyMessage, Option<Time>);
 /// The initial states and all transitions of a group. It numbers the messages and timers it meets.
 struct TransitionSystem {
     bounds: Bounds,
-    make: Make<MutexNode>,
+    make: MakeNode<MutexNode>,
     messages: Vec<Transmission>,
     message_numbers: HashMap<Transmission, usize>,
     timers: Vec<AnyTimer>,
@@ -208,6 +221,7 @@ impl TransitionSystem {
         }
     }
 
+    /// The number of a message, which is new if no equal message was sent before.
     fn number_message(&mut self, from: usize, to: usize, message: AnyMessage, now: Time) -> usize {
         let sent_at = self.delay().map(|_| now);
         *self.message_numbers.entry((from, to, message, sent_at)).or_insert_with_key(|transmission| {
@@ -248,9 +262,9 @@ enum Violation {
 /// A transition to a state.
 struct Edge {
     to: State,
-    /// False for a fault. A restart is regular, because it repairs a fault.
+    /// Whether this is no fault. A restart is regular, because it repairs a fault.
     is_regular: bool,
-    /// The obligations that the transition meets; resetting a timer counts as firing it.
-    meets: Vec<Obligation>,
+    /// The obligations that the transition meets; setting a timer again counts as firing it.
+    met_obligations: Vec<Obligation>,
     violations: Vec<Violation>,
 }

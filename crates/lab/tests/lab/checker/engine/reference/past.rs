@@ -1,7 +1,7 @@
 //! The history needed by properties about the past, as plain sets: which node knew of which pending
 //! request.
 
-use super::{Carried, Network, Violation};
+use super::{MessageInFlight, Network, Violation};
 use quorate_core::{Fence, NodeId, PayloadId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,12 +13,12 @@ pub(super) struct Past {
     tracks_order: bool,
     tracks_fences: bool,
     /// The pending requests that each node knows of.
-    knows: Vec<Knowledge>,
+    known_requests: Vec<Knowledge>,
     /// The pending requests that happened before each node's own request.
-    before: Vec<Knowledge>,
-    /// The knowledge that wrapped messages (parcels) carry, by sender and receiver, until the wrapper
-    /// delivers them.
-    parcels: BTreeMap<(NodeId, NodeId, PayloadId), Knowledge>,
+    earlier_requests: Vec<Knowledge>,
+    /// The knowledge that messages of a wrapped protocol carry, by sender, receiver and payload,
+    /// until the wrapper delivers them.
+    wrapped_knowledge: BTreeMap<(NodeId, NodeId, PayloadId), Knowledge>,
     highest_fence: Option<Fence>,
 }
 
@@ -27,50 +27,60 @@ impl Past {
         Self {
             tracks_order,
             tracks_fences,
-            knows: vec![Knowledge::new(); nodes],
-            before: vec![Knowledge::new(); nodes],
-            parcels: BTreeMap::new(),
+            known_requests: vec![Knowledge::new(); nodes],
+            earlier_requests: vec![Knowledge::new(); nodes],
+            wrapped_knowledge: BTreeMap::new(),
             highest_fence: None,
         }
     }
 
     /// Returns the knowledge that a message from this node carries.
-    pub(super) fn known_to(&self, node: usize) -> Knowledge {
-        if self.tracks_order { self.knows[node].clone() } else { Knowledge::new() }
+    pub(super) fn knowledge_of(&self, node: usize) -> Knowledge {
+        if self.tracks_order { self.known_requests[node].clone() } else { Knowledge::new() }
     }
 
-    pub(super) fn learns(&mut self, node: usize, carried: &Knowledge) {
-        self.knows[node].extend(carried);
+    /// Adds the knowledge that a received message carries.
+    pub(super) fn add_knowledge(&mut self, node: usize, carried: &Knowledge) {
+        self.known_requests[node].extend(carried);
     }
 
-    /// Records the knowledge that a wrapped message carries. Call it at the first transmission only.
-    pub(super) fn sends_parcel(&mut self, from: NodeId, to: NodeId, parcel: PayloadId) {
-        let known = self.known_to(from.index());
-        if !known.is_empty() {
-            self.parcels.insert((from, to, parcel), known);
+    /// Records the knowledge that a wrapped message carries. Call it at the first transmission
+    /// only.
+    pub(super) fn record_wrapped_send(&mut self, from: NodeId, to: NodeId, payload: PayloadId) {
+        let knowledge = self.knowledge_of(from.index());
+        if !knowledge.is_empty() {
+            self.wrapped_knowledge.insert((from, to, payload), knowledge);
         }
     }
 
-    /// Adds the recorded knowledge to that of the receiver.
-    pub(super) fn receives_parcel(&mut self, from: NodeId, to: NodeId, parcel: PayloadId) {
-        if let Some(known) = self.parcels.remove(&(from, to, parcel)) {
-            self.learns(to.index(), &known);
+    /// Adds the recorded knowledge of a wrapped message to that of its receiver.
+    pub(super) fn deliver_wrapped_knowledge(&mut self, from: NodeId, to: NodeId, payload: PayloadId) {
+        if let Some(knowledge) = self.wrapped_knowledge.remove(&(from, to, payload)) {
+            self.add_knowledge(to.index(), &knowledge);
         }
     }
 
-    pub(super) fn requests(&mut self, node: usize) {
+    /// Records a request, and the pending requests that the node knows of at that time.
+    pub(super) fn begin_request(&mut self, node: usize) {
         if self.tracks_order {
-            self.before[node] = self.knows[node].clone();
-            self.knows[node].insert(node);
+            self.earlier_requests[node] = self.known_requests[node].clone();
+            self.known_requests[node].insert(node);
         }
     }
 
-    /// Ends the request of a node that enters, and reports whether the order or the fence is wrong.
-    pub(super) fn enters(&mut self, node: usize, fence: Fence, network: &mut Network, violations: &mut Vec<Violation>) {
-        if !self.before[node].is_empty() {
+    /// Ends the request of a node that enters, and adds a violation if the order or the fence is
+    /// wrong.
+    pub(super) fn record_entry(
+        &mut self,
+        node: usize,
+        fence: Fence,
+        network: &mut Network,
+        violations: &mut Vec<Violation>,
+    ) {
+        if !self.earlier_requests[node].is_empty() {
             violations.push(Violation::Unordered);
         }
-        self.ends_request(node, network);
+        self.end_request(node, network);
         if self.tracks_fences {
             if Some(fence) <= self.highest_fence {
                 violations.push(Violation::FenceDecrease);
@@ -80,18 +90,19 @@ impl Past {
     }
 
     /// Ends the request of a node, and removes it from all knowledge, also of messages in flight.
-    pub(super) fn ends_request(&mut self, node: usize, network: &mut Network) {
+    pub(super) fn end_request(&mut self, node: usize, network: &mut Network) {
         if !self.tracks_order {
             return;
         }
-        self.before[node].clear();
-        let all_knowledge = self.knows.iter_mut().chain(&mut self.before).chain(self.parcels.values_mut());
-        for known in all_knowledge {
-            known.remove(&node);
+        self.earlier_requests[node].clear();
+        let all_knowledge =
+            self.known_requests.iter_mut().chain(&mut self.earlier_requests).chain(self.wrapped_knowledge.values_mut());
+        for knowledge in all_knowledge {
+            knowledge.remove(&node);
         }
-        self.parcels.retain(|_, known| !known.is_empty());
-        let without_node = |(message, known): &Carried| {
-            let rest = known.iter().copied().filter(|other| *other != node).collect();
+        self.wrapped_knowledge.retain(|_, knowledge| !knowledge.is_empty());
+        let without_node = |(message, knowledge): &MessageInFlight| {
+            let rest = knowledge.iter().copied().filter(|other| *other != node).collect();
             (*message, rest)
         };
         match network {

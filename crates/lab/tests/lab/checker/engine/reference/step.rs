@@ -1,7 +1,9 @@
 //! All transitions from a state of the reference explorer, and their effects.
 
 use super::views::{Lease, Membership};
-use super::{Budgets, Carried, ClientState, Edge, Network, Node, Obligation, Past, State, TransitionSystem, Violation};
+use super::{
+    Budgets, ClientState, Edge, MessageInFlight, Network, Node, Obligation, Past, State, TransitionSystem, Violation,
+};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Protocol, Sink, Span, Time};
 use quorate_erased::{AnyDurable, AnyMessage};
@@ -10,22 +12,22 @@ use quorate_lab::mutex::MutexNode;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-/// An effect of a step, or a wrapper's note that it delivers a wrapped message (a parcel).
-enum Logged {
+/// An effect of a step, or a wrapper's note that it delivers a wrapped message.
+enum LoggedEffect {
     Effect(Effect<MutexNode>),
-    ParcelDelivered { from: NodeId, parcel: quorate_core::PayloadId },
+    WrappedMessageDelivered { from: NodeId, payload: quorate_core::PayloadId },
 }
 
-struct EffectLog(Vec<Logged>);
+struct EffectLog(Vec<LoggedEffect>);
 
 impl Sink<MutexNode> for EffectLog {
     fn effect(&mut self, effect: Effect<MutexNode>) {
-        self.0.push(Logged::Effect(effect));
+        self.0.push(LoggedEffect::Effect(effect));
     }
 
     fn note(&mut self, note: Note<'_>) {
-        if let Note::Delivered { from, parcel } = note {
-            self.0.push(Logged::ParcelDelivered { from, parcel });
+        if let Note::Delivered { from, payload } = note {
+            self.0.push(LoggedEffect::WrappedMessageDelivered { from, payload });
         }
     }
 }
@@ -47,7 +49,7 @@ fn first_instant(reading: Time, drift_ppm: i32) -> Time {
 
 impl TransitionSystem {
     /// Returns every initial state: one for each combination of fast and slow clocks.
-    pub(super) fn initial(&mut self) -> Vec<State> {
+    pub(super) fn initial_states(&mut self) -> Vec<State> {
         let setup = self.bounds.setup.clone();
         let drift = setup.timing.map_or(0, |timing| timing.drift_ppm as i32);
         let mut combinations = vec![Vec::new()];
@@ -74,17 +76,18 @@ impl TransitionSystem {
             awaits_answer: false,
             lease: if setup.views.is_some() { Lease::Valid } else { Lease::None },
         };
-        let network = if setup.fifo { Network::Links(BTreeMap::new()) } else { Network::Bag(BTreeMap::new()) };
+        let network =
+            if setup.has_fifo_links { Network::Links(BTreeMap::new()) } else { Network::Bag(BTreeMap::new()) };
         let budgets = Budgets {
             losses: setup.losses,
             duplicates: setup.duplicates,
             crashes: setup.crashes,
             restarts: setup.restarts,
             early_timers: setup.early_timers,
-            view_changes: setup.views.map_or(0, |views| views.changes),
+            view_changes: setup.views.map_or(0, |views| views.max_changes),
         };
         let membership = setup.views.map(|_| Membership::founding(setup.nodes));
-        let past = Past::new(setup.nodes, clients.order, clients.fences);
+        let past = Past::new(setup.nodes, clients.checks_order, clients.checks_fences);
         let mut state = State {
             nodes: (0..setup.nodes).map(node).map(Rc::new).collect(),
             network,
@@ -106,24 +109,25 @@ impl TransitionSystem {
         state
     }
 
-    pub(super) fn edges(&mut self, state: &State) -> Vec<Edge> {
+    /// All transitions from a state.
+    pub(super) fn all_edges(&mut self, state: &State) -> Vec<Edge> {
         let mut edges = Vec::new();
         for node in 0..state.nodes.len() {
-            self.node_edges(state, node, &mut edges);
+            self.add_node_edges(state, node, &mut edges);
         }
-        self.delivery_edges(state, &mut edges);
-        self.network_fault_edges(state, &mut edges);
-        self.membership_edges(state, &mut edges);
+        self.add_delivery_edges(state, &mut edges);
+        self.add_network_fault_edges(state, &mut edges);
+        self.add_membership_edges(state, &mut edges);
         edges.extend(self.time_edge(state));
         edges
     }
 
     /// Adds the transitions of one node: restart, commands, timers, saves, lease and crash.
-    fn node_edges(&mut self, state: &State, node: usize, edges: &mut Vec<Edge>) {
+    fn add_node_edges(&mut self, state: &State, node: usize, edges: &mut Vec<Edge>) {
         let node_state = &state.nodes[node];
         if node_state.protocol.is_none() {
             if state.budgets.restarts > 0 {
-                edges.push(self.regular_edge(state, node, |context| {
+                edges.push(self.make_regular_edge(state, node, |context| {
                     context.state.budgets.restarts -= 1;
                     context.restart();
                 }));
@@ -131,9 +135,9 @@ impl TransitionSystem {
             return;
         }
         for command in self.possible_commands(node_state) {
-            edges.push(self.regular_edge(state, node, |context| {
+            edges.push(self.make_regular_edge(state, node, |context| {
                 if command == Command::Release {
-                    context.meets.push(Obligation::Release { node });
+                    context.met_obligations.push(Obligation::Release { node });
                 }
                 context.command(command);
             }));
@@ -147,25 +151,25 @@ impl TransitionSystem {
             if (has_timing && !is_ready) || (is_early && state.budgets.early_timers == 0) {
                 continue;
             }
-            edges.push(self.regular_edge(state, node, |context| {
+            edges.push(self.make_regular_edge(state, node, |context| {
                 context.state.budgets.early_timers -= u8::from(is_early);
-                context.meets.push(Obligation::Fire { node, timer: *timer });
+                context.met_obligations.push(Obligation::Fire { node, timer: *timer });
                 context.fire(*timer);
             }));
         }
-        if node_state.disk.pending() > 0 {
-            edges.push(self.regular_edge(state, node, |context| {
-                context.meets.push(Obligation::Sync { node });
+        if node_state.disk.pending_writes() > 0 {
+            edges.push(self.make_regular_edge(state, node, |context| {
+                context.met_obligations.push(Obligation::Sync { node });
                 context.sync();
             }));
         }
-        self.lease_edges(state, node, edges);
-        let costs_change = state.crash_costs_view_change(node);
-        if state.budgets.crashes > 0 && (!costs_change || state.budgets.view_changes > 0) {
-            for surviving_writes in 0..=node_state.disk.pending() {
-                edges.push(self.fault_edge(state, node, |context| {
+        self.add_lease_edges(state, node, edges);
+        let needs_view_change = state.crash_costs_view_change(node);
+        if state.budgets.crashes > 0 && (!needs_view_change || state.budgets.view_changes > 0) {
+            for surviving_writes in 0..=node_state.disk.pending_writes() {
+                edges.push(self.make_fault_edge(state, node, |context| {
                     context.state.budgets.crashes -= 1;
-                    context.state.budgets.view_changes -= u8::from(costs_change);
+                    context.state.budgets.view_changes -= u8::from(needs_view_change);
                     context.crash(surviving_writes);
                 }));
             }
@@ -178,23 +182,33 @@ impl TransitionSystem {
         match node.client {
             ClientState::Waiting | ClientState::Inside if node.awaits_answer => vec![],
             ClientState::Outside if node.remaining_requests == Some(0) => vec![],
-            ClientState::Outside if clients.tries => vec![Command::Acquire, Command::Try],
+            ClientState::Outside if clients.allows_tries => vec![Command::Acquire, Command::Try],
             ClientState::Outside => vec![Command::Acquire],
-            ClientState::Waiting if clients.cancels => vec![Command::Cancel],
+            ClientState::Waiting if clients.allows_cancels => vec![Command::Cancel],
             ClientState::Inside => vec![Command::Release],
             ClientState::Waiting | ClientState::Down => vec![],
         }
     }
 
-    pub(super) fn regular_edge(&mut self, state: &State, node: usize, act: impl FnOnce(&mut StepContext<'_>)) -> Edge {
-        self.edge(state, node, true, act)
+    pub(super) fn make_regular_edge(
+        &mut self,
+        state: &State,
+        node: usize,
+        act: impl FnOnce(&mut StepContext<'_>),
+    ) -> Edge {
+        self.make_edge(state, node, true, act)
     }
 
-    pub(super) fn fault_edge(&mut self, state: &State, node: usize, act: impl FnOnce(&mut StepContext<'_>)) -> Edge {
-        self.edge(state, node, false, act)
+    pub(super) fn make_fault_edge(
+        &mut self,
+        state: &State,
+        node: usize,
+        act: impl FnOnce(&mut StepContext<'_>),
+    ) -> Edge {
+        self.make_edge(state, node, false, act)
     }
 
-    pub(super) fn edge(
+    pub(super) fn make_edge(
         &mut self,
         state: &State,
         node: usize,
@@ -204,27 +218,28 @@ impl TransitionSystem {
         let mut to = state.clone();
         let mut context = StepContext::new(self, &mut to, node);
         act(&mut context);
-        let StepContext { meets, violations, .. } = context;
-        Edge { to, is_regular, meets, violations }
+        let StepContext { met_obligations, violations, .. } = context;
+        Edge { to, is_regular, met_obligations, violations }
     }
 
-    fn delivery_edges(&mut self, state: &State, edges: &mut Vec<Edge>) {
+    fn add_delivery_edges(&mut self, state: &State, edges: &mut Vec<Edge>) {
         // Any message of a bag may arrive next, but only the first message of a link.
-        let next: Vec<Carried> = match &state.network {
+        let deliverable: Vec<MessageInFlight> = match &state.network {
             Network::Bag(bag) => bag.keys().cloned().collect(),
             Network::Links(links) => links.values().map(|link| link[0].clone()).collect(),
         };
-        for carried in next {
-            let (from, to, message, _) = self.messages[carried.0].clone();
-            if self.arrival(carried.0).is_some_and(|(earliest, _)| state.now < earliest) {
+        for in_flight in deliverable {
+            let (number, knowledge) = &in_flight;
+            let (from, to, message, _) = self.messages[*number].clone();
+            if self.arrival_times(*number).is_some_and(|(earliest, _)| state.now < earliest) {
                 continue;
             }
-            edges.push(self.regular_edge(state, to, |context| {
-                context.meets.push(Obligation::Deliver { message: carried.0 });
-                context.state.network.remove(&carried, (from, to), 0);
+            edges.push(self.make_regular_edge(state, to, |context| {
+                context.met_obligations.push(Obligation::Deliver { message: *number });
+                context.state.network.remove(&in_flight, (from, to), 0);
                 if context.state.nodes[to].protocol.is_some() {
                     if !message.is_wrapped() {
-                        context.state.past.learns(to, &carried.1);
+                        context.state.past.add_knowledge(to, knowledge);
                     }
                     context.step(Input::Message { from: NodeId::from_index(from), message });
                 }
@@ -233,19 +248,20 @@ impl TransitionSystem {
     }
 
     /// Adds the losses and duplications of messages.
-    fn network_fault_edges(&mut self, state: &State, edges: &mut Vec<Edge>) {
-        for (carried, index) in state.network.distinct() {
-            let (from, to, ..) = self.messages[carried.0].clone();
+    fn add_network_fault_edges(&mut self, state: &State, edges: &mut Vec<Edge>) {
+        for (in_flight, index) in state.network.distinct() {
+            let (number, _) = &in_flight;
+            let (from, to, ..) = self.messages[*number].clone();
             if state.budgets.losses > 0 {
-                edges.push(self.fault_edge(state, to, |context| {
+                edges.push(self.make_fault_edge(state, to, |context| {
                     context.state.budgets.losses -= 1;
-                    context.state.network.remove(&carried, (from, to), index);
+                    context.state.network.remove(&in_flight, (from, to), index);
                 }));
             }
             if state.budgets.duplicates > 0 {
-                edges.push(self.fault_edge(state, to, |context| {
+                edges.push(self.make_fault_edge(state, to, |context| {
                     context.state.budgets.duplicates -= 1;
-                    context.state.network.insert(carried.clone(), (from, to), Some(index));
+                    context.state.network.insert(in_flight.clone(), (from, to), Some(index));
                 }));
             }
         }
@@ -257,13 +273,13 @@ impl TransitionSystem {
     }
 
     /// Returns the earliest and the latest arrival of a message, if delays are bounded.
-    fn arrival(&self, message: usize) -> Option<(Time, Time)> {
+    fn arrival_times(&self, message: usize) -> Option<(Time, Time)> {
         let sent_at = self.messages[message].3?;
         self.delay().map(|delay| (sent_at + delay.earliest, sent_at + delay.latest))
     }
 
-    /// Advances time to the next instant at which a timer or message may or must occur; `None` if one
-    /// must occur now, or if that instant is beyond the time limit.
+    /// Advances time to the next instant at which a timer or message may or must occur; `None` if
+    /// one must occur now, or if that instant is beyond the time limit.
     fn time_edge(&self, state: &State) -> Option<Edge> {
         let until = self.bounds.setup.timing?.until;
         let mut instants = Vec::new();
@@ -277,14 +293,14 @@ impl TransitionSystem {
             }
         }
         for ((message, _), _) in state.network.distinct() {
-            let Some((first, last)) = self.arrival(message) else { continue };
+            let Some((first, last)) = self.arrival_times(message) else { continue };
             if last <= state.now {
                 return None;
             }
             instants.push(if first > state.now { first } else { last });
         }
         let now = instants.into_iter().min().filter(|next| *next <= until)?;
-        Some(Edge { to: State { now, ..state.clone() }, is_regular: true, meets: vec![], violations: vec![] })
+        Some(Edge { to: State { now, ..state.clone() }, is_regular: true, met_obligations: vec![], violations: vec![] })
     }
 
     /// Returns the obligations of a fair run in a state.
@@ -301,7 +317,7 @@ impl TransitionSystem {
                     .then_some(Obligation::Release { node: index }),
             );
             obligations.extend(node.timers.keys().map(|timer| Obligation::Fire { node: index, timer: *timer }));
-            obligations.extend((node.disk.pending() > 0).then_some(Obligation::Sync { node: index }));
+            obligations.extend((node.disk.pending_writes() > 0).then_some(Obligation::Sync { node: index }));
         }
         obligations.extend(state.membership_obligations());
         obligations.sort_unstable();
@@ -312,29 +328,29 @@ impl TransitionSystem {
 
 impl Network {
     /// Adds a message at this index of its link, or as the last one. A bag ignores the index.
-    fn insert(&mut self, carried: Carried, link: (usize, usize), index: Option<usize>) {
+    fn insert(&mut self, in_flight: MessageInFlight, link: (usize, usize), index: Option<usize>) {
         match self {
-            Self::Bag(bag) => *bag.entry(carried).or_default() += 1,
+            Self::Bag(bag) => *bag.entry(in_flight).or_default() += 1,
             Self::Links(links) => {
                 let link = links.entry(link).or_default();
-                link.insert(index.unwrap_or(link.len()), carried);
+                link.insert(index.unwrap_or(link.len()), in_flight);
             }
         }
     }
 
     /// Removes one copy of a message, on a link the one at this index.
-    fn remove(&mut self, carried: &Carried, link: (usize, usize), index: usize) {
+    fn remove(&mut self, in_flight: &MessageInFlight, link: (usize, usize), index: usize) {
         match self {
             Self::Bag(bag) => {
-                let copies = bag.get_mut(carried).unwrap();
+                let copies = bag.get_mut(in_flight).unwrap();
                 *copies -= 1;
                 if *copies == 0 {
-                    bag.remove(carried);
+                    bag.remove(in_flight);
                 }
             }
             Self::Links(links) => {
                 let queue: &mut VecDeque<_> = links.get_mut(&link).unwrap();
-                assert_eq!(queue.remove(index).as_ref(), Some(carried));
+                assert_eq!(queue.remove(index).as_ref(), Some(in_flight));
                 if queue.is_empty() {
                     links.remove(&link);
                 }
@@ -344,9 +360,9 @@ impl Network {
 
     /// Returns every message with its index on its link. Of equal messages in a row it returns only
     /// the first, because losing another one leads to the same state.
-    fn distinct(&self) -> Vec<(Carried, usize)> {
+    fn distinct(&self) -> Vec<(MessageInFlight, usize)> {
         match self {
-            Self::Bag(bag) => bag.keys().map(|carried| (carried.clone(), 0)).collect(),
+            Self::Bag(bag) => bag.keys().map(|in_flight| (in_flight.clone(), 0)).collect(),
             Self::Links(links) => {
                 let messages = links.values().flat_map(|link| {
                     let differs = |index: &usize| *index == 0 || link[*index] != link[index - 1];
@@ -358,18 +374,19 @@ impl Network {
     }
 }
 
-/// One transition in progress: the state to change, the acting node, and what the transition shows.
+/// One transition in progress: the state to change, the acting node, and the obligations and
+/// violations of the transition so far.
 pub(super) struct StepContext<'a> {
     system: &'a mut TransitionSystem,
     pub(super) state: &'a mut State,
     pub(super) node: usize,
-    pub(super) meets: Vec<Obligation>,
+    pub(super) met_obligations: Vec<Obligation>,
     violations: Vec<Violation>,
 }
 
 impl<'a> StepContext<'a> {
     fn new(system: &'a mut TransitionSystem, state: &'a mut State, node: usize) -> Self {
-        Self { system, state, node, meets: Vec::new(), violations: Vec::new() }
+        Self { system, state, node, met_obligations: Vec::new(), violations: Vec::new() }
     }
 
     pub(super) fn node_mut(&mut self) -> &mut Node {
@@ -381,10 +398,10 @@ impl<'a> StepContext<'a> {
             let node = self.node_mut();
             node.client = ClientState::Waiting;
             node.remaining_requests = node.remaining_requests.map(|count| count - 1);
-            self.state.past.requests(self.node);
+            self.state.past.begin_request(self.node);
         }
         let ends_request = matches!(command, Command::Cancel | Command::Release);
-        self.node_mut().awaits_answer = ends_request && self.system.bounds.clients.views;
+        self.node_mut().awaits_answer = ends_request && self.system.bounds.clients.has_views;
         self.step(Input::Command(command));
     }
 
@@ -415,7 +432,7 @@ impl<'a> StepContext<'a> {
             node.lease = Lease::Lost;
         }
         if waited {
-            self.state.past.ends_request(self.node, &mut self.state.network);
+            self.state.past.end_request(self.node, &mut self.state.network);
         }
     }
 
@@ -437,10 +454,10 @@ impl<'a> StepContext<'a> {
         self.node_mut().protocol = Some(protocol);
         for logged in log.0 {
             match logged {
-                Logged::ParcelDelivered { from, parcel } => {
-                    self.state.past.receives_parcel(from, NodeId::from_index(self.node), parcel);
+                LoggedEffect::WrappedMessageDelivered { from, payload } => {
+                    self.state.past.deliver_wrapped_knowledge(from, NodeId::from_index(self.node), payload);
                 }
-                Logged::Effect(effect) => {
+                LoggedEffect::Effect(effect) => {
                     if let Some(effect) = self.node_mut().disk.admit(effect) {
                         self.carry_out(effect);
                     }
@@ -462,13 +479,14 @@ impl<'a> StepContext<'a> {
                 let number = self.system.number_timer(&timer);
                 let has_timing = self.system.bounds.setup.timing.is_some();
                 let now = clock_reading(self.state.now, self.state.drifts_ppm[self.node]);
+                // A timer that never fires is like no timer.
                 if now + span.earliest == Time::NEVER {
                     self.node_mut().timers.remove(&number);
                     return;
                 }
                 let deadline = |delay| if has_timing { now + delay } else { Time::ZERO };
                 self.node_mut().timers.insert(number, (deadline(span.earliest), deadline(span.latest)));
-                self.meets.push(Obligation::Fire { node: self.node, timer: number });
+                self.met_obligations.push(Obligation::Fire { node: self.node, timer: number });
             }
             Effect::CancelTimer(timer) => {
                 let number = self.system.number_timer(&timer);
@@ -483,15 +501,14 @@ impl<'a> StepContext<'a> {
             return;
         }
         let from = NodeId::from_index(self.node);
-        let known = self.state.past.known_to(self.node);
-        // A wrapper retransmits a parcel as control traffic; the knowledge at the first
-        // transmission counts.
-        if let Some(parcel) = message.payload_id().filter(|_| !message.is_retransmission()) {
-            self.state.past.sends_parcel(from, to, parcel);
+        let knowledge = self.state.past.knowledge_of(self.node);
+        // A wrapper may retransmit a message; the knowledge at its first transmission counts.
+        if let Some(payload) = message.payload_id().filter(|_| !message.is_retransmission()) {
+            self.state.past.record_wrapped_send(from, to, payload);
         }
-        let known = if message.is_wrapped() { Default::default() } else { known };
+        let knowledge = if message.is_wrapped() { Default::default() } else { knowledge };
         let number = self.system.number_message(self.node, to.index(), message, self.state.now);
-        self.state.network.insert((number, known), (self.node, to.index()), None);
+        self.state.network.insert((number, knowledge), (self.node, to.index()), None);
     }
 
     fn emit(&mut self, event: Event) {
@@ -503,12 +520,12 @@ impl<'a> StepContext<'a> {
                     self.violations.push(Violation::Unrequested);
                 }
                 self.node_mut().client = ClientState::Inside;
-                self.state.past.enters(self.node, fence, &mut self.state.network, &mut self.violations);
+                self.state.past.record_entry(self.node, fence, &mut self.state.network, &mut self.violations);
             }
             Event::Left | Event::Lost | Event::Denied | Event::Cancelled => {
                 self.node_mut().client = ClientState::Outside;
                 if waited {
-                    self.state.past.ends_request(self.node, &mut self.state.network);
+                    self.state.past.end_request(self.node, &mut self.state.network);
                 }
             }
             Event::Refused(_) | Event::Extended { .. } => {}

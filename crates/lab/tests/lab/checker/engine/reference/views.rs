@@ -8,11 +8,11 @@ use std::rc::Rc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Lease {
-    /// The group has_member no leases.
+    /// The group has no leases.
     None,
     Valid,
     Expired,
-    /// The node was removed, is down or has_member restarted.
+    /// The node was removed, is down or has restarted.
     Lost,
 }
 
@@ -33,7 +33,7 @@ impl Membership {
     }
 
     pub(super) fn view(&self) -> View {
-        view(&self.latest)
+        to_view(&self.latest)
     }
 
     pub(super) fn has_member(&self, node: usize) -> bool {
@@ -41,7 +41,7 @@ impl Membership {
     }
 }
 
-fn view((epoch, members): &NumberedView) -> View {
+fn to_view((epoch, members): &NumberedView) -> View {
     let stay = Stay { incarnation: Incarnation::FIRST, since: Epoch(1) };
     View::new(Epoch(*epoch), members.iter().map(|node| (NodeId::from_index(*node), stay)))
 }
@@ -74,37 +74,37 @@ impl State {
 }
 
 impl TransitionSystem {
-    pub(super) fn lease_edges(&mut self, state: &State, node: usize, edges: &mut Vec<Edge>) {
+    pub(super) fn add_lease_edges(&mut self, state: &State, node: usize, edges: &mut Vec<Edge>) {
         let is_member = state.membership.as_ref().is_some_and(|membership| membership.has_member(node));
         let lease = state.nodes[node].lease;
         if is_member && lease == Lease::Valid && state.budgets.view_changes > 0 {
-            edges.push(self.fault_edge(state, node, |context| {
+            edges.push(self.make_fault_edge(state, node, |context| {
                 context.state.budgets.view_changes -= 1;
                 context.set_lease(Lease::Expired, Time::ZERO);
             }));
         }
         if is_member && lease == Lease::Expired {
-            edges.push(self.regular_edge(state, node, |context| context.set_lease(Lease::Valid, Time::NEVER)));
+            edges.push(self.make_regular_edge(state, node, |context| context.set_lease(Lease::Valid, Time::NEVER)));
         }
     }
 
     /// Adds the transitions that decide views and notify nodes of them.
-    pub(super) fn membership_edges(&mut self, state: &State, edges: &mut Vec<Edge>) {
+    pub(super) fn add_membership_edges(&mut self, state: &State, edges: &mut Vec<Edge>) {
         let (Some(membership), Some(views)) = (&state.membership, self.bounds.setup.views) else { return };
         for node in membership.latest.1.clone() {
             let must_be_removed = state.must_be_removed(node);
             let may_be_removed_early = !views.waits_for_leases && state.budgets.view_changes > 0;
             if must_be_removed || may_be_removed_early {
-                edges.push(self.edge(state, node, must_be_removed, |context| {
+                edges.push(self.make_edge(state, node, must_be_removed, |context| {
                     context.state.budgets.view_changes -= u8::from(!must_be_removed);
-                    context.meets.push(Obligation::DecideViewWithout { node });
+                    context.met_obligations.push(Obligation::DecideViewWithout { node });
                     context.decide_view_without(node);
                 }));
             }
         }
         for (view, to) in membership.notifications.clone() {
-            edges.push(self.regular_edge(state, to, |context| {
-                context.meets.push(Obligation::Notify { epoch: view.0, node: to });
+            edges.push(self.make_regular_edge(state, to, |context| {
+                context.met_obligations.push(Obligation::Notify { epoch: view.0, node: to });
                 context.receive_view(&view);
             }));
         }
@@ -138,6 +138,6 @@ impl StepContext<'_> {
         if !numbered_view.1.contains(&to) || self.node_mut().incarnation != Incarnation::FIRST {
             self.node_mut().lease = Lease::Lost;
         }
-        self.step(Input::View(view(numbered_view)));
+        self.step(Input::View(to_view(numbered_view)));
     }
 }

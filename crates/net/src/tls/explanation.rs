@@ -3,18 +3,18 @@
 use std::io;
 use tokio_rustls::rustls::{AlertDescription, CertificateError, Error};
 
-/// Explains an error of a TLS handshake, or of the first read after it: the dialling end learns
-/// only there that the other end refused it.
-pub fn reason(error: &io::Error) -> String {
+/// Explains an error of a TLS handshake, or of the first read after it, by which the dialling end
+/// learns that the other end refused it.
+pub fn explain_tls_error(error: &io::Error) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     match inner {
         Some(Error::InvalidCertificate(certificate)) => {
-            format!("this node rejected the peer: {}.", rejection(certificate))
+            format!("this node rejected the peer: {}.", explain_rejected_certificate(certificate))
         }
         Some(Error::NoCertificatesPresented) => {
             "this node rejected the peer: it presented no certificate; start it with --certs.".to_owned()
         }
-        Some(Error::AlertReceived(alert)) => refusal(*alert),
+        Some(Error::AlertReceived(alert)) => explain_alert(*alert),
         Some(
             Error::InvalidMessage(_)
             | Error::InappropriateMessage { .. }
@@ -24,12 +24,13 @@ pub fn reason(error: &io::Error) -> String {
         Some(Error::PeerIncompatible(_)) => {
             format!("the peer does not support TLS 1.3 with the options that quorate requires: {error}.")
         }
-        Some(other) => format!("The TLS connection failed: {other}."),
-        None => interruption(error),
+        Some(other) => format!("the TLS connection failed: {other}."),
+        None => explain_interruption(error),
     }
 }
 
-fn rejection(error: &CertificateError) -> String {
+/// Explains why this node rejected the peer's certificate.
+fn explain_rejected_certificate(error: &CertificateError) -> String {
     match error {
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
             "its certificate was signed by another CA than ours".to_owned()
@@ -41,9 +42,9 @@ fn rejection(error: &CertificateError) -> String {
             "its certificate is not valid yet; check both clocks".to_owned()
         }
         CertificateError::NotValidForNameContext { expected, presented } => {
-            let presented: Vec<_> = presented.iter().map(|name| dns_name_in(name).escape_debug().to_string()).collect();
-            let presented = if presented.is_empty() { "no node".to_owned() } else { presented.join(", ") };
-            format!("its certificate names {presented}, but we dialled {}; check --peers", expected.to_str())
+            let names: Vec<_> = presented.iter().map(|name| dns_name_in(name).escape_debug().to_string()).collect();
+            let names = if names.is_empty() { "no node".to_owned() } else { names.join(", ") };
+            format!("its certificate names {names}, but we dialled {}; check --peers", expected.to_str())
         }
         CertificateError::NotValidForName => "its certificate names another node; check --peers".to_owned(),
         other if is_of_another_group(other) => "its certificate belongs to another group".to_owned(),
@@ -56,13 +57,15 @@ fn dns_name_in(name: &str) -> &str {
     name.split('"').nth(1).unwrap_or(name)
 }
 
-/// Whether the group's CA signed a name of another group, which its own certificate forbids.
+/// Whether the name in the certificate is outside the names that the CA's certificate permits,
+/// which are those of one group.
 fn is_of_another_group(error: &CertificateError) -> bool {
     let CertificateError::Other(other) = error else { return false };
     matches!(other.0.downcast_ref::<webpki::Error>(), Some(webpki::Error::NameConstraintViolation))
 }
 
-fn refusal(alert: AlertDescription) -> String {
+/// Explains why the peer rejected this node.
+fn explain_alert(alert: AlertDescription) -> String {
     let reason = match alert {
         AlertDescription::UnknownCA => "our certificate was signed by another CA than its own".to_owned(),
         AlertDescription::CertificateExpired => {
@@ -78,7 +81,8 @@ fn refusal(alert: AlertDescription) -> String {
     format!("the peer rejected this node: {reason}.")
 }
 
-fn interruption(error: &io::Error) -> String {
+/// Explains why the connection ended during the handshake.
+fn explain_interruption(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
             // The close of the connection can overtake the alert that explains it.

@@ -1,21 +1,21 @@
 //! A node in several groups, each with its own members, views and order.
 //!
-//! All nodes share one membership, and each group is a subset of them: a view of the membership is
-//! a view of each group, with the members of the group that are in it. There is no order between
-//! groups. A node that has left a group sends nothing more in it, and helps the other members there
-//! until it leaves the membership.
+//! All nodes share one membership, and each group is a subset of them. A view of the membership is
+//! also a view of each group, restricted to the nodes of the group. Messages of different groups
+//! are not ordered. A node that has left a group sends nothing more in it, and helps the other
+//! members there until it leaves the membership.
 //!
 //! ```text
-//! SE-1  a command          → the part in that group handles it; refuse it if the node is not in
+//! SE-1  a command          → the part of that group handles it; refuse it if the node is not in
 //!                            that group
-//! SE-2  a message arrives  → the part in its group handles it; on a broadcast medium, drop
-//!                            messages for other groups
+//! SE-2  a message arrives  → the part of its group handles it; drop it if the node is not in that
+//!                            group, as may happen on a broadcast medium
 //! SE-3  a view begins      → each part gets it, restricted to the members of its group
 //! ```
 //!
-//! Cost: only that of its parts.
+//! Cost: that of its parts.
 //!
-//! Assumes: the assumptions of its parts.
+//! Assumes: what its parts assume.
 
 use super::{Command, Event, GroupId, Refusal};
 use crate::describe::{Class, Describe};
@@ -27,7 +27,7 @@ use crate::protocol::{Input, Protocol};
 use crate::view::View;
 use alloc::collections::BTreeMap;
 
-/// A node in several groups.
+/// A node in several groups. For each group it has a part: a protocol of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MultiGroup<P> {
     parts: BTreeMap<GroupId, Part<P>>,
@@ -39,16 +39,17 @@ struct Part<P> {
     inner: P,
 }
 
-/// A message or timer of one of the groups.
+/// A message or timer, with the group that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Addressed<T> {
     pub group: GroupId,
-    pub what: T,
+    #[cfg_attr(feature = "serde", serde(rename = "what"))]
+    pub content: T,
 }
 
 impl<P> MultiGroup<P> {
-    /// Creates a member of these groups, each with its members and the node's protocol in it.
+    /// Creates a node in these groups, each given with its members and the node's protocol in it.
     pub fn new(parts: impl IntoIterator<Item = (GroupId, Group, P)>) -> Self {
         let part = |(group, members, inner)| (group, Part { members: Fixed::new(members), inner });
         Self { parts: parts.into_iter().map(part).collect() }
@@ -77,9 +78,9 @@ where
             }
             Input::Command(command) => self.handle_command(now, command, out),
             Input::Message { from, message } => self.receive(now, from, message, out),
-            Input::Timer(Addressed { group, what }) => {
+            Input::Timer(Addressed { group, content }) => {
                 if let Some(part) = self.parts.get_mut(&group) {
-                    part.step(now, group, Input::Timer(what), out);
+                    part.step(now, group, Input::Timer(content), out);
                 }
             }
             Input::View(view) => {
@@ -116,9 +117,9 @@ where
         message: Addressed<P::Message>,
         out: &mut Effects<'_, Self>,
     ) {
-        let Addressed { group, what } = message;
+        let Addressed { group, content } = message;
         if let Some(part) = self.parts.get_mut(&group) {
-            part.step(now, group, Input::Message { from, message: what }, out);
+            part.step(now, group, Input::Message { from, message: content }, out);
         }
     }
 
@@ -139,7 +140,7 @@ where
     }
 
     /// SE-3. Every view of the membership is a view of every group, even if nothing changes in the
-    /// group: nodes that skip a view must still use the same epochs as the others.
+    /// group, so that all nodes of a group use the same epochs.
     fn begin_view(
         &mut self,
         now: crate::time::Time,
@@ -168,14 +169,14 @@ where
         let group = self.group;
         self.out.put(match effect {
             Effect::Send { to, message, order } => {
-                Effect::Send { to, message: Addressed { group, what: message }, order }
+                Effect::Send { to, message: Addressed { group, content: message }, order }
             }
             Effect::Multicast { to, message, order } => {
-                Effect::Multicast { to, message: Addressed { group, what: message }, order }
+                Effect::Multicast { to, message: Addressed { group, content: message }, order }
             }
             Effect::Save(never) => match never {},
-            Effect::SetTimer { timer, span } => Effect::SetTimer { timer: Addressed { group, what: timer }, span },
-            Effect::CancelTimer(timer) => Effect::CancelTimer(Addressed { group, what: timer }),
+            Effect::SetTimer { timer, span } => Effect::SetTimer { timer: Addressed { group, content: timer }, span },
+            Effect::CancelTimer(timer) => Effect::CancelTimer(Addressed { group, content: timer }),
             Effect::Emit { event, order } => Effect::Emit { event, order },
         });
     }
@@ -187,25 +188,25 @@ where
 
 impl<M: Describe> Describe for Addressed<M> {
     fn kind(&self) -> &'static str {
-        self.what.kind()
+        self.content.kind()
     }
     fn label(&self) -> Option<&dyn core::fmt::Display> {
-        self.what.label()
+        self.content.label()
     }
     fn class(&self) -> Class {
-        self.what.class()
+        self.content.class()
     }
     fn on_behalf_of(&self) -> Option<NodeId> {
-        self.what.on_behalf_of()
+        self.content.on_behalf_of()
     }
     fn payload_id(&self) -> Option<PayloadId> {
-        self.what.payload_id()
+        self.content.payload_id()
     }
     fn is_retransmission(&self) -> bool {
-        self.what.is_retransmission()
+        self.content.is_retransmission()
     }
     fn is_wrapped(&self) -> bool {
-        self.what.is_wrapped()
+        self.content.is_wrapped()
     }
 }
 
@@ -223,14 +224,15 @@ mod tests {
     use alloc::sync::Arc;
     use alloc::vec::Vec;
 
-    type Inner = Viewed<Member<Board>>;
+    /// A member in views, whose group replicates a bulletin board of the latest messages.
+    type PartProtocol = Viewed<Member<Board>>;
 
     fn node(number: usize) -> NodeId {
         NodeId::from_index(number - 1)
     }
 
-    /// Node 2 in group 1 with node 1, and in group 2 with node 3.
-    fn node_2() -> MultiGroup<Inner> {
+    /// Returns node 2, which is in group 1 with node 1, and in group 2 with node 3.
+    fn node_2() -> MultiGroup<PartProtocol> {
         let parts = [(GroupId(1), [1, 2]), (GroupId(2), [2, 3])].map(|(id, members)| {
             let members: Group = members.map(node).into_iter().collect();
             let plan = Arc::new(Plan { id, ..Plan::new(members.clone()) });
@@ -239,22 +241,26 @@ mod tests {
         MultiGroup::new(parts)
     }
 
-    fn step(multi_group: &mut MultiGroup<Inner>, input: Input<MultiGroup<Inner>>) -> Vec<Effect<MultiGroup<Inner>>> {
+    fn step(
+        multi_group: &mut MultiGroup<PartProtocol>,
+        input: Input<MultiGroup<PartProtocol>>,
+    ) -> Vec<Effect<MultiGroup<PartProtocol>>> {
         let mut effects = Vec::new();
         multi_group.step(Time::ZERO, input, &mut Effects::new(&mut effects));
         effects
     }
 
-    fn views(effects: &[Effect<MultiGroup<Inner>>]) -> Vec<(GroupId, Epoch)> {
-        let view = |effect: &Effect<MultiGroup<Inner>>| match effect {
+    /// Returns the views that begin, with their groups.
+    fn views(effects: &[Effect<MultiGroup<PartProtocol>>]) -> Vec<(GroupId, Epoch)> {
+        let view = |effect: &Effect<MultiGroup<PartProtocol>>| match effect {
             Effect::Emit { event: Event::View { group, view, .. }, .. } => Some((*group, view.epoch())),
             _ => None,
         };
         effects.iter().filter_map(view).collect()
     }
 
-    /// Node 2 after the founding view has begun in both groups.
-    fn started() -> MultiGroup<Inner> {
+    /// Returns node 2 after the founding view has begun in both groups.
+    fn started_node_2() -> MultiGroup<PartProtocol> {
         let mut multi_group = node_2();
         step(&mut multi_group, Input::Start { durable: (), incarnation: Incarnation::FIRST });
         step(&mut multi_group, Input::View(View::founding(Group::of_size(3))));
@@ -265,7 +271,7 @@ mod tests {
 
     #[test]
     fn se_1_a_multicast_goes_to_the_members_of_its_group_only() {
-        let mut multi_group = started();
+        let mut multi_group = started_node_2();
         let payload = Payload::from("x");
         let sent =
             step(&mut multi_group, Input::Command(Command::Send { group: GroupId(2), payload: payload.clone() }));
@@ -280,25 +286,32 @@ mod tests {
 
     #[test]
     fn se_2_a_message_for_another_group_is_dropped() {
-        let mut multi_group = started();
-        let held = Envelope { epoch: Epoch(1), content: Content::Inner(Message::Held([1, 1].into())) };
+        let mut multi_group = started_node_2();
+        let acknowledgement =
+            Envelope { epoch: Epoch(1), content: Content::Inner(Message::Acknowledgement([1, 1].into())) };
         let before = multi_group.clone();
         step(
             &mut multi_group,
-            Input::Message { from: node(3), message: Addressed { group: GroupId(9), what: held.clone() } },
+            Input::Message {
+                from: node(3),
+                message: Addressed { group: GroupId(9), content: acknowledgement.clone() },
+            },
         );
         assert_eq!(multi_group, before);
-        step(&mut multi_group, Input::Message { from: node(3), message: Addressed { group: GroupId(2), what: held } });
+        step(
+            &mut multi_group,
+            Input::Message { from: node(3), message: Addressed { group: GroupId(2), content: acknowledgement } },
+        );
         assert_ne!(multi_group, before);
     }
 
     #[test]
     fn se_3_a_view_is_restricted_to_the_members_of_each_group() {
-        let mut multi_group = started();
+        let mut multi_group = started_node_2();
         let first = Stay { incarnation: Incarnation::FIRST, since: View::FIRST };
         let without_node_3 = View::new(Epoch(2), [(node(1), first), (node(2), first)]);
         let sent = step(&mut multi_group, Input::View(without_node_3));
-        assert_eq!(views(&sent), [(GroupId(2), Epoch(2))], "the node is alone there, and waits for no report");
+        assert_eq!(views(&sent), [(GroupId(2), Epoch(2))], "in group 2 the node is alone now, and waits for no report");
         let reports: Vec<_> = sent
             .iter()
             .filter_map(|effect| match effect {

@@ -17,8 +17,8 @@ impl FromStr for DurationRange {
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let text = text.trim();
         match read_bounds(text, text, FORM)? {
-            (least, most) if least <= most => Ok(Self(Span::between(least, most))),
-            (least, most) => Err(SettingError::reversed(text, Self(Span::between(least, most)).to_string())),
+            (min, max) if min <= max => Ok(Self(Span::between(min, max))),
+            (min, max) => Err(SettingError::reversed_bounds(text, Self(Span::between(min, max)).to_string())),
         }
     }
 }
@@ -26,14 +26,14 @@ impl FromStr for DurationRange {
 /// Parses two durations separated by `..`, in the order in which they are written. `part` is the
 /// part of `text` that contains them; `form` is the expected form of all of `text`.
 pub(super) fn read_bounds(text: &str, part: &str, form: &'static str) -> Result<(Duration, Duration), SettingError> {
-    let Some((least, most)) = part.split_once("..") else {
+    let Some((min, max)) = part.split_once("..") else {
         return Err(SettingError::missing(text, "a second length", form));
     };
-    if least.trim().is_empty() || most.trim().is_empty() {
+    if min.trim().is_empty() || max.trim().is_empty() {
         return Err(SettingError::missing(text, "a length on one side of '..'", form));
     }
-    let (Length(least), Length(most)) = (least.parse()?, most.parse()?);
-    Ok((least, most))
+    let (Length(min), Length(max)) = (min.parse()?, max.parse()?);
+    Ok((min, max))
 }
 
 impl fmt::Display for DurationRange {
@@ -45,7 +45,7 @@ impl fmt::Display for DurationRange {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{duration, sentence};
+    use super::super::samples::{duration, parse_and_describe};
     use super::DurationRange;
     use expect_test::expect;
     use proptest::prelude::{prop_assert_eq, proptest};
@@ -54,15 +54,15 @@ mod tests {
     proptest! {
         #[test]
         fn a_range_reads_back_as_printed(one in duration(), other in duration()) {
-            let between = DurationRange(Span::between(one, other));
-            prop_assert_eq!(between.to_string().parse(), Ok(between));
+            let range = DurationRange(Span::between(one, other));
+            prop_assert_eq!(range.to_string().parse(), Ok(range));
         }
     }
 
     #[test]
-    fn mistakes_in_a_range() {
+    fn mistakes_in_a_range_are_explained() {
         let messages: String = ["1ms..5ms", " 2ms .. 2ms ", "5ms..1ms", "5ms", "..1s", "1s..", "1..2", ""]
-            .map(sentence::<DurationRange>)
+            .map(parse_and_describe::<DurationRange>)
             .concat();
         expect![[r#"
             "1ms..5ms" reads as 1ms..5ms

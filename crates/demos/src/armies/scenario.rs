@@ -1,8 +1,10 @@
-//! Checks every run of the two armies, in either timing model, and simulates one run.
+//! The scenario of the two armies. Checks all of its runs, in either timing model, or simulates
+//! one.
 //!
 //! In the synchronous model, message delays have a minimum and a maximum. The check then tries both
-//! for every message, in every order that they allow. The judged quantity is the difference of two
-//! sums of delays and waits, which is extreme at these ends.
+//! for every message, in every order that they allow. The time between the attacks is the
+//! difference of two sums of delays and waits, so it is greatest when each delay is at one of its
+//! bounds.
 //!
 //! In the asynchronous model, message delays are finite but unbounded. The leader is judged without
 //! time: the check tries every order in which messages can arrive. The time of the attacks is
@@ -12,36 +14,36 @@
 //!
 //! ```
 //! use quorate_core::{Duration, Span};
-//! use quorate_demos::armies::{Strength, War, check};
+//! use quorate_demos::armies::{Scenario, Strength, check};
 //!
 //! let ms = Duration::from_millis;
-//! let war = War { delay: Some(Span::between(ms(2), ms(5))), ..War::new([3, 5].map(Strength)) };
-//! assert!(check(&war, Some(ms(3)))?.holds());
-//! let unbounded = War { delay: None, ..war };
+//! let bounded = Scenario { delay: Some(Span::between(ms(2), ms(5))), ..Scenario::new([3, 5].map(Strength)) };
+//! assert!(check(&bounded, Some(ms(3)))?.holds());
+//! let unbounded = Scenario { delay: None, ..bounded };
 //! let outcome = check(&unbounded, Some(ms(3)))?;
-//! assert!(outcome.violation().is_some_and(|violation| violation.timeline.gap() > Some(ms(3))));
+//! assert!(outcome.violation().is_some_and(|violation| violation.timeline.attack_gap() > Some(ms(3))));
 //! # Ok::<(), quorate_demos::armies::ArmiesError>(())
 //! ```
 
 use super::commanders::Commanders;
 use super::timeline::Timeline;
 use super::{ARMIES, Army, Command, Strength};
-use quorate_check::{CheckError, Checker, Effort, Findings, Search, Setup, Timing};
+use quorate_check::{CheckError, Checker, Effort, Search, Setup, Timing};
 use quorate_core::{Duration, NodeId, Span, Time};
 use quorate_journal::settings::{Chance, Latency};
-use quorate_sim::{Setup as WorldSetup, Wire, World};
+use quorate_sim::{LinkDefaults, Setup as WorldSetup, World};
 use std::sync::Arc;
 
-/// The armies, and the delays of their messengers.
+/// The armies, and the delays of their messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct War {
+pub struct Scenario {
     pub strengths: [Strength; 2],
     /// The minimum and maximum delay of a message; unbounded if `None`.
     pub delay: Option<Span>,
     /// Maximum drift of the clocks, in parts per million.
     pub drift_ppm: u32,
-    /// Whether messengers never overtake each other.
-    pub fifo: bool,
+    /// Whether messages arrive in the order in which they were sent.
+    pub is_fifo: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,27 +51,28 @@ pub enum ArmiesError {
     #[error("delays and bounds must be at most ten years.")]
     TooLong,
     #[error("--drift must be at most 999999ppm; got {0}ppm, at which a clock stands still or runs backwards.")]
-    NoClock(u32),
+    InvalidDrift(u32),
     #[error(transparent)]
     Check(#[from] CheckError),
     #[error("cannot replay the run that the check found: {0}.")]
     Replay(String),
 }
 
-/// Maximum delay and maximum bound.
+/// Maximum message delay, and maximum bound on the time between the attacks.
 const MAX_LENGTH: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
-/// Minimum excess of a run over a bound, so that it is visible.
+/// Minimum time by which a run exceeds the bound that it refutes, so that the excess is visible.
 const VISIBLE_EXCESS: Duration = Duration::from_millis(1);
 
+/// Drifts are in parts per million.
 const MILLION: u128 = 1_000_000;
 
-impl War {
+impl Scenario {
     pub const fn new(strengths: [Strength; 2]) -> Self {
-        Self { strengths, delay: None, drift_ppm: 0, fifo: false }
+        Self { strengths, delay: None, drift_ppm: 0, is_fifo: false }
     }
 
     /// How long the leader waits by its clock: the minimum delay of a message, if it is known.
-    pub fn wait(&self) -> Duration {
+    pub fn leader_wait(&self) -> Duration {
         self.delay.map_or(Duration::ZERO, |span| span.earliest)
     }
 
@@ -77,7 +80,7 @@ impl War {
     /// clocks are exact. A leader with a fast clock waits for less than *min*; if its clock is slow
     /// and the order is quick, the leader itself is second. Clocks show whole nanoseconds, which
     /// costs one nanosecond if they drift.
-    pub fn guarantee(&self) -> Option<Duration> {
+    pub fn guaranteed_gap(&self) -> Option<Duration> {
         let Span { earliest, latest } = self.delay?;
         let (min, max, drift) = (u128::from(earliest.nanos()), u128::from(latest.nanos()), u128::from(self.drift_ppm));
         let shortest_wait = min * MILLION / (MILLION + drift);
@@ -86,9 +89,9 @@ impl War {
         Some(Duration::from_nanos(u64::try_from(gap).unwrap_or(u64::MAX)))
     }
 
-    fn army(&self, me: NodeId) -> Army {
+    fn new_army(&self, me: NodeId) -> Army {
         let strength = self.strengths.get(me.index()).copied().unwrap_or(Strength(0));
-        Army::new(me, strength, self.wait())
+        Army::new(me, strength, self.leader_wait())
     }
 
     fn validate(&self, max_gap: Option<Duration>) -> Result<(), ArmiesError> {
@@ -97,22 +100,25 @@ impl War {
             return Err(ArmiesError::TooLong);
         }
         if u128::from(self.drift_ppm) >= MILLION {
-            return Err(ArmiesError::NoClock(self.drift_ppm));
+            return Err(ArmiesError::InvalidDrift(self.drift_ppm));
         }
         Ok(())
     }
 }
 
+/// The result of a check.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The verdict on each property.
-    pub verdicts: Vec<Judged>,
+    pub verdicts: Vec<PropertyVerdict>,
+    /// Number of states that the check explored.
     pub states: u64,
-    pub complete: bool,
+    /// Whether the check explored every state.
+    pub is_complete: bool,
 }
 
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct PropertyVerdict {
     pub name: &'static str,
     pub violation: Option<Violation>,
 }
@@ -120,103 +126,105 @@ pub struct Judged {
 #[derive(Clone, Debug)]
 pub struct Violation {
     pub timeline: Timeline,
+    /// Number of steps of the counterexample.
     pub steps: usize,
 }
 
 impl Outcome {
-    /// Whether the search is complete and no property is violated.
+    /// Whether the check explored every state and found no violation.
     pub fn holds(&self) -> bool {
-        self.complete && self.violation().is_none()
+        self.is_complete && self.violation().is_none()
     }
 
     pub fn violation(&self) -> Option<&Violation> {
-        self.verdicts.iter().find_map(|judged| judged.violation.as_ref())
+        self.verdicts.iter().find_map(|verdict| verdict.violation.as_ref())
     }
 }
 
 /// Checks every run: judges the leader and, if `max_gap` is given, the time between the attacks.
-pub fn check(war: &War, max_gap: Option<Duration>) -> Result<Outcome, ArmiesError> {
-    war.validate(max_gap)?;
-    let Some(delay) = war.delay else { return check_unbounded(war, max_gap) };
-    check_bounded(war, delay, max_gap, None)
+pub fn check(scenario: &Scenario, max_gap: Option<Duration>) -> Result<Outcome, ArmiesError> {
+    scenario.validate(max_gap)?;
+    let Some(delay) = scenario.delay else { return check_unbounded(scenario, max_gap) };
+    check_bounded(scenario, delay, max_gap, None)
 }
 
-/// Unbounded delays: judges the leader by orders alone, and the time by messages that take no time
-/// or longer than the bound.
-fn check_unbounded(war: &War, max_gap: Option<Duration>) -> Result<Outcome, ArmiesError> {
-    // Timers fire at any time here, also as soon as they are set.
-    let setup = Setup { fifo: war.fifo, early_timers: 2, ..Setup::new(ARMIES.len()) };
-    let mut outcome = run_checker(war, Commanders::default(), setup, None)?;
+/// Checks unbounded delays: judges the leader by the order of messages alone, and the time between
+/// the attacks by messages that take either no time or longer than the bound.
+fn check_unbounded(scenario: &Scenario, max_gap: Option<Duration>) -> Result<Outcome, ArmiesError> {
+    // Without modelled time, both armies' timers may fire as soon as they are set.
+    let setup = Setup { has_fifo_links: scenario.is_fifo, early_timers: 2, ..Setup::new(ARMIES.len()) };
+    let mut outcome = run_checker(scenario, Commanders::default(), setup, None)?;
     if let Some(max_gap) = max_gap {
-        let beyond_bound = max_gap.times(2).max(max_gap + VISIBLE_EXCESS);
+        let delay_beyond_bound = max_gap.times(2).max(max_gap + VISIBLE_EXCESS);
         let when_outcome =
-            check_bounded(war, Span::between(Duration::ZERO, beyond_bound), Some(max_gap), Some("when"))?;
+            check_bounded(scenario, Span::between(Duration::ZERO, delay_beyond_bound), Some(max_gap), Some("when"))?;
         outcome.verdicts.extend(when_outcome.verdicts);
         outcome.states += when_outcome.states;
-        outcome.complete &= when_outcome.complete;
+        outcome.is_complete &= when_outcome.is_complete;
     }
     Ok(outcome)
 }
 
-/// Delays within a span; judges all properties, or `only_property`. A run takes no longer than three
-/// messages and a wait, so time needs no limit.
+/// Checks delays within a span: judges all properties, or `only_property`. Every run ends after
+/// three messages and one wait, so the search needs no time limit.
 fn check_bounded(
-    war: &War,
+    scenario: &Scenario,
     delay: Span,
     max_gap: Option<Duration>,
     only_property: Option<&str>,
 ) -> Result<Outcome, ArmiesError> {
-    let timing = Timing { drift_ppm: war.drift_ppm, until: Time::NEVER, delay: Some(delay) };
-    let setup = Setup { fifo: war.fifo, timing: Some(timing), ..Setup::new(ARMIES.len()) };
-    run_checker(war, Commanders { max_gap }, setup, only_property)
+    let timing = Timing { drift_ppm: scenario.drift_ppm, until: Time::NEVER, delay: Some(delay) };
+    let setup = Setup { has_fifo_links: scenario.is_fifo, timing: Some(timing), ..Setup::new(ARMIES.len()) };
+    run_checker(scenario, Commanders { max_gap }, setup, only_property)
 }
 
 fn run_checker(
-    war: &War,
+    scenario: &Scenario,
     commanders: Commanders,
     setup: Setup,
     only_property: Option<&str>,
 ) -> Result<Outcome, ArmiesError> {
-    let armies = *war;
-    let mut checker = Checker::new(Arc::new(move |me| armies.army(me)), commanders, setup)?;
+    let armies = *scenario;
+    let mut checker = Checker::new(Arc::new(move |me| armies.new_army(me)), commanders, setup)?;
     let effort = Effort {
         search: Search::Breadth,
         threads: 1,
-        memory: 1 << 30, // 1 GiB
+        memory_limit: 1 << 30, // 1 GiB
         reduce: true,
         stop_at_first: false,
         properties: only_property.map(|name| vec![name.to_owned()]),
     };
+    // The check calls this with its progress, and goes on as long as it returns true.
     let findings = checker.run(&effort, &mut |_, _| true);
     let mut verdicts = Vec::new();
     for verdict in &findings.verdicts {
-        let timeline_of = |example| checker.replay(example, Timeline::default()).map_err(ArmiesError::Replay);
+        let timeline_of = |path| checker.replay(path, Timeline::default()).map_err(ArmiesError::Replay);
         let violation = verdict
             .counterexample
             .as_ref()
-            .map(|example| Ok::<_, ArmiesError>(Violation { timeline: timeline_of(example)?, steps: example.len() }));
-        verdicts.push(Judged { name: verdict.name, violation: violation.transpose()? });
+            .map(|path| Ok::<_, ArmiesError>(Violation { timeline: timeline_of(path)?, steps: path.len() }));
+        verdicts.push(PropertyVerdict { name: verdict.name, violation: violation.transpose()? });
     }
-    let Findings { states, .. } = findings;
-    Ok(Outcome { verdicts, states: states.states, complete: findings.is_complete() })
+    Ok(Outcome { verdicts, states: findings.main_pass.states, is_complete: findings.is_complete() })
 }
 
 /// Simulates one run: the seed draws the delay of each message, from the span or from an unbounded
 /// distribution.
-pub fn simulate(war: &War, seed: u64) -> Result<Timeline, ArmiesError> {
-    war.validate(None)?;
-    let latency = match war.delay {
+pub fn simulate(scenario: &Scenario, seed: u64) -> Result<Timeline, ArmiesError> {
+    scenario.validate(None)?;
+    let latency = match scenario.delay {
         Some(Span { earliest, latest }) => Latency::Uniform { min: earliest, max: latest },
         None => Latency::LongTail { median: Duration::from_millis(2) },
     };
     let instant = Latency::Fixed(Duration::ZERO);
-    let wire = Wire { latency, loss: Chance::NEVER, duplicate: Chance::NEVER, fifo: war.fifo };
-    let setup = WorldSetup { nodes: ARMIES.len(), seed, wire, processing: instant, sync: instant };
-    let armies = *war;
-    let mut world = World::new(&setup, move |me| armies.army(me), Timeline::default());
+    let link_defaults =
+        LinkDefaults { latency, loss: Chance::NEVER, duplicate: Chance::NEVER, is_fifo: scenario.is_fifo };
+    let setup = WorldSetup { nodes: ARMIES.len(), seed, link_defaults, processing: instant, sync: instant };
+    let armies = *scenario;
+    let mut world = World::new(&setup, move |me| armies.new_army(me), Timeline::default());
     world.start();
     for army in ARMIES {
-        world.command(Time::ZERO, army, Command::Attack);
+        world.schedule_command(Time::ZERO, army, Command::Attack);
     }
     while world.advance() {
         // No client reacts: the observer records all that matters.

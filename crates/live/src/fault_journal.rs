@@ -1,11 +1,11 @@
-//! The parent's own journal: the faults that it applied to the processes, on the clock that they
-//! share.
+//! The journal of faults: `quorate run` records the faults that it applies to its processes, on the
+//! clock that they share.
 
 use crate::error::LiveError;
 use quorate_core::{Incarnation, Time};
 use quorate_drive::{Clock, boot_id};
 use quorate_journal::moment::{Moment, Observer, WorldEvent};
-use quorate_journal::record::{Header, Lines, Live};
+use quorate_journal::record::{Header, Lines, LiveHeader};
 use quorate_journal::workload::Ending;
 use quorate_lab::experiment::header;
 use quorate_lab::{FamilyLab, Spec};
@@ -13,31 +13,32 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub(crate) struct WorldJournal {
+pub(crate) struct FaultJournal {
     path: PathBuf,
     file: File,
     lines: Lines,
     clock: Clock,
 }
 
-impl WorldJournal {
-    /// Creates the journal in a folder, for a group of this name. Times count from `workload_start`,
-    /// when the clients begin.
+impl FaultJournal {
+    /// Creates the journal in a folder, for a group of this name. Times count from
+    /// `workload_start`, when the clients begin.
     pub(crate) fn begin<F: FamilyLab>(
         spec: &Spec<F>,
-        (folder, group): (&Path, &str),
+        (folder, group_name): (&Path, &str),
         clock: Clock,
         workload_start: Time,
     ) -> Result<Self, LiveError> {
         let path = folder.join("world.journal");
-        let live = Live {
+        let live = LiveHeader {
             node: None,
             incarnation: Incarnation::FIRST,
-            group: group.to_owned(),
+            group: group_name.to_owned(),
             boot: boot_id(),
-            zero: clock.origin(),
-            offset: clock.offset(),
-            writes: 0,
+            nanos_since_boot: clock.origin_nanos(),
+            wall_clock_offset: clock.wall_clock_offset_nanos(),
+            // There is no disk whose writes could be found.
+            found_writes: 0,
         };
         let header = Header { live: Some(live), origin: workload_start.nanos(), ..header(spec)? };
         let file = File::create(&path).map_err(|reason| LiveError::File { path: path.clone(), reason })?;
@@ -56,14 +57,14 @@ impl WorldJournal {
         self.write_lines()
     }
 
-    /// Completes the journal with how the run ended.
+    /// Completes the journal with the way in which the run ended.
     pub(crate) fn end(&mut self, ending: Ending) -> Result<(), LiveError> {
         self.lines.end(Some(ending));
         self.write_lines()
     }
 
     fn write_lines(&mut self) -> Result<(), LiveError> {
-        let written: io::Result<()> = self.lines.pour(&mut self.file);
+        let written: io::Result<()> = self.lines.flush_to(&mut self.file);
         written.map_err(|reason| LiveError::File { path: self.path.clone(), reason })
     }
 }

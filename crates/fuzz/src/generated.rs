@@ -1,4 +1,4 @@
-//! Generates the corpus with the code that writes such data.
+//! Generates most of the corpus, with the code that writes such data in real runs.
 
 use crate::corpus::{Corpus, Example};
 use crate::targets::{disks, frames};
@@ -15,15 +15,19 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Returns the generated examples of a target. `None` for `gathering` and `journals`, whose
 /// examples come from real runs.
-pub fn examples(target: &str) -> Option<Corpus> {
+pub fn generate_examples(target: &str) -> Option<Corpus> {
     let examples = match target {
         "batches" => vec![example("three-messages", &three_messages()), example("one-long-message", &long_message())],
         "disks" => disk_files(),
         "entries" => log_entries(),
+        // The byte 6 before the frame sets the limit of the handshake, and pieces of four bytes.
         "frames" => vec![whole_conversation(), example("hello-in-small-pieces", &[&[6][..], &hello_frame()].concat())],
-        "greetings" => greetings(),
+        "greetings" => frame_contents(),
+        // Each byte is an event of `targets::links`. Its lower three bits choose the event (0 and
+        // 1: push a message; 2: send a frame; 3: receive it; 4: acknowledge; 5: connect; 6: restart
+        // or forge; 7: send and receive), and the other bits are its size.
         "links" => vec![example("sent-cut-sent-again", &[5, 8, 16, 0, 2, 3, 4, 8, 2, 5, 2, 3, 4, 0xFE, 0, 7, 4])],
-        "messages" => all().iter().flat_map(messages).collect(),
+        "messages" => all().iter().flat_map(message_examples).collect(),
         "papers" => certificates(),
         _ => return None,
     };
@@ -36,10 +40,13 @@ fn example(name: &str, bytes: &[u8]) -> Example {
 
 // ------------------------------------------------------------------------------------- connections
 
+/// Returns a batch: the first number, then for each message the difference to the previous number,
+/// the length and the bytes. `200, 1` is 200 as a varint.
 fn three_messages() -> Vec<u8> {
     [&9_u64.to_le_bytes()[..], &[0, 2, 7, 7, 1, 0, 200, 1, 3, 1, 2, 3]].concat()
 }
 
+/// Returns a batch of one message with 300 bytes. `AC 02` is 300 as a varint.
 fn long_message() -> Vec<u8> {
     [&1_u64.to_le_bytes()[..], &[0, 0xAC, 0x02], &[5; 300]].concat()
 }
@@ -48,23 +55,23 @@ fn hello() -> Hello {
     Hello {
         group: "orders-east".into(),
         algorithm: "ricart-agrawala".into(),
-        format: 1,
+        message_format: 1,
         to: NodeId::from_index(0),
-        members: 3,
+        group_size: 3,
         dial: Dial(2),
-        welcomed: Dial(1),
-        knows: Some(Incarnation(4)),
+        last_welcomed_dial: Dial(1),
+        known_incarnation: Some(Incarnation(4)),
         process_nonce: ProcessNonce(0x0123_4567_89AB_CDEF),
     }
 }
 
 fn bodies() -> Vec<(&'static str, Body)> {
-    let welcome = Welcome { dial: Dial(2), knows: Incarnation(3), birth: ProcessNonce(99) };
+    let welcome = Welcome { dial: Dial(2), receiver_incarnation: Incarnation(3), process_nonce: ProcessNonce(99) };
     vec![
         ("hello", Body::Hello(hello())),
         ("welcome", Body::Welcome(welcome)),
         ("refuse-other-group", Body::Refuse(Refusal::OtherGroup { group: "orders-west".into() })),
-        ("refuse-twin", Body::Refuse(Refusal::DuplicateIncarnation { known: Incarnation(3) })),
+        ("refuse-twin", Body::Refuse(Refusal::DuplicateIncarnation { known_incarnation: Incarnation(3) })),
         ("refuse-crossed", Body::Refuse(Refusal::Crossed)),
         ("batch", Body::Batch(Bytes::from(three_messages()))),
         ("ack", Body::Ack),
@@ -78,19 +85,22 @@ fn hello_frame() -> Bytes {
 }
 
 fn whole_conversation() -> Example {
+    // The first byte sets the limit of frames after the handshake, and pieces of one byte.
     let mut bytes = vec![1];
     bodies().iter().for_each(|(_, body)| bytes.extend_from_slice(&encode(&frames::header(), body)));
     example("one-frame-of-each-kind", &bytes)
 }
 
-fn greetings() -> Vec<Example> {
-    let stripped = |(name, body): &(&str, Body)| {
+/// Returns the kind and the body of one frame of each kind. The target adds the rest of the frame.
+fn frame_contents() -> Vec<Example> {
+    let kind_and_body = |(name, body): &(&str, Body)| {
         let frame = encode(&frames::header(), body);
+        // The kind is byte 9, and the body is between the header of 46 bytes and the checksum of 4.
         let content = [&frame[9..10], &frame[46..frame.len() - 4]].concat();
         assert_eq!(frames::seal(content[0], &content[1..]), frame, "the layout of frames has changed");
         example(name, &content)
     };
-    bodies().iter().map(stripped).collect()
+    bodies().iter().map(kind_and_body).collect()
 }
 
 // ------------------------------------------------------------------------------------- disks, logs
@@ -100,7 +110,7 @@ fn disk_files() -> Vec<Example> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         example(&name, &[&[index as u8][..], &content].concat())
     };
-    disks::contents().into_iter().enumerate().map(file).filter(|example| example.bytes.len() > 1).collect()
+    disks::example_files().into_iter().enumerate().map(file).filter(|example| example.bytes.len() > 1).collect()
 }
 
 type Machine = quorate_lab::replica::ReplicaMachine;
@@ -112,8 +122,10 @@ fn log_entries() -> Vec<Example> {
     vec![example("empty-batch", &batch), example("empty-snapshot", &Image::write(time, &BTreeMap::default(), &machine))]
 }
 
-/// Returns valid certificates and keys of every kind, one with a changed byte, and one with valid
-/// PEM but invalid content.
+/// Returns valid certificates and keys of every kind, one with a changed byte, and one (`hollow`)
+/// with valid PEM but invalid content. As in `targets::certificates`, the first byte of each
+/// chooses the file. With its highest bit (0x80), changes of the valid content follow: here none,
+/// or an x at byte 90.
 fn certificates() -> Vec<Example> {
     let kinds = ["ca", "certificate", "key", "ca-of-an-authority", "key-of-an-authority"];
     let good = kinds.iter().zip(0x80..).map(|(kind, first)| example(&format!("good-{kind}"), &[first]));
@@ -123,37 +135,37 @@ fn certificates() -> Vec<Example> {
 
 // ---------------------------------------------------------------------------------------- messages
 
-fn messages(entry: &Entry) -> Vec<Example> {
+fn message_examples(entry: &Entry) -> Vec<Example> {
     let group = Group::of_size(3);
     let bounds =
         Bounds { message: quorate_core::Duration::from_millis(10), processing: quorate_core::Duration::from_millis(1) };
-    let surroundings = Environment { group: group.clone(), seed: 1, bounds };
+    let environment = Environment { group: group.clone(), seed: 1, bounds };
     let kinds = match entry {
         Entry::Mutex(entry) => {
-            let nodes = group.iter().map(|node| entry.node(node, &surroundings)).collect();
-            kinds(nodes, |_| vec![mutex::Command::Acquire, mutex::Command::Release])
+            let nodes = group.iter().map(|node| entry.node(node, &environment)).collect();
+            collect_kinds(nodes, |_| vec![mutex::Command::Acquire, mutex::Command::Release])
         }
         Entry::Election(entry) => {
             let plan = std::sync::Arc::new(election::Plan::new(group.len(), bounds));
             let nodes = group.iter().map(|node| (entry.make)(node, &plan)).collect();
-            kinds(nodes, |index| vec![election::Command::Campaign; usize::from(index == 0)])
+            collect_kinds(nodes, |index| vec![election::Command::Campaign; usize::from(index == 0)])
         }
         Entry::Multicast(entry) => {
             // A window of one message makes members report held messages at once.
             let default = multicast::Plan::new(group.clone());
             let window = multicast::Window { messages: 1, ..default.window };
             let plan = std::sync::Arc::new(multicast::Plan { window, ..default });
-            let nodes = group.iter().map(|node| (entry.make)(node, &plan).bare()).collect();
-            kinds(nodes, |_| vec![multicast::Command::send("hello"), multicast::Command::leave()])
+            let nodes = group.iter().map(|node| (entry.make)(node, &plan).in_fixed_group()).collect();
+            collect_kinds(nodes, |_| vec![multicast::Command::send("hello"), multicast::Command::leave()])
         }
         Entry::Deadlock(entry) => {
             let plan = std::sync::Arc::new(deadlock::Plan {
-                victim: Some(deadlock::Policy::Youngest),
+                victim_policy: Some(deadlock::Policy::Youngest),
                 ..deadlock::Plan::new(group.len())
             });
-            let nodes = group.iter().map(|node| entry.asking(node, &plan)).collect();
+            let nodes = group.iter().map(|node| entry.node_with_requests(node, &plan)).collect();
             // Each node requests the next one.
-            kinds(nodes, |index| {
+            collect_kinds(nodes, |index| {
                 let next = NodeId::from_index((index + 1) % group.len());
                 let need = deadlock::Need::All(vec![deadlock::Agent::process(next, 0)]);
                 vec![deadlock::Command::Ask { process: 0, need }]
@@ -162,27 +174,28 @@ fn messages(entry: &Entry) -> Vec<Example> {
         Entry::Replica(entry) => {
             let settings = quorate_replica::Settings::new(quorate_replica::Members::voters(&group));
             let nodes = group.iter().map(|node| (entry.make)(node, settings.clone())).collect();
-            kinds(nodes, |index| vec![quorate_replica::Command::Campaign; usize::from(index == 0)])
+            collect_kinds(nodes, |index| vec![quorate_replica::Command::Campaign; usize::from(index == 0)])
         }
     };
-    let written = |(kind, message): (&'static str, AnyMessage)| {
+    let encode_example = |(kind, message): (&'static str, AnyMessage)| {
         let mut bytes = format!("{}\n", entry.name()).into_bytes();
         let codec: AnyCodec = entry.codec();
         Codec::<MutexNode>::encode(&codec, &message, &mut bytes).ok()?;
         Some(example(&format!("{}-{kind}", entry.name()), &bytes))
     };
-    kinds.into_iter().filter_map(written).collect()
+    kinds.into_iter().filter_map(encode_example).collect()
 }
 
 /// Returns one message of each kind that the nodes send after these commands.
-fn kinds<C: 'static, E: 'static>(
+fn collect_kinds<C: 'static, E: 'static>(
     nodes: Vec<Erased<C, E>>,
     commands: impl Fn(usize) -> Vec<C>,
 ) -> BTreeMap<&'static str, AnyMessage>
 where
     Erased<C, E>: Protocol<Command = C, Message = AnyMessage, Timer = AnyTimer>,
 {
-    let mut run = GroupRun { nodes, queue: VecDeque::new(), saves: BTreeMap::new(), found: BTreeMap::new() };
+    let mut run =
+        GroupRun { nodes, in_flight: VecDeque::new(), save_counts: BTreeMap::new(), messages_by_kind: BTreeMap::new() };
     for index in 0..run.nodes.len() {
         run.step(index, Input::Start { durable: Default::default(), incarnation: Incarnation(0) });
     }
@@ -194,7 +207,7 @@ where
         }
         run.deliver_all();
     }
-    run.found
+    run.messages_by_kind
 }
 
 /// Nodes whose messages arrive in order and whose saves are durable at once.
@@ -203,15 +216,19 @@ where
     Erased<C, E>: Protocol<Command = C, Message = AnyMessage>,
 {
     nodes: Vec<Erased<C, E>>,
-    queue: VecDeque<(usize, usize, AnyMessage)>,
-    saves: BTreeMap<usize, u64>,
-    found: BTreeMap<&'static str, AnyMessage>,
+    /// Sender, receiver and message.
+    in_flight: VecDeque<(usize, usize, AnyMessage)>,
+    /// Number of saves of each node.
+    save_counts: BTreeMap<usize, u64>,
+    /// The first message of each kind that a node sent.
+    messages_by_kind: BTreeMap<&'static str, AnyMessage>,
 }
 
 impl<C, E> GroupRun<C, E>
 where
     Erased<C, E>: Protocol<Command = C, Message = AnyMessage>,
 {
+    /// Steps a node with this input, and then with the completion of its saves.
     fn step(&mut self, index: usize, input: Input<Erased<C, E>>) {
         let mut inputs = VecDeque::from([input]);
         while let Some(input) = inputs.pop_front() {
@@ -219,17 +236,17 @@ where
             if let Some(node) = self.nodes.get_mut(index) {
                 node.step(Time::ZERO, input, &mut Effects::new(&mut effects));
             }
-            let before = self.saves.get(&index).copied();
+            let saves_before = self.save_counts.get(&index).copied();
             effects.into_iter().for_each(|effect| self.carry_out(index, effect));
-            let after = self.saves.get(&index).copied();
-            inputs.extend(after.filter(|_| before != after).map(Input::Saved));
+            let saves_after = self.save_counts.get(&index).copied();
+            inputs.extend(saves_after.filter(|_| saves_before != saves_after).map(Input::Saved));
         }
     }
 
-    /// Delivers messages until none is left, at most 500.
+    /// Delivers up to 500 messages: some algorithms never stop sending.
     fn deliver_all(&mut self) {
         for _ in 0..500 {
-            let Some((from, to, message)) = self.queue.pop_front() else { return };
+            let Some((from, to, message)) = self.in_flight.pop_front() else { return };
             self.step(to, Input::Message { from: NodeId::from_index(from), message });
         }
     }
@@ -240,13 +257,13 @@ where
             Effect::Multicast { to, message, .. } => {
                 to.others(NodeId::from_index(index)).for_each(|to| self.send(index, to, message.clone()));
             }
-            Effect::Save(_) => *self.saves.entry(index).or_default() += 1,
+            Effect::Save(_) => *self.save_counts.entry(index).or_default() += 1,
             Effect::SetTimer { .. } | Effect::CancelTimer(_) | Effect::Emit { .. } => {}
         }
     }
 
     fn send(&mut self, from: usize, to: NodeId, message: AnyMessage) {
-        self.found.entry(message.kind()).or_insert_with(|| message.clone());
-        self.queue.push_back((from, to.index(), message));
+        self.messages_by_kind.entry(message.kind()).or_insert_with(|| message.clone());
+        self.in_flight.push_back((from, to.index(), message));
     }
 }

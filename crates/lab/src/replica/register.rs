@@ -6,7 +6,7 @@ use std::fmt;
 
 /// One register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Cell(Option<u64>);
+pub(super) struct Register(Option<u64>);
 
 /// An operation on the map of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,7 +17,7 @@ pub(super) enum Operation {
 
 /// The answer to an operation, printable in histories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CellAnswer(pub(super) Answer);
+pub(super) struct RegisterAnswer(pub(super) Answer);
 
 impl Operation {
     pub(super) fn key(&self) -> u64 {
@@ -32,12 +32,12 @@ impl Operation {
     }
 }
 
-impl Object for Cell {
+impl Object for Register {
     type Operation = Operation;
-    type Answer = CellAnswer;
+    type Answer = RegisterAnswer;
 
-    fn apply(&mut self, operation: &Operation) -> CellAnswer {
-        CellAnswer(match *operation {
+    fn apply(&mut self, operation: &Operation) -> RegisterAnswer {
+        RegisterAnswer(match *operation {
             Operation::Read { .. } => Answer::Value(self.0),
             Operation::Change(Change::CompareAndSet { expect, .. }) if self.0 != expect => Answer::Differs(self.0),
             Operation::Change(Change::Write { value, .. } | Change::CompareAndSet { value, .. }) => {
@@ -47,14 +47,14 @@ impl Object for Cell {
         })
     }
 
-    fn is_read_only(operation: &Operation, answer: &CellAnswer) -> bool {
+    fn is_read_only(operation: &Operation, answer: &RegisterAnswer) -> bool {
         matches!((operation, answer.0), (Operation::Read { .. }, _) | (_, Answer::Differs(_)))
     }
 }
 
-struct Value(Option<u64>);
+struct DisplayedValue(Option<u64>);
 
-impl fmt::Display for Value {
+impl fmt::Display for DisplayedValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(value) => value.fmt(f),
@@ -63,9 +63,9 @@ impl fmt::Display for Value {
     }
 }
 
-impl fmt::Display for Cell {
+impl fmt::Display for Register {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Value(self.0).fmt(f)
+        DisplayedValue(self.0).fmt(f)
     }
 }
 
@@ -75,18 +75,18 @@ impl fmt::Display for Operation {
             Self::Read { key } => write!(f, "read {key}"),
             Self::Change(Change::Write { key, value }) => write!(f, "write {value} to {key}"),
             Self::Change(Change::CompareAndSet { key, expect, value }) => {
-                write!(f, "set {key} from {} to {value}", Value(expect))
+                write!(f, "set {key} from {} to {value}", DisplayedValue(expect))
             }
         }
     }
 }
 
-impl fmt::Display for CellAnswer {
+impl fmt::Display for RegisterAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Answer::Written => f.write_str("done"),
-            Answer::Differs(value) => write!(f, "it is {}", Value(value)),
-            Answer::Value(value) => Value(value).fmt(f),
+            Answer::Differs(value) => write!(f, "it is {}", DisplayedValue(value)),
+            Answer::Value(value) => DisplayedValue(value).fmt(f),
         }
     }
 }

@@ -1,4 +1,6 @@
-//! Death notices: which node receives which, in which order, and which are void.
+//! Notices of crashes and restarts: which node receives which, in which order, and which are void.
+//!
+//! `setup(3, 2, 1)` is a group of three nodes with at most two crashes and one restart.
 
 use crate::checker::elections::setup;
 use quorate_check::{Checker, CrashNotices, Effort, Search, Setup};
@@ -6,13 +8,15 @@ use quorate_core::election::{Command, Event, Refusal};
 use quorate_core::{Describe, Effects, Epoch, Fixed, Incarnation, Input, Never, NodeId, Protocol, Time};
 use quorate_erased::Erased;
 use quorate_journal::moment::{Moment, ObservedInput, Observer, WorldEvent};
-use quorate_lab::election::check::Voters;
+use quorate_lab::election::check::ElectionClients;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Records the notices it receives, and breaks a property as soon as they are the wanted ones.
+/// A node that records the notices it receives, and violates a property as soon as they are exactly
+/// the wanted ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Recorder {
+    /// This node, and the wanted notices.
     wanted: Fixed<(NodeId, Vec<Notice>)>,
     received: Vec<Notice>,
 }
@@ -21,13 +25,14 @@ struct Recorder {
 enum Notice {
     Crashed(NodeId),
     Restarted(NodeId),
+    /// The node itself has restarted.
     Started,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-enum Nothing {}
+enum NoMessage {}
 
-impl Describe for Nothing {
+impl Describe for NoMessage {
     fn kind(&self) -> &'static str {
         match *self {}
     }
@@ -37,7 +42,7 @@ impl Recorder {
     fn record(&mut self, notice: Notice, out: &mut Effects<'_, Self>) {
         self.received.push(notice);
         if self.received == self.wanted.1 {
-            // The check looks for decreasing epochs.
+            // The check judges only that epochs grow.
             out.emit(Event::Began { epoch: Epoch(2) });
             out.emit(Event::Began { epoch: Epoch(1) });
         }
@@ -46,7 +51,7 @@ impl Recorder {
 
 impl Protocol for Recorder {
     type Command = Command;
-    type Message = Nothing;
+    type Message = NoMessage;
     type Timer = Never;
     type Event = Event;
     type Durable = ();
@@ -80,10 +85,12 @@ struct RunLog(Vec<String>);
 impl Observer<Command, Event> for RunLog {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
-            Moment::Input { node, input: ObservedInput::Suspect(of), .. } => {
-                self.0.push(format!("{node} suspects {of}"));
+            Moment::Input { node, input: ObservedInput::Suspect(other), .. } => {
+                self.0.push(format!("{node} suspects {other}"));
             }
-            Moment::Input { node, input: ObservedInput::Trust(of), .. } => self.0.push(format!("{node} trusts {of}")),
+            Moment::Input { node, input: ObservedInput::Trust(other), .. } => {
+                self.0.push(format!("{node} trusts {other}"));
+            }
             Moment::Input { node, input: ObservedInput::Start { incarnation, .. }, .. }
                 if *incarnation != Incarnation::FIRST =>
             {
@@ -100,13 +107,13 @@ fn shortest_run(setup: &Setup, received: &[Notice]) -> Option<Vec<String>> {
     let received = received.to_vec();
     let recorder = move |me| Recorder { wanted: Fixed::new((me, received.clone())), received: Vec::new() };
     let make = Arc::new(move |me| Erased::new(recorder(me)));
-    let silent = Voters { rounds: Some(0), ..Voters::new(setup.nodes) };
-    let mut checker = Checker::new(make, silent, setup.clone()).unwrap();
+    let passive_clients = ElectionClients { rounds: Some(0), ..ElectionClients::new(setup.nodes) };
+    let mut checker = Checker::new(make, passive_clients, setup.clone()).unwrap();
     let properties = Some(vec!["epochs-grow".to_owned()]);
     let effort = Effort {
         search: Search::Breadth,
         threads: 1,
-        memory: 1 << 30,
+        memory_limit: 1 << 30, // bytes
         reduce: false,
         stop_at_first: false,
         properties,
@@ -144,18 +151,18 @@ fn a_notice_about_an_ended_incarnation_is_void() {
 #[test]
 fn a_restarted_node_is_notified_of_crashed_nodes() {
     let log = shortest_run(&setup(2, 2, 1), &[Notice::Started, Notice::Crashed(node(2))]).unwrap();
-    // Whichever crashed first, the notice does not arrive before the restart.
+    // Either node may crash first; the notice does not arrive before node 1 has restarted.
     assert!(log[..2] == ["2 crashes", "1 crashes"] || log[..2] == ["1 crashes", "2 crashes"], "{log:?}");
     assert_eq!(log[2..], ["1 restarts", "1 suspects 2"]);
     assert_eq!(
         shortest_run(&setup(2, 2, 1), &[Notice::Started, Notice::Crashed(node(2)), Notice::Crashed(node(2))]),
         None
     );
-    let three = setup(3, 2, 0);
-    let log = shortest_run(&three, &[Notice::Crashed(node(3)), Notice::Crashed(node(2))]).unwrap();
+    let group_of_three = setup(3, 2, 0);
+    let log = shortest_run(&group_of_three, &[Notice::Crashed(node(3)), Notice::Crashed(node(2))]).unwrap();
     assert_eq!(log.len(), 4);
     assert_eq!(
-        shortest_run(&three, &[Notice::Crashed(node(3)), Notice::Crashed(node(3))]),
+        shortest_run(&group_of_three, &[Notice::Crashed(node(3)), Notice::Crashed(node(3))]),
         None,
         "a crash is notified once"
     );
@@ -163,8 +170,8 @@ fn a_restarted_node_is_notified_of_crashed_nodes() {
 
 #[test]
 fn there_are_no_notices_unless_the_setup_asks_for_them() {
-    for deaths in [CrashNotices::Off, CrashNotices::ToClients] {
-        let setup = Setup { crash_notices: deaths, ..setup(2, 1, 1) };
+    for crash_notices in [CrashNotices::Off, CrashNotices::ToClients] {
+        let setup = Setup { crash_notices, ..setup(2, 1, 1) };
         assert_eq!(shortest_run(&setup, &[Notice::Crashed(node(2))]), None);
         assert_eq!(shortest_run(&setup, &[Notice::Restarted(node(2))]), None);
     }
