@@ -53,9 +53,16 @@ where
             return Err(CheckError::TimedViews);
         }
         let changes = setup.views.map_or(0, |views| views.max_changes);
-        let faults = [setup.losses, setup.duplicates, setup.crashes, setup.restarts, setup.early_timers, changes];
-        if faults.iter().any(|budget| *budget > MAX_FAULTS) {
-            return Err(CheckError::TooManyFaults { max: MAX_FAULTS });
+        let faults = [
+            ("--loss", setup.losses),
+            ("--duplicate", setup.duplicates),
+            ("--crashes", setup.crashes),
+            ("--restarts", setup.restarts),
+            ("--early-timers", setup.early_timers),
+            ("--changes", changes),
+        ];
+        if let Some((option, _)) = faults.into_iter().find(|(_, budget)| *budget > MAX_FAULTS) {
+            return Err(CheckError::TooManyFaults { option, max: MAX_FAULTS });
         }
         if let Some(max) = clients.max_view_changes().filter(|max| changes > *max) {
             return Err(CheckError::TooManyChanges { max });

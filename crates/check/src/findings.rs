@@ -198,7 +198,9 @@ pub enum CheckError {
         nodes: usize,
         max: usize,
     },
+    /// Too many faults of one kind.
     TooManyFaults {
+        option: &'static str,
         max: u8,
     },
     /// The group has views, and time is modelled.
@@ -239,11 +241,7 @@ impl std::fmt::Display for CheckError {
                 f,
                 "the state space is too large: a check allows at most {max} messages in all, and at most {max_per_sender} from one sender.",
             ),
-            Self::TooManyFaults { max } => write!(
-                f,
-                "a check allows at most {max} faults of each kind; lower --loss, --duplicate, --crashes, --restarts, --early-timers or \
-                 --changes."
-            ),
+            Self::TooManyFaults { option, max } => write!(f, "{option} must be at most {max} in a check."),
         }
     }
 }

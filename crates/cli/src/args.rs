@@ -290,8 +290,8 @@ pub(crate) struct TraceArgs {
     /// Also print the vector clock of each step.
     #[arg(long)]
     pub(crate) clocks: bool,
-    /// Report whether the step on the first line of the journal happened before the step on the
-    /// second line.
+    /// Report whether the step on line LINE happened before the step on the other LINE; 'quorate
+    /// trace' shows the line numbers.
     #[arg(long, num_args = 2, value_names = ["LINE", "LINE"], value_parser = parse_whole::<u64>, conflicts_with = "clocks")]
     pub(crate) before: Option<Vec<u64>>,
     /// Print JSON. Steps always include their clocks.

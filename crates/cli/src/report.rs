@@ -85,6 +85,22 @@ pub(crate) fn format_thousands(number: u64) -> String {
     text
 }
 
+/// Aligns the cells of a table's rows, with two spaces between columns. The first `left_aligned`
+/// columns are aligned to the left, the others to the right.
+pub(crate) fn align_columns<const N: usize>(rows: &[[String; N]], left_aligned: usize) -> Vec<String> {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let align = |(column, (cell, width)): (usize, (&String, usize))| {
+        if column < left_aligned { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+    };
+    let join = |row: &[String; N]| row.iter().zip(widths).enumerate().map(align).collect::<Vec<_>>().join("  ");
+    rows.iter().map(|row| join(row).trim_end().to_owned()).collect()
+}
+
 /// The verdicts, as `--json` prints them. "Sometimes" properties are separate, because a run does
 /// not fail if one did not happen in it.
 #[derive(Serialize)]

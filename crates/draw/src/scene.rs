@@ -117,10 +117,11 @@ pub struct Step {
     pub events: Vec<String>,
     /// Whether an event of the step reports that the node lost its entry or leadership because the
     /// group continued without it.
-    pub is_revoked: bool,
+    pub reports_revocation: bool,
     /// Descriptions of the effects in order, sends included.
     pub parts: Vec<(TextKind, String)>,
     pub has_sends: bool,
+    /// The node's role after the step.
     pub role: Role,
     /// Its Lamport clock: larger than that of every step that happened before it.
     pub logical_clock: u64,
@@ -158,7 +159,8 @@ pub struct Mark {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
     Crashed,
-    Ended,
+    /// The node shut down cleanly; only real processes do.
+    Stopped,
     Paused,
     Resumed,
     /// Any other change from outside that is not drawn as a band.
@@ -172,14 +174,16 @@ pub struct Arrow {
     pub kind: String,
     /// Its label, if the kind alone is not enough.
     pub label: Option<String>,
+    /// Whether it is an algorithm message, an announcement, or control traffic such as
+    /// acknowledgements.
     pub class: Class,
     pub is_retransmission: bool,
     /// Whether the network duplicated the message, and this arrow is not its first copy.
     pub is_duplicate: bool,
     /// Its body, shortened if it is long.
     pub body: String,
-    /// The view for which it is a report, if it is a member's report on earlier views.
-    pub reported_view: Option<Epoch>,
+    /// If it is a member's report on earlier views: the new view, which needs the report to begin.
+    pub report_for_view: Option<Epoch>,
     /// Index of the sender's lane.
     pub from: usize,
     /// Index of the receiver's lane.
@@ -274,7 +278,7 @@ impl Omitted {
             part(self.quiet_steps, "step without visible effect", "steps without visible effect"),
             part(self.idle_nodes as u64, "idle node", "idle nodes"),
             part(self.messages, "message to or from a hidden node", "messages to or from hidden nodes"),
-            part(self.bands, "partition or link fault", "partitions and link faults"),
+            part(self.bands, "fault of links or disks", "faults of links and disks"),
         ];
         let parts: Vec<_> = parts.into_iter().flatten().collect();
         (!parts.is_empty()).then(|| format!("Not shown: {}.", parts.join(", ")))

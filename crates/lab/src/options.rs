@@ -161,6 +161,13 @@ pub fn parse_whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, Str
     let maximum = u64::MAX >> (u64::BITS as usize - 8 * size_of::<N>());
     text.parse().map_err(|error: ParseIntError| match error.kind() {
         IntErrorKind::PosOverflow => format!("the number must be at most {maximum}; got '{}'.", text.escape_debug()),
+        _ if is_negative(text) => format!("the number must not be negative; got '{}'.", text.escape_debug()),
         _ => format!("'{}' is not a whole number; write for example 7.", text.escape_debug()),
     })
+}
+
+/// Whether the text is a whole number below zero.
+fn is_negative(text: &str) -> bool {
+    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    text.strip_prefix('-').is_some_and(is_number)
 }

@@ -29,8 +29,10 @@ pub enum ScheduleError {
     NoTime { text: String, example: &'static str },
     #[error("'{}' is not a node number; write for example {example}.", text.escape_debug())]
     NoNode { text: String, example: &'static str },
-    #[error("'{}' ends before it begins; write the later time second, as in {example}.", text.escape_debug())]
-    Backwards { text: String, example: &'static str },
+    #[error("'{}' ends before it begins; write {}.", text.escape_debug(), correction.escape_debug())]
+    Backwards { text: String, correction: String },
+    #[error("'{}' ends when it begins; write for example {example}.", text.escape_debug())]
+    NoDuration { text: String, example: &'static str },
     #[error(transparent)]
     Setting(#[from] SettingError),
     #[error("two faults of node {node} overlap: '{earlier}' and '{later}'. Let one end before the other begins.")]
@@ -61,8 +63,12 @@ fn split_times<'a>(text: &'a str, example: &'static str) -> Result<(&'a str, Tim
         None => TimeRange { at: parse_length(times)?, duration: None },
         Some((from, to)) => {
             let (from, to) = (parse_length(from)?, parse_length(to)?);
-            if to <= from {
-                return Err(ScheduleError::Backwards { text: text.into(), example });
+            if to < from {
+                let correction = format!("{}@{}..{}", subject.trim(), Length(to), Length(from));
+                return Err(ScheduleError::Backwards { text: text.into(), correction });
+            }
+            if to == from {
+                return Err(ScheduleError::NoDuration { text: text.into(), example });
             }
             TimeRange { at: from, duration: Some(Duration::from_nanos(to.nanos() - from.nanos())) }
         }

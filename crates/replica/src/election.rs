@@ -216,7 +216,10 @@ impl RaftElection {
             self.is_ticking = false;
         }
         if let Some(leader) = leader.filter(|_| (leader, term) != (previous.leader, previous.term)) {
-            out.note(if leader == self.me { "RF-3" } else { "RF-4" }, format_args!("{leader} leads in term {term}"));
+            out.note(
+                if leader == self.me { "RF-3" } else { "RF-4" },
+                format_args!("node {leader} leads in term {term}"),
+            );
             out.emit(Event::elected(leader, epoch));
         }
         self.wait_or_stop(out);

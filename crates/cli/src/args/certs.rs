@@ -1,7 +1,7 @@
 //! Arguments of `quorate certs`.
 
 use clap::Args;
-use quorate_journal::settings::{NodeSet, SettingError};
+use quorate_journal::settings::NodeSet;
 use quorate_net::certificates::Days;
 use quorate_net::group::GroupName;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub(crate) struct CertsArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) group: GroupName,
     /// Nodes to create certificates for, such as 1-5 or 1,3.
-    #[arg(long, value_name = "NODES", value_parser = parse_nodes)]
+    #[arg(long, value_name = "NODES")]
     pub(crate) nodes: NodeSet,
     /// Folder for the files.
     #[arg(long, value_name = "FOLDER", default_value = "certs")]
@@ -28,13 +28,4 @@ pub(crate) struct CertsArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// Parses a set of nodes. Unlike elsewhere, "rest" is not allowed: the size of the group is
-/// unknown.
-fn parse_nodes(text: &str) -> Result<NodeSet, String> {
-    text.parse().map_err(|error| match error {
-        SettingError::NotA { .. } => format!("'{}' is not a set of nodes; write for example 1-5.", text.escape_debug()),
-        error => error.to_string(),
-    })
 }

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 #[derive(Args, Default)]
 #[command(next_help_heading = "Pictures")]
 pub(crate) struct PictureArgs {
-    /// Draw a space-time diagram as SVG into this file; - is standard output. A sweep or a check
-    /// draws the failing run.
+    /// Draw a space-time diagram as SVG into this file; - is standard output. 'sweep' and 'check'
+    /// draw the failing run.
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
     /// Write a Mermaid sequence diagram to this file.

@@ -70,12 +70,9 @@ fn print(args: &CertsArgs, nodes: &[NodeId], certificates: &MadeCertificates) ->
             writeln!(out, "  {}", display_path(file))?;
         }
     }
+    let documents = if has_many { "certificates and keys" } else { "certificate and key" };
     let owners = if has_many { format!("nodes {}", args.nodes) } else { format!("node {}", args.nodes) };
-    writeln!(
-        out,
-        "Created the certificate and key of {owners}, valid until {}:",
-        Date::from(certificates.valid_until)
-    )?;
+    writeln!(out, "Created the {documents} of {owners}, valid until {}:", Date::from(certificates.valid_until))?;
     let files: Vec<_> = files.map(|file| display_path(file)).collect();
     for pair in files.chunks(2) {
         writeln!(out, "  {}", pair.join("  "))?;

@@ -3,7 +3,7 @@
 
 use crate::args::DetectorSimArgs;
 use crate::output::output;
-use crate::report::{format_count, format_thousands, print_json};
+use crate::report::{align_columns, format_count, format_thousands, print_json};
 use crate::{CommandOutcome, interrupt, paint, progress};
 use quorate_core::Duration;
 use quorate_core::wrap::Detector;
@@ -135,13 +135,10 @@ fn measure_all(conditions: &Conditions, detectors: &[Detector]) -> anyhow::Resul
 fn print(conditions: &Conditions, rows: &[DetectorRow], is_complete: bool) -> io::Result<()> {
     let mut out = output();
     writeln!(out, "{} · {}\n", paint::bold("failure detectors"), describe_conditions(conditions))?;
-    let heading = format!(
-        "  {:<11}{:<16}{:>14}{:>11}{:>23}{:>12}{:>12}",
-        "detector", "", "mean detection", "longest", "mistakes per node-hour", "mean mistake", "accuracy"
-    );
-    writeln!(out, "{}", paint::bold(&heading))?;
-    for row in rows {
-        writeln!(out, "{}", format_row(row))?;
+    let mut cells = vec![TABLE_HEADING.map(str::to_owned)];
+    cells.extend(rows.iter().map(format_cells));
+    for (index, line) in align_columns(&cells, 2).into_iter().enumerate() {
+        writeln!(out, "  {}", if index == 0 { paint::bold(&line) } else { line })?;
     }
     let missed: u64 = rows.iter().map(|row| row.quality.missed).sum();
     if missed > 0 {
@@ -159,20 +156,23 @@ fn print(conditions: &Conditions, rows: &[DetectorRow], is_complete: bool) -> io
     writeln!(out, "\n{}", paint::dim(hint))
 }
 
-fn format_row(row: &DetectorRow) -> String {
+const TABLE_HEADING: [&str; 7] =
+    ["detector", "", "mean detection", "longest", "mistakes per node-hour", "mean mistake", "accuracy"];
+
+fn format_cells(row: &DetectorRow) -> [String; 7] {
     let DetectorRow { detector, quality, .. } = row;
     let no_value = || "–".to_owned();
     let duration = |duration: Option<Duration>| duration.map_or_else(no_value, format_micros);
     let longest = (quality.detections > 0).then_some(quality.max_detection_time);
-    format!(
-        "  {detector:<11}{:<16}{:>14}{:>11}{:>23}{:>12}{:>12}",
+    [
+        (*detector).to_owned(),
         row.format_setting(),
         duration(quality.detection_mean()),
         duration(longest),
         row.mistakes_per_node_hour.map_or_else(no_value, format_rate),
         duration(quality.mistake_mean()),
         row.accuracy.map_or_else(no_value, |accuracy| format!("{:.4} %", 100.0 * accuracy)),
-    )
+    ]
 }
 
 /// Formats a duration, rounded down to microseconds.

@@ -3,6 +3,7 @@
 use crate::CommandOutcome;
 use crate::args::ListArgs;
 use crate::output::output;
+use crate::report::align_columns;
 use crate::{paint, report};
 use quorate_core::about::Profile;
 use quorate_demos::{armies, local};
@@ -43,6 +44,20 @@ impl From<&'static Entry> for AlgorithmRow {
     }
 }
 
+impl AlgorithmRow {
+    /// Returns the cells of the printed table. Among fixtures, the last one describes the flaw.
+    fn cells(&self, is_fixture: bool) -> [String; 5] {
+        let description = match self.flaw {
+            Some(flaw) => flaw.to_owned(),
+            None if is_fixture => format!("none: {}", self.summary),
+            None => self.summary.to_owned(),
+        };
+        let cost = self.cost.as_ref().map_or_else(|| "–".to_owned(), ToString::to_string);
+        let family = self.family.map_or("–", Family::name);
+        [self.name.to_owned(), family.to_owned(), self.class.to_owned(), cost, description]
+    }
+}
+
 /// Returns the row of the race in one process. It belongs to no family, because its threads are not
 /// nodes, and is listed after mutual exclusion, its subject.
 fn build_local_row() -> AlgorithmRow {
@@ -74,18 +89,11 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<CommandOutcome> {
         return Ok(CommandOutcome::Holds);
     }
     let mut out = output();
-    let width = 2 + rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
-    let heading = format!("{:<width$}{:<10}{:<18}{:<31}", "name", "family", "class", "messages");
-    writeln!(out, "{}", paint::bold(&format!("{heading}{}", if args.fixtures { "flaw" } else { "idea" })))?;
-    for row in rows {
-        let description = match row.flaw {
-            Some(flaw) => flaw.to_owned(),
-            None if args.fixtures => format!("none: {}", row.summary),
-            None => row.summary.to_owned(),
-        };
-        let cost = row.cost.map_or_else(|| "–".to_owned(), |cost| cost.to_string());
-        let family = row.family.map_or("–", Family::name);
-        writeln!(out, "{:<width$}{family:<10}{:<18}{cost:<31}{description}", row.name, row.class)?;
+    let heading = ["name", "family", "class", "messages", if args.fixtures { "flaw" } else { "idea" }];
+    let mut cells = vec![heading.map(str::to_owned)];
+    cells.extend(rows.iter().map(|row| row.cells(args.fixtures)));
+    for (index, line) in align_columns(&cells, heading.len()).into_iter().enumerate() {
+        writeln!(out, "{}", if index == 0 { paint::bold(&line) } else { line })?;
     }
     writeln!(out, "\n{}", paint::dim("quorate explain NAME explains an algorithm; quorate sim NAME runs it."))?;
     if !args.fixtures {

@@ -220,7 +220,7 @@ fn print<F: FamilyLab>(
 ) -> anyhow::Result<()> {
     let mut out = output();
     let network = if args.namespaces { "separate networks" } else { "loopback" };
-    let processes = if spec.nodes == 1 { "1 process".into() } else { format!("{} processes", spec.nodes) };
+    let processes = format_processes(spec.nodes as u64);
     let title = format!("{processes} · seed {} · {} on {network}", spec.seed, transport_name(args).to_uppercase());
     writeln!(out, "{} · {title}\n", paint::bold(F::profile(entry).name))?;
     let LiveOutcome { replayed, gathered, .. } = outcome;
@@ -261,12 +261,19 @@ fn describe_ending<F: FamilyLab>(args: &LiveArgs, spec: &Spec<F>, outcome: &Live
     let limit = requested_limit.or(F::limits(spec).max_time.map(|until| until.since(Time::ZERO))).unwrap_or(time);
     let ending = match outcome.ending {
         Ending::Done => format!("done after {time}"),
-        Ending::Stuck => format!("stuck after {time}: no client received an event any more{progress}"),
+        Ending::Stuck => {
+            let idle_timeout = args.idle_timeout;
+            format!("blocked after {time}: no client received an event for {idle_timeout} (--idle-timeout){progress}")
+        }
         Ending::Stopped if outcome.is_interrupted => format!("interrupted after {time}{progress}"),
         Ending::Stopped => format!("not finished within the limit of {limit}{progress}"),
     };
     let events = format_count(outcome.inputs, "event");
     format!("{ending}; {} in total, {events}, trace {}", outcome.wall_time, outcome.journal_hash)
+}
+
+fn format_processes(number: u64) -> String {
+    if number == 1 { "1 process".into() } else { format!("{number} processes") }
 }
 
 /// Describes the faults that happened, and those that did not.
@@ -277,7 +284,7 @@ fn describe_faults<F: FamilyLab>(outcome: &LiveOutcome<F>) -> Vec<String> {
         counts.iter().filter(|(number, _)| *number > 0).map(|(number, kind)| format_count(*number, kind)).collect();
     let mut remarks = Vec::new();
     if !counts.is_empty() {
-        remarks.push(format!("{} in {processes} processes", counts.join(", ")));
+        remarks.push(format!("{}; {} started", counts.join(", "), format_processes(processes)));
     }
     if outcome.unapplied_faults > 0 {
         remarks

@@ -123,7 +123,7 @@ fn print<F: FamilyLab>(
     let progress = F::describe_progress(spec, summary);
     let ending = match outcome.ending {
         Ending::Done => format!("done at {time}"),
-        Ending::Stuck => format!("stuck at {time}: nothing more can happen{progress}"),
+        Ending::Stuck => format!("blocked at {time}: nothing more can happen{progress}"),
         Ending::Stopped => format!("stopped {}{progress}", spec.describe_limit(outcome.inputs)),
     };
     let closing_line = format!("{ending}, {}, trace {}", format_count(outcome.inputs, "event"), outcome.journal_hash);

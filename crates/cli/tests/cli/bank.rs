@@ -96,7 +96,7 @@ fn missing_deposits_are_not_counted_as_lost_money() {
     let seed = rows(&report)[0]["first_wrong"].as_u64().expect("a seed");
     assert_eq!(rows(&report)[0]["losing"], 0);
     let printed = run(&format!("bank --lock toy-embrace --seed {seed}")).exits(1);
-    assert!(printed.contains("stuck after "), "{printed}");
+    assert!(printed.contains("blocked after "), "{printed}");
 }
 
 #[test]

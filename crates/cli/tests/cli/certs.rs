@@ -38,7 +38,7 @@ fn a_group_gets_a_ca_and_its_nodes_certificates() {
         Created a CA for group demo, valid until D:
           certs/ca.key
           certs/ca.pem
-        Created the certificate and key of nodes 1,2, valid until D:
+        Created the certificates and keys of nodes 1,2, valid until D:
           certs/node-1.key  certs/node-1.pem
           certs/node-2.key  certs/node-2.pem
 
@@ -131,7 +131,7 @@ fn invalid_options_are_reported_and_create_nothing() {
         $ quorate certs --group demo --nodes 5-3
         error: --nodes: '5-3' has its bounds in the wrong order; write 3-5.
         $ quorate certs --group demo --nodes ''
-        error: --nodes: '' is not a set of nodes; write for example 1-5.
+        error: --nodes: '' is not a set of nodes; write for example 1,3-5.
         $ quorate certs --group demo --nodes 1-4294967295
         error: at most 1000 certificates can be made at once; got 4294967295 nodes. No file was written.
         $ quorate certs --group demo --nodes 3 --days 0

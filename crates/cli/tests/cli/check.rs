@@ -458,9 +458,9 @@ fn invalid_options_are_reported() {
             $ quorate check central --rounds endless
             error: --rounds: 'endless' is not a whole number; write for example 7. For no limit use --rounds unbounded.
             $ quorate check central --loss 99
-            error: a check allows at most 31 faults of each kind; lower --loss, --duplicate, --crashes, --restarts, --early-timers or --changes.
+            error: --loss must be at most 31 in a check.
             $ quorate check central --crashes 1000
-            error: a check allows at most 31 faults of each kind; lower --loss, --duplicate, --crashes, --restarts, --early-timers or --changes.
+            error: --crashes must be at most 31 in a check.
             $ quorate check central --loss 0.1
             error: --loss: '0.1' is not a whole number; write for example 7.
             $ quorate check central --walks 0

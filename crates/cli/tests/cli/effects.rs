@@ -61,13 +61,16 @@ const WITHOUT_EFFECT: [(&str, &str); 46] = [
 ];
 
 #[test]
-fn numbers_that_are_too_large_are_rejected() {
+fn numbers_out_of_range_are_rejected() {
     for (line, expected) in [
         ("sim basic --payload 1048577", "--payload must be at most 1048576 bytes"),
         ("run basic --payload 18446744073709551615", "--payload must be at most 1048576 bytes"),
         ("sim deadlock-and --resources 18446744073709551615", "--resources must be at most 4096"),
         ("sim bully --churn 18446744073709551615", "--churn must be at most 100000"),
         ("sim replica --changes 4294967295", "--changes at most 10000"),
+        ("sim deadlock-and --share 200", "--share must be between 0 and 100; got 200."),
+        ("sim deadlock-and --fan-out 0", "--fan-out must be at least 1; got 0."),
+        ("check central --crashes 32", "--crashes must be at most 31 in a check."),
     ] {
         let error = run(line).error();
         assert!(error.contains(expected), "{line}: {error}");

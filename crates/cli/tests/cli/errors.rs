@@ -72,7 +72,7 @@ fn invalid_numbers_are_reported() {
             $ quorate sim central --nodes 0
             error: --nodes must be at least 1; got 0. Use for example --nodes 3.
             $ quorate sim central --nodes -1
-            error: --nodes: '-1' is not a whole number; write for example 7.
+            error: --nodes: the number must not be negative; got '-1'.
             $ quorate sim central --nodes three
             error: --nodes: 'three' is not a whole number; write for example 7.
             $ quorate sim central --nodes 20000000
@@ -86,7 +86,7 @@ fn invalid_numbers_are_reported() {
             $ quorate sweep central --seeds 0
             error: --seeds must be at least 1; got 0.
             $ quorate sweep central --seeds -5
-            error: --seeds: '-5' is not a whole number; write for example 7.
+            error: --seeds: the number must not be negative; got '-5'.
             $ quorate bench sim --events 1
             error: --events must be at least 1000; got 1.
         "#]],

@@ -118,9 +118,9 @@ fn an_election_is_printed_step_by_step() {
              0.000   · [?]  save 1 is durable · vote → 1 · knows no leader (epoch 2)
              1.000  [·] ?   vote from 2 · saves {ballot:{term:2,vote:2,commit:1}} · sets timer tick (4ms)
              1.000  [?] ?   save 1 is durable · vote-reply → 2 · knows no leader (epoch 2)
-             2.000   ? [?]  vote-reply from 1 · saves {entries:[{index:2,term:2,body:blank}]} · append → 1 · RF-3 2 leads in term 2 · sets timer tick (4ms)
+             2.000   ? [?]  vote-reply from 1 · saves {entries:[{index:2,term:2,body:blank}]} · append → 1 · RF-3 node 2 leads in term 2 · sets timer tick (4ms)
              2.000   ? [█]  save 2 is durable · LEADER IS 2 (epoch 2)
-             3.000  [?] █   append from 2 · saves {entries:[{index:2,term:2,body:blank}]} · RF-4 2 leads in term 2 · cancels timer tick
+             3.000  [?] █   append from 2 · saves {entries:[{index:2,term:2,body:blank}]} · RF-4 node 2 leads in term 2 · cancels timer tick
              3.000  [○] █   save 2 is durable · append-reply → 2 · LEADER IS 2 (epoch 2)
              4.000   ○ [█]  append-reply from 1 · cancels timer tick
                     · not involved   ? knows no leader   ○ knows the leader   █ is the leader   ‖ paused   ✗ down   [ ] acting node   times in milliseconds
@@ -144,7 +144,7 @@ fn an_election_is_printed_step_by_step() {
           always      epochs-grow             holds
           eventually  agreed                  holds
 
-          done at 4ms, 11 events, trace 4c0bd9e5fedf9ea2
+          done at 4ms, 11 events, trace e0f66eabb25e6658
     "#]].assert_eq(&run("sim raft --nodes 2 --starters highest --latency fixed:1ms --steps").exits(0));
 }
 

@@ -139,7 +139,7 @@ fn the_other_nodes_are_blocked_when_the_coordinator_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let line = "run central --entries 100000 --kill 1@50ms --idle-timeout 1s --trace run.journal";
     let printed = run_in(folder.path(), line).exits(1);
-    assert!(printed.contains("stuck after ") && printed.contains("at the end: node 1 is down"), "{printed}");
+    assert!(printed.contains("blocked after ") && printed.contains("at the end: node 1 is down"), "{printed}");
     assert!(printed.contains("served                  FAILS"), "{printed}");
     assert!(printed.contains("quorate replay run.journal --steps"), "{printed}");
     run_in(folder.path(), "replay run.journal").exits(1);
@@ -276,7 +276,8 @@ fn invalid_options_are_reported_before_any_process_starts() {
     for (line, expected) in [
         ("run central --kill 9@1s", "9"),
         ("run central --kill 2", "--kill: '2' has no time; write for example 2@1s"),
-        ("run central --stop 2@3s..1s", "ends before it begins"),
+        ("run central --stop 2@3s..1s", "'2@3s..1s' ends before it begins; write 2@1s..3s."),
+        ("run central --stop 2@3s..3s", "'2@3s..3s' ends when it begins; write for example 3@2s..4s."),
         ("run central --kill 2@1s..3s --stop 2@2s..4s", "two faults of node 2 overlap"),
         ("run central --for 2s", "--for applies to replicated logs"),
         ("run central --keep full", "--keep needs a new or empty folder; full is not empty. No process was started."),

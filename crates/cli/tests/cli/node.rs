@@ -186,6 +186,14 @@ fn a_killed_replica_recovers_its_state() {
     nodes[leader].child.kill().unwrap();
     nodes[leader].child.wait().unwrap();
 
+    let peers: Vec<_> = (1..=3).filter(|id| *id != leader + 1).map(|id| format!("{id}=127.0.0.1:700{id}")).collect();
+    let node = format!("node replica --data data-{0} --id {0} --listen 127.0.0.1:0", leader + 1);
+    let error = run_in(folder.path(), &format!("{node} --peers {} --new", peers.join(","))).error_after_output();
+    assert!(
+        error.contains("is already a data folder. It was not changed; to continue with it, omit --new."),
+        "{error}"
+    );
+
     let address = nodes[leader].address.clone();
     let line = format!("node replica --data data-{0} --id {0} --nodes 3", leader + 1);
     nodes[leader] = Node::start(folder.path(), &line, &address);

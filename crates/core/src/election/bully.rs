@@ -225,7 +225,7 @@ impl Bully {
             return self.ask_higher("BU-1", out);
         };
         let delay = last_arrival.map_or(Duration::ZERO, |instant| instant.since(now));
-        out.note("BU-1", format_args!("{dead} alone ranks higher, and is dead"));
+        out.note("BU-1", format_args!("node {dead} alone ranks higher, and is dead"));
         self.begin_epoch(out);
         self.phase = Phase::Asking;
         if delay == Duration::ZERO {
@@ -311,7 +311,7 @@ impl Bully {
     /// it was alive when it sent the message.
     fn record_alive(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
         if self.phase == Phase::Asking && self.config.higher.contains(from) {
-            out.note("BU-4", format_args!("{from} is alive and ranks higher: waits for its result"));
+            out.note("BU-4", format_args!("node {from} is alive and ranks higher: waits for its result"));
             out.cancel_timer(Timer::Answers);
             self.enter_phase(Phase::Waiting, RESULT_HOPS, out);
         }

@@ -183,7 +183,7 @@ where
         if self.decision.is_some_and(|held| held.epoch >= decision.epoch) {
             return;
         }
-        out.note("CE-3", format_args!("{} is decided in epoch {}", decision.value, decision.epoch));
+        out.note("CE-3", format_args!("value {} is decided in epoch {}", decision.value, decision.epoch));
         self.decision = Some(decision);
         self.report_leader(out);
     }

@@ -158,9 +158,9 @@ fn pass_on(leader: Rank, mut receivers: Vec<Rank>, turn: &mut Turn<'_, '_, Colle
 /// RL-5.
 fn confirm(leader: Rank, receivers: &[Rank], turn: &mut Turn<'_, '_, Collector>) {
     if receivers.contains(&leader) {
-        turn.note("RL-5", format_args!("every node has received the announcement, {leader} too"));
+        turn.note("RL-5", format_args!("every node has received the announcement, node {leader} too"));
     } else {
-        turn.note("RL-5", format_args!("{leader} has not received the announcement: starts over"));
+        turn.note("RL-5", format_args!("node {leader} has not received the announcement: starts over"));
         turn.fail();
     }
 }

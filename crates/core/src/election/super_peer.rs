@@ -19,12 +19,12 @@
 //! SP-5  a peer comes or goes             → if that changes the super-peer of this node, attach to
 //!                                          the new one, and stop leading
 //! SP-6  the super-peer has restarted     → attach to it again, because it has forgotten its peers
-//! SP-7  the super-peer does not answer   → consider it gone until a message of it arrives, and
-//!                                          find the next one
+//! SP-7  the super-peer does not answer   → consider it gone until it answers or is reported up,
+//!                                          and find the next one
 //! SP-8  a peer attaches that considers
 //!       the node gone that this node
-//!       waits for                        → stop waiting for that node: a node that was down does
-//!                                          not know which nodes left meanwhile
+//!       waits for                        → stop waiting for that node: if this node was down, it
+//!                                          does not know which nodes left meanwhile
 //! ```
 //!
 //! Cost: two messages for each peer that is not a super-peer. M nodes have 2^k·(1−(1−2^−k)^M)

@@ -269,7 +269,7 @@ where
         }
         let half_round_trip = Duration::from_nanos(now.since(poll.sent_at).nanos() / 2);
         let ahead = Shift::between(own_reading, reading + half_round_trip);
-        out.note("BK-3", format_args!("{from} is ahead by {ahead}"));
+        out.note("BK-3", format_args!("node {from} is ahead by {ahead}"));
         poll.ahead.insert(from, ahead);
         if poll.ahead.len() == self.config.group.len() {
             self.conclude_round(out);
@@ -287,7 +287,7 @@ where
         let (mean, counted) = average_clocks(&ahead, terms.tolerance);
         let outliers: Group = ahead.keys().copied().filter(|node| !counted.contains(*node)).collect();
         let silent: Group = group.iter().filter(|node| !ahead.contains_key(node)).collect();
-        out.note("BK-4", format_args!("{counted} are ahead by {mean} on average"));
+        out.note("BK-4", format_args!("nodes {counted} are ahead by {mean} on average"));
         out.emit_ahead(Event::Averaged { round, counted, outliers, silent });
         for (node, ahead) in ahead.iter().filter(|(node, _)| *node != me) {
             let by = mean.minus(*ahead);

@@ -36,7 +36,8 @@ impl Outcomes {
     }
 }
 
-/// LO-2. Explores all states breadth-first, so that the schedules in the result are shortest.
+/// LO-2: any thread that can continue may take the next step. Explores all states breadth-first, so
+/// that the schedules in the result are shortest.
 pub fn explore(race: &Race) -> Outcomes {
     let mut graph = StateGraph::default();
     graph.add_state(race.initial_state(), None);

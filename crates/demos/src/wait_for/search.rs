@@ -1,9 +1,9 @@
 //! Builds the wait-for graph from the holders and queues of resources.
 //!
-//! A lock is granted to one process at a time, first come, first served: a process that wants it
-//! waits for all holders and for all processes before it in the queue. A process that shares it
-//! with others and wants it exclusively waits for the others; a process that holds it exclusively
-//! and wants it again waits for itself.
+//! Several processes may share a lock, but every process in the queue wants it exclusively. The
+//! queue is first come, first served: a process in it waits for all holders and for all processes
+//! before it. A process that shares the lock with others and wants it exclusively waits for the
+//! others; a process that holds it exclusively and wants it again waits for itself.
 //!
 //! For a semaphore with p permits, a process that wants one waits until at most p − 1 of the
 //! holders and of the processes before it in the queue hold one. So of any p of them, one must
@@ -17,11 +17,12 @@ use quorate_core::deadlock::{Graph, Need, Policy};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
+/// Maximum number of single waits that the queues of all resources may give together.
 const MAX_WAITS: usize = 1_000_000;
 
 #[derive(Debug, Error)]
 pub enum SearchError {
-    #[error("the queue for {resource} is too long: it gives more than {MAX_WAITS} single waits.")]
+    #[error("the queues are too long: with the queue for {resource}, they give more than {MAX_WAITS} single waits.")]
     TooLarge { resource: Name },
     #[error("the victim cannot be chosen by '{policy}': the text does not say {}.", describe_missing(*policy, process))]
     Unknown { policy: Policy, process: Name },
@@ -90,8 +91,9 @@ fn queue_needs(resource: &Resource, position: usize, process: &Name, max_waits: 
         let is_shared = resource.holders.len() > 1;
         let mut others: Vec<Name> = Vec::new();
         let mut known_names = BTreeSet::new();
-        let holders = resource.processes_before(position).filter(|holder| !(is_shared && *holder == process));
-        others.extend(holders.filter(|holder| known_names.insert(*holder)).cloned());
+        // A sharer that wants the lock exclusively waits for the other sharers, but not for itself.
+        let earlier = resource.processes_before(position).filter(|other| !(is_shared && *other == process));
+        others.extend(earlier.filter(|other| known_names.insert(*other)).cloned());
         return (others.len() <= max_waits).then(|| vec![Need::All(others)]);
     };
     let earlier: Vec<&Name> = resource.processes_before(position).collect();
@@ -120,7 +122,8 @@ fn need_any_of(names: Vec<&Name>) -> Need<Name> {
     if distinct.len() == 1 { Need::All(distinct) } else { Need::Any(distinct) }
 }
 
-/// The number of ways to choose `chosen` of `total`; `None` if it is more than `max`.
+/// The number of ways to choose `chosen` of `total`; `None` if it is more than `max` or
+/// the calculation overflows.
 fn binomial(total: usize, chosen: usize, max: usize) -> Option<usize> {
     let fewer = chosen.min(total - chosen.min(total));
     let mut ways: usize = 1;

@@ -9,7 +9,8 @@ use crate::style::{Colour, SERIES};
 pub(super) struct SeriesStyle {
     pub(super) colour: Colour,
     pub(super) shape: Shape,
-    /// Whether another series already has the colour, so the lines must differ by dashes.
+    /// Whether its lines are dashed, as in every second round of the palette, to differ from those
+    /// of the series with the same colour in the round before.
     pub(super) is_dashed: bool,
 }
 

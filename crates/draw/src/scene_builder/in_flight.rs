@@ -29,8 +29,8 @@ pub(super) struct SentMessage {
     class: Class,
     is_retransmission: bool,
     body: Rc<str>,
-    /// The view for which it is a report, if it is a member's report on earlier views.
-    reported_view: Option<Epoch>,
+    /// If it is a member's report on earlier views: the new view, which needs the report to begin.
+    report_for_view: Option<Epoch>,
 }
 
 impl SentMessage {
@@ -40,11 +40,11 @@ impl SentMessage {
         let body =
             if is_shown { Rc::from(&*shorten(&words::format_body(&sent.body), MAX_BODY_CHARS)) } else { Rc::from("") };
         let is_retransmission = sent.is_retransmission;
-        let reported_view = view.filter(|_| sent.class == Class::Control && sent.kind == "report");
+        let report_for_view = view.filter(|_| sent.class == Class::Control && sent.kind == "report");
         let kind = Rc::from(&*shorten(&words::escape_controls(sent.kind), MAX_KIND_CHARS));
         let label = |label: String| Rc::from(&*shorten(&words::escape_controls(&label), MAX_KIND_CHARS));
         let label = sent.label.map(|words| label(words.to_string()));
-        Self { from, kind, label, class: sent.class, is_retransmission, body, reported_view }
+        Self { from, kind, label, class: sent.class, is_retransmission, body, report_for_view }
     }
 }
 
@@ -58,8 +58,8 @@ pub(super) struct InFlightMessage {
     class: Class,
     is_retransmission: bool,
     body: Rc<str>,
-    /// The view for which it is a report, if it is a member's report on earlier views.
-    reported_view: Option<Epoch>,
+    /// If it is a member's report on earlier views: the new view, which needs the report to begin.
+    report_for_view: Option<Epoch>,
     /// Start of its arrow; `None` if it was sent before the window.
     pub(super) tail: Option<Tail>,
     /// Index of its arrow, if it has one already.
@@ -72,8 +72,8 @@ pub(super) struct InFlightMessage {
 
 impl InFlightMessage {
     pub(super) fn new(to: NodeId, sent_message: &SentMessage, tail: Option<Tail>) -> Self {
-        let SentMessage { from, kind, label, class, is_retransmission, body, reported_view } = sent_message;
-        let (from, class, is_retransmission, reported_view) = (*from, *class, *is_retransmission, *reported_view);
+        let SentMessage { from, kind, label, class, is_retransmission, body, report_for_view } = sent_message;
+        let (from, class, is_retransmission, report_for_view) = (*from, *class, *is_retransmission, *report_for_view);
         let (kind, label, body) = (Rc::clone(kind), label.clone(), Rc::clone(body));
         Self {
             from,
@@ -83,7 +83,7 @@ impl InFlightMessage {
             class,
             is_retransmission,
             body,
-            reported_view,
+            report_for_view,
             tail,
             arrow: None,
             copies: 1,
@@ -96,7 +96,7 @@ impl InFlightMessage {
         let (from, to) = (lanes.index(self.from)?, lanes.index(self.to)?);
         let (kind, body) = (self.kind.to_string(), self.body.to_string());
         let label = self.label.as_deref().map(str::to_owned);
-        let Self { class, is_retransmission, reported_view, .. } = *self;
+        let Self { class, is_retransmission, report_for_view, .. } = *self;
         Some(Arrow {
             id,
             kind,
@@ -105,7 +105,7 @@ impl InFlightMessage {
             is_retransmission,
             is_duplicate: false,
             body,
-            reported_view,
+            report_for_view,
             from,
             to,
             tail,

@@ -330,7 +330,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             }
             WorldEvent::Duplicated { id } => self.in_flight.duplicate(*id),
             WorldEvent::Crashed { node, .. } => self.add_mark(time, Some(*node), MarkKind::Crashed, event),
-            WorldEvent::Ended { node } => self.add_mark(time, Some(*node), MarkKind::Ended, event),
+            WorldEvent::Ended { node } => self.add_mark(time, Some(*node), MarkKind::Stopped, event),
             WorldEvent::Paused { node } => self.add_mark(time, Some(*node), MarkKind::Paused, event),
             WorldEvent::Resumed { node } => self.add_mark(time, Some(*node), MarkKind::Resumed, event),
             WorldEvent::Changed { text } => {

@@ -19,7 +19,7 @@ pub(super) struct PendingStep {
     events: Vec<String>,
     parts: Vec<(TextKind, String)>,
     has_sends: bool,
-    is_revoked: bool,
+    reports_revocation: bool,
     input_kind: InputKind,
 }
 
@@ -78,7 +78,7 @@ impl PendingStep {
             events,
             parts,
             has_sends: false,
-            is_revoked: false,
+            reports_revocation: false,
             input_kind,
         }
     }
@@ -98,7 +98,7 @@ impl PendingStep {
                 self.rules.push((rule.into_owned(), words::escape_controls(&text).into_owned()));
             }
             ObservedEffect::Emit(_) => {
-                self.is_revoked |= self.rules.last().is_some_and(|(rule, _)| rule == REMOVED_RULE);
+                self.reports_revocation |= self.rules.last().is_some_and(|(rule, _)| rule == REMOVED_RULE);
                 self.events.push(text.clone());
             }
             ObservedEffect::Send { .. } | ObservedEffect::Multicast { .. } => self.has_sends = true,
@@ -128,13 +128,13 @@ impl PendingStep {
         let changes_queue = self.parts.iter().any(|(kind, _)| *kind == TextKind::Queue);
         is_lease_or_view
             && !self.has_sends
-            && !self.is_revoked
+            && !self.reports_revocation
             && !changes_queue
             && self.rules.iter().all(|(rule, _)| is_implied_rule(rule))
     }
 
     pub(super) fn finish(self, lane: usize, role: Role, logical_clock: u64, vector_clock: Option<Vec<u64>>) -> Step {
-        let Self { cause, line, position, input, rules, events, parts, has_sends, is_revoked, .. } = self;
+        let Self { cause, line, position, input, rules, events, parts, has_sends, reports_revocation, .. } = self;
         Step {
             line,
             position,
@@ -143,7 +143,7 @@ impl PendingStep {
             input,
             rules,
             events,
-            is_revoked,
+            reports_revocation,
             parts,
             has_sends,
             role,

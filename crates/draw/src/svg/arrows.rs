@@ -44,11 +44,12 @@ impl MessageKinds {
             }
             kinds
         };
-        let coloured =
-            kinds(|arrow| arrow.class != Class::Control || (arrow.is_retransmission && arrow.reported_view.is_none()));
+        let coloured = kinds(|arrow| {
+            arrow.class != Class::Control || (arrow.is_retransmission && arrow.report_for_view.is_none())
+        });
         let mut faint = kinds(|arrow| arrow.class == Class::Control);
         faint.retain(|kind| !coloured.contains(kind));
-        let report = scene.arrows.iter().find(|arrow| arrow.reported_view.is_some()).map(|arrow| arrow.kind.clone());
+        let report = scene.arrows.iter().find(|arrow| arrow.report_for_view.is_some()).map(|arrow| arrow.kind.clone());
         Self { coloured, faint, report }
     }
 
@@ -63,9 +64,14 @@ impl MessageKinds {
         index.and_then(|index| SERIES.get(index % SERIES.len())).map_or("faint", |colour| colour.name)
     }
 
+    /// Whether the kind has a colour of its own; its item in the legend then has a solid line.
+    pub(super) fn is_coloured(&self, kind: &str) -> bool {
+        self.coloured.iter().any(|known| known == kind)
+    }
+
     /// Returns the CSS class of a kind's line in the legend.
     pub(super) fn line_class(&self, kind: &str) -> &'static str {
-        if self.coloured.iter().any(|known| known == kind) {
+        if self.is_coloured(kind) {
             "arrow"
         } else if self.report.as_deref() == Some(kind) {
             "report"
@@ -93,7 +99,7 @@ impl PlacedArrow<'_> {
     /// acknowledgements, unless they are retransmissions or duplicates; and of all reports for a
     /// view, [`place_arrows`] names only one. There would be too many names otherwise.
     fn wants_name(&self) -> bool {
-        let is_report = self.arrow.reported_view.is_some();
+        let is_report = self.arrow.report_for_view.is_some();
         !is_report && (self.arrow.class != Class::Control || self.arrow.is_retransmission || self.arrow.is_duplicate)
     }
 }
@@ -113,7 +119,7 @@ pub(super) fn place_arrows<'a>(scene: &'a Scene, layout: &mut Layout) -> (Vec<Pl
     let mut reported: BTreeSet<Epoch> = BTreeSet::new();
     for (index, placed) in arrows.iter_mut().enumerate() {
         let report =
-            placed.arrow.reported_view.filter(|view| !placed.arrow.is_retransmission && !reported.contains(view));
+            placed.arrow.report_for_view.filter(|view| !placed.arrow.is_retransmission && !reported.contains(view));
         if !placed.wants_name() && report.is_none() {
             continue;
         }
@@ -253,7 +259,7 @@ pub(super) fn draw(
     for PlacedArrow { arrow, index, from, to, .. } in arrows {
         let colour = kinds.colour(&arrow.kind);
         let line_class = match (arrow.is_duplicate, arrow.is_retransmission, arrow.class) {
-            (false, false, Class::Control) if arrow.reported_view.is_some() => "report",
+            (false, false, Class::Control) if arrow.report_for_view.is_some() => "report",
             (true, _, _) => "copy",
             (false, true, _) => "repeat",
             (false, false, Class::Control) => "control",

@@ -107,7 +107,7 @@ pub(super) fn draw_steps(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
             Cause::Command => canvas.circle("command", position, 5.2),
             Cause::Start { .. } => draw_triangle(canvas, position),
             Cause::Message(_) => canvas.circle("dot", position, 5.0),
-            Cause::Membership if step.is_revoked => draw_cross(canvas, position, 5.5),
+            Cause::Membership if step.reports_revocation => draw_cross(canvas, position, 5.5),
             Cause::Timer | Cause::Disk | Cause::Membership => canvas.circle("tick", position, 4.4),
         });
     }
@@ -117,7 +117,7 @@ pub(super) fn draw_steps(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
         let tooltip = format!("{} ms: {}", format_millis(scene.relative(mark.position.time)), mark.text);
         canvas.group_with_tooltip("fault", &tooltip, |canvas| match mark.kind {
             MarkKind::Crashed => draw_cross(canvas, (x, y), 6.5),
-            MarkKind::Ended => canvas.line("lane", (x, y - 9.0), (x, y + 9.0)),
+            MarkKind::Stopped => canvas.line("lane", (x, y - 9.0), (x, y + 9.0)),
             MarkKind::Paused => {
                 canvas.line("cross", (x - 2.5, y - 7.0), (x - 2.5, y + 7.0));
                 canvas.line("cross", (x + 2.5, y - 7.0), (x + 2.5, y + 7.0));

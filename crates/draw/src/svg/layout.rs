@@ -1,4 +1,7 @@
-//! The layout of one row: heights of lanes, and positions of the texts beside them.
+//! The layout of a scene: heights of lanes, and positions of the texts beside them.
+//!
+//! The scene is the whole diagram or, if a wide one is broken like lines of text, one strip of it
+//! (a [`SceneRow`](super::rows::SceneRow)). In this file, rows are rows of texts.
 
 use super::areas::{Area, OccupiedAreas};
 use super::axis::{Axis, Scale};
@@ -17,7 +20,8 @@ pub(super) const RIBBON_HALF_HEIGHT: f64 = 9.0;
 const LANE_DISTANCE: f64 = 66.0;
 /// The same distance in a large group, whose diagram would be too high otherwise.
 const LARGE_GROUP_LANE_DISTANCE: f64 = 38.0;
-const LARGE_GROUP: usize = 8;
+/// Maximum number of lanes in a group that is not large.
+const MAX_SMALL_GROUP: usize = 8;
 /// Height of a row of texts.
 const TEXT_ROW_HEIGHT: f64 = 16.0;
 /// Maximum numbers of rows of texts above and below a lane.
@@ -72,11 +76,11 @@ type Connector = ((f64, f64), (f64, f64));
 
 impl Layout {
     pub(super) fn new(scene: &Scene, options: &Options, top: f64, scale: Scale, detail: NoteDetail) -> Self {
-        let name = |lane: &crate::scene::Lane| text_width(&format!("node {}", lane.node), 15.0);
-        let names = scene.lanes.iter().map(name).fold(0.0, f64::max);
-        // The first time below the lanes may extend to the left of the axis.
-        let half_first_time = text_width(&format_millis(scene.relative(scene.from)), 11.5) / 2.0;
-        let axis = Axis::new(scene, MARGIN + names.max(64.0) + half_first_time.max(30.0) + 10.0, scale);
+        let name_width = |lane: &crate::scene::Lane| text_width(&format!("node {}", lane.node), 15.0);
+        let max_name_width = scene.lanes.iter().map(name_width).fold(0.0, f64::max);
+        // Half of the first time label below the lanes may extend to the left of the axis.
+        let half_first_label = text_width(&format_millis(scene.relative(scene.from)), 11.5) / 2.0;
+        let axis = Axis::new(scene, MARGIN + max_name_width.max(64.0) + half_first_label.max(30.0) + 10.0, scale);
         let has_clocks = options.clocks != Clocks::None;
         let mut layout = Self {
             right_edge: axis.right,
@@ -95,7 +99,7 @@ impl Layout {
                 if has_clocks { notes::clock_texts(scene, lane, options.clocks, &layout.axis) } else { Vec::new() };
             let above = notes::texts_above(scene, lane, &layout.axis);
             let below = notes::rule_texts(scene, lane, detail, &layout.axis);
-            let distance = if scene.lanes.len() > LARGE_GROUP { LARGE_GROUP_LANE_DISTANCE } else { LANE_DISTANCE };
+            let distance = if scene.lanes.len() > MAX_SMALL_GROUP { LARGE_GROUP_LANE_DISTANCE } else { LANE_DISTANCE };
             layout.add_lane(clock_texts, above, below, (distance, trays::reserved_height(scene, lane)));
         }
         layout.bottom += 14.0;

@@ -26,12 +26,12 @@ enum Symbol {
     MessageKind { line_class: &'static str, colour: &'static str },
     Command,
     Message,
-    Timer,
+    Tick,
     Start,
     Crash,
     Lost,
-    Repeat,
-    Copy,
+    Retransmission,
+    Duplicate,
     Control,
     LeaseExpired,
     Lease { is_holder_up: bool },
@@ -107,19 +107,21 @@ fn symbols(scene: &Scene, kinds: &MessageKinds) -> Vec<(Symbol, String)> {
     add_if(has_step(|cause| matches!(cause, Cause::Message(_))), Symbol::Message, "message received");
     add_if(
         has_step(|cause| matches!(cause, Cause::Timer | Cause::Disk | Cause::Membership)),
-        Symbol::Timer,
+        Symbol::Tick,
         "timer, disk or membership",
     );
     let has_resumed = scene.marks.iter().any(|mark| mark.kind == MarkKind::Resumed);
     add_if(has_resumed || has_step(|cause| matches!(cause, Cause::Start { .. })), Symbol::Start, "starts or resumes");
     add_if(scene.marks.iter().any(|mark| mark.kind == MarkKind::Crashed), Symbol::Crash, "crash");
     add_if(has_arrow(|arrow| matches!(arrow.head, Head::Lost { .. })), Symbol::Lost, "message lost");
-    add_if(has_arrow(|arrow| arrow.is_retransmission && !arrow.is_duplicate), Symbol::Repeat, "retransmission");
-    add_if(has_arrow(|arrow| arrow.is_duplicate), Symbol::Copy, "duplicate made by the network");
-    let is_control_of_algorithm_kind = |arrow: &Arrow| {
-        arrow.class == Class::Control && !arrow.is_retransmission && kinds.line_class(&arrow.kind) == "arrow"
-    };
-    add_if(scene.arrows.iter().any(is_control_of_algorithm_kind), Symbol::Control, "control message");
+    let is_retransmission = |arrow: &Arrow| arrow.is_retransmission && !arrow.is_duplicate;
+    add_if(has_arrow(is_retransmission), Symbol::Retransmission, "retransmission");
+    add_if(has_arrow(|arrow| arrow.is_duplicate), Symbol::Duplicate, "duplicate made by the network");
+    // Control messages whose kind already has an item with a solid line: their dashes need an item
+    // of their own.
+    let is_control_of_coloured_kind =
+        |arrow: &Arrow| arrow.class == Class::Control && !arrow.is_retransmission && kinds.is_coloured(&arrow.kind);
+    add_if(scene.arrows.iter().any(is_control_of_coloured_kind), Symbol::Control, "control message");
     let has_queue = scene.lanes.iter().any(|lane| !lane.queues.is_empty());
     add_if(has_queue, Symbol::HeldBack, "held back");
     symbols.extend(view_symbols(scene));
@@ -145,7 +147,7 @@ fn view_symbols(scene: &Scene) -> Vec<(Symbol, String)> {
         ),
         (has_inactive_span(InactiveReason::Outside), Symbol::Outside, InactiveReason::Outside.label().to_owned()),
         (has_expired, Symbol::LeaseExpired, format!("{chosen}, but its lease has expired")),
-        (scene.steps.iter().any(|step| step.is_revoked), Symbol::Revoked, "removed from the view".to_owned()),
+        (scene.steps.iter().any(|step| step.reports_revocation), Symbol::Revoked, "removed from the view".to_owned()),
     ];
     symbols.into_iter().filter(|(occurs, _, _)| *occurs).map(|(_, symbol, words)| (symbol, words)).collect()
 }
@@ -168,15 +170,15 @@ fn draw_symbol(canvas: &mut Canvas, symbol: &Symbol, (x, y): (f64, f64)) {
         Symbol::MessageKind { line_class, colour } => stroke(canvas, line_class, colour),
         Symbol::Command => canvas.circle("command", middle, 5.2),
         Symbol::Message => canvas.circle("dot", middle, 5.0),
-        Symbol::Timer => canvas.circle("tick", middle, 4.4),
+        Symbol::Tick => canvas.circle("tick", middle, 4.4),
         Symbol::Start => draw_triangle(canvas, middle),
         Symbol::Crash => draw_cross(canvas, middle, 6.0),
         Symbol::Lost => {
             stroke(canvas, "arrow", "faint");
             draw_cross(canvas, (x + 24.0, y), 4.5);
         }
-        Symbol::Repeat => stroke(canvas, "repeat", "faint"),
-        Symbol::Copy => stroke(canvas, "copy", "faint"),
+        Symbol::Retransmission => stroke(canvas, "repeat", "faint"),
+        Symbol::Duplicate => stroke(canvas, "copy", "faint"),
         Symbol::Control => stroke(canvas, "control", "faint"),
         Symbol::LeaseExpired => {
             canvas.rectangle(LEASE_EXPIRED_CLASS, (x, y - 6.5), (26.0, 13.0), 3.0);

@@ -7,7 +7,8 @@ use super::text::{bold_width, mono_width, text_width, truncate};
 use crate::scene::{Cause, MarkKind, Scene, Step};
 use std::borrow::Cow;
 
-/// Maximum length of a text in characters; the tooltip of the step has the full text.
+/// Maximum number of characters of a text other than clocks, which are never truncated, and rule
+/// notes with a limit of their own ([`NoteDetail::Full`]). The step's tooltip has the full text.
 const MAX_CHARS: usize = 56;
 
 /// A text beside a lane, before it has a row.
@@ -56,7 +57,7 @@ pub(super) fn texts_above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<LaneTe
         let parts: Vec<_> = input.map(Cow::Borrowed).into_iter().chain(events).collect();
         if !parts.is_empty() {
             let class = match input {
-                _ if step.is_revoked => "mark",
+                _ if step.reports_revocation => "mark",
                 Some(_) => "label",
                 None => "event",
             };
@@ -66,7 +67,7 @@ pub(super) fn texts_above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<LaneTe
     for mark in scene.marks.iter().filter(|mark| mark.lane == Some(lane)) {
         let word = match mark.kind {
             MarkKind::Crashed => "crash",
-            MarkKind::Ended => "stopped",
+            MarkKind::Stopped => "stopped",
             MarkKind::Paused => "pause",
             MarkKind::Resumed => "resumes",
             MarkKind::Changed => continue,

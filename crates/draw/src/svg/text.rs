@@ -26,10 +26,11 @@ pub(crate) fn truncate(text: &str, max_chars: usize) -> String {
     text.chars().take(max_chars.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// Breaks a text into lines of at most `max_width` pixels. Only a single word may be wider.
+/// Breaks a text into lines of at most `max_width` pixels. Long words are truncated by their number
+/// of characters, so a line of a single word may be wider.
 pub(crate) fn wrap(text: &str, size: f64, max_width: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
-    // A word wider than a line is truncated, assuming a mean character width of 0.7 font sizes.
+    // The number of characters that fit into a line if their mean width is 0.7 font sizes.
     let max_chars = ((max_width / size / 0.7) as usize).max(8);
     for word in text.split_whitespace().map(|word| truncate(word, max_chars)) {
         let word = word.as_str();

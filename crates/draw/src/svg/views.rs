@@ -1,4 +1,5 @@
-//! Draws views, leases and inactive nodes.
+//! Draws the effects of views on lanes: leases, frozen nodes and nodes outside the view. The views
+//! themselves are drawn in `bands`.
 
 use super::canvas::{Anchor, Canvas};
 use super::lanes::{span_end_x, widest_gap_middle};

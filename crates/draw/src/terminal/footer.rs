@@ -85,7 +85,7 @@ fn legend_items(scene: &Scene) -> Vec<String> {
     let has_mark = |kind| scene.marks.iter().any(|mark| mark.kind == kind);
     add_if(has_mark(MarkKind::Paused), symbols::mark(MarkKind::Paused), "pauses");
     add_if(has_mark(MarkKind::Resumed), symbols::mark(MarkKind::Resumed), "resumes");
-    add_if(has_mark(MarkKind::Ended), symbols::mark(MarkKind::Ended), "stopped");
+    add_if(has_mark(MarkKind::Stopped), symbols::mark(MarkKind::Stopped), "stopped");
     let has_loss = scene.arrows.iter().any(|arrow| matches!(arrow.head, Head::Lost { .. }));
     match (has_mark(MarkKind::Crashed), has_loss) {
         (true, true) => add_if(true, symbols::LOST, "crash, loss"),

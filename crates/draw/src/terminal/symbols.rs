@@ -96,7 +96,7 @@ pub(super) const START: char = '◆';
 pub(super) fn mark(kind: MarkKind) -> char {
     match kind {
         MarkKind::Crashed => '✗',
-        MarkKind::Ended => '■',
+        MarkKind::Stopped => '■',
         MarkKind::Paused => '‖',
         MarkKind::Resumed => '▸',
         MarkKind::Changed => '┄',

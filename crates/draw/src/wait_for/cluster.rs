@@ -1,8 +1,9 @@
 //! Divides the nodes into clusters and arranges the clusters on the page. A cluster is a deadlock
-//! with the nodes blocked behind it, or another connected part of the graph. Its core is that
-//! deadlock or the largest cycle of that part, if there is one.
+//! with all connected nodes, blocked or free, that are nearer to it than to another deadlock; or a
+//! connected part of the graph without a deadlock. Its core is that deadlock or, in the other case,
+//! the largest set of nodes that can all reach each other, if the part has a cycle.
 
-use super::order::{circular_order, largest_component};
+use super::order::{circular_order, largest_strong_component};
 use super::radial::CoreArrows;
 use super::shape::{NodeBox, Point, enclosing_corners};
 use super::{Diagram, Edge, NodeState, layers, radial};
@@ -33,18 +34,19 @@ pub(super) fn arrange(diagram: &Diagram, sizes: &[NodeBox]) -> Vec<NodeBox> {
         .collect();
     let mut unplaced: BTreeSet<usize> = (0..count).collect();
     for (core, children) in attach_trees(cores, &edges) {
-        let core_arrows = course_of_core_arrows(&core, &edges);
-        clusters.push(keep_unplaced(radial::place(&core, &children, core_arrows, &node_box), &mut unplaced));
+        let arrows = core_arrows(&core, &edges);
+        clusters.push(keep_unplaced(radial::place(&core, &children, arrows, &node_box), &mut unplaced));
     }
     while let Some(first) = unplaced.first().copied() {
         let members = connected_nodes(first, &edges, &unplaced);
-        let cycle = largest_component(&members, &edges);
-        let placed = if cycle.is_empty() {
+        let strong_component = largest_strong_component(&members, &edges);
+        let placed = if strong_component.is_empty() {
             layers::place(&members, &edges_within(&edges, &members), &node_box)
         } else {
-            let with_trees = attach_trees(vec![circular_order(&cycle, &edges)], &edges_within(&edges, &members));
+            let core = circular_order(&strong_component, &edges);
+            let with_trees = attach_trees(vec![core], &edges_within(&edges, &members));
             let place_core = |(core, children): (Vec<usize>, Children)| {
-                radial::place(&core, &children, course_of_core_arrows(&core, &edges), &node_box)
+                radial::place(&core, &children, core_arrows(&core, &edges), &node_box)
             };
             with_trees.into_iter().flat_map(place_core).collect()
         };
@@ -75,7 +77,7 @@ fn keep_unplaced(placed: Vec<(usize, Point)>, unplaced: &mut BTreeSet<usize>) ->
 
 /// Returns the course of the arrows between core nodes: some run across the circle if there are
 /// more arrows than it takes to close it.
-fn course_of_core_arrows(core: &[usize], edges: &[(usize, usize)]) -> CoreArrows {
+fn core_arrows(core: &[usize], edges: &[(usize, usize)]) -> CoreArrows {
     let inside: BTreeSet<_> = edges_within(edges, core).into_iter().collect();
     if inside.len() > core.len() { CoreArrows::Across } else { CoreArrows::Neighbours }
 }

@@ -1,4 +1,5 @@
-//! The order in which nodes of a cycle are placed on a circle: along arrows, as far as possible.
+//! The nodes of a cluster's core, and the order in which they are placed on a circle: along arrows,
+//! as far as possible.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +45,7 @@ pub(super) fn circular_order(members: &[usize], edges: &[(usize, usize)]) -> Vec
 
 /// Returns the largest set of members that can all reach each other along edges; empty if there is
 /// no cycle.
-pub(super) fn largest_component(members: &[usize], edges: &[(usize, usize)]) -> Vec<usize> {
+pub(super) fn largest_strong_component(members: &[usize], edges: &[(usize, usize)]) -> Vec<usize> {
     let reachable_from = |from: usize| {
         let mut reached = BTreeSet::new();
         let mut stack = vec![from];

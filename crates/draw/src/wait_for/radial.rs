@@ -1,5 +1,5 @@
-//! Radial layout: the nodes of a cycle (the core) on an inner circle, and the nodes blocked behind
-//! them on rings around it.
+//! Radial layout: the core of a cluster on an inner circle, and the cluster's other nodes on rings
+//! around it.
 
 use super::shape::{NodeBox, Point};
 use std::collections::BTreeMap;

@@ -69,11 +69,11 @@ fn a_window_shows_its_faults_and_counts_the_lines_outside() {
             n1-xn3: reply (blocked by a cut)
             rect rgba(200, 50, 43, 0.12)
             Note over n1,n3: 12.000 ms · cut 1 | 2,3
-            Note over n3: 25.578 ms · timer {retransmit#58;2}<br/>RL-2 sends 1 to 2 again
+            Note over n3: 25.578 ms · timer {retransmit#58;2}<br/>RL-2 retransmits message 1 to node 2
             n3-->>n2: reply (retransmission)
-            Note over n1: 30.398 ms · timer {retransmit#58;2}<br/>RL-2 sends 1 to 2 again
+            Note over n1: 30.398 ms · timer {retransmit#58;2}<br/>RL-2 retransmits message 1 to node 2
             n1--xn2: reply (retransmission, blocked by a cut)
-            Note over n1: 30.651 ms · timer {retransmit#58;3}<br/>RL-2 sends 1 to 3 again
+            Note over n1: 30.651 ms · timer {retransmit#58;3}<br/>RL-2 retransmits message 1 to node 3
             n1--xn3: reply (retransmission, blocked by a cut)
             n2-->>n3: ack
             end
@@ -272,7 +272,7 @@ fn faults_from_before_the_window_do_not_fill_the_diagram() {
     parse_accepted(&scene);
     let text = draw(&scene);
     // Of 1000 faults, 12 are drawn.
-    assert!(text.contains("988 partitions and link faults") && text.contains("5.000 ms · ask"), "{text}");
+    assert!(text.contains("988 faults of links and disks") && text.contains("5.000 ms · ask"), "{text}");
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn losses_duplicates_cuts_pauses_and_crashes_are_drawn() {
                        ┆           ┆           ●   acquire · RA-1 requests entry with (1, 3) · request → 1,2
               1.244    ●◀──request─┤           ┆   RA-2 defers (1, 2): ours (1, 1) goes first · ack → 2
               2.202    ├──request──┼──────────▶●   RA-2 replies to (1, 1) · reply → 1 · ack → 1
-              2.315    ●◀─request⇉─┤           ┆   RL-4 has received 0 from 2 before · ack → 2
+              2.315    ●◀─request⇉─┤           ┆   RL-4 drops a duplicate of message 0 from node 2 · ack → 2
               2.942    ├──request─▶●           ┆   RA-2 replies to (1, 1) · reply → 1 · ack → 1
               3.000    ┆           ‖           ┆   node 2 is paused
               3.281    ┆           ├──request─▶●   RA-2 replies to (1, 2) · reply → 2 · ack → 2
@@ -118,7 +118,7 @@ fn losses_duplicates_cuts_pauses_and_crashes_are_drawn() {
               5.775    ◘◀──────────┼───reply───┤   RA-3 has every reply to (1, 1) · ENTERS (fence 0.1) · ack → 3
               7.000    █           ▸           ┆   node 2 resumes
                        █────ack───▶○           ┆   sets timer {retransmit:1} (15ms..20ms)
-                       █─request⇉─▶●           ┆   RL-4 has received 0 from 1 before · ack → 1
+                       █─request⇉─▶●           ┆   RL-4 drops a duplicate of message 0 from node 1 · ack → 1
                        █           ●◀──request─┤   RA-2 defers (1, 3): ours (1, 2) goes first · ack → 3
                        █────ack───▶○           ┆
                        █           ○◀────ack───┤   cancels timer {retransmit:3}
@@ -132,24 +132,24 @@ fn losses_duplicates_cuts_pauses_and_crashes_are_drawn() {
              12.000 ┏╍╍│╍╍╍╍╍╍╍╍╍╍╍┆╍╍╍╍╍╍╍╍╍╍╍┆╍  cut 1 | 2,3
              15.036 ┃  ├──reply─✗  ┆           ┆   reply → 2: blocked by a cut
              15.445 ┃  ├───reply───┼────────✗  ┆   reply → 3: blocked by a cut
-             25.578 ┃  │           ┆           ●   timer {retransmit:2} · RL-2 sends 1 to 2 again
+             25.578 ┃  │           ┆           ●   timer {retransmit:2} · RL-2 retransmits message 1 to node 2
              27.493 ┃  │           ●◀──reply↻──┤   ack → 3
-             30.398 ┃  ●           ┆           ┆   timer {retransmit:2} · RL-2 sends 1 to 2 again
+             30.398 ┃  ●           ┆           ┆   timer {retransmit:2} · RL-2 retransmits message 1 to node 2
                     ┃  ├─reply↻─✗  ┆           ┆   reply↻ → 2: blocked by a cut
-             30.651 ┃  ●           ┆           ┆   timer {retransmit:3} · RL-2 sends 1 to 3 again
+             30.651 ┃  ●           ┆           ┆   timer {retransmit:3} · RL-2 retransmits message 1 to node 3
                     ┃  ├───reply↻──┼────────✗  ┆   reply↻ → 3: blocked by a cut
              31.827 ┃  │           ├────ack───▶○   cancels timer {retransmit:2}
              32.000 ┗╍╍│╍╍╍╍╍╍╍╍╍╍╍┆╍╍╍╍╍╍╍╍╍╍╍┆╍  end of cut 1 | 2,3
              60.000    │           ┆           ✗   node 3 crashes
-             62.844    ●           ┆               timer {retransmit:2} · RL-2 sends 1 to 2 again
+             62.844    ●           ┆               timer {retransmit:2} · RL-2 retransmits message 1 to node 2
              64.460    ├──reply↻──▶◘               RA-3 has every reply to (1, 2) · ENTERS (fence 0.2) · ack → 1
-             66.233    ●           █               timer {retransmit:3} · RL-2 sends 1 to 3 again
+             66.233    ●           █               timer {retransmit:3} · RL-2 retransmits message 1 to node 3
              69.274    ○◀────ack───█               cancels timer {retransmit:2}
              69.460    │           ●               release · LEAVES · RA-4 sends its deferred reply to (1, 3) · reply → 3
                        │           ├──reply─✗      reply → 3: lost by the network
              69.461    ├───reply↻──┼────────✗      reply↻ → 3: the receiver is down
              70.000    │           │           ◆   restarts (incarnation 1)
-             89.064    │           ●           │   timer {retransmit:3} · RL-2 sends 1 to 3 again
+             89.064    │           ●           │   timer {retransmit:3} · RL-2 retransmits message 1 to node 3
                        │           ├──reply↻──▷│   reply↻ → 3 is in flight
                time    1           2           3
             │ outside   ┆ waiting   █ inside   ┊ paused   no line: down   ● ◘ sends   ○ ◙ sends nothing   ◆ starts
@@ -173,11 +173,11 @@ fn a_window_reports_lines_before_and_after_it() {
              12.000 ┏╍╍│╍╍╍╍╍╍╍╍╍╍┆╍╍╍╍╍╍╍╍╍╍┆╍  cut 1 | 2,3
              15.036 ┃  ├─reply─✗  ┆          ┆   reply → 2: blocked by a cut
              15.445 ┃  ├───reply──┼───────✗  ┆   reply → 3: blocked by a cut
-             25.578 ┃  │          ┆          ●   timer {retransmit:2} · RL-2 sends 1 to 2 again
+             25.578 ┃  │          ┆          ●   timer {retransmit:2} · RL-2 retransmits message 1 to node 2
              27.493 ┃  │          ●◀──reply↻─┤   ack → 3
-             30.398 ┃  ●          ┆          ┆   timer {retransmit:2} · RL-2 sends 1 to 2 again
+             30.398 ┃  ●          ┆          ┆   timer {retransmit:2} · RL-2 retransmits message 1 to node 2
                     ┃  ├─reply↻✗  ┆          ┆   reply↻ → 2: blocked by a cut
-             30.651 ┃  ●          ┆          ┆   timer {retransmit:3} · RL-2 sends 1 to 3 again
+             30.651 ┃  ●          ┆          ┆   timer {retransmit:3} · RL-2 retransmits message 1 to node 3
                     ┃  ├──reply↻──┼───────✗  ┆   reply↻ → 3: blocked by a cut
              31.827 ┃  │          ├───ack───▶○   cancels timer {retransmit:2}
              32.000 ┗╍╍│╍╍╍╍╍╍╍╍╍╍┆╍╍╍╍╍╍╍╍╍╍┆╍  end of cut 1 | 2,3

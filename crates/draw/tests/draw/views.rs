@@ -120,7 +120,7 @@ fn an_entry_expires_with_the_lease_and_is_revoked_when_the_node_learns_of_it() {
     assert_eq!((expired_spans.first().unwrap().0, expired_spans.last().unwrap().1), (ms(35), ms(51)));
     assert!(scene.lanes[1..].iter().flat_map(|lane| &lane.spans).all(|span| !span.is_lease_expired));
     let revocations: Vec<_> =
-        scene.steps.iter().filter(|step| step.is_revoked).map(|step| (step.lane, step.position.time)).collect();
+        scene.steps.iter().filter(|step| step.reports_revocation).map(|step| (step.lane, step.position.time)).collect();
     assert_eq!(revocations, [(0, ms(51))]);
 }
 

@@ -95,7 +95,7 @@ fn read_range(text: &str, part: &str) -> Result<Range, SettingError> {
     let (first, last) = part.split_once('-').unwrap_or((part, part));
     let (first, last) = (first.trim_end(), last.trim_start());
     if !is_number(first) || !is_number(last) {
-        return Err(SettingError::not_a(text, "a set of nodes", "1,3-5 or rest"));
+        return Err(SettingError::not_a(text, "a set of nodes", "1,3-5"));
     }
     let (first, last) = (read_node(first)?, read_node(last)?);
     if first <= last { Ok((first, last)) } else { Err(SettingError::reversed_bounds(part, format!("{last}-{first}"))) }
@@ -153,7 +153,15 @@ impl FromStr for Side {
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let text = text.trim();
-        if text.eq_ignore_ascii_case(Self::REST) { Ok(Self::Rest) } else { text.parse().map(Self::Nodes) }
+        if text.eq_ignore_ascii_case(Self::REST) {
+            return Ok(Self::Rest);
+        }
+        text.parse().map(Self::Nodes).map_err(|error| match error {
+            SettingError::NotA { text, expected, .. } => {
+                SettingError::NotA { text, expected, example: "1,3-5 or rest" }
+            }
+            error => error,
+        })
     }
 }
 
@@ -196,6 +204,8 @@ mod tests {
     fn a_side_may_be_the_rest() {
         assert_eq!("REST".parse(), Ok(Side::Rest));
         assert_eq!(Side::Rest.named_nodes(), None);
+        let error = "rest".parse::<NodeSet>().unwrap_err();
+        assert_eq!(error.to_string(), "'rest' is not a set of nodes; write for example 1,3-5.");
     }
 
     #[test]

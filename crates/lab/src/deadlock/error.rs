@@ -17,7 +17,7 @@ pub enum DeadlockError {
     ProcessesWithResources,
     #[error("--acquire has no effect without --resources; add --resources, or omit --acquire.")]
     TakingWithoutResources,
-    #[error("the script's command '{text}' for node {node} is invalid. {reason}")]
+    #[error("the script's command '{text}' for node {node} is invalid: {reason}")]
     InvalidCommand { text: String, node: NodeId, reason: String },
     #[error(
         "--waits-for cannot be combined with --resources, because a process waits for each resource; omit one of them."
@@ -27,8 +27,10 @@ pub enum DeadlockError {
     PrioritiesUnused,
     #[error("--priorities must have at most one number per process; got {given} for {processes} processes.")]
     TooManyPriorities { given: usize, processes: usize },
-    #[error("--fan-out must be at least 1, and --share must be between 0 and 100.")]
-    FanOutOrShareOutOfRange,
+    #[error("--fan-out must be at least 1; got 0.")]
+    FanOutZero,
+    #[error("--share must be between 0 and 100; got {share}.")]
+    ShareOutOfRange { share: u64 },
     #[error(
         "'{name}' does not support the waits of these processes: deadlock-and is for processes that wait for all requested \
          agents, deadlock-or for processes that wait for any of them, and deadlock-central for both."

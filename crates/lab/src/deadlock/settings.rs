@@ -109,7 +109,8 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
         (resources > 0 && settings.wait_mode.is_some(), DeadlockError::WaitsForWithResources),
         (given_priorities > 0 && settings.victim != Some(Policy::LowestPriority), DeadlockError::PrioritiesUnused),
         (given_priorities > processes, DeadlockError::TooManyPriorities { given: given_priorities, processes }),
-        (settings.fan_out == 0 || settings.share > 100, DeadlockError::FanOutOrShareOutOfRange),
+        (settings.fan_out == 0, DeadlockError::FanOutZero),
+        (settings.share > 100, DeadlockError::ShareOutOfRange { share: settings.share }),
         (
             settings.patience.is_some() && entry.facts.max_messages_per_wait.is_none(),
             DeadlockError::LooksAfterNotApplicable { name: name() },

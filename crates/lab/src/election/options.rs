@@ -52,8 +52,8 @@ pub struct ElectionArgs {
     /// Number of crashes and restarts, chosen by the seed. A majority of the group stays up.
     #[arg(long, alias = "upheaval", value_name = "COUNT")]
     churn: Option<u64>,
-    /// The failure detector: perfect, heartbeats with a fixed timeout, heartbeats with an adaptive
-    /// timeout, or none [default: oracle]
+    /// The failure detector: oracle (perfect), heartbeat (fixed timeout), accrual (adaptive
+    /// timeout) or none [default: oracle]
     #[arg(long, value_name = "WHO", value_parser = parse_one_of(DETECTORS))]
     detector: Option<Detector>,
     /// Interval between heartbeats [default: ten message times]

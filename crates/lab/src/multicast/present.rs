@@ -82,7 +82,7 @@ impl PresentFamily for Multicast {
             ),
             FigureRow::measured("most held back", summary.max_held_back),
             FigureRow::measured("retransmitted", summary.retransmitted),
-            FigureRow::new("sends made to wait", summary.waits, format!("window {}", spec.settings.window)),
+            FigureRow::new("delayed by flow control", summary.waits, format!("window {}", spec.settings.window)),
         ];
         let receivers = ["slowest receivers", "", ""].into_iter().zip(&summary.slowest);
         rows.extend(receivers.map(|(name, receiver)| {

@@ -39,11 +39,11 @@ fn seeds_keep_their_meaning() {
     expect_test::expect![[r#"
         [
             "31ce740ef2152c25",
-            "27763f4e1b3a89e7",
+            "f5489354287e933e",
             "8678342bc1ec7d9b",
-            "cfd051cc32ae2f6e",
+            "28edeb7208864701",
             "d836269769485ccc",
-            "c93f983ae8e77a17",
+            "80dbc50cf8881be5",
         ]
     "#]]
     .assert_debug_eq(&hashes);

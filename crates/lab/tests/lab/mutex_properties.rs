@@ -89,7 +89,7 @@ fn too_much_overtaking_is_caught_but_a_try_cannot_be_overtaken() {
         .releases(5, 4);
     let overtaken = overtaken.enters(6, 1, 3).releases(7, 1);
     expect![[r#"
-        4ms overtaking-bounded: node 4 made entry number 2 ahead of node 1; at most 1 may (since 0ms)
+        4ms overtaking-bounded: node 4 entered ahead of node 1, which was overtaken 2 times; the maximum is 1 (since 0ms)
     "#]]
     .assert_eq(&violations(&overtaken));
     let with_try =

@@ -79,7 +79,7 @@ fn write_statement(statement: &Statement, out: &mut impl Write) -> io::Result<()
     let deposits = format_count(*completed_deposits, "deposit");
     match ending {
         Ending::Done => writeln!(out),
-        Ending::Stuck => writeln!(out, "   {}", paint::bad(&format!("stuck after {deposits}"))),
+        Ending::Stuck => writeln!(out, "   {}", paint::bad(&format!("blocked after {deposits}"))),
         Ending::Stopped => writeln!(out, "   {}", paint::bad(&format!("stopped after {deposits}"))),
     }
 }

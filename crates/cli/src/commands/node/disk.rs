@@ -56,7 +56,13 @@ pub(super) fn open(
     let owner = Owner { cluster, node };
     match action {
         FolderAction::UseExisting => {}
-        FolderAction::CreateNew => create_founder::<CountedState>(folder, owner)?,
+        FolderAction::CreateNew => match create_founder::<CountedState>(folder, owner) {
+            Err(StoreError::AlreadyExists { .. }) => bail!(
+                "{} is already a data folder. It was not changed; to continue with it, omit --new.",
+                display_path(folder)
+            ),
+            created => created?,
+        },
         FolderAction::ReplaceLost => match replace_lost_log::<CountedState>(folder, owner) {
             Ok(old_log) => {
                 tracing::info!("Moved the previous content of the data folder to {}.", display_path(&old_log));

@@ -44,7 +44,7 @@ rules! { bully, plan(3);
 
     bu_1_a_node_whose_only_higher_node_is_dead_declares_at_once(
         in without_highest(3), "2 campaign; rest; 2 resign; 1 resign", expect![[r#"
-            2 campaign: BU-1 3 alone ranks higher, and is dead; knows no leader (epoch 1); saves; BU-3 declares itself leader in epoch 1; coordinator → 1; LEADER IS 2 (epoch 1)
+            2 campaign: BU-1 node 3 alone ranks higher, and is dead; knows no leader (epoch 1); saves; BU-3 declares itself leader in epoch 1; coordinator → 1; LEADER IS 2 (epoch 1)
             1 receives coordinator from 2: saves; BU-5 follows 2 in epoch 1; LEADER IS 2 (epoch 1)
             2 resign: refused: this algorithm does not support resigning
             1 resign: refused: the node is not the leader
@@ -57,7 +57,7 @@ rules! { bully, plan(3);
             1 receives coordinator from 3: saves; BU-5 follows 3 in epoch 1; LEADER IS 3 (epoch 1)
             2 receives coordinator from 3: saves; BU-5 follows 3 in epoch 1; LEADER IS 3 (epoch 1)
             3 campaign: knows no leader (epoch 2); saves; BU-3 declares itself leader in epoch 2; coordinator → 1,2; LEADER IS 3 (epoch 2)
-            2 suspects 3: BU-1 3 alone ranks higher, and is dead; knows no leader (epoch 2); Answers in 1ms
+            2 suspects 3: BU-1 node 3 alone ranks higher, and is dead; knows no leader (epoch 2); Answers in 1ms
             2 receives coordinator from 3: saves; BU-8 does not follow 3, which is dead
             1 receives coordinator from 3: saves; BU-5 follows 3 in epoch 2; LEADER IS 3 (epoch 2)
             2 Answers: saves; BU-3 declares itself leader in epoch 3; coordinator → 1; LEADER IS 2 (epoch 3)
@@ -65,7 +65,7 @@ rules! { bully, plan(3);
         "#]]);
 
     bu_1_a_node_whose_only_higher_node_was_suspected_a_message_time_ago_declares_at_once("2 suspects 3; after 1ms | 2 campaign", expect![[r#"
-        1ms 2 campaign: BU-1 3 alone ranks higher, and is dead; knows no leader (epoch 1); saves; BU-3 declares itself leader in epoch 1; coordinator → 1; LEADER IS 2 (epoch 1)
+        1ms 2 campaign: BU-1 node 3 alone ranks higher, and is dead; knows no leader (epoch 1); saves; BU-3 declares itself leader in epoch 1; coordinator → 1; LEADER IS 2 (epoch 1)
     "#]]);
 
     bu_1_suspecting_a_node_that_does_not_lead_starts_no_election("3 campaign | rest; 3 suspects 2; 1 suspects 2; 1 suspects 1", expect![[r#"
@@ -76,7 +76,7 @@ rules! { bully, plan(3);
     bu_2_a_question_of_a_lower_node_is_answered_and_starts_an_election("1 campaign | 1 > 2; 1 > 3; rest", expect![[r#"
         2 receives election from 1: answer → 1; knows no leader (epoch 1); BU-2 asks 3; election → 3; Answers in 2ms
         3 receives election from 1: answer → 1; knows no leader (epoch 1); saves; BU-3 declares itself leader in epoch 1; coordinator → 1,2; LEADER IS 3 (epoch 1)
-        1 receives answer from 2: BU-4 2 is alive and ranks higher: waits for its result; Result in 10ms
+        1 receives answer from 2: BU-4 node 2 is alive and ranks higher: waits for its result; Result in 10ms
         3 receives election from 2: answer → 2; BU-2 answers 2, which will learn that 3 leads
         1 receives coordinator from 3: saves; BU-5 follows 3 in epoch 1; LEADER IS 3 (epoch 1)
         2 receives coordinator from 3: saves; BU-5 follows 3 in epoch 1; LEADER IS 3 (epoch 1)
@@ -92,7 +92,7 @@ rules! { bully, plan(3);
 
     bu_3_a_node_without_answers_wins(in without_highest(3), "1 campaign; 1 > 2 | 2 fires; 2 > 1; 2 > 1", expect![[r#"
         2 Answers: saves; BU-3 declares itself leader in epoch 1; coordinator → 1; LEADER IS 2 (epoch 1)
-        1 receives answer from 2: BU-4 2 is alive and ranks higher: waits for its result; Result in 10ms
+        1 receives answer from 2: BU-4 node 2 is alive and ranks higher: waits for its result; Result in 10ms
         1 receives coordinator from 2: saves; BU-5 follows 2 in epoch 1; LEADER IS 2 (epoch 1)
     "#]]);
 
@@ -103,7 +103,7 @@ rules! { bully, plan(3);
     bu_3_ranks_decide_and_not_numbers(in with_attributes(), "1 campaign | rest", expect![[r#"
         2 receives election from 1: answer → 1; knows no leader (epoch 1); saves; BU-3 declares itself leader in epoch 1; coordinator → 1,3; LEADER IS 2 (epoch 1)
         3 receives election from 1: answer → 1; knows no leader (epoch 1); BU-2 asks 2; election → 2; Answers in 2ms
-        1 receives answer from 2: BU-4 2 is alive and ranks higher: waits for its result; Result in 10ms
+        1 receives answer from 2: BU-4 node 2 is alive and ranks higher: waits for its result; Result in 10ms
         1 receives coordinator from 2: saves; BU-5 follows 2 in epoch 1; LEADER IS 2 (epoch 1)
         3 receives coordinator from 2: saves; BU-5 follows 2 in epoch 1; LEADER IS 2 (epoch 1)
         2 receives election from 3: answer → 3; BU-2 answers 3, which will learn that 2 leads
@@ -117,8 +117,8 @@ rules! { bully, plan(3);
 
     /// Node 2 does not wait for node 3: it has declared before the hello of node 3 arrives.
     bu_4_a_report_that_a_higher_node_is_up_counts_as_its_answer(in without_highest(3), "1 campaign | 1 trusts 3; 2 campaign; 3 boots; 3 > 2", expect![[r#"
-        1 trusts 3: BU-4 3 is alive and ranks higher: waits for its result; Result in 10ms
-        2 campaign: BU-1 3 alone ranks higher, and is dead; knows no leader (epoch 1); saves; BU-3 declares itself leader in epoch 1; coordinator → 1; LEADER IS 2 (epoch 1)
+        1 trusts 3: BU-4 node 3 is alive and ranks higher: waits for its result; Result in 10ms
+        2 campaign: BU-1 node 3 alone ranks higher, and is dead; knows no leader (epoch 1); saves; BU-3 declares itself leader in epoch 1; coordinator → 1; LEADER IS 2 (epoch 1)
         3 boots: knows no leader (epoch 1); BU-9 has restarted: says hello; hello → 1,2,3; Quiet in 3ms
     "#]]);
 
@@ -134,10 +134,10 @@ rules! { bully, plan(3);
         in plan(4), "4 campaign; 4 > 1; 4 > 2 | 1 campaign; 1 > 3; 4 > 3; rest", expect![[r#"
             1 campaign: knows no leader (epoch 2); BU-1 asks 2,3,4; election → 2,3,4; Answers in 2ms
             3 receives election from 1: saves; answer → 1; knows no leader (epoch 2); BU-2 asks 4; election → 4; Answers in 2ms
-            3 receives coordinator from 4: BU-4 4 is alive and ranks higher: waits for its result; Result in 10ms
+            3 receives coordinator from 4: BU-4 node 4 is alive and ranks higher: waits for its result; Result in 10ms
             2 receives election from 1: answer → 1; knows no leader (epoch 2); BU-2 asks 3,4; election → 3,4; Answers in 2ms
             4 receives election from 1: answer → 1; knows no leader (epoch 2); saves; BU-3 declares itself leader in epoch 2; coordinator → 1,2,3; LEADER IS 4 (epoch 2)
-            1 receives answer from 3: BU-4 3 is alive and ranks higher: waits for its result; Result in 10ms
+            1 receives answer from 3: BU-4 node 3 is alive and ranks higher: waits for its result; Result in 10ms
             4 receives election from 3: answer → 3; BU-2 answers 3, which will learn that 4 leads
             3 receives election from 2: answer → 2; BU-2 answers 2
             4 receives election from 2: answer → 2; BU-2 answers 2, which will learn that 4 leads
@@ -167,7 +167,7 @@ rules! { bully, plan(3);
              1ms 1 receives coordinator from 2: BU-7 does not follow 2 in epoch 1: there was 2 already; report → 2
              1ms 2 receives report from 1: saves; BU-7 leads in epoch 1, but there was 2 already; knows no leader (epoch 3); BU-7 asks 3; election → 3; Answers in 2ms
              1ms 3 receives election from 2: answer → 2; knows no leader (epoch 3); saves; BU-3 declares itself leader in epoch 3; coordinator → 1,2; LEADER IS 3 (epoch 3)
-             1ms 2 receives answer from 3: BU-4 3 is alive and ranks higher: waits for its result; Result in 10ms
+             1ms 2 receives answer from 3: BU-4 node 3 is alive and ranks higher: waits for its result; Result in 10ms
              1ms 1 receives coordinator from 3: saves; BU-5 follows 3 in epoch 3; LEADER IS 3 (epoch 3)
              1ms 2 receives coordinator from 3: saves; BU-5 follows 3 in epoch 3; LEADER IS 3 (epoch 3)
          "#]]);
@@ -198,7 +198,7 @@ rules! { bully, plan(3);
         in without_highest(4), "2 campaign; 3 crashes; 2 > 4; 3 boots; 3 > 2", expect![[r#"
             2 campaign: knows no leader (epoch 1); BU-1 asks 3,4; election → 3,4; Answers in 2ms
             3 boots: knows no leader (epoch 1); BU-9 has restarted: says hello; hello → 1,2,3,4; Quiet in 3ms
-            2 receives hello from 3: BU-4 3 is alive and ranks higher: waits for its result; Result in 10ms
+            2 receives hello from 3: BU-4 node 3 is alive and ranks higher: waits for its result; Result in 10ms
         "#]]);
 
     bu_9_a_result_of_a_higher_node_ends_the_return("2 crashes | 2 boots; 3 campaign; 3 > 2", expect![[r#"
@@ -222,7 +222,7 @@ rules! { bully, plan(3);
              3 receives election from 2: answer → 2; knows no leader (epoch 2); saves; BU-3 declares itself leader in epoch 2; coordinator → 1,2; LEADER IS 3 (epoch 2)
              2 receives election from 1: answer → 1; BU-2 answers 1
              3 receives election from 1: answer → 1; BU-2 answers 1, which will learn that 3 leads
-             2 receives answer from 3: BU-4 3 is alive and ranks higher: waits for its result; Result in 10ms
+             2 receives answer from 3: BU-4 node 3 is alive and ranks higher: waits for its result; Result in 10ms
              1 receives coordinator from 3: saves; BU-5 follows 3 in epoch 2; LEADER IS 3 (epoch 2)
              2 receives coordinator from 3: saves; BU-5 follows 3 in epoch 2; LEADER IS 3 (epoch 2)
          "#]]);

@@ -52,7 +52,7 @@ impl<C: Contest> Circuit<C> {
     pub(super) fn handle_hop_timeout(&mut self, number: u64, out: &mut Effects<'_, Self>) {
         let Some(index) = self.unacknowledged.iter().position(|(sent, _)| *sent == number) else { return };
         let (_, node) = self.unacknowledged.remove(index);
-        out.note("CI-9", format_args!("{node} does not acknowledge: considers it dead"));
+        out.note("CI-9", format_args!("node {node} does not acknowledge: considers it dead"));
         self.mark_dead(node);
         self.begin_next_run(out);
     }
@@ -114,7 +114,7 @@ impl<C: Contest> Circuit<C> {
             Phase::Decided(leader) => leader == node,
         };
         if needs_new_run && self.plan.repair != Repair::None {
-            out.note("CI-7", format_args!("{node} is dead: begins epoch {}", self.run.next_epoch()));
+            out.note("CI-7", format_args!("node {node} is dead: begins epoch {}", self.run.next_epoch()));
             self.begin_next_run(out);
         }
     }
@@ -127,7 +127,7 @@ impl<C: Contest> Circuit<C> {
         self.dead.retain(|dead| *dead != node);
         let is_left_out = self.phase != Phase::Idle && self.run.left_out.contains(&node);
         if is_left_out || self.phase == Phase::Contest {
-            out.note("CI-8", format_args!("{node} is up again: begins epoch {}", self.run.next_epoch()));
+            out.note("CI-8", format_args!("node {node} is up again: begins epoch {}", self.run.next_epoch()));
             self.begin_next_run(out);
         }
     }

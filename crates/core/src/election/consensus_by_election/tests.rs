@@ -43,10 +43,10 @@ rules! { by_number, 3;
             1 receives election from 3: CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 2; knows no leader (epoch 1)
             2 receives election from 1: CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 3; knows no leader (epoch 1)
             3 receives election from 2: CR-4 its rank came all the way around: it has won; CI-5 announces 3 in epoch 1; elected → 1; CE-2 decides 3 in epoch 1; decided → all; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
-            1 receives decided from 3: CE-3 3 is decided in epoch 1
+            1 receives decided from 3: CE-3 value 3 is decided in epoch 1
             1 receives elected from 3: elected → 2; CI-6 learns that 3 has won; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
             2 receives elected from 1: elected → 3; CI-6 learns that 3 has won
-            2 receives decided from 3: CE-3 3 is decided in epoch 1; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
+            2 receives decided from 3: CE-3 value 3 is decided in epoch 1; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
             3 receives elected from 2: CI-6 the announcement came all the way around
         "#]]);
 }

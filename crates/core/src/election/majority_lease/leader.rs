@@ -82,7 +82,10 @@ impl MajorityLease {
         let until = round.requested_at + self.config.lease_terms.trusted_duration();
         out.note(
             "ML-3",
-            format_args!("{} nodes voted in term {term}; leads until {until} of its clock", round.agreed_nodes.len()),
+            format_args!(
+                "has the votes of {} nodes in term {term}; leads until {until} of its clock",
+                round.agreed_nodes.len()
+            ),
         );
         self.failed_campaigns = 0;
         self.change_phase(Phase::Leading(Leadership { term, until, round, supporters: BTreeSet::new() }), out);
@@ -101,7 +104,7 @@ impl MajorityLease {
             return;
         }
         leadership.until = until;
-        out.note("ML-6", format_args!("{} nodes renewed their promises", leadership.round.agreed_nodes.len()));
+        out.note("ML-6", format_args!("has renewed promises of {} nodes", leadership.round.agreed_nodes.len()));
         out.emit(Event::Extended { until });
         self.set_lapse_timer(now, out);
     }

@@ -38,7 +38,7 @@ rules! { MajorityLease::new, plan(3);
         "#]]);
 
     ml_3_a_majority_makes_a_leader_whose_lease_begins_with_its_request("1 campaign; wait 3ms; 1 > 2 | 2 > 1; 1 > 2", expect![[r#"
-        3ms 1 receives vote from 2: ML-3 2 nodes voted in term 1; leads until 24ms of its clock; LEADER IS 1 (epoch 1, until 24ms of its clock); leads → 1,2,3; Renew in 6ms; Lapse in 21ms
+        3ms 1 receives vote from 2: ML-3 has the votes of 2 nodes in term 1; leads until 24ms of its clock; LEADER IS 1 (epoch 1, until 24ms of its clock); leads → 1,2,3; Renew in 6ms; Lapse in 21ms
         3ms 2 receives leads from 1: ML-4 follows 1; LEADER IS 1 (epoch 1); Lapse in 40ms
     "#]]);
 
@@ -56,7 +56,7 @@ rules! { MajorityLease::new, plan(3);
     ml_4_a_candidate_withdraws_for_the_winner(
         in plan(5), "1 campaign; 2 campaign; 2 > 5; 1 > 3; 1 > 4; 3 > 1; 4 > 1; lose 1 > 2 | 1 > 2; 2 > 5", expect![[r#"
             2 receives leads from 1: release → 1,2,3,4,5; ML-4 follows 1; LEADER IS 1 (epoch 1); Lapse in 40ms
-            5 receives release from 2: ML-11 its promise to 2 has ended; Stand in 6.284ms
+            5 receives release from 2: ML-11 its promise to node 2 has ended; Stand in 6.284ms
         "#]]);
 
     ml_5_promises_are_renewed_long_before_they_expire("1 campaign; rest | wait 6ms; 1 > 2; 1 > 3", expect![[r#"
@@ -81,7 +81,7 @@ rules! { MajorityLease::new, plan(3);
             13ms 3 receives renew from 1: Lapse in 40ms; ML-5 promises 1 another lease; renewed → 1
             13ms 3 receives renew from 1: Lapse in 40ms; ML-5 promises 1 another lease; renewed → 1
             13ms 1 receives renewed from 3: ML-6 ignores the answer of 3 to an earlier round
-            13ms 1 receives renewed from 3: ML-6 2 nodes renewed their promises; may lead until 36ms of its clock; Lapse in 23ms
+            13ms 1 receives renewed from 3: ML-6 has renewed promises of 2 nodes; may lead until 36ms of its clock; Lapse in 23ms
         "#]]);
 
     ml_7_a_leader_without_answers_stops_by_its_own_clock("1 campaign; rest | wait 24ms", expect![[r#"
@@ -103,13 +103,13 @@ rules! { MajorityLease::new, plan(3);
             40.849ms 1 Votes: ML-9 has too few votes in term 2; release → 1,2,3; Stand in 25.613ms
             45.354ms 2 Stand: ML-8 campaigns in term 2; saves a vote for 2 in term 2; knows no leader (epoch 2); Votes in 8ms; request → 1,2,3
             46ms 3 receives request from 2: ML-2 votes for 2 in term 2; saves a vote for 2 in term 2; knows no leader (epoch 2); Stand in 42.634ms; vote → 2
-            46ms 2 receives vote from 3: ML-3 2 nodes voted in term 2; leads until 69.354ms of its clock; LEADER IS 2 (epoch 2, until 69.354ms of its clock); leads → 1,2,3; Renew in 6ms; Lapse in 23.354ms
+            46ms 2 receives vote from 3: ML-3 has the votes of 2 nodes in term 2; leads until 69.354ms of its clock; LEADER IS 2 (epoch 2, until 69.354ms of its clock); leads → 1,2,3; Renew in 6ms; Lapse in 23.354ms
         "#]]);
 
     ml_9_candidates_without_a_majority_release_their_voters(
         in plan(4), "1 campaign; 2 campaign; 1 > 3; 2 > 4; 3 > 1; 4 > 2; 1 > 4; 4 > 1; 1 > 2 | 2 > 1 last; 1 > 3", expect![[r#"
             1 receives denied from 2: ML-9 has too few votes in term 1; release → 1,2,3,4; Stand in 29.035ms
-            3 receives release from 1: ML-11 its promise to 1 has ended; Stand in 17.534ms
+            3 receives release from 1: ML-11 its promise to node 1 has ended; Stand in 17.534ms
         "#]]);
 
     ml_9_a_candidate_without_answers_withdraws("1 campaign | wait 8ms", expect![[r#"
@@ -121,10 +121,10 @@ rules! { MajorityLease::new, plan(3);
             2 resign: refused: the node is not the leader
             1 resign: ML-10 resigns in favour of 3; no longer knows a leader (epoch 1 has ended); release → 1,2,3; Stand in 56.849ms
             1 resign: refused: the node is not the leader
-            3 receives release from 1: ML-11 its promise to 1 has ended; ML-11 1 no longer leads; no longer knows a leader (epoch 1 has ended); ML-10 campaigns in term 2; saves a vote for 3 in term 2; knows no leader (epoch 2); Votes in 8ms; request → 1,2,3
-            2 receives release from 1: ML-11 its promise to 1 has ended; ML-11 1 no longer leads; no longer knows a leader (epoch 1 has ended); Stand in 13.354ms
+            3 receives release from 1: ML-11 its promise to node 1 has ended; ML-11 node 1 no longer leads; no longer knows a leader (epoch 1 has ended); ML-10 campaigns in term 2; saves a vote for 3 in term 2; knows no leader (epoch 2); Votes in 8ms; request → 1,2,3
+            2 receives release from 1: ML-11 its promise to node 1 has ended; ML-11 node 1 no longer leads; no longer knows a leader (epoch 1 has ended); Stand in 13.354ms
             2 receives request from 3: ML-2 votes for 3 in term 2; saves a vote for 3 in term 2; knows no leader (epoch 2); Stand in 49.4ms; vote → 3
-            3 receives vote from 2: ML-3 2 nodes voted in term 2; leads until 24ms of its clock; LEADER IS 3 (epoch 2, until 24ms of its clock); leads → 1,2,3; Renew in 6ms; Lapse in 24ms
+            3 receives vote from 2: ML-3 has the votes of 2 nodes in term 2; leads until 24ms of its clock; LEADER IS 3 (epoch 2, until 24ms of its clock); leads → 1,2,3; Renew in 6ms; Lapse in 24ms
         "#]]);
 
     /// Messages that a leader sent before it resigned may arrive after its release.
@@ -132,20 +132,20 @@ rules! { MajorityLease::new, plan(3);
         "1 campaign; rest | wait 6ms; 1 resign; 1 > 2 last; 1 > 2; 1 > 3; 1 > 3; 3 > 2", expect![[r#"
             6ms 1 Renew: Renew in 6ms; ML-5 asks all nodes to renew its lease; renew → 1,2,3
             6ms 1 resign: ML-10 resigns in favour of 3; no longer knows a leader (epoch 1 has ended); release → 1,2,3; Stand in 56.849ms
-            6ms 2 receives release from 1: ML-11 its promise to 1 has ended; ML-11 1 no longer leads; no longer knows a leader (epoch 1 has ended); Stand in 13.354ms
+            6ms 2 receives release from 1: ML-11 its promise to node 1 has ended; ML-11 node 1 no longer leads; no longer knows a leader (epoch 1 has ended); Stand in 13.354ms
             6ms 2 receives renew from 1: ML-4 does not follow 1: term 1 has ended
             6ms 3 receives renew from 1: Lapse in 40ms; ML-5 promises 1 another lease; renewed → 1
-            6ms 3 receives release from 1: ML-11 its promise to 1 has ended; ML-11 1 no longer leads; no longer knows a leader (epoch 1 has ended); ML-10 campaigns in term 2; saves a vote for 3 in term 2; knows no leader (epoch 2); Votes in 8ms; request → 1,2,3
+            6ms 3 receives release from 1: ML-11 its promise to node 1 has ended; ML-11 node 1 no longer leads; no longer knows a leader (epoch 1 has ended); ML-10 campaigns in term 2; saves a vote for 3 in term 2; knows no leader (epoch 2); Votes in 8ms; request → 1,2,3
             6ms 2 receives request from 3: ML-2 votes for 3 in term 2; saves a vote for 3 in term 2; knows no leader (epoch 2); Stand in 49.4ms; vote → 3
         "#]]);
 
     ml_11_a_release_ends_a_promise_but_never_a_later_one(
         "1 campaign; rest | 1 resign; again 1 > 2; lose 1 > 3; 1 campaign; 1 > 2 last; 1 > 2; 2 > 1", expect![[r#"
             1 resign: ML-10 resigns in favour of 3; no longer knows a leader (epoch 1 has ended); release → 1,2,3; Stand in 56.849ms
-            2 receives release from 1: ML-11 its promise to 1 has ended; ML-11 1 no longer leads; no longer knows a leader (epoch 1 has ended); Stand in 13.354ms
+            2 receives release from 1: ML-11 its promise to node 1 has ended; ML-11 node 1 no longer leads; no longer knows a leader (epoch 1 has ended); Stand in 13.354ms
             1 campaign: ML-1 campaigns in term 2; saves a vote for 1 in term 2; knows no leader (epoch 2); Votes in 8ms; request → 1,2,3
             2 receives request from 1: ML-2 votes for 1 in term 2; saves a vote for 1 in term 2; knows no leader (epoch 2); Stand in 49.4ms; vote → 1
-            1 receives vote from 2: ML-3 2 nodes voted in term 2; leads until 24ms of its clock; LEADER IS 1 (epoch 2, until 24ms of its clock); leads → 1,2,3; Renew in 6ms; Lapse in 24ms
+            1 receives vote from 2: ML-3 has the votes of 2 nodes in term 2; leads until 24ms of its clock; LEADER IS 1 (epoch 2, until 24ms of its clock); leads → 1,2,3; Renew in 6ms; Lapse in 24ms
         "#]]);
 
     ml_12_a_voter_that_restarts_is_silent_for_a_lease(
@@ -177,7 +177,7 @@ rules! { MajorityLease::new, plan(3);
              5ms 1 receives request from 3: ML-2 no vote for 3 in term 2: another node has our promise; denied → 3
              6ms 1 Renew: saves a vote for 1 in term 3; Renew in 6ms; ML-13 there was a later term: campaigns in term 3 and keeps leading; request → 1,2,3
              6ms 2 receives request from 1: ML-2 votes for 1 in term 3; saves a vote for 1 in term 3; knows no leader (epoch 3); Stand in 49.433ms; vote → 1
-             6ms 1 receives vote from 2: ML-3 2 nodes voted in term 3; leads until 30ms of its clock; LEADER IS 1 (epoch 3, until 30ms of its clock); leads → 1,2,3; Renew in 6ms; Lapse in 24ms
+             6ms 1 receives vote from 2: ML-3 has the votes of 2 nodes in term 3; leads until 30ms of its clock; LEADER IS 1 (epoch 3, until 30ms of its clock); leads → 1,2,3; Renew in 6ms; Lapse in 24ms
              6ms 3 receives leads from 1: release → 1,2,3; saves a vote for 1 in term 3; ML-4 follows 1; LEADER IS 1 (epoch 3); Lapse in 40ms
          "#]]);
 }

@@ -28,7 +28,7 @@ impl MajorityLease {
             }
             Message::Renew { term, requested_at } => self.renew_promise(now, from, (term, requested_at), out),
             // `latest_heard_term` has been updated; the next renewal raises the term.
-            Message::Outdated { latest } => out.note("ML-13", format_args!("{from} knows of term {latest}")),
+            Message::Outdated { latest } => out.note("ML-13", format_args!("node {from} knows of term {latest}")),
             Message::Release { term, successor } => self.receive_release(now, from, (term, successor), out),
         }
     }
@@ -151,12 +151,12 @@ impl MajorityLease {
             Some((from, last_term)).max(self.latest_release.filter(|(releaser, _)| *releaser == from));
         let promise = self.promise.filter(|promise| promise.candidate == from && promise.term <= last_term);
         if promise.is_some() {
-            out.note("ML-11", format_args!("its promise to {from} has ended"));
+            out.note("ML-11", format_args!("its promise to node {from} has ended"));
             self.promise = None;
         }
         match self.phase {
             Phase::Following { leader, term, .. } if leader == from && term <= last_term => {
-                out.note("ML-11", format_args!("{from} no longer leads"));
+                out.note("ML-11", format_args!("node {from} no longer leads"));
                 out.emit(Event::Ended { epoch: term });
             }
             Phase::Waiting if promise.is_some() => {}

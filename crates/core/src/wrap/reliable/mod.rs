@@ -171,11 +171,12 @@ impl<P: Protocol> Reliable<P> {
         let pair = frame.pair();
         let (theirs, ours) = (pair.sender, pair.receiver);
         if ours > self.incarnation {
-            return out.note("RL-10", format_args!("drops a frame from {from}: {pair} names a future incarnation"));
+            return out
+                .note("RL-10", format_args!("drops a frame from node {from}: {pair} names a future incarnation"));
         }
         match theirs.cmp(&self.link(from).peer_incarnation) {
             Ordering::Less => {
-                return out.note("RL-8", format_args!("drops a frame of {from}'s past incarnation {theirs}"));
+                return out.note("RL-8", format_args!("drops a frame of node {from}'s past incarnation {theirs}"));
             }
             Ordering::Equal => {}
             Ordering::Greater => self.restart_link(from, theirs, out),
@@ -188,13 +189,15 @@ impl<P: Protocol> Reliable<P> {
             Frame::Data { number, .. } => {
                 out.note(
                     "RL-9",
-                    format_args!("does not deliver {number} from {from}: it is for our past incarnation {ours}"),
+                    format_args!(
+                        "does not deliver message {number} from node {from}: it is for our past incarnation {ours}"
+                    ),
                 );
                 self.acknowledge(from, out);
             }
             Frame::Ack { below, .. } if is_current => self.receive_ack(from, below, out),
             Frame::Ack { .. } => {
-                out.note("RL-8", format_args!("drops an acknowledgement of {from} to a past incarnation of ours"));
+                out.note("RL-8", format_args!("drops an acknowledgement of node {from} to a past incarnation of ours"));
             }
         }
     }
@@ -227,13 +230,17 @@ impl<P: Protocol> Reliable<P> {
                 }
                 self.acknowledge(from, out);
             }
-            Arrival::Early => out.note("RL-3", format_args!("holds {number} from {from} back")),
+            Arrival::Early => out.note("RL-3", format_args!("holds back message {number} from node {from}")),
             Arrival::Duplicate => {
-                out.note("RL-4", format_args!("has received {number} from {from} before"));
+                out.note("RL-4", format_args!("drops a duplicate of message {number} from node {from}"));
                 self.acknowledge(from, out);
             }
-            Arrival::TooFar => out.note("RL-10", format_args!("drops {number} from {from}: it is too far ahead")),
-            Arrival::Impossible => out.note("RL-10", format_args!("drops {number} from {from}: its base is {base}")),
+            Arrival::TooFar => {
+                out.note("RL-10", format_args!("drops message {number} from node {from}: it is too far ahead"));
+            }
+            Arrival::Impossible => {
+                out.note("RL-10", format_args!("drops message {number} from node {from}: its base is {base}"));
+            }
         }
     }
 
@@ -271,7 +278,7 @@ impl<P: Protocol> Reliable<P> {
                 out.note(
                     "RL-10",
                     format_args!(
-                        "ignores an acknowledgement of {from}: it covers all below {below}, which was never sent"
+                        "ignores an acknowledgement of node {from}: it covers all below {below}, which was never sent"
                     ),
                 );
             }
@@ -284,7 +291,7 @@ impl<P: Protocol> Reliable<P> {
         let link = self.link(peer);
         out.note(
             "RL-7",
-            format_args!("learns of incarnation {incarnation} of {peer}, after {}", link.peer_incarnation),
+            format_args!("learns of incarnation {incarnation} of node {peer}, after {}", link.peer_incarnation),
         );
         link.restart(incarnation);
         if link.outgoing.is_empty() {
@@ -302,7 +309,7 @@ impl<P: Protocol> Reliable<P> {
         let link = self.link(peer);
         let (pair, base) = (IncarnationPair { sender: mine, receiver: link.peer_incarnation }, link.outgoing.base);
         for (number, unacknowledged) in link.outgoing.next_batch() {
-            out.note(rule, format_args!("sends {number} to {peer} again"));
+            out.note(rule, format_args!("retransmits message {number} to node {peer}"));
             let message = unacknowledged.message.clone();
             let message = Frame::Data { pair, base, number, transmission: Transmission::Again, message };
             out.put(Effect::Send { to: peer, message, order: unacknowledged.order });

@@ -168,9 +168,9 @@ fn bk_1_an_elected_node_polls_now_and_in_every_period() {
             poll 1.1 → 1,2,3
             Answers in 10ms
             Round in 1s
-        2ms: BK-3 1 is ahead by 0ms
-        2ms: BK-3 2 is ahead by 0ms
-            BK-4 1,2,3 are ahead by 0ms on average
+        2ms: BK-3 node 1 is ahead by 0ms
+        2ms: BK-3 node 2 is ahead by 0ms
+            BK-4 nodes 1,2,3 are ahead by 0ms on average
             averages the clocks of 1,2,3 (round 1 of epoch 1)
             BK-5 tells 1 to move its clock by 0ms
             adjust 1.1: 0ms → 1
@@ -238,7 +238,7 @@ fn bk_3_half_of_the_round_trip_is_added() {
     // Poll and answer took 6 ms together, so node 1's clock now shows 50 + 3 ms, and the leader's 6
     // ms.
     harness.receive(6, 1, clock(1, 1, 50));
-    assert_eq!(harness.take_trace(), "6ms: BK-3 1 is ahead by 47ms\n");
+    assert_eq!(harness.take_trace(), "6ms: BK-3 node 1 is ahead by 47ms\n");
 }
 
 #[test]
@@ -266,10 +266,10 @@ fn bk_4_silent_nodes_and_distant_clocks_do_not_count() {
     harness.receive(2, 3, clock(1, 1, 3_600_001));
     harness.fire_timer(10, Timer::Answers);
     expect![[r#"
-        2ms: BK-3 1 is ahead by 30ms
-        2ms: BK-3 2 is ahead by 60ms
-        2ms: BK-3 3 is ahead by 3600s
-        10ms: BK-4 1,2,5 are ahead by 30ms on average
+        2ms: BK-3 node 1 is ahead by 30ms
+        2ms: BK-3 node 2 is ahead by 60ms
+        2ms: BK-3 node 3 is ahead by 3600s
+        10ms: BK-4 nodes 1,2,5 are ahead by 30ms on average
             averages the clocks of 1,2,5 (round 1 of epoch 1), without 3, too far off, without 4, silent
             BK-5 tells 1 to move its clock by 0ms
             adjust 1.1: 0ms → 1

@@ -52,7 +52,7 @@ pub(super) fn arrange(surveys: Vec<Survey>) -> Result<Arrangement, GatherError> 
     sorted.check_nodes()?;
     sorted.check_messages()?;
     sorted.check_order()?;
-    let header = sorted.reference_header().ok_or(GatherError::NoJournals)?.1.clone();
+    let header = sorted.reference_header().ok_or_else(|| sorted.no_header_error())?.1.clone();
     let scale = TimeScale::new(sorted.live_headers());
     let mut report = sorted.start_report(header.nodes, scale.boots());
     let origin = sorted.display_origin(&scale);
@@ -130,6 +130,11 @@ impl SortedSurveys {
     /// run best.
     fn reference_header(&self) -> Option<(&String, &Header)> {
         self.headers().next()
+    }
+
+    /// Returns why no journal has a header.
+    fn no_header_error(&self) -> GatherError {
+        if self.files_without_header > 0 { GatherError::NoHeaders } else { GatherError::NoJournals }
     }
 
     /// Returns the live part of each header, those of the parent process first.

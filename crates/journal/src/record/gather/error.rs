@@ -8,6 +8,11 @@ use quorate_core::{Incarnation, NodeId};
 pub enum GatherError {
     #[error("no journals given: name the journal of every node, such as n1.journal n2.journal n3.journal.")]
     NoJournals,
+    #[error(
+        "none of these files has a header line: they are empty or truncated. Name the journal of every node, such as \
+         n1.journal n2.journal n3.journal."
+    )]
+    NoHeaders,
     #[error("cannot open the journal {file}: {error}.")]
     Open { file: String, error: std::io::Error },
     #[error("in {file}: {error}")]

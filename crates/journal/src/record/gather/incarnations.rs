@@ -29,7 +29,8 @@ pub(super) struct IncarnationPlan {
     pub(super) shut_down_cleanly: bool,
     /// When the parent process killed it, if the parent recorded that.
     pub(super) killed_at: Option<Time>,
-    /// Number of its writes that the next incarnation did not find.
+    /// Number of its writes that the next incarnation did not find. If that found its disk blank,
+    /// only unconfirmed writes count.
     pub(super) lost_writes: u64,
     disk: DiskSurvey,
 }
@@ -87,7 +88,8 @@ impl IncarnationPlan {
     }
 }
 
-/// Adds an injected fault to the plan of its node. Returns a warning if the fault is impossible.
+/// Adds an injected fault to the plan of its node. Returns a warning if the fault is a crash
+/// before the node's first start. A resume without a pause is ignored.
 pub(super) fn assign_fault(nodes: &mut [NodePlan], time: Time, event: &WorldLine<String>) -> Option<String> {
     match event {
         WorldLine::Paused { node } => nodes.get_mut(node.index())?.pauses.push_back(Pause { from: time, to: None }),

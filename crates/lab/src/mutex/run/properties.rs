@@ -305,8 +305,9 @@ impl Properties {
         }
         let relevant_from = self.nodes.get(waiter.index()).map_or(time, |state| state.requested_at);
         let maximum = self.expectations.overtaking.map_or(0, |bound| bound.max_entries);
-        let text =
-            format!("node {node} made entry number {overtaken_by} ahead of node {waiter}; at most {maximum} may");
+        let text = format!(
+            "node {node} entered ahead of node {waiter}, which was overtaken {overtaken_by} times; the maximum is {maximum}"
+        );
         self.overtaking_violation = Some(Violation { time, line: self.lines, relevant_from, text });
     }
 }

@@ -144,6 +144,8 @@ fn files_of_different_runs_incarnations_and_nodes_are_refused() {
     gather_parts(&[in_group_a, in_group("a")]).unwrap();
     assert!(refusal(&[one]).contains("no journal of node 2"));
     assert!(refusal(&[]).contains("no journals given"));
+    let empty = Part { name: "empty".into(), bytes: Vec::new() };
+    assert!(refusal(&[empty]).contains("none of these files has a header line"));
 }
 
 #[test]

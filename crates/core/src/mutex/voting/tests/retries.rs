@@ -3,6 +3,10 @@
 //! `1 fires` fires the oldest timer of node 1; `of 2` before a script sets the group size. Traces
 //! omit the steps before `|` and those without effect (see `crate::mutex::rules`). In a trace, the
 //! stamp `(3, 2)` has clock 3 and node 2, and `fence 0.1` has epoch 0 and counter 1.
+//!
+//! In a group of three, node 1 votes for replica 1, node 3 for replica 2 and node 2 for replica 3;
+//! two votes suffice to enter. In a group of four, node 1 votes for replica 1, node 2 for 2 and 4,
+//! node 4 for 3, and node 3 for none; three votes suffice. A round trip takes 2 ms.
 
 use super::node;
 use crate::mutex::rules::rules;
@@ -28,8 +32,8 @@ rules! { node, 3;
             1 receives vote from 3: VO-3 has enough votes for (1, 1); ENTERS (fence 0.1)
         "#]]);
 
-    /// Beyond the first round trip, the waiting time grows up to four round trips for each replica,
-    /// which has room for all nodes.
+    /// Every waiting time is at least one round trip. The maximum beyond that doubles with each
+    /// attempt, up to four round trips per replica: enough for an attempt of every node.
     vo_6_waiting_times_grow_with_the_attempts(
         "1 acquire; rest; 2 acquire; rest; 2 fires | rest; 2 fires; rest; 2 fires; rest; 2 fires; rest; 2 fires; rest;
          1 release; rest; 2 fires; rest", expect![[r#"
@@ -61,9 +65,9 @@ rules! { node, 3;
              2 receives vote from 1: VO-3 has enough votes for (1, 2); ENTERS (fence 0.2)
          "#]]);
 
-    /// Node 3 has the vote of 4 and returns it. It asks again before the return has arrived, and is
-    /// denied: 4 believes that it has voted for this very request. When the old vote is back, node
-    /// 3 can get a new one.
+    /// Node 3 has the vote of node 4 (for replica 3) and returns it. It asks again before the
+    /// return has arrived, and is denied: node 4 still counts its vote as given to this very
+    /// request. When the old vote is back, node 3 can get a new one.
     vo_6_a_vote_that_is_on_its_way_back_is_not_given_again(
         of 4, "2 acquire; 3 acquire; 3 > 4 | 4 > 3; 3 > 2; 3 > 2; 2 > 3; 2 > 3; 3 fires; 3 > 4 last; 4 > 3; 3 > 2;
                2 > 3; 3 > 4; 2 cancel; rest; 3 fires; rest", expect![[r#"
@@ -94,8 +98,8 @@ rules! { node, 3;
                    3 receives vote from 4: VO-3 has enough votes for (1, 3); ENTERS (fence 0.1)
                "#]]);
 
-    /// The vote of 4 arrives when node 3 has ended this attempt, so that others can have it while
-    /// node 3 waits.
+    /// The vote of node 4 (for replica 3) arrives when node 3 has ended this attempt. Node 3
+    /// returns it, so that others can have it while node 3 waits.
     vo_8_a_vote_that_arrives_while_a_node_backs_off_is_returned(
         of 4, "2 acquire; 3 acquire; 3 > 4; 3 > 2; 3 > 2; 2 > 3; 2 > 3; 4 > 3; 3 > 4", expect![[r#"
             2 acquire: VO-1 requests 3 of 4 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 2; VO-2 gives (1, 2) the vote of replica 4; request → 1; request → 4
@@ -120,6 +124,9 @@ rules! { node, 3;
                    3 receives vote from 1: VO-3 has enough votes for (1, 3); ENTERS (fence 0.1)
                "#]]);
 
+    /// The vote for (1, 1) reaches node 1 after it has cancelled that request and sent the next
+    /// one, (2, 1), which arrives before the return. Node 3 gives (2, 1) the vote at once: a later
+    /// request of the same node shows that the earlier one has ended.
     vo_8_a_vote_for_an_ended_request_is_returned(
         "1 acquire; 1 > 3; 1 cancel; 1 acquire | 3 > 1; 1 > 3; 1 > 3; 3 > 1", expect![[r#"
             1 receives vote from 3: VO-8 does not need the vote of replica 2 for (1, 1); release → 3

@@ -36,8 +36,8 @@ rules! {
         "1 says 2, 1 says 2 ahead, lose 1 > 2, lose 1 > 2, 1 resends to 2, 1 resends to 2, 1 > 2, 1 > 2", expect![[r#"
             1 says 0.0 to 2: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2
             1 says 0.1 to 2: [0→0 base 0 number 1: 0.1] ahead → 2
-            1's timer fires: RL-2 sends 0 to 2 again; [0→0 base 0 number 0: 0.0] again → 2; RL-2 sends 1 to 2 again; [0→0 base 0 number 1: 0.1] again ahead → 2; waits 100ms..150ms for 2
-            1's timer fires: RL-2 sends 0 to 2 again; [0→0 base 0 number 0: 0.0] again → 2; RL-2 sends 1 to 2 again; [0→0 base 0 number 1: 0.1] again ahead → 2; waits 200ms..300ms for 2
+            1's timer fires: RL-2 retransmits message 0 to node 2; [0→0 base 0 number 0: 0.0] again → 2; RL-2 retransmits message 1 to node 2; [0→0 base 0 number 1: 0.1] again ahead → 2; waits 100ms..150ms for 2
+            1's timer fires: RL-2 retransmits message 0 to node 2; [0→0 base 0 number 0: 0.0] again → 2; RL-2 retransmits message 1 to node 2; [0→0 base 0 number 1: 0.1] again ahead → 2; waits 200ms..300ms for 2
             2 gets [0→0 base 0 number 0: 0.0] again from 1: payload 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
             2 gets [0→0 base 0 number 1: 0.1] again from 1: payload 0.1 of 1; saves 0.1; RECEIVES 0.1 from 1; [0→0 ack below 2] → 1
         "#]]);
@@ -47,8 +47,8 @@ rules! {
             1 says 0.0 to 2: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2
             1 says 0.1 to 2: [0→0 base 0 number 1: 0.1] → 2
             1 says 0.2 to 2: [0→0 base 0 number 2: 0.2] → 2
-            2 gets [0→0 base 0 number 2: 0.2] from 1: RL-3 holds 2 from 1 back
-            2 gets [0→0 base 0 number 1: 0.1] from 1: RL-3 holds 1 from 1 back
+            2 gets [0→0 base 0 number 2: 0.2] from 1: RL-3 holds back message 2 from node 1
+            2 gets [0→0 base 0 number 1: 0.1] from 1: RL-3 holds back message 1 from node 1
             2 gets [0→0 base 0 number 0: 0.0] from 1: payload 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; payload 0.1 of 1; saves 0.1; RECEIVES 0.1 from 1; payload 0.2 of 1; saves 0.2; RECEIVES 0.2 from 1; [0→0 ack below 3] → 1
         "#]]);
 
@@ -57,14 +57,14 @@ rules! {
             1 says 0.0 to 2: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2
             2 gets [0→0 base 0 number 0: 0.0] from 1: payload 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
             2 has synced: HAS SAVED 1
-            2 gets [0→0 base 0 number 0: 0.0] from 1: RL-4 has received 0 from 1 before; [0→0 ack below 1] → 1
+            2 gets [0→0 base 0 number 0: 0.0] from 1: RL-4 drops a duplicate of message 0 from node 1; [0→0 ack below 1] → 1
         "#]]);
 
     rl_6_progress_resets_the_timeout_and_the_last_acknowledgement_cancels_it(
         "1 says 2, 1 says 2, 1 resends to 2, 1 > 2, 2 syncs, 2 > 1, 1 > 2, 2 syncs, 2 > 1", expect![[r#"
             1 says 0.0 to 2: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2
             1 says 0.1 to 2: [0→0 base 0 number 1: 0.1] → 2
-            1's timer fires: RL-2 sends 0 to 2 again; [0→0 base 0 number 0: 0.0] again → 2; RL-2 sends 1 to 2 again; [0→0 base 0 number 1: 0.1] again → 2; waits 100ms..150ms for 2
+            1's timer fires: RL-2 retransmits message 0 to node 2; [0→0 base 0 number 0: 0.0] again → 2; RL-2 retransmits message 1 to node 2; [0→0 base 0 number 1: 0.1] again → 2; waits 100ms..150ms for 2
             2 gets [0→0 base 0 number 0: 0.0] from 1: payload 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
             2 has synced: HAS SAVED 1
             1 gets [0→0 ack below 1] from 2: waits 50ms..75ms for 2
@@ -93,11 +93,11 @@ rules! {
              1 says 0.1 to 2: [0→0 base 0 number 1: 0.1] → 2; waits 50ms..75ms for 2
              1 says 0.2 to 2: [0→0 base 0 number 2: 0.2] → 2
              2 gets [0→0 base 0 number 1: 0.1] from 1: payload 0.1 of 1; saves 0.1; RECEIVES 0.1 from 1; [0→0 ack below 2] → 1
-             1's timer fires: RL-2 sends 1 to 2 again; [0→0 base 0 number 1: 0.1] again → 2; RL-2 sends 2 to 2 again; [0→0 base 0 number 2: 0.2] again → 2; waits 100ms..150ms for 2
+             1's timer fires: RL-2 retransmits message 1 to node 2; [0→0 base 0 number 1: 0.1] again → 2; RL-2 retransmits message 2 to node 2; [0→0 base 0 number 2: 0.2] again → 2; waits 100ms..150ms for 2
              2 starts: 
              2 says 1.0 to 1: [1→0 base 0 number 0: 1.0] → 1; waits 50ms..75ms for 1
-             1 gets [1→0 base 0 number 0: 1.0] from 2: RL-7 learns of incarnation 1 of 2, after 0; RL-7 sends 1 to 2 again; [0→1 base 1 number 1: 0.1] again → 2; RL-7 sends 2 to 2 again; [0→1 base 1 number 2: 0.2] again → 2; waits 50ms..75ms for 2; payload 1.0 of 2; saves 1.0; RECEIVES 1.0 from 2; [0→1 ack below 1] → 2
-             2 gets [0→1 base 1 number 2: 0.2] again from 1: RL-3 holds 2 from 1 back
+             1 gets [1→0 base 0 number 0: 1.0] from 2: RL-7 learns of incarnation 1 of node 2, after 0; RL-7 retransmits message 1 to node 2; [0→1 base 1 number 1: 0.1] again → 2; RL-7 retransmits message 2 to node 2; [0→1 base 1 number 2: 0.2] again → 2; waits 50ms..75ms for 2; payload 1.0 of 2; saves 1.0; RECEIVES 1.0 from 2; [0→1 ack below 1] → 2
+             2 gets [0→1 base 1 number 2: 0.2] again from 1: RL-3 holds back message 2 from node 1
              2 gets [0→1 base 1 number 1: 0.1] again from 1: payload 0.1 of 1; saves 0.1; RECEIVES 0.1 from 1; payload 0.2 of 1; saves 0.2; RECEIVES 0.2 from 1; [1→0 ack below 3] → 1
          "#]]);
 
@@ -107,18 +107,18 @@ rules! {
             2 gets [0→0 base 0 number 0: 0.0] from 1: payload 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
             1 starts: 
             1 says 1.0 to 2: [1→0 base 0 number 0: 1.0] → 2; waits 50ms..75ms for 2
-            2 gets [1→0 base 0 number 0: 1.0] from 1: RL-7 learns of incarnation 1 of 1, after 0; payload 1.0 of 1; saves 1.0; RECEIVES 1.0 from 1; [0→1 ack below 1] → 1
+            2 gets [1→0 base 0 number 0: 1.0] from 1: RL-7 learns of incarnation 1 of node 1, after 0; payload 1.0 of 1; saves 1.0; RECEIVES 1.0 from 1; [0→1 ack below 1] → 1
         "#]]);
 
     rl_7_messages_held_back_from_the_former_incarnation_are_forgotten(
         "1 says 2, 1 says 2, 1 > 2 last, 1 crashes, 1 says 2, 1 says 2, 1 > 2 last, 1 > 2 last", expect![[r#"
             1 says 0.0 to 2: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2
             1 says 0.1 to 2: [0→0 base 0 number 1: 0.1] → 2
-            2 gets [0→0 base 0 number 1: 0.1] from 1: RL-3 holds 1 from 1 back
+            2 gets [0→0 base 0 number 1: 0.1] from 1: RL-3 holds back message 1 from node 1
             1 starts: 
             1 says 1.0 to 2: [1→0 base 0 number 0: 1.0] → 2; waits 50ms..75ms for 2
             1 says 1.1 to 2: [1→0 base 0 number 1: 1.1] → 2
-            2 gets [1→0 base 0 number 1: 1.1] from 1: RL-7 learns of incarnation 1 of 1, after 0; RL-3 holds 1 from 1 back
+            2 gets [1→0 base 0 number 1: 1.1] from 1: RL-7 learns of incarnation 1 of node 1, after 0; RL-3 holds back message 1 from node 1
             2 gets [1→0 base 0 number 0: 1.0] from 1: payload 1.0 of 1; saves 1.0; RECEIVES 1.0 from 1; payload 1.1 of 1; saves 1.1; RECEIVES 1.1 from 1; [0→1 ack below 2] → 1
         "#]]);
 
@@ -128,18 +128,18 @@ rules! {
             2 gets [0→0 base 0 number 0: 0.0] from 1: payload 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
             1 starts: 
             1 says 1.0 to 2: [1→0 base 0 number 0: 1.0] → 2; waits 50ms..75ms for 2
-            2 gets [1→0 base 0 number 0: 1.0] from 1: RL-7 learns of incarnation 1 of 1, after 0; payload 1.0 of 1; saves 1.0; RECEIVES 1.0 from 1; [0→1 ack below 1] → 1
-            2 gets [0→0 base 0 number 0: 0.0] from 1: RL-8 drops a frame of 1's past incarnation 0
+            2 gets [1→0 base 0 number 0: 1.0] from 1: RL-7 learns of incarnation 1 of node 1, after 0; payload 1.0 of 1; saves 1.0; RECEIVES 1.0 from 1; [0→1 ack below 1] → 1
+            2 gets [0→0 base 0 number 0: 0.0] from 1: RL-8 drops a frame of node 1's past incarnation 0
             2 has synced: HAS SAVED 2
-            1 gets [0→0 ack below 1] from 2: RL-8 drops an acknowledgement of 2 to a past incarnation of ours
+            1 gets [0→0 ack below 1] from 2: RL-8 drops an acknowledgement of node 2 to a past incarnation of ours
         "#]]);
 
     rl_9_a_message_to_a_past_incarnation_is_answered_with_the_current_one(
         "2 crashes, 1 says 2, 1 > 2, 2 > 1, 1 > 2, 2 syncs, 2 > 1", expect![[r#"
             2 starts: 
             1 says 0.0 to 2: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2
-            2 gets [0→0 base 0 number 0: 0.0] from 1: RL-9 does not deliver 0 from 1: it is for our past incarnation 0; [1→0 ack below 0] → 1
-            1 gets [1→0 ack below 0] from 2: RL-7 learns of incarnation 1 of 2, after 0; RL-7 sends 0 to 2 again; [0→1 base 0 number 0: 0.0] again → 2; waits 50ms..75ms for 2
+            2 gets [0→0 base 0 number 0: 0.0] from 1: RL-9 does not deliver message 0 from node 1: it is for our past incarnation 0; [1→0 ack below 0] → 1
+            1 gets [1→0 ack below 0] from 2: RL-7 learns of incarnation 1 of node 2, after 0; RL-7 retransmits message 0 to node 2; [0→1 base 0 number 0: 0.0] again → 2; waits 50ms..75ms for 2
             2 gets [0→1 base 0 number 0: 0.0] again from 1: payload 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [1→0 ack below 1] → 1
             2 has synced: HAS SAVED 1
             1 gets [1→0 ack below 1] from 2: stops waiting for 2
@@ -154,8 +154,8 @@ rules! {
             1 starts: 
             2 starts: 
             1 says 1.0 to 2: [1→0 base 0 number 0: 1.0] → 2; waits 50ms..75ms for 2
-            2 gets [1→0 base 0 number 0: 1.0] from 1: RL-7 learns of incarnation 1 of 1, after 0; RL-9 does not deliver 0 from 1: it is for our past incarnation 0; [1→1 ack below 0] → 1
-            1 gets [1→1 ack below 0] from 2: RL-7 learns of incarnation 1 of 2, after 0; RL-7 sends 0 to 2 again; [1→1 base 0 number 0: 1.0] again → 2; waits 50ms..75ms for 2
+            2 gets [1→0 base 0 number 0: 1.0] from 1: RL-7 learns of incarnation 1 of node 1, after 0; RL-9 does not deliver message 0 from node 1: it is for our past incarnation 0; [1→1 ack below 0] → 1
+            1 gets [1→1 ack below 0] from 2: RL-7 learns of incarnation 1 of node 2, after 0; RL-7 retransmits message 0 to node 2; [1→1 base 0 number 0: 1.0] again → 2; waits 50ms..75ms for 2
             2 gets [1→1 base 0 number 0: 1.0] again from 1: payload 1.0 of 1; saves 1.0; RECEIVES 1.0 from 1; [1→1 ack below 1] → 1
             2 has synced: HAS SAVED 1
             1 gets [1→1 ack below 1] from 2: stops waiting for 2
@@ -275,15 +275,15 @@ fn rl_10_impossible_frames_are_dropped() {
     assert_eq!(network.in_flight.len(), 1, "no frame is sent in answer");
     assert!(network.nodes[0].received[&0].is_empty(), "no message is delivered");
     expect![[r#"
-        1 gets [0→1 base 0 number 0: 0.0] from 2: RL-10 drops a frame from 2: 0→1 names a future incarnation
-        1 gets [7→1 base 0 number 0: 0.0] from 2: RL-10 drops a frame from 2: 7→1 names a future incarnation
-        1 gets [0→0 base 6 number 5: 0.0] from 2: RL-10 drops 5 from 2: its base is 6
-        1 gets [0→0 base 18446744073709551615 number 18446744073709551615: 0.0] from 2: RL-10 drops 18446744073709551615 from 2: its base is 18446744073709551615
-        1 gets [0→0 base 0 number 18446744073709551615: 0.0] from 2: RL-10 drops 18446744073709551615 from 2: its base is 0
-        1 gets [0→0 base 0 number 1024: 0.0] from 2: RL-10 drops 1024 from 2: it is too far ahead
-        1 gets [0→0 ack below 2] from 2: RL-10 ignores an acknowledgement of 2: it covers all below 2, which was never sent
-        1 gets [0→0 ack below 18446744073709551615] from 2: RL-10 ignores an acknowledgement of 2: it covers all below 18446744073709551615, which was never sent
-        1 gets [0→18446744073709551615 ack below 0] from 2: RL-10 drops a frame from 2: 0→18446744073709551615 names a future incarnation
+        1 gets [0→1 base 0 number 0: 0.0] from 2: RL-10 drops a frame from node 2: 0→1 names a future incarnation
+        1 gets [7→1 base 0 number 0: 0.0] from 2: RL-10 drops a frame from node 2: 7→1 names a future incarnation
+        1 gets [0→0 base 6 number 5: 0.0] from 2: RL-10 drops message 5 from node 2: its base is 6
+        1 gets [0→0 base 18446744073709551615 number 18446744073709551615: 0.0] from 2: RL-10 drops message 18446744073709551615 from node 2: its base is 18446744073709551615
+        1 gets [0→0 base 0 number 18446744073709551615: 0.0] from 2: RL-10 drops message 18446744073709551615 from node 2: its base is 0
+        1 gets [0→0 base 0 number 1024: 0.0] from 2: RL-10 drops message 1024 from node 2: it is too far ahead
+        1 gets [0→0 ack below 2] from 2: RL-10 ignores an acknowledgement of node 2: it covers all below 2, which was never sent
+        1 gets [0→0 ack below 18446744073709551615] from 2: RL-10 ignores an acknowledgement of node 2: it covers all below 18446744073709551615, which was never sent
+        1 gets [0→18446744073709551615 ack below 0] from 2: RL-10 drops a frame from node 2: 0→18446744073709551615 names a future incarnation
     "#]].assert_eq(&network.run(""));
 }
 
