@@ -19,8 +19,8 @@ use crate::reduce::{Reducer, Reducers, ReductionStats};
 use crate::system::System;
 use crate::visited::{Added, MAX_ORDINALS, SHARDS, Shard, StateId, shard_of};
 
-/// Number of states that ends a batch, and maximum number of states in a block: so the index of a
-/// state in its batch has 16 bits.
+/// A batch ends once it has this many states, and no block has more. So a batch has fewer than
+/// twice as many, and the index of a state in its batch fits in 16 bits.
 const MAX_BATCH_STATES: usize = 32_768;
 /// Number of state words that ends a batch early: a state with many messages in flight has many
 /// words and many successors.
@@ -213,6 +213,8 @@ struct BreadthFirstSearch<'a> {
     /// of the next level.
     next_level_starts: [u32; SHARDS],
     reducers: Reducers,
+    /// How often reduction succeeded so far. States are expanded with a copy of it, so the result
+    /// does not depend on the order in which threads finish.
     stats: ReductionStats,
     /// The length of the paths that end with a transition of the current level.
     depth: u32,

@@ -16,7 +16,7 @@ pub(crate) struct Budgets {
 /// Number of bits of a packed budget.
 const BUDGET_BITS: u32 = 5;
 /// Maximum number of faults of each kind.
-pub(crate) const MAX_FAULTS: u8 = (1 << BUDGET_BITS) - 1;
+pub const MAX_FAULTS: u8 = (1 << BUDGET_BITS) - 1;
 
 /// The budget that a move draws on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

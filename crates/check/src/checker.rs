@@ -42,7 +42,8 @@ where
 {
     /// Creates a checker for a group.
     ///
-    /// Fails if the group is empty or exceeds the limits of the state encoding.
+    /// Fails if the group is empty, exceeds the limits of the state encoding or of the clients, or
+    /// has both views and a model of time.
     pub fn new(make_node: MakeNode<P>, clients: C, setup: Setup) -> Result<Self, CheckError> {
         match setup.nodes {
             0 => return Err(CheckError::NoNodes),
@@ -61,8 +62,8 @@ where
             ("--early-timers", setup.early_timers),
             ("--changes", changes),
         ];
-        if let Some((option, _)) = faults.into_iter().find(|(_, budget)| *budget > MAX_FAULTS) {
-            return Err(CheckError::TooManyFaults { option, max: MAX_FAULTS });
+        if let Some((option, given)) = faults.into_iter().find(|(_, budget)| *budget > MAX_FAULTS) {
+            return Err(CheckError::TooManyFaults { option, given, max: MAX_FAULTS });
         }
         if let Some(max) = clients.max_view_changes().filter(|max| changes > *max) {
             return Err(CheckError::TooManyChanges { max });
@@ -367,7 +368,7 @@ where
             seconds: started.elapsed().as_secs_f64(),
             bytes_per_state: None,
         };
-        judgement.walk_count = Some(result.walks);
+        judgement.walk_count = Some(result.finished_walks);
         self.retrace_all(&initial, &result.violations, judgement);
         judgement.record_end(result.end, |_| true);
         for property in (0_u8..).take(judgement.properties.len()) {

@@ -60,7 +60,7 @@ pub trait Clients {
         None
     }
 
-    /// Returns the properties; a property's number is its index.
+    /// Returns the properties, at most 32; a property's number is its index.
     fn properties(&self) -> Vec<Property>;
 }
 

@@ -67,6 +67,7 @@ where
         _ => None,
     });
     system.criteria = criteria.collect();
+    // A walk stops anywhere, so it does not show how runs end or whether they repeat forever.
     let is_judged_by_walks = |name: &str| {
         let property = properties.iter().find(|property| property.name == name);
         property.is_some_and(|property| {
@@ -85,8 +86,8 @@ where
             let candidates = guide.candidates(&state);
             let random = mix(mix(walk) ^ step);
             let Some(candidate) = candidates.get(random as usize % candidates.len().max(1)).copied() else { break };
-            let names = guide.violations().iter().filter(|(_, action)| *action == candidate.action);
-            found_by_checker.extend(names.map(|(number, _)| properties[usize::from(*number)].name));
+            let by_step = guide.violations().iter().filter(|(_, action)| *action == candidate.action);
+            found_by_checker.extend(by_step.map(|(number, _)| properties[usize::from(*number)].name));
             steps.push(guide.take_transition(&mut state, candidate));
             let violated = guide.lookup.system.violated_properties(&state);
             found_by_checker.extend(violated.map(|number| properties[usize::from(number)].name));

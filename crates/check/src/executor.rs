@@ -13,7 +13,8 @@ pub(crate) struct NodeStep<P: Checked, C: Clients<Command = P::Command, Event = 
     pub(crate) local: LocalState<P, C::Client>,
     pub(crate) sends: Vec<Envelope<P::Message>>,
     pub(crate) events: Vec<StepEvent>,
-    /// The obligations of the timers that the step sets.
+    /// For each timer that the step sets, the fingerprint of the obligation of a fair run to let it
+    /// fire.
     pub(crate) timer_obligations: Vec<u64>,
     pub(crate) record: StepRecord,
 }
@@ -56,8 +57,8 @@ where
     P: Checked,
     C: Clients<Command = P::Command, Event = P::Event>,
 {
-    /// Gives the node an input. After a sync, it first executes the effects that waited for the
-    /// disk.
+    /// Gives the node an input. If it reports that saves are durable, the effects that waited for
+    /// them are carried out first.
     pub(crate) fn give_input(&mut self, protocol: &mut P, input: Input<P>) {
         if matches!(input, Input::Saved(_)) {
             while let Some(effect) = self.step.local.disk.release() {

@@ -145,7 +145,8 @@ pub(crate) struct Successors {
     /// Properties that transitions violate, with the packed actions.
     pub(crate) violations: Vec<(u8, u16)>,
     pub(crate) summary: StateSummary,
-    /// Whether more messages are in flight than an action can encode.
+    /// Whether a state had `MAX_IN_FLIGHT` or more messages in flight, so that its deliveries were
+    /// not expanded. Once set, it stays set.
     pub(crate) has_too_many_messages: bool,
     /// The words of a successor state, while its fingerprint is computed.
     words: Vec<u32>,
@@ -246,12 +247,12 @@ impl<L: Lookup> Expansion<'_, L> {
     /// of a message, only one is tried; of the messages on a FIFO link, only the oldest.
     fn expand_deliveries(&mut self, receiver: Option<usize>) -> Result<(), MissingOutcome> {
         let in_flight_start = self.lookup.system().in_flight_start(self.state);
-        let in_flight = self.state.len() - in_flight_start;
-        if in_flight >= MAX_IN_FLIGHT {
+        let in_flight_count = self.state.len() - in_flight_start;
+        if in_flight_count >= MAX_IN_FLIGHT {
             self.successors.has_too_many_messages = true;
             return Ok(());
         }
-        for position in 0..in_flight {
+        for position in 0..in_flight_count {
             let system = self.lookup.system();
             let word = self.state[in_flight_start + position];
             if position > 0 {
@@ -289,9 +290,10 @@ impl<L: Lookup> Expansion<'_, L> {
         Ok(())
     }
 
-    /// Adds the transition in which a node takes an input. `budgets` is the packed
-    /// budgets that remain; `removed_fingerprint` is that of the delivered message, 0 for a move.
-    /// If other nodes are notified (`is_announced`), more than that node changes.
+    /// Adds the transition in which a node takes an input. `budgets` holds the remaining budgets,
+    /// packed; `removed_fingerprint` is that of the delivered message, 0 for a move. `is_announced`
+    /// tells whether the transition also sends notices to other nodes, which the outcome does not
+    /// include.
     #[inline]
     fn add_node_transition(
         &mut self,
@@ -303,6 +305,10 @@ impl<L: Lookup> Expansion<'_, L> {
     ) {
         let system = self.lookup.system();
         let mut violated_bits = 0;
+        // A fingerprint is a sum over the state's words. Without FIFO links and properties about
+        // the past, the system is additive: the change of this sum is known without building the
+        // successor. `apply_action` would find no violation then, because it judges only
+        // properties about the past.
         let fingerprint = if system.is_additive() && !is_announced {
             let mut fingerprint = self.fingerprint.wrapping_sub(removed_fingerprint);
             if outcome != NONE {
@@ -383,7 +389,8 @@ impl<L: Lookup> Expansion<'_, L> {
         Ok(())
     }
 
-    /// Adds a transition that no node takes as an input.
+    /// Adds a transition in which no node takes an input, so that it violates no property about the
+    /// past.
     fn add_transition(&mut self, action: Action, outcome: u32) {
         let system = self.lookup.system();
         self.successors.words.clear();
@@ -394,8 +401,9 @@ impl<L: Lookup> Expansion<'_, L> {
     }
 
     /// Advances time to the next start or end of a timer's window or a message's delivery window,
-    /// or to the last instant of an exclusive hold, unless a timer must fire or a message must
-    /// arrive first. A message to a node that is down also arrives in time, and is lost.
+    /// unless a timer must fire or a message must arrive first. A message to a node that is down
+    /// also arrives in time, and is lost. Time also stops at the last instant at which a client
+    /// holds something exclusive: a next hold that begins too early may overlap only there.
     fn expand_time(&mut self) -> Result<(), MissingOutcome> {
         let system = self.lookup.system();
         let Some(time_limit) = system.time_limit else { return Ok(()) };
@@ -408,8 +416,8 @@ impl<L: Lookup> Expansion<'_, L> {
             if window.latest <= now {
                 return Ok(());
             }
-            let end = if window.earliest > now { window.earliest } else { window.latest };
-            next = Some(next.map_or(end, |next: Time| next.min(end)));
+            let boundary = if window.earliest > now { window.earliest } else { window.latest };
+            next = Some(next.map_or(boundary, |next: Time| next.min(boundary)));
         }
         let last_held_instants =
             system.last_held_instants(self.state).filter(|last| *last > now && *last <= time_limit);
@@ -422,6 +430,7 @@ impl<L: Lookup> Expansion<'_, L> {
         }
         let instant = self.lookup.instant_number(next).ok_or(MissingOutcome)?;
         let system = self.lookup.system();
+        // A fingerprint is a sum over the state's words, and only the instant's word changes.
         let fingerprint = self
             .fingerprint
             .wrapping_sub(system.time_fingerprint(self.state[INSTANT]))

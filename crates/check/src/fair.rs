@@ -53,6 +53,8 @@ pub(crate) fn search(
     for waiting_bit in 0..=GOAL_UNMET {
         let is_waiting = |state: u32| state_graph.waiting_bits[state as usize] >> waiting_bit & 1 == 1;
         for component in cyclic_components(&state_graph.graph, is_waiting) {
+            // States are numbered by their distance from the initial states, and a component is
+            // sorted, so this is one of its states with the shortest path to it.
             let start = component[0];
             let Some(cycle) = fair_cycle(&state_graph.graph, &component, start, &state_graph.fairness(system)) else {
                 continue;
@@ -189,6 +191,8 @@ fn build_graph(
             let candidates = guide.candidates(&state).to_vec();
             let mut row = Vec::with_capacity(candidates.len());
             for candidate in candidates {
+                // A complete search has found all successors, so no candidate is skipped, and its
+                // index is the position of its edge.
                 let Some(id) = explored.find_state(candidate.fingerprint) else { continue };
                 let number = &mut number_of_id[id.0 as usize];
                 if *number == NONE {

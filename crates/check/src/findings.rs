@@ -23,7 +23,8 @@ pub struct Setup {
     /// How many timers may fire while messages are in flight, where time is not modelled. All other
     /// timers fire only when no message is in flight.
     pub early_timers: u8,
-    /// The model of time. If `None`, time does not pass, and a timer may fire at any moment.
+    /// The model of time. If `None`, time does not pass, and timers may fire in any order, whatever
+    /// their spans, within the limit of `early_timers`.
     pub timing: Option<Timing>,
     /// How views change, if the group has views. Its nodes then receive views and leases as inputs.
     pub views: Option<Views>,
@@ -201,6 +202,7 @@ pub enum CheckError {
     /// Too many faults of one kind.
     TooManyFaults {
         option: &'static str,
+        given: u8,
         max: u8,
     },
     /// The group has views, and time is modelled.
@@ -210,6 +212,7 @@ pub enum CheckError {
         max: u8,
     },
     TooManyMessages {
+        given: usize,
         max: usize,
         max_per_sender: usize,
     },
@@ -224,7 +227,7 @@ pub enum CheckError {
 impl std::fmt::Display for CheckError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::NoNodes => f.write_str("--nodes must be at least 1; got 0 (3 is a good start)."),
+            Self::NoNodes => f.write_str("--nodes must be at least 1; got 0. Use for example --nodes 3."),
             Self::TooManyNodes { nodes, max } => {
                 write!(f, "--nodes must be at most {max} in a check; got {nodes}. For larger groups use 'quorate sweep'.")
             }
@@ -234,14 +237,17 @@ impl std::fmt::Display for CheckError {
             Self::TooManyChanges { max } => write!(f, "a check of this group allows at most {max} view changes."),
             Self::TooManyWaits { sites, resources, rounds } => write!(
                 f,
-                "the state space is too large: a check allows at most {sites} nodes with one process each, {resources} resources on \
-                 nodes of their own, and {rounds} rounds of each node; if there are resources, {rounds} rounds of all nodes together."
+                "--nodes, --processes, --resources or --rounds is too large: a check allows at most {sites} nodes with one process \
+                 each, {resources} resources on nodes of their own, and {rounds} rounds of each node; if there are resources, \
+                 {rounds} rounds of all nodes together."
             ),
-            Self::TooManyMessages { max, max_per_sender } => write!(
+            Self::TooManyMessages { given, max, max_per_sender } => write!(
                 f,
-                "the state space is too large: a check allows at most {max} messages in all, and at most {max_per_sender} from one sender.",
+                "--messages must be at most {max} in a check, and at most {max_per_sender} from one sender; got {given}."
             ),
-            Self::TooManyFaults { option, max } => write!(f, "{option} must be at most {max} in a check."),
+            Self::TooManyFaults { option, given, max } => {
+                write!(f, "{option} must be at most {max} in a check; got {given}.")
+            }
         }
     }
 }

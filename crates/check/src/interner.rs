@@ -91,6 +91,7 @@ impl WordMap {
         }
     }
 
+    /// Adds a key that is not in the map yet.
     pub(crate) fn insert(&mut self, key: u64, number: u32) {
         if self.len * 3 >= self.slots.len() * 2 {
             let larger = vec![(EMPTY_KEY, 0); self.slots.len() * 2];

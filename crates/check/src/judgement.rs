@@ -71,7 +71,7 @@ impl Judgement {
         }
     }
 
-    /// Returns the number of the wanted property that is judged this way.
+    /// Returns the number of the first wanted property that is judged this way.
     pub(crate) fn find_property(&self, judged: impl Fn(&Judged) -> bool) -> Option<u8> {
         let mut numbered = (0_u8..).zip(self.properties.iter().zip(&self.is_wanted));
         numbered.find(|(_, (property, wanted))| **wanted && judged(&property.judged)).map(|(number, _)| number)
@@ -131,8 +131,8 @@ impl Judgement {
         }
     }
 
-    /// Whether the next search should run: the caller has not stopped the check, and need not stop
-    /// at the violations found.
+    /// Whether the next search should run: the caller has not stopped the check, and does not want
+    /// it to stop at a violation that was found.
     pub(crate) fn should_continue(&self, effort: &Effort) -> bool {
         let has_violation = self.counterexamples.iter().any(Option::is_some);
         self.first_end != SearchEnd::Stopped && !(effort.stop_at_first && has_violation)
@@ -176,6 +176,7 @@ impl Judgement {
             first_end = SearchEnd::Stopped;
         }
         let Self { main_pass, past_pass, fair_pass, walk_count, .. } = self;
+        // The checker sets `has_timers`.
         Findings { end: first_end, main_pass, past_pass, fair_pass, walk_count, has_timers: false, verdicts }
     }
 }

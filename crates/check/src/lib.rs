@@ -45,6 +45,7 @@ mod walk;
 mod worker_group;
 
 pub use breadth::{Progress, SearchEnd};
+pub use budgets::MAX_FAULTS;
 pub use checker::{Checker, ReportProgress};
 pub use clients::{BoundedJudge, ClientStep, Clients, Judge, Judged, Offer, Property, StepRecord};
 pub use findings::{CheckError, Effort, Findings, Pass, Phase, Search, Setup, Timing, Verdict};

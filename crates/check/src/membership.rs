@@ -8,7 +8,8 @@
 //! - a member's lease ends, or a member with a valid lease crashes: either uses up one of the
 //!   allowed view changes. Other leases stay valid;
 //! - a lease that ended is renewed, while its member is in the latest view;
-//! - the service decides the next view, without that member; in a fair run this happens eventually;
+//! - the service decides the next view, without a member that crashed or whose lease has ended; in
+//!   a fair run this happens eventually;
 //! - each node, including the removed one, receives the view at any later moment. A node may
 //!   receive an older view after a newer one.
 //!

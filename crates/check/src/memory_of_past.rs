@@ -30,7 +30,8 @@ pub(crate) fn pack_payload(from: NodeId, to: NodeId, payload: PayloadId) -> u32 
     ends | (payload.incarnation.0 as u32 & 0xff) << 16 | (payload.number as u32 & 0xffff)
 }
 
-/// In a node's word, the bits of the pending requests that the node knows, one per node.
+/// In a node's word, the bits of the pending requests that the node knows, one per node: requests
+/// are tracked only in groups of at most 8 nodes.
 const KNOWN: u32 = 0xff;
 /// First bit, in a node's word, of the requests that precede its own and must be served first.
 const PRECEDING_SHIFT: u32 = 8;
@@ -223,6 +224,7 @@ impl System {
             has_changed |= *word & bit != 0;
             *word &= !bit;
         }
+        // Without FIFO links, the messages in flight are sorted by their words.
         if has_changed && !self.has_fifo_links {
             in_flight.sort_unstable();
         }

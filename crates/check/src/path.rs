@@ -129,7 +129,7 @@ impl<'a> PathGuide<'a> {
 
     fn message_ref(&self, word: u32) -> MessageRef {
         let serial = self.oldest_index(word).map_or(0, |index| self.in_flight[index].serial);
-        // Real messages have no delivery window, so the number of the envelope without one counts.
+        // Real messages have no delivery window, so envelopes are compared without theirs.
         let undated_envelope =
             |word: u32| self.lookup.system().tables.timings[envelope_of(word) as usize].undated_envelope;
         let envelope = undated_envelope(word);

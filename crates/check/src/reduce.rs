@@ -9,8 +9,8 @@
 //! - no fault budget is left, since any fault anywhere draws on it; no message of a crashed node
 //!   may still be lost; no view is due; and time is not modelled;
 //! - one of its steps leads to a state of the next level or, in a depth-first search, to a state
-//!   that is not on the current path. Otherwise the steps of all nodes are followed; else a cycle
-//!   could postpone a node forever.
+//!   that is not on the current path. Otherwise the search follows the steps of all nodes,
+//!   because a cycle could postpone a node forever.
 //!
 //! If a message to a node that is down is in flight, only the steps of that node are followed.
 //! Where the search rarely finds a node whose steps may be followed alone, it soon looks only now
@@ -34,10 +34,10 @@ const MAX_FOLLOWED: usize = 64;
 /// Number of answers that one thread remembers.
 const ANSWER_SLOTS: usize = 1 << 16;
 
-/// How often the search for an independent node succeeded: where fewer than half of the attempts
-/// do, it costs more than it saves. About every sixty-fourth state is tried in any case, to notice
-/// a change. The statistics count attempts, one for each node examined, and never time, so the same
-/// check always skips the same states.
+/// How often the search for an independent node succeeded. Where fewer than half of the attempts
+/// succeed, it costs more than it saves. About every sixty-fourth state is tried in any case, to
+/// notice a change. The statistics count attempts, one for each node examined, and never time, so
+/// the same check always skips the same states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReductionStats {
     pub(crate) tried: u64,

@@ -132,7 +132,8 @@ where
             StepKind::Drop(message) if self.is_notice(message) => Ok(()),
             StepKind::Deliver(message) => {
                 let (id, to) = self.find_message(message)?;
-                // The replayed nodes take the kind from the message itself.
+                // The replayed nodes take `kind` and `is_wrapped` from the message itself. Their
+                // message ids count over all incarnations, so `incarnation` is always the first.
                 self.give_input(
                     to.index(),
                     &ObservedInput::Message { id, kind: "", is_wrapped: false, incarnation: Incarnation::FIRST },

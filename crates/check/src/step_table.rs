@@ -312,6 +312,7 @@ where
         let payload = first_copy.and_then(Describe::payload_id);
         let payload = payload.map(|payload| memory_of_past::pack_payload(envelope.from, envelope.to, payload));
         let arrival = envelope.arrival;
+        // A replay identifies messages without their delivery windows, so it needs this number too.
         let undated = arrival.map(|_| Envelope { arrival: None, ..envelope.clone() });
         let undated = undated.map(|undated| self.number_envelope(tables, undated));
         let (number, fingerprint, is_new) = self.envelopes.intern(envelope);

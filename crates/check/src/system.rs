@@ -74,7 +74,7 @@ pub(crate) struct System {
     pub(crate) past_properties: Option<PastProperties>,
     /// The conditions of the state properties, with the numbers of the properties.
     pub(crate) criteria: Vec<(u8, Criterion)>,
-    /// The properties that steps may violate, one bit each; others are ignored.
+    /// The properties whose violations by steps are reported, one bit each.
     pub(crate) judged_bits: u32,
     pub(crate) tables: Tables,
 }

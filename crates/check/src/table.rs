@@ -99,7 +99,7 @@ impl FingerprintTable {
     }
 
     /// Enlarges the table by 35 per cent, or more if entries still find no slot. `displaced` is an
-    /// entry that found no slot before.
+    /// entry that found no slot before. It is larger than all others, so the order is kept.
     fn grow(&mut self, displaced: Option<[u32; 3]>) {
         let mut home_slots = self.home_slots;
         let entries = std::mem::take(&mut self.entries);

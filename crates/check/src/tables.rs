@@ -1,5 +1,5 @@
-//! The tables of a search: local states, messages, and the outcome of each input, all by small
-//! numbers.
+//! The tables of a search: local states, messages, and the outcome of each input. Small numbers
+//! identify all of them.
 //!
 //! A step of a node depends only on its local state and the input. So the checker computes once
 //! what an input does to a local state, and remembers it. A search then finds the next state of a
@@ -15,10 +15,10 @@ use std::collections::HashMap;
 /// Marks the absence of a number: no outcome, no envelope.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Maximum number of local states, and of messages. They have 24 bits, and the search notices the
-/// limit only after a batch, so some numbers are reserved.
+/// Maximum number of local states, and of messages. A number has 24 bits, and the search notices
+/// the limit only after a batch, so some numbers are reserved.
 const MAX_NUMBERS: usize = (1 << 24) - (1 << 20);
-/// Maximum number of instants. They have 16 bits, of which half are reserved in the same way.
+/// Maximum number of instants. A number has 16 bits; half of the numbers are reserved likewise.
 const MAX_INSTANTS: usize = 1 << 15;
 
 /// One local state of one node and its client: the part that every expansion reads.
@@ -27,7 +27,7 @@ pub(crate) struct LocalInfo {
     /// The number of its first move; the numbers of its moves are consecutive.
     pub(crate) first_move: u32,
     pub(crate) move_count: u16,
-    /// How many of the moves, counted from the last, are crashes.
+    /// Number of moves that are crashes; they are the last ones.
     pub(crate) crash_moves: u16,
     /// Whether the client waits for something that must eventually happen.
     pub(crate) is_waiting: bool,
@@ -78,6 +78,7 @@ pub(crate) struct MoveDetail {
 pub(crate) enum MoveKind {
     Command,
     Timer,
+    /// The disk makes pending saves durable.
     Sync,
     Crash,
     Restart,
@@ -85,7 +86,8 @@ pub(crate) enum MoveKind {
     LeaseRenewed,
 }
 
-/// A message or notice with its sender and receiver.
+/// A message, a notice of a crash or restart, or the announcement of a view, with its sender and
+/// receiver.
 #[derive(Clone, Copy)]
 pub(crate) struct EnvelopeInfo {
     pub(crate) fingerprint: u64,
@@ -116,7 +118,8 @@ pub(crate) struct PayloadInfo {
 /// The outcome of an input in a local state: the part that every transition reads.
 #[derive(Clone, Copy)]
 pub(crate) struct Outcome {
-    /// The change of the group's fingerprint, without the part that the input itself removes.
+    /// The number that is added, modulo 2^64, to the group's fingerprint. It does not include the
+    /// removal of the delivered message.
     pub(crate) delta: u64,
     /// The number of the local state that it leads to.
     pub(crate) next_local: u32,
@@ -202,8 +205,8 @@ pub(crate) struct Tables {
     pub(crate) instants: Vec<Time>,
     /// Decided views, each with the envelopes that announce it to the nodes.
     pub(crate) views: Vec<(PackedView, Box<[u32]>)>,
-    /// Notices about each node (the subject) for each node, where notices are sent. The index is
-    /// subject times the number of nodes, plus receiver.
+    /// Notices about each node (the subject) to each receiver; `NONE` from a node to itself. Empty
+    /// if no notices are sent. The index is subject times the number of nodes, plus receiver.
     pub(crate) notices: Vec<LifecycleNotices>,
     numbers_of_instants: HashMap<Time, u32>,
     /// Numbers of outcomes by local state, envelope and instant.
@@ -303,8 +306,8 @@ impl Tables {
         self.outcomes.len() as u32 - 1
     }
 
-    /// Estimates the memory use in bytes, including that of the local states, envelopes and
-    /// outcomes.
+    /// Estimates the memory use in bytes, including that of the numbered local states and messages
+    /// themselves, which are stored elsewhere.
     pub(crate) fn bytes(&self) -> u64 {
         const LOCAL_BYTES: u64 = 400;
         const ENVELOPE_BYTES: u64 = 200;

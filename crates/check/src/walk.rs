@@ -33,7 +33,7 @@ pub(crate) struct WalkResult {
     /// The shortest violation of each property; of equally short ones, that of the walk with the
     /// lowest number.
     pub(crate) violations: Vec<Option<FingerprintPath>>,
-    pub(crate) walks: u64,
+    pub(crate) finished_walks: u64,
 }
 
 /// The data that all threads share.
@@ -83,6 +83,7 @@ pub(crate) fn walk(
                 running.fetch_sub(1, Ordering::SeqCst);
                 main_thread.unpark();
             };
+            // If a thread cannot be started, the others take its walks.
             if thread::Builder::new().spawn_scoped(scope, work).is_err() {
                 running.fetch_sub(1, Ordering::SeqCst);
             }
@@ -102,10 +103,11 @@ pub(crate) fn walk(
     let end = match (is_over_limit, options.stop_at_first && is_violated) {
         (true, _) => SearchEnd::MemoryLimit,
         (false, true) => SearchEnd::FirstViolation,
+        // Walks never show that every state was explored, so they are never complete.
         (false, false) => SearchEnd::Stopped,
     };
     let violations = violations.into_iter().map(|violation| violation.map(|(_, _, path)| path)).collect();
-    WalkResult { progress, end, violations, walks: shared.finished_walks.load(Ordering::SeqCst) }
+    WalkResult { progress, end, violations, finished_walks: shared.finished_walks.load(Ordering::SeqCst) }
 }
 
 fn measure(shared: &Shared) -> Progress {
@@ -136,6 +138,7 @@ impl Walker<'_> {
             self.walk(number);
             self.shared.finished_walks.fetch_add(1, Ordering::SeqCst);
             let WorkerGroup { system, stepper, .. } = &self.worker_group;
+            // This thread can number no more states; other threads may take the remaining walks.
             if system.tables.is_full() || stepper.has_too_many_moves() {
                 return;
             }

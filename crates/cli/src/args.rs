@@ -54,6 +54,7 @@ use std::path::PathBuf;
                   quorate sweep ricart-agrawala --seeds 10000 --loss 0.1 --duplicate 0.05\n  \
                   quorate check ricart-agrawala --nodes 3 --rounds 2\n  \
                   quorate run ricart-agrawala --nodes 5 --entries 100\n\n\
+                  Without a command, quorate runs 'quorate demo'.\n\n\
                   Exit codes: 0 success, 1 a property fails, 2 the command or its input is invalid,\n\
                   3 a check or a run did not finish or is inconclusive."
 )]
@@ -134,7 +135,7 @@ pub(crate) struct ListArgs {
 #[command(after_help = "Examples:\n  quorate explain ricart-agrawala\n  \
     quorate explain ricart-agrawala --svg ricart-agrawala.svg")]
 pub(crate) struct ExplainArgs {
-    /// Name of the algorithm, as `quorate list` shows it.
+    /// Name of the algorithm, as 'quorate list' shows it.
     pub(crate) algorithm: String,
     /// Print JSON.
     #[arg(long)]
@@ -164,12 +165,16 @@ pub(crate) struct ExplainArgs {
     cut 1,2 | 3 at 5ms for 20ms            cut 1 > 2 at 5ms            heal at 30ms\n  \
     skew 2 by 3ms                          drift 2 by 200ppm\n  \
     link 1 > 2 latency fixed:9ms           link 1 > 2 loss 0.5 at 5ms for 9ms\n  \
-    disk 2 full at 5ms for 20ms            disk 2 fails at 5ms for 20ms\n\n\
-    A script (--script) has one fault or command per line. A command is a word, a node and a time. Commands are \
-    acquire, try, share, cancel and release for mutual exclusion; campaign and resign for elections; send and leave \
-    for multicasts; ask, answer, give-up and look for deadlocks; read, write and campaign for replicas. A script can \
-    also fix times that the seed would choose, one per line:\n  \
-    message 3 of 1 > 2 takes 9ms           timer 5 of 2 takes 153ms    sync 2 of 1 takes 4ms",
+    disk 2 full at 5ms for 20ms            disk 2 fails at 5ms for 20ms\n  \
+    close 2 at 40ms, in views\n\n\
+    A script (--script) has one fault, command or direction per line. A command is a word, a node, for some words a \
+    text in quotation marks, and a time:\n  \
+    acquire 2 at 5ms                       send 1 \"hello\" at 3ms      ask 1 \"P2 P3\" at 3ms\n\
+    Commands are acquire, try, share, cancel and release for mutual exclusion; campaign and resign for elections; send \
+    and leave for multicasts; ask, answer, give-up and look for deadlocks; read, write and campaign for replicas. A \
+    direction fixes a time that the seed would choose:\n  \
+    message 3 of 1 > 2 takes 9ms           timer 5 of 2 takes 153ms    sync 2 of 1 takes 4ms\n\
+    See docs/faults.md.",
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     disable_help_subcommand = true,
@@ -202,10 +207,10 @@ pub(crate) struct SimArgs {
     quorate sweep replica --nodes 5 --seeds 100 --chaos\n  \
     quorate sweep --family mutex --seeds 1000\n  \
     quorate sweep --family mutex --views --seeds 100\n\n\
-    A sweep of a family (--family) runs every algorithm of it under fault mixes of the family. For mutual exclusion \
-    these have long-tailed delays, reordered messages, non-blocking tries and clients that cancel; with --views also \
-    crashes, pauses, partitions, clock drift and loss. Other families have other mixes, with the faults that the \
-    algorithm tolerates. Each algorithm runs --seeds seeds in total.",
+    With --family, the command sweeps every algorithm of the family under several fault mixes, with --seeds seeds in \
+    total for each algorithm. For mutual exclusion the mixes contain long-tailed delays, reordered messages, \
+    non-blocking tries and clients that cancel; with --views also crashes, pauses, partitions, clock drift and loss. \
+    The mixes of other families contain the faults that the algorithm tolerates.",
     mut_arg("algorithm", |algorithm| algorithm.required(false).required_unless_present("family")))]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
@@ -290,7 +295,7 @@ pub(crate) struct TraceArgs {
     /// Also print the vector clock of each step.
     #[arg(long)]
     pub(crate) clocks: bool,
-    /// Report whether the step on line LINE happened before the step on the other LINE; 'quorate
+    /// Report whether the step on the first line happened before the step on the second; 'quorate
     /// trace' shows the line numbers.
     #[arg(long, num_args = 2, value_names = ["LINE", "LINE"], value_parser = parse_whole::<u64>, conflicts_with = "clocks")]
     pub(crate) before: Option<Vec<u64>>,

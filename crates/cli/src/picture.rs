@@ -87,7 +87,7 @@ impl PictureArgs {
             let other = other.or(io.stdout_option.map(|other| format!("--{other}")));
             ensure!(
                 other.is_none(),
-                "--{option} - and {} both write to standard output; give one of them a file.",
+                "--{option} - and {} both write to standard output; write the picture to a file.",
                 other.unwrap_or_default()
             );
         }
@@ -96,7 +96,7 @@ impl PictureArgs {
         let outputs: Outputs<'_> =
             io.journal.map(|path| ("trace", "journal", path)).into_iter().chain(pictures).collect();
         ensure_distinct(&outputs, io.inputs)?;
-        // The command that writes the journal reports itself if it cannot.
+        // The command that writes the journal itself reports a journal that cannot be written.
         let pictures = outputs.iter().filter(|(option, _, _)| *option != "trace");
         pictures.into_iter().try_for_each(|(_, product, path)| ensure_writable(product, path))
     }
@@ -117,7 +117,7 @@ impl PictureArgs {
             (*overview && !has_diagram, "overview"),
         ];
         if let Some((_, option)) = selecting_options.into_iter().find(|(is_ineffective, _)| *is_ineffective) {
-            bail!("--{option} has no effect without a picture: add --svg FILE or --mermaid FILE.");
+            bail!("--{option} has no effect without a picture; add --svg FILE or --mermaid FILE.");
         }
         let appearance_options = [
             (clocks.is_some(), "clocks"),
@@ -127,7 +127,7 @@ impl PictureArgs {
             (*no_legend, "no-legend"),
         ];
         match appearance_options.into_iter().find(|(is_given, _)| *is_given && svg.is_none()) {
-            Some((_, option)) => bail!("--{option} has no effect without an SVG picture: add --svg FILE."),
+            Some((_, option)) => bail!("--{option} has no effect without an SVG picture; add --svg FILE."),
             None => Ok(()),
         }
     }

@@ -30,6 +30,7 @@ pub(crate) fn print_figures<F: FamilyLab>(results: &RunResults<'_, F>, out: &mut
     writeln!(out, "  {}", paint::bold(&format!("{:<24}{:>12}   expected", "", "measured")))?;
     let kinds: Vec<_> = messages.by_kind.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     let mut rows = F::figure_rows(results);
+    // These rows have no expected figures; some show details in that column.
     rows.extend([
         FigureRow::measured("busiest node's share", format!("{:.0}%", 100.0 * messages.busiest_share)),
         FigureRow::new("messages", messages.total, kinds.join(", ")),
@@ -262,8 +263,8 @@ fn is_fault(line: &Line) -> bool {
     line.parts.iter().any(|part| part.kind == TextKind::World && !part.text.starts_with("message "))
 }
 
-/// Whether the line shows only work of the links: acknowledgements and retransmissions. The rules
-/// of reliable links have ids that start with `RL-`.
+/// Whether the line shows only work of the links: an acknowledgement, a retransmission, or the loss
+/// or duplication of a message on reliable links, whose rules have ids that start with `RL-`.
 fn is_link_work(line: &Line, has_reliable_links: bool) -> bool {
     let mut parts = line.parts.iter();
     let is_of_links = parts.next().is_some_and(|part| match part.kind {

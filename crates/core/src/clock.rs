@@ -47,10 +47,11 @@ impl fmt::Display for Stamp {
     }
 }
 
-/// A vector clock: for each node, how many of its events happened before an event, which counts
-/// itself too. It decides exactly whether one event happened before another.
+/// A vector clock of an event: for each node, the number of its events that happened before this
+/// event, which itself counts too. It decides exactly whether one event happened before another.
 ///
-/// Trailing zeroes are not stored, so the size depends on the highest node with an event.
+/// Trailing zeroes are not stored, so that equal clocks compare and hash alike. The size depends on
+/// the highest node with an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct VectorClock(Vec<u64>);

@@ -64,8 +64,8 @@ pub enum Class {
     Algorithm,
     /// The announcement of a result, which elections count separately.
     Announcement,
-    /// Acknowledgements, retransmissions, heartbeats, and messages that say what all members have
-    /// received.
+    /// All other messages, such as acknowledgements, retransmissions, heartbeats, and messages that
+    /// say what all members have received.
     Control,
 }
 

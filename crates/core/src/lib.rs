@@ -14,7 +14,7 @@
 //! use quorate_core::mutex::{Command, Event, RicartAgrawala};
 //! use quorate_core::{Effect, Effects, Group, Input, NodeId, Protocol, Time};
 //!
-//! // A group of one needs no other node's permission.
+//! // A group of one needs no other node's permission. `RicartAgrawala` ignores `Input::Start`.
 //! let group = Group::of_size(1);
 //! let mut node = RicartAgrawala::new(NodeId::from_index(0), group);
 //! let mut effects: Vec<Effect<RicartAgrawala>> = Vec::new();

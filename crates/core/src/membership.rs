@@ -184,7 +184,7 @@ struct Member {
 
 impl Membership {
     /// The membership of a group that starts with these members, all in their first incarnation and
-    /// with a lease.
+    /// with a lease from time zero.
     pub fn founding(group: &Group, terms: LeaseTerms) -> Self {
         let view = View::founding(group.clone());
         let member = |stay| Member { stay, expires: terms.lease, last_suspicion: None };

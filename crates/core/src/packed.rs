@@ -22,7 +22,7 @@ impl<P: Protocol<Message: Serialize + DeserializeOwned>> Codec<P> for Postcard {
     }
 }
 
-/// Appends the encoding of a value.
+/// Appends the encoding of a value. On failure, the appended bytes are garbage.
 pub fn pack(value: &impl Serialize, into: &mut Vec<u8>) -> Result<(), Malformed> {
     postcard::serialize_with_flavor(value, BufferAppender(into)).map_err(|error| Malformed(error.to_string()))
 }

@@ -241,7 +241,7 @@ pub struct Omitted {
     pub lines_before: u64,
     /// Journal lines after the window.
     pub lines_after: u64,
-    /// Steps in the window without visible effect, such as a tick or a disk confirmation.
+    /// Steps in the window without visible effect, such as a timer or a disk confirmation.
     pub quiet_steps: u64,
     /// Nodes of a large group that do nothing and are hit by no fault.
     pub idle_nodes: usize,

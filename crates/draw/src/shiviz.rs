@@ -18,7 +18,7 @@
 //! ShiViz requires that each host numbers its own events 1, 2, 3, and that no clock refers to an
 //! event that is missing. Therefore clocks count exactly the events in the log:
 //!
-//! - A step counts unless it has no effect visible outside the node, such as a tick or a disk
+//! - A step counts unless it has no effect visible outside the node, such as a timer or a disk
 //!   confirmation.
 //! - A crash, a pause, a stop and a resume are events of the node and count like its steps.
 //! - A network event belongs to a host of its own, `world`. A lost message is drawn as an arrow to
@@ -196,9 +196,9 @@ impl<W: Write, C: Display, E: Display> Observer<C, E> for ShivizWriter<W> {
         }
         match moment {
             Moment::Input { time, node, input, .. } => {
-                let is_written = self.shows(Some(*node));
+                let is_shown = self.shows(Some(*node));
                 self.pending_step =
-                    self.clocks.has_node(*node).then(|| UnwrittenStep::new(*time, *node, input, is_written));
+                    self.clocks.has_node(*node).then(|| UnwrittenStep::new(*time, *node, input, is_shown));
             }
             Moment::Effect { effect, .. } => {
                 if let Some(step) = &mut self.pending_step {

@@ -29,7 +29,7 @@ use quorate_journal::words::TextKind;
 use row::TextRow;
 use text::{display_width, fit, isolate_right_to_left};
 
-/// Maximum number of messages drawn that are in flight at the end; more are counted.
+/// Maximum number of messages in flight at the end that are drawn; the others are only counted.
 const MAX_IN_FLIGHT: usize = 12;
 /// A picture with more items than this, each on a line of its own, repeats the node numbers at its
 /// end.

@@ -203,8 +203,9 @@ where
     }
 
     /// Ends a turn: writes the journal, then submits the saves to the disk. Without a disk, all
-    /// saves count as durable now, which the node handles first. If this fails, the node must stop,
-    /// and no message or event of the turn may leave the process.
+    /// saves count as durable at once, and this method first reports them to the node as completed.
+    /// If the method fails, the node must stop, and no message or event of the turn may leave the
+    /// process.
     pub fn settle(&mut self, out: &mut impl Outlet<P>) -> Result<(), Failure> {
         // In response to completed saves, the node may request further ones.
         while matches!(self.host.save_queue.disk, Disk::None)

@@ -31,7 +31,8 @@ impl<C: Serialize, E: Serialize> Observer<C, E> for LiveJournal {
 
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         self.lines.observe(moment);
-        // Only the journal of a node that shuts down cleanly has an end mark.
+        // Only the journal of a node that shuts down cleanly has an end mark. The mark records no
+        // ending, because a single node does not know how the run of the group ends.
         if let Moment::World { event: WorldEvent::Ended { .. }, .. } = moment {
             self.lines.end(None);
         }

@@ -30,6 +30,7 @@ pub struct AnyCodec {
 }
 
 impl AnyCodec {
+    /// Returns the codec for the messages of `P` and its durable state.
     pub fn for_protocol<P>() -> Self
     where
         P: HasErasableParts<Message: DeserializeOwned>,
@@ -38,6 +39,8 @@ impl AnyCodec {
         Self::new::<P::Durable>(AlgorithmCodec::for_messages::<P::Message>())
     }
 
+    /// Returns the codec for the messages of `P` and the reports that its members exchange when the
+    /// view changes. Call [`in_views`](Self::in_views) on it to obtain the codec for the wrapper.
     pub fn for_protocol_in_views<P>() -> Self
     where
         P: ErasableInViews + InViews<Message: DeserializeOwned, Report: DeserializeOwned>,

@@ -45,13 +45,14 @@ where
     }
 
     /// Returns the node `me` of a group that keeps its own membership in a replicated log, with
-    /// these terms of leases and this random seed.
+    /// these lease terms and this random seed.
     pub fn with_own_membership(self, me: NodeId, founders: &Group, seed: u64, terms: LeaseTerms) -> Erased<C, E> {
+        // A member's replica contains a Raft engine, which cannot be cloned.
         Erased::new_opaque(Member::new(me, self, Plan { terms, ..Plan::new(founders, seed) }))
     }
 }
 
-/// A node of any type that supports view changes.
+/// A node without its type that supports view changes. The methods are those of [`InViews`].
 trait NodeInViews<C: 'static, E: 'static>: Node<C, E> {
     fn duplicate_in_views(&self) -> Box<dyn NodeInViews<C, E>>;
     fn report(&self) -> AnyReport;

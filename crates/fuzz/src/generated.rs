@@ -108,6 +108,7 @@ fn frame_contents() -> Vec<Example> {
 fn disk_files() -> Vec<Example> {
     let file = |(index, (path, content)): (usize, (std::path::PathBuf, Vec<u8>))| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        // As in `targets::disks`, the first byte chooses the file to replace.
         example(&name, &[&[index as u8][..], &content].concat())
     };
     disks::example_files().into_iter().enumerate().map(file).filter(|example| example.bytes.len() > 1).collect()
@@ -180,6 +181,7 @@ fn message_examples(entry: &Entry) -> Vec<Example> {
     let encode_example = |(kind, message): (&'static str, AnyMessage)| {
         let mut bytes = format!("{}\n", entry.name()).into_bytes();
         let codec: AnyCodec = entry.codec();
+        // The codec is the same for nodes of every family, but the call must name one of them.
         Codec::<MutexNode>::encode(&codec, &message, &mut bytes).ok()?;
         Some(example(&format!("{}-{kind}", entry.name()), &bytes))
     };

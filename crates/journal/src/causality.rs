@@ -43,7 +43,7 @@ impl LogicalClock for Clock {
 #[derive(Default)]
 pub struct Causality<K = VectorClock> {
     clocks: Vec<K>,
-    /// A copy of each node's clock, shared by all messages that it sends before its next step.
+    /// A copy of each node's clock, shared by all messages that it sends until the clock changes.
     snapshots: Vec<Option<Rc<K>>>,
     /// For each message in flight without a wrapper's payload, its sender's clock and the number of
     /// copies that may still arrive.

@@ -29,6 +29,7 @@ impl Clocks {
             Moment::World { time, event: WorldEvent::Changed { text } } => match text.parse() {
                 Ok(Fault::Skew { node, by }) => self.update_clock(node, |clock| clock.skew(*time, by.nanos())),
                 Ok(Fault::Drift { node, by }) => self.update_clock(node, |clock| clock.drift(*time, by.parts())),
+                // Another fault, or a remark that is not a fault.
                 Ok(_) | Err(_) => {}
             },
             Moment::Effect { .. } | Moment::World { .. } => {}

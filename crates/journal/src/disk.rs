@@ -15,7 +15,7 @@ pub struct Disk<P: Protocol> {
     barrier: Barrier<P>,
     /// Number of durable saves of this incarnation.
     durable_saves: u64,
-    /// Whether a sync is in progress.
+    /// Whether a sync is in progress. The driver sets it.
     pub is_syncing: bool,
 }
 
@@ -145,7 +145,7 @@ impl<P: Protocol> Disk<P> {
         self.durable.clone()
     }
 
-    /// Erases the disk.
+    /// Erases the disk. The next start reads [`Durable::wiped`].
     pub fn wipe(&mut self) {
         *self = Self { durable: P::Durable::wiped(), ..Self::default() };
     }

@@ -6,7 +6,7 @@
 //!   sees every moment of a run.
 //! - The [`record`] of a run is its journal. One observer writes it, and a reader shows it to any
 //!   other observer. [`gather`](record::gather) merges the journals of several processes, and
-//!   [`replay`] gives the recorded inputs to real nodes again.
+//!   [`replay`] gives the recorded inputs to fresh nodes.
 //! - [`metrics`], [`causality`], [`role`] and [`property`] contain building blocks for observers.
 //! - A [`Workload`](workload::Workload) models the clients of a group. A driver passes it the
 //!   events that nodes emit and gives nodes the commands that it plans.

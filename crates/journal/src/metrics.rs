@@ -2,7 +2,7 @@
 //!
 //! A message is a send from one node to another node. A send to a node that is down counts; a send
 //! to the node itself does not. Acknowledgements, retransmissions and heartbeats are counted
-//! separately. On a broadcast medium, a multicast counts as one message.
+//! separately. On a multicast or broadcast medium, a multicast counts as one message.
 
 use crate::moment::{Moment, ObservedEffect, Observer, Sent};
 use quorate_core::{Class, Medium, NodeId};
@@ -76,7 +76,8 @@ impl MessageCounts {
         }
     }
 
-    /// Counts one transmission to each receiver but the sender; on a broadcast medium, one for all.
+    /// Counts one transmission to each receiver but the sender, or one for all if the medium is not
+    /// unicast.
     #[inline]
     fn count_copies(&mut self, from: NodeId, receivers: impl Iterator<Item = NodeId>, sent: &Sent<'_>) {
         let mut copies = 0;

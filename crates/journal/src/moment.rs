@@ -154,7 +154,7 @@ pub enum ObservedEffect<'a, E> {
     /// A node that runs the membership protocol itself passes a view or a lease to the protocol
     /// inside it.
     Membership(MembershipNote<'a>),
-    /// The content of the node's hold-back queue has changed.
+    /// The node's hold-back queue has changed: it now holds `count` messages with these names.
     HoldBack {
         count: usize,
         names: fmt::Arguments<'a>,

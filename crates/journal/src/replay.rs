@@ -92,6 +92,7 @@ fn without_rule_texts(line: &str) -> String {
     while let Some((before, rule)) = rest.split_once(r#"{"rule":{"id":""#)
         && let Some((id, text)) = rule.split_once(r#"","text":""#)
     {
+        // No line contains a newline, so it marks the rule unambiguously.
         result.extend([before, id, "\n"]);
         let mut is_escaped = false;
         let end = text.find(|c| {

@@ -334,6 +334,7 @@ where
                 self.timers.push(timer);
             }
             Effect::CancelTimer(timer) => {
+                // No driver records the cancellation of a timer that is not set.
                 if self.timers.contains(&timer) {
                     self.observe(ObservedEffect::CancelTimer(&timer));
                     self.timers.retain(|other| *other != timer);

@@ -15,7 +15,7 @@ pub enum Stream {
     /// When each timer fires within its span.
     Timers = 2,
     /// Processing times, sync times, the delays of reports that a process has ended, and how many
-    /// of a node's unconfirmed saves survive a crash that tears them.
+    /// of a node's unconfirmed saves survive the fault `crash NODE torn`.
     Nodes = 3,
     /// Which client sends which request, and when.
     Workload = 4,

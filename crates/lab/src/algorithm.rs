@@ -97,8 +97,8 @@ pub enum AlgorithmError {
     #[error("there is no algorithm '{}'. {}", name.escape_debug(), suggestion(name))]
     UnknownAlgorithm { name: String },
     #[error(
-        "algorithm '{name}' belongs to the {family} family; expected one of the {expected} family. 'quorate list' shows the \
-         family of each."
+        "'{name}' is of the {family} family; this command needs an algorithm of the {expected} family. 'quorate list' shows \
+         the family of each."
     )]
     OtherFamily { name: String, family: Family, expected: Family },
 }

@@ -46,7 +46,7 @@ const RANDOM_FAULTS: [(RandomFault, &str); 8] = [
     (RandomFault::DiskFailure, "disk"),
 ];
 
-/// Converts a percentage to a probability.
+/// Converts a percentage of at most 100 to a probability.
 pub(crate) fn percent_to_chance(percent: u32) -> Chance {
     Chance::from_parts_per_billion(percent * 10_000_000).unwrap_or_default()
 }
@@ -79,8 +79,8 @@ impl FaultMix {
         self.0.iter().any(|(kind, _)| matches!(kind, RandomFault::Crash | RandomFault::DiskFailure))
     }
 
-    /// Draws the faults of this seed. They begin within `window`; those that end last at most a
-    /// quarter of `window`.
+    /// Draws the faults of this seed. They begin within `window` of the start of the run; those
+    /// that end last at most a quarter of `window`. A cut that would separate no nodes is left out.
     pub(crate) fn draw(&self, seed: u64, nodes: usize, window: Duration) -> Vec<TimedFault> {
         let mut rng = SeededRng::new(seed, Stream::Faults);
         let mut faults = Vec::new();
@@ -164,7 +164,7 @@ impl FromStr for FaultMix {
 fn unknown_fault_error(name: &str) -> String {
     let names = RANDOM_FAULTS.map(|(_, name)| name);
     let suggestion = nearest(name, names).map_or_else(|| ".".into(), |close| format!("; did you mean '{close}'?"));
-    format!("unknown random fault '{}'{suggestion} The faults are {}.", name.escape_debug(), names.join(", "))
+    format!("'{}' is not a kind of random fault{suggestion} Kinds are {}.", name.escape_debug(), names.join(", "))
 }
 
 /// Implements the conversions that serde's `try_from` and `into` need, so that a journal stores a

@@ -6,7 +6,7 @@
 
 mod options;
 
-pub use options::{BehaviorArgs, parse_small_count};
+pub use options::{BehaviorArgs, parse_fault_count};
 
 use crate::algorithm::Algorithm;
 use crate::error::LabError;

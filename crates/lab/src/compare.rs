@@ -34,7 +34,8 @@ use std::error::Error;
 pub trait ComparedFamily: FamilyLab {
     /// Options that only its comparisons accept.
     type CompareArgs: clap::Args + Options;
-    /// The end of the error "--relay does not apply …" for options of another family.
+    /// Completes the error "--relay does not apply …" for an option of another family, such as by
+    /// "to comparisons of elections".
     const NOT_APPLICABLE: &'static str;
 
     /// Plans the requested comparison and passes it to the task. Reports every invalid option

@@ -13,7 +13,8 @@ use quorate_journal::record::JournalError;
 use quorate_journal::replay::ReplayError;
 use quorate_journal::settings::SettingError;
 
-/// Why an experiment cannot run. Each error prints as a sentence with a remedy.
+/// Why an experiment cannot run, or its journal cannot be read or written. Each error prints as a
+/// sentence, with a remedy if there is one.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     #[error(transparent)]

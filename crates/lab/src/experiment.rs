@@ -122,12 +122,13 @@ where
 fn simulate_dyn<F: FamilyLab>(spec: &Spec<F>, observer: &mut dyn Observer<F::Command, F::Event>) -> (Ending, u64) {
     let mut world = World::new(&spec.setup(), F::node_factory(spec), observer);
     spec.every_fault().into_iter().for_each(|fault| world.schedule_fault(fault));
+    // The script's directions fix choices that would otherwise be random.
     world.set_directions(spec.directions());
     if let Some(views) = F::simulated_views(spec) {
         world.add_membership_service(&views, spec.seed);
     }
     if F::needs_crash_notices(spec) {
-        world.enable_death_notices();
+        world.enable_crash_notices();
     }
     let mut clients = F::clients(spec);
     world.start();
@@ -237,6 +238,7 @@ pub fn header<F: FamilyLab>(spec: &Spec<F>) -> Result<Header, LabError> {
         nodes: spec.nodes,
         seed: spec.seed,
         found_by: None,
+        // Set when the journals of real processes are gathered into one.
         recorded: false,
         origin: 0,
         live: None,

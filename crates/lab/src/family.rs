@@ -27,7 +27,8 @@
 //! [`BehaviorArgs`](crate::check::BehaviorArgs). If its algorithms can be compared with the
 //! literature, the family implements [`ComparedFamily`](crate::compare::ComparedFamily) in
 //! `compare.rs`, and its options are a field of [`CompareOptions`](crate::compare::CompareOptions).
-//! The fuzzer's corpus gets seeds from each family that provides them.
+//! The fuzzer generates examples of messages from each entry of the registry, so its
+//! `message_examples` needs a case for the family.
 
 use crate::algorithm::Algorithm;
 use crate::check::CheckTask;
@@ -231,7 +232,7 @@ pub trait ScriptFamily: FamilyTypes {
     }
 
     /// Returns script text that causes this command or an equivalent one: the command's name, then
-    /// a space and its argument if it has one.
+    /// a space and its argument if it has one. `None` if scripts cannot cause it.
     fn script_command(command: &Self::Command) -> Option<Cow<'static, str>>;
 
     /// Returns the settings of a run whose clients act only as the script says.
@@ -302,7 +303,8 @@ pub trait OptionsFamily: FamilyTypes {
     /// Changes settings for nodes that people control by hand: no workload sends requests.
     fn adapt_to_manual_use(_settings: &mut Self::Settings) {}
 
-    /// Changes settings for real processes, which have no simulator to provide a membership.
+    /// Changes settings for real processes, where no simulator provides a membership or bounds
+    /// delays.
     fn adapt_to_real_processes(_settings: &mut Self::Settings) {}
 }
 
@@ -349,7 +351,8 @@ pub trait PresentFamily: JudgeFamily {
         Vec::new()
     }
 
-    /// Describes how far an unfinished run got. The text follows a semicolon.
+    /// Describes how far an unfinished run got. The text is appended to a sentence, so it begins
+    /// with a semicolon, or is empty.
     fn describe_progress(spec: &Spec<Self>, summary: &Self::Summary) -> String;
 
     /// The number of progress steps of a complete run.

@@ -30,7 +30,7 @@ impl OptionsError {
     }
 
     /// Returns the error for an option that has no effect under a condition, such as "without
-    /// --views".
+    /// --views". `option` has no dashes and may include a value: "membership oracle".
     pub fn no_effect(option: &str, condition: &str) -> Self {
         Self::NoEffect { option: option.to_owned(), condition: condition.to_owned() }
     }

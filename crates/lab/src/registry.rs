@@ -25,6 +25,7 @@ pub struct Environment {
     pub group: Group,
     /// Random seed, for algorithms that make random choices.
     pub seed: u64,
+    /// The bounds on delays that nodes assume.
     pub bounds: Bounds,
 }
 

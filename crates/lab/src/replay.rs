@@ -72,7 +72,8 @@ fn reject_single_node_journal<R: BufRead>(journal: &Journal<R>) -> Result<(), La
     Err(LabError::SingleJournal { owner })
 }
 
-/// Replays a journal and passes every moment to `observer`.
+/// Replays a journal and passes every moment to `observer`. Fails at the first line that the nodes
+/// do not reproduce.
 pub fn replay<F, R, O>(journal: &mut Journal<R>, mut observer: O) -> Result<(Replayed<F>, O), LabError>
 where
     F: FamilyLab,
@@ -104,8 +105,8 @@ where
     Ok((replayed, observer))
 }
 
-/// An observer behind dynamic dispatch, so that reading is compiled once per family, and the
-/// judges.
+/// A caller's observer, and the judges. The observer is behind dynamic dispatch, so that reading is
+/// compiled once per family.
 type Observers<'a, F> = (&'a mut dyn Observer<<F as FamilyTypes>::Command, <F as FamilyTypes>::Event>, Judges<F>);
 
 /// Passes a journal to observers, and returns its number of lines.
@@ -133,11 +134,11 @@ fn read_dyn<F: FamilyLab, R: BufRead>(
 }
 
 /// The reason why the run of a journal that was read to its end cannot decide liveness properties;
-/// `None` if it can.
+/// `None` if it can, or if the journal does not record how the run ended.
 pub fn cut_short_reason<F: FamilyLab, R: BufRead>(spec: &Spec<F>, journal: &Journal<R>, inputs: u64) -> Option<String> {
     let ending = journal.ending()?;
     let stopped = || "the run was stopped before everything was done".to_owned();
-    // The header of a recorded run has no limits: its clients stop the processes.
+    // The header of a recorded run has no limits, because the clients stop the processes.
     let was_stopped_by_clients = journal.header().recorded && ending == Ending::Stopped;
     spec.cut_short_reason(ending, inputs).or_else(|| was_stopped_by_clients.then(stopped))
 }

@@ -11,11 +11,12 @@
 //! in milliseconds, where a fraction of a millisecond counts as twenty; the length of the script;
 //! the time until the violation; the seed.
 //!
-//! A candidate must not lose permanently more than its algorithm promises to tolerate, unless the
-//! first run did, because such a failure is not a bug. A liveness property must not fail for a new
-//! reason. So a candidate is rejected if anything in it takes longer than in the first run and than
-//! 10 ms, or if at its end a node is down, paused, partitioned or never releases, a bad link or a
-//! full disk persists, or the time ran out, unless the same was true of the first run.
+//! A candidate must not permanently lose more, such as disks, than its algorithm promises to
+//! tolerate, unless the first run did, because such a failure is not a bug. A liveness property
+//! must not fail for a new reason. So a candidate that violates one is rejected if anything in it
+//! takes longer than 10 ms and longer than in the first run. It is also rejected if at its end a
+//! node is down, paused or partitioned or never leaves the critical section, a bad link or a full
+//! disk persists, or the time ran out, unless the same was true of the first run.
 
 mod disks;
 mod leaders;
@@ -59,7 +60,7 @@ const SLACK: Duration = Duration::from_micros(10);
 
 /// Number of other seeds of a journal's experiment to try.
 const OTHER_SEEDS: u64 = 100;
-/// Number of failing ones among these to shrink.
+/// Maximum number of failing seeds among these to shrink.
 const MAX_FAILING_SEEDS: usize = 4;
 
 /// A run to shrink.
@@ -205,6 +206,7 @@ where
     let spec = spec_of::<F, R>(&journal)?;
     check_property(&spec, property)?;
     let header = journal.header().clone();
+    // Affects only the failure's blockers, and the search uses those of the repeated run.
     let is_out_of_time = false;
     let (replayed, recorder) = summarise_with::<F, R, _>(&mut journal, FailureRecorder::<F>::new(spec.nodes))?;
     let Some(recorded_failure) = trial::first_failure(recorder, &replayed.verdicts, property, is_out_of_time) else {
@@ -300,7 +302,8 @@ fn with_script<F: FamilyLab>(spec: &Spec<F>, choices: RecordedChoices, with_impl
 /// The experiment whose script fixes all recorded choices.
 fn fix_choices<F: FamilyLab>(spec: &Spec<F>, mut choices: RecordedChoices, failure: &Failure) -> Spec<F> {
     if failure.kind == PropertyKind::Eventually {
-        // Messages that were in flight at the end may arrive, so that nothing waits only for them.
+        // Drop the directions that delay pending messages, timers and syncs beyond the end: the
+        // property could fail only because of such a delay.
         choices.script.directions.retain(|direction| choices.pace.allows(direction));
     }
     let links = if spec.is_reliable() { LinkChoice::Reliable } else { LinkChoice::Bare };

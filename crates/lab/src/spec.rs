@@ -117,7 +117,7 @@ impl<F: RunFamily> Spec<F> {
     pub fn default_limits(&self) -> Limits {
         Limits {
             max_time: self.until.map(|Length(length)| Time::ZERO + length),
-            max_events: MAX_INPUTS,
+            max_inputs: MAX_INPUTS,
             max_settling: self.message_time().times(1_000),
             // Hundreds of times the longest retransmission timeout, so that even very lossy links
             // deliver.
@@ -144,6 +144,7 @@ impl<F: FamilyLab> Spec<F> {
             return Err(SpecError::ZeroLatency.into());
         }
         if let Some(script) = &self.script {
+            // A script from a journal's header may contain commands of another family.
             Script::parse(&script.to_string(), F::COMMANDS)?.validate(self.nodes)?;
         }
         Ok(())
@@ -419,6 +420,6 @@ pub enum SpecError {
     ZeroNodes,
     #[error("--nodes must be at most {maximum}; got {nodes}.")]
     TooManyNodes { nodes: usize, maximum: usize },
-    #[error("--latency must be greater than zero; got 0. Use for example --latency fixed:1ms.")]
+    #[error("--latency must be greater than 0; got 0ms. Use for example --latency fixed:1ms.")]
     ZeroLatency,
 }

@@ -28,7 +28,7 @@ pub struct Sweep<F: FamilyLab> {
 /// The results of all seeds so far.
 #[derive(Clone, Debug, Default)]
 pub struct SweepSummary {
-    /// Number of seeds counted: all of them, or those up to the first failure.
+    /// Number of seeds counted: all of them, or those until the sweep ended early.
     pub seeds: u64,
     /// Number of inputs in all runs.
     pub inputs: u64,
@@ -111,7 +111,7 @@ impl SweepSummary {
 }
 
 /// Runs a sweep. Calls `progress` with the summary so far after each batch of seeds, and stops if
-/// it returns `false`.
+/// it returns `false`. Fails if the experiment is invalid or a worker thread cannot start.
 ///
 /// The summary does not depend on thread scheduling: results are added in the order of seeds, up to
 /// and including the first failure unless the sweep keeps going.
@@ -121,8 +121,8 @@ pub fn run<F: FamilyLab>(
 ) -> Result<SweepSummary, LabError> {
     sweep.spec.validate()?;
     let next_index = AtomicU64::new(0);
-    // Seeds from this index on need not run, because an earlier one failed. All seeds before it
-    // run.
+    // Workers skip the seeds from this index on. Without `keep_going`, a failure lowers it to the
+    // index after the failing seed, so all seeds before the first failure run. 0 stops the workers.
     let end_index = AtomicU64::new(sweep.seeds);
     let threads = sweep.seeds.div_ceil(BATCH_SEEDS).clamp(1, sweep.threads.max(1) as u64);
     std::thread::scope(|scope| {

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!      time   1  2  3
-//!     0.000  [?] ·  ·   acquire · RA-1 asks everyone with (1, 1) · request → 2,3
-//!     2.417   ? [·] ·   request from 1 · RA-2 lets (1, 1) pass · reply → 1
+//!     0.000  [?] ·  ·   acquire · RA-1 requests entry with (1, 1) · request → 2,3
+//!     2.417   ? [·] ·   request from 1 · RA-2 replies to (1, 1) · reply → 1
 //! ```
 //!
 //! A column shows the role of its node, here `?` for waiting and `·` for idle, in brackets if the

@@ -35,20 +35,21 @@ mod tests {
     use quorate_core::mutex::COMMANDS;
 
     const ME: NodeId = NodeId::from_index(1);
+    const REQUEST_NUMBER: u64 = 1;
 
     #[test]
     fn every_mutex_command_can_be_typed() {
         for command in COMMANDS {
             let json = serde_json::to_string(&command).unwrap();
             for line in [command.name(), &format!("  {} ", command.name().to_uppercase()), &json] {
-                assert_eq!(Mutex::parse_command(line, ME, 1), Ok(command), "{line}");
+                assert_eq!(Mutex::parse_command(line, ME, REQUEST_NUMBER), Ok(command), "{line}");
             }
         }
     }
 
     #[test]
     fn unknown_commands_are_answered_with_the_known_ones() {
-        let error = |line: &str| Mutex::parse_command(line, ME, 1).unwrap_err();
+        let error = |line: &str| Mutex::parse_command(line, ME, REQUEST_NUMBER).unwrap_err();
         let forms = "Type acquire, try, share, cancel or release, or the command as JSON.";
         assert_eq!(error("aquire"), format!("unknown command 'aquire'; did you mean 'acquire'? {forms}"));
         assert_eq!(error("banana split"), format!("unknown command 'banana'. {forms}"));
@@ -61,7 +62,7 @@ mod tests {
     #[test]
     fn bad_json_has_its_own_error() {
         for line in ["\"aquire\"", "{\"acquire\":", "{}", "\"acquire\" now"] {
-            let error = Mutex::parse_command(line, ME, 1).unwrap_err();
+            let error = Mutex::parse_command(line, ME, REQUEST_NUMBER).unwrap_err();
             assert!(error.starts_with("cannot parse the command as JSON: ") && error.ends_with('.'), "{error}");
         }
     }
@@ -69,10 +70,10 @@ mod tests {
     #[test]
     fn a_campaign_can_be_typed() {
         assert!(
-            Election::parse_command("campaign", ME, 1).is_ok()
-                && Election::parse_command("\"campaign\"", ME, 1).is_ok()
+            Election::parse_command("campaign", ME, REQUEST_NUMBER).is_ok()
+                && Election::parse_command("\"campaign\"", ME, REQUEST_NUMBER).is_ok()
         );
-        let error = Election::parse_command("elect me", ME, 1).unwrap_err();
+        let error = Election::parse_command("elect me", ME, REQUEST_NUMBER).unwrap_err();
         assert_eq!(error, "unknown command 'elect'. Type campaign or resign, or the command as JSON.");
     }
 }

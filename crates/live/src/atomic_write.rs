@@ -17,7 +17,8 @@ enum Target {
 /// complete. On an error, a file that had the name before is unchanged.
 ///
 /// Symbolic links are followed and kept. A pipe or a device is written to directly. `convert_error`
-/// converts I/O errors of this function to those of `write`.
+/// converts I/O errors of this function to those of `write`. Nothing is synced to disk, so a crash
+/// of the machine may still lose or truncate the file.
 pub fn write_atomically<T, E>(
     path: &Path,
     convert_error: impl Fn(io::Error) -> E,

@@ -128,8 +128,8 @@ impl Chaos {
         self.add_fault(at, fault, duration);
     }
 
-    /// Adds a cut: a partition of the group, an isolated node, a node that cannot send or cannot
-    /// receive, or two nodes that cannot reach each other.
+    /// Adds a cut to a group of at least two nodes: a partition of the group, an isolated node, a
+    /// node that cannot send or cannot receive, or two nodes that cannot reach each other.
     fn draw_cut(&mut self) {
         let nodes = self.settings.nodes as u64;
         let first = self.rng.below(nodes);
@@ -148,6 +148,7 @@ impl Chaos {
             _ => Cut::between(vec![isolated(), side(&[other])]),
         };
         let duration = self.fault_length();
+        // It is always valid: its sides have nodes, and none in common.
         if let Ok(cut) = cut {
             self.add_fault(self.now, Fault::Cut(cut), duration);
         }

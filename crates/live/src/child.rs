@@ -75,12 +75,14 @@ impl Child {
         self.process.kill()
     }
 
-    /// Waits until the process has ended. Its standard output must be closed already.
+    /// Waits until the process has ended, without a time limit. Call it only when the standard
+    /// output is closed.
     pub(crate) fn wait(&mut self) -> io::Result<ExitStatus> {
         self.process.wait()
     }
 
-    /// Pauses the process with SIGSTOP, and returns when none of its threads runs any more.
+    /// Pauses the process with SIGSTOP, and returns when none of its threads runs any more. Fails
+    /// if one still runs after 10 s.
     pub(crate) fn pause(&self) -> io::Result<()> {
         self.signal(Signal::STOP)?;
         let deadline = Instant::now() + Duration::from_secs(10);

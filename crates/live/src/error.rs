@@ -14,7 +14,7 @@ pub enum LiveError {
     Lab(#[from] LabError),
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
-    #[error("a live run can have at most {max} nodes on one machine; got {nodes}. No process was started.")]
+    #[error("--nodes must be at most {max} for real processes on one machine; got {nodes}. No process was started.")]
     TooManyNodes { nodes: usize, max: usize },
     #[error(
         "cannot write {}: {reason}. The run was aborted, all processes were stopped, and the run has no result.",
@@ -23,6 +23,8 @@ pub enum LiveError {
     File { path: PathBuf, reason: io::Error },
     #[error("--keep needs a new or empty folder; {} is not empty. No process was started.", .0.display())]
     FolderNotEmpty(PathBuf),
+    #[error("--keep needs a new or empty folder; {} is a file. No process was started.", .0.display())]
+    NotAFolder(PathBuf),
     #[error("cannot start the process of node {node}: {reason}. All other processes were stopped.")]
     Start { node: NodeId, reason: io::Error },
     #[error(

@@ -37,7 +37,7 @@ impl FaultJournal {
             boot: boot_id(),
             nanos_since_boot: clock.origin_nanos(),
             wall_clock_offset: clock.wall_clock_offset_nanos(),
-            // There is no disk whose writes could be found.
+            // This journal belongs to no node, so no earlier writes were found on a disk.
             found_writes: 0,
         };
         let header = Header { live: Some(live), origin: workload_start.nanos(), ..header(spec)? };

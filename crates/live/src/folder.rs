@@ -14,13 +14,17 @@ pub(crate) enum Folder {
 }
 
 impl Folder {
-    /// Creates the folder to keep, unless it exists and is empty; with `None`, a temporary folder.
+    /// Uses `kept_folder`, and creates it if it does not exist; with `None`, creates a temporary
+    /// folder. Fails if `kept_folder` is a file or not empty.
     pub(crate) fn new(kept_folder: Option<&Path>) -> Result<Self, LiveError> {
         let Some(path) = kept_folder else {
             let failed = |reason| LiveError::File { path: std::env::temp_dir(), reason };
             return tempfile::Builder::new().prefix("quorate-run-").tempdir().map(Self::Temporary).map_err(failed);
         };
         let failed = |reason: io::Error| LiveError::File { path: path.to_owned(), reason };
+        if path.is_file() {
+            return Err(LiveError::NotAFolder(path.to_owned()));
+        }
         fs::create_dir_all(path).map_err(failed)?;
         if fs::read_dir(path).map_err(failed)?.next().is_some() {
             return Err(LiveError::FolderNotEmpty(path.to_owned()));
@@ -58,7 +62,7 @@ mod tests {
         std::fs::write(kept.join("precious"), "x").unwrap();
         assert!(matches!(Folder::new(Some(&kept)), Err(LiveError::FolderNotEmpty(_))));
         assert!(kept.join("precious").exists());
-        assert!(matches!(Folder::new(Some(&kept.join("precious"))), Err(LiveError::File { .. })));
+        assert!(matches!(Folder::new(Some(&kept.join("precious"))), Err(LiveError::NotAFolder(_))));
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl<F: FamilyLab> LiveGroup<F> {
     }
 
     /// Gives nodes time to connect before clients begin, because the time of a first connection is
-    /// not a property of the algorithm.
+    /// not a property of the algorithm. Returns at time zero at the earliest.
     pub(crate) fn wait_for_connections(&mut self) -> Result<(), LiveError> {
         let deadline = self.clock.now() + connection_time(self.nodes.len());
         let deadline = deadline.max(Time::ZERO);
@@ -395,6 +395,7 @@ impl<F: FamilyLab> LiveGroup<F> {
                 Action::Start(_) => self.start(node)?,
                 Action::Pause(_) => self.pause(node)?,
                 Action::Resume(_) => self.resume(node)?,
+                // `apply` carries out network faults itself and never queues them.
                 Action::Sever(_) | Action::Mend(_) => {}
             }
         }

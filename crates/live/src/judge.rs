@@ -24,9 +24,9 @@ pub(crate) struct Judgement<F: FamilyLab> {
 /// Why a completed run has no verdicts.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JudgeError {
-    #[error("cannot gather the journals of the processes: {0}")]
+    #[error("cannot merge the journals of the processes: {0}")]
     Gather(#[from] GatherError),
-    #[error("cannot check the gathered journal: {0}")]
+    #[error("cannot check the merged journal: {0}")]
     Judge(#[from] LabError),
     #[error("cannot write the run's journal to {}: {reason}.", .path.display())]
     Write { path: PathBuf, reason: io::Error },
@@ -43,8 +43,8 @@ pub(crate) fn judge<F: FamilyLab>(parts: &[PathBuf], journal: &Path) -> Result<J
     let mut journal = Journal::open(input).map_err(LabError::from)?;
     let (mut replayed, InputCount(inputs)) = summarise_with::<F, _, _>(&mut journal, InputCount(0))?;
     replayed.spec.validate()?;
-    let saves = F::codec(&replayed.spec).has_durable_state();
-    replayed.verdicts.extend(link_and_disk_verdicts(&gathered, saves));
+    let has_durable_state = F::codec(&replayed.spec).has_durable_state();
+    replayed.verdicts.extend(link_and_disk_verdicts(&gathered, has_durable_state));
     Ok(Judgement { gathered, replayed, journal_hash, inputs })
 }
 
@@ -60,7 +60,7 @@ fn write_error(path: &Path) -> impl Fn(io::Error) -> JudgeError {
 /// Verdicts on the guarantees of links and disks. They fail if a link skips a message or a disk
 /// forgets a confirmed write, even if the algorithm tolerates it: in a live run no link overflows
 /// and no disk is lost. Messages to a node that is down may be lost.
-fn link_and_disk_verdicts(gathered: &GatherReport, has_disks: bool) -> impl Iterator<Item = Verdict> {
+fn link_and_disk_verdicts(gathered: &GatherReport, has_durable_state: bool) -> impl Iterator<Item = Verdict> {
     let verdict = |name, broken_guarantee: &Option<BrokenGuarantee>, count: u64, count_label: &str| {
         let violation = broken_guarantee.as_ref().map(|BrokenGuarantee { time, text }| Violation {
             time: *time,
@@ -72,7 +72,7 @@ fn link_and_disk_verdicts(gathered: &GatherReport, has_disks: bool) -> impl Iter
     };
     let links = verdict("links", &gathered.first_skipped_message, gathered.skipped_messages, "messages skipped in all");
     let disks = verdict("disks", &gathered.first_forgotten_write, gathered.forgotten_writes, "writes forgotten in all");
-    [Some(links), has_disks.then_some(disks)].into_iter().flatten()
+    [Some(links), has_durable_state.then_some(disks)].into_iter().flatten()
 }
 
 struct InputCount(u64);

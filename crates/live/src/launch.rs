@@ -91,8 +91,8 @@ impl Launcher {
     fn command(&self, node: NodeId, incarnation: u64, address: Option<&str>) -> Command {
         let mut command = match &self.namespaces {
             None => Command::new(&self.program),
-            Some(networks) => {
-                let mut command = networks.command_in(node);
+            Some(namespaces) => {
+                let mut command = namespaces.command_in(node);
                 command.arg(&self.program);
                 command
             }
@@ -128,7 +128,7 @@ impl Launcher {
 
     fn listen_address(&self, node: NodeId) -> String {
         match &self.namespaces {
-            Some(networks) => networks.listen_address(node),
+            Some(namespaces) => namespaces.listen_address(node),
             None => loopback_address(node),
         }
     }

@@ -84,7 +84,7 @@ impl LiveNode {
             (Action::Kill(_) | Action::Pause(_), State::Up(_)) => true,
             (Action::Start(_), State::Down) => true,
             (Action::Resume(_), State::Paused(_)) => true,
-            // Network faults are not actions on a node.
+            // Network faults are not actions on a node, so they are never pending.
             (Action::Sever(_) | Action::Mend(_), _) => true,
             (Action::Kill(_) | Action::Pause(_) | Action::Start(_) | Action::Resume(_), _) => false,
         };

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 /// How to run the processes, and which files to keep.
 pub struct Options<'a> {
+    /// The `quorate` program, which every process of the run executes.
     pub program: PathBuf,
     /// Whether nodes use mutual TLS, with certificates made for this run.
     pub has_tls: bool,

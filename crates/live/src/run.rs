@@ -120,8 +120,9 @@ pub fn run<F: FamilyLab>(
     })
 }
 
-/// Gathers the journals into one and checks it, and copies it to the requested path. Returns its
-/// path unless it is removed with the folder.
+/// Gathers the journals into one and checks it. Returns the path at which the journal is kept: the
+/// requested path, or in a kept folder, or in the system's folder for temporary files if a property
+/// fails; otherwise `None`.
 fn conclude<F: FamilyLab>(
     journals: &[PathBuf],
     folder: &Path,
@@ -316,7 +317,7 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
                     ClientAction::Command { node, incarnation: None, command }
                 }
                 PlannedAction::Alarm => ClientAction::Alarm(node),
-                // Real nodes replicate their membership themselves, and ask for their removal.
+                // Real nodes run the membership protocol and request their own removal.
                 PlannedAction::Depart => continue,
             };
             self.planned.insert(at, action);

@@ -191,7 +191,8 @@ fn begin_and_end_actions(timed: &TimedFault, networks: Networks) -> Result<[Acti
 }
 
 /// Refuses overlapping faults of a node, because it would be unclear, for example, what a kill does
-/// to a paused process.
+/// to a paused process. A fault that begins when another ends overlaps too: its first action could
+/// come before the other's last.
 fn refuse_overlaps(faults: &[TimedFault]) -> Result<(), ScheduleError> {
     let affected_node = |timed: &TimedFault| match timed.fault {
         Fault::Crash { node, .. } | Fault::Pause { node } => Some(node),
@@ -203,7 +204,9 @@ fn refuse_overlaps(faults: &[TimedFault]) -> Result<(), ScheduleError> {
         let [(node, earlier), (later_node, later)] = pair else { continue };
         let is_over = earlier.duration.is_some_and(|duration| earlier.at + duration < later.at);
         if node == later_node && !is_over {
-            return Err(ScheduleError::Overlap { node: *node, earlier: earlier.to_string(), later: later.to_string() });
+            let describe = |fault: &TimedFault| format_option(fault).unwrap_or_else(|| fault.to_string());
+            let (earlier, later) = (describe(earlier), describe(later));
+            return Err(ScheduleError::Overlap { node: *node, earlier, later });
         }
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! Complete runs with the fake node processes of `tests/fake_node.sh`, which grant every entry at
-//! once and misbehave as the seed says.
+//! once and misbehave as the seed says. A fake node N appends to files of the run's folder: to
+//! `received-N` each command, after the number of its incarnation (from 0); to `peers-N` the
+//! addresses of its peers; to `attempts-N-I` a line for each start of incarnation I.
 
 use crate::fault_journal::FaultJournal;
 use crate::group::LiveGroup;
@@ -110,7 +112,6 @@ fn a_command_does_not_reach_a_later_incarnation() {
     let outcome = run_workload(&spec, &options()).unwrap();
     assert_eq!(outcome.ending, Ending::Done);
     let received = outcome.file("received-2");
-    // The fake node puts the number of its incarnation, from 0, before each line that it receives.
     let by_second_incarnation: Vec<_> = received.lines().filter_map(|line| line.strip_prefix("1 ")).collect();
     assert_eq!(by_second_incarnation.first(), Some(&"\"acquire\""), "{received}");
     assert_eq!(outcome.world_events(), [r#"{"crashed":{"node":2,"lost_writes":0"#]);
@@ -218,7 +219,7 @@ fn journals_that_cannot_be_gathered_are_kept() {
         let Err(error @ LiveError::JudgingFailed { .. }) = ended else { panic!("{:?}", ended.err()) };
         let text = error.to_string();
         let LiveError::JudgingFailed { folder, .. } = error else { unreachable!() };
-        assert!(text.starts_with("cannot gather the journals of the processes: "), "{text}");
+        assert!(text.starts_with("cannot merge the journals of the processes: "), "{text}");
         assert!(text.ends_with(&format!("are kept in {}.", folder.display())), "{text}");
         for (name, is_there) in [("node-1-life-0.journal", true), ("world.journal", true), ("run.journal", false)] {
             assert_eq!(folder.join(name).exists(), is_there, "{name}");

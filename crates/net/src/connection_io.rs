@@ -134,6 +134,7 @@ pub(crate) async fn write_frames(link: &LinkHandle, mut stream: WriteHalf<Stream
         if link.idle_time() >= limits.idle_timeout {
             return CloseReason::PeerIdle(limits.idle_timeout);
         }
+        // A keepalive also acknowledges all consumed messages.
         if should_acknowledge || last_written.elapsed() >= limits.keepalive_interval {
             if let Err(reason) = write_frame(&mut stream, &link.keepalive(), limits).await {
                 return reason;

@@ -47,6 +47,7 @@ pub(crate) enum HandshakeError {
     UnexpectedFrame,
     #[error("{0}")]
     Peer(#[from] PeerError),
+    /// The peer refused our Hello, or this node refused the peer's.
     #[error("{0}")]
     Refused(Refusal),
     #[error("the peer did not finish the handshake in time")]

@@ -31,7 +31,7 @@ struct State {
     last_read: Option<Instant>,
     /// Whether clients wait for the link to become less crowded.
     are_clients_waiting: bool,
-    /// Whether the log reports that messages were dropped since the link last had room.
+    /// Whether the log already reports a loss of messages since the link last had room.
     has_reported_loss: bool,
 }
 
@@ -110,7 +110,8 @@ impl LinkHandle {
         refused_count
     }
 
-    /// Whether clients should wait. If so, notifies `drained` once they may continue.
+    /// Whether clients should wait. If so, the link will notify `drained` as soon as they may
+    /// continue.
     pub(crate) fn is_crowded(&self) -> bool {
         let mut state = self.state();
         state.are_clients_waiting = state.link.is_crowded();
@@ -149,6 +150,7 @@ impl LinkHandle {
 
     /// Waits until [`close`](Self::close) is called.
     pub(crate) async fn wait_for_close(&self) {
+        // Created before the check, so that a call of `close` in between is not missed.
         let closed = self.closing_began.notified();
         if !self.is_closing() {
             closed.await;

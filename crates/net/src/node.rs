@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::frame::BatchReader;
 use crate::inbox::{ControlInput, InboundBatch};
 use crate::link::{DuplicateFilter, Receipt};
-use crate::outbox::{Outbox, SendFailure};
+use crate::outbox::{MessageLoss, Outbox};
 use crate::rate_limited_log::Severity;
 use crate::settings::OverflowPolicy;
 use quorate_core::{Codec, Incarnation, NodeId, Protocol, Time, WriteOf};
@@ -96,7 +96,8 @@ where
             let mut remaining = MAX_INPUTS_PER_TURN;
             while let Some(input) = next {
                 if !self.handle_input(input) {
-                    // Commands that were queued before the stop are still carried out.
+                    // Commands that were queued before the stop are still carried out, unless a
+                    // link is crowded.
                     self.handle_commands(usize::MAX);
                     return self.finish_turn().err().unwrap_or(NodeTaskEnd::Stopped);
                 }
@@ -108,8 +109,8 @@ where
         }
     }
 
-    /// Ends a turn: records it, then saves it, and only then sends its messages and emits its
-    /// events.
+    /// Ends a turn: records it, submits its saves to the disk, and only then sends its messages and
+    /// emits its events. The engine withholds those that must wait until a save is durable.
     fn finish_turn(&mut self) -> Result<(), NodeTaskEnd> {
         if let Err(failure) = self.engine.settle(&mut self.outbox) {
             return Err(NodeTaskEnd::Failed(self.with_disk_error(failure)));
@@ -119,10 +120,11 @@ where
         if !self.outbox.events.is_empty() {
             (self.on_events)(std::mem::take(&mut self.outbox.events));
         }
-        flushed.map_err(|SendFailure(reason)| NodeTaskEnd::Overflow(reason))
+        flushed.map_err(|MessageLoss(reason)| NodeTaskEnd::Overflow(reason))
     }
 
-    /// Adds the reason to a disk failure that has none. The disk has reported the reason before.
+    /// Adds the reason to a disk failure that has none, from the disk's report, which is still
+    /// queued.
     fn with_disk_error(&mut self, failure: Failure) -> Failure {
         let Failure::Disk(None) = failure else { return failure };
         while let Ok(report) = self.reports.try_recv() {
@@ -163,8 +165,8 @@ where
         self.engine.record_end()
     }
 
-    /// Waits for the next input. Returns `None` if the node has no [`Handle`](crate::Handle) any
-    /// more.
+    /// Waits for the next input. Returns `None` if no sender of control inputs is left: neither a
+    /// [`Handle`](crate::Handle) nor a peer's task that reports crashes.
     async fn next_input(&mut self, alarm: &mut Alarm) -> Option<NextInput<P>> {
         if !self.loopback.is_empty() {
             // Other tasks get to run even if the node keeps sending to itself.
@@ -267,7 +269,7 @@ where
                         "Cannot decode message {number} from node {from}: {malformed}. Run the same release on both nodes."
                     );
                     match self.outbox.overflow {
-                        OverflowPolicy::End => self.outbox.failure = Some(SendFailure(sentence)),
+                        OverflowPolicy::End => self.outbox.loss = Some(MessageLoss(sentence)),
                         OverflowPolicy::Drop => {
                             let line = format_args!("{sentence} The node skipped the message.");
                             self.context.log.write(Severity::Error, line);

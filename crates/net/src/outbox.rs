@@ -24,7 +24,7 @@ pub(crate) struct Outbox<P: Protocol, C> {
     /// Messages that the node sent to itself, with their numbers.
     pub(crate) loopback: Vec<(u64, P::Message)>,
     /// Why the node must end, if a message of this turn was lost.
-    pub(crate) failure: Option<SendFailure>,
+    pub(crate) loss: Option<MessageLoss>,
 }
 
 /// Messages for one peer that wait for the end of the turn.
@@ -37,7 +37,7 @@ pub(crate) struct StagedMessages {
 
 /// Why a message to or from a peer was lost, in a protocol that assumes reliable links.
 #[derive(Clone, Debug)]
-pub(crate) struct SendFailure(pub(crate) String);
+pub(crate) struct MessageLoss(pub(crate) String);
 
 impl<P: Protocol, C: Codec<P>> Outbox<P, C> {
     pub(crate) fn new(
@@ -57,13 +57,13 @@ impl<P: Protocol, C: Codec<P>> Outbox<P, C> {
             events: Vec::new(),
             scratch: Vec::new(),
             loopback: Vec::new(),
-            failure: None,
+            loss: None,
         }
     }
 
     /// Pushes all staged messages to their links, after the caller has recorded the turn. Fails if
     /// a message of the turn was lost and the protocol assumes reliable links.
-    pub(crate) fn flush(&mut self) -> Result<(), SendFailure> {
+    pub(crate) fn flush(&mut self) -> Result<(), MessageLoss> {
         for (node, staged) in &mut self.staged {
             let Some(refused_count) = staged.flush() else { continue };
             let sentence = format!(
@@ -71,11 +71,11 @@ impl<P: Protocol, C: Codec<P>> Outbox<P, C> {
                  acknowledged those before them."
             );
             match self.overflow {
-                OverflowPolicy::End => self.failure = Some(SendFailure(sentence)),
+                OverflowPolicy::End => self.loss = Some(MessageLoss(sentence)),
                 OverflowPolicy::Drop => staged.link.report_loss(refused_count, &sentence),
             }
         }
-        self.failure.take().map_or(Ok(()), Err)
+        self.loss.take().map_or(Ok(()), Err)
     }
 
     /// Whether clients should wait because a link holds too much.
@@ -95,7 +95,7 @@ impl<P: Protocol, C: Codec<P>> Outbox<P, C> {
         };
         let sentence = format!("Cannot send a message: {reason}.");
         match self.overflow {
-            OverflowPolicy::End => self.failure = Some(SendFailure(sentence)),
+            OverflowPolicy::End => self.loss = Some(MessageLoss(sentence)),
             OverflowPolicy::Drop => tracing::error!("{sentence} The node dropped it."),
         }
         false

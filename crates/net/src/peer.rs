@@ -1,5 +1,5 @@
 //! The task that keeps this node connected to one peer: it dials, accepts, and uses the elected
-//! connection.
+//! connection. If both nodes dial at the same time, the election decides which connection remains.
 
 use crate::connection_election::{
     Connection, ConnectionElection, HelloReply, IncomingHello, ProcessIdentity, WelcomeOutcome,
@@ -51,6 +51,7 @@ pub(crate) enum PeerReachability {
 
 /// A connection that both sides have accepted.
 struct EstablishedConnection {
+    /// The id of this connection in the election.
     connection: Connection,
     /// The peer's incarnation.
     incarnation: Incarnation,
@@ -225,6 +226,7 @@ impl Peer {
         }
         let connection = match self.election.handle_welcome(dial, ProcessIdentity::from_welcome(&header, &welcome)) {
             WelcomeOutcome::Established(connection) => connection,
+            // Another connection replaced this dial meanwhile.
             WelcomeOutcome::Abandoned => return None,
             WelcomeOutcome::Refuse(refusal) => {
                 self.log_failed_dial(&HandshakeError::Refused(refusal));
@@ -255,7 +257,8 @@ impl Peer {
     }
 
     /// Continues the link over a connection that both sides have accepted. The acknowledgement in
-    /// the peer's header refers to our incarnation `acknowledged_incarnation`.
+    /// the peer's header refers to our incarnation `acknowledged_incarnation`. Returns `None`, and
+    /// gives the connection up, if the header does not fit the link.
     fn begin_connection(
         &mut self,
         connection: Connection,
@@ -351,6 +354,7 @@ impl Peer {
                 Some(pending) = self.incoming.recv() => pending,
             };
             match self.election.handle_hello(&IncomingHello::new(&pending.header, &pending.hello)) {
+                // Returning drops `waiting`, and with it the connection or dial that was replaced.
                 HelloReply::Welcome { connection, replaced: _ } => {
                     return WaitOutcome::Interrupted(Box::new(AcceptedConnection { connection, pending }));
                 }

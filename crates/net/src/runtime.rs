@@ -1,4 +1,4 @@
-//! Starts a node, and the handle through which its client uses it.
+//! Starts a node, and creates the handle through which its client uses it.
 
 use crate::connection_election::ConnectionElection;
 use crate::context::Context;
@@ -33,7 +33,8 @@ use tokio::time::timeout;
 /// messages.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Maximum number of incoming connections of one peer that wait for the decision of the election.
+/// Maximum number of incoming connections of one peer that wait until the peer's task accepts or
+/// refuses them.
 const MAX_PENDING_PER_PEER: usize = 8;
 
 /// How a node ended.
@@ -140,7 +141,8 @@ impl<C> Handle<C> {
         let _ = self.control.send(ControlInput::Suspicion { peer, is_suspected });
     }
 
-    /// Stops the node. It still carries out queued commands and sends its last messages.
+    /// Stops the node. It still carries out queued commands, unless a link is crowded, and sends
+    /// its last messages.
     pub fn stop(&self) {
         // Sending fails only if the node has ended.
         let _ = self.control.send(ControlInput::Stop);

@@ -1,4 +1,4 @@
-//! Configuration of a node that runs between processes.
+//! Configuration of a node whose peers run in other processes.
 
 use crate::frame::MESSAGE_LIMIT;
 use crate::group::GroupName;
@@ -34,8 +34,8 @@ pub enum OverflowPolicy {
     /// End the node, for protocols that assume reliable links. Clients wait while a link is
     /// crowded. If a message would be lost nevertheless, the node ends.
     End,
-    /// Drop the messages that do not fit or cannot be converted, and log that, for protocols that
-    /// tolerate loss. Clients never wait for a slow peer.
+    /// Drop the messages that do not fit or cannot be encoded or decoded, and log that, for
+    /// protocols that tolerate loss. Clients never wait for a slow peer.
     Drop,
 }
 
@@ -65,7 +65,8 @@ pub struct Limits {
     pub idle_timeout: Duration,
     /// Delay after the first failed dial. Each further failure doubles it.
     pub min_backoff: Duration,
-    /// Maximum delay between dials, before each node adds up to a quarter of it.
+    /// Maximum delay between dials, without the part of up to a quarter that each node adds, so
+    /// that two nodes do not keep dialling each other at the same time.
     pub max_backoff: Duration,
     /// Maximum delay of an acknowledgement, so that it can be part of another frame.
     pub ack_delay: Duration,

@@ -1,7 +1,7 @@
 //! Distributed coordination that you can watch, check and run: the entry point to Quorate's crates.
 //!
 //! A node of any algorithm is a [`Protocol`]: a pure state machine with one method,
-//! [`step`](Protocol::step), that takes an [`Input`] and returns [`Effect`]s. It has no clock, no
+//! [`step`](Protocol::step), that takes an [`Input`] and outputs [`Effect`]s. It has no clock, no
 //! randomness, no threads and no IO. A *driver* feeds it inputs and executes its effects. The
 //! simulator, the checker and the runtime are drivers, so the code that you simulate and check is
 //! the code that runs.
@@ -69,7 +69,8 @@
 //!                 inputs.extend(to.others(node).map(each));
 //!             }
 //!             Effect::Emit { event, .. } => events.push((node.number(), event)),
-//!             // This protocol saves nothing and sets no timers. For one that does, `Barrier` orders effects after saves.
+//!             // This protocol saves nothing and sets no timers. For one that saves, `Barrier`
+//!             // makes effects wait for saves.
 //!             Effect::Save(never) => match never {},
 //!             Effect::SetTimer { timer: never, .. } | Effect::CancelTimer(never) => match never {},
 //!         }
@@ -148,6 +149,7 @@
 //!     let group = Group::of_size(setup.nodes);
 //!     let make_node = move |_| Gossip { group: group.clone(), knows: false };
 //!     let mut world = World::<Gossip, _>::new(&setup, make_node, LostMessages::default());
+//!     // From 0.5 ms to 20.5 ms, no message passes between node 1 and the nodes 2 and 3.
 //!     world.schedule_fault("cut 1 | 2,3 at 0.5ms for 20ms".parse()?);
 //!     world.start();
 //!     world.schedule_command(Time::ZERO, NodeId::from_index(0), ());

@@ -68,7 +68,7 @@ pub(crate) fn read_log_time(bytes: &[u8]) -> Option<LogTime> {
 /// The admitted learners, each with the incarnation that was admitted.
 pub type AdmittedLearners = BTreeMap<NodeId, Incarnation>;
 
-/// The contents of a snapshot: a state machine and its log time.
+/// The contents of a snapshot: a state machine, its log time and the admitted learners.
 #[derive(Clone, Debug, Default)]
 pub struct Image<S> {
     pub time: LogTime,

@@ -1,4 +1,5 @@
-//! The leader's log clock, and the lease under which it answers queries without a round.
+//! The leader's log clock, and the lease under which it answers queries without a round of
+//! heartbeats to a majority.
 
 use crate::machine::LogTime;
 use quorate_core::{Duration, Time};
@@ -30,12 +31,12 @@ impl LogClock {
     }
 }
 
-/// The time during which a leader may answer queries without a round.
+/// The time during which a leader may answer queries without a round of heartbeats.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lease {
     until: Option<Time>,
     /// The last term in which this leader offered the leadership to another node. That node may
-    /// become leader at any time, so there is no lease in that term any more.
+    /// become leader at any time, so there is no lease in that term any more. 0 for none.
     transfer_term: u64,
 }
 
@@ -87,7 +88,7 @@ mod tests {
         assert_eq!(clock.advance_to(at(5_100)), LogTime::from_nanos(700).after(TICK));
         // After a pause of a minute, two ticks count.
         assert_eq!(clock.advance_to(at(65_100)), LogTime::from_nanos(700).after(TICK.times(3)));
-        // A clock that goes back adds nothing, and no time counts twice.
+        // A clock that goes back adds nothing; the time that elapses afterwards counts again.
         assert_eq!(clock.advance_to(at(1_000)), LogTime::from_nanos(700).after(TICK.times(3)));
         assert_eq!(clock.advance_to(at(1_100)), LogTime::from_nanos(700).after(TICK.times(4)));
     }

@@ -19,7 +19,8 @@ impl Ticket {
     /// Maximum operation number in a ticket made by [`from_parts`](Self::from_parts).
     pub const MAX_NUMBER: u64 = low_mask(NUMBER_BITS);
 
-    /// A ticket that encodes a client, the number of its operation, and the attempt.
+    /// A ticket that encodes a client, the number of its operation, and the attempt. A part that
+    /// needs more bits than it has (16, 28 and 20) corrupts the ticket.
     pub const fn from_parts(client: u64, number: u64, attempt: u64) -> Self {
         Self((client << (NUMBER_BITS + ATTEMPT_BITS)) | (number << ATTEMPT_BITS) | attempt)
     }

@@ -14,6 +14,7 @@ impl Entry {
         let body = match entry.entry_type {
             EntryType::EntryNormal if entry.data.is_empty() => EntryBody::Blank,
             EntryType::EntryNormal => EntryBody::Batch(entry.data.clone()),
+            // Raft itself appends the entry that leaves a joint configuration, without a context.
             EntryType::EntryConfChange | EntryType::EntryConfChangeV2 if entry.context.is_empty() => EntryBody::Leave,
             EntryType::EntryConfChange | EntryType::EntryConfChangeV2 => EntryBody::Change(entry.context.clone()),
         };
@@ -58,7 +59,7 @@ impl Round {
 }
 
 /// Converts a message that raft sends, and returns it with its receiver. `None` for snapshots,
-/// which are sent in pieces, and for kinds that are never sent.
+/// which are sent in pieces, for kinds that are never sent, and for an invalid receiver or round.
 pub(crate) fn from_raft_message(message: &RaftMessage) -> Option<(NodeId, Message)> {
     let RaftMessage { term, log_term, index, commit, commit_term, .. } = *message;
     let kind = message.msg_type;

@@ -43,7 +43,8 @@ pub struct Checkpoint {
     pub index: u64,
     pub term: u64,
     pub members: Configuration,
-    /// The log time and the state machine, encoded by [`Image`](crate::batch::Image).
+    /// The log time, the admitted learners and the state machine, encoded by
+    /// [`Image`](crate::batch::Image).
     pub image: Bytes,
 }
 

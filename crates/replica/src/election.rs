@@ -3,7 +3,7 @@
 //! A candidate requests the votes of all nodes in a new term, and a majority of votes makes it
 //! leader. A node votes once per term, for a candidate whose log is at least as up to date as its
 //! own, and saves its vote before it answers. Terms only grow, so there is at most one leader in
-//! each. The module runs the raft engine of the replicated log with the commands and events of the
+//! each. The nodes run the raft engine of the replicated log with the commands and events of the
 //! election family, and without raft's options PreVote and CheckQuorum.
 //!
 //! ```text
@@ -61,8 +61,8 @@ const PROFILE: Profile = Profile {
 const COST: Cost = Cost {
     formula: "2(n−1) + (n−1)",
     expected_messages: |case| {
-        let is_only_candidate = case.dead_nodes == 0 && case.starting.is_one();
-        is_only_candidate.then(|| {
+        let is_formula_exact = case.dead_nodes == 0 && case.starting.is_one();
+        is_formula_exact.then(|| {
             ExpectedMessages::exactly(Counts::WithAnnouncement, 3.0 * case.live_nodes.saturating_sub(1) as f64)
         })
     },
@@ -138,6 +138,7 @@ impl RaftElection {
             index: FOUNDING.index,
             term: FOUNDING.term,
             members: Configuration::founding(Members::voters(&self.group)),
+            // A checkpoint needs a state machine, although an election applies nothing to it.
             image: Image::write(LogTime::ZERO, &AdmittedLearners::new(), &Registers::default()),
         });
         let config = raft::Config {
@@ -162,7 +163,7 @@ impl RaftElection {
         };
         if engine.leads() {
             out.emit(Event::Refused(Refusal::AlreadyLeading));
-        // A node saves only what belongs to an election: terms, votes and announcements.
+        // A pending save is a term, a vote or an announcement, so an election is running.
         } else if engine.is_candidate() || !engine.has_saved_all() {
             out.emit(Event::Refused(Refusal::AlreadyRunning));
         } else {
@@ -228,6 +229,7 @@ impl RaftElection {
     /// RF-6. Sets the timer while this node waits for votes, a leader or acknowledgements.
     fn wait_or_stop(&mut self, out: &mut Effects<'_, Self>) {
         let Some(engine) = &self.engine else { return };
+        // The log begins with the founding term; every later term is that of an election.
         let has_begun = self.role.term > FOUNDING.term;
         let waits =
             if engine.leads() { !engine.is_log_acknowledged_by_all() } else { has_begun && self.role.leader.is_none() };

@@ -171,8 +171,8 @@ impl Engine {
 
     /// Marks the checkpoint as outdated, because members or admissions changed after it. Peers then
     /// wait for a newer snapshot.
-    pub(crate) fn mark_outdated(&mut self) {
-        self.node.mut_store().mark_outdated();
+    pub(crate) fn mark_checkpoint_outdated(&mut self) {
+        self.node.mut_store().mark_checkpoint_outdated();
     }
 
     pub(crate) fn request_save<P: RaftProtocol>(&mut self, write: Write, out: &mut Effects<'_, P>) {
@@ -193,6 +193,8 @@ impl Engine {
             && let Some(ready) = self.unconfirmed.pop_front()
         {
             last = Some(ready.ready_number);
+            // An installed snapshot is applied as soon as it is saved. Raft panics on an earlier
+            // call to `advance_apply_to`.
             if let Some(index) = ready.installed_index {
                 self.node.on_persist_ready(ready.ready_number);
                 self.node.advance_apply_to(index);
@@ -255,7 +257,7 @@ impl Engine {
         self.set_election_timeout();
     }
 
-    /// Appends an entry to the log and returns its index; `None` if raft accepts no more.
+    /// Appends an entry to the log and returns its index; `None` if raft accepts no more entries.
     pub(crate) fn propose(&mut self, data: Bytes) -> Option<u64> {
         let proposed = self.node.propose(Vec::new(), data.into());
         self.set_election_timeout();
@@ -263,7 +265,7 @@ impl Engine {
     }
 
     /// Appends a change of members to the log and returns its index; `None` if the change is empty,
-    /// another one is in progress, or raft accepts no more.
+    /// another one is in progress, or raft accepts no more entries.
     pub(crate) fn propose_change(&mut self, context: Bytes, change: &Change) -> Option<u64> {
         if change.is_empty() || self.has_pending_change() || self.configuration().is_joint() {
             return None;
@@ -284,7 +286,7 @@ impl Engine {
         // If raft rejects the change, it does so on every replica, and the members stay the same.
         let _ = self.node.apply_conf_change(&change);
         let configuration = self.configuration();
-        self.node.mut_store().mark_outdated();
+        self.node.mut_store().mark_checkpoint_outdated();
         if self.leads() && !configuration.is_voter(self.me) {
             // Otherwise raft would continue to lead a group without being a member.
             let term = self.node.raft.term;

@@ -18,7 +18,8 @@ pub struct ExactlyOnce<S: StateMachine> {
     machine: S,
     /// For each client, the number of its last request and the answer.
     last_answers: BTreeMap<u64, (u64, S::Answer)>,
-    /// Number of applied requests, including repeated ones.
+    /// Number of applied requests, including repeated ones, so that an entry applied twice changes
+    /// the state.
     request_count: u64,
 }
 

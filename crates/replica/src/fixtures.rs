@@ -45,11 +45,11 @@ impl Flaw {
     /// A short description of the flaw.
     pub const fn description(self) -> &'static str {
         match self {
-            Self::EarlyAck => "acknowledges entries that are not on its disk yet, so a crash loses them",
-            Self::LocalRead => "answers queries without asking a majority, so answers may be stale",
-            Self::ForgottenVote => "does not save its vote, so a restarted voter can vote twice",
-            Self::NoReport => "never reports a lost snapshot, so a lagging peer never catches up",
-            Self::AppliedTwice => "applies an entry again after a restart, so its state diverges",
+            Self::EarlyAck => "a replica acknowledges entries that are not on its disk yet, so a crash loses them",
+            Self::LocalRead => "a replica answers queries without asking a majority, so answers may be stale",
+            Self::ForgottenVote => "a replica does not save its vote, so a restarted voter can vote twice",
+            Self::NoReport => "a replica never reports a lost snapshot, so a lagging peer never catches up",
+            Self::AppliedTwice => "a replica applies an entry again after a restart, so its state diverges",
         }
     }
 }

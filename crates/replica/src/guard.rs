@@ -22,6 +22,7 @@ pub(crate) fn find_objection(engine: &Engine, me: NodeId, from: NodeId, message:
         Message::Append { term, log_term, index, entries, commit } => {
             let is_contiguous = (index + 1..).zip(entries).all(|(index, entry)| entry.index == index);
             let terms = std::iter::once(*log_term).chain(entries.iter().map(|entry| entry.term));
+            // The entries of every log follow the founding state at index 1, never index 0.
             if *index == 0 || !is_contiguous || !terms.is_sorted_by(|earlier, later| earlier <= later) {
                 Some("its entries do not follow on each other")
             } else if *log_term == 0 || entries.iter().any(|entry| entry.term > *term) || *commit > MAX_NUMBER {
@@ -30,8 +31,8 @@ pub(crate) fn find_objection(engine: &Engine, me: NodeId, from: NodeId, message:
                 None
             }
         }
-        // A replica without a log may receive this from a leader that remembers what it
-        // acknowledged before it lost its disk. Its reply corrects the leader.
+        // A replica without a log accepts any commit index: if it lost its disk, the leader still
+        // relies on its earlier acknowledgements, and its reply corrects the leader.
         Message::Heartbeat { commit, .. } if *commit > engine.last_index() && engine.last_index() > 0 => {
             Some("it takes this replica to hold entries that it does not hold")
         }

@@ -81,7 +81,7 @@ impl Log {
         self.checkpoint = Some(checkpoint);
     }
 
-    pub(crate) fn mark_outdated(&mut self) {
+    pub(crate) fn mark_checkpoint_outdated(&mut self) {
         self.is_current = false;
     }
 

@@ -88,8 +88,8 @@ impl GroupMembership {
         self.0.as_ref().map(|founded| &founded.membership)
     }
 
-    /// The member's current stay, and when it made the latest of the requests by which it got
-    /// leases in this stay, on its own clock. `None` if it got none.
+    /// The member's current stay, and the time of its latest request that was granted a lease in
+    /// this stay, on its own clock. `None` if there is no such request.
     pub fn lease_request(&self, node: NodeId) -> Option<(Stay, Time)> {
         self.0.as_ref()?.lease_requests.get(&node).copied()
     }
@@ -99,7 +99,7 @@ impl GroupMembership {
         self.0.as_ref().map_or(LogTime::ZERO, |founded| founded.last_change)
     }
 
-    /// The log time at which the next lease expires.
+    /// The log time at which the next lease expires; `None` if there are no leases.
     pub fn next_expiry(&self) -> Option<LogTime> {
         let FoundedGroup { founded_at, membership, .. } = self.0.as_ref()?;
         Some(founded_at.after(membership.next_expiry()?))
@@ -302,6 +302,7 @@ mod tests {
         let mut bytes = group.snapshot();
         assert_eq!(GroupMembership::restore(&bytes), Ok(group));
         assert_eq!(GroupMembership::restore(&GroupMembership::default().snapshot()), Ok(GroupMembership::default()));
+        // The first byte is the format version.
         bytes[0] = 2;
         assert!(GroupMembership::restore(&bytes).is_err());
     }

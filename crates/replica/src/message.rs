@@ -28,7 +28,7 @@ pub enum EntryBody {
     Leave,
 }
 
-/// A round of heartbeats that confirms the leader, for all queries that wait at one replica: this
+/// A round of heartbeats that confirms the leader. It serves all queries that wait for it at this
 /// incarnation of `node`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Round {

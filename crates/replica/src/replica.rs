@@ -26,8 +26,8 @@
 //! RP-11  the disk is full        → refuse commands and entries, offer the leadership to others,
 //!                                  answer queries from the applied state
 //! RP-12  the leadership moved    → report that the outcome of everything proposed here is unknown
-//! RP-13  the leader has crashed  → if its process has ended, owe it no promise; promises made for
-//!                                  a lease remain
+//! RP-13  the leader has crashed  → if its process has ended, drop the promise not to vote for
+//!                                  others; promises made for a lease remain
 //! ```
 //!
 //! Cost: with a leader, one round to a majority and one save there for all queued commands: 2(n−1)

@@ -21,7 +21,8 @@ pub struct Settings {
     pub reads: ReadMode,
     /// Maximum drift of clocks, in parts per million.
     pub drift_ppm: u32,
-    /// Number of entries after which a replica saves a checkpoint and drops the log before it.
+    /// Number of entries after which a replica saves a checkpoint. It then drops the entries before
+    /// the checkpoint, except for the last `keep_entries`.
     pub checkpoint_every: u64,
     /// Number of entries to keep before the checkpoint, for peers that lag behind.
     pub keep_entries: u64,
@@ -35,7 +36,8 @@ pub struct Settings {
     /// Maximum number of pending entries that were proposed here, and of pending queries.
     #[serde(rename = "requests")]
     pub max_pending_requests: usize,
-    /// Whether to emit events that let replicas be compared.
+    /// Whether to emit events with fingerprints of each applied entry and of the state after it.
+    /// Tests and simulations compare the fingerprints of different replicas.
     pub audit: bool,
 }
 
@@ -73,13 +75,15 @@ impl Settings {
     }
 
     /// How long a follower promises not to vote for another candidate, on its own clock. Its own
-    /// election timeout is longer than this.
+    /// election timeout is longer than this: the timeout is at least `election_ticks`, of which the
+    /// first may come just after the promise.
     pub fn promise_duration(&self) -> Duration {
         self.tick.times((self.election_ticks as u64).saturating_sub(1))
     }
 
-    /// How long a leader may rely on the promises of a round's followers, on its own clock, from
-    /// the start of the round. Both clocks may drift by `drift_ppm`.
+    /// How long a leader may rely on the promises of the followers that answered a round of
+    /// heartbeats. The leader counts from the start of the round, on its own clock. Its clock may
+    /// be slow by `drift_ppm` while a follower's clock is fast by as much.
     pub fn lease_duration(&self) -> Duration {
         let [slow, fast] =
             [1_000_000 - u128::from(self.drift_ppm.min(1_000_000)), 1_000_000 + u128::from(self.drift_ppm)];

@@ -26,7 +26,8 @@ pub struct Format {
 }
 
 impl Format {
-    /// Encodes a value of a type of this crate, which cannot fail.
+    /// Encodes a value of a type that postcard supports, as the types of this crate are. For any
+    /// other type it returns the version alone, which [`read`](Self::read) refuses.
     pub fn write(self, value: &impl Serialize) -> Vec<u8> {
         self.try_write(value).unwrap_or_else(|_| vec![self.version])
     }

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_index_that_stored_entries_cover_is_written_before_new_entries() {
+    fn a_commit_index_that_covers_only_stored_entries_is_written_before_new_entries() {
         let (writes, deferred) = ordered_writes(Some(BALLOT), DURABLE_COMMIT, None, vec![entry(8, EntryBody::Blank)]);
         assert_eq!(summaries(&writes), ["commit 7", "[8]"]);
         assert_eq!(deferred, None);

@@ -13,7 +13,7 @@ pub struct Limits {
     /// Maximum simulated time.
     pub max_time: Option<Time>,
     /// Maximum number of inputs that nodes take.
-    pub max_events: u64,
+    pub max_inputs: u64,
     /// Maximum time between the end of the workload and the end of the run. The run ends earlier if
     /// the network becomes quiet. Zero ends the run with the workload.
     pub max_settling: Duration,
@@ -64,7 +64,7 @@ where
             done_at = None;
         }
         let is_past_limit = |max_time| world.next_time().is_some_and(|next| next > max_time);
-        if limits.max_time.is_some_and(is_past_limit) || world.taken_inputs() >= limits.max_events {
+        if limits.max_time.is_some_and(is_past_limit) || world.taken_inputs() >= limits.max_inputs {
             return Ending::Stopped;
         }
         if done_at.is_none()

@@ -29,7 +29,8 @@ pub fn create_joiner<D: Storable>(folder: &Path, owner: Owner) -> Result<(), Sto
 
 /// Re-seeds a node: moves its log into `set-aside-1` or the next such folder that is free, and
 /// creates a new log with [`wiped`](quorate_core::Durable::wiped) contents, which tell the node
-/// that it may have made promises that it lost. Returns the folder with the old log.
+/// that it may have made promises that it lost. Returns the folder with the old log. If it fails,
+/// the node may have no log, and does not start until it is re-seeded again.
 pub fn replace_lost_log<D: Storable>(folder: &Path, owner: Owner) -> Result<PathBuf, StoreError> {
     replace_lost_log_in::<D, _>(Files, folder, owner, incarnation_from_clock())
 }
@@ -44,6 +45,7 @@ fn incarnation_from_clock() -> Incarnation {
 
 /// Creates a data folder in any file system, like [`create_founder`] or [`create_joiner`],
 /// depending on the identity's origin. The first start of the node gets the given incarnation.
+/// Fails if the folder is already a data folder, and does not change it.
 pub fn create_in<D: Storable, F: FileSystem>(
     files: F,
     folder: &Path,
@@ -57,6 +59,8 @@ pub fn create_in<D: Storable, F: FileSystem>(
         }
         _ => StoreError::from_write("create", &folder.path, error),
     })?;
+    // Check before locking, which would create the lock file in a folder that is not ours, and
+    // again after it, because another process may have created the data folder in between.
     refuse_if_present(&folder)?;
     let _lock = folder.lock()?;
     refuse_if_present(&folder)?;

@@ -63,8 +63,8 @@ type QueuedWrite<D> = (SaveId, <D as Durable>::Write);
 
 /// A thread that owns a [`Store`] and makes writes durable in the order of the saves.
 ///
-/// Dropping it ends the thread, after all queued writes are saved unless the disk is full or
-/// failed.
+/// Dropping it waits until the thread has ended. The thread first saves all queued writes, unless
+/// the disk is full or has failed.
 pub struct DiskWriter<D: Durable> {
     queue: Arc<Queue<QueuedWrite<D>>>,
     thread: Option<JoinHandle<()>>,
@@ -75,8 +75,8 @@ where
     D: Storable + Send + 'static,
     D::Write: Send + 'static,
 {
-    /// Starts the thread. The queue holds at most `capacity` writes. The thread itself calls
-    /// `report`, which should be quick.
+    /// Starts the thread, or fails if the system cannot start one. The queue holds at most
+    /// `capacity` writes. The thread itself calls `report`, which should be quick.
     pub fn start<F>(
         store: Store<D, F>,
         capacity: usize,
@@ -117,8 +117,8 @@ impl<D: Durable> Drop for DiskWriter<D> {
     fn drop(&mut self) {
         self.queue.close();
         if let Some(thread) = self.thread.take() {
-            // A panic can only come from the caller's own code in `report` or `Serialize`, which
-            // printed it.
+            // Only the caller's own code can panic, such as `report` or `Serialize`, and the panic
+            // hook has then printed the message.
             let _ = thread.join();
         }
     }

@@ -45,7 +45,8 @@ pub enum StoreError {
     NewerContents { path: PathBuf, found: u32, known: u32 },
     #[error(
         "{} is missing or damaged, so the owner of the log is unknown. No data was changed. Restore the file if you \
-         have a copy. Otherwise: {RESEED}, with a new identity.",
+         have a copy, or re-seed the node from its peers: this moves the log aside and creates an empty one, with a \
+         new identity.",
         .path.display()
     )]
     BadIdentity { path: PathBuf },
@@ -87,8 +88,8 @@ pub enum StoreError {
     )]
     Io { action: &'static str, path: PathBuf, source: io::Error },
     #[error(
-        "the store accepts no more writes, because the disk failed earlier ({reason}). After a failed sync the contents \
-         of the disk are unknown; restart the node, which then reads what was saved."
+        "the store accepts no more writes, because the disk failed earlier ({reason}). After a failed sync the \
+         contents of the disk are unknown; restart the node, which then reads what was saved."
     )]
     Poisoned { reason: String },
 }

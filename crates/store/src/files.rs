@@ -28,8 +28,8 @@ pub trait FileSystem {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Locks a file, which is created if it does not exist. Returns `None` if another process holds
-    /// the lock.
+    /// Locks a file, which is created if it does not exist. Returns `None` if the file is already
+    /// locked, by another process or by this one.
     fn lock(&self, path: &Path) -> io::Result<Option<Self::Lock>>;
 }
 

@@ -63,7 +63,7 @@ impl<F: FileSystem> Folder<F> {
         self.path.join(name)
     }
 
-    /// The sorted names of all files in the folder.
+    /// The sorted names of all entries of the folder.
     pub(crate) fn names(&self) -> Result<Vec<String>, StoreError> {
         let mut names = self.files.list(&self.path).map_err(|error| match error.kind() {
             ErrorKind::NotFound => StoreError::NotFound { folder: self.path.clone() },

@@ -46,7 +46,7 @@ impl FrameNumber {
     }
 }
 
-/// Appends the encoding of a frame for `offset` of the file to `out`.
+/// Appends to `out` the encoding of a frame that will begin at `offset` of the file.
 pub(crate) fn encode(salt: Salt, offset: usize, number: FrameNumber, payload: &[u8], out: &mut Vec<u8>) {
     let begin = out.len();
     let length = payload.len() + payload.len() / CHUNK_BYTES;
@@ -131,7 +131,8 @@ impl FrameBounds {
     }
 }
 
-/// Whether `bytes` contain an all-zero sector from `offset` on.
+/// Whether `bytes` contain an all-zero sector from `offset` on. Of the first and the last sector,
+/// only the part within these bounds counts.
 pub(crate) fn has_zeroed_sector(bytes: &[u8], offset: usize) -> bool {
     let mut begin = offset;
     while begin < bytes.len() {
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn no_sector_of_a_frame_is_empty_whatever_it_carries() {
+    fn no_sector_of_a_frame_is_all_zeros_even_if_its_payload_is() {
         for offset in 0..SECTOR_BYTES {
             for length in [0, 1, 254, 255, 256, 490, 511, 512, 513, 1_024, 5_000] {
                 assert!(!has_zeroed_sector(&file_with_frame(offset, &vec![0; length]), offset), "{offset} {length}");

@@ -28,6 +28,7 @@ impl<T> Queue<T> {
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             state: Mutex::new(QueueState { items: Vec::new(), is_closed: false }),
+            // A queue of capacity 0 would block every `push` forever.
             capacity: capacity.max(1),
             items_added: Condvar::new(),
             items_taken: Condvar::new(),

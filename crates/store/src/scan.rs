@@ -4,9 +4,9 @@
 //! frame. An invalid frame is therefore either a torn, unacknowledged write, or damage:
 //!
 //! ```text
-//! invalid, and a complete frame follows anywhere                    damage
-//! invalid, last: unwritten sectors, no end mark, file too short     torn; never acknowledged
-//! invalid, last: complete, but the checksum is wrong                damage
+//! invalid, and a complete frame follows anywhere                         damage
+//! invalid, last: an unwritten sector, no end mark, or file too short     torn; never acknowledged
+//! invalid, last: complete, but the checksum is wrong                     damage
 //! ```
 
 use crate::frame::{FrameBounds, FrameNumber, HEADER_BYTES, SECTOR_BYTES, Salt, has_zeroed_sector, is_zeroed};
@@ -90,8 +90,8 @@ fn is_followed_by_frame(salt: Salt, bytes: &[u8], offset: usize) -> bool {
         .any(|later| FrameBounds::read(salt, bytes, later).is_some_and(|frame| frame.is_complete(salt, bytes)))
 }
 
-/// Whether a crash can have left this invalid header: its end and everything after it is unwritten,
-/// or one of its sectors is.
+/// Whether a crash can have left this invalid header: the file is too short for it, everything from
+/// the header's last byte on is unwritten, or a sector with a part of the header is unwritten.
 fn has_torn_header(bytes: &[u8], offset: usize) -> bool {
     let header_end = offset + HEADER_BYTES;
     if bytes.len() < header_end || is_zeroed(&bytes[header_end - 1..]) {

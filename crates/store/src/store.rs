@@ -162,7 +162,8 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
         self.identity
     }
 
-    /// Begins a new segment with a checkpoint now, whatever the length of the current one.
+    /// Begins a new segment with a checkpoint now, whatever the length of the current one. Fails
+    /// like [`append`](Self::append).
     pub fn checkpoint(&mut self) -> Result<(), StoreError> {
         self.check_health()?;
         let outcome = self.begin_segment();
@@ -202,7 +203,7 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
     }
 
     /// Begins the next segment if there is space for it. If not, the log continues in this one, and
-    /// tries again when it has grown by a quarter of a segment.
+    /// the store tries again when it has grown by a quarter of [`Settings::segment_bytes`].
     fn roll(&mut self) -> Result<(), StoreError> {
         let outcome = self.begin_segment();
         match self.poison_unless_full(outcome) {

@@ -14,7 +14,8 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     quorate sim berkeley\n  \
-    quorate sim berkeley --nodes 5 --skew 500ms --drift 200ppm --every 1s --for 20s --fault \"crash 5 at 8s\" --svg clocks.svg\n  \
+    quorate sim berkeley --nodes 5 --skew 500ms --drift 200ppm --every 1s --for 20s \\\n    \
+    --fault \"crash 5 at 8s\" --svg clocks.svg\n  \
     quorate sim berkeley --fault \"skew 2 by 1h\" --json\n\n\
     The bully algorithm elects a leader. Once per round the leader polls the clocks of all nodes, averages the \
     answers, and sends each node the correction of its clock. The seed chooses the skew of each clock at the start, up \
@@ -58,7 +59,8 @@ pub(crate) struct BerkeleyArgs {
     /// Draw the spread over time as SVG into this file; - is standard output.
     #[arg(long, value_name = "FILE", help_heading = "Pictures")]
     svg: Option<PathBuf>,
-    /// Colours of the picture: light, dark, or auto, which follows the viewer's setting.
+    /// Colours of the picture: light, dark, or auto, which follows the viewer's setting [default:
+    /// auto]
     #[arg(long, value_enum, help_heading = "Pictures")]
     theme: Option<ThemeArg>,
 }

@@ -8,7 +8,7 @@ use quorate_check::{Effort, Search, Setup, Timing, Walks};
 use quorate_core::Time;
 use quorate_journal::settings::{DurationRange, Length, Ppm};
 use quorate_lab::Algorithm;
-use quorate_lab::check::{BehaviorArgs, CheckSpec, CheckedFamily, DEFAULT_HORIZON, parse_small_count};
+use quorate_lab::check::{BehaviorArgs, CheckSpec, CheckedFamily, DEFAULT_HORIZON, parse_fault_count};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -38,12 +38,12 @@ use std::str::FromStr;
 pub(crate) struct CheckArgs {
     #[command(subcommand)]
     pub(crate) demonstration: Option<CheckDemonstration>,
-    /// Name of the algorithm, as `quorate list` shows it.
+    /// Name of the algorithm, as 'quorate list' shows it.
     #[arg(required = true)]
     algorithm: Option<String>,
     /// Number of nodes; their ids start at 1.
-    #[arg(long, default_value = "3", value_parser = parse_small_count)]
-    pub(crate) nodes: u8,
+    #[arg(long, default_value = "3", value_parser = parse_whole::<usize>)]
+    pub(crate) nodes: usize,
     /// Number of requests of each node, of elections that each starter starts, or of requests of
     /// each process: up to 255, or unbounded [default: 1]
     #[arg(long)]
@@ -52,20 +52,20 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     fifo: bool,
     /// Maximum number of lost messages.
-    #[arg(long, default_value = "0", value_parser = parse_small_count)]
+    #[arg(long, default_value = "0", value_parser = parse_fault_count)]
     loss: u8,
     /// Maximum number of messages delivered twice.
-    #[arg(long, default_value = "0", value_parser = parse_small_count)]
+    #[arg(long, default_value = "0", value_parser = parse_fault_count)]
     duplicate: u8,
     /// Maximum number of crashes.
-    #[arg(long, default_value = "0", value_parser = parse_small_count)]
+    #[arg(long, default_value = "0", value_parser = parse_fault_count)]
     crashes: u8,
     /// Maximum number of restarts of crashed nodes. Needs --crashes.
-    #[arg(long, default_value = "0", value_parser = parse_small_count)]
+    #[arg(long, default_value = "0", value_parser = parse_fault_count)]
     restarts: u8,
     /// Maximum number of timers that fire while messages are in flight. All other timers wait
     /// until no message is in flight. If time is modelled, timers fire at their times instead.
-    #[arg(long, alias = "hasty-timers", default_value = "0", value_parser = parse_small_count)]
+    #[arg(long, alias = "hasty-timers", value_name = "COUNT", default_value = "0", value_parser = parse_fault_count)]
     early_timers: u8,
     /// Links below the algorithm: reliable adds a layer that retransmits and orders messages, bare
     /// adds none, and auto adds it if messages can be lost.
@@ -99,8 +99,8 @@ pub(crate) struct CheckArgs {
     /// Do not skip orders that lead to the same states (no partial-order reduction).
     #[arg(long)]
     no_reduction: bool,
-    /// Number of threads [default: the number of cores, but 1 with --dfs, and with --walks and
-    /// --stop-at-first, where the figures of several threads differ from run to run]
+    /// Number of threads [default: the number of cores; 1 with --dfs or --walks --stop-at-first,
+    /// because with several threads their figures would differ from run to run]
     #[arg(long, value_parser = parse_whole::<usize>)]
     threads: Option<usize>,
     /// Memory limit in GB [default: three quarters of the free memory]
@@ -144,10 +144,10 @@ impl CheckArgs {
         Ok(CheckSpec {
             algorithm: Algorithm::named(algorithm)?,
             rounds,
-            behavior: F::behavior(&self.behavior, self.nodes.into())?,
+            behavior: F::behavior(&self.behavior, self.nodes)?,
             links: self.links.into(),
             setup: Setup {
-                nodes: self.nodes.into(),
+                nodes: self.nodes,
                 has_fifo_links: self.fifo,
                 losses: self.loss,
                 duplicates: self.duplicate,
@@ -156,7 +156,7 @@ impl CheckArgs {
                 early_timers: self.early_timers,
                 timing: self.timing(),
                 views: self.behavior.views(),
-                ..Setup::new(self.nodes.into())
+                ..Setup::new(self.nodes)
             },
             effort: Effort {
                 search: self.search(),
@@ -209,7 +209,8 @@ impl FromStr for Rounds {
         }
         let rounds: u64 = parse_whole(text).map_err(|error| format!("{error} For no limit use --rounds unbounded."))?;
         let max = u8::MAX;
-        let too_many = || format!("must be between 1 and {max}, or unbounded; got {rounds}.");
+        let too_many = || format!("the number must be between 1 and {max}, or unbounded; got {rounds}.");
+        // The check itself rejects 0, with the reason.
         u8::try_from(rounds).map(|rounds| Self(Some(rounds))).map_err(|_| too_many())
     }
 }
@@ -221,7 +222,7 @@ pub(super) fn parse_drift(text: &str) -> Result<u32, String> {
     match u32::try_from(drift.parts()) {
         Ok(parts) if Ppm::new(-drift.parts()).is_some() => Ok(parts),
         Ok(_) | Err(_) => Err(format!(
-            "'{}' is out of range: the drift applies in both directions, so it must be between 0ppm and 999999ppm.",
+            "'{}' is invalid: a drift must be between 0ppm and 999999ppm, because it applies in both directions.",
             text.escape_debug()
         )),
     }

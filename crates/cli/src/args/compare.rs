@@ -34,13 +34,15 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) options: CompareOptions,
     /// Print JSON.
+    // The orders of `CompareOptions` end at 14.
     #[arg(long, display_order = 15)]
     pub(crate) json: bool,
     /// Draw the comparison as SVG into this file, with the expected figures as lines; - is standard
     /// output.
     #[arg(long, value_name = "FILE", help_heading = "Pictures")]
     svg: Option<PathBuf>,
-    /// Colours of the picture: light, dark, or auto, which follows the viewer's setting.
+    /// Colours of the picture: light, dark, or auto, which follows the viewer's setting [default:
+    /// auto]
     #[arg(long, value_enum, help_heading = "Pictures")]
     theme: Option<ThemeArg>,
 }

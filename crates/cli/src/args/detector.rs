@@ -70,7 +70,8 @@ pub(crate) struct DetectorSimArgs {
     /// Draw detection time against wrong suspicions as SVG into this file; - is standard output.
     #[arg(long, value_name = "FILE", help_heading = "Pictures")]
     svg: Option<PathBuf>,
-    /// Colours of the picture: light, dark, or auto, which follows the viewer's setting.
+    /// Colours of the picture: light, dark, or auto, which follows the viewer's setting [default:
+    /// auto]
     #[arg(long, value_enum, help_heading = "Pictures")]
     theme: Option<ThemeArg>,
 }
@@ -109,6 +110,7 @@ impl DetectorSimArgs {
                 Length(period),
                 Length(timeout)
             );
+            // The bound counts from the instant at which the next heartbeat is due.
             let bound = Duration::from_nanos(timeout.nanos() - period.nanos());
             detectors.push(Detector::FixedBound { period, bound });
         }

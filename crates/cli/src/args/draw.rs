@@ -16,10 +16,10 @@ pub(crate) struct PictureArgs {
     /// draw the failing run.
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
-    /// Write a Mermaid sequence diagram to this file.
+    /// Write a Mermaid sequence diagram to this file; - is standard output.
     #[arg(long, value_name = "FILE")]
     pub(crate) mermaid: Option<PathBuf>,
-    /// Write a log for the ShiViz viewer to this file.
+    /// Write a log for the ShiViz viewer to this file; - is standard output.
     #[arg(long, value_name = "FILE")]
     pub(crate) shiviz: Option<PathBuf>,
     /// Draw only steps at or after this instant, such as 10ms.
@@ -31,14 +31,16 @@ pub(crate) struct PictureArgs {
     /// Draw only these nodes, such as 1-3,5.
     #[arg(long, value_name = "NODES")]
     pub(crate) only: Option<NodeSet>,
-    /// Clocks to show beside each step: logical (Lamport) clocks, vector clocks, both or none.
+    /// Clocks to show beside each step: logical (Lamport) clocks, vector clocks, both or none
+    /// [default: none]
     #[arg(long, value_enum)]
     pub(crate) clocks: Option<ClocksArg>,
     /// Notes to show about the rules that nodes apply: as many as fit (auto), full text, rule
-    /// names, or none.
+    /// names, or none [default: auto]
     #[arg(long, value_enum)]
     pub(crate) notes: Option<NotesArg>,
-    /// Colours of the picture: light, dark, or auto, which follows the viewer's setting.
+    /// Colours of the picture: light, dark, or auto, which follows the viewer's setting [default:
+    /// auto]
     #[arg(long, value_enum)]
     pub(crate) theme: Option<ThemeArg>,
     /// Maximum width of an SVG picture in pixels. A longer run continues in the next row [default:
@@ -57,6 +59,7 @@ pub(crate) struct PictureArgs {
     pub(crate) overview: bool,
 }
 
+// The option --only is called --nodes in 'draw', which has no number of nodes to set.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  \
@@ -145,7 +148,7 @@ fn parse_instant(text: &str) -> Result<Offset, String> {
         }
         SettingError::OutOfRange { .. } => {
             format!(
-                "'{}' is out of range: an instant is a whole number of nanoseconds, at most 292 years from 0.",
+                "'{}' is invalid: an instant must be a whole number of nanoseconds, at most 292 years from 0.",
                 text.escape_debug()
             )
         }

@@ -78,17 +78,28 @@ impl FormArgs {
             None => {
                 let given_options: Vec<_> =
                     options.iter().map(|(option, value)| format_option(option, value)).collect();
+                if let Some(form) = find(name).filter(|entry| entry.algorithm() != name) {
+                    let algorithm = form.algorithm();
+                    let choices = form.variant_choices().iter();
+                    let choices: Vec<_> = choices.map(|choice| format_option(choice.option, choice.value)).collect();
+                    anyhow::bail!(
+                        "'{name}' is '{algorithm}' with {}, so {} does not apply. Name '{algorithm}' to choose another \
+                         form.",
+                        choices.join(" "),
+                        given_options.join(" ")
+                    );
+                }
                 let name = name.escape_debug();
                 match form_options(find(&name.to_string())) {
-                    options if options.is_empty() => {
+                    choices if choices.is_empty() => {
                         anyhow::bail!(
                             "'{name}' has only one form, so {} does not apply; omit it.",
                             given_options.join(" ")
                         )
                     }
-                    options => {
+                    choices => {
                         anyhow::bail!(
-                            "'{name}' has no form for {}. Its forms are chosen by {options}.",
+                            "'{name}' has no form for {}. Its forms are chosen by {choices}.",
                             given_options.join(" ")
                         )
                     }

@@ -43,8 +43,7 @@ const IGNORED_OPTIONS: &[IgnoredOption] = &[
     IgnoredOption {
         commands: &["check"],
         option: "restarts",
-        // In views a change of the view may be the crash of a member.
-        condition: Condition::Without(&["crashes", "views"]),
+        condition: Condition::Without(&["crashes"]),
         reason: "without --crashes: only a crashed node can restart",
     },
     IgnoredOption {

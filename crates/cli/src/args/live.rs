@@ -10,7 +10,7 @@ use quorate_lab::registry::FamilyArgs;
 use quorate_lab::{Algorithm, FamilyLab, Spec, find_entry};
 use quorate_live::Options;
 use quorate_live::chaos::{self, ChaosSettings};
-use quorate_live::schedule::{CutFault, KillFault, PauseFault};
+use quorate_live::schedule::{CutFault, KillFault, PauseFault, format_option};
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -26,7 +26,7 @@ use std::path::PathBuf;
     Exit codes: 0 success, 1 a property fails, 2 the command or its input is invalid or a process failed, 3 the run \
     did not finish.")]
 pub(crate) struct LiveArgs {
-    /// Name of the algorithm, as `quorate list` shows it.
+    /// Name of the algorithm, as 'quorate list' shows it.
     algorithm: String,
     /// Number of nodes, each in its own process; their ids start at 1.
     #[arg(long, default_value_t = 3, value_parser = parse_whole::<usize>)]
@@ -99,6 +99,8 @@ impl LiveArgs {
         let algorithm = self.name()?;
         self.families.reject_other_families(F::FAMILY, &algorithm)?;
         self.families.reject_simulated_membership()?;
+        // `has_chaos` means simulated faults; `--chaos` of this command injects faults into real
+        // processes.
         let mut settings = F::settings(&self.families, CommonOptions { nodes: self.nodes, has_chaos: false })?;
         if let Some(Length(length)) = self.duration {
             settings = F::with_duration(&settings, length).ok_or_else(|| {
@@ -114,7 +116,9 @@ impl LiveArgs {
         let mut spec = quorate_live::spec::<F>(Algorithm::named(&algorithm)?, self.nodes, self.seed, settings);
         spec.validate()?;
         for (option, fault) in self.given_faults() {
-            fault.validate(self.nodes).context(option)?;
+            let written = format_option(fault).unwrap_or_default();
+            let value = written.trim_start_matches(option).trim().trim_matches('"');
+            fault.validate_as(&value, self.nodes).context(option)?;
             spec.faults.push(fault.clone());
         }
         spec.faults.extend(self.random_faults(&spec));
@@ -138,7 +142,7 @@ impl LiveArgs {
     pub(crate) fn command<F: FamilyLab>(&self, spec: &Spec<F>) -> String {
         let mut words = vec![format!("quorate run {} --nodes {} --seed {}", spec.algorithm, spec.nodes, spec.seed)];
         words.extend(F::flags(spec).into_iter().map(|flag| flag.to_string()));
-        words.extend(self.given_faults().filter_map(|(_, fault)| quorate_live::schedule::format_option(fault)));
+        words.extend(self.given_faults().filter_map(|(_, fault)| format_option(fault)));
         let switches = [("--chaos", self.chaos), ("--namespaces", self.namespaces), ("--tls", self.tls)];
         words.extend(switches.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name.to_owned()));
         words.extend(self.until.map(|until| format!("--until {until}")));

@@ -81,6 +81,7 @@ pub(crate) struct RaceArgs {
 /// Parses the name of a lock, `none` and the faulty `test-then-set` included.
 fn lock_parser() -> impl TypedValueParser<Value = Locking> {
     let known = || LOCKINGS.into_iter().chain([Locking::TestThenSet]);
+    // `PossibleValuesParser` has rejected unknown names, so the fallback is never used.
     let by_name = move |name: String| known().find(|locking| locking.name() == name).unwrap_or(Locking::None);
     PossibleValuesParser::new(known().map(Locking::name)).map(by_name)
 }

@@ -26,7 +26,7 @@ use std::str::FromStr;
     Exit codes: 0 the node was stopped, 1 it had to stop because its disk or its journal failed or a peer did not keep \
     up, 2 the command is invalid.")]
 pub(crate) struct NodeArgs {
-    /// Name of the algorithm, as `quorate list` shows it.
+    /// Name of the algorithm, as 'quorate list' shows it.
     pub(crate) algorithm: String,
     /// Id of this node in the group, from 1.
     #[arg(long, value_name = "NUMBER", value_parser = parse_whole::<u32>)]
@@ -146,9 +146,10 @@ mod tests {
     }
 
     #[test]
-    fn errors_about_peers_include_an_example() {
+    fn errors_about_peers_say_what_to_write() {
         for invalid in ["2", "2=", "0=a:1", "x=a:1", "2=a", "2=:1", "2=a:0", "2=a:99999", "1=a:1,1=b:1"] {
             let message = parse_addresses(invalid).unwrap_err();
+            // The advice follows the semicolon.
             assert!(message.ends_with('.') && message.contains(';'), "{message}");
         }
     }

@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 /// Describes a simulated run. Journals record all of it.
 #[derive(Args)]
 pub(crate) struct RunArgs {
-    /// Name of the algorithm, as `quorate list` shows it.
+    /// Name of the algorithm, as 'quorate list' shows it.
+    // `sweep` makes it optional, because `--family` replaces it.
     #[arg(required = true)]
     algorithm: Option<String>,
     /// Number of nodes; their ids start at 1.
@@ -35,8 +36,8 @@ pub(crate) struct RunArgs {
     /// Time a node needs to process one input.
     #[arg(long, default_value = "fixed:0ms")]
     processing: Latency,
-    /// Time a disk sync takes, such as fixed:1ms [default: fixed:0ms, or a realistic time for
-    /// replicas]
+    /// Time a disk sync takes, such as fixed:1ms [default: fixed:0ms; for replicas
+    /// uniform:0ms..10ms]
     #[arg(long)]
     disk: Option<Latency>,
     /// Probability that a message is lost, such as 0.1 or 10%.
@@ -56,8 +57,8 @@ pub(crate) struct RunArgs {
     /// A fault, such as "crash 2 at 10ms". May be repeated.
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<TimedFault>,
-    /// Script of faults, commands and fixed delays of single messages, timers and disk syncs, one
-    /// per line.
+    /// Script of faults, commands and directions (fixed delays of single messages, timers and disk
+    /// syncs), one per line.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
     /// Numbers of random faults of each kind, such as pause=2,cut=1. Kinds: crash, pause, cut (a
@@ -89,7 +90,8 @@ struct LastArgs {
 }
 
 impl RunArgs {
-    /// Returns the algorithm to run.
+    /// Returns the algorithm to run, in the form that options such as `--requests` choose. Fails
+    /// for the name of a demonstration, which is not an algorithm.
     pub(crate) fn entry(&self) -> anyhow::Result<&'static Entry> {
         local::reject_as_algorithm(self.algorithm_argument())?;
         detector::reject_as_algorithm(self.algorithm_argument())?;
@@ -101,7 +103,8 @@ impl RunArgs {
         self.families.wants_views()
     }
 
-    /// Returns the algorithm argument as given, which may be a path or a demonstration.
+    /// Returns the algorithm argument as given. It may also be the name of a demonstration or, in
+    /// `quorate shrink`, the path of a journal. It is empty if `sweep --family` replaces it.
     pub(crate) fn algorithm_argument(&self) -> &str {
         self.algorithm.as_deref().unwrap_or_default()
     }
@@ -160,6 +163,7 @@ impl RunArgs {
 
     /// Returns the run with its settings changed by the given options of its family.
     pub(crate) fn with_family_options<F: FamilyLab>(&self, spec: &Spec<F>) -> anyhow::Result<Spec<F>> {
+        // Only `sweep --family` calls this function, and clap rejects `--chaos` beside `--family`.
         let common = CommonOptions { nodes: spec.nodes, has_chaos: false };
         let changed =
             Spec { settings: F::with_options(spec.settings.clone(), &self.families, common)?, ..spec.clone() };

@@ -21,7 +21,7 @@ use std::path::PathBuf;
     Exit codes: 0 the smallest failing run was saved, even if it equals the given one; 2 no property fails, or the \
     input is invalid; 3 the command was interrupted, and the smallest run so far was saved.",
     mut_arg("algorithm", |algorithm| {
-        let help = "Name of an algorithm, as `quorate list` shows it, or path of a journal";
+        let help = "Name of an algorithm, as 'quorate list' shows it, or path of a journal";
         algorithm.value_name("ALGORITHM|JOURNAL").help(help)
     })
 )]
@@ -51,19 +51,29 @@ pub(crate) struct ShrinkArgs {
 
 fn parse_positive(text: &str) -> Result<u64, String> {
     match parse_whole::<u64>(text)? {
-        0 => Err("must be at least 1; got 0.".into()),
+        0 => Err("the number must be at least 1; got 0.".into()),
         count => Ok(count),
     }
 }
 
 /// Records whether the command line describes the run by options.
 pub(crate) struct GivenOptions {
-    /// Whether an option that describes the run is given, even with its default value.
-    pub(crate) has_run_options: bool,
+    /// The first given option that describes the run, even with its default value.
+    pub(crate) run_option: Option<String>,
 }
 
 /// Arguments that do not describe the run.
 const NON_RUN_ARGUMENTS: [&str; 5] = ["algorithm", "property", "max_tries", "out", "json"];
+
+/// Returns the option of an argument, whose name in the matches is that of its field.
+fn option_name(argument: &str) -> String {
+    match argument {
+        "faults" => "fault".into(),
+        "tries" => "try".into(),
+        "cancels" => "cancel".into(),
+        _ => argument.replace('_', "-"),
+    }
+}
 
 impl FromArgMatches for GivenOptions {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
@@ -71,7 +81,8 @@ impl FromArgMatches for GivenOptions {
         let is_argument = |name: &str| name.starts_with(|first: char| first.is_ascii_lowercase());
         let is_given = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
         let mut names = matches.ids().map(|id| id.as_str()).filter(|name| is_argument(name) && is_given(name));
-        Ok(Self { has_run_options: names.any(|name| !NON_RUN_ARGUMENTS.contains(&name)) })
+        let run_option = names.find(|name| !NON_RUN_ARGUMENTS.contains(name)).map(option_name);
+        Ok(Self { run_option })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

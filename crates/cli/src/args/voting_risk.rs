@@ -86,7 +86,7 @@ impl VotingRiskArgs {
         Ok(method)
     }
 
-    /// Returns the number of trials.
+    /// Returns the number of trials. Fails if the command line sets it to 0.
     pub(crate) fn trials(&self, method: MethodArg) -> anyhow::Result<u64> {
         let default = match method {
             MethodArg::Nodes => 20_000,

@@ -37,7 +37,8 @@ pub(crate) struct WaitForArgs {
     /// Draw the graph as SVG into this file, with the cycle or knot marked; - is standard output.
     #[arg(long, value_name = "FILE", help_heading = "Pictures")]
     pub(crate) svg: Option<PathBuf>,
-    /// Colours of the picture: light, dark, or auto, which follows the viewer's setting.
+    /// Colours of the picture: light, dark, or auto, which follows the viewer's setting [default:
+    /// auto]
     #[arg(long, value_enum, help_heading = "Pictures")]
     pub(crate) theme: Option<ThemeArg>,
 }

@@ -163,6 +163,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<CommandOutcome> {
     );
     let ms = Duration::from_millis;
     let scenario = Scenario { delay: Some(Span::between(ms(2), ms(5))), ..Scenario::new([3, 5].map(armies::Strength)) };
+    // The command below needs neither the seed nor the strengths: these are the defaults.
     let seed = 1;
     let timeline = armies::simulate(&scenario, seed)?;
     let example = Example {

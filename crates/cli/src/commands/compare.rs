@@ -89,6 +89,7 @@ impl<F: FamilyLab> Host<F> for TerminalHost {
         // The progress bar counts runs, not the events of a run.
         let mut ignore_event = |_, _, _: &F::Event| {};
         match quorate_live::run(spec, &options, &mut ignore_event) {
+            // An interrupted run has incomplete figures, and counts only if a property fails.
             Ok(recorded) if recorded.is_interrupted && !recorded.fails() => Ok(None),
             Ok(recorded) => {
                 let journal = recorded.journal.as_deref().map(display_path);

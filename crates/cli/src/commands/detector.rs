@@ -40,7 +40,7 @@ struct DetectorReport<'a> {
     detectors: &'a [DetectorRow],
 }
 
-/// One detector with its quality.
+/// One detector with its quality. A mean or a rate is null if the run has no data for it.
 #[derive(Serialize)]
 struct DetectorRow {
     detector: &'static str,

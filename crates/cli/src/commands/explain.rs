@@ -19,7 +19,7 @@ use std::io::{self, Write};
 /// Columns of a line of prose.
 const LINE_WIDTH: usize = 100;
 
-/// Columns for the condition of a rule. A longer condition has a line of its own.
+/// Columns for the condition of a rule and a space. A longer condition has a line of its own.
 const WHEN_WIDTH: usize = 28;
 
 #[derive(Serialize)]
@@ -169,7 +169,7 @@ fn print_text(
         for rule in rules {
             let (when, then) = rule.text.split_once('→').unwrap_or((&rule.text, ""));
             let when = when.split_whitespace().collect::<Vec<_>>().join(" ");
-            let gap = if when.chars().count() > WHEN_WIDTH {
+            let gap = if when.chars().count() >= WHEN_WIDTH {
                 format!("\n{:1$}", "", 2 + id_width + WHEN_WIDTH)
             } else {
                 String::new()
@@ -246,10 +246,11 @@ fn print_markdown(
 }
 
 /// Capitalizes the first letter of a text, such as a section of a file header, which begins in
-/// lower case. A formula at the beginning, such as n−1, does not change.
+/// lower case. A formula at the beginning, such as n or n−1, does not change.
 pub(crate) fn capitalize(text: &str) -> String {
     let first = text.split_whitespace().next().unwrap_or_default();
-    if first.starts_with(|letter: char| letter.is_lowercase()) && first.contains(['−', '(', '²']) {
+    let is_formula = first == "n" || first.contains(['−', '(', '²']);
+    if first.starts_with(|letter: char| letter.is_lowercase()) && is_formula {
         return text.to_owned();
     }
     let mut letters = text.chars();

@@ -13,6 +13,10 @@ use quorate_lab::registry::{Entry, Family, Task, all, dispatch_to_family, fixtur
 use serde::Serialize;
 use std::io::Write;
 
+/// Explains the abbreviations in the column `messages`.
+const LEGEND: &str = "n: nodes   own: an entry of the coordinator   voters: an entry of a voter   full: an entry when all nodes \
+                      request   other letters: see 'quorate explain NAME'";
+
 #[derive(Serialize)]
 struct AlgorithmRow {
     name: &'static str,
@@ -45,7 +49,8 @@ impl From<&'static Entry> for AlgorithmRow {
 }
 
 impl AlgorithmRow {
-    /// Returns the cells of the printed table. Among fixtures, the last one describes the flaw.
+    /// Returns the cells of the printed table. The last cell of a fixture describes its flaw, or
+    /// says that it has none: some fixtures are the correct counterparts of faulty ones.
     fn cells(&self, is_fixture: bool) -> [String; 5] {
         let description = match self.flaw {
             Some(flaw) => flaw.to_owned(),
@@ -95,9 +100,14 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<CommandOutcome> {
     for (index, line) in align_columns(&cells, heading.len()).into_iter().enumerate() {
         writeln!(out, "{}", if index == 0 { paint::bold(&line) } else { line })?;
     }
-    writeln!(out, "\n{}", paint::dim("quorate explain NAME explains an algorithm; quorate sim NAME runs it."))?;
+    writeln!(out, "\n{}", paint::dim(LEGEND))?;
+    writeln!(out, "{}", paint::dim("'quorate explain NAME' explains an algorithm; 'quorate sim NAME' runs it."))?;
     if !args.fixtures {
-        writeln!(out, "{}", paint::dim("quorate list --fixtures lists faulty variants, which are wrong on purpose."))?;
+        writeln!(
+            out,
+            "{}",
+            paint::dim("'quorate list --fixtures' lists faulty variants, which are wrong on purpose.")
+        )?;
     }
     Ok(CommandOutcome::Holds)
 }

@@ -249,7 +249,8 @@ fn print<F: FamilyLab>(
                 writeln!(out, "To draw it: {draw} --svg {}", picture::DEFAULT_PICTURE)?;
             }
         }
-        writeln!(out, "To run the same faults again: {}", args.command(spec))?;
+        let repetition = if spec.faults.is_empty() { "To run it again" } else { "To run the same faults again" };
+        writeln!(out, "{repetition}: {}", args.command(spec))?;
     }
     Ok(())
 }

@@ -113,8 +113,8 @@ impl LockOutcomes {
     }
 }
 
-/// Explores the given lock, or all cases: without a lock and with each one. Returns the outcomes,
-/// and whether they are as expected.
+/// Explores the given lock, or all cases: no lock, and each correct lock. Returns the outcomes, and
+/// whether they are as expected.
 fn explore_locks(lock: Option<Locking>, start: i64) -> (Vec<LockOutcomes>, bool) {
     match lock {
         Some(locking) => {
@@ -124,7 +124,7 @@ fn explore_locks(lock: Option<Locking>, start: i64) -> (Vec<LockOutcomes>, bool)
         }
         None => {
             let explored: Vec<_> = LOCKINGS.into_iter().map(|locking| LockOutcomes::new(locking, start)).collect();
-            // Updates must be lost without a lock, and never with one.
+            // Updates must be lost without a lock, and never with a correct one.
             let holds = explored.iter().all(|explored| explored.is_correct() == explored.locking.prevents_race());
             (explored, holds)
         }

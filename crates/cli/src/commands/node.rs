@@ -64,7 +64,7 @@ impl NodeArgs {
         let provisional_spec = quorate_live::spec::<F>(algorithm, nodes, self.seed, self.settings::<F>(nodes)?);
         ensure!(
             self.data.is_some() || !F::codec(&provisional_spec).has_durable_state(),
-            "{} needs durable state: a node that forgets it can violate the guarantees of the whole group. Give it a \
+            "'{}' needs durable state: a node that forgets it can violate the guarantees of the whole group. Give it a \
              folder with --data.",
             self.algorithm
         );
@@ -78,7 +78,8 @@ impl NodeArgs {
         Process { args: self, me, spec, listener, peers, console }.run()
     }
 
-    /// Returns the settings of a group of this size. Its membership service, if any, is a real one.
+    /// Returns the settings of a group of this size. Fails if the options choose a membership
+    /// service that exists only in the simulator.
     fn settings<F: FamilyLab>(&self, nodes: usize) -> anyhow::Result<F::Settings> {
         self.families.reject_simulated_membership()?;
         let mut settings = F::settings(&self.families, CommonOptions { nodes, has_chaos: false })?;
@@ -192,11 +193,11 @@ impl<F: FamilyLab> Process<'_, F> {
         let guard = tokio_runtime.enter();
         self.console.print_started(incarnation);
         let (handle, node) = runtime.prepare(self.console.event_printer(clock)).map_err(start_error)?;
-        let stopped_by_signal = handle.clone();
-        let _ = ctrlc::set_handler(move || stopped_by_signal.stop());
+        let signal_handle = handle.clone();
+        let _ = ctrlc::set_handler(move || signal_handle.stop());
         self.console.spawn_reader::<F>(&handle, self.me, incarnation);
-        // Spawned as a task: tokio polls the sockets before each poll of the future of `block_on`
-        // itself, but not before each poll of a task.
+        // Spawned as a task, because tokio polls the sockets (a system call) before each poll of
+        // the future of `block_on` itself, but not before each poll of a task.
         let ending = tokio_runtime.block_on(tokio::spawn(node)).context("the task of the node panicked")?;
         // Do not wait for a pending name lookup.
         drop(guard);
@@ -241,7 +242,7 @@ impl NodeArgs {
         let addresses: Vec<SocketAddr> = resolved
             .map_err(|error| {
                 anyhow::anyhow!(
-                    "--listen '{}' is not a valid address ({error}); write for example 127.0.0.1:7001.",
+                    "--listen: '{}' is not an address ({error}); write for example 127.0.0.1:7001.",
                     self.listen.escape_debug()
                 )
             })?
@@ -268,8 +269,8 @@ impl NodeArgs {
         let nodes = peers.len() + 1;
         if let Some(unexpected) = peers.keys().chain([&me]).find(|node| node.index() >= nodes) {
             bail!(
-                "a group of {nodes} nodes has the ids 1 to {nodes}, but node {unexpected} is given. --peers must list \
-                 every node except this one."
+                "a group of {nodes} nodes has the ids 1 to {nodes}, but --id or --peers names node {unexpected}. --peers \
+                 must list every node except this one."
             );
         }
         if let Some(expected) = self.nodes {
@@ -321,10 +322,11 @@ fn start_error(error: io::Error) -> anyhow::Error {
     anyhow::anyhow!("cannot start the node: {error}. It sent no message.")
 }
 
-/// Returns an incarnation above all earlier ones for a node without a data folder: the time in
-/// milliseconds.
+/// Returns an incarnation for a node without a data folder: the time in milliseconds, which is
+/// above all earlier ones unless the clock was set back.
 fn incarnation_from_clock() -> Incarnation {
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    // No real clock reaches the time at which the fallback would be used.
     Incarnation(u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX >> 20))
 }
 

@@ -96,8 +96,11 @@ impl Task for ShrinkJournal<'_> {
     fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
         let Self { args, journal } = self;
         let algorithm = F::profile(entry).name;
-        if args.given.has_run_options {
-            bail!("the journal {} describes the run; leave out the options of the run.", display_path(journal));
+        if let Some(option) = &args.given.run_option {
+            bail!(
+                "--{option} has no effect, because the journal {} describes the run; omit it.",
+                display_path(journal)
+            );
         }
         let out = choose_output(args, algorithm, Some(journal))?;
         let bar = ProgressLine::new();
@@ -139,7 +142,7 @@ fn find_failing_seed<F: FamilyLab>(
         }
         let holding = property.map_or_else(|| "every property holds".into(), |name| format!("'{name}' holds"));
         anyhow!(
-            "with {}, starting at {}, {holding}, so there is nothing to shrink.",
+            "with {}, starting at {}, {holding}, so there is nothing to shrink. Try more --seeds.",
             format_count(seeds, "seed"),
             spec.seed
         )
@@ -230,8 +233,8 @@ fn render_script<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
     format!("{}\n{script}", lines.join("\n"))
 }
 
-/// Describes whether more tries might make the run smaller, or nothing could be left out of it.
-/// Empty if the run was reduced as far as possible.
+/// Returns a line that says that nothing could be left out of the run, or that the search ended
+/// early. Empty if the run was reduced as far as possible.
 fn describe_reducibility<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
     let Shrunk { before, after, tried_runs, end, .. } = shrunk;
     let used =

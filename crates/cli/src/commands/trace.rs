@@ -77,9 +77,9 @@ fn print_journal<F: FamilyLab>(args: &TraceArgs, mut journal: Journal) -> anyhow
         (None, false) => {
             let mut out = BufWriter::new(output());
             let printed = if args.json {
-                print_json_steps::<F>(&mut journal, &mut out)
+                print_json_lines::<F>(&mut journal, &mut out)
             } else {
-                print_text_steps::<F>(&mut journal, args, &mut out)
+                print_text_lines::<F>(&mut journal, args, &mut out)
             };
             // If the journal is malformed, show the part before the error.
             out.flush()?;
@@ -92,27 +92,27 @@ fn print_journal<F: FamilyLab>(args: &TraceArgs, mut journal: Journal) -> anyhow
     }
 }
 
-fn print_text_steps<F: FamilyLab>(journal: &mut Journal, args: &TraceArgs, out: &mut impl Write) -> anyhow::Result<()> {
+fn print_text_lines<F: FamilyLab>(journal: &mut Journal, args: &TraceArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let nodes = spec_of::<F, _>(journal)?.nodes;
     writeln!(out, "{}", paint::dim(&format!("{:>6}  {}", "line", trace::heading(nodes))))?;
-    for_each_step::<F>(journal, |step| writeln!(out, "{:>6}  {}", step.line, step.format(args.clocks)))?;
+    for_each_line::<F>(journal, |shown| writeln!(out, "{:>6}  {}", shown.line, shown.format(args.clocks)))?;
     writeln!(out, "{}", paint::dim(&format!("{:>18}  {}", "", trace::legend(F::ROLES))))?;
     Ok(())
 }
 
-fn print_json_steps<F: FamilyLab>(journal: &mut Journal, out: &mut impl Write) -> anyhow::Result<()> {
+fn print_json_lines<F: FamilyLab>(journal: &mut Journal, out: &mut impl Write) -> anyhow::Result<()> {
     let mut separator = "[\n";
-    for_each_step::<F>(journal, |step| {
-        write!(out, "{}{}", std::mem::replace(&mut separator, ",\n"), serde_json::to_string(&step)?)
+    for_each_line::<F>(journal, |shown| {
+        write!(out, "{}{}", std::mem::replace(&mut separator, ",\n"), serde_json::to_string(&shown)?)
     })?;
-    // Without any step the opening bracket is still missing.
+    // Without any line the opening bracket is still missing.
     writeln!(out, "{}]", if separator == "[\n" { "[" } else { "\n" })?;
     Ok(())
 }
 
-/// One line of a journal.
+/// One line of a journal as the trace shows it: a step of a node, a fault or another event.
 #[derive(Serialize)]
-struct Step {
+struct ShownLine {
     /// Line number in the journal; the header is line 1.
     line: u64,
     time_ns: i64,
@@ -126,7 +126,7 @@ struct Step {
     rendered: String,
 }
 
-impl Step {
+impl ShownLine {
     fn format(&self, has_clock: bool) -> String {
         match &self.clock {
             Some(clock) if has_clock => format!("{}  {}", self.rendered, paint::dim(&clock.to_string())),
@@ -135,9 +135,9 @@ impl Step {
     }
 }
 
-fn for_each_step<F: FamilyLab>(
+fn for_each_line<F: FamilyLab>(
     journal: &mut Journal,
-    mut print: impl FnMut(Step) -> io::Result<()>,
+    mut print: impl FnMut(ShownLine) -> io::Result<()>,
 ) -> anyhow::Result<()> {
     let nodes = spec_of::<F, _>(journal)?.nodes;
     let last_line = RefCell::new(None);
@@ -150,7 +150,7 @@ fn for_each_step<F: FamilyLab>(
             let rendered = trace::render(&line, paint::trace_text);
             let Line { time, node, parts, .. } = line;
             let clock = clocks.step_clock.clone();
-            print(Step { line: journal.line(), time_ns: time.nanos(), node, parts, clock, rendered })?;
+            print(ShownLine { line: journal.line(), time_ns: time.nanos(), node, parts, clock, rendered })?;
         }
     }
     Ok(())

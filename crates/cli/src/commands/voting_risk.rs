@@ -183,24 +183,24 @@ fn explain_missing_simulation(args: &VotingRiskArgs) -> &'static str {
     }
 }
 
-/// Prints the example of the lecture slides on voting (24 of 32 votes, needed for 10 s, voters that
-/// crash every 3 h), and the error in the formula of the slides.
+/// Prints the common lecture example of voting (24 of 32 votes, needed for 10 s, voters that crash
+/// every 3 h), and the result of a common misprint of the formula.
 fn print_textbook_example(ballot: Ballot, forgetting: ForgetModel, out: &mut impl Write) -> io::Result<()> {
     let (interval, lifetime) = (Duration::from_secs(10), Duration::from_secs(3 * 60 * 60));
     let example = Ballot::new(32, 24).and_then(|ballot| Ok((ballot, ForgetModel::new(interval, lifetime)?)));
     let Ok((example_ballot, example_forgetting)) = example else { return Ok(()) };
     let beginning = if (example_ballot, example_forgetting) == (ballot, forgetting) {
-        "This is the example of the lecture slides, with a probability".into()
+        "This is the common lecture example, with a probability".into()
     } else {
         format!(
-            "The example of the lecture slides, 24 of 32 votes and 10s of 3h, has probability {}, which is",
+            "The common lecture example, 24 of 32 votes and 10s of 3h, has probability {}, which is",
             violation_probability(example_ballot, example_forgetting)
         )
     };
     let misprinted = Likelihood::from_ln(ln_as_printed(example_ballot, example_forgetting));
     let text = format!(
-        "{beginning} less than the 10^-40 on the slides.\n\
-         Their formula has an error: with p^k p^(m-k) in place of p^k (1-p)^(m-k) it would give {misprinted}."
+        "{beginning} less than the 10^-40 that lectures state.\n\
+         With a common misprint of the formula, p^k p^(m-k) in place of p^k (1-p)^(m-k), it would be {misprinted}."
     );
     writeln!(out, "\n{}", paint::dim(&text))
 }

@@ -18,21 +18,22 @@ pub(crate) struct FigurePlan {
 }
 
 impl FigurePlan {
-    /// Returns the figure that `--svg` and `--theme` ask for. Fails if the
-    /// figure cannot be written, or if it would share standard output with `--json`.
+    /// Returns the figure that `--svg` and `--theme` ask for; `None` without `--svg`. Fails if the
+    /// figure cannot be written, if it would share standard output with `--json`, or if `--theme`
+    /// is given without `--svg`.
     pub(crate) fn from_options(
         svg: Option<&Path>,
         theme: Option<ThemeArg>,
         is_json: bool,
     ) -> anyhow::Result<Option<Self>> {
         let Some(file) = svg else {
-            anyhow::ensure!(theme.is_none(), "--theme has no effect without an SVG picture: add --svg FILE.");
+            anyhow::ensure!(theme.is_none(), "--theme has no effect without an SVG picture; add --svg FILE.");
             return Ok(None);
         };
         let path = (file != Path::new("-")).then(|| file.to_owned());
         anyhow::ensure!(
             path.is_some() || !is_json,
-            "--svg - and --json both write to standard output; give one of them a file."
+            "--svg - and --json both write to standard output; write the picture to a file."
         );
         path.iter().try_for_each(|path| ensure_writable("picture", path))?;
         Ok(Some(Self { path, theme: theme.map(Into::into).unwrap_or_default() }))

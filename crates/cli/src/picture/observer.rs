@@ -188,7 +188,7 @@ fn write_picture(path: &Path, text: &str) -> anyhow::Result<()> {
 
 /// Calls `show_run`, which must show a run to the observer, and writes the pictures that the
 /// options ask for. Returns the result of `show_run`, and the pictures or the error of writing
-/// them.
+/// them. Fails if `show_run` fails or is not called.
 pub(crate) fn draw<F: FamilyLab, T>(
     args: &PictureArgs,
     header: &Header,
@@ -200,7 +200,8 @@ pub(crate) fn draw<F: FamilyLab, T>(
 }
 
 /// Calls `show_run`, which must show a run to the observer. Returns its result, and the pictures or
-/// the error of drawing them. A ShiViz log is written during the call.
+/// the error of drawing them. A ShiViz log is written during the call. Fails if `show_run` fails or
+/// an option is invalid, so that it is not called.
 pub(crate) fn build_scene<F: FamilyLab, T>(
     args: &PictureArgs,
     header: &Header,
@@ -288,6 +289,7 @@ fn describe_origin<F: FamilyLab>(header: &Header) -> String {
     match (&header.live, &header.found_by) {
         (Some(live), _) => match live.node {
             Some(node) => format!("node {node} only, incarnation {}", live.incarnation),
+            // The journal of the parent process contains only faults.
             None => "faults of the nodes".into(),
         },
         (None, Some(command)) => format!("found by '{}'", words::escape_controls(command)),

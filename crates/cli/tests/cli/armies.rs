@@ -205,7 +205,7 @@ fn invalid_options_are_reported() {
         $ quorate check armies --within 11y
         error: --within: 'y' is not a unit of time. Units are ns, us, ms, s, m, h.
         $ quorate check armies --within 100000h
-        error: delays and bounds must be at most ten years.
+        error: --delay and --within must be at most ten years; got 100000h.
         $ quorate check armies --delay 5ms..1ms
         error: --delay: '5ms..1ms' has its bounds in the wrong order; write 1ms..5ms.
         $ quorate check armies --strengths 3

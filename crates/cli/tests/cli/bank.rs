@@ -3,7 +3,6 @@
 use crate::run::{run, run_in};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/bank.md");
 
@@ -84,6 +83,7 @@ fn many_seeds_are_counted() {
     let report = run("bank --lock none --seeds 50 --seed 9 --json").json(1);
     let row = &rows(&report)[0];
     let [right, losing] = ["right", "losing"].map(|name| row[name].as_u64().expect(name));
+    // About seven seeds in ten lose money: one of the two deposits.
     assert!(right + losing == 50 && right > 0 && losing > 20, "{row}");
     assert_eq!((&row["seeds"], &row["most_lost"]), (&50.into(), &10_000.into()));
     assert!(run("bank --lock central --seeds 50").exits(0).contains("with a loss"));
@@ -118,11 +118,14 @@ fn invalid_options_are_reported() {
         ("bank --lock raft", "'raft' is of the election family; --lock needs an algorithm of the mutex family."),
         ("bank --tellers 0", "--tellers must be at least 1; got 0."),
         ("bank --tellers 4 --nodes 3", "--nodes must be at least 4 for 4 tellers, one node each; got 3."),
-        ("bank --deposit 18446744073709551615", "--balance plus all deposits must be at most 18446744073709551615."),
+        (
+            "bank --deposit 18446744073709551615",
+            "--balance plus all deposits must be at most 18446744073709551615; got 1000 + 2 × 18446744073709551615.",
+        ),
         ("bank --seeds 0", "--seeds must be at least 1; got 0"),
         ("bank --svg all.svg", "a journal or a picture shows a single run"),
         ("bank --lock none --seeds 2 --trace x", "a journal or a picture shows a single run"),
-        ("bank --lock none --latency fixed:0ms", "--latency must be greater than zero; got 0."),
+        ("bank --lock none --latency fixed:0ms", "--latency must be greater than 0; got 0ms."),
         ("bank --lock none --svg - --json", "both write to standard output"),
         ("bank --theme dark", "--theme has no effect without an SVG picture"),
     ] {
@@ -140,6 +143,7 @@ fn the_page_matches_the_command() {
     let folder = tempfile::tempdir().expect("a folder");
     let commands = page.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("commands");
     let codes: Vec<_> = commands.lines().map(|line| run_in(folder.path(), line).code).collect();
+    // The second command of the page runs without a lock.
     assert_eq!(codes, [Some(0), Some(1), Some(0)], "{commands}");
-    assert!(Path::new(&folder.path().join("bank.svg")).exists());
+    assert!(folder.path().join("bank.svg").exists());
 }

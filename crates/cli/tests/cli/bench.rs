@@ -61,8 +61,9 @@ fn the_fields_and_the_table_of_the_wait_for_graph_are_unchanged() {
     .assert_eq(&shape(&report));
 }
 
-/// Runs a shell script with one argument. A shell writes programs, because a file that this process
-/// has open for writing cannot be executed.
+/// Runs a shell script with one argument. A shell writes the programs of these tests: if this
+/// process did, a child that another test starts meanwhile could inherit the file open for writing,
+/// and such a file cannot be executed.
 fn run_shell(folder: &Path, script: &str, argument: &str) {
     let done = Command::new("sh").current_dir(folder).args(["-c", script, "sh", argument]).status().unwrap();
     assert!(done.success(), "{script}");

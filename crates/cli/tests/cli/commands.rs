@@ -116,6 +116,7 @@ fn a_script_of_faults_keeps_the_workload() {
 fn a_sweep_starts_at_its_seed_and_counts_all_seeds() {
     let report = run("sweep central --seed 100 --seeds 77 --threads 2 --json").json(0);
     assert_eq!((&report["first_seed"], &report["seeds"], &report["failed"]), (&100.into(), &77.into(), &0.into()));
+    // After the greatest seed, the sweep continues with seed 0.
     let last_seeds = run("sweep central --seed 18446744073709551615 --seeds 3 --json").json(0);
     assert_eq!(last_seeds["seeds"], 3);
 }
@@ -176,7 +177,8 @@ fn piped_output_has_no_colours() {
     }
 }
 
-/// As with `quorate … | head -n 1`. The exit code still tells the verdict.
+/// As in `quorate … | head -n 1`: closing the pipe is no error, and the exit code still shows the
+/// verdict.
 #[test]
 fn a_reader_may_close_the_output_early() {
     for (words, code) in [

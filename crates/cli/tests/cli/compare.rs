@@ -64,6 +64,7 @@ fn all_algorithms_match_the_expected_figures() {
     for row in rows(&report) {
         assert_eq!((&row["exact"], &row["holds"], &row["entries"]), (&json!(true), &json!(true), &json!(60)), "{row}");
         assert_eq!(row["real"], Value::Null);
+        // Every run must have the expected figures.
         assert_eq!(row["expected"]["binding"], json!(true));
         for (figure, samples) in [("client_delay", "client_delay_samples"), ("sync_delay", "sync_delay_samples")] {
             assert_eq!(row[figure].is_number(), row[samples] != 0, "{row}");
@@ -85,7 +86,8 @@ fn costs_differ_between_idle_and_saturated_workloads() {
             assert_eq!(messages("ricart-agrawala", nodes, workload), 2.0 * peers);
             assert_eq!(messages("lamport", nodes, workload), 3.0 * peers);
         }
-        // Token ring: one message per entry if all nodes request, and more if fewer do.
+        // Token ring: one message per entry if all nodes request, and more if fewer do. With a load
+        // of 1%, the token is held for one message time and then travels for about 99.
         assert_eq!(messages("token-ring", nodes, "all"), 1.0);
         let ring = ["random:1%", "random:10%", "random", "all"].map(|workload| messages("token-ring", nodes, workload));
         assert!(ring.windows(2).all(|pair| pair[0] > pair[1]) && ring[0] > 50.0, "{ring:?}");
@@ -155,7 +157,8 @@ fn no_line_of_a_large_table_is_too_long() {
     ]);
 }
 
-/// A form is compared if --algorithms names it, or with --forms.
+/// Another form of an algorithm, such as `central-deny`, is compared if --algorithms names it, or
+/// with --forms.
 #[test]
 fn forms_of_algorithms_are_compared_on_demand() {
     let names = |line: &str| {
@@ -228,6 +231,7 @@ fn the_table_has_real_figures() {
         "{printed}"
     );
     assert!(real.parse::<f64>().is_ok_and(|delay| delay > 0.0) && *no_real == "–", "{printed}");
+    // The most overtaken and the busiest node's share, simulated and real, and whether all holds.
     assert_eq!(tail, ["0", "100%", "0", "100%", "✓"], "{printed}");
     assert!(printed.contains("single requester · real") && printed.contains("client delay, in ms · real"), "{printed}");
 }
@@ -330,15 +334,15 @@ fn invalid_options_are_reported_before_any_run() {
         $ quorate compare mutex --nodes 1
         error: --nodes: groups must have at least 2 nodes, because a single node sends no messages; got 1.
         $ quorate compare mutex --nodes 2,x
-        error: --nodes: expected sizes of groups, such as 2,4,8 or 2-16; got '2,x'.
+        error: --nodes: '2,x' is not a list of group sizes; write for example 2,4,8 or 2-16.
         $ quorate compare mutex --nodes -3
-        error: --nodes: expected sizes of groups, such as 2,4,8 or 2-16; got '-3'.
+        error: --nodes: '-3' is not a list of group sizes; write for example 2,4,8 or 2-16.
         $ quorate compare mutex --nodes 1001
         error: --nodes: groups must have at most 1000 nodes; got 1001.
         $ quorate compare mutex --nodes 2,65 --real
         error: --nodes must be at most 64 with --real, which starts a process per node; got 65. Without --real, larger groups are simulated.
         $ quorate compare mutex --algorithms raft
-        error: algorithm 'raft' belongs to the election family; expected one of the mutex family. 'quorate list' shows the family of each.
+        error: 'raft' is of the election family; this command needs an algorithm of the mutex family. 'quorate list' shows the family of each.
         $ quorate compare mutex --algorithms centrel
         error: there is no algorithm 'centrel'. Did you mean 'central'? 'quorate list' shows them all.
         $ quorate compare mutex --algorithms central,central
@@ -350,7 +354,7 @@ fn invalid_options_are_reported_before_any_run() {
 
         For more information, try '--help'.
         $ quorate compare mutex --workload rando
-        error: --workload: unknown workload 'rando' (did you mean 'random'?); expected single, pair, random, random:10% or all.
+        error: --workload: 'rando' is not a workload; did you mean 'random'? Workloads are single, pair, random, random:10% and all.
         $ quorate compare mutex --workload random:0%
         error: --workload: the load must be greater than 0%; write for example random:1%.
         $ quorate compare mutex --workload random:200%
@@ -384,9 +388,9 @@ fn invalid_options_are_reported_before_any_run() {
         $ quorate compare mutex --svg .
         error: cannot write the picture .: Is a directory (os error 21).
         $ quorate compare mutex --svg - --json
-        error: --svg - and --json both write to standard output; give one of them a file.
+        error: --svg - and --json both write to standard output; write the picture to a file.
         $ quorate compare mutex --theme dark
-        error: --theme has no effect without an SVG picture: add --svg FILE.
+        error: --theme has no effect without an SVG picture; add --svg FILE.
         $ quorate compare mutex --theme grey --svg x.svg
         error: invalid value 'grey' for '--theme <THEME>'
           [possible values: auto, light, dark]
@@ -508,6 +512,7 @@ fn an_interrupted_comparison_is_not_drawn() {
     let output = child.wait_with_output().unwrap();
     let printed = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{printed}");
+    // Two algorithms, each with two sizes, simulated and real.
     assert!(
         printed.starts_with("No picture was drawn: only 1 of 8 runs completed; costs.svg is unchanged."),
         "{printed}"

@@ -76,6 +76,7 @@ fn every_command_of_the_page_on_models_runs() {
 #[test]
 fn the_readme_and_the_tour_state_correct_exit_codes() {
     let code_of = |file: &str, part: &str| {
+        // Commands `sim` and `sweep`; a `check` may have the same options.
         let mut lines = shell_lines(file).filter(|line| line.starts_with("quorate s"));
         let line = lines.find(|line| line.contains(part)).unwrap_or_else(|| panic!("no '{part}' in {file}"));
         run(&line).code

@@ -1,10 +1,11 @@
-//! Options without effect are rejected with a reason.
+//! Rejected options: those without effect, and those with values out of range. Also options of a
+//! family sweep, and former names of options.
 
 use crate::run::{run, run_in};
 use serde_json::Value;
 use std::fs;
 
-/// Command lines with a part of their errors.
+/// Command lines with an option that has no effect, each with a text that its error must contain.
 const WITHOUT_EFFECT: [(&str, &str); 46] = [
     ("sim deadlock-and --priorities 3,1", "--priorities has no effect without --victim lowest-priority"),
     (
@@ -67,10 +68,10 @@ fn numbers_out_of_range_are_rejected() {
         ("run basic --payload 18446744073709551615", "--payload must be at most 1048576 bytes"),
         ("sim deadlock-and --resources 18446744073709551615", "--resources must be at most 4096"),
         ("sim bully --churn 18446744073709551615", "--churn must be at most 100000"),
-        ("sim replica --changes 4294967295", "--changes at most 10000"),
+        ("sim replica --changes 4294967295", "--changes must be at most 10000; got 4294967295."),
         ("sim deadlock-and --share 200", "--share must be between 0 and 100; got 200."),
         ("sim deadlock-and --fan-out 0", "--fan-out must be at least 1; got 0."),
-        ("check central --crashes 32", "--crashes must be at most 31 in a check."),
+        ("check central --crashes 32", "--crashes: the number must be at most 31 in a check; got 32."),
     ] {
         let error = run(line).error();
         assert!(error.contains(expected), "{line}: {error}");

@@ -142,7 +142,7 @@ fn invalid_settings_are_reported() {
             $ quorate sim central --latency fixed:5
             error: --latency: '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
             $ quorate sim central --latency fixed:0ms
-            error: --latency must be greater than zero; got 0. Use for example --latency fixed:1ms.
+            error: --latency must be greater than 0; got 0ms. Use for example --latency fixed:1ms.
             $ quorate sim central --latency unifrom:1ms..2ms
             error: --latency: 'unifrom' is not a latency; did you mean 'uniform'? Write fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
             $ quorate sim central --latency uniform:5ms..1ms
@@ -174,9 +174,9 @@ fn invalid_settings_are_reported() {
             $ quorate sim central --requesters 3-1
             error: --requesters: '3-1' has its bounds in the wrong order; write 1-3.
             $ quorate sim central --random-faults fire
-            error: --random-faults: unknown random fault 'fire'. The faults are crash, pause, cut, deaf, skew, drift, full, disk.
+            error: --random-faults: 'fire' is not a kind of random fault. Kinds are crash, pause, cut, deaf, skew, drift, full, disk.
             $ quorate sim central --random-faults pase=2
-            error: --random-faults: unknown random fault 'pase'; did you mean 'pause'? The faults are crash, pause, cut, deaf, skew, drift, full, disk.
+            error: --random-faults: 'pase' is not a kind of random fault; did you mean 'pause'? Kinds are crash, pause, cut, deaf, skew, drift, full, disk.
             $ quorate sim central --random-faults pause=none
             error: --random-faults: the number of faults must be between 1 and 1000; got 'none'. Write it like pause=2.
         "#]],
@@ -205,7 +205,7 @@ fn invalid_faults_are_reported() {
             $ quorate sim central --fault ''
             error: --fault: '' lacks a fault; write for example 'crash 2 at 10ms'.
             $ quorate sim central --fault 'crash'
-            error: --fault: 'crash' lacks a node; write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
+            error: --fault: 'crash' lacks a node; write crash NODE [torn, or keeping COUNT] [at TIME] [for DURATION].
             $ quorate sim central --fault 'crash 2 at 10'
             error: --fault: '10' has no unit; add one, such as '10ms'. Units are ns, us, ms, s, m, h.
             $ quorate sim central --fault 'cut 1 | 1'
@@ -215,7 +215,7 @@ fn invalid_faults_are_reported() {
             $ quorate sim central --fault 'heal for 3ms'
             error: --fault: 'heal' is instantaneous and has no duration; leave out 'for 3ms'.
             $ quorate sim central --fault 'link 1 > 2 latency fixed:0ms'
-            error: --latency must be greater than zero; got 0. Use for example --latency fixed:1ms.
+            error: --latency must be greater than 0; got 0ms. Use for example --latency fixed:1ms.
         "#]],
     );
 }
@@ -239,7 +239,7 @@ fn invalid_scripts_are_reported() {
             $ quorate sim central --script bytes
             error: cannot read the script bytes: stream did not contain valid UTF-8.
             $ quorate sim central --script misspelt
-            error: invalid script misspelt: line 2, 'acqire 2 at 6ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
+            error: invalid script misspelt: line 2, 'acqire 2 at 6ms': 'acqire' is not a fault, a command or a direction; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
             $ quorate sim central --script unknown-node
             error: invalid script unknown-node: line 1: 'acquire 7 at 1ms' names node 7, but there are only nodes 1 to 3.
             $ quorate sim central --script unitless

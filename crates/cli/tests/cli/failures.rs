@@ -14,7 +14,8 @@ fn read_page() -> String {
 
 const PAGE: &str = "../../docs/failures.md";
 
-/// The rows of some algorithms on the page are current, in any number of blocks.
+/// The rows of some algorithms on the page are current. The columns of a wide table are split into
+/// several blocks, so the cells of a row are collected from all of them.
 #[test]
 fn the_table_in_the_documents_is_current_for_some_algorithms() {
     let page = read_page();
@@ -58,15 +59,16 @@ fn every_row_names_the_command_that_shows_it() {
     // state) of three nodes (holder, waiter, idle node); `central` also has its coordinator.
     assert_eq!(rows(&report).len(), 3 * 6 + 2);
     for row in rows(&report) {
-        let [goes_on, stops, breaks] = ["goes_on", "stops", "unsafe"].map(|fate| row[fate].as_u64().unwrap());
+        let [continuing_runs, stopping_runs, unsafe_runs] =
+            ["goes_on", "stops", "unsafe"].map(|fate| row[fate].as_u64().unwrap());
         assert_eq!(
-            (goes_on + stops + breaks, row["nodes"].as_u64()),
+            (continuing_runs + stopping_runs + unsafe_runs, row["nodes"].as_u64()),
             (row["runs"].as_u64().unwrap(), Some(4)),
             "{row}"
         );
-        let fate = if breaks > 0 {
+        let fate = if unsafe_runs > 0 {
             "unsafe"
-        } else if stops > 0 {
+        } else if stopping_runs > 0 {
             "stops"
         } else {
             "goes-on"
@@ -75,8 +77,8 @@ fn every_row_names_the_command_that_shows_it() {
         assert_eq!(row["why"].is_string(), fate != "goes-on", "{row}");
         let shown = run(&format!("{} --json", row["command"].as_str().unwrap()));
         let shown: Value = serde_json::from_str(&shown.out).unwrap();
-        let broken = shown["properties"].as_array().unwrap().iter().find(|property| property["name"] == "exclusion");
-        assert_eq!(broken.unwrap()["holds"], json!(fate != "unsafe"), "{row}");
+        let exclusion = shown["properties"].as_array().unwrap().iter().find(|property| property["name"] == "exclusion");
+        assert_eq!(exclusion.unwrap()["holds"], json!(fate != "unsafe"), "{row}");
         assert!(fate != "stops" || shown["ending"] != "done", "{row}");
         assert!(fate != "goes-on" || shown["ending"] == "done", "{row}");
     }

@@ -102,7 +102,8 @@ fn a_script_of_another_family_is_rejected() {
     fs::write(folder.path().join("campaigns"), "campaign 2 at 5ms\ncrash 3 at 1s\n").unwrap();
     let printed = run_in(folder.path(), "sim raft --script acquires").error();
     assert!(
-        printed.contains("'acquire' is not a fault or a command") && printed.contains("Commands are campaign, resign."),
+        printed.contains("'acquire' is not a fault, a command or a direction")
+            && printed.contains("Commands are campaign, resign."),
         "{printed}"
     );
     assert!(run_in(folder.path(), "sim central --script campaigns").error().contains("'campaign' is not"));
@@ -183,6 +184,7 @@ fn the_json_of_an_election_has_its_figures() {
     .assert_eq(&shape(&report));
     let figures = ["leader", "epoch", "election_messages", "announcement_messages", "rounds", "time", "time_unit"];
     let figures: Vec<_> = figures.iter().map(|figure| report["election"][figure].clone()).collect();
+    // The first campaign is in term 2. 2(n−1) votes and replies and n−1 announcements take 3 T.
     let expected: Value = serde_json::from_str("[1, 2, 8, 4, 1, 3.0, \"T\"]").unwrap();
     assert_eq!(Value::Array(figures), expected);
     assert_eq!(report["family"], "election");

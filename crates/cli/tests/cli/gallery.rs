@@ -97,6 +97,7 @@ fn the_page_on_pictures_is_current() {
     }
     let table = page.lines().filter(|line| line.starts_with("| `--"));
     for option in table.flat_map(|line| line.split("`--").skip(1)).filter_map(|rest| rest.split([' ', '`']).next()) {
+        // `--only` is the name of `--nodes` in other commands than `draw`.
         assert!(help.contains(&format!("--{option} ")) || option == "only", "--{option} is not an option");
     }
     // The page shows the regular expression with which ShiViz parses the log.

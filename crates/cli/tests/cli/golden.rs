@@ -51,85 +51,87 @@ fn list_prints_all_algorithms() {
         causal-total               multicast  total order       a multicast: 2(n−1)                                        a sequencer that numbers a message after all that its sender had delivered
         fifo-isis                  multicast  total order       a multicast: 3(n−1)                                        agreed priorities, proposed for each sender's messages in the order in which they were sent
         causal-isis                multicast  total order       a multicast: 3(n−1)                                        agreed priorities, proposed for a message after all that its sender had delivered
-        deadlock-and               deadlock   edge chasing      a detection: ≤ e (books: m(n−1)/2)                         a probe follows the waits; if it returns, they form a cycle
+        deadlock-and               deadlock   edge chasing      a detection: ≤ e (textbooks: m(n−1)/2)                     a probe follows the waits; if it returns, they form a cycle
         deadlock-or                deadlock   diffusion         a detection: ≤ 2e                                          a waiting agent asks all it waits for whether they wait too; if all reply, none can answer it
         deadlock-central           deadlock   central           a detection: 1 a change, 2 a site                          all sites report to one detector, which searches the whole graph and confirms what it finds
         replica                    replica    replicated log    –                                                          a leader's log on the disks of a majority, and the same state machine on all members
-        armies                     –          two armies        in total: 3                                                two armies agree on who leads the attack, and on when to attack as far as delays are bounded
+        armies                     –          two armies        in total: 3                                                two armies agree on who leads the attack and, if delays are bounded, on when to attack
 
-        quorate explain NAME explains an algorithm; quorate sim NAME runs it.
-        quorate list --fixtures lists faulty variants, which are wrong on purpose.
+        n: nodes   own: an entry of the coordinator   voters: an entry of a voter   full: an entry when all nodes request   other letters: see 'quorate explain NAME'
+        'quorate explain NAME' explains an algorithm; 'quorate sim NAME' runs it.
+        'quorate list --fixtures' lists faulty variants, which are wrong on purpose.
     "#]].assert_eq(&run("list").exits(0));
 }
 
 #[test]
 fn list_prints_all_fixtures() {
     expect![[r#"
-        name                                   family     class             messages                            flaw
-        no-lock                                mutex      none              an entry: 0                         two nodes that ask at the same time both enter
-        ricart-agrawala-1981                   mutex      permission-based  an entry: 2(n−1)                    replies name no request and carry no clock
-        ricart-agrawala-clock-only             mutex      permission-based  an entry: 2(n−1)                    of two nodes with equal clock readings, each lets the other go first
-        ricart-agrawala-node-only              mutex      permission-based  an entry: 2(n−1)                    requests are ordered by node number alone
-        ricart-agrawala-first-only             mutex      permission-based  an entry: 2(n−1)                    a release answers only one of the deferred requests
-        central-any-return-ends                mutex      centralised       an entry: 3, own 0                  a returned ticket ends the current entry, whichever node it belongs to
-        central-deny-and-queue-forgets         mutex      centralised       an entry: 3 or 4, own 0             a node that is denied is not queued, and waits forever
-        lamport-any-order                      mutex      permission-based  an entry: 3(n−1)                    it needs FIFO links, and these reorder messages
-        lamport-crosses-out-first              mutex      permission-based  an entry: 3(n−1)                    a release removes the first request, whichever node it belongs to
-        token-ring-uncancelled                 mutex      token-based       an entry: 1…∞, full 1               the timer of a resting token fires during an entry, and the node passes the token on
-        token-ring-regenerated                 mutex      token-based       an entry: 1…∞, full 1               a node that waits for as long as a round takes creates a new token
-        token-request-no-tick                  mutex      token-based       an entry: 0 or n                    a request carries the number that the token already has for its node
-        raymond-forgets-to-ask                 mutex      token-based       an entry: ≤ 2D, full ≈ 4            a node that sends the token away does not request it back, although others are queued
-        raymond-deaf                           mutex      token-based       an entry: ≤ 2D, full ≈ 4            a request from the direction of the token is ignored
-        ricart-agrawala-ring-throws-away       mutex      permission-based  an entry: n                         a request that should be held is lost
-        ricart-agrawala-implicit-keeps-silent  mutex      permission-based  an entry: (n−1)…3(n−1)              a node that defers a request sends no message
-        ricart-agrawala-implicit-one-way       mutex      permission-based  an entry: (n−1)…3(n−1)              the timeout covers a request, but not the answer to it
-        roucairol-carvalho-asks-once           mutex      permission-based  an entry: 0…2(n−1)                  a node that replies to an older request does not request the permission that it lost
-        roucairol-carvalho-any-reply           mutex      permission-based  an entry: 0…2(n−1)                  a late reply to a cancelled request counts for the next one
-        readers-writers-all-are-readers        mutex      permission-based  an entry: 2(n−1)                    every request is handled as that of a reader
-        maekawa-plain                          mutex      quorum-based      an entry: 3(K−1)                    nodes that hold each other's votes deadlock
-        maekawa-plain-plane                    mutex      quorum-based      an entry: 3(K−1)                    nodes that hold each other's votes deadlock
-        maekawa-1985                           mutex      quorum-based      an entry: ≤5(K−1)                   the first request in a queue is not notified when an older one arrives
-        maekawa-hasty                          mutex      quorum-based      an entry: ≤5(K−1)                   a voter inquires, and votes again before its vote is returned
-        maekawa-rows                           mutex      quorum-based      an entry: ≤5(K−1)                   nodes ask only the row of their grid position, and two rows share no voter
-        voting-half                            mutex      quorum-based      an entry: 2nk+n                     half of the votes suffice, and another node may have the other half
-        voting-forgetful                       mutex      quorum-based      an entry: 2nk+n                     voters forget their votes, as if they had restarted, and vote again
-        toy-forgetful                          mutex      centralised       an entry: 3, own 0                  the arbiter forgets its grant, and grants another node entry
-        toy-mindful                            mutex      centralised       an entry: 3, own 0                  none: the correct twin of toy-forgetful
-        toy-embrace                            mutex      permission-based  an entry: 6, voters 3               two nodes can hold a vote each and wait for the other's
-        toy-ordered                            mutex      permission-based  an entry: 6, voters 3               none: the correct twin of toy-embrace
-        toy-favourite                          mutex      centralised       an entry: 3, own 0                  nodes with low numbers overtake one with a high number forever
-        toy-fair                               mutex      centralised       an entry: 3, own 0                  none: the correct twin of toy-favourite
-        toy-slip                               mutex      centralised       an entry: 3, own 0                  of exactly two waiting nodes, one is granted entry and one is forgotten
-        toy-tidy                               mutex      centralised       an entry: 3, own 0                  none: the correct twin of toy-slip
-        toy-lease                              mutex      centralised       an entry: 3, own 0                  a lease leaves no margin for clocks that drift
-        toy-lease-margin                       mutex      centralised       an entry: 3, own 0                  none: the correct twin of toy-lease
-        chang-roberts-passes-all               election   on a ring         an election: 2n … n(n+1)/2+n        a node that takes part passes on lesser ranks too, so more than one rank may come around
-        lelann-any-order                       election   on a ring         an election: n²                     a node decides when its own rank returns, although that may have overtaken a greater one
-        ring-list-first                        election   on a ring         an election: 2n a starter           a starter takes the first rank on its list, its own, as the winner
-        hirschberg-sinclair-one-sided          election   on a ring         an election: ≤ 8n(1+⌈log₂ n⌉)       one reply counts for two, although a greater node may be on the other side
-        peterson-any-order                     election   on a ring         an election: ≤ 2n⌊log₂ n⌋+n         it needs FIFO links, and these reorder messages
-        peterson-forgetful                     election   on a ring         an election: ≤ 2n⌊log₂ n⌋+n         epochs are not saved, so a node that restarts elects another leader in an old epoch
-        bully-hasty                            election   among all         an election: n−2 … n²−n−1           a node declares itself as soon as it has asked, and waits for no answer
-        bully-unasking                         election   among all         an election: n−2 … n²−n−1           a node that restarts takes over without asking which epochs were used meanwhile
-        majority-lease-forgetful               election   by majority       an election: 2(n−1) + (n−1)         a voter that restarts forgets its promise, and votes for another node
-        majority-lease-trusting                election   by majority       an election: 2(n−1) + (n−1)         a leader trusts its full lease from the arrival of the votes on, as if clocks never drifted
-        basic-deaf                             multicast  unordered         a multicast: n−1                    a member delivers the messages of others, but never its own
-        reliable-unrelayed                     multicast  unordered         a multicast: n(n−1)                 if the sender crashes while sending, some members deliver its message and others never get it
-        fifo-hasty                             multicast  partial order     a multicast: n−1                    a message that overtakes another is delivered before it
-        causal-blind                           multicast  partial order     a multicast: n−1                    a reply to another member's message may be delivered before that message
-        sequencer-hasty                        multicast  total order       a multicast: 2(n−1)                 a member delivers messages before it knows their numbers
-        isis-hasty                             multicast  total order       a multicast: 3(n−1)                 a member delivers by its own proposals, before the priorities are agreed
-        uniform-hasty                          multicast  partial order     a multicast: n−1                    a member delivers at once, and if it then crashes, no other member may ever deliver the same
-        deadlock-and-selfish                   deadlock   edge chasing      a detection: ≤ e (books: m(n−1)/2)  two processes that find the same deadlock both abort, the second one for a phantom
-        deadlock-or-forgetful                  deadlock   diffusion         a detection: ≤ 2e                   a process that continued and waits again replies as if it had waited all the time, and a phantom deadlock is reported
-        deadlock-central-hasty                 deadlock   central           a detection: 1 a change, 2 a site   reports take time: it combines waits that never existed at the same time, and reports a phantom deadlock
-        replica-early-ack                      replica    replicated log    –                                   acknowledges entries that are not on its disk yet, so a crash loses them
-        replica-local-read                     replica    replicated log    –                                   answers queries without asking a majority, so answers may be stale
-        replica-forgotten-vote                 replica    replicated log    –                                   does not save its vote, so a restarted voter can vote twice
-        replica-no-report                      replica    replicated log    –                                   never reports a lost snapshot, so a lagging peer never catches up
-        replica-applied-twice                  replica    replicated log    –                                   applies an entry again after a restart, so its state diverges
+        name                                   family     class             messages                                flaw
+        no-lock                                mutex      none              an entry: 0                             two nodes that ask at the same time both enter
+        ricart-agrawala-1981                   mutex      permission-based  an entry: 2(n−1)                        replies name no request and carry no clock
+        ricart-agrawala-clock-only             mutex      permission-based  an entry: 2(n−1)                        of two nodes with equal clock readings, each lets the other go first
+        ricart-agrawala-node-only              mutex      permission-based  an entry: 2(n−1)                        requests are ordered by node number alone
+        ricart-agrawala-first-only             mutex      permission-based  an entry: 2(n−1)                        a release answers only one of the deferred requests
+        central-any-return-ends                mutex      centralised       an entry: 3, own 0                      a returned ticket ends the current entry, whichever node it belongs to
+        central-deny-and-queue-forgets         mutex      centralised       an entry: 3 or 4, own 0                 the coordinator does not queue a node that it denies, and the node waits forever
+        lamport-any-order                      mutex      permission-based  an entry: 3(n−1)                        the algorithm needs FIFO links, but its links reorder messages
+        lamport-crosses-out-first              mutex      permission-based  an entry: 3(n−1)                        a release removes the first request, whichever node it belongs to
+        token-ring-uncancelled                 mutex      token-based       an entry: 1…∞, full 1                   the timer of a resting token fires during an entry, and the node passes the token on
+        token-ring-regenerated                 mutex      token-based       an entry: 1…∞, full 1                   a node that waits for as long as a round takes creates a new token
+        token-request-no-tick                  mutex      token-based       an entry: 0 or n                        a request carries the number that the token already has for its node
+        raymond-forgets-to-ask                 mutex      token-based       an entry: ≤ 2D, full ≈ 4                a node that sends the token away does not request it back, although others are queued
+        raymond-deaf                           mutex      token-based       an entry: ≤ 2D, full ≈ 4                a node ignores a request from the direction of the token
+        ricart-agrawala-ring-throws-away       mutex      permission-based  an entry: n                             a node drops a request that it should hold
+        ricart-agrawala-implicit-keeps-silent  mutex      permission-based  an entry: (n−1)…3(n−1)                  a node that defers a request sends no message
+        ricart-agrawala-implicit-one-way       mutex      permission-based  an entry: (n−1)…3(n−1)                  the timeout covers a request, but not the answer to it
+        roucairol-carvalho-asks-once           mutex      permission-based  an entry: 0…2(n−1)                      a node that replies to an older request does not request the permission that it lost
+        roucairol-carvalho-any-reply           mutex      permission-based  an entry: 0…2(n−1)                      a late reply to a cancelled request counts for the next one
+        readers-writers-all-are-readers        mutex      permission-based  an entry: 2(n−1)                        nodes treat every request as that of a reader
+        maekawa-plain                          mutex      quorum-based      an entry: 3(K−1)                        nodes that hold each other's votes deadlock
+        maekawa-plain-plane                    mutex      quorum-based      an entry: 3(K−1)                        nodes that hold each other's votes deadlock
+        maekawa-1985                           mutex      quorum-based      an entry: ≤5(K−1)                       a voter does not notify the first request in its queue when an older one arrives
+        maekawa-hasty                          mutex      quorum-based      an entry: ≤5(K−1)                       a voter inquires, and votes again before its vote is returned
+        maekawa-rows                           mutex      quorum-based      an entry: ≤5(K−1)                       nodes ask only the row of their grid position, and two rows share no voter
+        voting-half                            mutex      quorum-based      an entry: 2nk+n                         half of the votes suffice, and another node may have the other half
+        voting-forgetful                       mutex      quorum-based      an entry: 2nk+n                         voters forget their votes, as if they had restarted, and vote again
+        toy-forgetful                          mutex      centralised       an entry: 3, own 0                      the arbiter forgets its grant, and grants another node entry
+        toy-mindful                            mutex      centralised       an entry: 3, own 0                      none: the correct twin of toy-forgetful
+        toy-embrace                            mutex      permission-based  an entry: 6, voters 3                   two nodes can hold a vote each and wait for the other's
+        toy-ordered                            mutex      permission-based  an entry: 6, voters 3                   none: the correct twin of toy-embrace
+        toy-favourite                          mutex      centralised       an entry: 3, own 0                      nodes with low numbers overtake one with a high number forever
+        toy-fair                               mutex      centralised       an entry: 3, own 0                      none: the correct twin of toy-favourite
+        toy-slip                               mutex      centralised       an entry: 3, own 0                      of exactly two waiting nodes, the arbiter grants entry to one and forgets the other
+        toy-tidy                               mutex      centralised       an entry: 3, own 0                      none: the correct twin of toy-slip
+        toy-lease                              mutex      centralised       an entry: 3, own 0                      a lease leaves no margin for clocks that drift
+        toy-lease-margin                       mutex      centralised       an entry: 3, own 0                      none: the correct twin of toy-lease
+        chang-roberts-passes-all               election   on a ring         an election: 2n … n(n+1)/2+n            a node that takes part passes on lesser ranks too, so more than one rank may come around
+        lelann-any-order                       election   on a ring         an election: n²                         a node decides when its own rank returns, although that may have overtaken a greater one
+        ring-list-first                        election   on a ring         an election: 2n a starter               a starter takes the first rank on its list, its own, as the winner
+        hirschberg-sinclair-one-sided          election   on a ring         an election: ≤ 8n(1+⌈log₂ n⌉)           one reply counts for two, although a greater node may be on the other side
+        peterson-any-order                     election   on a ring         an election: ≤ 2n⌊log₂ n⌋+n             the algorithm needs FIFO links, but its links reorder messages
+        peterson-forgetful                     election   on a ring         an election: ≤ 2n⌊log₂ n⌋+n             nodes do not save epochs, so a node that restarts elects another leader in an old epoch
+        bully-hasty                            election   among all         an election: n−2 … n²−n−1               a node declares itself as soon as it has asked, and waits for no answer
+        bully-unasking                         election   among all         an election: n−2 … n²−n−1               a node that restarts takes over without asking which epochs were used meanwhile
+        majority-lease-forgetful               election   by majority       an election: 2(n−1) + (n−1)             a voter that restarts forgets its promise, and votes for another node
+        majority-lease-trusting                election   by majority       an election: 2(n−1) + (n−1)             a leader trusts its full lease from the arrival of the votes on, as if clocks never drifted
+        basic-deaf                             multicast  unordered         a multicast: n−1                        a member delivers the messages of others, but never its own
+        reliable-unrelayed                     multicast  unordered         a multicast: n(n−1)                     if the sender crashes while sending, some members deliver its message and others never get it
+        fifo-hasty                             multicast  partial order     a multicast: n−1                        a message that overtakes another is delivered before it
+        causal-blind                           multicast  partial order     a multicast: n−1                        a reply to another member's message may be delivered before that message
+        sequencer-hasty                        multicast  total order       a multicast: 2(n−1)                     a member delivers messages before it knows their numbers
+        isis-hasty                             multicast  total order       a multicast: 3(n−1)                     a member delivers by its own proposals, before the priorities are agreed
+        uniform-hasty                          multicast  partial order     a multicast: n−1                        a member delivers at once, and if it then crashes, no other member may ever deliver the same
+        deadlock-and-selfish                   deadlock   edge chasing      a detection: ≤ e (textbooks: m(n−1)/2)  two processes that find the same deadlock both abort, the second one for a phantom
+        deadlock-or-forgetful                  deadlock   diffusion         a detection: ≤ 2e                       a process that continued and waits again replies as if it had waited all the time, and the detector reports a phantom deadlock
+        deadlock-central-hasty                 deadlock   central           a detection: 1 a change, 2 a site       reports take time: the detector combines waits that never existed at the same time, and reports a phantom deadlock
+        replica-early-ack                      replica    replicated log    –                                       a replica acknowledges entries that are not on its disk yet, so a crash loses them
+        replica-local-read                     replica    replicated log    –                                       a replica answers queries without asking a majority, so answers may be stale
+        replica-forgotten-vote                 replica    replicated log    –                                       a replica does not save its vote, so a restarted voter can vote twice
+        replica-no-report                      replica    replicated log    –                                       a replica never reports a lost snapshot, so a lagging peer never catches up
+        replica-applied-twice                  replica    replicated log    –                                       a replica applies an entry again after a restart, so its state diverges
 
-        quorate explain NAME explains an algorithm; quorate sim NAME runs it.
+        n: nodes   own: an entry of the coordinator   voters: an entry of a voter   full: an entry when all nodes request   other letters: see 'quorate explain NAME'
+        'quorate explain NAME' explains an algorithm; 'quorate sim NAME' runs it.
     "#]].assert_eq(&run("list --fixtures").exits(0));
 }
 
@@ -189,7 +191,7 @@ fn explain_prints_central() {
           member of the new view coordinates: it rebuilds the holder and the queue from the reports. Nodes
           whose requests are not queued repeat them.
 
-        Departs from the book
+        Departs from the textbook
           Tickets are numbered, so that a node recognises a grant that crosses a cancellation, and the
           coordinator never grants a ticket that was returned before it arrived.
 

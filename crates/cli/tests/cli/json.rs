@@ -96,7 +96,7 @@ fn the_fields_of_explain_are_unchanged() {
             rules[].text: string
             sections.Assumes: string
             sections.Cost: string
-            sections.Departs from the book: string
+            sections.Departs from the textbook: string
             sections.In views: string
             sections.Try: string
             sections.When it fails: string

@@ -57,6 +57,7 @@ pub(crate) fn signal(child: &Child, signal: Signal) {
 fn start_endless_run(folder: &Path) -> Child {
     let arguments = ["run", "central", "--entries", "100000000", "--keep", "kept", "--json"];
     let child = quorate(folder).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The parent process creates this journal when its clients start.
     let journal = folder.join("kept/world.journal");
     wait_until("clients start", || journal.exists());
     assert!(has_nodes(child.id()));
@@ -261,7 +262,7 @@ fn chaos_is_announced_and_survived() {
     let printed = run(line).exits(0);
     let mut lines = printed.lines();
     assert!(lines.next().unwrap().starts_with("Random faults of seed 3: "), "{printed}");
-    assert!(printed.contains("  --kill ") && printed.contains("kill"), "{printed}");
+    assert!(printed.contains("  --kill "), "{printed}");
     // `--for 2s` is printed as the number of operations that the clients send in this time.
     let reproduction = "quorate run replica --nodes 3 --seed 3 --operations 60 --chaos";
     assert!(printed.contains(reproduction), "{printed}");
@@ -274,7 +275,7 @@ fn invalid_options_are_reported_before_any_process_starts() {
     fs::create_dir(folder.path().join("full")).unwrap();
     fs::write(folder.path().join("full/precious"), "mine").unwrap();
     for (line, expected) in [
-        ("run central --kill 9@1s", "9"),
+        ("run central --kill 9@1s", "--kill: '9@1s' names node 9, but there are only nodes 1 to 3"),
         ("run central --kill 2", "--kill: '2' has no time; write for example 2@1s"),
         ("run central --stop 2@3s..1s", "'2@3s..1s' ends before it begins; write 2@1s..3s."),
         ("run central --stop 2@3s..3s", "'2@3s..3s' ends when it begins; write for example 3@2s..4s."),
@@ -282,7 +283,7 @@ fn invalid_options_are_reported_before_any_process_starts() {
         ("run central --for 2s", "--for applies to replicated logs"),
         ("run central --keep full", "--keep needs a new or empty folder; full is not empty. No process was started."),
         ("run central --starters all", "--starters does not apply to 'central'"),
-        ("run central --nodes 251", "at most 250 nodes on one machine; got 251"),
+        ("run central --nodes 251", "--nodes must be at most 250 for real processes on one machine; got 251"),
         ("run centrel", "Did you mean 'central'?"),
     ] {
         let printed = run_in(folder.path(), line).error();
@@ -346,9 +347,9 @@ fn a_link_that_loses_or_reorders_messages_is_detected() {
         (&0.into(), &0.into(), &Value::Array(vec![]))
     );
 
-    let receipts = arrivals_from_node_1(&original);
+    let arrivals = arrivals_from_node_1(&original);
     // Replace the arrival of one message by a completed save, as if the link had lost the message.
-    let [earlier, later] = [receipts[receipts.len() / 2 - 1], receipts[receipts.len() / 2]];
+    let [earlier, later] = [arrivals[arrivals.len() / 2 - 1], arrivals[arrivals.len() / 2]];
     let mut lines = original.clone();
     let (before, rest) = lines[earlier].split_once(r#"{"message":"#).unwrap();
     let (_, after) = rest.split_once("}}").unwrap();

@@ -49,6 +49,7 @@ fn a_check_shows_the_outcomes_of_each_lock() {
     .assert_eq(&run("check local").exits(0));
 }
 
+/// `test-then-set` is faulty on purpose: it tests its flag and sets it in two steps.
 #[test]
 fn a_check_of_one_lock_fails_if_updates_are_lost() {
     for (lock, code) in

@@ -110,8 +110,8 @@ fn options_of_other_families_are_rejected() {
         ("sim causal --views --piece 0", "--piece must be at least 1 byte; got 0"),
         ("sim causal --window 0", "--window must be at least 1; got 0. The default is --window 64."),
         ("sim causal --nodes 3 --groups '1-9'", "node 9"),
-        ("sim causal --groups ''", "--groups: expected groups of nodes"),
-        ("sim causal --judge casual", "Did you mean 'causal'?"),
+        ("sim causal --groups ''", "--groups: '' is not a list of groups"),
+        ("sim causal --judge casual", "did you mean 'causal'?"),
     ] {
         let printed = run(line).error();
         assert!(printed.contains(part), "{line}: {printed}");
@@ -165,7 +165,8 @@ fn an_unpromised_property_is_reported_but_does_not_fail() {
     assert_eq!(printed.matches("not promised").count(), 1, "promised properties are judged as usual: {printed}");
 }
 
-/// Node 3 holds the reply back until it has delivered the notice.
+/// The notice is 1#1, the first message of node 1, and the reply is 2#1. Node 3 holds the reply
+/// back until it has delivered the notice.
 #[test]
 fn the_vector_clock_example_holds_the_reply_back() {
     let line = format!("sim causal --nodes 3 --latency fixed:1ms --script {SCENARIOS}/bulletin-replies.script --steps");

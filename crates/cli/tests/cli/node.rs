@@ -19,7 +19,8 @@ struct Node {
 }
 
 impl Node {
-    /// Starts a node and waits until it listens.
+    /// Starts a node and waits until it listens. The node expects the addresses of all nodes on the
+    /// first line of its standard input (`--peers -`).
     fn start(folder: &Path, words: &str, listen: &str) -> Self {
         let mut child = quorate(folder)
             .args(words.split_whitespace())
@@ -90,7 +91,7 @@ impl Drop for Node {
     }
 }
 
-/// Starts a group of nodes.
+/// Starts a group of nodes, sends each the addresses of all, and waits until all have started.
 fn start_group(folder: &Path, count: usize, words: impl Fn(usize) -> String) -> Vec<Node> {
     let mut nodes: Vec<_> = (1..=count)
         .map(|id| Node::start(folder, &format!("node {} --id {id} --nodes {count}", words(id)), "127.0.0.1:0"))
@@ -146,7 +147,8 @@ fn the_end_of_input_stops_a_node_after_pending_commands() {
     assert_eq!(nodes[0].child.wait().unwrap().code(), Some(0));
 }
 
-/// The pipe of the node fills up. The node continues and can be stopped.
+/// The test does not read the node's output, so the pipe fills up. The node continues and can be
+/// stopped.
 #[test]
 fn a_node_does_not_block_on_unread_output() {
     let folder = tempfile::tempdir().unwrap();
@@ -229,7 +231,7 @@ fn invalid_options_are_reported_before_any_message() {
         ("node central --id 0 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002", "--id must be at least 1"),
         ("node central --id 1 --listen 10.1.2.3:7001 --peers 2=127.0.0.1:7002", "--insecure-plain-tcp"),
         ("node central --id 1 --listen 127.0.0.1:0 --peers 2=10.1.2.3:7002", "--insecure-plain-tcp"),
-        ("node central --id 1 --listen nowhere --peers 2=127.0.0.1:7002", "is not a valid address"),
+        ("node central --id 1 --listen nowhere --peers 2=127.0.0.1:7002", "--listen: 'nowhere' is not an address"),
         ("node central --id 1 --listen 127.0.0.1:0 --peers 3=127.0.0.1:7002", "must list every node"),
         ("node central --id 1 --listen 127.0.0.1:0 --peers 2", "write for example 2=127.0.0.1:7002"),
         ("node raft --id 1 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002 --data gone", "--data-was-lost"),

@@ -7,8 +7,8 @@ use std::os::unix::fs::{FileTypeExt, symlink};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A folder with the journal of a run, and the journals that its nodes would have written, on one
-/// machine or on one each.
+/// A folder with the journal of a simulated run, `truth.journal`, and with `n1.journal` to
+/// `n3.journal`, which its nodes would have written as processes on one machine or on one each.
 struct NodeJournals(TempDir);
 
 impl NodeJournals {
@@ -47,11 +47,13 @@ impl NodeJournals {
     }
 }
 
-/// Returns the journal of one node whose clock is ahead of the others by `ahead` nanoseconds.
+/// Returns the journal of one node whose clock is `ahead` nanoseconds ahead of the times in
+/// `truth`; 0 if all nodes run on one machine.
 fn node_journal(truth: &str, node: i64, ahead: i64) -> String {
     let mut lines = truth.lines();
     let mut header: Value = serde_json::from_str(lines.next().unwrap()).unwrap();
     let boot = if ahead == 0 { "one".into() } else { format!("boot {node}") };
+    // The journal's time plus `offset` is the wall-clock time; the time `origin` is displayed as 0.
     header["live"] = json!({ "node": node, "incarnation": 0, "boot": boot, "offset": -ahead, "writes": 0 });
     header["origin"] = ahead.into();
     let mut text = format!("{header}\n");
@@ -91,6 +93,7 @@ fn a_merged_journal_is_summarized_and_readable() {
     assert_eq!((&found["torn"], &found["warnings"], &found["ended"]), (&json!([]), &json!([]), &json!(3)));
     let mut read = journals.run("trace run.journal --summary --json").json(0);
     assert_eq!(read["recorded"], true);
+    // Only these two fields differ from the summary of the simulated run.
     read.as_object_mut().unwrap().remove("recorded");
     read["lines"] = truth["lines"].clone();
     assert_eq!(read, truth);
@@ -98,6 +101,7 @@ fn a_merged_journal_is_summarized_and_readable() {
     assert!(journals.run("replay run.journal").exits(0).contains("all as recorded"));
     let gathered = journals.run("trace run.journal --clocks").exits(0);
     assert!(gathered.contains("node 3 shuts down"), "{gathered}");
+    // With --clocks, the line of a step ends with its vector clock, such as [2 0 1].
     let steps = |text: &str| text.lines().filter(|line| line.ends_with(']')).map(str::to_owned).collect::<Vec<_>>();
     assert!(steps(&gathered).len() > 20, "{gathered}");
     assert_eq!(steps(&gathered), steps(&journals.run("trace truth.journal --clocks").exits(0)));
@@ -121,6 +125,7 @@ fn times_of_several_machines_start_at_zero() {
 fn the_journal_of_one_incarnation_can_be_traced_but_not_judged() {
     let journals = NodeJournals::on_separate_machines();
     let shown = journals.run("trace n2.journal").exits(0);
+    // Only traces of simulated runs show the clock of a node, beside the true time.
     assert!(shown.contains("request from") && !shown.contains("its clock"), "{shown}");
     for line in ["replay n2.journal", "trace n2.journal --summary"] {
         assert!(journals.run(line).error().contains("quorate record"));

@@ -138,7 +138,7 @@ fn words_are_split_as_a_shell_splits_them() {
 }
 
 #[test]
-fn a_brief_command_has_its_option_once() {
+fn a_shortened_command_has_its_option_once() {
     assert_eq!(
         shorten("quorate sweep central --seeds 10000 --loss 0.1"),
         "quorate sweep central --loss 0.1 --seeds 10"

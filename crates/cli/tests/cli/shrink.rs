@@ -96,6 +96,7 @@ fn journals_of_checks_walks_and_simulations_can_be_shrunk() {
     let run = |line: &str| run_in(folder.path(), line);
     run("check ricart-agrawala-1981 --nodes 2 --rounds 3 --trace found.journal").exits(1);
     let found = assert_shrinks(folder.path(), "found.journal", "happened-before-order");
+    // The checker finds a shortest run: 6 commands and the receipt of 6 messages.
     assert_eq!(found["after"]["events"], 12);
     let walked = run(
         "check ricart-agrawala-node-only --nodes 3 --rounds 2 --walks 20 --property exclusion --trace walked.journal",
@@ -119,6 +120,7 @@ fn journals_of_checks_walks_and_simulations_can_be_shrunk() {
 fn times_are_rounded() {
     let folder = tempfile::tempdir().unwrap();
     let report = run_in(folder.path(), "shrink ricart-agrawala-node-only --nodes 5 --json").json(0);
+    // The last line of the script gives the first message from node 1 to node 2 a delay of 2 ms.
     assert_eq!(report["script"], "acquire 2\nacquire 1 at 1ms\nmessage 1 of 1 > 2 takes 2ms\n");
     let report = run_in(folder.path(), "shrink replica-applied-twice --chaos --json").json(0);
     let replay = report["replay"].as_str().unwrap();
@@ -169,13 +171,16 @@ fn runs_that_cannot_be_shrunk_are_reported() {
     );
     assert_error(run("shrink central --seeds 20"), &["with 20 seeds, starting at 1, every property holds"]);
     assert_error(run("shrink unknown"), &["'unknown', and no file of this name."]);
-    assert_error(run("shrink toy-embrace --tries 0"), &["--tries: must be at least 1; got 0."]);
+    assert_error(run("shrink toy-embrace --tries 0"), &["--tries: the number must be at least 1; got 0."]);
     run("check toy-favourite --nodes 3 --rounds unbounded --trace cycle.journal").exits(1);
     assert_error(
         run("shrink cycle.journal"),
         &["in cycle.journal: cannot shrink a run that repeats forever", "quorate replay"],
     );
-    assert_error(run("shrink cycle.journal --nodes 4"), &["describes the run"]);
+    assert_error(
+        run("shrink cycle.journal --nodes 4"),
+        &["--nodes has no effect, because the journal cycle.journal describes the run; omit it."],
+    );
     for option in ["--nodes 3", "--seed 1", "--seeds 4", "--loss 0", "--links auto", "--entries 10", "--chaos"] {
         assert_error(run(&format!("shrink cycle.journal {option}")), &["describes the run"]);
     }

@@ -1,4 +1,4 @@
-//! Stopped runs leave properties of the end undecided, with exit code 3.
+//! A run that `--until` stops leaves properties undecided that must hold eventually: exit code 3.
 
 use crate::run::{run, run_in};
 use serde_json::{Value, json};
@@ -47,8 +47,8 @@ fn a_property_decided_before_the_stop_stays_decided() {
     assert_eq!(property(&report, "exclusion")["holds"], false);
     run("sim central --until 1h").exits(0);
     // A run whose nodes are blocked has reached its end.
-    let stuck = run("sim central --fault 'crash 1 at 1ms' --until 1h --json").json(1);
-    assert_eq!((&stuck["ending"], &property(&stuck, "served")["holds"]), (&json!("stuck"), &json!(false)));
+    let blocked = run("sim central --fault 'crash 1 at 1ms' --until 1h --json").json(1);
+    assert_eq!((&blocked["ending"], &property(&blocked, "served")["holds"]), (&json!("stuck"), &json!(false)));
 }
 
 /// The journal records that the run was stopped, so reading it gives the same verdicts.

@@ -14,6 +14,9 @@ fn the_default_example_is_correct_in_text_and_json() {
     let expected = ["replicas", "majority", "p", "violation_probability", "log10", "simulated"];
     assert_eq!(fields, BTreeSet::from(expected));
     let number = |name: &str| report[name].as_f64().expect(name);
+    // The sum of C(24,k) p^k (1−p)^(24−k) over k from 24 + 24 − 32 = 16, the voters that two
+    // majorities share at least, to 24. The lecture slides print 10^-40, and a formula with a
+    // misprint, which gives 2.005e-67.
     assert!((number("violation_probability") / 2.131_848_882_196_178e-43 - 1.0).abs() < 1e-12, "{report}");
     assert!((number("log10") + 42.671_243_583_864_2).abs() < 1e-9, "{report}");
     // p = interval / lifetime = 10 s / 3 h = 1/1080.
@@ -86,8 +89,8 @@ fn invalid_options_are_reported() {
         ("--replicas 0", "--replicas must be at least 1; got 0"),
         ("--replicas 18446744073709551615", "--replicas must be at most 1000000; got 18446744073709551615."),
         ("--interval 4h", "--interval must be at most --lifetime, 3h; got 4h"),
-        ("--lifetime 0s --interval 0s", "--lifetime must be more than 0"),
-        ("--lifetime banana", "--lifetime: 'banana' is not a length"),
+        ("--lifetime 0s --interval 0s", "--lifetime must be greater than 0"),
+        ("--lifetime banana", "--lifetime: 'banana' is not a duration"),
         ("--replicas 1001 --method nodes", "--replicas must be at most 1000 with --method nodes; got 1001"),
         ("--trials 0", "--trials must be at least 1; got 0"),
     ] {

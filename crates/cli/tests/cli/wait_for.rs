@@ -10,7 +10,8 @@ use std::process::Stdio;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Runs the command with a graph on standard input.
+/// Runs the command with a graph on standard input. Returns the exit code, standard output and
+/// standard error.
 fn run_with_input(text: &[u8], words: &[&str]) -> (Option<i32>, String, String) {
     let mut command = quorate(Path::new("."));
     command.arg("wait-for").arg("-").args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -81,6 +82,8 @@ fn a_cycle_through_a_semaphore_with_another_holder_is_no_deadlock() {
     .assert_eq(&run("wait-for --example semaphore").exits(0));
 }
 
+/// P3 and P4 wait for each other too, but P3 also waits for P1, and a search counts only one reason
+/// for each process. So only the second search finds their cycle.
 #[test]
 fn several_deadlocks_have_one_victim_each() {
     let text = b"P1 -> P2\nP2 -> P1\nP3 -> P1, P4\nP4 -> P3\nQ1 -> Q2\nQ2 -> Q1\n";
@@ -142,7 +145,7 @@ fn errors_name_line_and_column() {
     assert_eq!(run("wait-for").code, Some(2));
     assert_eq!(
         run("wait-for --example knot --theme dark").error(),
-        "error: --theme has no effect without an SVG picture: add --svg FILE.\n"
+        "error: --theme has no effect without an SVG picture; add --svg FILE.\n"
     );
 }
 

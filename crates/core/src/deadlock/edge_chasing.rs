@@ -67,7 +67,7 @@ pub const FACTS: Facts = Facts {
     waiting: Waiting::ForAll,
     links: Links::Fifo,
     // e waits between sites; m processes on n sites.
-    formula: "≤ e (books: m(n−1)/2)",
+    formula: "≤ e (textbooks: m(n−1)/2)",
     max_messages_per_wait: Some(1),
     cost_kinds: &["probe"],
 };

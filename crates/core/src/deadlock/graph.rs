@@ -176,8 +176,9 @@ impl<N: Ord + Clone> Graph<N> {
         None
     }
 
-    /// Returns the need that keeps an agent stuck: for one stuck agent that it requires, or else
-    /// the first need whose agents are all stuck. Returns no need for an agent that is not stuck.
+    /// Returns one need that keeps an agent stuck: a need for the first stuck agent among those
+    /// that it requires, or else its first need whose agents are all stuck. Returns no need for an
+    /// agent that is not stuck.
     fn blocking_needs(&self, agent: &N, stuck: &BTreeSet<N>) -> Vec<Need<N>> {
         let needs = self.needs(agent);
         let required = needs

@@ -362,6 +362,7 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         }
         let waiter = slot.filter(|slot| !self.arena.has_no_waiters(*slot))?;
         let mut slots: Vec<OwnerSlot> = need.awaited.iter().filter_map(|(_, slot)| *slot).collect();
+        // An owner that is not in the graph does not wait, so it can meet the need.
         if has_alternatives && slots.len() < need.awaited.len() {
             return None;
         }

@@ -274,6 +274,7 @@ impl<D: Detector> Locks<D> {
         let ticket = holder?;
         let lock = self.locks.get_mut(index)?;
         let answered_wait = lock.waiters.remove(&ticket.node).unwrap_or_default();
+        // The coordinator and the holder both know the fence, so they number the wait alike.
         let wait_id = WaitId(fence.counter);
         lock.wait_id = wait_id;
         let holder = Agent::process(ticket.node, 0);
@@ -303,7 +304,9 @@ impl<D: Detector> Locks<D> {
         out.emit(Event::Runs { agent, wait_id: self.process.latest_wait });
     }
 
-    /// LK-4, after the lock has returned the grant of a cancelled request.
+    /// LK-4, after the lock has returned the grant of a cancelled request. The coordinator's site
+    /// has reported to its detector that the resource waits for this process; this report ends that
+    /// wait.
     fn return_unused(&mut self, now: Time, index: usize, wait_id: WaitId, out: &mut Effects<'_, Self>) {
         let (agent, Some(resource)) = (self.process_agent(), self.config.resources.get(index).copied()) else { return };
         out.note("LK-4", format_args!("{agent} has cancelled its request for {resource}"));

@@ -2,7 +2,7 @@
 //!
 //! A process that waits for others releases nothing meanwhile. If they wait for it in turn, none of
 //! them ever continues. [`Graph`] is the complete wait-for graph at an instant, which no single
-//! process sees. A **detector** is the part of a node that finds deadlocks without it. It is a
+//! process sees. A **detector** is the part of a node that finds deadlocks nevertheless. It is a
 //! [`Protocol`](crate::Protocol) whose commands are [`WaitEvent`]s and whose events are
 //! [`Finding`]s. Around it is a **host**, the part of a node that manages the waiting processes and
 //! tells the detector when they wait. There are two hosts: [`Requests`], in which processes ask

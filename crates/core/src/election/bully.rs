@@ -32,9 +32,9 @@
 //! ```
 //!
 //! Cost: with n nodes, the highest of them dead: n−2 messages and one message time if the next
-//! highest node notices, n²−n−1 messages if the lowest does (n(n−1)/2 questions, (n−1)(n−2)/2
-//! answers, n−2 announcements). With all n alive: n−1 and n²−1. An election in which all nodes
-//! answer takes four message times. Messages of a restarting node count as control: 3(n−1).
+//! highest node notices, n²−n−1 messages and four message times if the lowest does (n(n−1)/2
+//! questions, (n−1)(n−2)/2 answers, n−2 announcements). With all n alive: n−1 messages if the
+//! highest starts, n²−1 if the lowest does. Messages of a restarting node count as control: 3(n−1).
 //!
 //! Assumes: a message takes at most T and none is lost; messages may arrive in any order. At most a
 //! few inputs from each other node wait in a node's queue at a time. A save takes no longer than a
@@ -110,7 +110,8 @@ struct Config {
 enum Phase {
     /// The node takes part in no election. It knows the leader if it has learned a result.
     Idle { leader: Option<NodeId> },
-    /// The node asked all higher nodes, and none has answered yet.
+    /// The node asked all higher nodes, and none has answered yet; or its only higher node is dead,
+    /// and that node's last messages may still be in flight.
     Asking,
     /// A higher node is alive and must declare a result.
     Waiting,
@@ -332,8 +333,9 @@ impl Bully {
         } else if epoch > self.last_result_epoch && epoch >= self.last_begun_epoch {
             self.follow(from, epoch, out);
         } else {
-            // This node has begun an election of a later epoch, because it learned of this epoch
-            // from other nodes before the result arrived.
+            // Either this node has begun an election of a later epoch, because it learned of this
+            // epoch from other nodes before the result arrived; or this epoch is
+            // `last_result_epoch` already.
             self.record_alive(from, out);
         }
     }
@@ -442,6 +444,7 @@ impl Bully {
 
     /// BU-10.
     fn receive_begun(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
+        // As in `answer`, the sender will receive the last result.
         let has_ended = epoch < self.last_result_epoch;
         self.record_epoch(epoch, out);
         if self.config.higher.contains(from) && !has_ended && matches!(self.phase, Phase::Idle { .. }) {

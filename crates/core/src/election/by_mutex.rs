@@ -10,8 +10,8 @@
 //! BM-1  the client campaigns     → know no leader and request the lock; refuse if an election is
 //!                                  in progress or this node leads
 //! BM-2  this node campaigns and
-//!       knows a leader           → ask it to release the lock: another election follows even a
-//!                                  false alarm
+//!       knows a leader           → ask it to release the lock, so that an election follows even if
+//!                                  this leader is alive
 //! BM-3  the lock is granted      → lead in the epoch that the fence names, and announce it to all
 //! BM-4  another node leads in a
 //!       later epoch              → follow it; cancel the request or release the lock
@@ -161,6 +161,8 @@ where
         out.send(leader, Message::Yield { epoch: self.latest_epoch });
     }
 
+    /// Refuses to resign. A handover must make another node the leader soon, but after a release no
+    /// node leads until one campaigns.
     fn resign(&self, out: &mut Effects<'_, Self>) {
         let is_leader = self.phase == Phase::Decided(self.me);
         out.emit(Event::Refused(if is_leader { Refusal::CannotResign } else { Refusal::NotLeading }));
@@ -217,6 +219,9 @@ where
         for event in adapt::step_inner(&mut self.lock, now, input, Message::Lock, out) {
             match event {
                 mutex::Event::Entered { fence, .. } => self.enter(now, fence, out),
+                // The lock has no views and no leases, so it neither extends nor loses an entry.
+                // The other events answer commands of this node. The node changed its phase when it
+                // gave the command.
                 mutex::Event::Extended { .. }
                 | mutex::Event::Lost
                 | mutex::Event::Left

@@ -106,6 +106,8 @@ impl Contest for Candidacy {
         }
     }
 
+    /// Once around the ring until the greatest rank has been sent, once until it has returned, and
+    /// once for the announcement.
     fn max_hops(members: usize) -> u64 {
         3 * members as u64
     }

@@ -1,9 +1,9 @@
 //! Leader elections on a ring: the part that all of them share.
 //!
-//! Elections on a ring differ in a single run: which messages a node sends to which neighbour, and
-//! how a node finds out that it has won. That part is a [`Contest`]. This module has the rest, once
-//! for all algorithms: runs and their epochs, the members of a run, the announcement, and the
-//! recovery from a crash during a run.
+//! Elections on a ring differ only in how a run proceeds: which messages a node sends to which
+//! neighbour, and how a node finds out that it has won. That part is a [`Contest`]. This module has
+//! the rest, once for all algorithms: runs and their epochs, the members of a run, the
+//! announcement, and the recovery from a crash during a run.
 //!
 //! A run is identified by its epoch and by the nodes that it leaves out as dead. A node takes part
 //! in only one run of an epoch, which it remembers on its disk. Only a run with more than half of
@@ -84,8 +84,8 @@ pub trait Contest: Clone + Eq + Hash + Default {
     /// Handles a message from the neighbour on side `from`.
     fn receive(&mut self, from: Side, message: Self::Message, turn: &mut Turn<'_, '_, Self>);
 
-    /// Returns an upper bound on the number of hops until a member of a run knows the winner, in a
-    /// run of `members` nodes with any number of starters.
+    /// Returns an upper bound on the number of hops until every member of a run knows the winner,
+    /// in a run of `members` nodes with any number of starters. It sets the timeout of a run.
     fn max_hops(members: usize) -> u64;
 }
 

@@ -169,7 +169,7 @@ impl Tally {
         self.election.saturating_add(self.announcement)
     }
 
-    /// Returns the number of messages that compares with an expected figure of these `counts`.
+    /// Returns the number of messages to compare with an expected figure that uses these `counts`.
     pub const fn count(self, counts: Counts) -> u64 {
         match counts {
             Counts::Election => self.election,

@@ -124,6 +124,8 @@ impl Contest for Candidate {
         }
     }
 
+    /// Twice what is needed: at most n hops until all members have started, and n in each of at
+    /// most ⌊log₂ n⌋+1 rounds.
     fn max_hops(members: usize) -> u64 {
         let members = members as u64;
         2 * members * u64::from(members.max(1).ilog2() + 2)

@@ -97,7 +97,7 @@ struct Sides {
 }
 
 impl Sides {
-    /// Marks a side. Returns whether it was the second one of both.
+    /// Marks a side. Returns whether this completes the pair of sides.
     fn mark(&mut self, side: Side) -> bool {
         let was_complete = self.before && self.after;
         match side {

@@ -252,7 +252,7 @@ impl Invitation {
     }
 
     /// IN-2. A member does not answer, because `from` asked its coordinator too. If the coordinator
-    /// itself asks, the coordinator has lost the group, so the member answers.
+    /// itself asks, it no longer counts this node as a member, so this node answers.
     fn answer_higher(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
         match &mut self.phase {
             Phase::Idle => {
@@ -277,7 +277,7 @@ impl Invitation {
 
     /// IN-3. A lower node, `from`, coordinates a group, even if of itself alone. A node that seeks
     /// remembers it. A coordinator invites it, to a new epoch if `from` knows a later one than the
-    /// coordinator's (IN-12). Does nothing if `from` ranks higher.
+    /// coordinator's (IN-12). Does nothing in other phases, or if `from` ranks higher.
     fn add_or_invite(&mut self, from: NodeId, latest_epoch: Epoch, out: &mut Effects<'_, Self>) {
         if self.outranks(from, self.config.me) {
             return;
@@ -430,7 +430,8 @@ impl Invitation {
         out.set_timer(Timer::Watch, Span::exactly(hop.times(WATCH_HOPS)));
     }
 
-    /// IN-10. `from` is in `epoch` of this node's group, or was.
+    /// IN-10. Answers `from`, which accepts or asks about `epoch` of this node's group. Ignores
+    /// higher nodes.
     fn answer_query(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
         let me = self.config.me;
         if self.outranks(from, me) {

@@ -86,6 +86,7 @@ impl Contest for RankCount {
         self.conclude(turn);
     }
 
+    /// Once around the ring until the last node has sent its rank, and once until it has returned.
     fn max_hops(members: usize) -> u64 {
         2 * members as u64
     }

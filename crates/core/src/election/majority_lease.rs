@@ -152,7 +152,8 @@ impl Protocol for MajorityLease {
             Input::Timer(Timer::Renew) => self.renew_lease(now, out),
             Input::Timer(Timer::Votes) => self.handle_vote_timeout(now, out),
             Input::Timer(Timer::Stand) => self.campaign_if_free(now, out),
-            // The driver delays effects that depend on a save, and the group never changes.
+            // The driver delays effects that depend on a save, leases take the place of a failure
+            // detector, and the group never changes.
             Input::Start { .. }
             | Input::Saved(_)
             | Input::Suspect(_)
@@ -179,6 +180,7 @@ impl MajorityLease {
             group: plan.group.clone(),
             ranking: plan.ranking.clone(),
             lease_terms: plan.lease_terms,
+            // Not zero, so that renewals and retries take time even if messages take none.
             answer_time: plan.bounds.round_trip().max(Duration::from_micros(1)),
             seed: plan.seed,
             silence_after_restart,
@@ -306,7 +308,8 @@ impl MajorityLease {
     }
 
     /// ML-8, ML-9. Forgets the leader, and sets a timer to campaign: at the end of the promise and
-    /// of the silence that prevent it, plus `extra_delay`, plus a random delay.
+    /// of the silence that prevent it, plus `extra_delay`, plus a pseudo-random delay. A node that
+    /// lost its disk sets no timer, because it never campaigns.
     fn wait_to_campaign(&mut self, now: Time, extra_delay: Duration, out: &mut Effects<'_, Self>) {
         self.change_phase(Phase::Waiting, out);
         if self.vote_record.was_lost {

@@ -114,6 +114,8 @@ impl Contest for Candidate {
         }
     }
 
+    /// Enough for n hops until all members have started, 2n in each of at most ⌊log₂ n⌋ rounds, n
+    /// for the value that returns, and n for the announcement.
     fn max_hops(members: usize) -> u64 {
         let members = members as u64;
         2 * members * u64::from(members.max(1).ilog2() + 2)
@@ -134,7 +136,8 @@ impl Candidate {
         turn.send_onward(Claim(own.max(nearer)));
     }
 
-    /// PE-3 and PE-4.
+    /// PE-3 and PE-4. By PE-2, `further` is the greater of `nearer` and the value of the second
+    /// candidate before this one.
     fn receive_further(&mut self, own: Rank, nearer: Rank, further: Rank, turn: &mut Turn<'_, '_, Self>) {
         if nearer >= own.max(further) { self.adopt_nearer(nearer, turn) } else { self.withdraw(turn) }
     }

@@ -45,7 +45,7 @@ impl Plan {
     }
 }
 
-/// How the winner of an election on a ring announces itself.
+/// How the winner of an election on a ring is announced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]

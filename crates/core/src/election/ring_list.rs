@@ -124,6 +124,7 @@ impl Contest for Collector {
         }
     }
 
+    /// Once around the ring for the list, and once for the announcement.
     fn max_hops(members: usize) -> u64 {
         2 * members as u64
     }
@@ -140,6 +141,7 @@ fn add_rank(mut list: Vec<Rank>, turn: &mut Turn<'_, '_, Collector>) {
 fn choose(list: &[Rank], turn: &mut Turn<'_, '_, Collector>) {
     let Some(leader) = list.iter().copied().max() else { return };
     turn.note("RL-3", format_args!("its list has returned: {leader} has won"));
+    // RL-4 and RL-5 apply only to an announcement that goes around the ring.
     if turn.announces_by_multicast() {
         return turn.win(leader);
     }

@@ -19,7 +19,8 @@
 //! wait 3ms             time passes, and timers fire at their times
 //! ```
 //!
-//! A line of the trace begins with the time if the time is not zero.
+//! A line of the trace begins with the time if the time is not zero. `Votes in 8ms` sets the timer
+//! `Votes`. A timer that may fire within a range of times fires at the earliest.
 
 use super::{COMMANDS, Command, Event, Plan};
 use crate::bounds::Bounds;
@@ -151,7 +152,8 @@ struct NodeSlot<P: Protocol> {
 }
 
 impl<P: Protocol> NodeSlot<P> {
-    /// A node that is absent at start-up already has its second incarnation when it boots later.
+    /// A node that is absent at start-up boots later in its second incarnation: in the first, it
+    /// would assume that it starts together with the group.
     fn new(node: P, boots_at_start_up: bool) -> Self {
         let next_incarnation = if boots_at_start_up { Incarnation::FIRST } else { Incarnation::FIRST.next() };
         Self { node, is_up: false, next_incarnation, durable: P::Durable::default() }

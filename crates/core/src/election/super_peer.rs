@@ -21,9 +21,8 @@
 //! SP-6  the super-peer has restarted     → attach to it again, because it has forgotten its peers
 //! SP-7  the super-peer does not answer   → consider it gone until it answers or is reported up,
 //!                                          and find the next one
-//! SP-8  a peer attaches that considers
-//!       the node gone that this node
-//!       waits for                        → stop waiting for that node: if this node was down, it
+//! SP-8  this node waits for a node that
+//!       an attaching peer considers gone → stop waiting for that node: if this node was down, it
 //!                                          does not know which nodes left meanwhile
 //! ```
 //!
@@ -252,6 +251,7 @@ impl SuperPeer {
         out.emit(Event::Began { epoch: self.latest_epoch });
         let gone = self.overlay().preceding_in_region(to).collect();
         out.send(to, Message::Attach { incarnation: self.incarnation, latest_epoch: self.latest_epoch, gone });
+        // Twice a round trip: the super-peer may first have to begin to lead and save its epoch.
         out.set_timer(Timer::Answer, Span::exactly(self.config.plan.bounds.round_trip().times(2)));
     }
 
@@ -267,8 +267,8 @@ impl SuperPeer {
         }
     }
 
-    /// Leads in the first epoch after `after` that belongs to this node. An epoch modulo the size
-    /// of the group identifies its node, so epochs of different nodes differ.
+    /// Leads in an epoch after `after`: the next multiple of the group's size, plus this node's
+    /// index. An epoch modulo the size identifies its node, so epochs of different nodes differ.
     fn lead_in_epoch(&mut self, rule: &'static str, after: Epoch, out: &mut Effects<'_, Self>) {
         let size = self.config.plan.group.len().max(1) as u64;
         let counter = after.0 / size + 1;

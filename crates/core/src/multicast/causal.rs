@@ -22,15 +22,15 @@
 //!
 //! Why causes come first when a view ends: the sum of a message's vector is greater than the sum of
 //! any message that precedes it. So sorting by sums gives all members the same order, in which
-//! causes come first. Messages that all members hold need no check of their causes: some member has
-//! delivered them, and their causes before.
+//! causes come first. A message that a survivor reports as held by all members needs no check of
+//! its causes: that survivor has delivered it, and its causes before.
 //!
 //! Assumes: messages between two members that stay up arrive. The vectors count the messages of one
 //! view, and start from zero in the next.
 //!
-//! When it fails: if a sender crashes while sending, as in basic multicast; relaying or views
-//! prevent that. A vector of the wrong length, or one that counts messages that were never sent,
-//! blocks only the messages of its sender.
+//! When it fails: if a sender crashes while sending, some members may never get its message;
+//! relaying or views prevent that. A vector of the wrong length, or one that counts messages that
+//! were never sent, blocks only the messages of its sender.
 
 use super::{
     ExpectedCost, Facts, HoldBack, MessageId, OrderGuarantee, OrderSink, Ordering, PartialOrdering, Plan, Survey, fifo,
@@ -67,8 +67,7 @@ pub struct Causal {
 }
 
 /// The vector of a message: the number of messages of each member that precede it, itself included,
-/// in the order of the group. It is the only kind of tag of any ordering; other orderings have an
-/// empty one.
+/// in the order of the group. Messages in an order that is not causal have an empty tag.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
 pub struct Causes(pub Vec<u64>);

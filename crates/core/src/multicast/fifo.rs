@@ -18,8 +18,8 @@
 //!
 //! Assumes: messages between two members that stay up arrive.
 //!
-//! When it fails: if a sender crashes while sending, as in basic multicast; relaying or views
-//! prevent that.
+//! When it fails: if a sender crashes while sending, some members may never get its message;
+//! relaying or views prevent that.
 
 use super::{
     Causes, Facts, HoldBack, MessageId, OrderGuarantee, OrderSink, Ordering, PartialOrdering, Plan, Survey, unordered,

@@ -32,8 +32,8 @@
 //! yet report it. No survivor has delivered a message whose agreed priority no survivor knows, so
 //! such a message comes after all that any survivor has delivered. If delivery is uniform, it also
 //! comes after all that crashed members delivered, since all members knew the agreed priorities of
-//! those. No member has delivered a message that the inner order puts after one without an agreed
-//! priority: all members proposed less for that one.
+//! those. No survivor has delivered a message that the inner order puts after one without an agreed
+//! priority: every member proposed a smaller priority for that one.
 //!
 //! Assumes: messages between two members that stay up arrive.
 //!

@@ -9,8 +9,8 @@
 //! ```text
 //! MC-1   the client sends         → assign an id, hold the message and send it to all; if too many
 //!                                   messages are unacknowledged, ask the client to wait
-//! MC-2   a message arrives        → hold the first copy, and relay it if the plan says so; drop
-//!                                   further copies
+//! MC-2   a message arrives        → hold the first copy, and relay it if members relay messages;
+//!                                   drop further copies
 //! MC-3   the ordering releases a
 //!        message                  → deliver it; if delivery is uniform, only once every member
 //!                                   holds it and knows its position
@@ -119,7 +119,7 @@ impl Config {
 enum Phase {
     /// The member is in no view yet, or no longer.
     NoView,
-    /// The node restarted in a group without views, which does not accept it again.
+    /// The group has no views, and the node is not in it: it has restarted, or is no founder.
     Retired,
     /// A view is decided, and the messages of the previous one are not settled yet.
     Flushing(Flush),

@@ -232,7 +232,7 @@ impl fmt::Display for Refusal {
             Self::Leaving => "the node is leaving, and sends nothing more",
             Self::NotAMember => "the node is not a member of that group",
             Self::TooLong => "the payload is longer than a message may be",
-            Self::CannotRejoin => "the node has restarted, and a group without views accepts no node again",
+            Self::CannotRejoin => "the node has restarted, and a group without views does not admit a restarted node",
         })
     }
 }

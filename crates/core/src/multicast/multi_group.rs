@@ -1,4 +1,5 @@
-//! A node in several groups, each with its own members, views and order.
+//! A node in several groups, each with its own members, views and order. For each group the node
+//! has a part: a protocol of its own.
 //!
 //! All nodes share one membership, and each group is a subset of them. A view of the membership is
 //! also a view of each group, restricted to the nodes of the group. Messages of different groups
@@ -27,7 +28,7 @@ use crate::protocol::{Input, Protocol};
 use crate::view::View;
 use alloc::collections::BTreeMap;
 
-/// A node in several groups. For each group it has a part: a protocol of its own.
+/// A node in several groups, with a part for each of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MultiGroup<P> {
     parts: BTreeMap<GroupId, Part<P>>,

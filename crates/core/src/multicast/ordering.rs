@@ -86,8 +86,8 @@ pub trait Ordering: ErasedOrdering + fmt::Debug + Send + Sync {
     /// another one that no survivor holds.
     fn settle(&self, survey: &Survey) -> Vec<MessageId>;
 
-    /// Returns what remains of an order that was settled earlier, if survivors no longer hold some
-    /// of its messages.
+    /// Returns what remains of an order that was settled earlier: omits messages that no survivor
+    /// holds any more, and those that must not be delivered without them.
     fn prune(&self, settled: Vec<MessageId>, survey: &Survey) -> Vec<MessageId>;
 }
 
@@ -174,8 +174,8 @@ pub enum Route {
 pub struct Survey {
     /// Messages that any survivor still keeps, with their tags.
     pub held: BTreeMap<MessageId, Causes>,
-    /// For each sender, the number of its messages that all members hold, as far as any survivor
-    /// knows. Its keys are the members of the view.
+    /// For each sender, the greatest number of its messages that any survivor has removed, because
+    /// it has delivered them and all members hold them. Its keys are the members of the view.
     pub stable_counts: BTreeMap<NodeId, u64>,
     pub order_reports: BTreeMap<NodeId, OrderReport>,
 }

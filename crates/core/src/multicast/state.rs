@@ -110,7 +110,8 @@ impl State for Board {
 /// An arbitrary number: the first digits of the fraction of π.
 const HASH_SEED: u64 = 0x243f_6a88_85a3_08d3;
 
-/// Hashes a number, without collisions: every bit of the result depends on every bit of the input.
+/// Hashes a number. Different numbers have different hashes, and every bit of the result depends on
+/// every bit of the number.
 pub(super) const fn scramble(number: u64) -> u64 {
     let number = (number ^ (number >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     let number = (number ^ (number >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);

@@ -160,7 +160,9 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     })
 }
 
-/// The binary form of a member's holdings, with its order report.
+/// The binary form of a member's holdings, with its order report. The binary format (postcard)
+/// writes fields one after the other, without names and counts. So `HeldForm` reads the first three
+/// fields that `serialize` writes, and the second part of a variant reads the last one.
 #[derive(Deserialize)]
 enum HoldingsForm {
     None,

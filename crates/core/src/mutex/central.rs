@@ -47,8 +47,8 @@
 //! The lowest member of the new view coordinates: it rebuilds the holder and the queue from the
 //! reports. Nodes whose requests are not queued repeat them.
 //!
-//! Departs from the book: tickets are numbered, so that a node recognises a grant that crosses a
-//! cancellation, and the coordinator never grants a ticket that was returned before it arrived.
+//! Departs from the textbook: tickets are numbered, so that a node recognises a grant that crosses
+//! a cancellation, and the coordinator never grants a ticket that was returned before it arrived.
 
 mod when_busy;
 
@@ -163,7 +163,8 @@ pub enum Message {
     Grant { ticket: Ticket, fence: Fence },
     /// From the coordinator: the ticket is denied.
     Denied { ticket: Ticket },
-    /// To the coordinator: the entry has ended or the request is cancelled.
+    /// To the coordinator: the entry has ended or the request is cancelled. `fence` is the largest
+    /// that the sender knows.
     Release { ticket: Ticket, fence: Fence },
 }
 
@@ -503,7 +504,8 @@ impl ViewTransition for Central {
     }
 
     /// The lowest member coordinates and rebuilds the holder and the queue. Waiting nodes know that
-    /// they are queued; nodes whose requests are not queued repeat them.
+    /// they are queued; nodes whose requests are not queued repeat them. A ticket's number in the
+    /// new view is the clock that all members computed for its request.
     fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
         *self = Self::with_when_busy(me, start.group().clone(), self.config.when_busy);
         let holder = start.holder().map(|node| Ticket { node, number: start.inside_clock() });
@@ -521,7 +523,7 @@ impl ViewTransition for Central {
         }
     }
 
-    /// Grants the first ticket in the queue if the previous holder is no longer a member.
+    /// Grants the first ticket in the queue if no member is in the critical section.
     fn start_view(&mut self, out: &mut Effects<'_, Self>) {
         let Role::Coordinator(lock) = &mut self.role else { return };
         if lock.holder.is_none()

@@ -111,8 +111,8 @@ impl Case<'_> {
     }
 
     /// Returns the cost of `entries` entries, where `cost_of` gives the cost of one entry of a
-    /// node. If all nodes request, the first n entries are by n different nodes; which nodes make
-    /// the later ones depends on the run.
+    /// node. If all nodes request, the first n entries are by n different nodes, and fewer entries
+    /// are by the first nodes of the group; which nodes make later entries depends on the run.
     pub fn total_cost(&self, entries: u64, cost_of: impl Fn(NodeId) -> Range) -> Range {
         let nothing = Range::exactly(0);
         let any_node = || self.group.iter().map(&cost_of).reduce(Range::union).unwrap_or(nothing);
@@ -267,9 +267,9 @@ mod tests {
     use crate::node::NodeId;
 
     /// An entry of node 1 costs one message, of node 2 two, of node 3 three or more. If all nodes
-    /// request, four entries cost 1 + 2 + 3 and at least 1 for the fourth.
+    /// request, two entries cost 1 + 2; four cost 1 + 2 + 3 and at least 1 for the fourth.
     #[test]
-    fn a_sum_counts_the_entries_of_each_node_as_far_as_the_load_determines_them() {
+    fn the_total_cost_counts_the_entries_of_each_node_as_far_as_the_load_determines_them() {
         let group = Group::of_size(3);
         let cost_of = |node: NodeId| match u64::from(node.number()) {
             3 => Range::at_least(3),

@@ -18,8 +18,8 @@
 //! ```
 //!
 //! Cost: 3(n−1) messages per entry; 2T from request to entry; T from a release to the next entry. A
-//! node always replies. Some textbooks count only 2(n−1) in the best case: there a node whose own
-//! later request serves as its reply sends none. A cancelled request costs the same.
+//! node always replies. Some textbooks count only 2(n−1) in the best case: there a node sends no
+//! reply if its own later request serves as one. A cancelled request costs the same.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, and links are FIFO. Requests
 //! are granted in happened-before order, which is the order of their stamps.

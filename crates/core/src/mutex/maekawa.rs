@@ -38,9 +38,9 @@
 //! projective plane of n = q²+q+1 nodes.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order. Each other node
-//! overtakes a request at most twice after the request has reached its voters: by the entry that
-//! their votes were given to before, and by one more that was stamped before its node could learn
-//! of the request from them.
+//! overtakes a request at most twice after the request has reached its voters: with the entry for
+//! which they had already voted, and with one more request that it stamped before it could learn of
+//! this one from them.
 //!
 //! When it fails: a crashed node blocks all nodes whose quorum it is in, and a crashed holder or
 //! waiter eventually blocks all nodes: its votes are never released. A restarted node has forgotten

@@ -33,8 +33,8 @@ pub(super) const MAX_ACTIONS: usize = 100;
 /// The commands of clients that do not use shared access.
 pub(super) const EXCLUSIVE_COMMANDS: [Command; 4] = [Command::Acquire, Command::Try, Command::Cancel, Command::Release];
 
-/// Maximum number of steps after the schedule. A group that is still busy after them counts as one
-/// that never comes to rest.
+/// Maximum number of steps after the schedule. A client that is not idle after them counts as one
+/// that waits forever.
 const MAX_STEPS_TO_REST: usize = 2_000;
 
 /// A sequence of actions on a group, after which the group comes to rest.
@@ -66,7 +66,7 @@ pub(super) fn schedules(actions: usize, commands: &'static [Command]) -> impl St
     (1..=5_usize, prop::collection::vec(action, 0..actions)).prop_map(|(nodes, actions)| Schedule { nodes, actions })
 }
 
-/// Schedules for algorithms with timers, which fire at any time.
+/// Schedules for algorithms with timers, which fire at any time that the algorithm's model permits.
 pub(super) fn timed_schedules(actions: usize, commands: &'static [Command]) -> impl Strategy<Value = Schedule> {
     // A fifth of the actions, on average, fire a timer instead.
     let timers = prop::collection::vec(prop::option::weighted(0.2, 0..10_usize), actions);
@@ -267,8 +267,9 @@ where
     /// Checks that an entry conflicts with no other entry and that its fence is larger than those
     /// of earlier entries that conflict with it.
     fn check_entry(&mut self, node: NodeId, access: Access, fence: Fence) -> Result<(), String> {
+        // Without shared access, the algorithm treats a share as an acquire.
         let access = if self.facts.has_shared_access { access } else { Access::Exclusive };
-        let conflicts = |client| matches!(client, Client::Inside(other) if access.conflicts_with(other) || !self.facts.has_shared_access);
+        let conflicts = |client| matches!(client, Client::Inside(other) if access.conflicts_with(other));
         if let Some(other) = self.find_client(conflicts) {
             return Err(format!("{node} enters while {other} is in the critical section"));
         }
@@ -291,13 +292,13 @@ impl Fences {
     /// entries that conflict with it.
     pub(super) fn record_and_check(&mut self, access: Access, fence: Fence) -> Result<(), String> {
         let (exclusive, shared) = (self.exclusive, self.shared);
-        let (largest_of_kind, last_conflicting) = match access {
+        let (largest_of_kind, largest_conflicting) = match access {
             Access::Exclusive => (&mut self.exclusive, exclusive.max(shared)),
             Access::Shared => (&mut self.shared, exclusive),
         };
         *largest_of_kind = (*largest_of_kind).max(Some(fence));
-        match last_conflicting.filter(|last| fence <= *last) {
-            Some(last) => Err(format!("enters with {fence} after {last}")),
+        match largest_conflicting.filter(|earlier| fence <= *earlier) {
+            Some(earlier) => Err(format!("enters with {fence} after {earlier}")),
             None => Ok(()),
         }
     }

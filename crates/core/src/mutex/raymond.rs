@@ -51,7 +51,8 @@
 //! it looks invalid, loses that request: see `raymond-deaf`.
 //!
 //! Many names: a node discards the state of a resource if the token is in the direction where it
-//! began. So a node keeps the state of every resource whose token stayed on its side of the tree.
+//! began. So the root keeps the state of every resource whose token is elsewhere, and any other
+//! node that of every resource whose token is in its subtree.
 //!
 //! In views: a member reports the state of its client. The tree is rebuilt over the members of the
 //! new view, which has a token of its own: at the node in the critical section, or else at the

@@ -277,8 +277,8 @@ impl RicartAgrawalaImplicit {
         self.enter_if_permitted(out);
     }
 
-    /// RI-4. All earlier entries have smaller stamps: each node that consented had received our
-    /// request, or had no older one.
+    /// RI-4. The fence is larger than those of all earlier entries. These have smaller stamps,
+    /// because we defer every request with a larger stamp until our own entry has ended.
     fn enter_if_permitted(&mut self, out: &mut Effects<'_, Self>) {
         let permitted = self.consent.waiting().filter(|(_, _, answers)| answers.is_consent_of_all());
         let Some((stamp, ..)) = permitted else { return };

@@ -351,7 +351,7 @@ impl RicartAgrawalaModulo {
     }
 
     /// RM-8. Ends our try, if one is pending. The node that we just replied to may have replied to
-    /// our try before it made its own request; both would enter.
+    /// our try before it made its own request, so otherwise both could enter.
     fn give_way(&mut self, to: NodeId, out: &mut Effects<'_, Self>) {
         if let Phase::Asking { question: Question::Try, after_answers: after_answers @ AfterAnswers::Enter, .. } =
             &mut self.phase

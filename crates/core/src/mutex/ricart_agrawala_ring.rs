@@ -46,9 +46,9 @@ use super::ricart_agrawala;
 
 /// Expected figures and properties.
 ///
-/// Each other node may enter twice ahead of our request: with a request that had already passed us,
-/// and with an older one that we forwarded, whose node had not received ours yet. The latter
-/// carries our clock back to its node, so that the node's next request is younger than ours.
+/// Each other node may enter twice ahead of our request: with a request that passed us before we
+/// made ours, and with an older one that passes us afterwards. The latter carries our clock back to
+/// its node, so that the node's next request is younger than ours.
 pub const FACTS: Facts = Facts {
     order: ricart_agrawala::FACTS.order,
     fairness: Fairness::FromRequest(|nodes| 2 * (nodes as u64 - 1)),
@@ -198,7 +198,8 @@ impl RicartAgrawalaRing {
         }
     }
 
-    /// RR-4, RR-5 and RR-6. Held requests continue with our current clock and fence.
+    /// RR-4, RR-5 and RR-6. Held requests continue with our current clock and fence. None of them
+    /// is a try, because RR-6 denies tries instead of holding them.
     fn end(&mut self, rule: &'static str, event: Event, out: &mut Effects<'_, Self>) {
         out.emit(event);
         for consents in self.consent.end() {

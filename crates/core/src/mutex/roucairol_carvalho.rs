@@ -183,8 +183,8 @@ impl RoucairolCarvalho {
         }
     }
 
-    /// RC-4. The fence is larger than every fence known to the nodes that have had our permission
-    /// since our last entry.
+    /// RC-4. The fence is larger than those of all earlier entries: each node that has had our
+    /// permission since our last entry has replied to us again, with its largest known fence.
     fn enter_if_permitted(&mut self, out: &mut Effects<'_, Self>) {
         if let Some((stamp, fence)) = self.consent.enter_if(BTreeSet::is_empty) {
             out.note("RC-4", format_args!("has every permission for {stamp}"));
@@ -235,8 +235,8 @@ impl RoucairolCarvalho {
     }
 }
 
-// Discarding the instance also discards its permissions. Asking for them again costs messages but
-// does no harm.
+// The wrapper `Many` discards the state of an idle resource, and the permissions with it. Asking
+// for them again costs messages but does no harm.
 consent::one_of_many!(RoucairolCarvalho);
 
 impl ViewTransition for RoucairolCarvalho {
@@ -244,8 +244,8 @@ impl ViewTransition for RoucairolCarvalho {
         self.consent.client_state()
     }
 
-    /// No node has a permission in a new view: a permission of an older view may have been lost
-    /// there.
+    /// No node keeps a permission in a new view: if it missed a view, the giver may have entered
+    /// there without its permission.
     fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
         self.consent.begin_view(me, start);
         self.permissions.clear();

@@ -92,7 +92,7 @@ impl<L> TokenSlot<L> {
         Floor { clock, fence }
     }
 
-    /// Raises the fence of the slot, and of the token in it, to at least this floor.
+    /// Raises the slot's floor, and the fence of the token in it, to at least this floor.
     pub(super) fn raise(&mut self, floor: &Floor) {
         self.floor.raise(floor.fence);
         if let Some(token) = &mut self.token {

@@ -47,10 +47,10 @@
 //! node in the critical section or else at the lowest member; a token of an older view is dropped.
 //! Waiting nodes request anew.
 //!
-//! Departs from the book: a request takes a new number before it is sent. A textbook form,
-//! `token[i] := C`, records the clock's reading without a tick, so the next request has that
-//! very number and looks answered. Numbers are a node's own count instead of a logical clock, since
-//! only numbers of the same node are compared. The token carries the fence of the last entry.
+//! Departs from the textbook: a request takes a new number before it is sent. A textbook form,
+//! `token[i] := C`, records the clock's reading without a tick, so the next request has that very
+//! number and looks answered. Numbers are a node's own count instead of a logical clock, since only
+//! numbers of the same node are compared. The token carries the fence of the last entry.
 
 use super::prelude::*;
 use super::token::{Token, TokenSlot};

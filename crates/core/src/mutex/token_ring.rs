@@ -51,8 +51,8 @@
 //! its release, or else at the lowest member, where it rests as in the beginning. A token of an
 //! older view is dropped.
 //!
-//! Departs from the book: the token records its hops since the last entry, so that it can rest, and
-//! so that a try can be denied; and it carries the fence of the last entry.
+//! Departs from the textbook: the token records its hops since the last entry, so that it can rest,
+//! and so that a try can be denied; and it carries the fence of the last entry.
 
 use super::prelude::*;
 use super::token::{Token, TokenSlot};
@@ -445,8 +445,8 @@ impl ViewTransition for TokenRing {
         self.phase.client_state()
     }
 
-    /// Every view has a ring and a token of its own. The token of a node in the critical section is
-    /// in use.
+    /// Every view has a ring and a token of its own. A node in the critical section has the token,
+    /// whose lap began with that entry.
     fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
         *self = Self::with_pace(me, start.group(), self.config.pace);
         self.phase = Phase::at_view_start(me, start);

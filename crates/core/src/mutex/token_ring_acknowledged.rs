@@ -67,8 +67,8 @@
 //! could discard its state; and the loss of a token that sleeps until it is called, as in
 //! `TokenRing::on_call`, is noticed only by nodes that call it.
 //!
-//! Departs from the book: passes are numbered, so that an acknowledgement cannot be mistaken for
-//! one of an earlier round. A token that returns before its acknowledgement counts as one. The
+//! Departs from the textbook: passes are numbered, so that an acknowledgement cannot be mistaken
+//! for one of an earlier round. A token that returns before its acknowledgement counts as one. The
 //! search is an election as well, and carries the generation of the token that it may create: nodes
 //! that pass it on never create one of that generation, so that fences, which begin with it, grow
 //! whichever nodes crash. Skipping a crashed member increments the fence, so that the two tokens
@@ -229,7 +229,7 @@ impl Protocol for TokenRingAcknowledged {
             Input::Timer(Timer::Rest) => self.end_rest(out),
             Input::Timer(Timer::Silence(number)) => self.skip_silent_member(number, out),
             Input::Timer(Timer::Round) => self.start_search(out),
-            // The textbook form: it saves nothing, detects crashes itself, and has no views.
+            // The algorithm saves nothing, detects crashes itself, and has no views.
             ignored_inputs!() => {}
         }
         self.assert_invariants();

@@ -44,9 +44,9 @@
 //! view has members, and more than half of the votes admit. The node in the critical section begins
 //! with all votes, and waiting nodes begin a first attempt.
 //!
-//! Departs from the book: a vote names the request and the turn that it was requested for, so that
-//! late votes, denials and returns do not affect the next turn. A voter treats a later request of
-//! the same node as proof that the earlier one has ended. Votes and releases carry the largest
+//! Departs from the textbook: a vote names the request and the turn that it was requested for, so
+//! that late votes, denials and returns do not affect the next turn. A voter treats a later request
+//! of the same node as proof that the earlier one has ended. Votes and releases carry the largest
 //! known fence.
 
 mod bid;
@@ -265,8 +265,8 @@ impl Voting {
         self.clock.witness(Clock(incarnation << 32));
     }
 
-    /// Handles a message of a peer or of this node itself. Ignores requests of third nodes and
-    /// answers for replicas of others.
+    /// Handles a message of a peer or of this node itself. Ignores a claim that is not the sender's
+    /// own, a claim of a nonmember, and an answer for a replica for which the sender does not vote.
     fn on_message(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         match message {
             Message::Request { replica, claim } if self.is_claim_of(claim, from) => {
@@ -303,6 +303,7 @@ impl Voting {
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
         let stamp = Stamp { clock: self.clock.tick(), node: self.config.me };
         let bid = Bid::new(stamp, self.config.replica_voters.len());
+        // `begin_attempt` requires that no attempt is in progress.
         self.phase = Phase::Waiting(Waiting { bid, patience, attempt: Attempt::BackingOff, max_extra_delay: 1 });
         self.begin_attempt("VO-1", out);
     }

@@ -5,7 +5,7 @@
 //! | `who` | armies that know the leader know the same one |
 //! | `both-know` | in the end both know the leader |
 //! | `both-attack` | in the end both attack |
-//! | `when` | the second army attacks within the given bound after the first, if there is a bound |
+//! | `when` | the second attack comes within the bound after the first, if a bound is given |
 //!
 //! Every run of the armies ends: they send three messages and set one timer. So a property of every
 //! end state is a liveness property.

@@ -5,30 +5,30 @@
 //! sends its strength to the other, and the stronger one leads, however long the messengers take.
 //! The time of the attack is harder: the leader sends an order and attacks, and the other army
 //! attacks when the order arrives. If the delay is unbounded, so is the time for which the leader
-//! fights alone. If the delay is at least *min* and at most *max*, the leader waits for *min*, and
-//! then the other army attacks at most *max − min* later.
+//! fights alone. If the delay is at least min and at most max, the leader waits for min, and then
+//! the other army attacks at most max − min later.
 //!
 //! ```text
 //! AR-1  an army starts                  → send its strength to the other one
 //! AR-2  a strength arrives              → the stronger one leads; the first one if both are equally strong
-//! AR-3  ordered to attack, and known to
-//!       lead, whichever is later        → send the order, and wait for the minimum delay of a message
+//! AR-3  an army is ordered to attack and
+//!       knows that it leads             → send the order, and wait for the minimum delay of a
+//!                                         message
 //! AR-4  the leader has waited           → attack
-//! AR-5  the order arrives               → attack, even if the order was faster than the strength of its sender
+//! AR-5  the order arrives               → attack, even if it arrives before its sender's strength
 //! ```
 //!
 //! Cost: 3 messages: two strengths and the order.
 //!
 //! Assumes: every message arrives, once, in any order. To agree on the leader, nothing else. To
-//! agree on the time, a message takes at least *min* and at most *max*, a step takes no time, and
-//! the leader's clock is accurate: with a clock that is off by r it waits for *min*/(1+r) to
-//! *min*/(1−r).
+//! agree on the time, a message takes at least min and at most max, a step takes no time, and the
+//! leader's clock is accurate: with a clock that is off by r it waits for min/(1+r) to min/(1−r).
 //!
-//! When it fails: if the order takes longer than *max*, the leader fights alone for longer than
-//! *max − min*, and no army can detect that. If the order takes less than *min*, the other army
-//! attacks first.
-//! If a message is lost, one army attacks alone, and no number of confirmations helps: the sender
-//! of the last one does not know whether it arrived.
+//! When it fails: if the order takes longer than max, the leader fights alone for longer than
+//! max − min, and no army can detect that. If the order takes less than min, the other army
+//! attacks first. If the order is lost, the leader attacks alone, and no number of confirmations
+//! helps: the sender of the last one does not know whether it arrived. If the strength of the other
+//! army is lost, the leader does not know that it leads, and no army attacks.
 
 mod commanders;
 mod message;
@@ -48,7 +48,7 @@ use quorate_core::{Duration, Effects, Fixed, Input, NodeId, Protocol, Span, Time
 pub const PROFILE: Profile = Profile {
     name: "armies",
     class: "two armies",
-    summary: "two armies agree on who leads the attack, and on when to attack as far as delays are bounded",
+    summary: "two armies agree on who leads the attack and, if delays are bounded, on when to attack",
     source: include_str!("mod.rs"),
     flaw: None,
     is_checkable: true,

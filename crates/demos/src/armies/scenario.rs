@@ -6,11 +6,11 @@
 //! difference of two sums of delays and waits, so it is greatest when each delay is at one of its
 //! bounds.
 //!
-//! In the asynchronous model, message delays are finite but unbounded. The leader is judged without
-//! time: the check tries every order in which messages can arrive. The time of the attacks is
-//! judged against a bound, and it is enough to let messages take no time or longer than that bound:
-//! each such run is one of the asynchronous model, and a run that exceeds the bound refutes it.
-//! Because this works for every bound, none holds.
+//! In the asynchronous model, message delays are finite but unbounded. The agreement on the leader
+//! is judged without time: the check tries every order in which messages can arrive. The time
+//! between the attacks is judged against a bound, and it is enough to let messages take no time or
+//! longer than that bound: each such run is one of the asynchronous model, and a run that exceeds
+//! the bound refutes it. Because this works for every bound, none holds.
 //!
 //! ```
 //! use quorate_core::{Duration, Span};
@@ -30,7 +30,7 @@ use super::timeline::Timeline;
 use super::{ARMIES, Army, Command, Strength};
 use quorate_check::{CheckError, Checker, Effort, Search, Setup, Timing};
 use quorate_core::{Duration, NodeId, Span, Time};
-use quorate_journal::settings::{Chance, Latency};
+use quorate_journal::settings::{Chance, Latency, Length};
 use quorate_sim::{LinkDefaults, Setup as WorldSetup, World};
 use std::sync::Arc;
 
@@ -48,8 +48,8 @@ pub struct Scenario {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArmiesError {
-    #[error("delays and bounds must be at most ten years.")]
-    TooLong,
+    #[error("--delay and --within must be at most ten years; got {0}.")]
+    TooLong(Length),
     #[error("--drift must be at most 999999ppm; got {0}ppm, at which a clock stands still or runs backwards.")]
     InvalidDrift(u32),
     #[error(transparent)]
@@ -58,7 +58,8 @@ pub enum ArmiesError {
     Replay(String),
 }
 
-/// Maximum message delay, and maximum bound on the time between the attacks.
+/// The largest message delay and the largest bound on the time between the attacks that `validate`
+/// accepts.
 const MAX_LENGTH: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 /// Minimum time by which a run exceeds the bound that it refutes, so that the excess is visible.
 const VISIBLE_EXCESS: Duration = Duration::from_millis(1);
@@ -76,10 +77,10 @@ impl Scenario {
         self.delay.map_or(Duration::ZERO, |span| span.earliest)
     }
 
-    /// Maximum time between the two attacks; `None` if delays are unbounded. It is *max − min* if
-    /// clocks are exact. A leader with a fast clock waits for less than *min*; if its clock is slow
-    /// and the order is quick, the leader itself is second. Clocks show whole nanoseconds, which
-    /// costs one nanosecond if they drift.
+    /// Maximum time between the two attacks; `None` if delays are unbounded. It is max − min if
+    /// clocks are exact. A leader with a fast clock waits for less than min; a leader with a slow
+    /// clock attacks second if the order is quick. Clocks show whole nanoseconds, which costs one
+    /// nanosecond if they drift.
     pub fn guaranteed_gap(&self) -> Option<Duration> {
         let Span { earliest, latest } = self.delay?;
         let (min, max, drift) = (u128::from(earliest.nanos()), u128::from(latest.nanos()), u128::from(self.drift_ppm));
@@ -96,8 +97,8 @@ impl Scenario {
 
     fn validate(&self, max_gap: Option<Duration>) -> Result<(), ArmiesError> {
         let lengths = [self.delay.map(|span| span.latest), max_gap];
-        if lengths.into_iter().flatten().any(|length| length > MAX_LENGTH) {
-            return Err(ArmiesError::TooLong);
+        if let Some(length) = lengths.into_iter().flatten().find(|length| *length > MAX_LENGTH) {
+            return Err(ArmiesError::TooLong(Length(length)));
         }
         if u128::from(self.drift_ppm) >= MILLION {
             return Err(ArmiesError::InvalidDrift(self.drift_ppm));
@@ -120,6 +121,7 @@ pub struct Outcome {
 #[derive(Clone, Debug)]
 pub struct PropertyVerdict {
     pub name: &'static str,
+    /// `None` if the check found none, even if it did not explore every state.
     pub violation: Option<Violation>,
 }
 
@@ -209,7 +211,7 @@ fn run_checker(
 }
 
 /// Simulates one run: the seed draws the delay of each message, from the span or from an unbounded
-/// distribution.
+/// distribution. Clocks are exact: the scenario's drift has no effect.
 pub fn simulate(scenario: &Scenario, seed: u64) -> Result<Timeline, ArmiesError> {
     scenario.validate(None)?;
     let latency = match scenario.delay {

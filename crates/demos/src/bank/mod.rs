@@ -11,7 +11,6 @@
 //!
 //! ```
 //! use quorate_demos::bank::{self, NO_LOCK, Terms};
-//! use quorate_journal::settings::Latency;
 //! use quorate_lab::Algorithm;
 //!
 //! let terms = Terms::new(2, 10_000, 1_000)?;
@@ -72,7 +71,7 @@ impl Terms {
         let sum = deposit.checked_mul(tellers as u64).and_then(|deposits| deposits.checked_add(opening_balance));
         match sum {
             Some(_) => Ok(Self { tellers, deposit, opening_balance }),
-            None => Err(BankError::TooMuchMoney),
+            None => Err(BankError::TooMuchMoney { tellers, deposit, opening_balance }),
         }
     }
 
@@ -156,7 +155,7 @@ impl Statement {
     fn new(terms: &Terms, ending: Ending, ledger: Ledger) -> Self {
         let (balance, completed_deposits) = (ledger.balance(), ledger.completed_deposits());
         // Each write adds one deposit to a balance that was read before, so the balance is at most
-        // the sum of all deposits.
+        // the opening balance plus all completed deposits.
         let lost = (terms.opening_balance + terms.deposit * completed_deposits).saturating_sub(balance);
         Self {
             balance,
@@ -245,8 +244,8 @@ pub fn run_seeds(
 pub enum BankError {
     #[error("--tellers must be at least 1; got 0.")]
     NoTellers,
-    #[error("--balance plus all deposits must be at most {}.", u64::MAX)]
-    TooMuchMoney,
+    #[error("--balance plus all deposits must be at most {}; got {opening_balance} + {tellers} × {deposit}.", u64::MAX)]
+    TooMuchMoney { tellers: usize, deposit: u64, opening_balance: u64 },
     #[error("--nodes must be at least {tellers} for {tellers} tellers, one node each; got {nodes}.")]
     TooFewNodes { tellers: usize, nodes: usize },
 }

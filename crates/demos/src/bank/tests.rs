@@ -138,8 +138,10 @@ fn zero_and_very_large_amounts_give_the_expected_balance() {
 #[test]
 fn invalid_settings_are_refused() {
     assert_eq!(Terms::new(0, 1, 1), Err(BankError::NoTellers));
-    assert_eq!(Terms::new(2, u64::MAX / 2 + 1, 0), Err(BankError::TooMuchMoney));
-    assert_eq!(Terms::new(1, 1, u64::MAX), Err(BankError::TooMuchMoney));
+    for (tellers, deposit, opening_balance) in [(2, u64::MAX / 2 + 1, 0), (1, 1, u64::MAX)] {
+        let error = BankError::TooMuchMoney { tellers, deposit, opening_balance };
+        assert_eq!(Terms::new(tellers, deposit, opening_balance), Err(error));
+    }
     assert_eq!(Terms::new(1, 0, u64::MAX).map(|terms| terms.expected_balance()), Ok(u64::MAX));
     let lock = locks().next().expect("a lock");
     let error = group_size(&example(), lock, Some(1)).expect_err("two tellers, one node");
@@ -174,6 +176,8 @@ fn the_journal_of_a_run_equals_that_of_the_same_simulation() {
     let mut simulation_journal = Vec::new();
     experiment::run_with(&spec, &mut simulation_journal, ()).expect("a run");
     assert!(!journal.is_empty() && journal == simulation_journal);
+    // The typical delay of `LATENCY` is its upper bound, 5 ms. A deposit takes one to three typical
+    // delays, and tellers request the lock within four.
     assert_eq!(
         spec.command("sim"),
         "quorate sim ricart-agrawala --nodes 3 --seed 4 --entries 2 --requesters 1,2 --hold uniform:5ms..15ms --think \

@@ -8,7 +8,7 @@ use quorate_journal::clocks::Clocks;
 use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, WorldEvent};
 use serde::Serialize;
 
-/// Number of samples of the spread between two rounds, if the run is short.
+/// Number of samples of the spread between two rounds; fewer if [`MAX_SAMPLE_INTERVALS`] limits it.
 const SAMPLES_PER_ROUND: u64 = 10;
 
 /// Maximum number of intervals between samples in a run.
@@ -82,7 +82,9 @@ pub struct RoundReport {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MessageCounts {
+    /// Number of polls, answers and adjustments.
     pub rounds: u64,
+    /// Number of messages of the election algorithm.
     pub elections: u64,
 }
 
@@ -144,6 +146,7 @@ impl SpreadObserver {
     }
 
     pub(super) fn into_report(mut self, end: Time, clocks: Vec<NodeClock>) -> Report {
+        // One nanosecond more, so that a sample that is due at the end itself is taken.
         self.sample_until(end + Duration::from_nanos(1));
         self.add_milestone(end, MilestoneKind::Ends);
         let Self { milestones, rounds, messages, samples, .. } = self;

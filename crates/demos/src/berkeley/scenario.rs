@@ -122,7 +122,11 @@ impl Scenario {
             return Err(BerkeleyError::PeriodTooShort { period: Length(self.period), min: Length(min) });
         }
         if self.run_length.nanos() / self.period.nanos().max(1) > MAX_ROUNDS {
-            return Err(BerkeleyError::RunTooLong { max: Length(self.period.times(MAX_ROUNDS)) });
+            return Err(BerkeleyError::RunTooLong {
+                length: Length(self.run_length),
+                period: Length(self.period),
+                max: Length(self.period.times(MAX_ROUNDS)),
+            });
         }
         let min = self.period.times(2);
         match self.leader_timeout {
@@ -167,6 +171,7 @@ impl Scenario {
     /// both clocks during the round and one more message delay, and rounding.
     pub fn uncertainty(&self) -> Duration {
         let (min_delay, max_delay) = match self.latency {
+            // `validate` refuses a long tail.
             Latency::Fixed(length) | Latency::LongTail { median: length } => (length, length),
             Latency::Uniform { min, max } => (min, max),
         };
@@ -206,7 +211,7 @@ pub enum BerkeleyError {
     )]
     NoBound { latency: Latency },
     #[error(
-        "--latency must be more than 0, so that there is a round trip to measure; use for example --latency fixed:1ms."
+        "--latency must be greater than 0, so that there is a round trip to measure; got 0ms. Use for example --latency fixed:1ms."
     )]
     NoLatency,
     #[error("--drift must not be negative, since it is a maximum in either direction; got {drift}. Use {}ppm.", drift.parts().unsigned_abs())]
@@ -217,8 +222,10 @@ pub enum BerkeleyError {
         "--every must be at least {min}, the length of a round; got {period}. Use a longer --every or a shorter --latency."
     )]
     PeriodTooShort { period: Length, min: Length },
-    #[error("--for must be at most {max} with this --every. Use a shorter --for or a longer --every.")]
-    RunTooLong { max: Length },
+    #[error(
+        "--for must be at most {max} with --every {period}; got {length}. Use a shorter --for or a longer --every."
+    )]
+    RunTooLong { length: Length, period: Length, max: Length },
     #[error("--leader-timeout must be at least {min}, or followers suspect live leaders; got {timeout}.")]
     LeaderTimeoutTooShort { timeout: Length, min: Length },
     #[error(transparent)]

@@ -113,7 +113,7 @@ impl Conditions {
     }
 
     /// Minimum length of an interval with one crash: the time for which the node is down, its
-    /// recovery, and as much time again from which to draw the instant of the crash.
+    /// recovery, and a span as long as the recovery, from which the instant of the crash is drawn.
     fn min_interval_per_crash(&self) -> Duration {
         self.heartbeat_period().times(DOWN_HEARTBEATS + 2 * RECOVERY_HEARTBEATS)
     }
@@ -153,9 +153,10 @@ pub fn measure(conditions: &Conditions, detector: Detector) -> Result<Quality, D
     }
     world.start();
     let end = Time::ZERO + conditions.run_length;
+    // Without a workload, only its length ends the run, however quiet it is.
     let limits = Limits {
         max_time: Some(end),
-        max_events: u64::MAX,
+        max_inputs: u64::MAX,
         max_settling: Duration::ZERO,
         max_silence: Duration::from_nanos(u64::MAX),
     };
@@ -202,7 +203,7 @@ pub enum DetectorError {
     TooFew { nodes: usize },
     #[error("--nodes must be at most {MAX_NODES}; got {nodes}.")]
     TooMany { nodes: usize },
-    #[error("--heartbeat must be more than 0; use for example --heartbeat 50ms.")]
+    #[error("--heartbeat must be greater than 0; got 0ms. Use for example --heartbeat 50ms.")]
     NoHeartbeat,
     #[error("--for must be at least {min} for {crashes} crashes; got {length}. Use a longer --for or fewer --crashes.")]
     TooShort { length: Length, crashes: u64, min: Length },

@@ -106,14 +106,15 @@ impl QualityObserver {
         }
     }
 
+    /// If `observing` suspects the current incarnation of `observed`, this mistake ends now.
     fn end_mistake(&mut self, time: Time, observing: NodeId, observed: NodeId) {
         if let Opinion { suspected_since: Some(since), is_outdated: false } = *self.opinion_mut(observing, observed) {
             self.quality.record_mistake(time.since(since));
         }
     }
 
-    /// A node restarts, or the run ends: counts which others had detected its crash. Only nodes
-    /// that have been up since the crash count.
+    /// A node restarts, or the run ends: counts the other nodes that had detected its crash, and
+    /// those that had missed it. Nodes that have not been up since the crash do not count.
     fn count_detections(&mut self, node: NodeId) {
         let NodeStatus::Down(crashed_at) = self.status(node) else { return };
         for other in self.others(node) {

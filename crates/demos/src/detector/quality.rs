@@ -38,23 +38,24 @@ fn serialize_nanos<S: Serializer>(length: &Duration, serializer: S) -> Result<S:
 const HOUR_NANOS: f64 = 3.6e12;
 
 impl Quality {
-    /// The mean time from a crash to its detection.
+    /// The mean time from a crash to its detection; `None` without detections.
     pub fn detection_mean(&self) -> Option<Duration> {
         mean(self.detection_nanos, self.detections)
     }
 
-    /// How often a node suspects another that is up, per hour.
+    /// Mistakes per hour of a node's uptime; `None` if no node was up.
     pub fn mistakes_per_node_hour(&self) -> Option<f64> {
         (self.uptime_nanos > 0).then(|| self.mistakes as f64 * HOUR_NANOS / self.uptime_nanos as f64)
     }
 
     /// The mean duration of a mistake, which ends when it is corrected or becomes true, or when the
-    /// node that makes it crashes or the run ends.
+    /// node that makes it crashes or the run ends; `None` without mistakes.
     pub fn mistake_mean(&self) -> Option<Duration> {
         mean(self.mistake_nanos, self.mistakes)
     }
 
-    /// The share of the time in which a node trusts another that is up (query accuracy).
+    /// The share of the time in which a node trusts another while both are up (query accuracy);
+    /// `None` if no two nodes were up at the same time.
     pub fn accuracy(&self) -> Option<f64> {
         (self.pair_uptime_nanos > 0).then(|| 1.0 - self.mistake_nanos as f64 / self.pair_uptime_nanos as f64)
     }

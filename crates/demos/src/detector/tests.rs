@@ -114,6 +114,8 @@ fn a_suspicion_of_a_paused_node_is_a_mistake() {
     let conditions = Conditions { crashes: 0, faults, ..short_run(3, 1) };
     let detector = Detector::perfect(conditions.heartbeat_period(), &bounds(&conditions), 3);
     let quality = measure(&conditions, detector).unwrap();
+    // Each of the two other nodes suspects node 2 from one timeout after the pause begins until the
+    // first heartbeat after it ends: for about 5 seconds.
     assert_eq!((quality.mistakes, quality.detections, quality.missed), (2, 0, 0));
     let mistake_time = quality.mistake_mean().unwrap();
     assert!(mistake_time > ms(4_800) && mistake_time < ms(5_100), "{mistake_time}");
@@ -208,6 +210,7 @@ fn a_crash_is_detected_at_the_start_of_the_final_suspicion() {
 
 #[test]
 fn a_crash_suspected_only_after_the_restart_is_missed() {
+    // A detector that learns of an unnoticed restart suspects the node and trusts it again at once.
     let run = ScriptedRun::new(2).crashes(10, 2).starts(20, 2).suspects(22, 1, 2).trusts(22, 1, 2);
     assert_eq!(run.ends(100), Measures { missed: 1, ..Measures::default() });
 }

@@ -33,7 +33,7 @@
 //! nothing. A flag that is tested and set by two instructions is no lock: both threads can find it
 //! clear.
 //!
-//! Departs from the book: a thread that a signal wakes tests the condition again before it
+//! Departs from the textbook: a thread that a signal wakes tests the condition again before it
 //! continues, as it must where a third thread can be quicker. Sleepers wake in the order in which
 //! they fell asleep.
 

@@ -18,7 +18,8 @@ impl Likelihood {
         Self::from_ln(value.ln())
     }
 
-    /// The probability with this natural logarithm, at most 1.
+    /// The probability with this natural logarithm. A logarithm that rounding made positive counts
+    /// as 0.
     pub const fn from_ln(ln: f64) -> Self {
         // Avoids a negative zero, whose sign would be printed.
         Self { ln: ln.min(0.0) + 0.0 }
@@ -40,7 +41,8 @@ impl Likelihood {
     }
 }
 
-/// A little above −708, below which floating-point numbers lose precision or are 0.
+/// A little above −708, the natural logarithm of the smallest floating-point number with full
+/// precision.
 const MIN_NORMAL_LN: f64 = -700.0;
 
 /// Printed with four significant digits, such as `0.3086`, `2.132e-43` or `1.022e-15170`.

@@ -53,8 +53,9 @@ pub struct Ballot {
 }
 
 impl Ballot {
-    /// A ballot that needs `majority` of `replicas` votes. Fails unless any two majorities share a
-    /// voter.
+    /// A ballot that needs `majority` of `replicas` votes. Fails unless 1 ≤ `replicas` ≤
+    /// [`MAX_REPLICAS`], and `replicas` / 2 < `majority` ≤ `replicas`, so that any two majorities
+    /// share a voter.
     pub const fn new(replicas: u64, majority: u64) -> Result<Self, RiskError> {
         if replicas == 0 {
             return Err(RiskError::NoReplicas);
@@ -144,7 +145,7 @@ pub fn ln_as_printed(ballot: Ballot, model: ForgetModel) -> f64 {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RiskError {
-    #[error("--replicas must be at least 1; got 0 (the standard example has 32).")]
+    #[error("--replicas must be at least 1; got 0. The default is --replicas 32.")]
     NoReplicas,
     #[error("--replicas must be at most {MAX_REPLICAS}; got {replicas}.")]
     TooManyReplicas { replicas: u64 },
@@ -155,7 +156,7 @@ pub enum RiskError {
     NoMajority { replicas: u64, majority: u64 },
     #[error("--majority must be at most {replicas}, the number of replicas; got {majority}.")]
     MoreVotesThanVoters { replicas: u64, majority: u64 },
-    #[error("--lifetime must be more than 0; use for example --lifetime 3h.")]
+    #[error("--lifetime must be greater than 0; got 0ms. Use for example --lifetime 3h.")]
     NoLifetime,
     #[error(
         "--interval must be at most --lifetime, {lifetime}; got {interval}, so that p = interval / lifetime would be more than 1. \

@@ -78,10 +78,10 @@ pub(super) fn both_enter(ballot: Ballot, forgetful: &[NodeId]) -> bool {
     clients.have_entered == [true; 2]
 }
 
-/// Runs are short, so these limits are never reached.
+/// A run ends as soon as the rival has its answer. It is short, so no other limit is ever reached.
 const LIMITS: Limits = Limits {
     max_time: None,
-    max_events: u64::MAX,
+    max_inputs: u64::MAX,
     max_settling: Duration::ZERO,
     max_silence: Duration::from_secs(3_600),
 };

@@ -64,6 +64,7 @@ mod tests {
 
     #[test]
     fn the_interval_follows_wilsons_formula() {
+        // Computed with 40 decimal digits in Python, from the same number of deviations.
         for (violations, trials, low, high) in [
             (0, 100, 0.0, 0.062_220_687_715_823),
             (1, 10, 0.011_851_503_411_033, 0.507_231_771_232_894),

@@ -1,9 +1,9 @@
 //! Wait-for graphs given as text: parsed, searched and explained.
 //!
 //! ```text
-//! P1 -> P2, P3                 until both have released; or: P1 waits for P2 and P3
-//! P1 -> P2 | P3                until one of them has released; or: P1 waits for P2 or P3
-//! P1 holds printer             several at once: P1 holds printer and scanner
+//! P1 -> P2, P3                 P1 waits until both have released; also: P1 waits for P2 and P3
+//! P1 -> P2 | P3                P1 waits until one has released; also: P1 waits for P2 or P3
+//! P1 holds printer             also, for several resources: P1 holds printer and scanner
 //! P2 wants printer             P2 waits until all holders of printer, and all processes before P2
 //!                              in its queue, have released it
 //! pool has 2 permits           two processes may hold it at once, and one that wants it waits for
@@ -12,9 +12,10 @@
 //! P1 has priority 3            how important P1 is, for the choice of a victim
 //! ```
 //!
-//! Each line has one statement, on the left here; a `#` begins a comment. A process with several
-//! lines waits until all of them are met. Processes that want the same resource queue in the order
-//! of their lines. Names have letters, digits and `-_.:;/`.
+//! The left column shows statements. The right one says what they mean, with another form of some
+//! after 'also'. A line has one statement; a `#` begins a comment. A process with several lines
+//! waits until all of them are met. Processes that want the same resource queue in the order of
+//! their lines. Names have letters, digits and `-_.:;/`.
 
 mod lexer;
 mod name;

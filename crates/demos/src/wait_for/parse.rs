@@ -8,6 +8,7 @@ use quorate_core::deadlock::Need;
 use quorate_journal::settings::nearest;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Maximum length of a text that [`Situation::parse`] accepts.
 pub const MAX_BYTES: usize = 1 << 20;
 
 const MAX_NAME_CHARACTERS: usize = 100;
@@ -186,8 +187,8 @@ impl Parser {
     ) -> Result<(), ParseError> {
         let (resources, is_any) = parse_names(cursor, AND_SEPARATORS)?;
         if is_any {
-            // A wait for one of several resources is neither a wait for all nor for any of some
-            // processes.
+            // A wait for any one of several resources cannot be expressed: if each has several
+            // holders, it is neither a wait for all of some processes nor for any one of them.
             let or = cursor.tokens.iter().find(|token| token.kind == TokenKind::Bar || token.text == "or").copied();
             return Err(cursor.unexpected_token(or, AND_SEPARATORS, &[]));
         }
@@ -267,7 +268,7 @@ impl Parser {
         Err(ParseError { line, column, problem })
     }
 
-    /// Records a statement. Fails if an earlier line made it already.
+    /// Records a statement, as a clause such as `that P1 holds x`. Fails if a line already made it.
     fn record_once(&mut self, statement: String, column: usize) -> Result<(), ParseError> {
         match self.statement_lines.get(&statement) {
             Some(line) => {
@@ -295,7 +296,7 @@ impl Parser {
 
 /// Parses a list of names with their columns. Also returns whether it is a choice, of which one
 /// name is enough. A comma means the same as the 'and' or 'or' that follows it later in the list;
-/// alone it means 'and'.
+/// without one it means 'and', so it does not mix with '|'.
 fn parse_names(
     mut cursor: TokenCursor<'_>,
     expected_separators: &'static str,

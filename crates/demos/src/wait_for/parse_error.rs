@@ -31,13 +31,13 @@ pub enum Problem {
     LongName { length: usize, max: usize },
     #[error("a number must be at most {max}; got {0}.", max = u32::MAX)]
     LargeNumber(String),
-    #[error("{0} must have at least 1 permit.")]
+    #[error("{0} must have at least 1 permit; got 0.")]
     NoPermits(Name),
     #[error("{name} is a process (line {line}), which cannot be held or wanted; write 'waits for {name}'.")]
     NotAResource { name: Name, line: usize },
     #[error(
-        "{name} is a resource (line {line}), which cannot wait or hold anything; a process that needs it 'wants \
-         {name}'."
+        "{name} is a resource (line {line}), which cannot wait or hold anything; write 'wants {name}' for a process that \
+         needs it."
     )]
     NotAProcess { name: Name, line: usize },
     #[error("line {line} already says {statement}.")]

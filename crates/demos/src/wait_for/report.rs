@@ -45,6 +45,7 @@ impl FoundDeadlock {
     /// The members of the deadlock, each once.
     pub fn members(&self) -> Vec<&Name> {
         let mut members: Vec<&Name> = self.waits.iter().map(|wait| &wait.process).collect();
+        // All waits of one member are adjacent.
         members.dedup();
         members
     }
@@ -78,7 +79,8 @@ pub struct Victim {
 
 impl Situation {
     /// Searches the graph, and chooses victims until no process is stuck, or for at most
-    /// `MAX_ROUNDS` searches.
+    /// `MAX_ROUNDS` searches. Fails if the queues give too many waits, or if the text does not say
+    /// what the policy compares, such as when a member of a deadlock began.
     pub fn report(&self, policy: Policy) -> Result<Report, SearchError> {
         let search = Search::new(self)?;
         let stuck = search.graph.stuck_agents();
@@ -115,6 +117,7 @@ impl Situation {
         let needs_for_any =
             needs.iter().filter(|need| need.has_alternatives() && need.awaited().iter().all(&is_included)).cloned();
         let need = needs_for_all.chain(needs_for_any).find(|need| !need.awaited().is_empty())?;
+        // The need may be only a part of a known one, so one of its processes finds the reason.
         let first_only = Need::All(need.awaited().iter().take(1).cloned().collect());
         let reason = search.find_reason(process, if need.has_alternatives() { &need } else { &first_only });
         Some(Wait::new(process.clone(), need, reason, self))
@@ -189,8 +192,8 @@ impl Situation {
         Ok(AbortCost { started_at, locks, priority: attributes.priority.unwrap_or_default() })
     }
 
-    /// Suggestions for resources without a holder or a number of permits whose name resembles that
-    /// of one with either.
+    /// For each resource that has neither a holder nor a number of permits, suggests the resource
+    /// with a similar name that has one of them, if there is any.
     fn suggest_similar_names(&self) -> Vec<String> {
         let is_declared = |name: &Name| {
             self.resources.get(name).is_some_and(|resource| !resource.holders.is_empty() || resource.permits.is_some())

@@ -22,7 +22,7 @@ const MAX_WAITS: usize = 1_000_000;
 
 #[derive(Debug, Error)]
 pub enum SearchError {
-    #[error("the queues are too long: with the queue for {resource}, they give more than {MAX_WAITS} single waits.")]
+    #[error("the graph is too large: with the queue for {resource}, it has more than {MAX_WAITS} waits.")]
     TooLarge { resource: Name },
     #[error("the victim cannot be chosen by '{policy}': the text does not say {}.", describe_missing(*policy, process))]
     Unknown { policy: Policy, process: Name },

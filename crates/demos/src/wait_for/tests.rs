@@ -47,7 +47,7 @@ fn both_forms_of_a_statement_mean_the_same() {
 }
 
 #[test]
-fn names_may_look_like_paths_and_rows() {
+fn names_may_look_like_paths_or_rows_and_sort_in_natural_order() {
     let situation = parse("tx-1 holds table:employees;row:15\ntx-2 wants table:employees;row:15\n_a/b.c -> /dev/lp0");
     assert_eq!(situation.resources.keys().map(Name::as_str).collect::<Vec<_>>(), ["table:employees;row:15"]);
     assert_eq!(situation.processes.len(), 4);
@@ -76,13 +76,13 @@ fn an_error_names_its_position_and_what_was_expected() {
         ("x has 2 permit 3", "line 1, column 16: found '3', expected the end of the line."),
         ("x has 2 premits", "line 1, column 9: found 'premits', expected 'permits'. Did you mean 'permits'?"),
         ("x has 99999999999 permits", "line 1, column 7: a number must be at most 4294967295; got 99999999999."),
-        ("x has 0 permits", "line 1, column 7: x must have at least 1 permit."),
+        ("x has 0 permits", "line 1, column 7: x must have at least 1 permit; got 0."),
         ("x has none", "line 1, column 7: found 'none', expected a number of permits or 'priority'."),
         ("P1 began early", "line 1, column 10: found 'early', expected a whole number."),
         ("\u{1b}[2J", "line 1, column 1: found '\\u{1b}', expected a name."),
         (
             "P1 holds x\nP2 -> x",
-            "line 2, column 7: x is a resource (line 1), which cannot wait or hold anything; a process that needs it 'wants x'.",
+            "line 2, column 7: x is a resource (line 1), which cannot wait or hold anything; write 'wants x' for a process that needs it.",
         ),
         (
             "P1 -> P2\nP3 holds P2",
@@ -164,7 +164,7 @@ fn a_sharer_waits_for_the_others_and_an_exclusive_holder_for_itself() {
 }
 
 #[test]
-fn a_process_takes_a_free_permit_or_waits_for_any_one_of_them() {
+fn a_process_takes_a_free_permit_or_waits_for_any_one_permit() {
     let pool = |lines: &str| report(&format!("pool has 2 permits\nP1 holds pool\n{lines}"));
     assert_eq!(names(&pool("P3 wants pool").free), ["P1", "P3"], "P3 takes the free permit");
     let without_free_permit = "P2 holds pool\nP3 wants pool\nP1 -> P3\n";
@@ -295,6 +295,7 @@ proptest! {
     #[test]
     fn victims_free_all_other_processes(lines in vec(statement(), 0..25)) {
         let text: String = lines.iter().filter(|line| Situation::parse(line.as_bytes()).is_ok()).map(|line| format!("{line}\n")).collect();
+        // Valid lines may contradict each other.
         let Ok(situation) = Situation::parse(text.as_bytes()) else { return Ok(()) };
         let report = situation.report(Policy::FewestLocks).expect("an answer");
         let mut remaining = situation.clone();
@@ -366,6 +367,6 @@ fn stuck_processes(permits: usize, queue: usize, waits: &[(usize, usize)]) -> Ve
 }
 
 #[test]
-fn a_need_of_one_is_a_need_of_all() {
+fn alternatives_that_all_name_one_process_are_no_choice() {
     assert_eq!(parse("P1 -> P2 | P2").waits[0].1, Need::All(vec![Name::parse("P2").expect("a name")]));
 }

@@ -217,6 +217,7 @@ impl<'a> SequenceDiagram<'a> {
             None if step.cause == Cause::Disk && !step.parts.is_empty() => {}
             None => lines.push(step.input.clone()),
         }
+        // Sends are drawn as arrows. Timers and saves are left out.
         let shown_parts = step.parts.iter().filter(|(kind, _)| match kind {
             TextKind::Rule => self.detail == Detail::All,
             TextKind::Event | TextKind::Queue => true,
@@ -225,8 +226,9 @@ impl<'a> SequenceDiagram<'a> {
         lines.extend(shown_parts.map(|(_, text)| text.clone()));
         self.add_note(step.lane, step.position.time, lines);
         self.set_role(step.lane, step.role);
-        let leaves = |arrow: &&Arrow| arrow.tail == Tail::Step(index) && !matches!(arrow.head, Head::Step(_));
-        for arrow in self.scene.arrows.iter().filter(leaves) {
+        // A message that arrives is drawn with the step that receives it.
+        let is_unreceived = |arrow: &&Arrow| arrow.tail == Tail::Step(index) && !matches!(arrow.head, Head::Step(_));
+        for arrow in self.scene.arrows.iter().filter(is_unreceived) {
             self.draw_arrow(arrow, Some(arrow.head));
         }
     }

@@ -13,6 +13,7 @@ const MAX_CHARS: usize = 160;
 /// Mermaid uses internally for such code points, and the keyword that ends a block.
 pub(super) fn escape(text: &str) -> String {
     let short = shorten(text, MAX_CHARS);
+    // Mermaid reads `wrap:` and `nowrap:` at the start of a text, even after a colon, as a setting.
     let is_setting = [":", "wrap:", "nowrap:"].iter().any(|setting| short.trim_start().starts_with(setting));
     let mut safe = String::with_capacity(text.len() + 16);
     let mut rest: &str = &short;

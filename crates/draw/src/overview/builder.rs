@@ -236,8 +236,9 @@ impl OverviewBuilder {
         }
     }
 
-    /// Returns the overview. It begins at the first moment observed, and ends at `to` or at the
-    /// latest moment, if that is later. Without moments it is from `from` to `to`.
+    /// Returns the overview without violations, which the caller adds. It begins at the first
+    /// moment observed, and ends at `to` or at the latest moment, if that is later. Without moments
+    /// it is from `from` to `to`.
     pub(crate) fn finish(
         mut self,
         heading: Heading,

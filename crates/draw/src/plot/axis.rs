@@ -73,12 +73,15 @@ impl ScaledAxis {
         if ticks.len() > 1 || (ticks.len() == 1 && values.iter().all(|value| values.first() == Some(value))) {
             return ticks;
         }
-        let are_values_whole = values.iter().all(|value| value.fract() == 0.0);
+        // Whole values get ticks at whole numbers only, unless the axis is too narrow for those.
+        let min_width = match self.scale {
+            Scale::Linear => 1.0,
+            Scale::Log => 2.0,
+        };
+        let only_whole = self.high - self.low >= min_width && values.iter().all(|value| value.fract() == 0.0);
         let round_ticks = match self.scale {
-            Scale::Linear => {
-                ticks::linear(self.low, self.high, max_ticks, are_values_whole && self.high - self.low >= 1.0)
-            }
-            Scale::Log => ticks::log(self.low, self.high, max_ticks, are_values_whole && self.high - self.low >= 2.0),
+            Scale::Linear => ticks::linear(self.low, self.high, max_ticks, only_whole),
+            Scale::Log => ticks::log(self.low, self.high, max_ticks, only_whole),
         };
         let zero = self.has_zero.then(|| Tick::from_f64(0.0));
         ticks.extend(zero.into_iter().chain(round_ticks).map(|tick| (tick.value(), tick.text())));
@@ -206,7 +209,8 @@ mod tests {
         ScaledAxis::new(&Plot::new("p").y(axis).with_series(series), Direction::Vertical, length, margin)
     }
 
-    /// Positions are within the axis, in ascending order, and there is at least one tick.
+    /// Larger values are higher, all are within the axis, and there is at least one tick. Positions
+    /// count downwards: from 4000 at the start of the axis to 0 at its end.
     #[test]
     fn every_value_has_a_position_on_the_axis() {
         for scale in [Scale::Linear, Scale::Log] {

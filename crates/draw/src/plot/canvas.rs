@@ -76,7 +76,8 @@ pub(super) enum Anchor {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TextRun {
     pub(super) text: String,
-    /// Text that follows in a colour of its own, whatever the direction of the first text.
+    /// Text drawn to the right of this one in a colour of its own, even if this one reads from
+    /// right to left.
     pub(super) suffix: Option<Suffix>,
     /// Font size in pixels.
     pub(super) size: i32,

@@ -195,8 +195,8 @@ fn label_width(text_run: &TextRun) -> i32 {
             .map_or(0, |suffix| suffix.gap + text_width(" ", LABEL_SIZE) + text_width(&suffix.text, LABEL_SIZE))
 }
 
-/// Returns labels at the right ends of series, except those that would overlap another, with their
-/// vertical positions in plotters units.
+/// Returns labels for the series that end at the rightmost point of the plot, except those that
+/// would overlap another, with their vertical positions in plotters units.
 fn end_labels(plot: &Plot, styles: &SeriesStyles<'_>, y: &ScaledAxis, height: i32) -> Vec<(i32, TextRun)> {
     let rightmost = plot.series.iter().filter_map(right_end).map(|(x, _)| x).fold(f64::NEG_INFINITY, f64::max);
     let mut labelled: Vec<(i32, &Series)> = Vec::new();

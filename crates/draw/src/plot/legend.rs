@@ -12,8 +12,8 @@ use super::text::{fit, text_width};
 use super::{Figure, Key, Mark, Plot, PlotError, Series};
 use crate::style::{FAINT, INK, PAPER};
 
-/// Height of a line, in pixels, as are all sizes here.
-const LINE_HEIGHT: i32 = 25;
+/// Height of a row of text, in pixels, as are all sizes here.
+const ROW_HEIGHT: i32 = 25;
 /// Width of a sample of a line with its mark.
 const SAMPLE_WIDTH: i32 = 30;
 /// Distance between a sample and its text.
@@ -22,7 +22,7 @@ const SAMPLE_GAP: i32 = 10;
 const ITEM_GAP: i32 = 36;
 /// Distance between a name and its formula, and between the formulas of two plots.
 const COLUMN_GAP: i32 = 20;
-/// Distance from the middle of a line down to the baseline of its text.
+/// Distance from the middle of a row down to the baseline of its text.
 const TEXT_BASELINE: i32 = 5;
 const MAX_NAME_WIDTH: i32 = 300;
 const MAX_FORMULA_WIDTH: i32 = 190;
@@ -67,8 +67,8 @@ impl Legend {
         legend
     }
 
-    /// Lays out a table with a line per series and a column per plot that has formulas. A long
-    /// table continues in further blocks beside the first.
+    /// Lays out a table with a row per series and a column per plot that has formulas. A long table
+    /// continues in further blocks beside the first.
     fn add_names(&mut self, figure: &Figure, styles: &SeriesStyles<'_>, max_width: i32) {
         let plots: Vec<_> = figure.plots.iter().filter(|plot| plot.series.iter().any(has_formula_text)).collect();
         let name_width =
@@ -77,11 +77,11 @@ impl Legend {
         let columns: Vec<_> = plots.iter().map(|plot| column_width(plot, plots.len() > 1)).collect();
         let block_width = name_width + columns.iter().map(|width| width + COLUMN_GAP).sum::<i32>();
         let series_count = styles.names().len() as i32;
-        // A few short lines are more readable than one long line.
+        // A few short rows are more readable than one long row.
         let max_blocks = if plots.len() > 1 { (series_count + 3) / 4 } else { (series_count + 2) / 3 };
         let blocks = ((max_width + ITEM_GAP) / (block_width + ITEM_GAP)).clamp(1, max_blocks.max(1));
         let rows = (series_count + blocks - 1) / blocks.max(1);
-        let head_height = if plots.len() > 1 { LINE_HEIGHT - 3 } else { 0 };
+        let head_height = if plots.len() > 1 { ROW_HEIGHT - 3 } else { 0 };
         for (index, (series_name, style)) in styles.named_styles().enumerate() {
             let (left, row) = ((index as i32 / rows.max(1)) * (block_width + ITEM_GAP), index as i32 % rows.max(1));
             let has_line = figure
@@ -89,7 +89,7 @@ impl Legend {
                 .iter()
                 .flat_map(|plot| &plot.series)
                 .any(|series| series.name == series_name && is_drawn_with_line(series));
-            let y = head_height + row * LINE_HEIGHT + LINE_HEIGHT / 2;
+            let y = head_height + row * ROW_HEIGHT + ROW_HEIGHT / 2;
             self.pieces.push(((left, y), Piece::SeriesSample { style, has_line }));
             let (text, is_whole) =
                 fit(if series_name.is_empty() { "–" } else { series_name }, LABEL_SIZE, MAX_NAME_WIDTH);
@@ -102,13 +102,13 @@ impl Legend {
             for (plot, width) in plots.iter().zip(&columns) {
                 if row == 0 && head_height > 0 {
                     let (text, _) = fit(&plot.title, TICK_SIZE, MAX_FORMULA_WIDTH);
-                    self.add_text((x, LINE_HEIGHT - 10), TextRun::new(text, TICK_SIZE, FAINT));
+                    self.add_text((x, ROW_HEIGHT - 10), TextRun::new(text, TICK_SIZE, FAINT));
                 }
                 self.add_formula(plot, series_name, (x, y + TEXT_BASELINE));
                 x += width + COLUMN_GAP;
             }
         }
-        self.height = head_height + rows * LINE_HEIGHT;
+        self.height = head_height + rows * ROW_HEIGHT;
     }
 
     fn add_formula(&mut self, plot: &Plot, series_name: &str, at: (i32, i32)) {
@@ -135,12 +135,12 @@ impl Legend {
             if x > 0 && x + item_width > max_width {
                 (x, row) = (0, row + 1);
             }
-            let y = top + row * LINE_HEIGHT + LINE_HEIGHT / 2;
+            let y = top + row * ROW_HEIGHT + ROW_HEIGHT / 2;
             self.pieces.push(((x, y), Piece::Sample(*sample)));
             self.add_text((x + sample_width, y + TEXT_BASELINE), TextRun::new(text, TICK_SIZE, FAINT));
             x += item_width + ITEM_GAP / 2 + 8;
         }
-        self.height = top + (row + 1) * LINE_HEIGHT;
+        self.height = top + (row + 1) * ROW_HEIGHT;
     }
 
     fn add_text(&mut self, at: (i32, i32), text_run: TextRun) {

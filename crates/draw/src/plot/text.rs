@@ -14,7 +14,8 @@ pub(super) fn regular_size_of_bold(size: i32) -> i32 {
     (size * 115 + 99) / 100
 }
 
-/// Truncates a text to a width in pixels. Returns the text, and whether it is complete.
+/// Escapes control characters in a text, and truncates it to a width in pixels. Returns the text,
+/// and whether it is complete.
 pub(super) fn fit(text: &str, size: i32, max_width: i32) -> (String, bool) {
     let text = escape_controls(text);
     if text_width(&text, size) <= max_width {

@@ -120,6 +120,7 @@ pub(super) fn linear(low: f64, high: f64, max_count: usize, only_whole: bool) ->
     let step_count = |value: f64| value / step.value();
     let from = (step_count(low) - TOLERANCE).ceil() as i64;
     let to = (step_count(high) + TOLERANCE).floor() as i64;
+    // Counts above 2⁵³ are inexact, which can make the range too long.
     (from..=to)
         .take(2 * max_count + 2)
         .map(|count| Tick::new(count.saturating_mul(step.digits), step.exponent))
@@ -232,7 +233,7 @@ mod tests {
     }
 
     /// For every range, the ticks are within it, in ascending order and limited in number. There is
-    /// one at least if three are allowed.
+    /// at least one tick if `max_count` is three or more.
     #[test]
     fn ticks_of_many_ranges_are_within_the_range_and_in_order() {
         let edges =

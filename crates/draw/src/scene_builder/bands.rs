@@ -3,7 +3,7 @@
 use crate::scene::{Band, TimePosition};
 use quorate_journal::words;
 
-/// Maximum number of bands; later ones are only counted. A run with more is drawn as an overview.
+/// Maximum number of bands in a scene or an overview; later ones are only counted.
 const MAX_BANDS: usize = 1_000;
 
 /// The bands so far: those of faults that still last, and those of faults that have ended.
@@ -15,8 +15,9 @@ pub(super) struct Bands {
 }
 
 impl Bands {
-    /// Records a change that is described in the fault language. Returns whether the change starts
-    /// or ends a lasting fault. A fault that ends before the window is dropped.
+    /// Records a change, described as in `cut 1 | 2,3`, `end of cut 1 | 2,3` or `heal`. Returns
+    /// whether the change starts or ends a lasting fault. A fault that ends before the window is
+    /// dropped.
     pub(super) fn record(&mut self, text: &str, position: TimePosition, is_before_window: bool) -> bool {
         let text = words::escape_controls(text);
         if text == "heal" {

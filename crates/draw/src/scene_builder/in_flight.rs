@@ -34,8 +34,8 @@ pub(super) struct SentMessage {
 }
 
 impl SentMessage {
-    /// Creates a message from a node in `view`, if it is in one. The body is kept only if the
-    /// picture shows it (`is_shown`).
+    /// Creates a message from a node whose latest view is `view`, if it has one. The body is kept
+    /// only if the picture shows the message (`is_shown`).
     pub(super) fn new(from: NodeId, sent: &Sent<'_>, view: Option<Epoch>, is_shown: bool) -> Self {
         let body =
             if is_shown { Rc::from(&*shorten(&words::format_body(&sent.body), MAX_BODY_CHARS)) } else { Rc::from("") };
@@ -63,7 +63,7 @@ pub(super) struct InFlightMessage {
     /// Start of its arrow; `None` if it was sent before the window.
     pub(super) tail: Option<Tail>,
     /// Index of its arrow, if it has one already.
-    pub(super) arrow: Option<usize>,
+    pub(super) arrow_index: Option<usize>,
     /// Number of copies that may still arrive.
     copies: u32,
     /// Whether a copy has arrived or was lost.
@@ -85,14 +85,14 @@ impl InFlightMessage {
             body,
             report_for_view,
             tail,
-            arrow: None,
+            arrow_index: None,
             copies: 1,
             has_ended: false,
         }
     }
 
-    /// Returns its arrow if both ends have lanes.
-    pub(super) fn arrow(&self, lanes: &Lanes, id: MessageId, tail: Tail, head: Head) -> Option<Arrow> {
+    /// Makes its arrow if both ends have lanes.
+    pub(super) fn make_arrow(&self, lanes: &Lanes, id: MessageId, tail: Tail, head: Head) -> Option<Arrow> {
         let (from, to) = (lanes.index(self.from)?, lanes.index(self.to)?);
         let (kind, body) = (self.kind.to_string(), self.body.to_string());
         let label = self.label.as_deref().map(str::to_owned);

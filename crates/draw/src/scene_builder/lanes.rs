@@ -68,6 +68,7 @@ impl Lanes {
         self.changes.iter_mut().for_each(Vec::clear);
     }
 
+    /// Returns the lanes with their roles. Leases, inactive spans and queues are still empty.
     pub(super) fn finish(self, from: TimePosition, to: TimePosition) -> Vec<Lane> {
         let lanes = self.nodes.into_iter().zip(self.initial).zip(self.changes);
         lanes.map(|((node, initial), changes)| new_lane(node, role_spans(initial, &changes, from, to))).collect()
@@ -98,8 +99,8 @@ fn role_spans(
     spans
 }
 
-/// If the group is large, removes the lanes of nodes without steps, marks, messages and held-back
-/// messages that are idle or followers all the time, and counts them as omitted.
+/// If the group is large, removes the lane of every node that is idle or a follower all the time
+/// and has no steps, marks, messages or held-back messages, and counts these nodes as omitted.
 pub(super) fn drop_idle_lanes(scene: &mut Scene) {
     if scene.lanes.len() <= MAX_NODES_WITH_IDLE {
         return;
@@ -118,6 +119,7 @@ pub(super) fn drop_idle_lanes(scene: &mut Scene) {
             *is_busy = true;
         }
     }
+    // The new indices of removed lanes are never used.
     let mut count = 0;
     let new_index = |is_busy: &bool| {
         count += usize::from(*is_busy);

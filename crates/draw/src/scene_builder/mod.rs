@@ -34,7 +34,7 @@ use views::ViewTracker;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     pub window: Window,
-    /// Whether to show steps without visible effect, such as a tick or a disk confirmation.
+    /// Whether to show steps without visible effect, such as a timer or a disk confirmation.
     pub shows_quiet_steps: bool,
     /// Maximum number of steps, marks and lasting faults in a scene; a longer run becomes an
     /// overview.
@@ -93,7 +93,7 @@ pub struct SceneBuilder<C, E> {
     /// The current journal line; the header is line 1.
     line: u64,
     /// Whether the run is too large for a scene, or the options ask for an overview.
-    is_too_large: bool,
+    needs_overview: bool,
     /// Whether the window has begun.
     has_window_begun: bool,
     /// Time of the last line in the window.
@@ -115,7 +115,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             in_flight: InFlightMessages::default(),
             pending_step: None,
             line: 1,
-            is_too_large: options.forces_overview,
+            needs_overview: options.forces_overview,
             has_window_begun: false,
             last_time: None,
             scene,
@@ -123,7 +123,8 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         }
     }
 
-    /// Returns the scene, or an overview if the run was too large for one.
+    /// Returns the scene, or an overview if the run is too large for a scene or the options ask for
+    /// an overview.
     pub fn finish(mut self) -> Drawing {
         self.close_step();
         self.begin_window();
@@ -132,7 +133,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         let from = window.from.unwrap_or(start);
         let to = self.last_time.map_or(from, |last| last.max(from));
         let Scene { heading, origin, omitted, .. } = &self.scene;
-        if self.is_too_large {
+        if self.needs_overview {
             let (heading, omitted) = (heading.clone(), *omitted);
             let bands = self.bands.finish();
             return Drawing::Overview(Box::new(self.overview.finish(heading, *origin, (from, to), bands, omitted)));
@@ -164,7 +165,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
 
     /// Whether a scene shows this instant.
     fn shows(&self, time: Time) -> bool {
-        !self.is_too_large && self.options.window.shows(time)
+        !self.needs_overview && self.options.window.shows(time)
     }
 
     /// Begins a journal line.
@@ -196,14 +197,16 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         }
     }
 
-    /// Completes the current step. A step without visible effect that changes no role is dropped,
-    /// unless the options ask for it.
+    /// Completes the current step. Unless the options ask for all steps, drops a step that changes
+    /// no role if it has no visible effect, or if the picture already shows it as a lease or view.
     fn close_step(&mut self) {
         let Some(pending) = self.pending_step.take() else { return };
         let node = pending.node;
         let Some(lane) = self.lanes.index(node) else { return };
         let state = LaneState::new(&self.roles, node);
         let is_always_shown = self.options.shows_quiet_steps || self.lanes.state(lane) != state;
+        // The picture shows such a step elsewhere, so it does not count as omitted. In the founding
+        // view this includes the steps by which the members enter it.
         if !is_always_shown && pending.is_implied(self.views.is_in_founding_view(node)) {
             return;
         }
@@ -220,8 +223,8 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
     /// Discards the scene's data once it is too large to draw.
     fn check_limits(&mut self) {
         let count = self.scene.steps.len() + self.scene.marks.len() + self.bands.count();
-        if !self.is_too_large && (count > self.options.max_steps || self.in_flight.arrow_count() > MAX_ARROWS) {
-            self.is_too_large = true;
+        if !self.needs_overview && (count > self.options.max_steps || self.in_flight.arrow_count() > MAX_ARROWS) {
+            self.needs_overview = true;
             self.scene.steps = Vec::new();
             self.scene.marks = Vec::new();
             self.in_flight = InFlightMessages::default();
@@ -273,8 +276,8 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         is_duplicate: bool,
         head: Head,
     ) -> Option<usize> {
-        let arrow = message.arrow(&self.lanes, id, message.tail.unwrap_or(Tail::BeforeWindow), head)?;
-        match message.arrow.filter(|_| !is_duplicate) {
+        let arrow = message.make_arrow(&self.lanes, id, message.tail.unwrap_or(Tail::BeforeWindow), head)?;
+        match message.arrow_index.filter(|_| !is_duplicate) {
             Some(index) => {
                 self.in_flight.set_head(index, head);
                 Some(index)
@@ -291,7 +294,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         sent: &Sent<'_>,
         to: impl Iterator<Item = (NodeId, MessageId)>,
     ) {
-        if self.is_too_large || self.options.window.ends_before(time) {
+        if self.needs_overview || self.options.window.ends_before(time) {
             return;
         }
         if self.lanes.index(from).is_none() {
@@ -308,8 +311,8 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
                 continue;
             }
             let mut message = InFlightMessage::new(to, &sent_message, tail);
-            let arrow = tail.and_then(|tail| message.arrow(&self.lanes, id, tail, Head::InFlight));
-            message.arrow = arrow.map(|arrow| self.in_flight.add_arrow(arrow));
+            let arrow = tail.and_then(|tail| message.make_arrow(&self.lanes, id, tail, Head::InFlight));
+            message.arrow_index = arrow.map(|arrow| self.in_flight.add_arrow(arrow));
             self.in_flight.insert(id, message);
         }
     }
@@ -335,9 +338,11 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             WorldEvent::Resumed { node } => self.add_mark(time, Some(*node), MarkKind::Resumed, event),
             WorldEvent::Changed { text } => {
                 let (position, is_before) = (self.position(time), self.options.window.starts_after(time));
-                let is_band = self.options.window.ends_before(time) || self.bands.record(text, position, is_before);
+                // Bands do not record changes after the window, and no mark shows them.
+                let needs_mark =
+                    !self.options.window.ends_before(time) && !self.bands.record(text, position, is_before);
                 self.scene.omitted.bands = self.bands.omitted_count();
-                if !is_band {
+                if needs_mark {
                     self.add_mark(time, None, MarkKind::Changed, event);
                 }
             }

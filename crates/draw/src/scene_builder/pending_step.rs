@@ -98,6 +98,7 @@ impl PendingStep {
                 self.rules.push((rule.into_owned(), words::escape_controls(&text).into_owned()));
             }
             ObservedEffect::Emit(_) => {
+                // After this rule's note, the node emits only the loss of what its client held.
                 self.reports_revocation |= self.rules.last().is_some_and(|(rule, _)| rule == REMOVED_RULE);
                 self.events.push(text.clone());
             }
@@ -112,16 +113,16 @@ impl PendingStep {
         self.parts.push((kind, text));
     }
 
-    /// Whether the step has no effect visible outside the node. Only a tick, a disk confirmation or
-    /// a first start can be quiet.
+    /// Whether the step has no effect visible outside the node. Only a step caused by a timer, the
+    /// disk or a first start can be quiet.
     pub(super) fn is_quiet(&self) -> bool {
         let is_local = matches!(self.cause, Cause::Timer | Cause::Disk | Cause::Start { is_restart: false });
         is_local && !self.has_sends && self.parts.iter().all(|(kind, _)| *kind == TextKind::Control)
     }
 
-    /// Whether the lines of leases and views already show the step: its input is a lease or a view,
-    /// and it sends nothing and applies no rules, except those by which the members enter the first
-    /// view of the group.
+    /// Whether the picture already shows the step as a lease or a view: its input is one of them,
+    /// it sends nothing, reports no revocation, does not change the hold-back queue, and applies no
+    /// rules except those by which the members enter the first view of the group.
     pub(super) fn is_implied(&self, is_founding_view: bool) -> bool {
         let is_implied_rule = |rule: &str| is_founding_view && [ADMIT_RULE, BEGIN_RULE].contains(&rule);
         let is_lease_or_view = self.input_kind != InputKind::Other;

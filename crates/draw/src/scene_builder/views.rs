@@ -44,7 +44,8 @@ struct TrackedNode {
     /// Whether the node acts in that view.
     is_acting: bool,
     lease: Option<HeldLease>,
-    leases: Vec<Lease>,
+    /// The leases that ended in the window, and the parts of leases up to a crash of their holder.
+    ended_leases: Vec<Lease>,
     /// Changes of activity: `None` if the node acts from there on, else why it does not.
     activity_changes: Vec<(TimePosition, Option<InactiveReason>)>,
 }
@@ -65,8 +66,8 @@ impl TrackedNode {
         view.stay(node).is_some_and(|stay| stay.incarnation == self.incarnation)
     }
 
-    /// Returns why the node does not act while others act in this view; `None` if it acts or is
-    /// down.
+    /// Returns why the node does not act while others act in this view; `None` if it acts, or if it
+    /// is a member that is down.
     fn inactive_reason(&self, node: NodeId, view: &View) -> Option<InactiveReason> {
         let has_lease = self.lease.as_ref().is_some_and(|lease| lease.is_holder_up);
         if !self.is_member_of(node, view) {
@@ -97,7 +98,7 @@ impl ViewTracker {
         self.nodes.get(&node)?.view.as_ref().map(View::epoch)
     }
 
-    /// Whether the node's view is the first view of its group.
+    /// Whether the node has no view, or its view is the first one of the group.
     pub(super) fn is_in_founding_view(&self, node: NodeId) -> bool {
         let view = self.nodes.get(&node).and_then(|tracked| tracked.view.as_ref());
         view.is_none_or(|view| view.epoch() == View::FIRST)
@@ -111,7 +112,7 @@ impl ViewTracker {
     pub(super) fn stop_recording(&mut self) {
         self.is_too_large = true;
         for tracked in self.nodes.values_mut() {
-            tracked.leases.clear();
+            tracked.ended_leases.clear();
             tracked.activity_changes.clear();
         }
     }
@@ -273,7 +274,7 @@ impl ViewTracker {
 
     fn record_ended_lease(&mut self, node: NodeId, lease: Lease) {
         if let Some(tracked) = self.nodes.get_mut(&node).filter(|_| self.has_window_begun && !self.is_too_large) {
-            tracked.leases.push(lease);
+            tracked.ended_leases.push(lease);
         }
     }
 
@@ -329,11 +330,11 @@ impl ViewTracker {
         self.expire_leases(end);
         for lane in &mut scene.lanes {
             let Some(tracked) = self.nodes.get_mut(&lane.node) else { continue };
-            if let Some(HeldLease { from, real_expiry: to, is_holder_up, .. }) = tracked.lease.take() {
-                tracked.leases.push(Lease { from, to: TimePosition { time: to, ..end }, is_holder_up });
-            }
             lane.inactive_spans = inactive_spans(&tracked.activity_changes, end);
-            lane.leases = std::mem::take(&mut tracked.leases);
+            lane.leases = std::mem::take(&mut tracked.ended_leases);
+            if let Some(HeldLease { from, real_expiry: to, is_holder_up, .. }) = tracked.lease.take() {
+                lane.leases.push(Lease { from, to: TimePosition { time: to, ..end }, is_holder_up });
+            }
             if !self.view_spans.is_empty() {
                 lane.spans = lane.spans.iter().flat_map(|span| split_by_lease(span, &lane.leases)).collect();
             }

@@ -45,6 +45,7 @@ impl VectorClocks {
         for (from, payload) in &step.delivered_payloads {
             self.observe_effect(step.node, ObservedEffect::Delivered { from: *from, payload_id: *payload });
         }
+        // A damaged journal may name another sender.
         for (to, id, payload) in step.sent.iter().filter(|(_, id, _)| id.sender == step.node) {
             self.record_send(*to, *id, *payload);
             // The receiver learns from the payload, but the world learns from the carrying message

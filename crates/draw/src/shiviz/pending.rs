@@ -10,7 +10,7 @@ pub(super) struct UnwrittenStep {
     pub(super) time: Time,
     pub(super) node: NodeId,
     /// Whether the log shows the step; otherwise it is only counted.
-    is_written: bool,
+    is_shown: bool,
     pub(super) text: String,
     /// The message that the step received, and whether it is a frame of a reliable link. A frame
     /// tells the node something only by the payloads that the link delivers.
@@ -26,8 +26,8 @@ pub(super) struct UnwrittenStep {
 }
 
 impl UnwrittenStep {
-    /// Starts a step with this input. Only a step that is written gets a text.
-    pub(super) fn new<C: Display>(time: Time, node: NodeId, input: &ObservedInput<'_, C>, is_written: bool) -> Self {
+    /// Starts a step with this input. Only a step that the log shows gets a text.
+    pub(super) fn new<C: Display>(time: Time, node: NodeId, input: &ObservedInput<'_, C>, is_shown: bool) -> Self {
         let (message, is_local_input) = match input {
             ObservedInput::Message { id, is_wrapped, .. } => (Some((*id, *is_wrapped)), false),
             ObservedInput::Start { incarnation, is_disk_blank } => {
@@ -42,11 +42,11 @@ impl UnwrittenStep {
             | ObservedInput::View(_)
             | ObservedInput::Lease(_) => (None, false),
         };
-        let text = if is_written { words::describe_input(input) } else { String::new() };
+        let text = if is_shown { words::describe_input(input) } else { String::new() };
         Self {
             time,
             node,
-            is_written,
+            is_shown,
             text,
             message,
             delivered_payloads: Vec::new(),
@@ -71,7 +71,7 @@ impl UnwrittenStep {
             | ObservedEffect::CancelTimer(_)
             | ObservedEffect::Membership(_) => {}
         }
-        if self.is_written
+        if self.is_shown
             && let Some((_, text)) = words::describe_effect(effect)
         {
             self.text.push_str(" · ");

@@ -246,9 +246,11 @@ fn y_of_first_gap(layout: &Layout, arrow: &Arrow, y: f64) -> f64 {
     y + (next - y) * 0.52
 }
 
-/// Draws all arrows of a row; their names are drawn later, on top of everything.
+/// Draws all arrows of one row of a diagram that may be broken into rows; their names are drawn
+/// later, on top of everything.
 ///
-/// Tooltips describe the arrow as in `full_scene`, because a row may contain only one end.
+/// Tooltips describe each arrow as in `full_scene`, because a row may contain only one of its ends.
+/// `full_indices` gives the index in `full_scene` of each arrow of the row.
 pub(super) fn draw(
     canvas: &mut Canvas,
     full_scene: &Scene,

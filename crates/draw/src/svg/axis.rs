@@ -20,7 +20,7 @@ const SAME_INSTANT_GAP: f64 = 27.0;
 pub(super) struct Scale {
     /// The median time between two instants, in nanoseconds.
     median_gap_nanos: i64,
-    /// Stretch factor.
+    /// Factor by which all distances are stretched.
     stretch: f64,
 }
 

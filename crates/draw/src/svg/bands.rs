@@ -118,7 +118,7 @@ pub(super) fn place(scene: &Scene, layout: &Layout) -> (Vec<Annotation>, usize) 
 
 fn view_annotation(scene: &Scene, layout: &Layout, view_span: &ViewSpan) -> Annotation {
     let axis = &layout.axis;
-    // A view's area reaches to the edges of the diagram.
+    // The area of a view that begins before the first event, or does not end, reaches to the edge.
     let from = if view_span.from.order == 0 { axis.left_edge() } else { axis.x_at(view_span.from) };
     let to = view_span.to.map_or(axis.right_edge(), |position| axis.x_at(position)).max(from);
     let tooltip =
@@ -143,6 +143,7 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout, annotati
     let (views, others): (Vec<&Annotation>, Vec<&Annotation>) =
         annotations.iter().partition(|annotation| annotation.is_view());
     draw_annotations(canvas, layout, &views, rows);
+    // Removes the view's area around nodes outside it, before faults are drawn over all lanes.
     views::draw_holes(canvas, scene, layout);
     draw_annotations(canvas, layout, &others, rows);
 }

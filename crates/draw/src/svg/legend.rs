@@ -26,7 +26,7 @@ enum Symbol {
     MessageKind { line_class: &'static str, colour: &'static str },
     Command,
     Message,
-    Tick,
+    OtherInput,
     Start,
     Crash,
     Lost,
@@ -107,7 +107,7 @@ fn symbols(scene: &Scene, kinds: &MessageKinds) -> Vec<(Symbol, String)> {
     add_if(has_step(|cause| matches!(cause, Cause::Message(_))), Symbol::Message, "message received");
     add_if(
         has_step(|cause| matches!(cause, Cause::Timer | Cause::Disk | Cause::Membership)),
-        Symbol::Tick,
+        Symbol::OtherInput,
         "timer, disk or membership",
     );
     let has_resumed = scene.marks.iter().any(|mark| mark.kind == MarkKind::Resumed);
@@ -170,7 +170,7 @@ fn draw_symbol(canvas: &mut Canvas, symbol: &Symbol, (x, y): (f64, f64)) {
         Symbol::MessageKind { line_class, colour } => stroke(canvas, line_class, colour),
         Symbol::Command => canvas.circle("command", middle, 5.2),
         Symbol::Message => canvas.circle("dot", middle, 5.0),
-        Symbol::Tick => canvas.circle("tick", middle, 4.4),
+        Symbol::OtherInput => canvas.circle("tick", middle, 4.4),
         Symbol::Start => draw_triangle(canvas, middle),
         Symbol::Crash => draw_cross(canvas, middle, 6.0),
         Symbol::Lost => {

@@ -1,4 +1,4 @@
-//! Space-time diagrams as SVG: one horizontal lane per process, time to the right.
+//! Space-time diagrams as SVG: one horizontal lane per node, time to the right.
 //!
 //! All text can be selected, and every step and message has a tooltip with all details. The
 //! horizontal axis follows the order of events: a gap grows with its duration, within a minimum

@@ -7,8 +7,8 @@ use super::text::{bold_width, mono_width, text_width, truncate};
 use crate::scene::{Cause, MarkKind, Scene, Step};
 use std::borrow::Cow;
 
-/// Maximum number of characters of a text other than clocks, which are never truncated, and rule
-/// notes with a limit of their own ([`NoteDetail::Full`]). The step's tooltip has the full text.
+/// Maximum number of characters of a text. Full rule notes have their own limit
+/// ([`NoteDetail::Full`]), and clocks have none. The step's tooltip has the full text.
 const MAX_CHARS: usize = 56;
 
 /// A text beside a lane, before it has a row.
@@ -70,6 +70,7 @@ pub(super) fn texts_above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<LaneTe
             MarkKind::Stopped => "stopped",
             MarkKind::Paused => "pause",
             MarkKind::Resumed => "resumes",
+            // A change affects the whole group, so its name is above all lanes.
             MarkKind::Changed => continue,
         };
         texts.push(LaneText::new("mark", word, axis.x_of_event(mark.position.order), 12.5, MAX_CHARS));

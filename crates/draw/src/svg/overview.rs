@@ -33,8 +33,8 @@ const STACKED_ROLES: [Role; 5] = [Role::Chosen, Role::Waiting, Role::Follows, Ro
 
 pub(super) fn draw(overview: &Overview, options: &Options) -> String {
     let mut canvas = Canvas::default();
-    let names = overview.rows.iter().map(|row| text_width(&format!("node {}", row.node), 15.0)).fold(70.0, f64::max);
-    let left = MARGIN + names + 18.0;
+    let name_widths = overview.rows.iter().map(|row| text_width(&format!("node {}", row.node), 15.0));
+    let left = MARGIN + name_widths.fold(70.0, f64::max) + 18.0;
     let right = left + TOTAL_WIDTH + MARGIN;
     canvas.text("title", (MARGIN, MARGIN + 16.0), Anchor::Start, &overview.heading.algorithm);
     let mut y = MARGIN + 38.0;
@@ -103,7 +103,7 @@ impl Scale {
     }
 }
 
-/// Maximum number of rows for the names of bands; the others are only tooltips.
+/// Maximum number of rows for the names of bands; names without a row are only in tooltips.
 const MAX_NAME_ROWS: usize = 3;
 
 /// Returns the row of each band's name, if it fits, and the number of rows.
@@ -262,7 +262,7 @@ fn draw_axis(canvas: &mut Canvas, overview: &Overview, scale: &Scale, y: f64) ->
     let span = overview.to.nanos().saturating_sub(overview.from.nanos()).max(1);
     let step = round_step(span / 10);
     // Runs of 20 seconds or more are labelled in seconds.
-    let (unit, name) = if span >= 20_000_000_000 { (1_000, "time in s") } else { (1, "time in ms") };
+    let (millis_per_unit, name) = if span >= 20_000_000_000 { (1_000, "time in s") } else { (1, "time in ms") };
     let first = overview.from.nanos().saturating_sub(origin).div_euclid(step).saturating_mul(step);
     let mut label_nanos = first;
     let mut last_label_end = f64::MIN;
@@ -272,7 +272,7 @@ fn draw_axis(canvas: &mut Canvas, overview: &Overview, scale: &Scale, y: f64) ->
             break;
         }
         if time >= overview.from {
-            let (x, text) = (scale.x(time), short_millis(Time::from_nanos(label_nanos / unit)));
+            let (x, text) = (scale.x(time), short_millis(Time::from_nanos(label_nanos / millis_per_unit)));
             let half_width = text_width(&text, 11.5) / 2.0;
             if x - half_width > last_label_end {
                 last_label_end = x + half_width + 9.0;
@@ -286,8 +286,8 @@ fn draw_axis(canvas: &mut Canvas, overview: &Overview, scale: &Scale, y: f64) ->
     y + 30.0
 }
 
-/// Returns the smallest of the numbers 1, 2 or 5 times a power of ten that is at least `minimum`,
-/// and at least a thousand.
+/// Returns the smallest number of nanoseconds that is 1, 2 or 5 times a power of ten and at least
+/// `minimum`, but at least 1000: labels show whole microseconds.
 fn round_step(minimum: i64) -> i64 {
     let mut step: i64 = 1_000;
     loop {

@@ -31,7 +31,8 @@ pub(super) struct RowLayout<'a> {
 
 impl<'a> RowLayout<'a> {
     /// Returns the narrowest layout in which every text fits. If there is none within `max_width`,
-    /// returns the one that omits the fewest texts.
+    /// returns the one that omits the fewest texts. Only the unstretched layout may be wider than
+    /// `max_width`.
     pub(super) fn fit(row: &'a SceneRow, options: &Options, detail: NoteDetail, scale: Scale, max_width: f64) -> Self {
         let mut best: Option<Self> = None;
         for stretch in STRETCHES {

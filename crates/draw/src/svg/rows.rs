@@ -172,7 +172,7 @@ impl<'a> SceneSlice<'a> {
     fn tail(&self, arrow: &Arrow) -> Option<Tail> {
         match arrow.tail {
             Tail::Step(step) => self.row_step(step).map(Tail::Step),
-            // The arrow enters the row in which it ends.
+            // The arrow begins before all rows, so only the row in which it ends shows it.
             Tail::BeforeWindow => None,
         }
     }
@@ -182,7 +182,8 @@ impl<'a> SceneSlice<'a> {
             Head::Step(step) => self.row_step(step).map(Head::Step),
             Head::Lost { cause, position } => {
                 let is_in_row = match (cause, arrow.tail) {
-                    // The network loses a message at the time of sending.
+                    // Such a message is lost when it is sent: in the row of the sending step, even
+                    // if the position of the loss, which follows that step, is in the next row.
                     (Loss::Chance, Tail::Step(step)) => self.row_step(step).is_some(),
                     (_, _) => {
                         self.orders.contains(&position.order) || (self.is_last && position.order >= self.orders.end)

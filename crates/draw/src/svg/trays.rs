@@ -1,5 +1,6 @@
 //! Draws hold-back queues: while a node holds messages back, a rectangle (the tray) below its lane
-//! contains their names, each in a smaller rectangle (the chip).
+//! contains their names, each in a smaller rectangle (the chip). A [`Queue`] is the content between
+//! two changes, so a tray can show several of them one after another.
 
 use super::areas::Area;
 use super::canvas::{Anchor, Canvas};
@@ -37,10 +38,10 @@ pub(super) fn reserved_height(scene: &Scene, lane: usize) -> f64 {
     if has_queue { RESERVED_HEIGHT } else { 0.0 }
 }
 
-/// Places the names of held-back messages in every tray where the fewest lines cross them, as
-/// counted by `count_crossings`. Returns the number of trays without room.
+/// Places the names of each queue's messages at the part of its tray where the fewest arrows cross
+/// them, as counted by `count_crossings`. Returns the number of queues for which nothing fits.
 pub(super) fn place_names(scene: &Scene, layout: &mut Layout, count_crossings: impl Fn(&Area) -> usize) -> usize {
-    let mut trays_without_room = 0;
+    let mut queues_without_room = 0;
     for (lane, y) in scene.lanes.iter().zip(layout.lanes.clone()) {
         let top = tray_top(layout, y);
         for queue in &lane.queues {
@@ -50,7 +51,7 @@ pub(super) fn place_names(scene: &Scene, layout: &mut Layout, count_crossings: i
             let available_width = to - from - 2.0 * INSET;
             let Some(names) = fitting_names(queue, available_width) else {
                 // Before the first event there is never enough room.
-                trays_without_room += usize::from(queue.to.order > 0);
+                queues_without_room += usize::from(queue.to.order > 0);
                 continue;
             };
             let width = row_width(&names);
@@ -70,7 +71,7 @@ pub(super) fn place_names(scene: &Scene, layout: &mut Layout, count_crossings: i
             layout.chips.push(Chips { chips, top, tooltip: tooltip(scene, lane.node.to_string(), queue) });
         }
     }
-    trays_without_room
+    queues_without_room
 }
 
 /// Returns all names if they fit; else as many as fit and the number of the others; else only the
@@ -100,6 +101,7 @@ fn tray_top(layout: &Layout, y: f64) -> f64 {
 /// Returns the horizontal range in which a queue does not change.
 fn x_range(scene: &Scene, layout: &Layout, queue: &Queue) -> (f64, f64) {
     let edge = layout.axis.left_edge();
+    // A queue from before the first event begins at the left edge.
     let from =
         if queue.from.order == 0 && queue.from.time < first_time(scene) { edge } else { layout.axis.x_at(queue.from) };
     (from.max(edge), span_end_x(scene, layout, queue.to).max(edge))

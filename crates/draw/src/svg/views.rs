@@ -57,6 +57,8 @@ pub(super) fn split_at_view_edges(
     parts
 }
 
+/// Draws the frozen spans and the leases of a node. `dots` are the horizontal positions of its
+/// steps, which the word for a frozen span must not touch.
 pub(super) fn draw_lane(canvas: &mut Canvas, scene: &Scene, layout: &Layout, lane: &Lane, dots: &[f64], y: f64) {
     for inactive in lane.inactive_spans.iter().filter(|inactive| inactive.reason == InactiveReason::Frozen) {
         draw_frozen(canvas, scene, layout, lane, inactive, dots, y);

@@ -49,7 +49,7 @@ fn legend_items(scene: &Scene) -> Vec<String> {
     let occurs = |role: &Role| scene.lanes.iter().flat_map(|lane| &lane.spans).any(|span| span.role == *role);
     let roles = ROLES.into_iter().filter(|role| *role != Role::Down).filter(occurs);
     let named_roles =
-        roles.map(|role| (symbols::line(role), scene.heading.role_name(role))).filter(|(_, name)| !name.is_empty());
+        roles.map(|role| (symbols::lane(role), scene.heading.role_name(role))).filter(|(_, name)| !name.is_empty());
     let mut items: Vec<_> = named_roles.map(|(symbol, name)| format!("{symbol} {name}")).collect();
     if occurs(&Role::Down) {
         items.push(format!("no line: {}", scene.heading.role_name(Role::Down)));

@@ -17,8 +17,7 @@ pub(super) struct Line {
     pub(super) texts: Vec<(TextStyle, String)>,
 }
 
-/// How an arrow ends on the current line. Of a duplicated message, one copy may arrive and another
-/// be lost.
+/// How an arrow ends on the current line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ArrowEnd {
     /// The receiver gets the message on this line.
@@ -155,15 +154,15 @@ impl<'a> LineWriter<'a> {
         self.roles.get(lane).filter(|_| !is_expired).map(|(_, role)| *role).unwrap_or_default()
     }
 
-    /// Returns the symbol of a node's lane. Being chosen takes precedence: a member remains chosen
-    /// while it gathers reports.
+    /// Returns the symbol of a node's lane. Being chosen takes precedence over being frozen: a
+    /// member that waits for the other members' reports on earlier views remains chosen.
     fn lane_symbol(&self, lane: usize, role: Role) -> char {
         let may_be_inactive = !matches!(role, Role::Down | Role::Chosen);
         let reason = self.inactive_reasons.get(lane).copied().flatten().filter(|_| may_be_inactive);
         match (self.expired_leases.get(lane), reason) {
             (Some(true), _) => symbols::LEASE_EXPIRED,
             (_, Some(reason)) => symbols::inactive(reason),
-            (_, None) => symbols::line(role),
+            (_, None) => symbols::lane(role),
         }
     }
 
@@ -249,8 +248,8 @@ impl<'a> LineWriter<'a> {
 
     /// Whether a visible bar or lane occupies this column.
     fn is_occupied(&self, column: usize) -> bool {
-        let lane = self.layout.lanes.iter().zip(&self.roles);
-        lane.filter(|(_, (_, role))| *role != Role::Down).any(|(lane, _)| *lane == column)
+        let lanes = self.layout.lanes.iter().zip(&self.roles);
+        lanes.filter(|(_, (_, role))| *role != Role::Down).any(|(lane, _)| *lane == column)
             || self.current_bands.iter().any(|band| self.layout.bar_column(*band) == Some(column))
     }
 

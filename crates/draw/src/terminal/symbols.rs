@@ -4,7 +4,7 @@ use crate::scene::{Arrow, Cause, InactiveReason, MarkKind, Step};
 use quorate_journal::role::Role;
 
 /// Returns the symbol of the lane of a node in this role.
-pub(super) fn line(role: Role) -> char {
+pub(super) fn lane(role: Role) -> char {
     match role {
         Role::Idle => '│',
         Role::Waiting => '┆',

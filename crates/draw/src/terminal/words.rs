@@ -11,8 +11,8 @@ pub(super) const SEPARATOR: &str = " · ";
 const LOCAL_PREFIXES: [&str; 3] = ["saves ", "sets timer ", "cancels timer "];
 
 /// Shortens texts towards `max_columns` columns, but never drops inputs and client events. Control
-/// effects are dropped first; then sends (the arrows show them), if there is a rule or an event;
-/// then the notes of rules except their ids, if there is an event.
+/// effects (control messages, saves, timers) are dropped first; then sends (the arrows show them),
+/// if there is a rule or an event; then the notes of rules except their ids, if there is an event.
 pub(super) fn shorten(texts: &[(TextStyle, String)], max_columns: usize) -> Vec<(TextStyle, String)> {
     let mut texts = merge_sends(texts);
     if total_width(&texts) > max_columns {
@@ -41,7 +41,7 @@ fn total_width(texts: &[(TextStyle, String)]) -> usize {
     total.saturating_sub(display_width(SEPARATOR))
 }
 
-/// Merges consecutive sends of the same message to several receivers, ignoring local effects in
+/// Merges consecutive sends of the same message to several receivers, ignoring control effects in
 /// between.
 fn merge_sends(texts: &[(TextStyle, String)]) -> Vec<(TextStyle, String)> {
     let mut merged: Vec<(TextStyle, String)> = Vec::with_capacity(texts.len());

@@ -21,6 +21,7 @@ impl Curve {
     pub(super) fn between(from: &NodeBox, to: &NodeBox, bend: f64) -> Self {
         let (a, b) = (from.middle, to.middle);
         let middle = a.toward(b, 0.5);
+        // The curve comes only halfway to its control point, hence the factor of 2.
         let control = middle.plus((b.y - a.y) * bend * 2.0, (a.x - b.x) * bend * 2.0);
         let mut curve = Self { control_points: vec![a, control, b], from: 0.0, to: 1.0 };
         curve.from = curve.exit_parameter(from, TAIL_GAP);

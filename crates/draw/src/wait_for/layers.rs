@@ -44,7 +44,7 @@ pub(super) fn place(
 /// Puts every node one row below the lowest node that it waits for. Returns the nodes of each row.
 fn rows(nodes: &[usize], edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
     let mut level: BTreeMap<usize, usize> = nodes.iter().map(|node| (*node, 0)).collect();
-    // Without cycles, one round per node is enough.
+    // Without cycles, one round per node is enough, and levels are below the number of nodes.
     for _ in nodes {
         for (from, to) in edges.iter().filter(|(from, to)| from != to) {
             let (Some(waiter), Some(target)) = (level.get(from).copied(), level.get(to).copied()) else { continue };
@@ -62,7 +62,7 @@ fn rows(nodes: &[usize], edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
     rows
 }
 
-/// Returns the average horizontal position of a node's neighbours.
+/// Returns the average horizontal position of a node's neighbours; its own if it has none.
 fn average_neighbour_x(node: usize, edges: &[(usize, usize)], x_of: &BTreeMap<usize, f64>) -> f64 {
     let others = edges.iter().filter_map(|(from, to)| match (*from == node, *to == node) {
         (true, false) => x_of.get(to),
@@ -73,7 +73,8 @@ fn average_neighbour_x(node: usize, edges: &[(usize, usize)], x_of: &BTreeMap<us
     if count > 0.0 { sum / count } else { x_of.get(&node).copied().unwrap_or_default() }
 }
 
-/// Places the boxes of a row side by side, each as close as possible to its wanted position.
+/// Places the boxes of a row side by side, each about where `wanted_x` wants it. The arguments of
+/// `wanted_x` are a node and its index in the row.
 fn spread(
     row: &[usize],
     x_of: &mut BTreeMap<usize, f64>,

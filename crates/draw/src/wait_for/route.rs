@@ -14,7 +14,7 @@ const CIRCLE_BEND: f64 = 0.09;
 /// Minimum distance in pixels between an arrow and a box that is not one of its ends.
 const BOX_CLEARANCE: f64 = 7.0;
 
-/// Costs of a point inside a box, of a crossed arrow, and of a difference of 1 to the preferred
+/// Costs of a point inside a box, of a crossed arrow, and of a difference of 1 from the preferred
 /// bend.
 const HIT_COST: f64 = 60.0;
 const CROSSING_COST: f64 = 6.0;

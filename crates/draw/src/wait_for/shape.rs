@@ -50,7 +50,8 @@ impl NodeBox {
     }
 }
 
-/// Returns the bounding box of some boxes: its upper left and lower right corners.
+/// Returns the bounding box of some boxes: its upper left and lower right corners; both are zero if
+/// there are no boxes.
 pub(super) fn enclosing_corners<'a>(boxes: impl Iterator<Item = &'a NodeBox>) -> (Point, Point) {
     let (mut low, mut high) = (Point::ZERO, Point::ZERO);
     for (index, node_box) in boxes.enumerate() {

@@ -65,6 +65,7 @@ fn the_members_of_a_cycle_are_placed_in_its_order() {
     let boxes = boxes(&cycle);
     let distance = |one: usize, other: usize| boxes[one].middle.distance(boxes[other].middle);
     for edge in &cycle.edges {
+        // Of two neighbours on the circle, one may be nearer than the other, but no third node.
         let nearer_nodes = (0..5)
             .filter(|other| *other != edge.from && distance(edge.from, *other) < distance(edge.from, edge.to) - 1.0);
         assert!(nearer_nodes.count() <= 1, "{edge:?} does not lead to a neighbour");

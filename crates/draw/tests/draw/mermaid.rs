@@ -1,5 +1,8 @@
 //! Tests of Mermaid diagrams: golden outputs, and that Mermaid's grammar parses every diagram as
 //! intended.
+//!
+//! In scripts, `Send` and `Multicast` are effects of the last input's node. `Deliver` takes the
+//! index of a message in flight, in order of sending.
 
 mod grammar;
 
@@ -146,7 +149,7 @@ fn a_reply_after_a_save_is_dotted() {
 }
 
 #[test]
-fn runs_of_every_faulty_variant_are_accepted() {
+fn runs_of_faulty_variants_are_accepted() {
     for seed in 1..4 {
         let run = MutexRun::of_nodes(3).entries(4).seed(seed).duplicate("0.05").fault("pause 2 at 3ms for 4ms");
         for scene_builder in run.run_fixtures(|| run.scene_builder("fixture", Window::default())) {

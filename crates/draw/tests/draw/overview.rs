@@ -1,4 +1,7 @@
 //! Tests of overviews: counts, time range, and robustness.
+//!
+//! In scripts, `Send`, `Multicast` and `Emit` are effects of the last input's node. `Deliver` and
+//! `Lose` take the index of a message in flight, in order of sending.
 
 use crate::common::{Action, Script, any_script, header, heading, ms, node, window_between};
 use expect_test::expect;
@@ -179,7 +182,8 @@ fn activity_of_hidden_nodes_does_not_count() {
     ];
     let window = Window { nodes: [node(1), node(2)].into(), ..Window::default() };
     let overview = overview_of(4, window, &actions);
-    // 1 → 2, 3 → 2, 2 → 1,3,4 and 4 → 1,2; of the lost messages only the one to 2.
+    // Messages from or to nodes 1 and 2: 1 → 2, 3 → 2, 2 → 1,3,4 and 4 → 1,2. Node 3 sent both lost
+    // messages, to 4 and to 2.
     let expected = Bin { steps: 2, messages: 7, control_messages: 0, lost_messages: 1, times_chosen: 0, crashes: 1 };
     assert_eq!(overview.total, expected);
     assert_eq!(overview.bins, [expected]);
@@ -194,6 +198,7 @@ fn activity_of_hidden_nodes_does_not_count() {
 fn nodes_without_a_row_are_counted() {
     let actions: Vec<Action> = (1..=50).flat_map(|id| [acquire(id), emit("ENTERS")]).collect();
     let overview = overview_of(50, Window::default(), &actions);
+    // An overview has at most 40 rows.
     assert_eq!((overview.rows.len(), overview.nodes_without_row), (40, 10));
     assert_eq!((overview.total.steps, overview.total.times_chosen), (50, 50));
     assert!(overview.totals(|count| count.to_string()).ends_with(", inside 50 times"));
@@ -237,8 +242,8 @@ fn extreme_times_do_not_overflow() {
     for (first, second) in [(0, i64::MAX), (i64::MIN, i64::MAX), (i64::MAX, i64::MIN)] {
         let mut scene_builder = scene_builder(2, Window::default());
         let [enters, leaves] = ["ENTERS", "LEAVES"].map(String::from);
-        // The node is inside for the whole time and outside for the whole time, so often that the
-        // sums of durations exceed 64 bits.
+        // In turns, the node is inside for the whole time and outside for the whole time, so often
+        // that the sums of durations exceed 64 bits.
         let inside = [(first, &enters), (second, &leaves)];
         let outside = [(first, &enters), (first, &leaves), (second, &enters), (second, &leaves)];
         for (time, event) in (0..600).flat_map(|_| inside.into_iter().chain(outside)) {

@@ -1,4 +1,7 @@
 //! Tests of hold-back queues in pictures: a held-back message is visible until it is delivered.
+//!
+//! In scripts, all effects are those of the last input's node. `Deliver` takes the index of a
+//! message in flight, in order of sending.
 
 use crate::common::{Action, any_script, check_layout, header, ms, parse_svg, scene_builder, scene_of, window_between};
 use expect_test::{expect, expect_file};
@@ -169,7 +172,7 @@ fn held_back_messages_are_counted_where_there_is_no_room() {
     ];
     let scene = scene_of(3, Window::default(), &actions.concat());
     let [first, _] = &scene.lanes[0].queues[..] else { panic!("two queues") };
-    assert_eq!((first.count, first.names.len()), (30, 12), "memory does not grow with the queue");
+    assert_eq!((first.count, first.names.len()), (30, 12), "a scene keeps at most 12 names");
     let svg = svg::draw_scene(&scene, &svg::Options::default());
     check_layout(&svg, "many");
     let names = chip_names(&svg);

@@ -1,5 +1,8 @@
 //! Tests of ShiViz logs: golden outputs, that ShiViz accepts them, and that clocks match
 //! happened-before.
+//!
+//! In scripts, `Send` and `SendFrame` are effects of the last input's node. `Deliver`,
+//! `ReceiveFrame` and `Lose` take the index of a message in flight, in order of sending.
 
 mod grammar;
 mod oracle;
@@ -156,7 +159,7 @@ fn all_sends_of_a_step_depend_on_all_its_receipts() {
 }
 
 #[test]
-fn runs_of_every_faulty_variant_are_accepted() {
+fn runs_of_faulty_variants_are_accepted() {
     let windows = || {
         [Window::default(), window_between(3, 20), Window { nodes: [node(1), node(3)].into(), ..window_between(2, 70) }]
     };

@@ -227,6 +227,7 @@ fn too_much_for_a_scene_becomes_an_overview() {
     let mut spec = spec_with_faults(1);
     spec.settings.entries = 400;
     spec.until = None;
+    // Without the crash, which is the last fault, clients make all 400 entries.
     spec.faults.pop();
     let drawing = draw_run(&spec, Options::default());
     let Drawing::Overview(overview) = &drawing else { panic!("expected an overview, got a scene") };
@@ -399,7 +400,7 @@ fn too_many_messages_become_an_overview() {
     spec.settings.entries = 20;
     let drawing =
         draw_run(&spec, Options { window: Window { to: Some(Time::ZERO), ..Window::default() }, ..Options::default() });
-    assert!(matches!(drawing, Drawing::Scene(_)), "a single request is few enough");
+    assert!(matches!(drawing, Drawing::Scene(_)), "few messages are sent at time zero");
     let drawing = draw_run(&spec, Options { max_steps: 100_000, ..Options::default() });
     assert!(matches!(drawing, Drawing::Overview(_)));
 }

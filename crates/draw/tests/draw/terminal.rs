@@ -391,6 +391,7 @@ fn right_to_left_and_wide_names_keep_their_columns() {
         Action::Deliver(0),
     ];
     let text = draw(&scene_of(3, Window::default(), &actions), &Options { width: Some(60) }, &plain);
+    // Makes the invisible characters that isolate right-to-left text visible.
     let visible = text.replace('\u{2068}', "⟨").replace('\u{2069}', "⟩");
     expect![[r#"
         scripted · 3 nodes · seed 1
@@ -457,6 +458,7 @@ fn check_picture(scene: &Scene, width: Option<usize>) -> Result<(), TestCaseErro
         }
     }
     let lines = text.lines().count();
+    // The other three are the title, the numbers of the nodes and the legend.
     prop_assert!(lines >= 3 + scene.steps.len() + scene.marks.len(), "every step and every mark must have a line");
     prop_assert_eq!(&text, &draw(scene, &Options { width }, &plain), "drawing must be deterministic");
     Ok(())

@@ -166,14 +166,14 @@ fn a_window_begins_in_the_current_view() {
     let view_spans: Vec<_> = scene.view_spans.iter().map(quorate_draw::scene::ViewSpan::name).collect();
     assert_eq!(view_spans, ["view 2: 2,3"]);
     assert_eq!(inactive_spans(&scene.lanes[0]), [(InactiveReason::Outside, 42, 51)]);
-    assert_eq!(leases(&scene.lanes[0]), [], "it ended before");
+    assert_eq!(leases(&scene.lanes[0]), [], "node 1's lease ended before the window");
     assert!(scene.lanes[0].spans.iter().any(|span| span.is_lease_expired));
     let text = draw(&scene, &Options { width: Some(96) }, &plain);
     assert!(text.contains("view 2 of 2,3 continues"), "{text}");
 }
 
 #[test]
-fn the_first_report_to_a_view_is_named() {
+fn only_the_first_report_for_a_view_is_named() {
     let scene = scene_of(3, Window::default(), &removal_script());
     let svg = svg::draw_scene(&scene, &svg::Options::default());
     let named_count = svg.matches("class=\"kind\"").count();

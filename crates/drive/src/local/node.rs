@@ -40,7 +40,8 @@ impl<P: Protocol> RunningNode<P> {
         &self.address
     }
 
-    /// Stops the node and waits until it has ended.
+    /// Stops the node and waits until it has ended. The effects of its current turn, and the inputs
+    /// that it has not handled, are lost, as in a crash.
     pub fn stop(mut self) -> Ending {
         self.stop_and_wait()
     }

@@ -70,7 +70,7 @@ impl Cluster {
     where
         F: FileSystem<File: Send, Lock: Send> + Send + 'static,
     {
-        let (address, mailbox) = self.mailboxes.remove(&me).expect("the node is already running");
+        let (address, mailbox) = self.mailboxes.remove(&me).expect("a cluster starts each node only once");
         let (store, durable, recovery) = Store::<Durable, F>::open_in(files, folder, owner(me), SMALL_SEGMENTS)?;
         let retry_delays =
             RetryDelays { first: std::time::Duration::from_millis(5), longest: std::time::Duration::from_millis(50) };
@@ -199,8 +199,8 @@ impl TestClient {
         });
     }
 
-    /// Proposes a write and waits briefly for the next event. Returns `None` if that is not the
-    /// answer, as while the proposal waits for space on the disk.
+    /// Proposes a write and waits briefly for the next event. Returns `None` if there is none, as
+    /// while the proposal waits for space on the disk, or if it is not the answer.
     pub(crate) fn try_write(&mut self, to: NodeId, value: u64) -> Option<ReplicaEvent> {
         self.ticket += 1;
         let expected = Ticket(self.ticket);

@@ -39,7 +39,8 @@ fn start_replicas(folder: &Path) -> Vec<RunningNode<Node>> {
 }
 
 /// Returns a client that reads the last value as soon as its replica leads, then writes increasing
-/// numbers, three at a time, and prints which were acknowledged.
+/// numbers, three at a time, and prints which were acknowledged. Each output begins with a line
+/// break, because the test harness may have printed an unfinished line.
 fn counting_client(address: Address<Node>) -> impl FnMut(Vec<Event<Registers>>) + Send + 'static {
     let mut last_written = 0;
     move |events| {

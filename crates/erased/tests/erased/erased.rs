@@ -26,7 +26,7 @@ fn a_lost_disk_remains_lost_after_writes() {
         let disk = disk_with(disk, &[7, 8]);
         let list = ListDisk { was_wiped, items };
         assert_eq!(state_at_start::<ListDisk>(disk.clone()), list);
-        // A clone is another disk.
+        // A write to a clone does not change the original.
         assert!(state_at_start::<ListDisk>(disk_with(disk.clone(), &[9])).items.ends_with(&[8, 9]));
         assert_eq!(state_at_start::<ListDisk>(disk), list);
     }

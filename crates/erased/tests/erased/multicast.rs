@@ -36,7 +36,8 @@ fn round_trip<T: Serialize + DeserializeOwned + Eq + Debug>(value: &T) -> usize 
 fn every_message_is_restored_from_its_bytes() {
     let position = Position { number: 3, id: message_id(1) };
     let priority = Priority { number: 4, proposer: NodeId::from_index(2) };
-    // Each with the number of its bytes.
+    // Each with the number of its bytes: four for an id, three for the payload, and one for each
+    // kind, small number, length and option.
     let messages = [
         (Message::Data(data_message(&[]), None), 9),
         (Message::Data(data_message(&[]), Some(position)), 14),
@@ -107,7 +108,8 @@ fn report(held: &[(MessageId, Causes)], order_report: OrderReport) -> Report {
 #[test]
 fn a_report_of_every_ordering_is_restored_from_its_bytes() {
     for (order_report, order_report_bytes) in order_reports().into_iter().zip([0, 7, 8]) {
-        // A vector of two numbers takes three bytes.
+        // An order report of `Nothing` takes no bytes of its own. A vector of two numbers takes
+        // three bytes.
         for (causes, other_bytes) in [(Causes::none(), 14), (Causes(vec![0, 1]), 17)] {
             let bytes = round_trip(&report(&[(message_id(1), causes)], order_report.clone()));
             assert_eq!(bytes, other_bytes + order_report_bytes, "{order_report:?}");

@@ -9,7 +9,7 @@ use quorate_journal::record::gather::{Source, gather as gather_journals};
 use serde::de::DeserializeOwned;
 use std::io::{self, BufRead};
 
-/// Maximum number of journals of an input.
+/// Maximum number of journals of an input. All others are ignored.
 const MAX_JOURNALS: usize = 8;
 
 /// The line between two journals of an input.

@@ -115,6 +115,7 @@ impl Pair {
     fn connect(&mut self) {
         self.frames_in_flight.clear();
         let (ours, theirs) = (self.sender.header(EPOCH), self.receiver.header(EPOCH));
+        // Each end also learns to which of its incarnations the acknowledgement of its peer refers.
         let known_incarnation = self.receiver.peer_incarnation();
         self.receiver.begin_connection(&ours, Some(Incarnation(self.incarnation))).expect("the sender's handshake");
         let start = self.sender.begin_connection(&theirs, known_incarnation).expect("the receiver's handshake");
@@ -130,8 +131,8 @@ impl Pair {
         self.incarnation += 1;
         self.receiver = link(1, self.incarnation);
         self.duplicate_filter = DuplicateFilter::default();
-        // Messages that the old incarnation received without acknowledging them are dropped with
-        // the others.
+        // The sender also drops messages that the old incarnation received without acknowledging
+        // them, so it may drop more than `expected`.
         if has_connected {
             let dropped = match self.sender.begin_connection(&self.receiver.header(EPOCH), None) {
                 Ok(LinkStart::Restarted { dropped }) => dropped as usize,

@@ -14,12 +14,13 @@ pub fn read_message(input: &[u8]) -> PathSignature {
     let mut signature = PathSignature::default();
     let end = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
     let (name, bytes) = (&input[..end], input.get(end + 1..).unwrap_or_default());
-    let (index, entry) = find_algorithm(name);
+    let (index, algorithm) = find_algorithm(name);
     signature.record(index as u64);
-    if matches!(entry, Entry::Replica(_)) {
+    // `quorate_replica` also has an encoding of its own, which parses the same bytes.
+    if matches!(algorithm, Entry::Replica(_)) {
         read_replica_message(bytes, &mut signature);
     }
-    let codec = entry.codec();
+    let codec = algorithm.codec();
     match decode(&codec, bytes) {
         Ok(message) => {
             signature.record_message(message.kind());
@@ -63,11 +64,11 @@ fn read_replica_message(bytes: &[u8], signature: &mut PathSignature) {
 
 /// Returns the algorithm with this name, or one chosen by a hash of the name.
 fn find_algorithm(name: &[u8]) -> (usize, &'static Entry) {
-    let entries: Vec<&Entry> = all().iter().chain(fixtures()).collect();
-    let named = entries.iter().position(|entry| entry.name().as_bytes() == name);
-    let hash = || name.iter().map(|byte| usize::from(*byte)).sum::<usize>() % entries.len();
+    let algorithms: Vec<&Entry> = all().iter().chain(fixtures()).collect();
+    let named = algorithms.iter().position(|algorithm| algorithm.name().as_bytes() == name);
+    let hash = || name.iter().map(|byte| usize::from(*byte)).sum::<usize>() % algorithms.len();
     let index = named.unwrap_or_else(hash);
-    (index, entries[index])
+    (index, algorithms[index])
 }
 
 // All families share the same codec, so any family may be used here.

@@ -1,4 +1,5 @@
-//! Parsers of untrusted input, one function each.
+//! The fuzz targets. Each function passes arbitrary bytes to one parser of untrusted input, or lets
+//! them choose the events of a link.
 
 #![allow(clippy::panic, clippy::expect_used, clippy::missing_panics_doc, reason = "a target fails by panicking")]
 

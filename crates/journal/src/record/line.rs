@@ -1,7 +1,7 @@
 //! The lines of a journal as data. The same types are written with borrowed fields and read with
-//! owned fields: `B` is a body (a message, a timer or a write), `S` a name, `T` a text for people,
-//! `C` and `E` the commands and events of the family. Names that differ from the written ones have
-//! a `rename` attribute.
+//! owned fields: `B` is a body (a message, a timer or a write), `S` a name or a fault, `T` a text
+//! for people, `C` and `E` the commands and events of the family. Names that differ from the
+//! written ones have a `rename` attribute.
 
 use crate::moment::{Loss, MessageId};
 use crate::workload::Ending;

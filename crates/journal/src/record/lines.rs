@@ -71,7 +71,7 @@ impl Lines {
 
     /// Completes the last line, writes all buffered lines at once and clears the buffer.
     ///
-    /// After an error the output may end in the middle of a line.
+    /// After an error the buffer keeps its lines, and the output may end in the middle of one.
     pub fn flush_to(&mut self, out: &mut impl Write) -> io::Result<()> {
         self.close();
         if let Some(error) = self.first_error.take() {
@@ -111,6 +111,7 @@ impl Lines {
     }
 
     fn write_effect<E: Serialize>(&mut self, effect: &ObservedEffect<'_, E>) {
+        // An effect belongs to the line of a step, so one that follows no step cannot be written.
         let LastLine::OpenStep { effect_count } = &mut self.last_line else { return };
         if *effect_count > 0 {
             self.bytes.push(b',');

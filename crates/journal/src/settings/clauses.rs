@@ -76,7 +76,7 @@ impl<'a> Clauses<'a> {
     /// Parses the time of the action. The default is the start of the run. `can_last` says whether
     /// the action may also have a `for` clause.
     pub(super) fn read_time(&self, can_last: bool) -> Result<Duration, SettingError> {
-        let last_part = if can_last { "the time except 'for LENGTH'" } else { "the time" };
+        let last_part = if can_last { "the time except 'for DURATION'" } else { "the time" };
         let time = self.time.map(|time| self.read_length(Timing::At, time, last_part)).transpose()?;
         Ok(time.unwrap_or_default())
     }
@@ -86,17 +86,17 @@ impl<'a> Clauses<'a> {
     pub(super) fn read_duration(&self, can_last: bool, word: &str) -> Result<Option<Duration>, SettingError> {
         match self.duration {
             Some(length) if !can_last => Err(SettingError::CannotLast { word: word.into(), length: length.into() }),
-            length => length.map(|length| self.read_length(Timing::For, length, "the length")).transpose(),
+            length => length.map(|length| self.read_length(Timing::For, length, "the duration")).transpose(),
         }
     }
 
-    /// Parses a clause that starts with `word`. The error for text after the length names the
+    /// Parses a clause that starts with `word`. The error for text after it names the
     /// `last_part` that the clause may contain.
     fn read_length(&self, word: Timing, clause: &str, last_part: &'static str) -> Result<Duration, SettingError> {
         if clause.is_empty() {
             return Err(match word {
                 Timing::At => SettingError::missing(self.text, "a time after 'at'", "for example 'at 10ms'"),
-                Timing::For => SettingError::missing(self.text, "a length after 'for'", "for example 'for 20ms'"),
+                Timing::For => SettingError::missing(self.text, "a duration after 'for'", "for example 'for 20ms'"),
             });
         }
         clause.parse().map(|Length(length)| length).map_err(|mistake| match text_after_value::<Length>(clause) {

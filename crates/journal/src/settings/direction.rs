@@ -59,9 +59,9 @@ impl Subject {
     /// Returns the syntax of such a direction.
     const fn form(self) -> &'static str {
         match self {
-            Self::Message => "message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH)",
-            Self::Timer => "timer NUMBER of NODE takes LENGTH",
-            Self::Sync => "sync NUMBER of NODE takes LENGTH",
+            Self::Message => "message NUMBER of NODE > NODE takes DURATION (or is lost, or comes again after DURATION)",
+            Self::Timer => "timer NUMBER of NODE takes DURATION",
+            Self::Sync => "sync NUMBER of NODE takes DURATION",
         }
     }
 
@@ -179,7 +179,7 @@ fn expect_word(reader: &mut Reader<'_>, word: &'static str, quoted_word: &'stati
 fn read_node_and_duration(mut reader: Reader<'_>) -> Result<(NodeId, Duration), SettingError> {
     let node = reader.take_node()?;
     expect_word(&mut reader, "takes", "'takes'")?;
-    Ok((node, reader.parse_value::<Length>("a length")?.0))
+    Ok((node, reader.parse_value::<Length>("a duration")?.0))
 }
 
 fn read_message(mut reader: Reader<'_>, number: u64) -> Result<Direction, SettingError> {
@@ -189,7 +189,7 @@ fn read_message(mut reader: Reader<'_>, number: u64) -> Result<Direction, Settin
     let (from, to) = read_link(&reader, link.trim())?;
     reader.rest = rest;
     let fate = if reader.take_word("takes") {
-        Fate::Takes(reader.parse_value::<Length>("a length")?.0)
+        Fate::Takes(reader.parse_value::<Length>("a duration")?.0)
     } else if reader.take_word("is") {
         expect_word(&mut reader, "lost", "'lost'")?;
         reader.expect_end(&[])?;
@@ -197,7 +197,7 @@ fn read_message(mut reader: Reader<'_>, number: u64) -> Result<Direction, Settin
     } else if reader.take_word("comes") {
         expect_word(&mut reader, "again", "'again'")?;
         expect_word(&mut reader, "after", "'after'")?;
-        Fate::Duplicated(reader.parse_value::<Length>("a length")?.0)
+        Fate::Duplicated(reader.parse_value::<Length>("a duration")?.0)
     } else {
         return Err(reader.missing("the fate of the message"));
     };
@@ -299,28 +299,28 @@ mod tests {
         ];
         expect![[r#"
             'mesage' is not a direction; did you mean 'message'? Directions are message, timer, sync.
-            'message' lacks a number; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            'message' lacks a number; write message NUMBER of NODE > NODE takes DURATION (or is lost, or comes again after DURATION).
             'of' is not a number; write for example 3.
             'third' is not a number; write for example 3.
             '0' is invalid: numbers start at 1.
-            'message 3' lacks 'of'; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
-            'off' is unexpected in 'message 3 off 1 > 2 is lost'; did you mean 'of'? Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
-            'message 3 of 1 is lost' lacks a link, such as 1 > 2; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            'message 3' lacks 'of'; write message NUMBER of NODE > NODE takes DURATION (or is lost, or comes again after DURATION).
+            'off' is unexpected in 'message 3 off 1 > 2 is lost'; did you mean 'of'? Write message NUMBER of NODE > NODE takes DURATION (or is lost, or comes again after DURATION).
+            'message 3 of 1 is lost' lacks a link, such as 1 > 2; write message NUMBER of NODE > NODE takes DURATION (or is lost, or comes again after DURATION).
             '1 > 1' is a link from node 1 to itself; name two different nodes.
             'x' is not a node number; write for example 2.
-            'message 3 of 1 > 2' lacks the fate of the message; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
-            'lost' is unexpected in 'message 3 of 1 > 2 lost'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
-            'message 3 of 1 > 2 is' lacks 'lost'; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
-            'late' is unexpected in 'message 3 of 1 > 2 is late'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
-            'again' is unexpected in 'message 3 of 1 > 2 is lost again'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
-            'message 3 of 1 > 2 takes' lacks a length; write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
+            'message 3 of 1 > 2' lacks the fate of the message; write message NUMBER of NODE > NODE takes DURATION (or is lost, or comes again after DURATION).
+            'lost' is unexpected in 'message 3 of 1 > 2 lost'. Write message NUMBER of NODE > NODE takes DURATION (or is lost, or comes again after DURATION).
+            'message 3 of 1 > 2 is' lacks 'lost'; write message NUMBER of NODE > NODE takes DURATION (or is lost, or comes again after DURATION).
+            'late' is unexpected in 'message 3 of 1 > 2 is late'. Write message NUMBER of NODE > NODE takes DURATION (or is lost, or comes again after DURATION).
+            'again' is unexpected in 'message 3 of 1 > 2 is lost again'. Write message NUMBER of NODE > NODE takes DURATION (or is lost, or comes again after DURATION).
+            'message 3 of 1 > 2 takes' lacks a duration; write message NUMBER of NODE > NODE takes DURATION (or is lost, or comes again after DURATION).
             '9' has no unit; add one, such as '9ms'. Units are ns, us, ms, s, m, h.
             'message 3 of 1 > 2 takes 9ms at 5ms': nothing may follow a direction, which has no time of its own.
-            'after' is unexpected in 'message 3 of 1 > 2 comes after 9ms'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
-            '9ms' is unexpected in 'message 3 of 1 > 2 comes again 9ms'. Write message NUMBER of NODE > NODE takes LENGTH (or is lost, or comes again after LENGTH).
-            'tkes' is unexpected in 'timer 1 of 2 tkes 5ms'; did you mean 'takes'? Write timer NUMBER of NODE takes LENGTH.
-            'timer 1 of 2' lacks 'takes'; write timer NUMBER of NODE takes LENGTH.
-            '>' is unexpected in 'timer 1 of 2 > 3 takes 5ms'. Write timer NUMBER of NODE takes LENGTH.
+            'after' is unexpected in 'message 3 of 1 > 2 comes after 9ms'. Write message NUMBER of NODE > NODE takes DURATION (or is lost, or comes again after DURATION).
+            '9ms' is unexpected in 'message 3 of 1 > 2 comes again 9ms'. Write message NUMBER of NODE > NODE takes DURATION (or is lost, or comes again after DURATION).
+            'tkes' is unexpected in 'timer 1 of 2 tkes 5ms'; did you mean 'takes'? Write timer NUMBER of NODE takes DURATION.
+            'timer 1 of 2' lacks 'takes'; write timer NUMBER of NODE takes DURATION.
+            '>' is unexpected in 'timer 1 of 2 > 3 takes 5ms'. Write timer NUMBER of NODE takes DURATION.
             'two' is not a node number; write for example 2.
         "#]].assert_eq(&texts.map(parse_and_describe::<Direction>).concat());
     }

@@ -27,10 +27,10 @@ impl FromStr for DurationRange {
 /// part of `text` that contains them; `form` is the expected form of all of `text`.
 pub(super) fn read_bounds(text: &str, part: &str, form: &'static str) -> Result<(Duration, Duration), SettingError> {
     let Some((min, max)) = part.split_once("..") else {
-        return Err(SettingError::missing(text, "a second length", form));
+        return Err(SettingError::missing(text, "a second duration", form));
     };
     if min.trim().is_empty() || max.trim().is_empty() {
-        return Err(SettingError::missing(text, "a length on one side of '..'", form));
+        return Err(SettingError::missing(text, "a duration on one side of '..'", form));
     }
     let (Length(min), Length(max)) = (min.parse()?, max.parse()?);
     Ok((min, max))
@@ -68,11 +68,11 @@ mod tests {
             "1ms..5ms" reads as 1ms..5ms
             " 2ms .. 2ms " reads as 2ms..2ms
             '5ms..1ms' has its bounds in the wrong order; write 1ms..5ms.
-            '5ms' lacks a second length; write 1ms..5ms.
-            '..1s' lacks a length on one side of '..'; write 1ms..5ms.
-            '1s..' lacks a length on one side of '..'; write 1ms..5ms.
+            '5ms' lacks a second duration; write 1ms..5ms.
+            '..1s' lacks a duration on one side of '..'; write 1ms..5ms.
+            '1s..' lacks a duration on one side of '..'; write 1ms..5ms.
             '1' has no unit; add one, such as '1ms'. Units are ns, us, ms, s, m, h.
-            '' lacks a second length; write 1ms..5ms.
+            '' lacks a second duration; write 1ms..5ms.
         "#]]
         .assert_eq(&messages);
     }

@@ -7,7 +7,7 @@ use thiserror::Error;
 ///
 /// Each error prints as one or two sentences that name the mistake and the closest valid form.
 /// Quoted input contains no control characters. The texts in `expected` continue a sentence after
-/// "is not", and those in `missing` after "lacks", such as "a length".
+/// "is not", and those in `missing` after "lacks", such as "a duration".
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SettingError {
     #[error("{} is not {expected}; write for example {example}.", quoted(text))]
@@ -32,7 +32,7 @@ pub enum SettingError {
     Trailing { text: String, after: &'static str },
     #[error("{} has '{word}' twice; write it once.", quoted(text))]
     Repeated { text: String, word: &'static str },
-    #[error("{} has 'for' before 'at'; write 'at TIME for LENGTH'.", quoted(text))]
+    #[error("{} has 'for' before 'at'; write 'at TIME for DURATION'.", quoted(text))]
     ForBeforeAt { text: String },
     #[error("{} is instantaneous and has no duration; leave out {}.", quoted(word), quoted(&format!("for {length}")))]
     CannotLast { word: String, length: String },

@@ -171,18 +171,18 @@ impl FaultKind {
     /// Returns the syntax of such a fault, with optional parts in brackets.
     pub const fn form(self) -> &'static str {
         match self {
-            Self::Crash => "crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH]",
+            Self::Crash => "crash NODE [torn, or keeping COUNT] [at TIME] [for DURATION]",
             Self::Restart => "restart NODE [blank] [at TIME]",
-            Self::Pause => "pause NODE [at TIME] [for LENGTH]",
+            Self::Pause => "pause NODE [at TIME] [for DURATION]",
             Self::Resume => "resume NODE [at TIME]",
-            Self::Disk => "disk NODE full (or fails) [at TIME] [for LENGTH]",
+            Self::Disk => "disk NODE full (or fails) [at TIME] [for DURATION]",
             Self::Close => "close NODE [at TIME]",
-            Self::Cut => "cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for LENGTH]",
+            Self::Cut => "cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for DURATION]",
             Self::Heal => "heal [at TIME]",
-            Self::Skew => "skew NODE by LENGTH [at TIME]",
+            Self::Skew => "skew NODE by DURATION [at TIME]",
             Self::Drift => "drift NODE by RATE [at TIME]",
             Self::Link => {
-                "link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH]"
+                "link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for DURATION]"
             }
         }
     }
@@ -345,7 +345,7 @@ impl TimedFault {
     }
 
     /// Like [`validate`](Self::validate), with `text` quoted in the error.
-    pub(super) fn validate_as(&self, text: &impl fmt::Display, nodes: usize) -> Result<(), SettingError> {
+    pub fn validate_as(&self, text: &impl fmt::Display, nodes: usize) -> Result<(), SettingError> {
         let kind = self.fault.kind();
         if let Some(length) = self.duration.filter(|_| !kind.can_last()) {
             return Err(SettingError::CannotLast { word: kind.name().into(), length: Length(length).to_string() });
@@ -448,7 +448,7 @@ mod tests {
         for kind in FaultKind::ALL {
             assert_eq!(FaultKind::from_name(&kind.name().to_uppercase()), Some(kind));
             assert!(kind.form().starts_with(kind.name()));
-            assert_eq!(kind.form().contains("[for LENGTH]"), kind.can_last());
+            assert_eq!(kind.form().contains("[for DURATION]"), kind.can_last());
         }
     }
 }

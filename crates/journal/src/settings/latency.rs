@@ -58,7 +58,7 @@ impl FromStr for Latency {
         let is_named = |name: &str| distribution.eq_ignore_ascii_case(name);
         let is_known = DISTRIBUTIONS.into_iter().any(is_named);
         if is_known && value.is_empty() {
-            return Err(SettingError::missing(text, "a length", FORM));
+            return Err(SettingError::missing(text, "a duration", FORM));
         }
         if is_named("fixed") {
             Ok(Self::Fixed(value.parse::<Length>()?.0))
@@ -166,18 +166,18 @@ mod tests {
             '' is not a latency; write for example fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
             '1ms' does not name a distribution; write fixed:1ms.
             '1ms..5ms' does not name a distribution; write uniform:1ms..5ms.
-            'fixed' lacks a length; write fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
-            'fixed:' lacks a length; write fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
+            'fixed' lacks a duration; write fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
+            'fixed:' lacks a duration; write fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
             '1' has no unit; add one, such as '1ms'. Units are ns, us, ms, s, m, h.
             'fixd' is not a latency; did you mean 'fixed'? Write fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
             'normal' is not a latency. Write fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
-            'uniform:1ms' lacks a second length; write uniform:1ms..5ms.
-            'uniform:1ms..' lacks a length on one side of '..'; write uniform:1ms..5ms.
+            'uniform:1ms' lacks a second duration; write uniform:1ms..5ms.
+            'uniform:1ms..' lacks a duration on one side of '..'; write uniform:1ms..5ms.
             '1' has no unit; add one, such as '1ms'. Units are ns, us, ms, s, m, h.
             'uniform:5ms..1ms' has its bounds in the wrong order; write uniform:1ms..5ms.
-            '2ms..3ms' is not a length; write for example 10ms.
+            '2ms..3ms' is not a duration; write for example 10ms.
             ':' is not a latency; write for example fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
-            '99999999h' is invalid: a length must be at most 18446744073709551615ns, about 584 years.
+            '99999999h' is invalid: a duration must be at most 18446744073709551615ns, about 584 years.
         "#]]
         .assert_eq(&texts.map(parse_and_describe::<Latency>).concat());
     }

@@ -32,9 +32,9 @@ impl FromStr for Length {
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let text = text.trim();
         if text.starts_with(['-', '−']) {
-            return Err(SettingError::out_of_range(text, "a length must be zero or more"));
+            return Err(SettingError::out_of_range(text, "a duration must be zero or more"));
         }
-        let not_a_length = || SettingError::not_a(text, "a length", "10ms");
+        let not_a_length = || SettingError::not_a(text, "a duration", "10ms");
         let end = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
         let (number, unit) = (&text[..end], text[end..].trim_start());
         if number.is_empty() || !unit.chars().all(char::is_alphabetic) {
@@ -43,9 +43,11 @@ impl FromStr for Length {
         let nanos = read_parts(number, nanos_of_unit(text, unit)?);
         nanos.map(|nanos| Self(Duration::from_nanos(nanos))).map_err(|error| match error {
             DecimalError::Malformed => not_a_length(),
-            DecimalError::TooFine => SettingError::out_of_range(text, "a length must be a whole number of nanoseconds"),
+            DecimalError::TooFine => {
+                SettingError::out_of_range(text, "a duration must be a whole number of nanoseconds")
+            }
             DecimalError::TooLarge => {
-                SettingError::out_of_range(text, "a length must be at most 18446744073709551615ns, about 584 years")
+                SettingError::out_of_range(text, "a duration must be at most 18446744073709551615ns, about 584 years")
             }
         })
     }
@@ -67,8 +69,8 @@ fn nanos_of_unit(text: &str, unit: &str) -> Result<u64, SettingError> {
     })
 }
 
-/// Prints whole hours or minutes if possible, else seconds or the largest smaller unit that is not
-/// larger than the value: `1h`, `90s`, `1.5ms`.
+/// Prints whole hours or minutes if possible, else the largest unit, at most seconds, of which the
+/// value has one or more: `1h`, `90s`, `1.5ms`. Zero is `0ms`.
 impl fmt::Display for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = self.0.nanos();
@@ -204,17 +206,17 @@ mod tests {
         expect![[r#"
             '10' has no unit; add one, such as '10ms'. Units are ns, us, ms, s, m, h.
             '0' has no unit; add one, such as '0ms'. Units are ns, us, ms, s, m, h.
-            '' is not a length; write for example 10ms.
-            'ms' is not a length; write for example 10ms.
-            'banana' is not a length; write for example 10ms.
-            '1.2.3ms' is not a length; write for example 10ms.
+            '' is not a duration; write for example 10ms.
+            'ms' is not a duration; write for example 10ms.
+            'banana' is not a duration; write for example 10ms.
+            '1.2.3ms' is not a duration; write for example 10ms.
             'sec' is not a unit of time. Units are ns, us, ms, s, m, h.
             'µ' is not a unit of time. Units are ns, us, ms, s, m, h.
-            '-3ms' is invalid: a length must be zero or more.
-            '0.1ns' is invalid: a length must be a whole number of nanoseconds.
-            '99999999h' is invalid: a length must be at most 18446744073709551615ns, about 584 years.
-            '1 2ms' is not a length; write for example 10ms.
-            '1\u{7}ms' is not a length; write for example 10ms.
+            '-3ms' is invalid: a duration must be zero or more.
+            '0.1ns' is invalid: a duration must be a whole number of nanoseconds.
+            '99999999h' is invalid: a duration must be at most 18446744073709551615ns, about 584 years.
+            '1 2ms' is not a duration; write for example 10ms.
+            '1\u{7}ms' is not a duration; write for example 10ms.
         "#]]
         .assert_eq(&texts.map(parse_and_describe::<Length>).concat());
     }

@@ -17,10 +17,10 @@ impl FromStr for Level {
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let text = text.trim();
-        let parts = read_parts(text, 1_000).map_err(|_| {
+        let thousandths = read_parts(text, 1_000).map_err(|_| {
             SettingError::not_a(text, "a suspicion level with at most three decimal places", "8 or 2.5")
         })?;
-        let threshold = u32::try_from(parts).ok().and_then(Threshold::from_thousandths);
+        let threshold = u32::try_from(thousandths).ok().and_then(Threshold::from_thousandths);
         threshold
             .map(Self)
             .ok_or_else(|| SettingError::out_of_range(text, "a suspicion level must be between 0.5 and 20"))

@@ -38,12 +38,12 @@ impl FromStr for Ppm {
         let number_and_unit =
             text.len().checked_sub(3).filter(|&start| text.is_char_boundary(start)).map(|start| text.split_at(start));
         let Some((number, _)) = number_and_unit.filter(|(_, unit)| unit.eq_ignore_ascii_case("ppm")) else {
-            return Err(SettingError::not_a(text, "a drift", "200ppm or -50ppm"));
+            return Err(SettingError::not_a(text, "a drift", "200ppm"));
         };
         let number = number.trim_end();
         let digits = number.strip_prefix(['-', '+']).unwrap_or(number);
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(SettingError::not_a(text, "a drift in whole parts per million", "200ppm or -50ppm"));
+            return Err(SettingError::not_a(text, "a drift in whole parts per million", "200ppm"));
         }
         number.parse().ok().and_then(Self::new).ok_or_else(|| {
             SettingError::out_of_range(
@@ -77,14 +77,14 @@ mod tests {
     fn mistakes_in_a_drift_are_explained() {
         let texts = ["200", "", "ppm", "☃", "1.5ppm", "-1000000ppm", "99999999999999999999ppm", "3ms"];
         expect![[r#"
-            '200' is not a drift; write for example 200ppm or -50ppm.
-            '' is not a drift; write for example 200ppm or -50ppm.
-            'ppm' is not a drift in whole parts per million; write for example 200ppm or -50ppm.
-            '☃' is not a drift; write for example 200ppm or -50ppm.
-            '1.5ppm' is not a drift in whole parts per million; write for example 200ppm or -50ppm.
+            '200' is not a drift; write for example 200ppm.
+            '' is not a drift; write for example 200ppm.
+            'ppm' is not a drift in whole parts per million; write for example 200ppm.
+            '☃' is not a drift; write for example 200ppm.
+            '1.5ppm' is not a drift in whole parts per million; write for example 200ppm.
             '-1000000ppm' is invalid: a drift must be between -999999ppm (almost stopped) and 1000000ppm (twice as fast).
             '99999999999999999999ppm' is invalid: a drift must be between -999999ppm (almost stopped) and 1000000ppm (twice as fast).
-            '3ms' is not a drift; write for example 200ppm or -50ppm.
+            '3ms' is not a drift; write for example 200ppm.
         "#]].assert_eq(&texts.map(parse_and_describe::<Ppm>).concat());
     }
 

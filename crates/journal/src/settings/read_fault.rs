@@ -29,7 +29,7 @@ impl FromStr for Fault {
     }
 }
 
-/// Parses the action of a line as a fault.
+/// Parses the action of a line, the part before `at` and `for`, as a fault.
 fn read_fault(clauses: &Clauses<'_>) -> Result<Fault, SettingError> {
     let text = clauses.action;
     let (word, rest) = split_first_word(text);
@@ -60,7 +60,7 @@ fn read_fault(clauses: &Clauses<'_>) -> Result<Fault, SettingError> {
         }
         FaultKind::Skew => {
             let node = read_node_and_by(&mut reader)?;
-            Fault::Skew { node, by: reader.parse_value("a length")? }
+            Fault::Skew { node, by: reader.parse_value("a duration")? }
         }
         FaultKind::Drift => {
             let node = read_node_and_by(&mut reader)?;
@@ -117,6 +117,7 @@ fn read_disk(mut reader: Reader<'_>) -> Result<Fault, SettingError> {
 }
 
 fn read_link(mut reader: Reader<'_>) -> Result<Fault, SettingError> {
+    // The sides may contain spaces, so the name of the property marks where they end.
     let found = split_words(reader.rest)
         .find_map(|(start, word)| Some((start, start + word.len(), LinkProperty::from_name(word)?)));
     let Some((start, end, property)) = found else {
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_disks_are_explained() {
+    fn mistakes_in_disk_faults_are_explained() {
         let texts = [
             "disk",
             "disk 2",
@@ -229,16 +230,16 @@ mod tests {
             "disk 2 full at 1s for",
         ];
         expect![[r#"
-            'disk' lacks a node; write disk NODE full (or fails) [at TIME] [for LENGTH].
-            'disk 2' lacks the fault of the disk; write disk NODE full (or fails) [at TIME] [for LENGTH].
+            'disk' lacks a node; write disk NODE full (or fails) [at TIME] [for DURATION].
+            'disk 2' lacks the fault of the disk; write disk NODE full (or fails) [at TIME] [for DURATION].
             'full' is not a node number; write for example 2.
-            'ful' is unexpected in 'disk 2 ful'; did you mean 'full'? Write disk NODE full (or fails) [at TIME] [for LENGTH].
-            'fail' is unexpected in 'disk 2 fail'; did you mean 'fails'? Write disk NODE full (or fails) [at TIME] [for LENGTH].
-            'slow' is unexpected in 'disk 2 slow'. Write disk NODE full (or fails) [at TIME] [for LENGTH].
-            'fails' is unexpected in 'disk 2 full fails'. Write disk NODE full (or fails) [at TIME] [for LENGTH].
-            'torn' is unexpected in 'disk 2 fails torn'. Write disk NODE full (or fails) [at TIME] [for LENGTH].
+            'ful' is unexpected in 'disk 2 ful'; did you mean 'full'? Write disk NODE full (or fails) [at TIME] [for DURATION].
+            'fail' is unexpected in 'disk 2 fail'; did you mean 'fails'? Write disk NODE full (or fails) [at TIME] [for DURATION].
+            'slow' is unexpected in 'disk 2 slow'. Write disk NODE full (or fails) [at TIME] [for DURATION].
+            'fails' is unexpected in 'disk 2 full fails'. Write disk NODE full (or fails) [at TIME] [for DURATION].
+            'torn' is unexpected in 'disk 2 fails torn'. Write disk NODE full (or fails) [at TIME] [for DURATION].
             '1,2' is not a node number; write for example 2.
-            'disk 2 full at 1s for' lacks a length after 'for'; write for example 'for 20ms'.
+            'disk 2 full at 1s for' lacks a duration after 'for'; write for example 'for 20ms'.
         "#]].assert_eq(&texts.map(parse_and_describe::<TimedFault>).concat());
     }
 
@@ -326,26 +327,26 @@ mod tests {
             'banana' is not a fault. Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link.
             '' lacks a fault; write for example 'crash 2 at 10ms'.
             'at 5ms' lacks a fault; write for example 'crash 2 at 10ms'.
-            'crash' lacks a node; write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
+            'crash' lacks a node; write crash NODE [torn, or keeping COUNT] [at TIME] [for DURATION].
             'x' is not a node number; write for example 2.
             '0' is invalid: node numbers must be between 1 and 4294967295.
             '1,2' is not a node number; write for example 2.
-            'tron' is unexpected in 'crash 2 tron'; did you mean 'torn'? Write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
-            'crash 2 keeping' lacks a count; write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
+            'tron' is unexpected in 'crash 2 tron'; did you mean 'torn'? Write crash NODE [torn, or keeping COUNT] [at TIME] [for DURATION].
+            'crash 2 keeping' lacks a count; write crash NODE [torn, or keeping COUNT] [at TIME] [for DURATION].
             'some' is not a count; write for example 3.
-            'torn' is unexpected in 'crash 2 keeping 3 torn'. Write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
-            '10ms' is unexpected in 'crash 2 10ms'. Write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
-            'att' is unexpected in 'crash 2 att 10ms'; did you mean 'at'? Write crash NODE [torn, or keeping COUNT] [at TIME] [for LENGTH].
+            'torn' is unexpected in 'crash 2 keeping 3 torn'. Write crash NODE [torn, or keeping COUNT] [at TIME] [for DURATION].
+            '10ms' is unexpected in 'crash 2 10ms'. Write crash NODE [torn, or keeping COUNT] [at TIME] [for DURATION].
+            'att' is unexpected in 'crash 2 att 10ms'; did you mean 'at'? Write crash NODE [torn, or keeping COUNT] [at TIME] [for DURATION].
             '99999999999' is invalid: node numbers must be between 1 and 4294967295.
             'torn' is unexpected in 'restart 2 torn'. Write restart NODE [blank] [at TIME].
-            'please' is unexpected in 'pause 3 please'. Write pause NODE [at TIME] [for LENGTH].
+            'please' is unexpected in 'pause 3 please'. Write pause NODE [at TIME] [for DURATION].
             '2' is unexpected in 'heal 2'. Write heal [at TIME].
-            'skew 2' lacks 'by'; write skew NODE by LENGTH [at TIME].
-            '3ms' is unexpected in 'skew 2 3ms'. Write skew NODE by LENGTH [at TIME].
-            'skew 2 by' lacks a length; write skew NODE by LENGTH [at TIME].
+            'skew 2' lacks 'by'; write skew NODE by DURATION [at TIME].
+            '3ms' is unexpected in 'skew 2 3ms'. Write skew NODE by DURATION [at TIME].
+            'skew 2 by' lacks a duration; write skew NODE by DURATION [at TIME].
             '3' has no unit; add one, such as '3ms'. Units are ns, us, ms, s, m, h.
-            'banana' is unexpected in 'skew 2 by 3ms banana'. Write skew NODE by LENGTH [at TIME].
-            '3ms' is not a drift; write for example 200ppm or -50ppm.
+            'banana' is unexpected in 'skew 2 by 3ms banana'. Write skew NODE by DURATION [at TIME].
+            '3ms' is not a drift; write for example 200ppm.
             'drift 2 by' lacks a rate, such as 200ppm; write drift NODE by RATE [at TIME].
         "#]].assert_eq(&texts.map(parse_and_describe::<TimedFault>).concat());
     }
@@ -374,24 +375,24 @@ mod tests {
             "link 1 > 1 loss 1",
         ];
         expect![[r#"
-            'cut' lacks two sides; write cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for LENGTH].
+            'cut' lacks two sides; write cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for DURATION].
             '1' lacks a second side; write for example 1 | rest.
             '1 2' is not a set of nodes; write for example 1,3-5 or rest.
-            'att' is unexpected in 'cut 1 | 2 att 5ms'; did you mean 'at'? Write cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for LENGTH].
-            'rset' is unexpected in 'cut 1 | rset'; did you mean 'rest'? Write cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for LENGTH].
+            'att' is unexpected in 'cut 1 | 2 att 5ms'; did you mean 'at'? Write cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for DURATION].
+            'rset' is unexpected in 'cut 1 | rset'; did you mean 'rest'? Write cut NODES | NODES (or one way: NODES > NODES) [at TIME] [for DURATION].
             '1 > 1' is a link from node 1 to itself; name two different nodes.
             '1 | 2 | 1' puts node 1 on two sides; leave it on one.
-            'link' lacks the property to change; write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
-            'link 1 > 2' lacks the property to change; write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
+            'link' lacks the property to change; write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for DURATION].
+            'link 1 > 2' lacks the property to change; write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for DURATION].
             'los' is not a property of a link; did you mean 'loss'? Properties are latency, loss, duplicate.
             '1' lacks a '>'; write for example 1 > 2.
-            'link loss 0.5' lacks two sides; write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
+            'link loss 0.5' lacks two sides; write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for DURATION].
             '1 | 2' lacks a '>'; write for example 1 > 2.
-            'link 1 > 2 loss' lacks a chance; write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
+            'link 1 > 2 loss' lacks a chance; write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for DURATION].
             '5' is invalid: a chance must be between 0 and 1, or between 0% and 100%.
-            '0.6' is unexpected in 'link 1 > 2 loss 0.5 0.6'. Write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
+            '0.6' is unexpected in 'link 1 > 2 loss 0.5 0.6'. Write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for DURATION].
             '10ms' does not name a distribution; write fixed:10ms.
-            'banana' is unexpected in 'link 1 > 2 banana loss 1'. Write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for LENGTH].
+            'banana' is unexpected in 'link 1 > 2 banana loss 1'. Write link NODES > NODES latency LATENCY (or loss CHANCE, or duplicate CHANCE) [at TIME] [for DURATION].
             '1 > 1' is a link from node 1 to itself; name two different nodes.
         "#]].assert_eq(&texts.map(parse_and_describe::<TimedFault>).concat());
     }
@@ -416,17 +417,17 @@ mod tests {
         expect![[r#"
             'crash 2 at' lacks a time after 'at'; write for example 'at 10ms'.
             '10' has no unit; add one, such as '10ms'. Units are ns, us, ms, s, m, h.
-            'at 10ms banana': nothing may follow the time except 'for LENGTH'.
+            'at 10ms banana': nothing may follow the time except 'for DURATION'.
             'at 10ms banana': nothing may follow the time.
-            'crash 2 at 10ms for' lacks a length after 'for'; write for example 'for 20ms'.
-            'for 5ms banana': nothing may follow the length.
-            'crash 2 for 5ms at 10ms' has 'for' before 'at'; write 'at TIME for LENGTH'.
+            'crash 2 at 10ms for' lacks a duration after 'for'; write for example 'for 20ms'.
+            'for 5ms banana': nothing may follow the duration.
+            'crash 2 for 5ms at 10ms' has 'for' before 'at'; write 'at TIME for DURATION'.
             'crash 2 at 1ms at 2ms' has 'at' twice; write it once.
             'crash 2 for 1ms for 2ms' has 'for' twice; write it once.
             'heal' is instantaneous and has no duration; leave out 'for 3ms'.
             'restart' is instantaneous and has no duration; leave out 'for 3ms'.
-            '-3ms' is invalid: a length must be zero or more.
-            '99999999h' is invalid: a length must be at most 18446744073709551615ns, about 584 years.
+            '-3ms' is invalid: a duration must be zero or more.
+            '99999999h' is invalid: a duration must be at most 18446744073709551615ns, about 584 years.
         "#]]
         .assert_eq(&texts.map(parse_and_describe::<TimedFault>).concat());
     }

@@ -215,7 +215,7 @@ fn read_without_text(
     let clauses = Clauses::split(item)?;
     let (word, rest) = split_first_word(clauses.action);
     if word.is_empty() {
-        return Err(SettingError::missing(item, "a fault or a command", "for example 'crash 2 at 10ms'"));
+        return Err(SettingError::missing(item, "a fault, a command or a direction", "for example 'crash 2 at 10ms'"));
     }
     let KnownCommand { name, takes_text } = command(word)?;
     let form = if takes_text { FORM_WITH_TEXT } else { FORM };
@@ -232,10 +232,13 @@ fn unknown_word(word: &str, commands: &[&str]) -> SettingError {
     let command_names = commands.iter().map(|command| split_first_word(command).0);
     let names = FaultKind::ALL.map(FaultKind::name).into_iter().chain(command_names).chain(subjects);
     let (expected, known_words) = if commands.is_empty() {
-        ("a fault", format!("{} {}", list_faults(), list_directions()))
+        ("a fault or a direction", format!("{} {}", list_faults(), list_directions()))
     } else {
         let commands = commands.join(", ");
-        ("a fault or a command", format!("{} Commands are {commands}. {}", list_faults(), list_directions()))
+        (
+            "a fault, a command or a direction",
+            format!("{} Commands are {commands}. {}", list_faults(), list_directions()),
+        )
     };
     SettingError::Unknown { word: word.into(), expected, nearest: nearest(word, names).map(String::from), known_words }
 }
@@ -311,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_prints_in_the_order_of_its_times() {
+    fn printing_merges_faults_and_commands_by_time_but_reorders_neither() {
         let script = parse("release 2 at 9ms\ncrash 2 at 5ms\nrestart 2 at 9ms\nacquire 1 at 2ms").unwrap();
         expect![[r#"
             crash 2 at 5ms
@@ -331,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_reads_from_a_journal_without_its_commands() {
+    fn a_printed_script_parses_without_the_list_of_commands() {
         let script = Script::parse("campaign 2 at 3ms\nheal", &["campaign"]).unwrap();
         assert_eq!(script.to_string().parse(), Ok(script));
     }
@@ -372,7 +375,7 @@ mod tests {
             line 1, 'send 1 "x" 3ms': '3ms' is unexpected in 'send 1 3ms'. Write COMMAND NODE "TEXT" [at TIME].
             line 1, 'send 1 "x" "y"': '"y"' is unexpected in 'send 1 "y"'. Write COMMAND NODE "TEXT" [at TIME].
             line 1: '"' is unexpected in 'leave 1 "x"'. Write COMMAND NODE [at TIME].
-            line 1, 'sned 1 "x"': 'sned' is not a fault or a command; did you mean 'send'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are send TEXT, leave. Directions are message, timer, sync.
+            line 1, 'sned 1 "x"': 'sned' is not a fault, a command or a direction; did you mean 'send'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are send TEXT, leave. Directions are message, timer, sync.
             line 1: 'x' is unexpected in 'send 1 x'. Write COMMAND NODE "TEXT" [at TIME].
         "#]]
         .assert_eq(&texts.map(message).concat());
@@ -457,23 +460,23 @@ mod tests {
         ];
         let sentences = texts.map(|text| parse(text).unwrap_err().to_string() + "\n").concat();
         expect![[r#"
-            line 3, 'crsh 2 at 5ms': 'crsh' is not a fault or a command; did you mean 'crash'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
-            line 1, 'acqire 2 at 5ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
-            line 1: 'banana' is not a fault or a command. Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
+            line 3, 'crsh 2 at 5ms': 'crsh' is not a fault, a command or a direction; did you mean 'crash'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
+            line 1, 'acqire 2 at 5ms': 'acqire' is not a fault, a command or a direction; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
+            line 1: 'banana' is not a fault, a command or a direction. Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
             line 1: 'acquire' lacks a node; write COMMAND NODE [at TIME].
             line 1, 'acquire two at 5ms': 'two' is not a node number; write for example 2.
             line 1, 'acquire 2 3 at 5ms': '3' is unexpected in 'acquire 2 3'. Write COMMAND NODE [at TIME].
             line 1, 'acquire 2 at 5ms for 3ms': 'acquire' is instantaneous and has no duration; leave out 'for 3ms'.
             line 1: 'att' is unexpected in 'acquire 2 att 5ms'; did you mean 'at'? Write COMMAND NODE [at TIME].
             line 1, 'acquire 2 at 5': '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
-            line 1: 'at 5ms' lacks a fault or a command; write for example 'crash 2 at 10ms'.
-            line 1: 'crash 2 at 5ms for' lacks a length after 'for'; write for example 'for 20ms'.
+            line 1: 'at 5ms' lacks a fault, a command or a direction; write for example 'crash 2 at 10ms'.
+            line 1: 'crash 2 at 5ms for' lacks a duration after 'for'; write for example 'for 20ms'.
             line 1, 'cut 1 | 1': '1 | 1' puts node 1 on two sides; leave it on one.
-            line 2: 'heal\u{7}' is not a fault or a command; did you mean 'heal'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
+            line 2: 'heal\u{7}' is not a fault, a command or a direction; did you mean 'heal'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
         "#]].assert_eq(&sentences);
         let without_commands = Script::parse("acquire 2", &[]).unwrap_err().to_string() + "\n";
         expect![[r#"
-            line 1, 'acquire 2': 'acquire' is not a fault. Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Directions are message, timer, sync.
+            line 1, 'acquire 2': 'acquire' is not a fault or a direction. Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Directions are message, timer, sync.
         "#]].assert_eq(&without_commands);
     }
 

@@ -1,4 +1,4 @@
-//! Tests for all settings.
+//! Tests of what all settings have in common.
 
 use super::samples::{self, hostile_text};
 use super::{
@@ -103,22 +103,23 @@ proptest! {
 
 #[test]
 fn a_journal_stores_settings_as_their_text() {
-    fn stored<T: FromStr<Err = SettingError> + serde::Serialize + serde::de::DeserializeOwned + PartialEq + Debug>(
-        text: &str,
-    ) {
+    fn assert_stored_as_text<T>(text: &str)
+    where
+        T: FromStr<Err = SettingError> + serde::Serialize + serde::de::DeserializeOwned + PartialEq + Debug,
+    {
         let value: T = text.parse().unwrap();
         let json = serde_json::to_string(&value).unwrap();
         assert_eq!(json, serde_json::to_string(text).unwrap());
         assert_eq!(serde_json::from_str::<T>(&json).unwrap(), value);
     }
-    stored::<Length>("1.5ms");
-    stored::<Offset>("-3ms");
-    stored::<Ppm>("-50ppm");
-    stored::<Chance>("0.1");
-    stored::<Latency>("uniform:1ms..5ms");
-    stored::<Fault>("crash 2 torn");
-    stored::<TimedFault>("cut 1,2 > rest at 5ms for 20ms");
-    stored::<Script>("acquire 2 at 5ms\ncrash 2 at 10ms\n");
+    assert_stored_as_text::<Length>("1.5ms");
+    assert_stored_as_text::<Offset>("-3ms");
+    assert_stored_as_text::<Ppm>("-50ppm");
+    assert_stored_as_text::<Chance>("0.1");
+    assert_stored_as_text::<Latency>("uniform:1ms..5ms");
+    assert_stored_as_text::<Fault>("crash 2 torn");
+    assert_stored_as_text::<TimedFault>("cut 1,2 > rest at 5ms for 20ms");
+    assert_stored_as_text::<Script>("acquire 2 at 5ms\ncrash 2 at 10ms\n");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::mutex::check::MutexCheckArgs;
 use crate::options::{Options, OptionsError, parse_whole, reject_views};
 use crate::registry::Family;
 use clap::Args;
-use quorate_check::Views;
+use quorate_check::{MAX_FAULTS, Views};
 
 /// The family-specific options of a check, which set the behaviour of clients.
 #[derive(Args)]
@@ -45,8 +45,9 @@ impl BehaviorArgs {
     }
 }
 
-/// Parses a count of at most 255; a larger one becomes 255. Where the checker has a lower limit,
-/// its own error names that limit.
-pub fn parse_small_count(text: &str) -> Result<u8, String> {
-    Ok(u8::try_from(parse_whole::<u64>(text)?).unwrap_or(u8::MAX))
+/// Parses the maximum number of faults of one kind in a check.
+pub fn parse_fault_count(text: &str) -> Result<u8, String> {
+    let count = parse_whole::<u64>(text)?;
+    let count = u8::try_from(count).ok().filter(|count| *count <= MAX_FAULTS);
+    count.ok_or_else(|| format!("the number must be at most {MAX_FAULTS} in a check; got {text}."))
 }

@@ -14,7 +14,7 @@ pub(super) fn parse_sizes(text: &str) -> Result<Sizes, String> {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (parse_size(text, first)?, parse_size(text, last)?);
         if first > last {
-            return Err(format!("the range '{part}' must be ascending; write {last}-{first}."));
+            return Err(format!("'{part}' has its bounds in the wrong order; write {last}-{first}."));
         }
         if let Some(duplicate) = (first..=last).find(|size| sizes.contains(size)) {
             return Err(format!("sizes must not repeat; got {duplicate} twice in '{text}'."));
@@ -29,7 +29,7 @@ fn parse_size(text: &str, part: &str) -> Result<usize, String> {
     let part = part.trim();
     if part.is_empty() || !part.bytes().all(|byte| byte.is_ascii_digit()) {
         let text = text.escape_debug();
-        return Err(format!("expected sizes of groups, such as 2,4,8 or 2-16; got '{text}'."));
+        return Err(format!("'{text}' is not a list of group sizes; write for example 2,4,8 or 2-16."));
     }
     match part.parse() {
         Ok(0 | 1) => {
@@ -57,16 +57,16 @@ mod tests {
     #[test]
     fn invalid_sizes_are_rejected_with_a_reason() {
         for (text, expected) in [
-            ("", "expected sizes of groups"),
-            ("2,,4", "expected sizes of groups"),
-            ("2-", "expected sizes of groups"),
-            ("-3", "expected sizes of groups"),
-            ("2-3-4", "expected sizes of groups"),
-            ("two", "expected sizes of groups"),
-            ("+2", "expected sizes of groups"),
+            ("", "is not a list of group sizes"),
+            ("2,,4", "is not a list of group sizes"),
+            ("2-", "is not a list of group sizes"),
+            ("-3", "is not a list of group sizes"),
+            ("2-3-4", "is not a list of group sizes"),
+            ("two", "is not a list of group sizes"),
+            ("+2", "is not a list of group sizes"),
             ("0", "at least 2 nodes"),
             ("1-4", "at least 2 nodes"),
-            ("5-3", "must be ascending; write 3-5."),
+            ("5-3", "has its bounds in the wrong order; write 3-5."),
             ("2-9,4", "got 4 twice"),
             ("1001", "at most 1000 nodes"),
             ("2-99999999999999999999999", "at most 1000 nodes"),

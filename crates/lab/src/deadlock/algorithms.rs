@@ -47,6 +47,7 @@ impl FamilyTypes for Deadlock {
         &entry.facts.profile
     }
 
+    // By default, processes send requests; a run with resources needs `with_locks` instead.
     fn entry_codec(entry: &DeadlockEntry) -> AnyCodec {
         entry.codec.clone().with_requests()
     }

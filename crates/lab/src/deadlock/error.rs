@@ -12,11 +12,11 @@ pub enum DeadlockError {
     #[error(
         "--detect-after does not apply to '{name}'; it is an option of detectors whose waiting processes probe for a cycle."
     )]
-    LooksAfterNotApplicable { name: String },
+    DetectAfterNotApplicable { name: String },
     #[error("--processes cannot be combined with --resources, which requires one process per site; omit one of them.")]
     ProcessesWithResources,
     #[error("--acquire has no effect without --resources; add --resources, or omit --acquire.")]
-    TakingWithoutResources,
+    AcquireWithoutResources,
     #[error("the script's command '{text}' for node {node} is invalid: {reason}")]
     InvalidCommand { text: String, node: NodeId, reason: String },
     #[error(
@@ -32,10 +32,10 @@ pub enum DeadlockError {
     #[error("--share must be between 0 and 100; got {share}.")]
     ShareOutOfRange { share: u64 },
     #[error(
-        "'{name}' does not support the waits of these processes: deadlock-and is for processes that wait for all requested \
-         agents, deadlock-or for processes that wait for any of them, and deadlock-central for both."
+        "'{name}' does not support {option}. Use 'deadlock-and' for processes that wait for all requested agents, \
+         'deadlock-or' for processes that wait for any of them, and 'deadlock-central' for both."
     )]
-    UnsupportedWaits { name: String },
+    UnsupportedWaits { name: String, option: String },
     #[error(
         "--{option} does not apply to a check, which explores every order; use --rounds for the number of requests per process."
     )]

@@ -149,6 +149,7 @@ impl ScriptFamily for Deadlock {
         Some(words.join(" ").into())
     }
 
+    /// A script replaces the random requests, so the settings of these return to their defaults.
     fn scripted_settings(settings: &Settings) -> Settings {
         let defaults = Settings::default();
         Settings { rounds: defaults.rounds, fan_out: defaults.fan_out, share: defaults.share, ..settings.clone() }

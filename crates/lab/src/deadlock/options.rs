@@ -51,7 +51,7 @@ pub struct DeadlockArgs {
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_whole::<u32>)]
     priorities: Vec<u32>,
     /// How long a process waits before it starts a detection [default: it starts at once]
-    #[arg(long, alias = "looks-after", value_name = "LENGTH")]
+    #[arg(long, alias = "looks-after", value_name = "DURATION")]
     detect_after: Option<Length>,
 }
 

@@ -75,7 +75,7 @@ impl PresentFamily for Deadlock {
             if summary.deadlocked_at_end.is_empty() { "none".to_owned() } else { summary.deadlocked_at_end.join(", ") };
         let cost = format!("per detection {}", spec.algorithm.facts.formula);
         let mut rows = vec![
-            FigureRow::measured("waits of one process for another", summary.waits),
+            FigureRow::measured("waits of one agent for another", summary.waits),
             FigureRow::measured("  between two sites", summary.waits_between_sites),
             FigureRow::measured("deadlocks reported", summary.reported_deadlocks),
             FigureRow::new("  false reports", summary.false_reports, "0"),
@@ -92,7 +92,7 @@ impl PresentFamily for Deadlock {
     }
 
     fn describe_progress(_spec: &Spec<Self>, summary: &DeadlockSummary) -> String {
-        format!("; {} of one process for another so far", format_count(summary.waits, "wait"))
+        format!("; {} of one agent for another so far", format_count(summary.waits, "wait"))
     }
 
     fn progress_goal(spec: &Spec<Self>) -> u64 {

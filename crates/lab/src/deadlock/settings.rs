@@ -4,7 +4,7 @@ use super::{Deadlock, DeadlockEntry, DeadlockError, wait_mode};
 use crate::deadlock::run::{AcquireMode, WaitMode};
 use crate::error::{LabError, first_error};
 use crate::family::ScriptFamily;
-use crate::spec::Spec;
+use crate::spec::{Spec, option_value};
 use quorate_core::NodeId;
 use quorate_core::deadlock::{Agent, Command, Plan, Policy, Waiting};
 use quorate_journal::settings::{Latency, Length, TimedCommand};
@@ -54,6 +54,7 @@ impl Default for Settings {
     }
 }
 
+/// Maximum number of resources, and of processes unless the group has more nodes.
 pub const MAX_PROCESSES: usize = 4_096;
 
 /// Returns the detection plan of an experiment.
@@ -69,6 +70,9 @@ pub fn plan(spec: &Spec<Deadlock>) -> Plan {
     }
 }
 
+/// The commands of a running node are not quoted, so their errors do not mention quotation marks.
+const QUOTATION_HINT: &str = "In a script, what follows the node is in quotation marks: ask 1 \"P2 P3\" at 5ms.";
+
 /// Rejects script commands that cannot be parsed or that name unknown agents.
 fn validate_script(spec: &Spec<Deadlock>) -> Result<(), LabError> {
     let plan = plan(spec);
@@ -78,7 +82,9 @@ fn validate_script(spec: &Spec<Deadlock>) -> Result<(), LabError> {
             LabError::Deadlock(DeadlockError::InvalidCommand { text: command.clone(), node: *node, reason })
         };
         let words: Vec<_> = command.split_whitespace().collect();
-        let command = Deadlock::parse_words(&words, *node, 0).map_err(error)?;
+        // Commands of detectors have no number, so any number will do.
+        let in_script = |reason: String| error(format!("{reason} {QUOTATION_HINT}"));
+        let command = Deadlock::parse_words(&words, *node, 0).map_err(in_script)?;
         let named_agents = match &command {
             Command::Ask { need, .. } => need.awaited().to_vec(),
             Command::Answer { to, .. } => vec![*to],
@@ -97,23 +103,25 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
     let name = || spec.algorithm.to_string();
     let processes = settings.processes.unwrap_or(spec.nodes);
     let (resources, maximum) = (settings.resources, MAX_PROCESSES);
+    let max_processes = maximum.max(spec.nodes);
     let given_priorities = settings.priorities.len();
     first_error([
         (
-            processes == 0 || processes > maximum.max(spec.nodes),
-            DeadlockError::ProcessesOutOfRange { processes, maximum },
+            processes == 0 || processes > max_processes,
+            DeadlockError::ProcessesOutOfRange { processes, maximum: max_processes },
         ),
         (resources > maximum, DeadlockError::ResourcesOutOfRange { resources, maximum }),
         (resources > 0 && processes != spec.nodes, DeadlockError::ProcessesWithResources),
-        (resources == 0 && settings.acquire_mode != AcquireMode::AnyOrder, DeadlockError::TakingWithoutResources),
+        (resources == 0 && settings.acquire_mode != AcquireMode::AnyOrder, DeadlockError::AcquireWithoutResources),
         (resources > 0 && settings.wait_mode.is_some(), DeadlockError::WaitsForWithResources),
         (given_priorities > 0 && settings.victim != Some(Policy::LowestPriority), DeadlockError::PrioritiesUnused),
         (given_priorities > processes, DeadlockError::TooManyPriorities { given: given_priorities, processes }),
         (settings.fan_out == 0, DeadlockError::FanOutZero),
         (settings.share > 100, DeadlockError::ShareOutOfRange { share: settings.share }),
         (
+            // Only detectors whose waiting processes probe bound the messages per wait.
             settings.patience.is_some() && entry.facts.max_messages_per_wait.is_none(),
-            DeadlockError::LooksAfterNotApplicable { name: name() },
+            DeadlockError::DetectAfterNotApplicable { name: name() },
         ),
     ])?;
     validate_script(spec)?;
@@ -126,7 +134,11 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
     let waits_for_several_resources =
         settings.acquire_mode == AcquireMode::AtOnce && settings.fan_out > 1 && settings.resources > 1;
     if settings.resources == 0 && !is_supported || waits_for_several_resources && !entry.facts.waiting.supports_all() {
-        return Err(DeadlockError::UnsupportedWaits { name: name() }.into());
+        let option = match settings.wait_mode {
+            Some(mode) => format!("--waits-for {}", option_value(&mode)),
+            None => "--acquire at-once, with which a process waits for all its resources".into(),
+        };
+        return Err(DeadlockError::UnsupportedWaits { name: name(), option }.into());
     }
     Ok(())
 }

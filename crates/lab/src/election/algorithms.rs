@@ -48,6 +48,7 @@ impl FamilyTypes for Election {
             election(&bully::FACTS, |me, plan| Bully::new(me, Arc::clone(plan))),
             election(&invitation::FACTS, |me, plan| Invitation::new(me, Arc::clone(plan))),
             election(&majority_lease::FACTS, |me, plan| MajorityLease::new(me, plan)),
+            // Nodes of raft cannot be cloned, compared or hashed, as `Erased::new` requires.
             ElectionEntry {
                 facts: &raft::FACTS,
                 make: Arc::new(|me, plan| Erased::new_opaque(RaftElection::new(me, plan))),

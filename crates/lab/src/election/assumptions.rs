@@ -14,6 +14,7 @@ pub(super) fn broken_assumptions(spec: &Spec<Election>, entry: &ElectionEntry) -
     let faults = spec.every_fault();
     let is_ring = facts.structure == Structure::Ring;
     let is_bully = facts.structure == Structure::Bully;
+    // Bully nodes need a majority for longer, which has its own entry below.
     let needs_majority = facts.splits != Splits::WhilePartitioned && !is_bully;
     let relies_on_bounds = facts.model == Model::Synchronous || is_ring && spec.settings.repair == Repair::Timeout;
     let survives_crashes = facts.survives_crashes && (!is_ring || spec.settings.repair != Repair::None);

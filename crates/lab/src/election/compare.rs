@@ -21,8 +21,8 @@ pub struct ElectionCompareArgs {
     /// bully highest,lowest]
     #[arg(long, value_enum, value_name = "WHO", value_delimiter = ',', display_order = 6)]
     starters: Vec<StartChoice>,
-    /// Number of sampled orders of a large ring [default: 200]. Rings of up to 8 nodes are tried in
-    /// all orders.
+    /// Number of sampled orders of a large ring; rings of up to 8 nodes are tried in all orders
+    /// [default: 200]
     #[arg(long, value_parser = parse_whole::<u64>, display_order = 7)]
     samples: Option<u64>,
 }
@@ -58,6 +58,7 @@ impl ComparedFamily for Election {
             ));
         }
         let mut surveys = Vec::new();
+        // Algorithms with several leaders by design are compared only if the user names them.
         for entry in request.contenders::<Self>(|entry| entry.facts.splits != Splits::ByDesign)? {
             let defaults = if entry.facts.structure == Structure::Bully { BULLY_STARTS } else { DEFAULT_STARTS };
             let starts = if given_starts.is_empty() { defaults.to_vec() } else { given_starts.clone() };
@@ -134,7 +135,8 @@ impl SurveyRow {
         differs.then(|| format!("{name} with {nodes} nodes does not have the expected cost."))
     }
 
-    /// The mean of all messages, with the minimum and the maximum.
+    /// The mean of all messages. Its range is from the sum of both minima, of election and
+    /// announcement, to the sum of both maxima.
     fn dot(&self) -> Dot {
         let SurveyResult { election, announcement, .. } = &self.result;
         let (minimum, maximum) = ((election.min + announcement.min) as f64, (election.max + announcement.max) as f64);
@@ -314,8 +316,8 @@ struct ReportRow {
     /// Whether the counted messages include the announcement.
     counts: Option<Counts>,
     expected: Option<Expected>,
-    /// Whether all figures are exactly as expected; `None` unless the expected cost is exact and
-    /// all orders were tried.
+    /// Whether all figures are exactly as expected; `None` if they contradict nothing, but the
+    /// expected maximum is only a bound or not all orders were tried.
     exact: Option<bool>,
     /// Whether the figures are as expected, within bounds and sampling error.
     as_expected: Option<bool>,

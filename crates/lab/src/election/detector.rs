@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Detector {
-    /// A perfect detector: the simulator, or the kernel of the machine on which a process ended.
+    /// A perfect detector without messages. The simulator reports each crash to the other nodes.
+    /// Between real processes, a node learns of a crash when the kernel of the peer's machine
+    /// refuses connections, because the process has ended.
     #[default]
     Oracle,
     Heartbeat,
@@ -31,7 +33,8 @@ impl Detector {
 /// Default interval between heartbeats, in message times.
 const DEFAULT_PERIOD: u64 = 10;
 
-/// The detector to wrap nodes in; `None` if the detector is perfect or there is none.
+/// The detector to wrap nodes in; `None` if there is no detector, or if it is the oracle, which
+/// reports to nodes without a wrapper.
 pub(super) fn wrapper_detector(spec: &Spec<Election>) -> Option<wrap::Detector> {
     let Settings { detector, silence, threshold, .. } = &spec.settings;
     let period = period(spec);
@@ -39,6 +42,7 @@ pub(super) fn wrapper_detector(spec: &Spec<Election>) -> Option<wrap::Detector> 
         Detector::Oracle | Detector::None => None,
         Detector::Heartbeat => Some(match silence {
             Some(Length(silence)) => {
+                // The wrapper suspects a peer after a period and the bound; `silence` is their sum.
                 let bound = Duration::from_nanos(silence.nanos().saturating_sub(period.nanos()));
                 wrap::Detector::FixedBound { period, bound }
             }

@@ -10,10 +10,10 @@ pub enum ElectionError {
     #[error("--{option} does not apply to '{name}'; it is an option of elections {elections}.")]
     OptionNotApplicable { option: &'static str, name: &'static str, elections: &'static str },
     #[error(
-        "--leader-lease must be trusted for longer than a round trip of {round_trip}; got {trusted}. Use a longer --leader-lease or a \
-         smaller --leader-drift-bound."
+        "--leader-lease {lease} is too short: a leader trusts {trusted} of it, which must be longer than a round trip of \
+         {round_trip}. Use a longer --leader-lease or a smaller --leader-drift-bound."
     )]
-    LeaseTooShort { trusted: Length, round_trip: Length },
+    LeaseTooShort { lease: Length, trusted: Length, round_trip: Length },
     #[error("--churn must be at most {maximum}; got {crashes}.")]
     TooManyCrashes { crashes: u64, maximum: u64 },
     #[error("--starters must name a node that is up at the start; got {starters}.")]
@@ -27,8 +27,8 @@ pub enum ElectionError {
     #[error("--reserved-bits must be at most {bits}, the bits of an id; got {reserved}. Use fewer, or more --id-bits.")]
     TooManyReservedBits { reserved: u32, bits: u32 },
     #[error(
-        "--load-bound must be achievable: with {bits} id bits, more nodes than that share one id; got {load}. Use more --id-bits or \
-         a larger bound."
+        "--load-bound must be achievable; got {load}, but with {bits} id bits too many nodes share one id. Use more \
+         --id-bits or a larger bound."
     )]
     UnachievableLoadBound { load: usize, bits: u32 },
     #[error("--starters must name nodes of the group; got node {node}, but {}.", existing_nodes(*nodes))]

@@ -18,13 +18,14 @@ struct StressCase {
     disk: Latency,
     lease: Duration,
     starters: Starters,
-    /// The fault mix, in the syntax of `--random-faults`.
+    /// The number of random faults of each kind, in the syntax of `--random-faults`. `deaf`: one
+    /// node receives nothing from another; `full`, `disk`: a disk is full, or fails.
     faults: &'static str,
     loss_percent: u32,
     duplicate_percent: u32,
 }
 
-/// The maximum drift that the seed chooses, in ppm.
+/// The maximum drift that the seed chooses, in ppm. Nodes know it as the drift bound.
 const MAX_DRIFT_PPM: u32 = 200_000;
 
 /// Constant skew must not matter, as long as clocks do not jump while a lease is valid.

@@ -99,8 +99,8 @@ pub struct Settings {
     pub load_bound: Option<usize>,
 }
 
-/// The period in which seed-chosen faults begin, in message times: about as long as the group
-/// elects leaders and they send their first heartbeats.
+/// The period in which seed-chosen faults begin, in message times: about the time in which the
+/// group elects leaders and they send their first heartbeats.
 const FAULT_WINDOW: u64 = 200;
 
 /// Time after the last fault until a run without a leader counts as failed, in message times.
@@ -159,6 +159,7 @@ impl RunFamily for Election {
         let Plan { lease_terms, bounds, .. } = plan(spec);
         if spec.algorithm.facts.has_leases && lease_terms.trusted_duration() <= bounds.round_trip() {
             return Err(ElectionError::LeaseTooShort {
+                lease: Length(lease_terms.lease),
                 trusted: Length(lease_terms.trusted_duration()),
                 round_trip: Length(bounds.round_trip()),
             }
@@ -236,6 +237,8 @@ impl RunFamily for Election {
             .max_time
             .or(Some(faults_end + spec.message_time().times(PATIENCE.max(ELECTION_BOUND_PER_NODE * nodes))));
         let facts = spec.algorithm.facts;
+        // Nodes that form groups ask each other periodically forever. After faults they may need
+        // several intervals to notice a change, so those runs settle for longer.
         let checks_for_groups = facts.structure == Structure::Groups && spec.is_fault_free();
         let sends_forever = facts.has_leases || checks_for_groups || spec.settings.detector.sends_heartbeats();
         let settle = if sends_forever { SETTLE } else { SETTLE.max(ELECTION_BOUND_PER_NODE * nodes) };
@@ -408,7 +411,8 @@ fn reject_inapplicable_options(settings: &Settings, entry: &ElectionEntry) -> Re
     })
 }
 
-/// Returns the election plan of an experiment.
+/// Returns the election plan of an experiment. An invalid ring order, which validation rejects, is
+/// replaced by the order of node numbers.
 pub fn plan(spec: &Spec<Election>) -> Plan {
     let Settings { order, attribute, prefer, announce, repair, tell_lower, broadcast, lease, drift_ppm, .. } =
         &spec.settings;

@@ -19,11 +19,12 @@ pub struct ElectionArgs {
     /// successor-of-highest, or nodes such as 2,5 [default: all]
     #[arg(long, value_name = "WHO")]
     starters: Option<Starters>,
-    /// Order of nodes on a ring: numbers, random, or all nodes such as 3,1,2 [default: numbers]
+    /// Order of nodes on a ring: numbers (by id), random, or all nodes such as 3,1,2 [default:
+    /// numbers]
     #[arg(long, value_name = "NODES")]
     order: Option<RingOrder>,
-    /// The attribute that ranks nodes: id, random, or one number per node such as 40,5,70 (disk
-    /// space, 1/load) [default: id]
+    /// The attribute that ranks nodes: id, random, or one number per node such as 40,5,70 (for
+    /// example its free disk space) [default: id]
     #[arg(long, value_name = "WHAT")]
     attribute: Option<Attribute>,
     /// The end of the ranking that wins [default: highest]
@@ -43,13 +44,14 @@ pub struct ElectionArgs {
     #[arg(long)]
     broadcast: bool,
     /// Duration for which a vote for a leader binds the voter [default: twenty round trips]
-    #[arg(long, alias = "master-lease", value_name = "LENGTH")]
+    #[arg(long, alias = "master-lease", value_name = "DURATION")]
     leader_lease: Option<Length>,
     /// Assumed maximum deviation of a clock's rate from true time, for leaders with leases
     /// [default: 1000ppm]
     #[arg(long, alias = "master-drift-bound", value_name = "DRIFT")]
     leader_drift_bound: Option<Ppm>,
-    /// Number of crashes and restarts, chosen by the seed. A majority of the group stays up.
+    /// Number of crashes and restarts, chosen by the seed. A majority of the group stays up
+    /// [default: 0]
     #[arg(long, alias = "upheaval", value_name = "COUNT")]
     churn: Option<u64>,
     /// The failure detector: oracle (perfect), heartbeat (fixed timeout), accrual (adaptive
@@ -57,11 +59,11 @@ pub struct ElectionArgs {
     #[arg(long, value_name = "WHO", value_parser = parse_one_of(DETECTORS))]
     detector: Option<Detector>,
     /// Interval between heartbeats [default: ten message times]
-    #[arg(long, value_name = "LENGTH")]
+    #[arg(long, value_name = "DURATION")]
     heartbeat: Option<Length>,
     /// Silence after which --detector heartbeat suspects a node [default: one heartbeat interval
     /// and its longest delay]
-    #[arg(long, value_name = "LENGTH")]
+    #[arg(long, value_name = "DURATION")]
     silence: Option<Length>,
     /// Suspicion level at which --detector accrual suspects a node, from 0.5 to 20 [default: 8]
     #[arg(long, value_name = "LEVEL")]
@@ -72,8 +74,8 @@ pub struct ElectionArgs {
     /// Number of these bits that identify a region, which has one super-peer [default: 3]
     #[arg(long, value_name = "COUNT")]
     reserved_bits: Option<u32>,
-    /// Maximum number of nodes that a super-peer serves. As few bits identify a region as this
-    /// bound allows.
+    /// Maximum number of nodes that a super-peer serves. The run uses the smallest number of
+    /// reserved bits that keeps this bound.
     #[arg(long, value_name = "COUNT", conflicts_with = "reserved_bits")]
     load_bound: Option<usize>,
 }

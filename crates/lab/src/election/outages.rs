@@ -2,8 +2,8 @@
 //! majority stays up.
 //!
 //! An election may rely on a majority not only at each instant, but throughout a few message times:
-//! until messages are received and saved. So outages are drawn with a margin around them, and
-//! including the margin less than half of the group is down at a time.
+//! until messages are received and saved. So every outage is drawn with a margin before and after
+//! it. Even if the margins count as outages, less than half of the group is down at a time.
 
 use super::Election;
 use crate::family::RunFamily;
@@ -116,8 +116,8 @@ mod tests {
         outage.at <= instant && end.is_some_and(|end| instant <= end)
     }
 
-    /// Checks the beginning of every outage, because the number of nodes that are down has its
-    /// maximum at one of these, and the two round trips after it.
+    /// Checks the two round trips from the beginning of every outage. The number of nodes that are
+    /// down has its maximum at one of these beginnings.
     #[test]
     fn a_majority_stays_up_throughout() {
         let mut outage_count = 0;

@@ -77,8 +77,8 @@ impl StressCase {
         let crashes = if entry.facts.survives_crashes { crashes } else { 0 };
         let relies_on_bounds = entry.facts.model == Model::Synchronous || repair == Repair::Timeout;
         let latency = match latency {
-            // An algorithm that relies on a bound gets a latency with a bound: that which nodes
-            // assume for a long tail.
+            // An algorithm that relies on a bound gets a bounded latency. The maximum is the bound
+            // that nodes assume for a long tail.
             Latency::LongTail { median } if relies_on_bounds => {
                 Latency::Uniform { min: Duration::ZERO, max: median.times(10) }
             }

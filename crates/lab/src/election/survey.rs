@@ -257,8 +257,9 @@ impl SurveyResult {
         Some(is_as_expected)
     }
 
-    /// Whether the figures are exactly as expected; `None` unless the expected cost is exact and
-    /// all orders were tried, or a figure is unexpected.
+    /// Whether the figures are exactly as expected. `None` without an expected cost, or if the
+    /// figures contradict nothing, but the expected maximum is only a bound or not all orders were
+    /// tried.
     pub fn is_exact(&self) -> Option<bool> {
         let as_expected = self.is_as_expected()?;
         let is_decided = self.is_exhaustive && self.expected.is_some_and(|expected| expected.is_max_reached);
@@ -324,7 +325,7 @@ impl Iterator for RingOrders {
     }
 }
 
-/// Returns the lexicographically next order that keeps the first position.
+/// Returns the lexicographically next order that keeps the first position; `None` after the last.
 fn next_order(mut order: Vec<usize>) -> Option<Vec<usize>> {
     let rest = order.get_mut(1..)?;
     let position = rest.windows(2).rposition(|pair| matches!(pair, [left, right] if left < right))?;

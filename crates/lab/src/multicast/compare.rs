@@ -298,6 +298,7 @@ struct ReportRow {
     uniform: bool,
     nodes: usize,
     formula: &'static str,
+    /// The cost of multicasts of a sender other than the sequencer.
     #[serde(flatten)]
     figures: SenderFigures,
     /// The cost of the sequencer's own multicasts, if there is a sequencer.

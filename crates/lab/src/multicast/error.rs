@@ -7,8 +7,8 @@ use quorate_core::multicast::Payload;
 /// An invalid setting of a multicast experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum MulticastError {
-    #[error("--senders and --groups must name nodes of the group; got node {node}, but {}.", existing_nodes(*nodes))]
-    NoSuchNode { node: NodeId, nodes: usize },
+    #[error("--{option} must name nodes of the group; got node {node}, but {}.", existing_nodes(*nodes))]
+    NoSuchNode { option: &'static str, node: NodeId, nodes: usize },
     #[error("--sequencing does not apply to '{name}', which has no sequencer; omit --sequencing.")]
     SequencingNotApplicable { name: String },
     #[error(

@@ -7,8 +7,9 @@ use quorate_core::multicast::{ExpectedCost, Facts, Plan, Sequencing};
 /// The cost of one multicast in a group with this setup, without other multicasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
+    /// The formula for messages per multicast, in terms of the number n of members.
     pub formula: &'static str,
-    /// The formula for the sequencer's own messages, if they are cheaper.
+    /// The formula for the sequencer's own multicasts; `None` if `formula` covers them.
     pub formula_of_sequencer: Option<&'static str>,
     pub expected: ExpectedCost,
 }
@@ -34,7 +35,8 @@ impl Cost {
         Self { formula, formula_of_sequencer, expected }
     }
 
-    /// Returns the formula for messages per multicast.
+    /// Returns the formula for messages per multicast. With several groups, it is the one of the
+    /// first group.
     pub fn formula_of(entry: &MulticastEntry, spec: &Spec<Multicast>) -> &'static str {
         plans(spec, entry).first().map_or("", |plan| formulas(entry.facts, plan, spec.settings.medium).0)
     }
@@ -45,6 +47,7 @@ enum OrderingMethod {
     /// Receivers hold messages back; there are no ordering messages.
     Local,
     Sequencer(Sequencing),
+    /// Each other member proposes a position to the sender, which sends the agreed one to all.
     Agreement,
 }
 
@@ -58,8 +61,8 @@ fn ordering_method(facts: &Facts, plan: &Plan) -> OrderingMethod {
     }
 }
 
-/// The formulas for messages per multicast, and for those of the sequencer's own multicasts if
-/// their cost differs.
+/// The formula for messages per multicast, and one for the sequencer's own multicasts if messages
+/// of other senders go through the sequencer.
 fn formulas(facts: &Facts, plan: &Plan, medium: MulticastMedium) -> (&'static str, Option<&'static str>) {
     let is_unicast = medium == MulticastMedium::Unicast;
     // By ordering method, whether members relay, and whether the medium is unicast.
@@ -105,7 +108,8 @@ fn messages_on_shared_medium(facts: &Facts, plan: &Plan) -> (u64, u64) {
     }
 }
 
-/// The node that numbers the messages of a group that never changes: its first member.
+/// The node that numbers the messages, if the algorithm has a sequencer: the first member of the
+/// group, or of the first group if there are several. Only for groups that never change.
 pub fn sequencer(spec: &Spec<Multicast>) -> Option<quorate_core::NodeId> {
     groups(spec).first().and_then(|(_, members)| members.iter().next())
 }

@@ -151,7 +151,7 @@ impl RunFamily for Multicast {
             (*payload > Payload::MAX_LEN, MulticastError::PayloadTooLong { payload: *payload }),
         ])?;
         if let Some(node) = groups.iter().filter_map(Group::last).find(|node| node.index() >= spec.nodes) {
-            return Err(MulticastError::NoSuchNode { node, nodes: spec.nodes }.into());
+            return Err(MulticastError::NoSuchNode { option: "groups", node, nodes: spec.nodes }.into());
         }
         if judge.contains(&Property::ViewSynchrony) && views.is_none() {
             return Err(MulticastError::ViewSynchronyWithoutViews.into());
@@ -161,7 +161,7 @@ impl RunFamily for Multicast {
             return Err(MulticastError::SenderInNoGroup { node: *node }.into());
         }
         match senders.iter().find(|node| node.index() >= spec.nodes) {
-            Some(node) => Err(MulticastError::NoSuchNode { node: *node, nodes: spec.nodes }.into()),
+            Some(node) => Err(MulticastError::NoSuchNode { option: "senders", node: *node, nodes: spec.nodes }.into()),
             None => Ok(()),
         }
     }

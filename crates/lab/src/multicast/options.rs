@@ -51,7 +51,7 @@ pub struct MulticastArgs {
     /// one message that all nodes get [default: unicast]
     #[arg(long, value_enum)]
     medium: Option<MediumArg>,
-    /// Several groups, each with its own order, such as '1-3 2-4' [default: one group of all nodes]
+    /// Several groups, each with its own order, such as "1-3 2-4" [default: one group of all nodes]
     #[arg(long, value_name = "GROUPS")]
     groups: Option<Groups>,
     /// Number of members that leave voluntarily, in a group with views [default: 0]
@@ -101,7 +101,7 @@ impl FromStr for Groups {
             |words: &str| words.parse().map_err(|error: quorate_journal::settings::SettingError| error.to_string());
         let groups: Vec<NodeSet> = text.split_whitespace().map(parse_group).collect::<Result<_, _>>()?;
         if groups.is_empty() {
-            return Err("expected groups of nodes; write for example '1-3 2-4'.".to_owned());
+            return Err(format!("'{}' is not a list of groups; write for example '1-3 2-4'.", text.escape_debug()));
         }
         Ok(Self(groups))
     }
@@ -112,8 +112,8 @@ fn parse_property(name: &str) -> Result<Property, String> {
     let found = Property::ALL.into_iter().find(|property| property.name() == name);
     found.ok_or_else(|| {
         let nearest_name = nearest(name, names);
-        let hint = nearest_name.map(|nearest_name| format!(" Did you mean '{nearest_name}'?")).unwrap_or_default();
-        format!("unknown property '{}'.{hint} The properties are {}.", name.escape_debug(), names.join(", "))
+        let hint = nearest_name.map_or_else(|| ".".into(), |nearest_name| format!("; did you mean '{nearest_name}'?"));
+        format!("'{}' is not a property{hint} Properties are {}.", name.escape_debug(), names.join(", "))
     })
 }
 
@@ -139,9 +139,10 @@ impl MulticastArgs {
     /// Returns `defaults` with the changes that these options request. The options of views are
     /// separate.
     pub(crate) fn applied_to(&self, defaults: Settings, nodes: usize) -> Result<Settings, LabError> {
-        let senders = self.senders.as_ref().map(|senders| expand_nodes(senders, nodes)).transpose()?;
-        let expand_group =
-            |members: &NodeSet| expand_nodes(members, nodes).map(|members| members.into_iter().collect::<Group>());
+        let senders = self.senders.as_ref().map(|senders| expand_nodes("senders", senders, nodes)).transpose()?;
+        let expand_group = |members: &NodeSet| {
+            expand_nodes("groups", members, nodes).map(|members| members.into_iter().collect::<Group>())
+        };
         let groups =
             self.groups.as_ref().map(|Groups(groups)| groups.iter().map(expand_group).collect::<Result<_, _>>());
         let groups = groups.transpose()?;
@@ -169,9 +170,9 @@ impl MulticastArgs {
 }
 
 /// Expands ranges of nodes. Fails, without expanding them, if a range goes beyond the group.
-fn expand_nodes(named: &NodeSet, nodes: usize) -> Result<Vec<NodeId>, LabError> {
+fn expand_nodes(option: &'static str, named: &NodeSet, nodes: usize) -> Result<Vec<NodeId>, LabError> {
     match named.highest() {
-        Some(node) if node.index() >= nodes => Err(MulticastError::NoSuchNode { node, nodes }.into()),
+        Some(node) if node.index() >= nodes => Err(MulticastError::NoSuchNode { option, node, nodes }.into()),
         Some(_) | None => Ok(named.iter().collect()),
     }
 }

@@ -1,8 +1,8 @@
 //! The cost of one multicast without other traffic, compared with the expected cost.
 //!
-//! Every message takes one message time. One member sends a few messages, each when all members
-//! have delivered the previous one. If there is a sequencer, it sends as well and is counted
-//! separately.
+//! Every message takes one message time. One member multicasts a few times, each time when all
+//! members have delivered its previous multicast. If there is a sequencer, a second run measures
+//! the sequencer's own multicasts.
 
 use super::{Cost, Multicast, MulticastMedium, Settings, plan, sequencer};
 use crate::error::LabError;
@@ -15,8 +15,8 @@ use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::Latency;
 use quorate_journal::workload::Ending;
 
-/// Number of messages per run: enough to show the cost of each.
-const MESSAGES: u64 = 3;
+/// Number of multicasts per run: enough to show the cost of each.
+const MULTICASTS: u64 = 3;
 
 /// The runs that measure the cost of a multicast in a group with this setup.
 #[derive(Clone, Copy)]
@@ -45,6 +45,7 @@ pub struct SurveyResult {
 /// The measured cost of one sender's multicasts.
 #[derive(Clone, Debug)]
 pub struct MeasuredCost {
+    /// Mean number of messages per multicast; `None` if nothing was sent.
     pub messages: Option<f64>,
     /// The maximum number of message times until the last member had delivered.
     pub slowest_delivery: Option<f64>,
@@ -75,7 +76,7 @@ impl Survey {
     /// The run in which this node sends.
     fn run_spec(&self, sender: NodeId) -> Spec<Multicast> {
         let settings = Settings {
-            messages: MESSAGES,
+            messages: MULTICASTS,
             traffic: Traffic::Single,
             senders: vec![sender],
             sequencing: self.sequencing,

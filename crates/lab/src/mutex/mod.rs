@@ -221,7 +221,7 @@ impl ScriptFamily for Mutex {
 
     fn flags(spec: &Spec<Self>) -> Flags {
         let Settings { entries, workload, requesters, hold, think, tries, cancels, readers, views } = &spec.settings;
-        let members = Group::from_iter(requesters.iter().copied());
+        let requester_list = Group::from_iter(requesters.iter().copied());
         let mut flags = Flags::default();
         // A script replaces the options of the workload.
         if spec.is_scripted() {
@@ -235,7 +235,7 @@ impl ScriptFamily for Mutex {
             "workload",
             option_value(workload),
         );
-        flags.add_unless_default(requesters.is_empty(), FlagPosition::Front, "requesters", members);
+        flags.add_unless_default(requesters.is_empty(), FlagPosition::Front, "requesters", requester_list);
         flags.add_if_given(FlagPosition::Times, "hold", *hold);
         flags.add_if_given(FlagPosition::Times, "think", *think);
         flags.add_unless_default(tries.is_zero(), FlagPosition::Links, "try", tries);
@@ -253,7 +253,8 @@ impl JudgeFamily for Mutex {
 
     fn measures(spec: &Spec<Self>) -> Measures {
         let coordinator = (spec.algorithm.facts.coordinator)(&spec.group());
-        // An uncontended request would be granted within this time, so it has arrived everywhere.
+        // An uncontended request would be granted within this time, which is at least a round trip,
+        // so it has arrived everywhere.
         let case = Case { group: &spec.group(), load: Load::SomeNodes };
         let hops = (spec.algorithm.facts.cost.client_delay)(&case).max.unwrap_or(2).max(2);
         let arrival_delay = spec.message_time().times(hops) + spec.processing.typical_delay().times(hops);
@@ -323,7 +324,8 @@ fn demand(spec: &Spec<Mutex>) -> Demand {
     let default_think = match workload {
         // Long enough for the last release to arrive everywhere.
         Pattern::Single | Pattern::All => Latency::Fixed(message_time.times(10)),
-        // About the capacity of the group, so that there is contention at times.
+        // Requests arrive about as fast as the group can serve them, so there is contention at
+        // times.
         Pattern::Random => Latency::Uniform { min: Duration::ZERO, max: message_time.times(4 * requester_count) },
     };
     Demand {

@@ -32,13 +32,14 @@ pub struct MutexArgs {
     /// How long a node waits before its next request. The default depends on the workload.
     #[arg(long)]
     think: Option<Latency>,
-    /// Probability that a request is a try, which is denied instead of waiting.
+    /// Probability that a request is a try, which the algorithm grants or denies at once [default:
+    /// 0]
     #[arg(long = "try", value_name = "CHANCE")]
     tries: Option<Chance>,
-    /// Probability that a request is cancelled after some time.
+    /// Probability that a request is cancelled after some time [default: 0]
     #[arg(long = "cancel", value_name = "CHANCE")]
     cancels: Option<Chance>,
-    /// Probability that a blocking request is shared, for reading.
+    /// Probability that a blocking request is shared, for reading [default: 0]
     #[arg(long, value_name = "CHANCE")]
     readers: Option<Chance>,
 }
@@ -57,7 +58,8 @@ impl Options for MutexArgs {
 }
 
 impl MutexArgs {
-    /// Rejects a range of requesters beyond the group before expanding it.
+    /// Returns the given requesters; empty if the option is missing. Rejects a range beyond the
+    /// group before expanding it.
     fn requesters(&self, nodes: usize) -> Result<Vec<NodeId>, LabError> {
         let Some(requesters) = &self.requesters else { return Ok(Vec::new()) };
         match requesters.highest() {
@@ -86,7 +88,8 @@ impl OptionsFamily for Mutex {
         })
     }
 
-    /// Selects the replicated log, because real processes have no oracle.
+    /// Selects membership in a replicated log, because the other services exist only in the
+    /// simulator.
     fn adapt_to_real_processes(settings: &mut Settings) {
         settings.views.iter_mut().for_each(views::select_replicated_membership);
     }

@@ -62,15 +62,15 @@ impl StressCase {
             ..Settings::default()
         };
         let latency = match (entry.facts.model, self.latency) {
-            // An algorithm that relies on a bound gets a latency with a bound: that which nodes
-            // assume for a long tail.
+            // An algorithm that relies on a bound gets a bounded latency. Nodes assume the same
+            // bound, ten medians, for a long tail.
             (Model::Synchronous, Latency::LongTail { median }) => {
                 Latency::Uniform { min: Duration::ZERO, max: median.times(10) }
             }
             (Model::Synchronous | Model::Asynchronous, latency) => latency,
         };
-        // The smallest group of at least this size that the algorithm supports. Some sizes are
-        // rare, so the search goes far.
+        // The smallest group of at least this size that the algorithm supports. Quorums from finite
+        // projective planes exist for few sizes, so the search goes far.
         let nodes = (self.nodes..=7 * self.nodes).find(fits).unwrap_or(self.nodes);
         Spec { nodes, latency, settings, ..Spec::new(entry) }
     }

@@ -14,7 +14,7 @@ struct ViewFaultCase {
     nodes: usize,
     latency: Latency,
     entries: u64,
-    /// Maximum hold time; in some cases longer than a lease is trusted.
+    /// Maximum hold time; in some cases longer than a holder trusts its lease.
     hold: Duration,
     /// The fault mix, in the syntax of `--random-faults`.
     faults: &'static str,
@@ -99,8 +99,8 @@ impl ViewFaultCase {
             views: Some(views),
             ..Settings::default()
         };
-        // The smallest group of at least this size that the algorithm supports. Some sizes are
-        // rare, so the search goes far.
+        // The smallest group of at least this size that the algorithm supports. Quorums from finite
+        // projective planes exist for few sizes, so the search goes far.
         let nodes = (self.nodes..=7 * self.nodes).find(fits).unwrap_or(self.nodes);
         Spec {
             nodes,

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub(super) struct LogAudit {
     /// For each index, the report of the first replica that reached it.
     entries: BTreeMap<u64, ReportedEntry>,
-    /// The acknowledged indexes.
+    /// For each acknowledged index, its first acknowledgement.
     acknowledged: BTreeMap<u64, Acknowledgement>,
     pace: ClockPace,
 }
@@ -82,7 +82,7 @@ impl LogAudit {
         self.pace.first_start.get_or_insert(now);
     }
 
-    /// Records a fault that changes a clock.
+    /// Records a fault, given as text, if it changes a clock.
     pub(super) fn record_clock_change(&mut self, text: &str) {
         match text.parse::<Fault>() {
             Ok(Fault::Drift { by, .. }) => {

@@ -16,7 +16,9 @@ use quorate_journal::settings::{
 pub(super) struct ChaosLimits {
     pub(super) nodes: usize,
     pub(super) founders: usize,
+    /// Faults begin within about this time from the start.
     pub(super) window: Duration,
+    /// The tick of the replicas.
     pub(super) tick: Duration,
     /// Maximum drift of a clock.
     pub(super) drift_ppm: u32,
@@ -116,7 +118,7 @@ impl FaultDrawer {
         }
     }
 
-    /// Draws a fault. Kinds with several numbers, and cuts, are more likely than others.
+    /// Draws a fault. Kinds that have several of the 13 numbers are more likely than others.
     fn draw_one(&mut self) {
         let (at, duration) = (self.draw_time(), self.draw_duration());
         let node = self.draw_node();

@@ -14,7 +14,7 @@ pub(super) struct Client {
     pending: Option<PendingOperation>,
     /// The last known value of each register.
     known_values: BTreeMap<u64, Option<u64>>,
-    /// The node to ask first: the last known leader.
+    /// The node to ask first: the last known leader, or any node if none is known.
     pub(super) preferred_node: NodeId,
 }
 
@@ -50,12 +50,12 @@ impl Client {
     }
 
     /// Starts the next attempt at the pending operation.
-    pub(super) fn next_attempt(&mut self, index: usize, node: NodeId) -> Option<(RequestId, Operation)> {
+    pub(super) fn next_attempt(&mut self, client_index: usize, node: NodeId) -> Option<(RequestId, Operation)> {
         let pending = self.pending.as_mut()?;
         pending.attempt += 1;
         pending.asked_node = Some(node);
         let request = RequestId {
-            client: index as u64 + OPERATOR_CLIENT + 1,
+            client: client_index as u64 + OPERATOR_CLIENT + 1,
             number: self.operation_number,
             attempt: pending.attempt,
         };
@@ -80,11 +80,11 @@ impl Client {
     }
 
     /// Ends the attempt at a node that crashed. Returns the attempt, if there was one.
-    pub(super) fn node_crashed(&mut self, index: usize, node: NodeId) -> Option<RequestId> {
+    pub(super) fn node_crashed(&mut self, client_index: usize, node: NodeId) -> Option<RequestId> {
         let pending = self.pending.as_mut()?;
         pending.asked_node.take_if(|asked_node| *asked_node == node)?;
         Some(RequestId {
-            client: index as u64 + OPERATOR_CLIENT + 1,
+            client: client_index as u64 + OPERATOR_CLIENT + 1,
             number: self.operation_number,
             attempt: pending.attempt,
         })
@@ -104,7 +104,8 @@ impl Client {
         }
     }
 
-    /// Records an answer. Returns whether it is the first to the pending operation.
+    /// Records an answer; `None` answers a copy of a request older than the client's last one.
+    /// Returns whether it is the first answer to the pending operation.
     pub(super) fn record_answer(&mut self, request: RequestId, node: NodeId, answer: Option<Answer>) -> bool {
         let Some(answer) = answer.filter(|_| request.number == self.operation_number) else { return false };
         let Some(pending) = self.pending.take() else { return false };

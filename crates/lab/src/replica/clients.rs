@@ -46,6 +46,7 @@ pub struct Clients {
 
 /// A scheduled action.
 enum Action {
+    /// The client with this index begins its next operation.
     Begin(usize),
     /// A client repeats its request, unless it was answered meanwhile.
     Retry {

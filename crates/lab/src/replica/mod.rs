@@ -66,6 +66,7 @@ pub struct Settings {
     pub keep_entries: u64,
     /// Maximum size of a piece of a snapshot.
     pub piece_bytes: usize,
+    /// Whether the seed draws faults of all kinds that replicas must tolerate.
     pub chaos: bool,
 }
 
@@ -117,19 +118,17 @@ pub struct Summary {
 pub enum ReplicaError {
     #[error("--founders must be between 1 and {nodes}, the number of nodes; got {founders}.")]
     FoundersOutOfRange { founders: usize, nodes: usize },
-    #[error("--tick must be greater than 0; got 0. Use for example --tick 10ms.")]
+    #[error("--tick must be greater than 0; got 0ms. Use for example --tick 10ms.")]
     ZeroTick,
     #[error("--keys must be at least 1; got 0. Use for example --keys 3.")]
     ZeroKeys,
-    #[error(
-        "--clients must be at most {MAX_CLIENTS}, --operations at most {MAX_OPERATIONS}, and --changes at most {MAX_CHANGES}."
-    )]
-    WorkloadTooLarge,
+    #[error("--{option} must be at most {maximum}; got {given}.")]
+    WorkloadTooLarge { option: &'static str, maximum: u64, given: u64 },
 }
 
 const MAX_CLIENTS: u64 = 10_000;
 const MAX_OPERATIONS: u64 = 100_000_000;
-const MAX_CHANGES: u32 = 10_000;
+const MAX_CHANGES: u64 = 10_000;
 
 /// The clock drift that leases tolerate.
 const DRIFT_BOUND_PPM: u32 = 1_000;
@@ -198,6 +197,7 @@ fn all_faults_end(spec: &Spec<Replica>) -> bool {
         }
         Fault::Cut(_) => has_ended(timed, &|later| matches!(later, Fault::Heal)),
         Fault::Disk { .. } | Fault::Link { .. } => timed.duration.is_some(),
+        // Instantaneous faults, and changes of clocks, which do not prevent progress.
         Fault::Restart { .. }
         | Fault::Resume { .. }
         | Fault::Close { .. }
@@ -226,12 +226,16 @@ impl RunFamily for Replica {
             (founders == 0 || founders > spec.nodes, ReplicaError::FoundersOutOfRange { founders, nodes: spec.nodes }),
             (spec.settings.tick() == Duration::ZERO, ReplicaError::ZeroTick),
             (keys == 0, ReplicaError::ZeroKeys),
-            (
-                clients > MAX_CLIENTS || operations > MAX_OPERATIONS || changes > MAX_CHANGES,
-                ReplicaError::WorkloadTooLarge,
-            ),
         ];
-        Ok(first_error(errors)?)
+        first_error(errors)?;
+        let limits = [
+            ("clients", clients, MAX_CLIENTS),
+            ("operations", operations, MAX_OPERATIONS),
+            ("changes", changes.into(), MAX_CHANGES),
+        ];
+        Ok(first_error(limits.map(|(option, given, maximum)| {
+            (given > maximum, ReplicaError::WorkloadTooLarge { option, maximum, given })
+        }))?)
     }
 
     fn node_factory(spec: &Spec<Self>) -> impl Fn(NodeId) -> ReplicaNode + Send + Sync + 'static + use<> {
@@ -376,6 +380,7 @@ impl ScriptFamily for Replica {
         }));
         variants.push(Settings { founders: None, ..unchanged() });
         variants.push(Settings { reads: defaults.reads, ..unchanged() });
+        // Frequent checkpoints, and snapshots in one piece, shorten runs that need a snapshot.
         variants.extend([1, 2].map(|checkpoint_every| Settings { checkpoint_every, ..unchanged() }));
         variants.extend([0, 1].map(|keep_entries| Settings { keep_entries, ..unchanged() }));
         variants.push(Settings { checkpoint_every: defaults.checkpoint_every, ..unchanged() });

@@ -20,7 +20,7 @@ pub(super) struct OperatorSettings {
     pub(super) window: Duration,
     /// Tick of the replicas. The delays of the operator are random, with bounds in ticks.
     pub(super) tick: Duration,
-    /// Nodes that lose their disks, with the times.
+    /// The nodes that restart without the contents of their disks, and when.
     pub(super) disk_losses: Vec<(Time, NodeId)>,
     pub(super) faults_end: Time,
 }
@@ -36,7 +36,7 @@ pub(super) enum OperatorTask {
     FaultsEnded,
     /// Send the request, unless it has been replaced or is pending.
     Send(RequestId),
-    /// Send the request again, because no reply has arrived.
+    /// Send the request again, unless a reply has arrived.
     Timeout(RequestId),
 }
 
@@ -113,6 +113,7 @@ impl Operator {
             target_voters: settings.founders,
             future_disk_losses: settings.disk_losses.len(),
             future_changes: settings.changes,
+            // Without changes and disk losses there is nothing to restore after the faults.
             have_faults_ended: settings.changes == 0 && settings.disk_losses.is_empty(),
             is_node_up: vec![true; settings.nodes],
             settings,
@@ -313,12 +314,13 @@ impl Operator {
     }
 
     /// Returns the most urgent goal: settle abandoned changes, remove replicas that lost their
-    /// disks, then add missing voters, as learners first.
+    /// disks, then add missing voters, as learners first. `None` if no goal is needed or possible.
     fn next_goal(&self) -> Option<Members> {
         let Members { voters, learners } = &self.members;
         if !self.members_without_disk.is_empty() || !self.abandoned_goals.is_empty() {
             let intact =
                 |set: &BTreeSet<NodeId>| set.difference(&self.members_without_disk).copied().collect::<BTreeSet<_>>();
+            // Requesting the presumed members again overrides any abandoned change.
             let intact_members = Members { voters: intact(voters), learners: intact(learners) };
             // If every voter lost its disk, no majority can decide anything.
             return (!intact_members.voters.is_empty()).then_some(intact_members);

@@ -3,7 +3,7 @@
 
 use quorate_replica::Ticket;
 
-/// The request that a ticket stands for. Each attempt at an operation has another ticket.
+/// The request that a ticket stands for. Each attempt at an operation has its own ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct RequestId {
     pub(super) client: u64,

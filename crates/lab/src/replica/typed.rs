@@ -18,9 +18,12 @@ const COMMAND_FORMS: &str = "read KEY, write KEY VALUE, compare-and-set KEY OLD 
 /// Larger sets are probably typing errors.
 const MAX_MEMBERS: usize = 1_000;
 
+/// Parses a command that a person types at `node`. `number` grows with every command at that node;
+/// its upper bits are the incarnation, and the lower twenty a counter.
 pub(super) fn parse_command(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
     // Different from all clients of workloads and scripts.
     let client = MAX_CLIENTS + u64::from(node.number());
+    // A ticket has room for the lower bits only. The request in the log has the whole number.
     let ticket = RequestId { client, number: number & Ticket::MAX_NUMBER, attempt: 1 }.to_ticket();
     let change =
         |command| Some(Command::Propose(vec![Proposal { ticket, command: Request { client, number, command } }]));

@@ -59,7 +59,7 @@ impl Disks {
     }
 
     /// Records a completed sync, after which `durable` saves of the incarnation are durable.
-    /// Returns the direction with its duration.
+    /// Returns the direction that repeats the sync's duration; `None` if no sync was pending.
     pub(super) fn record_sync(&mut self, node: NodeId, at: Duration, durable: u64) -> Option<Direction> {
         let disk = self.disks.get_mut(&node)?;
         disk.durable_saves = disk.durable_saves.max(durable);

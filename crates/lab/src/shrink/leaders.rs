@@ -10,7 +10,7 @@ use quorate_journal::settings::{Direction, Script, TimedCommand};
 /// Possible delays from candidacy to leadership, in milliseconds.
 const LEADERSHIP_DELAYS: [u64; 6] = [0, 1, 2, 4, 8, 16];
 
-/// Possible delays from the last event to candidacy, in milliseconds.
+/// Possible delays from the last command or fault to candidacy, in milliseconds.
 const CANDIDACY_DELAYS: [u64; 5] = [0, 1, 10, 90, 100];
 
 impl<F: FamilyLab> Search<'_, F> {
@@ -33,7 +33,8 @@ impl<F: FamilyLab> Search<'_, F> {
         let times = script.commands.iter().map(|command| command.at);
         let fault_ends = script.faults.iter().map(|fault| fault.at + fault.duration.unwrap_or(Duration::ZERO));
         let last_event_at = times.chain(fault_ends).filter(|at| *at < elected_at).max().unwrap_or(Duration::ZERO);
-        // The node's own election timer is not needed any more, so it is postponed.
+        // The node's own election timer is not needed any more, so it is postponed. It may be the
+        // latest timer that the node has set by the last event, or the next one.
         let running_timer_number =
             self.failure.timer_set_times(node).partition_point(|set| *set <= Time::ZERO + last_event_at) as u64;
         let postponed = |number| Direction::Timer { node, number, delay: Duration::from_secs(1) };
@@ -41,11 +42,11 @@ impl<F: FamilyLab> Search<'_, F> {
             [None, Some(postponed(running_timer_number.max(1))), Some(postponed(running_timer_number + 1))];
         for candidacy_delay in CANDIDACY_DELAYS.map(Duration::from_millis) {
             let at = last_event_at + candidacy_delay;
-            for election_delay in LEADERSHIP_DELAYS.map(Duration::from_millis) {
-                if at + election_delay >= elected_at {
+            for leadership_delay in LEADERSHIP_DELAYS.map(Duration::from_millis) {
+                if at + leadership_delay >= elected_at {
                     continue;
                 }
-                let candidate = with_candidacy(&script, candidacy_command, node, at, elected_at, at + election_delay);
+                let candidate = with_candidacy(&script, candidacy_command, node, at, elected_at, at + leadership_delay);
                 for postponement in postponements {
                     let mut candidate = candidate.clone();
                     candidate.directions.retain(|direction| {

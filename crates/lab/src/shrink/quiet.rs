@@ -11,7 +11,7 @@ use quorate_journal::property::PropertyKind;
 use quorate_journal::settings::{Direction, Fault, TimedFault, UnsyncedSaves};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// Timers of a node after its first this many are left unchanged.
+/// Only this many timers of each node, its first ones, are candidates to be postponed.
 const MAX_TIMERS: u64 = 60;
 
 impl<F: FamilyLab> Search<'_, F> {
@@ -30,7 +30,7 @@ impl<F: FamilyLab> Search<'_, F> {
         }
     }
 
-    /// Tries to crash a node at the start, instead of all that the script does with it.
+    /// Tries a script that crashes a node at the start and contains no other line about it.
     fn try_crash_at_start(&mut self, node: NodeId) {
         let mut script = self.script();
         let fault = Fault::Crash { node, unsynced: UnsyncedSaves::Lost };

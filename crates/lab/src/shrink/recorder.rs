@@ -34,7 +34,7 @@ pub(super) struct RecordedChoices {
 pub enum Obstacle {
     /// The run repeats a cycle forever.
     Endless,
-    /// A node received a suspicion or a view from another source than the simulator.
+    /// A node received a suspicion or its end, a view or a lease, which no script can deliver.
     ExternalInputs,
 }
 
@@ -113,7 +113,7 @@ impl Clock {
     /// order, else slightly after the previous event.
     fn advance_to(&mut self, at: Duration, kind: EventKind, position: u64) -> Duration {
         let queue_key = (kind, position);
-        // A fault at the very start precedes the start of the nodes.
+        // The simulator applies faults at time 0 before it starts the nodes.
         let is_too_early = kind == EventKind::Fault && self.has_started && at == Duration::ZERO && self.now == at;
         self.now = if (at, queue_key) > (self.now, self.queue_key) && !is_too_early {
             at
@@ -241,6 +241,7 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
             None => None,
         };
         match crash.and_then(|index| self.script.faults.get_mut(index)) {
+            // When the duration of a crash ends, the node restarts with its old disk.
             Some(crash) if !is_disk_blank => crash.duration = Some(saturating_difference(at, crash.at)),
             Some(_) => {
                 let fault = Fault::Restart { node, disk: RestartDisk::Blank };
@@ -270,6 +271,7 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
     }
 
     fn record_send(&mut self, time: Time, to: NodeId, id: MessageId) {
+        // A message from a node to itself arrives at once.
         if id.sender == to {
             return;
         }
@@ -363,6 +365,7 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         match cause {
             Loss::Chance => {
                 let (from, to) = flight.link;
+                // Where there is a second copy, no direction can express that only one is lost.
                 if flight.copies == 1 {
                     let fate = Fate::Lost;
                     self.script.directions.push(Direction::Message { from, to, number: flight.number, fate });
@@ -370,6 +373,7 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
                 self.messages_in_flight.remove(&id);
             }
             Loss::Cut if time == flight.recorded_send_time => {
+                // The recorded partition blocks the message again, so it needs no direction.
                 self.messages_in_flight.remove(&id);
             }
             Loss::Cut | Loss::Down => {
@@ -391,7 +395,7 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         }
         let Ok(fault) = text.parse::<Fault>() else { return };
         // The behaviour of links is visible in every message, and the failure of a disk in the
-        // crash that follows.
+        // crash that follows. Crashes, restarts and pauses have moments of their own.
         let is_recorded = match &fault {
             Fault::Link { .. } => {
                 self.active_implied_faults.push((text.to_owned(), self.implied_faults.len()));

@@ -19,8 +19,8 @@ const SEEDS_PER_CANDIDATE: u64 = 20;
 const DELAYED_SEEDS: u64 = 4;
 
 impl<F: FamilyLab> Search<'_, F> {
-    /// Removes nodes, commands or nothing, and draws all other choices again. Makes the first
-    /// smaller run that fails the best run, and returns whether there is one.
+    /// Removes nodes, commands or nothing, and draws all other choices again. The first smaller
+    /// run that fails becomes the best run. Returns whether there is one.
     pub(super) fn reduce_and_redraw(&mut self) -> bool {
         if !self.best.is_scripted() {
             return false;
@@ -44,8 +44,8 @@ impl<F: FamilyLab> Search<'_, F> {
         })
     }
 
-    /// Tries a candidate with several seeds and times of its commands, until one fails and its
-    /// shrunk result is smaller than the best run. Returns whether one does.
+    /// Tries a candidate with several seeds and several spacings of its commands, until a run fails
+    /// whose shrunk result is smaller than the best run. Returns whether there is one.
     fn try_seeds(&mut self, candidate: &Spec<F>) -> bool {
         let millis = Duration::from_millis;
         let latency = Latency::Uniform { min: millis(1), max: millis(5) };

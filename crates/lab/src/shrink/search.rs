@@ -169,8 +169,8 @@ impl<'a, F: FamilyLab> Search<'a, F> {
     ///
     /// Returns `None` without a run if the search should stop, the candidate is invalid or not
     /// [comparable](Self::is_comparable), or it was tried before. Returns `None` after the run if
-    /// the property of the first run holds, or if its failure has a [new
-    /// cause](Self::has_new_blocker).
+    /// the property that the first run violates does not fail, or if it may fail for a [new
+    /// reason](Self::has_new_blocker).
     pub(super) fn run_candidate(&mut self, candidate: &Spec<F>) -> Option<Failure> {
         if self.should_stop() || !self.is_valid(candidate) || !self.is_comparable(candidate) {
             return None;

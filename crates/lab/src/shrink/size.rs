@@ -55,13 +55,12 @@ pub(super) fn without_unused_parts<F: FamilyLab>(spec: &Spec<F>, failure: &Failu
                 fault.duration = fault.duration.filter(|duration| fault.at + *duration <= violated_at);
             }
         }
+        // Losses, second copies and timers have no default that a direction could repeat.
         let is_default = |direction: &Direction| match direction {
             Direction::Message { fate: Fate::Takes(length), .. } => spec.latency == Latency::Fixed(*length),
             Direction::Sync { duration, .. } => spec.disk == Latency::Fixed(*duration),
             Direction::Message { .. } | Direction::Timer { .. } => false,
         };
-        // A duplicated message needs a second direction, for its first copy. Without it, the delay
-        // of that copy would be random.
         script.directions.retain(|direction| failure.has_choice(direction) && !is_default(direction));
     }
     reduced

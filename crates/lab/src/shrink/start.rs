@@ -125,8 +125,8 @@ impl<F: FamilyLab> Search<'_, F> {
         if has_fixed_choices(&self.best) {
             return;
         }
-        let explicit_spec = fix_choices(&self.best, record_choices(&self.best, &self.failure), &self.failure);
-        for candidate in with_fast_messages(explicit_spec) {
+        let fixed_spec = fix_choices(&self.best, record_choices(&self.best, &self.failure), &self.failure);
+        for candidate in with_fast_messages(fixed_spec) {
             if let Some(failure) = self.run_candidate(&candidate) {
                 return self.accept(candidate, failure);
             }

@@ -57,7 +57,8 @@ fn assert_repeats<F: FamilyLab>(spec: &Spec<F>) -> bool {
     let original = simulate(spec, Inputs::up_to(line)).observer.texts;
     let repeated = simulate(&script, Inputs::up_to(u64::MAX)).observer.texts;
     let first_difference = original.iter().zip(&repeated).position(|(one, other)| one != other);
-    // The length of a run's end depends on the time of its last command.
+    // How long a run continues depends on the time of its last command, so the repetition of a
+    // liveness failure may end earlier than the original.
     let is_short = failure.kind == PropertyKind::Always && repeated.len() < original.len();
     if let Some(index) = first_difference.or(is_short.then_some(repeated.len())) {
         let from = index.saturating_sub(5);
@@ -78,6 +79,7 @@ fn assert_repeats<F: FamilyLab>(spec: &Spec<F>) -> bool {
     true
 }
 
+/// Asserts that every failing run among these seeds repeats, and that at least one run fails.
 fn assert_all_repeat<F: FamilyLab>(spec: &Spec<F>, seeds: u64) {
     let compared = (1..=seeds).filter(|seed| assert_repeats(&Spec { seed: *seed, ..spec.clone() })).count();
     assert!(compared > 0, "no seed fails: {}", spec.command("sim"));

@@ -39,6 +39,7 @@ pub(super) struct PendingTimer {
 impl PendingTimer {
     /// The direction for a timer that fired; `None` if its duration was fixed.
     pub(super) fn direction(&self, node: NodeId, at: Duration, now: Time) -> Option<Direction> {
+        // Directions measure by the node's own clock. Its jumps are faults of the script.
         let delay = if self.latest_clock.is_wrong {
             let jumped_since = self.latest_clock.jumped_nanos - self.clock_when_set.jumped_nanos;
             Time::from_nanos(now.nanos().saturating_sub(jumped_since)).since(self.clock_when_set.now)

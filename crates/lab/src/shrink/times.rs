@@ -37,9 +37,9 @@ impl<F: FamilyLab> Search<'_, F> {
         self.close_gaps();
     }
 
-    /// Whether it is worth trying many values: not while most are about to be removed, nor if there
-    /// are too many.
-    fn tries_more_values(&self) -> bool {
+    /// Whether to try many values for each time: not while the search may still remove most times,
+    /// nor if there are too many times.
+    fn should_try_many_values(&self) -> bool {
         self.tries_many_values && all_times(&mut self.script()).len() <= MAX_TIMES_WITH_MANY_VALUES
     }
 
@@ -49,7 +49,7 @@ impl<F: FamilyLab> Search<'_, F> {
         while let Some((before, after)) = gap_before(&self.script(), index)
             && !self.should_stop()
         {
-            let gap_values = shorter_values(saturating_difference(after, before), self.tries_more_values());
+            let gap_values = shorter_values(saturating_difference(after, before), self.should_try_many_values());
             let was_shortened = gap_values
                 .into_iter()
                 .any(|shorter| self.try_script(move_earlier(&self.script(), after, before + shorter)));
@@ -82,7 +82,7 @@ impl<F: FamilyLab> Search<'_, F> {
         // just as strange, become zero.
         let instant_count = self.script().commands.len() + self.script().faults.len();
         let minimum = if index < instant_count || current < MILLISECOND { Duration::ZERO } else { MILLISECOND };
-        let values = shorter_values(current, self.tries_more_values())
+        let values = shorter_values(current, self.should_try_many_values())
             .into_iter()
             .chain(rounded_up_values(current).into_iter().filter(|_| !self.has_random_choices));
         let values: Vec<_> = values.filter(|value| *value >= minimum).collect();
@@ -107,8 +107,8 @@ impl<F: FamilyLab> Search<'_, F> {
             return false;
         };
         let minimum = first.min(second);
-        let tries_more_values = false;
-        shorter_values(minimum, tries_more_values).into_iter().filter(|value| *value >= MILLISECOND).any(|value| {
+        let tries_many_values = false;
+        shorter_values(minimum, tries_many_values).into_iter().filter(|value| *value >= MILLISECOND).any(|value| {
             let shortening = saturating_difference(minimum, value);
             self.try_times(&[
                 (one, saturating_difference(first, shortening)),
@@ -129,12 +129,12 @@ impl<F: FamilyLab> Search<'_, F> {
     }
 }
 
-/// Simple values that are shorter, the shortest first; more of them if `tries_more_values`.
-fn shorter_values(current: Duration, tries_more_values: bool) -> Vec<Duration> {
+/// Simple values that are shorter, the shortest first; more of them if `tries_many_values`.
+fn shorter_values(current: Duration, tries_many_values: bool) -> Vec<Duration> {
     let part = |eighths: u64| floor_to(Duration::from_nanos(current.nanos() / 8 * eighths), MILLISECOND);
     let mut values = vec![Duration::ZERO, MILLISECOND, part(4)];
     values.extend([1_000, 100, 10, 1].map(|unit| floor_to(current, Duration::from_millis(unit))));
-    if tries_more_values {
+    if tries_many_values {
         values.extend([2, 3, 4, 5, 10, 20, 50, 100, 200, 500, 1_000].map(Duration::from_millis));
         values.extend([6, 7].map(part));
         values.push(saturating_difference(current, MILLISECOND));

@@ -23,7 +23,7 @@ pub(super) struct Failure {
     /// Number of commands among them.
     pub(super) commands: u64,
     pub(super) blockers: ProgressBlockers,
-    /// The nodes that took on [`Role::Chosen`] up to the violation, with times.
+    /// The nodes that became leader or holder ([`Role::Chosen`]) up to the violation, with times.
     pub(super) chosen_nodes: Vec<(Time, NodeId)>,
     counts: ChoiceCounts,
 }

@@ -20,10 +20,10 @@ pub(crate) struct ViewArgs {
     #[arg(long, value_name = "WHO", requires = "views", value_parser = parse_one_of(MEMBERSHIP_SERVICES))]
     membership: Option<MembershipService>,
     /// Duration of a member's lease [default: 2s]
-    #[arg(long, value_name = "LENGTH", requires = "views")]
+    #[arg(long, value_name = "DURATION", requires = "views")]
     lease: Option<Length>,
     /// Delay from a lease renewal to a member's next renewal request [default: 400ms]
-    #[arg(long, value_name = "LENGTH", requires = "views")]
+    #[arg(long, value_name = "DURATION", requires = "views")]
     keepalive: Option<Length>,
     /// Assumed maximum deviation of a clock's rate from true time [default: 500ppm]
     #[arg(long, value_name = "DRIFT", requires = "views")]

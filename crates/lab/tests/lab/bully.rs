@@ -53,6 +53,7 @@ fn a_start_by_the_lowest_takes_n_squared_minus_n_minus_1_messages() {
         assert_eq!(count_messages(&spec), n * n - n - 1, "{nodes} nodes, {latency}");
         assert_eq!(expected_messages(nodes - 1, 1, Starting::Lowest), n * n - n - 1);
         assert_eq!(summary.announcement_messages, n - 2);
+        // Each of the n − 1 live nodes asks all higher nodes, and the live ones among them answer.
         assert_eq!(summary.election_messages, n * (n - 1) / 2 + (n - 1) * (n - 2) / 2);
     }
 }
@@ -80,7 +81,7 @@ fn a_single_live_node_sends_nothing() {
 }
 
 #[test]
-fn with_all_nodes_alive_the_same_counts_hold() {
+fn with_all_nodes_alive_the_highest_takes_n_minus_1_messages_and_the_lowest_or_all_n_squared_minus_1() {
     for nodes in 1..=40 {
         let n = nodes as u64;
         assert_eq!(count_messages(&bully(nodes, "highest")), n - 1);
@@ -93,8 +94,10 @@ fn with_all_nodes_alive_the_same_counts_hold() {
     }
 }
 
+/// One message fewer than if the lowest starts. The highest live node suspects the only node above
+/// it, so it declares at once; the others have more nodes to ask.
 #[test]
-fn when_all_start_only_the_highest_does_not_ask_the_crashed_node() {
+fn when_all_start_only_the_highest_live_node_does_not_ask_the_crashed_node() {
     for (nodes, latency) in (3..=40).flat_map(|nodes| LATENCIES.map(|latency| (nodes, latency))) {
         let spec = Spec { latency: parse(latency), ..with_highest_crashed(bully(nodes, "all")) };
         let n = nodes as u64;
@@ -245,14 +248,14 @@ fn crashes_are_survived_with_every_setting() {
     assert_no_seed_fails(&Spec { settings, processing: Latency::Fixed(Duration::from_millis(2)), ..base }, 300);
 }
 
-/// Crashes in the sweeps cause new elections, more than two for each run.
+/// Crashes in the sweeps cause new elections, on average more than two in each run.
 #[test]
 fn the_sweeps_inject_faults() {
     let base = Spec { latency: parse("uniform:0ms..5ms"), ..bully(5, "all") };
     let with_faults = Spec { settings: Settings { crashes: 4, ..base.settings.clone() }, ..base.clone() };
-    let epochs = |spec: &Spec<Election>| -> u64 {
+    let total_rounds = |spec: &Spec<Election>| -> u64 {
         (0..50).map(|seed| run_to_completion(&Spec { seed, ..spec.clone() }).summary.rounds).sum()
     };
-    assert_eq!(epochs(&base), 50);
-    assert!(epochs(&with_faults) > 150, "{}", epochs(&with_faults));
+    assert_eq!(total_rounds(&base), 50);
+    assert!(total_rounds(&with_faults) > 150, "{}", total_rounds(&with_faults));
 }

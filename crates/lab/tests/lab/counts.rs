@@ -154,6 +154,7 @@ fn reliable_links_add_control_traffic_only() {
         let outcome = run(&Spec { nodes, links, fifo: true, ..Spec::named("ricart-agrawala").unwrap() });
         assert_eq!(outcome.messages.total, 2 * (nodes as u64 - 1) * DEFAULT_ENTRIES);
         assert_eq!(outcome.messages.control, outcome.messages.total, "one acknowledgement per message");
+        // Where messages can be lost, links are reliable by default.
         let lossy = Spec { nodes, loss: "0.2".parse().expect("a chance"), ..Spec::named("ricart-agrawala").unwrap() };
         let outcome = run(&lossy);
         assert_eq!(outcome.messages.total, 2 * (nodes as u64 - 1) * DEFAULT_ENTRIES, "retransmissions do not count");

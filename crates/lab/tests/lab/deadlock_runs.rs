@@ -100,6 +100,7 @@ fn a_resource_granted_to_a_process_that_cancelled_does_not_wait() {
     let granted_after_cancelling =
         [wait_event(a, 1, &[r]), cancelled.clone(), release_event(r, a, 1), wait_event(r, 1, &[a])];
     assert!(!actual_waits_after(&granted_after_cancelling).is_waiting(r));
+    // The process receives the grant, and so learns that the resource waits for its release.
     let received = Event::Asked { agent: a, by: r, wait_id: WaitId(1) };
     let cancelled_after_receipt = [before.to_vec(), vec![received, cancelled]].concat();
     assert!(

@@ -208,6 +208,7 @@ fn the_checker_finds_the_faulty_detectors() {
     );
     let hasty = check_completely("deadlock-central-hasty", 2, 2, one_dependency);
     for findings in [selfish, hasty] {
+        // The first verdict is the one on "no-phantom".
         assert_eq!(findings.verdicts[0].holds, Some(false), "{findings:?}");
     }
 }

@@ -171,7 +171,7 @@ fn an_algorithm_of_another_family_is_refused() {
     let Err(error) = Spec::<Mutex>::named("raft") else { panic!("raft was accepted as mutual exclusion") };
     assert!(matches!(error, LabError::Algorithm(AlgorithmError::OtherFamily { .. })), "{error}");
     let Err(error) = Spec::<Election>::named("central") else { panic!("central was accepted as an election") };
-    assert!(error.to_string().contains("'central' belongs to the mutex family"), "{error}");
+    assert!(error.to_string().contains("'central' is of the mutex family"), "{error}");
 }
 
 /// The checker refuses the algorithm before it creates a node.

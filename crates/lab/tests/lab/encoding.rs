@@ -211,7 +211,7 @@ fn assert_survives_encoding<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
         world.add_membership_service(&views, spec.seed);
     }
     if F::needs_crash_notices(spec) {
-        world.enable_death_notices();
+        world.enable_crash_notices();
     }
     world.start();
     let ending = run(&mut world, &mut F::clients(spec), F::limits(spec));
@@ -357,7 +357,7 @@ fn a_message_of_another_algorithm_cannot_be_encoded() {
         fn note(&mut self, _note: Note<'_>) {}
     }
     let Some(Entry::Mutex(entry)) = find("ricart-agrawala") else { panic!("not in the registry") };
-    let environment = Spec::<Mutex> { nodes: 2, ..Spec::named("central").unwrap() }.environment();
+    let environment = Spec::<Mutex> { nodes: 2, ..Spec::named("ricart-agrawala").unwrap() }.environment();
     let mut node = entry.node(NodeId::from_index(0), &environment);
     let mut captured = Captured(None);
     node.step(Time::ZERO, Input::Command(Command::Acquire), &mut Effects::new(&mut captured));

@@ -179,6 +179,7 @@ fn measures_recover_from_invalid_runs() {
         .cancels(8, 3)
         .releases(9, 4);
     let after = invalid.requests(20, 1).enters(25, 1, 4);
+    // Nodes 1 and 3 each entered 1 ms after a request, and then node 1 after 5 ms.
     assert_eq!(summary(&after).client_delay.map(|delay| (delay.max, delay.samples)), Some((5.0, 3)));
 }
 

@@ -7,7 +7,8 @@ use quorate_journal::property::{PropertyKind, Verdict};
 use quorate_lab::mutex::run::{CountedFrom, Expectations, OrderCheck, OvertakingBound, Properties};
 
 /// A run of four nodes, for which all properties are judged. In each action, the time in
-/// milliseconds comes first and the node second; an entry also has its fence.
+/// milliseconds comes first and the node second; an entry also has the counter of its fence, such
+/// as 6 for the fence 0.6 of epoch 0.
 fn run() -> ScriptedRun<Properties> {
     let expects = Expectations {
         has_fences: true,
@@ -299,6 +300,7 @@ fn the_holders_clock_decides() {
     let entered = |drift| {
         with_leases().changes_clock(0, drift).requests(0, 1).requests(0, 2).enters_until(0, 1, 1, 10).enters(11, 2, 2)
     };
+    // The clock of node 1 is 20 % too slow: it shows less than 10 ms when node 2 enters.
     assert!(
         violations(&entered("drift 1 by -200000ppm"))
             .contains("node 2 entered while node 1 was in the critical section")

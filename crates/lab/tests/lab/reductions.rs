@@ -88,6 +88,8 @@ fn mutex_by_election_costs_one_round_per_entry_without_contention() {
             // Each of the 6 entries costs one round of 3n − 2 messages.
             assert_eq!(outcome.messages.total, 6 * (3 * nodes as u64 - 2), "{nodes} nodes, {latency}");
         }
+        // The winner's rank travels around the ring in n messages. A synchronization delay also
+        // includes the message that ends the previous round.
         let single_requester =
             run_to_completion(&Spec { latency: parse("fixed:1ms"), ..lock_spec(nodes, 6, Pattern::Single) });
         let delay = single_requester.summary.client_delay.expect("a client delay");

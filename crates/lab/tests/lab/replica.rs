@@ -13,7 +13,7 @@ fn chaos_spec(algorithm: &str, nodes: usize, reads: ReadMode) -> Spec<Replica> {
     Spec { nodes, settings: Settings { reads, chaos: true, ..Settings::default() }, ..Spec::named(algorithm).unwrap() }
 }
 
-/// The properties that some seed violates.
+/// The properties that some seed violates or leaves undecided, without the "sometimes" properties.
 fn sweep_violations(spec: &Spec<Replica>, seeds: u64) -> Vec<&'static str> {
     let summary = sweep_seeds(spec, seeds);
     let broken =

@@ -43,7 +43,8 @@ fn small_rings_cost_exactly_what_the_literature_says() {
     }
 }
 
-/// Minimum, mean and maximum number of messages, over all 5,040 orders of a ring of eight.
+/// Minimum, mean and maximum number of messages, over all 5,040 orders of a ring of eight. Those of
+/// Chang and Roberts are 2n−1, n·Hₙ and n(n+1)/2, those of LeLann n²; the others were counted.
 #[test]
 fn eight_nodes_cost_the_expected_numbers_of_messages() {
     let expected = [

@@ -42,9 +42,9 @@ fn count_lines(script: &Script) -> usize {
     script.commands.len() + script.faults.len() + script.directions.len()
 }
 
-/// Returns the algorithm without the seeded bug. In the same run it must satisfy "always"
-/// properties. Only replicas must satisfy "eventually" properties too: in other families the script
-/// may lack the releases of further entries.
+/// Returns the algorithm without the seeded bug, if there is one. In the same run it must satisfy
+/// "always" properties. Only replicas must satisfy "eventually" properties too: in other families
+/// the script may lack the releases of further entries.
 fn correct_twin(fixture: &str) -> Option<&'static str> {
     let twins = [
         ("ricart-agrawala-", "ricart-agrawala"),
@@ -121,7 +121,8 @@ fn mutual_exclusion_failures_shrink() {
     assert_shrinks(&mutex_spec("toy-slip", 4), "served", 9);
 }
 
-/// The paper is that of Ricart and Agrawala (1981).
+/// As published (Ricart and Agrawala, 1981), replies do not name their request, so a late reply to
+/// a cancelled request admits a second node.
 #[test]
 fn a_cancelled_request_of_the_paper_shrinks() {
     let mut spec = Spec { seed: 138, ..mutex_spec("ricart-agrawala-1981", 3) };
@@ -156,6 +157,7 @@ fn counterexamples_of_the_checker_become_scripts() {
     for seed in 1..=4 {
         let shrunk = shrink_journal(&counterexample_journal(&walks(seed), "exclusion"), Some("exclusion")).unwrap();
         assert!(shrunk.before.events > shrunk.after.events && shrunk.after.events <= 12, "{:?}", shrunk.after);
+        // For its assertions; the table has no row for these runs.
         table_row(&shrunk, "the checker");
     }
 }
@@ -231,14 +233,15 @@ fn an_unreported_snapshot_shrinks() {
     assert_documented(&table_row(&shrunk, "a seed"));
 }
 
-/// Shrinks a lost snapshot. Asserts that the small run does not fail for another reason: because
-/// more disks are lost than replicas tolerate, or because it is slow.
+/// Shrinks a run in which an unreported loss of a snapshot leaves a request unanswered. Asserts
+/// that the small run does not fail for another reason: because more disks are lost than replicas
+/// tolerate, or because it is slow.
 fn shrink_lost_snapshots(max_runs: u64) -> Option<Script> {
     let spec = replica_spec("replica-no-report", 42);
     let shrunk = shrink_spec(&spec, "answered", max_runs);
     assert_eq!(shrunk.after.nodes, 3, "{}", shrunk.spec.command("sim"));
-    // An unanswered request for members without voters would be another reason; in the text, its
-    // list of voters is empty.
+    // A request for members without voters would be another reason. The text would show its empty
+    // list of voters as `voters ,`.
     assert!(!shrunk.violation.text.contains("voters ,"), "{}", shrunk.violation.text);
     let script = shrunk.spec.script.clone();
     let twin = Spec { algorithm: Algorithm::named("replica").unwrap(), ..shrunk.spec };

@@ -17,8 +17,7 @@ fn run_super_peers(spec: &Spec<Election>) -> SuperPeers {
     run_to_completion(spec).summary.super_peers.expect("super-peers")
 }
 
-/// An election costs two messages for each peer that does not lead, whatever the starters and
-/// delays.
+/// An election costs two messages for each peer that does not lead, whatever the delays.
 #[test]
 fn every_populated_region_has_one_super_peer_and_the_others_attach_to_it() {
     for nodes in 1..=40 {

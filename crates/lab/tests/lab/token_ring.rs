@@ -35,7 +35,7 @@ fn violations_of_script(script: &str) -> Vec<&'static str> {
 }
 
 /// Two nodes hold the lock, but the fence of the second is larger: a resource that checks fences
-/// refuses the first.
+/// refuses the first. `message 1 of 2 > 1` is the first from node 2 to node 1, an acknowledgement.
 #[test]
 fn a_lost_acknowledgement_makes_two_tokens() {
     assert_eq!(violations_of_script(LOST_ACKNOWLEDGEMENT), ["exclusion"]);

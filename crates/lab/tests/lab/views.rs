@@ -177,6 +177,7 @@ fn a_minority_stops_entering_once_its_leases_expire() {
         spec.nodes = 5;
         spec.until = Some(parse("3s"));
         let (outcome, journal) = run_recorded(&spec);
+        // The minority's requests wait forever, so "served" fails.
         let is_other_than_served = |verdict: &&quorate_journal::property::Verdict| verdict.name != "served";
         assert!(
             outcome.verdicts.iter().filter(is_other_than_served).all(|verdict| verdict.holds == Some(true)),

@@ -19,7 +19,7 @@ use webpki::EndEntityCert;
 /// The CA of a group: its certificate and its private key.
 pub struct Authority {
     group: GroupName,
-    /// In PEM; a CA that was read from a file may have further certificates beside it.
+    /// In PEM. If it was read from a file, the text may contain further certificates.
     certificate: String,
     valid_until: Option<SystemTime>,
     issuer: Issuer<'static, KeyPair>,

@@ -125,7 +125,7 @@ impl Folder {
     /// Makes certificates for these nodes, signed by the folder's CA, which it creates if there is
     /// none.
     ///
-    /// Checks and signs everything before it writes the first file.
+    /// Checks and signs everything before it writes the first file, and never overwrites a file.
     pub fn make(&self, group: &GroupName, nodes: &[NodeId], days: Days) -> Result<MadeCertificates, FolderError> {
         match nodes.len() {
             0 => return Err(FolderError::NoNodes),

@@ -170,7 +170,7 @@ fn no_nodes_and_too_many_nodes_are_refused() {
 }
 
 #[test]
-fn the_longest_names_fit() {
+fn the_longest_names_fit_into_a_certificate() {
     let directory = tempfile::tempdir().unwrap();
     let long = group(&"x".repeat(63));
     let last = nodes(&[u32::MAX]);

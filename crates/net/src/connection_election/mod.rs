@@ -9,10 +9,11 @@
 //! MEET-2  a Hello from an older incarnation, from another process with the same incarnation, from
 //!         a peer that knows a later incarnation of ours, or with a dial number that is not above
 //!         all earlier ones → refuse
-//! MEET-3  our dial is welcomed, and a Hello says that its sender had not welcomed it yet → refuse:
-//!         it was sent before, and its sender has abandoned it since
-//! MEET-4  our Hello is unanswered, and a Hello says that its sender has not welcomed it yet → they
-//!         cross: the node with the lower node number refuses, the other accepts
+//! MEET-3  we are connected by our own dial, and a Hello of the same peer process says that it has
+//!         not welcomed that dial yet → refuse: the process sent the Hello before it welcomed our
+//!         dial, and has abandoned its own dial since
+//! MEET-4  our Hello is unanswered, and a Hello says that its sender has not welcomed our dial yet
+//!         → the dials cross: the node with the lower node number refuses, the other accepts
 //! MEET-5  every other Hello → accept; it replaces our connection or dial
 //! ```
 //!
@@ -255,8 +256,8 @@ impl ConnectionElection {
         }
     }
 
-    /// MEET-2, for the dial. Records its number, which counts once, whatever the reply. Returns
-    /// whether the known process dialled.
+    /// MEET-2, for the dial. Records its number, so that a repeated or earlier dial is refused even
+    /// if this one is not welcomed. Returns whether the known process dialled.
     fn record_dial(&mut self, hello: &IncomingHello) -> Result<bool, Refusal> {
         let Some(known) = self.known_peer.as_mut().filter(|known| known.process == hello.process) else {
             return Ok(false);

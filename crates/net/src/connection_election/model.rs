@@ -7,10 +7,10 @@
 //! incarnation.
 //!
 //! Invariants in every state: no Hello that was ever sent, delayed or replayed, displaces a
-//! connection that both nodes hold. In a quiescent state both nodes hold the same connection, or
-//! neither holds one that the other has closed and that it would never notice. After every node
-//! that may dial has dialled once without a fault, they are connected. So a node that holds a dead
-//! connection unknowingly does not prevent a new one.
+//! connection that both nodes hold. In a quiescent state, either both nodes hold the same
+//! connection, or no node holds a connection that the other has closed and whose end it would never
+//! notice. After every node that may dial has dialled once without a fault, they are connected. So
+//! a node that holds a dead connection unknowingly does not prevent a new one.
 
 use super::{
     Connection, ConnectionElection, HelloReply, IncomingHello, KnownPeer, OutgoingHello, ProcessIdentity, State,
@@ -34,7 +34,7 @@ struct World {
     sent_hellos: BTreeSet<(usize, IncomingHello)>,
     remaining_faults: u8,
     remaining_restarts: u8,
-    /// Number of times that both backoffs have elapsed since the last fault.
+    /// Number of times that both backoffs have elapsed since the last fault, restart or timeout.
     elapsed_backoffs: u8,
 }
 
@@ -87,8 +87,8 @@ enum Action {
         pipe: usize,
         end: usize,
     },
-    /// The connection breaks. The first packets in transit to each end, as many as given, still
-    /// arrive. The unaware end never notices that the connection broke.
+    /// The connection breaks. Only the first `delivered_packets` of the packets in transit to each
+    /// end still arrive. The `unaware_end`, if any, never notices that the connection broke.
     Cut {
         pipe: usize,
         delivered_packets: [usize; 2],
@@ -171,9 +171,9 @@ impl World {
             || self.pending_timeouts().next().is_some()
     }
 
-    /// Ends of dead connections where a timeout may fire: the node waits for the reply to a Hello
-    /// that did not arrive, or both nodes hold dead connections. While one of the two nodes can
-    /// dial and knows that the connection is dead, the other node's timeout must not be needed.
+    /// Ends of dead connections where a timeout may fire: the node waits for the reply to its
+    /// Hello, or both nodes hold dead connections. If the other node welcomed that Hello and can
+    /// dial again, its dial must replace the dead connection without this timeout.
     fn pending_timeouts(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let do_both_hold = self.nodes.iter().all(|node| node.election.connection().is_some());
         let can_any_dial = self.nodes.iter().any(|node| node.election.may_dial());
@@ -283,6 +283,7 @@ impl World {
             let end = pipe.end_of(index);
             match (pipe.is_up, end) {
                 (true, _) => {
+                    // A cut has already decided which packets still arrive.
                     if manner != RestartManner::Orderly && !pipe.is_cut {
                         pipe.ends[1 - end].inbox.clear();
                     }
@@ -371,10 +372,11 @@ impl World {
 }
 
 impl Node {
+    /// Whether the node has welcomed this pipe's dial, or a later one of the same incarnation.
     fn has_welcomed(&self, pipe: &Pipe) -> bool {
-        let is_same =
+        let has_welcomed =
             |known: KnownPeer| known.process.incarnation == pipe.incarnation && known.last_welcomed_dial >= pipe.dial;
-        self.election.known_peer.is_some_and(is_same)
+        self.election.known_peer.is_some_and(has_welcomed)
     }
 }
 

@@ -163,7 +163,7 @@ fn meet_5_a_peer_that_lost_the_connection_of_our_unanswered_dial_is_welcomed() {
     let hello = as_received(FIRST_PROCESS, send_hello(&mut low));
     high.handle_hello(&hello);
     high.handle_lost_connection(theirs(1));
-    // The higher node's Welcome is still in transit and never arrives.
+    // The higher node's Welcome is lost with the connection, so the lower node still waits.
     let hello = as_received(FIRST_PROCESS, send_hello(&mut high));
     assert_eq!(hello.last_welcomed_dial, Dial(1));
     assert!(matches!(low.handle_hello(&hello), HelloReply::Welcome { replaced: Some(_), .. }));

@@ -115,8 +115,7 @@ pub enum Refusal {
     OlderIncarnation { known_incarnation: Incarnation },
     #[error(
         "the other node has been connected to another process with incarnation {known_incarnation} of this node. No message was \
-         exchanged; stop one of the two, and start this one as a later incarnation (--life, or a data folder of its \
-         own)."
+         exchanged; stop one of the two. If you start this one again, give it a data folder of its own (--data)."
     )]
     DuplicateIncarnation { known_incarnation: Incarnation },
     #[error(

@@ -223,6 +223,7 @@ fn a_frame_from_node_0_is_rejected() {
 
 #[test]
 fn a_bye_reason_cannot_forge_log_lines() {
+    // A reason is shortened to at most 512 bytes.
     let reason = format!("stop\n\u{1b}[2Jroot: all is well{}", "ä".repeat(600));
     let Ok(Some(Frame { body: Body::Bye(read), .. })) = read_one(forge_frame(Kind::Bye as u8, reason.as_bytes()))
     else {

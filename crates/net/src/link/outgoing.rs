@@ -196,7 +196,7 @@ impl Outgoing {
         Some(frame.bytes.clone())
     }
 
-    /// The next frame that was never sent.
+    /// The next frame that was never sent. All retransmissions must have been taken before.
     pub(super) fn take_new(&mut self, header: &Header) -> Option<Bytes> {
         if self.closed_batches.is_empty() {
             self.close_batch();

@@ -31,7 +31,8 @@ fn message_numbers(frame: &[u8]) -> Vec<u64> {
     BatchReader::new(&body).map(|message| message.unwrap().0).collect()
 }
 
-/// The link of side 0 in incarnation 0, connected to incarnation 0 of side 1.
+/// The link of side 0 in incarnation 0, connected to incarnation 0 of side 1. The second argument
+/// of `begin_connection` is the incarnation of side 0 to which the header's acknowledgement refers.
 fn connected_link(limits: LinkLimits) -> Link {
     let mut link = link(0, 0, limits);
     assert_eq!(link.begin_connection(&header_of(1, 0, 0), None), Ok(LinkStart::First));
@@ -129,7 +130,7 @@ fn an_acknowledgement_of_a_message_never_sent_releases_nothing() {
     // Nothing at all was sent to another incarnation.
     assert!(link.begin_connection(&header_of(1, 1, 1), Some(Incarnation(0))).is_err());
     assert!(link.held_bytes() > sent_bytes && link.peer_incarnation() == Some(Incarnation(0)));
-    // An acknowledgement to an older incarnation of ours is ignored.
+    // An acknowledgement that does not refer to this incarnation of side 0 is ignored.
     assert_eq!(link.begin_connection(&header_of(1, 1, 99), None), Ok(LinkStart::Restarted { dropped: 2 }));
 }
 
@@ -172,7 +173,8 @@ fn batches_end_at_about_64_kilobytes_and_long_messages_go_alone() {
     let (last, rest) = frames.split_last().unwrap();
     let (long, rest) = rest.split_last().unwrap();
     assert_eq!((message_numbers(last), message_numbers(long)), (vec![3_002], vec![3_001]));
-    // The short messages have about 306,000 bytes, which fill five batches.
+    // The short messages have about 306,000 bytes, which need five batches of 64 KiB; one more is
+    // allowed.
     assert!(rest.iter().all(|frame| frame.len() <= 65_536) && rest.len() <= 6, "{}", rest.len());
     assert_eq!(
         rest.iter().flat_map(|frame| message_numbers(frame)).collect::<Vec<_>>(),
@@ -447,6 +449,7 @@ impl Pair {
     fn settle(&mut self) {
         let breaks_before_welcome = false;
         self.connect(0, breaks_before_welcome);
+        // In the first round side 0 acknowledges before it has read the messages of side 1.
         for _ in 0..2 {
             for side in [0, 1] {
                 self.write(side, usize::MAX);

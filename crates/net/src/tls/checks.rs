@@ -15,8 +15,8 @@ pub(crate) fn end_of_validity(certificate: &CertificateDer<'_>) -> Option<System
 }
 
 /// Checks the dates of a certificate at a time, and nothing else. webpki offers no other way to
-/// check the dates of a CA's certificate. It checks dates before anything else, so other errors do
-/// not matter.
+/// check the dates of a CA's certificate. It checks them first, so any other error, such as the one
+/// for the missing anchors, means that the dates are valid.
 pub(super) fn check_dates(certificate: &CertificateDer<'_>, time: UnixTime) -> Result<(), Error> {
     let parsed = EndEntityCert::try_from(certificate)?;
     let result = parsed.verify_for_usage(ALL_VERIFICATION_ALGS, &[], &[], time, KeyUsage::client_auth(), None, None);

@@ -64,7 +64,7 @@ fn is_of_another_group(error: &CertificateError) -> bool {
     matches!(other.0.downcast_ref::<webpki::Error>(), Some(webpki::Error::NameConstraintViolation))
 }
 
-/// Explains why the peer rejected this node.
+/// Explains why the peer rejected this node, by the causes for which rustls sends each alert.
 fn explain_alert(alert: AlertDescription) -> String {
     let reason = match alert {
         AlertDescription::UnknownCA => "our certificate was signed by another CA than its own".to_owned(),

@@ -73,7 +73,7 @@ pub enum IdentityError {
 struct Credentials {
     /// The CAs that the node trusts; two while an operator replaces the CA.
     authorities: Vec<CertificateDer<'static>>,
-    /// The node's certificate, and any between it and the CA.
+    /// The node's certificate, then any intermediate certificates up to the CA.
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
 }
@@ -196,6 +196,7 @@ impl Credentials {
         }
     }
 
+    /// Disables resumption and early data, so that no connection relies on an older check.
     fn configure(self) -> Result<(TlsConnector, TlsAcceptor), rustls::Error> {
         let provider = Arc::new(ring::default_provider());
         let mut roots = RootCertStore::empty();

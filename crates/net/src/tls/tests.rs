@@ -59,6 +59,7 @@ fn valid_files_make_an_identity() {
     let certs = create_folder();
     let identity = load(certs.path()).unwrap();
     assert_eq!(identity.node(), node(3));
+    // By default a certificate is valid for 365 days.
     let remaining = identity.valid_until().unwrap().duration_since(SystemTime::now()).unwrap();
     assert!(remaining > DAY * 364 && remaining <= DAY * 365, "{remaining:?}");
     assert_eq!(identity.server_name(node(7)).unwrap().to_str(), "node-7.demo.quorate");

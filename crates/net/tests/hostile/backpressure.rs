@@ -14,8 +14,8 @@ use tokio::net::tcp::OwnedWriteHalf;
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
-/// Maximum number of bytes held for a peer: more than the operating system buffers for a
-/// connection.
+/// Maximum number of bytes held for a peer in the test that drops messages: more than the operating
+/// system buffers for a connection.
 const MAX_HELD_BYTES: usize = 16 * MIB;
 
 /// Limits that a peer reaches quickly if it does not read.
@@ -68,6 +68,7 @@ async fn messages_to_a_peer_that_does_not_read_are_dropped_and_logged() {
         cluster.nodes[0].ask(node(2)).await;
         assert!(cluster.nodes[0].link(node(3)).held_bytes <= MAX_HELD_BYTES);
     }
+    // Of the 1,024 messages, the link holds at most 512, and the operating system buffers some.
     log.wait_for_line(&["WARN", "The link to node 3 is full and did not accept", "The node dropped them"]).await;
     assert!(cluster.nodes[0].link(node(3)).dropped_at_overflow > 100, "{:?}", cluster.nodes[0].link(node(3)));
     assert!(log.count("The node dropped them") < 10, "the log must report the loss once until there is room again");

@@ -58,16 +58,16 @@ impl Certificates {
         authority.sign(node(number), Validity { from: hours_ago(48), until: hours_ago(24) }).unwrap()
     }
 
-    /// A TLS client that trusts this group's CA and presents the given certificate, valid or not.
-    pub(crate) fn connector_with(&self, certificates: Option<&SignedCertificate>) -> TlsConnector {
+    /// A TLS client that trusts this group's CA and presents this certificate, even an invalid one.
+    pub(crate) fn connector_with(&self, presented: Option<&SignedCertificate>) -> TlsConnector {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(self.read("ca.pem").as_bytes()).unwrap()).unwrap();
         let provider = Arc::new(ring::default_provider());
         let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
         let trusting = versions.with_root_certificates(roots);
-        let configuration = match certificates {
-            Some(certificates) => {
-                let (chain, key) = Self::parse(certificates);
+        let configuration = match presented {
+            Some(signed) => {
+                let (chain, key) = Self::parse(signed);
                 trusting.with_client_auth_cert(chain, key).unwrap()
             }
             None => trusting.with_no_client_auth(),
@@ -76,10 +76,9 @@ impl Certificates {
     }
 
     /// Parses a certificate chain and its key.
-    pub(crate) fn parse(certificates: &SignedCertificate) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
-        let chain =
-            CertificateDer::pem_slice_iter(certificates.certificate.as_bytes()).collect::<Result<_, _>>().unwrap();
-        (chain, PrivateKeyDer::from_pem_slice(certificates.key.as_bytes()).unwrap())
+    pub(crate) fn parse(signed: &SignedCertificate) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
+        let chain = CertificateDer::pem_slice_iter(signed.certificate.as_bytes()).collect::<Result<_, _>>().unwrap();
+        (chain, PrivateKeyDer::from_pem_slice(signed.key.as_bytes()).unwrap())
     }
 }
 

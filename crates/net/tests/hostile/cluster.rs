@@ -1,4 +1,5 @@
-//! Real nodes in one process, which check the order of the messages they receive.
+//! Real nodes in one process. [`TestNode`] reads a node's events, and checks the order of the
+//! messages that the node received.
 
 use crate::chatter::{Chatter, Command, Event};
 use crate::within;
@@ -137,8 +138,8 @@ impl TestNode {
         .await;
     }
 
-    /// Waits until the node has received every number up to this one from an incarnation of a peer,
-    /// and checks that it has received no higher one.
+    /// Waits until the node has received this number from an incarnation of a peer, and checks that
+    /// it has received no higher one.
     pub(crate) async fn wait_for_number(&mut self, from: NodeId, incarnation: u64, number: u64) {
         let me = self.me;
         within(&format!("message {number} of node {from} to node {me}"), async {
@@ -241,8 +242,8 @@ impl Cluster {
         self.endpoints[node(number).index()].address
     }
 
-    /// Checks that every node gets an answer from every other. Each node sends each other two
-    /// numbered messages, which must arrive in order.
+    /// Checks that every node gets an answer from every other. Before it asks, a node sends two
+    /// numbered messages to the same peer, which must receive them in order.
     pub(crate) async fn check_exchange(&mut self) {
         let ids: Vec<NodeId> = self.nodes.iter().map(|member| member.me).collect();
         for member in &mut self.nodes {

@@ -50,7 +50,7 @@ async fn forged_hellos_are_refused_and_do_not_disturb_the_group() {
             "runs as incarnation 0, and this node has been",
         ),
     ];
-    // A node writes at most ten warnings per second, so each five cases get a new group.
+    // A node writes at most ten warnings per second, so a new group starts every five cases.
     for cases in cases.chunks(5) {
         let log = Log::new();
         let mut cluster = Cluster::of_three(&NodeOptions::default(), Cluster::plain).await;

@@ -99,7 +99,7 @@ async fn malformed_frames_end_the_connection_and_do_not_disturb_the_group() {
             "it ends inside a message",
         ),
     ];
-    // A node writes at most ten warnings per second, so each eight cases get a new group.
+    // A node writes at most ten warnings per second, so a new group starts every eight cases.
     for cases in cases.chunks(8) {
         let mut test = MalformedFrameTest::new().await;
         for (bytes, expected) in cases {
@@ -160,6 +160,7 @@ async fn a_peer_that_keeps_sending_malformed_bytes_is_logged_at_a_limited_rate()
         fake_peer.wait_for_close().await;
     }
     test.log.wait_for_line(&["Suppressed", "more lines about connections"]).await;
+    // The node writes at most ten such lines per second.
     let lines = test.log.count("is shorter than any valid frame");
     assert!(lines <= 100, "{lines} lines about one peer");
     test.cluster.check_exchange().await;

@@ -17,7 +17,8 @@ const CONNECTIONS: usize = 1_000;
 const MAX_PENDING: usize = 32;
 /// Number of bytes that each connection tries to make the node hold.
 const PAYLOAD_BYTES: usize = 1 << 20;
-/// Maximum growth of this process in a test, far below the bytes that the attacker announces.
+/// Maximum growth of this process's memory in a test. The long frames in these tests announce far
+/// more.
 const MAX_GROWN_BYTES: u64 = 200 << 20;
 
 #[tokio::test]
@@ -43,13 +44,11 @@ async fn a_thousand_unfinished_handshakes_do_not_disturb_the_group() {
         }
     }
     // The node has closed all but the last few connections.
-    let (closed, remaining) = streams.split_at_mut(CONNECTIONS - MAX_PENDING);
-    for stream in closed {
+    for stream in &mut streams[..CONNECTIONS - MAX_PENDING] {
         let mut answer = Vec::new();
         let _ = within("the end of the connection", stream.read_to_end(&mut answer)).await;
         assert!(answer.is_empty());
     }
-    assert_eq!(remaining.len(), MAX_PENDING);
     log.wait_for_line(&["WARN", "Too many connections have not finished their handshake; closed the oldest"]).await;
     cluster.check_exchange().await;
     let lines = log.count("have not finished their handshake");

@@ -65,6 +65,7 @@ async fn a_port_scan_is_logged_at_a_limited_rate() {
     log.wait_for_line(&["INFO", "closed by the other side before it sent anything"]).await;
     log.wait_for_line(&["Suppressed", "more lines about connections"]).await;
     cluster.check_exchange().await;
+    // The node writes at most ten such lines per second.
     let lines = log.count("before it sent anything");
     assert!(lines <= 100, "{lines} lines about one scan");
     cluster.stop().await;

@@ -14,7 +14,7 @@ use tokio::sync::{Notify, mpsc, watch};
 pub(crate) enum Damage {
     /// The connection ends after this many bytes in this direction.
     Cut(Direction, usize),
-    /// The byte at this offset is changed by the mask.
+    /// The bits of this mask are flipped in the byte at this offset in this direction.
     Flip(Direction, usize, u8),
 }
 

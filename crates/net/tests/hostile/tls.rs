@@ -15,10 +15,10 @@ use tokio_rustls::rustls::{HandshakeKind, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 /// A TLS server that presents the given certificate, even an invalid one, and accepts every client.
-fn acceptor_without_checks(certificates: &SignedCertificate) -> TlsAcceptor {
+fn acceptor_without_checks(signed: &SignedCertificate) -> TlsAcceptor {
     let provider = Arc::new(ring::default_provider());
     let versions = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let (chain, key) = Certificates::parse(certificates);
+    let (chain, key) = Certificates::parse(signed);
     TlsAcceptor::from(Arc::new(versions.with_no_client_auth().with_single_cert(chain, key).unwrap()))
 }
 
@@ -65,8 +65,8 @@ impl HandshakeResults {
 }
 
 /// Does a handshake and an exchange. One end dials node 2 and claims to be node 3; the other
-/// listens and checks that claim. The listener sends first, so that the dialler sees a refusal in
-/// its first read.
+/// listens and checks that claim. Both ends check names with the same `identity`. The listener
+/// sends first, so that the dialler sees a refusal in its first read.
 async fn shake_hands(dialler: &TlsConnector, listener: &TlsAcceptor, identity: &Identity) -> HandshakeResults {
     let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = socket.local_addr().unwrap();
@@ -250,7 +250,7 @@ async fn tls_at_a_plain_port_is_refused() {
     let answers: [(&[u8], &str); 3] = [
         (b"what do you mean by that?", "the peer does not use TLS"),
         (&[0, 0, 0, 9, 1, 2, 3], "the peer does not use TLS"),
-        // It closes the connection without an answer.
+        // The peer closes the connection without an answer.
         (b"", "or it uses plain TCP"),
     ];
     for (answer, expected) in answers {

@@ -24,8 +24,8 @@
 //! ME-6  a lease is overdue             → the leader proposes a tick, so that the lease expires
 //! ME-7  a process has ended            → suspect the incarnation that we have met, until it is
 //!                                        removed or trusted again
-//! ME-8  the leader's process has ended → owe it no promise any more, and campaign in the order of
-//!                                        the node numbers, with a delay between nodes
+//! ME-8  the leader's process has ended → drop the promise not to vote for others, and campaign in
+//!                                        the order of the node numbers, with a delay between nodes
 //! ME-9  the inner protocol acts        → use reliable links, and do not wait for the replica's
 //!                                        disk
 //! ME-10 the inner protocol is done     → ask for our removal until we are removed, and never for
@@ -72,7 +72,7 @@ pub fn about() -> About {
     About::from_source(include_str!("member.rs"))
 }
 
-/// A node of a group: a replica of the log that records the membership, and a member.
+/// A node of a group: a replica of the log that records the membership, and the inner protocol.
 pub struct Member<P: InViews> {
     me: NodeId,
     plan: Plan,
@@ -204,9 +204,9 @@ impl<P: InViews> Member<P> {
 
     /// ME-3. Only founders may make requests, and only in their own name.
     fn receive_request(&mut self, now: Time, from: NodeId, request: TimedRequest, out: &mut Effects<'_, Self>) {
-        let is_for_sender = request.requester() == Some(from) && self.plan.replica.founders.voters.contains(&from);
-        if !is_for_sender {
-            out.note("ME-3", format_args!("ignores what {from} asks for another"));
+        let is_permitted = request.requester() == Some(from) && self.plan.replica.founders.voters.contains(&from);
+        if !is_permitted {
+            out.note("ME-3", format_args!("ignores a request that {from} may not make"));
         } else if self.replica.leads() {
             self.propose(now, Change::Request(request), out);
         }
@@ -261,6 +261,7 @@ impl<P: InViews> Member<P> {
         out.set_timer(Timer::LeaseCheck, Span::exactly(self.check_interval()));
         self.propose_founding(now, out);
         self.expire_leases(now, out);
+        // With `OnClose::Lease` a suspicion removes no member, so a lost report is not repeated.
         if self.plan.terms.on_close == OnClose::Evict {
             self.report_suspicions(now, out);
         }
@@ -313,8 +314,8 @@ impl<P: InViews> Member<P> {
 
     /// ME-8. Schedules our campaign after those of the unsuspected founders with lower numbers.
     /// Nodes detect the end of the leader's process at slightly different times, and vote for a
-    /// candidate only after that; so the first one waits for a tick. Two more ticks are enough for
-    /// an election.
+    /// candidate only after that; so the first one waits for a tick of the replica's timer. Two
+    /// more of these ticks are enough for an election.
     fn schedule_campaign(&mut self, now: Time, leader: NodeId, out: &mut Effects<'_, Self>) {
         self.step_replica(now, Input::Suspect(leader), out);
         let founders = &self.plan.replica.founders.voters;

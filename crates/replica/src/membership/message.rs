@@ -82,6 +82,7 @@ impl<M: Describe, R> Describe for Message<M, R> {
 #[serde(rename_all = "lowercase")]
 pub enum Timer<T> {
     Replica(ReplicaTimer),
+    /// The next request for a lease.
     Keepalive,
     /// The next check for overdue leases, which also repeats the founding and the suspicions.
     #[serde(rename = "round")]

@@ -1,5 +1,8 @@
 //! Applies committed entries and answers the clients that wait for them. The rules (`RP-…`) are at
 //! the head of `replica.rs`.
+//!
+//! The events emitted here do not wait for the disk: a majority already has the applied entries on
+//! disk.
 
 use super::{Out, PendingChange, RunningReplica};
 use crate::batch::{Batch, read_change, read_log_time};
@@ -80,9 +83,9 @@ impl<S: StateMachine> RunningReplica<S> {
         let configuration = self.engine.apply_change(change);
         out.note("RP-9", format_args!("the members are {}", configuration.incoming));
         let learners = &configuration.incoming.learners;
-        self.learners.retain(|learner, _| learners.contains(learner));
+        self.learner_since.retain(|learner, _| learners.contains(learner));
         for learner in learners {
-            self.learners.entry(*learner).or_insert(self.position.index);
+            self.learner_since.entry(*learner).or_insert(self.position.index);
         }
         // The nodes that answered the last round may not be a majority of the new members.
         self.lease.end();
@@ -102,7 +105,7 @@ impl<S: StateMachine> RunningReplica<S> {
             self.proposed_admissions.remove(&learner);
             if learners.contains(&learner) && self.admitted.get(&learner) < Some(&incarnation) {
                 self.admitted.insert(learner, incarnation);
-                self.engine.mark_outdated();
+                self.engine.mark_checkpoint_outdated();
             }
         }
     }
@@ -124,7 +127,8 @@ impl<S: StateMachine> RunningReplica<S> {
 
     /// RP-5. Answers the queries whose index is applied.
     pub(super) fn answer_queries(&mut self, out: &mut Out<'_, S>) {
-        // Entries that are not on a full disk are not applied until it has space.
+        // While the disk is full, an entry that is not on it cannot be applied. So this refuses the
+        // queries that wait for such an entry.
         if self.is_disk_full {
             for ticket in self.queries.remove_beyond(self.engine.persisted_index()) {
                 out.emit_ahead(Event::Refused { ticket, refusal: Refusal::DiskFull });

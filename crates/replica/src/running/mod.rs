@@ -28,6 +28,7 @@ pub(crate) struct RunningReplica<S: StateMachine> {
     me: NodeId,
     settings: Settings,
     engine: Engine,
+    /// The role after the last handled output of raft. The engine's own role may be newer.
     role: Role,
     machine: S,
     /// The position of the last applied entry.
@@ -50,7 +51,7 @@ pub(crate) struct RunningReplica<S: StateMachine> {
     /// For each learner, the index of the entry that made it a learner, or of a later checkpoint.
     /// The learner may become a voter once it has acknowledged this index: earlier acknowledgements
     /// may be from before it lost its disk.
-    learners: BTreeMap<NodeId, u64>,
+    learner_since: BTreeMap<NodeId, u64>,
     clock: LogClock,
     lease: Lease,
     /// Whether the next round may begin without queries, to extend the lease.
@@ -65,8 +66,8 @@ pub(crate) struct RunningReplica<S: StateMachine> {
     is_new: bool,
 }
 
-/// A pending change of members. It is complete when this entry is applied and the members are
-/// these.
+/// A pending change of members. It is complete when the entry at `index` is applied and the group
+/// has these `members`.
 struct PendingChange {
     ticket: Ticket,
     members: Members,
@@ -95,7 +96,7 @@ impl<S: StateMachine> RunningReplica<S> {
         let tick = settings.tick;
         let learners = engine.configuration().incoming.learners;
         Ok(Self {
-            learners: learners.into_iter().map(|learner| (learner, index)).collect(),
+            learner_since: learners.into_iter().map(|learner| (learner, index)).collect(),
             me,
             role: engine.role(),
             engine,
@@ -122,7 +123,7 @@ impl<S: StateMachine> RunningReplica<S> {
     }
 
     /// RP-10. Saves the founding state, or the incarnation that waits for its admission, so that
-    /// later incarnations do not decide differently.
+    /// later incarnations start from the same one.
     pub(crate) fn save_initial_state(&mut self, out: &mut Out<'_, S>) {
         match self.engine.log().checkpoint() {
             Some(founding) if self.is_new => self.engine.save_checkpoint(founding.clone(), 0, out),
@@ -152,7 +153,8 @@ impl<S: StateMachine> RunningReplica<S> {
         self.engine.log().checkpoint().is_none()
     }
 
-    /// Handles a tick. A replica that waits for its disk, or was never admitted, does not campaign.
+    /// Handles a tick. A replica that waits for its disk or its admission, or has a full disk, does
+    /// not campaign.
     pub(crate) fn tick(&mut self, now: Time, out: &mut Out<'_, S>) {
         let may_campaign = self.engine.has_saved_all() && !self.is_joining() && !self.is_disk_full;
         if self.engine.leads() || may_campaign {

@@ -70,9 +70,9 @@ impl<S: StateMachine> RunningReplica<S> {
         is_leased && self.role.leads && self.engine.leads() && self.engine.has_committed_in_term()
     }
 
-    /// Returns whether to begin a round that extends the lease, at most once per tick. A round of a
-    /// leader in a group of one succeeds at once, so a round that cannot extend the lease must not
-    /// begin: it would repeat forever.
+    /// Returns whether to begin a round that extends the lease, if a round can extend it. Returns
+    /// true at most once per tick: in a group of one a round succeeds at once, so without this
+    /// limit rounds would begin forever.
     pub(super) fn take_lease_extension(&mut self) -> bool {
         let can_extend = self.role.leads && self.engine.has_committed_in_term() && self.lease.can_hold(self.role.term);
         std::mem::take(&mut self.should_extend_lease) && can_extend
@@ -84,8 +84,8 @@ impl<S: StateMachine> RunningReplica<S> {
         let leads = self.role.leads;
         let current = self.engine.configuration();
         let unprepared = members.voters.iter().find(|voter| {
-            let learner_entry = self.learners.get(voter);
-            let has_log = learner_entry.is_some_and(|index| self.engine.acknowledged_index(**voter) >= *index);
+            let learner_since = self.learner_since.get(voter);
+            let has_log = learner_since.is_some_and(|index| self.engine.acknowledged_index(**voter) >= *index);
             !current.incoming.voters.contains(voter) && !has_log
         });
         let refusal = match unprepared {

@@ -14,7 +14,8 @@ use quorate_core::{Duration, NodeId, Span, Time};
 use raft::eraftpb::Snapshot;
 
 impl<S: StateMachine> RunningReplica<S> {
-    /// RP-8 and RP-10. Decodes a complete snapshot before it passes it to raft.
+    /// RP-8 and RP-10. Passes a complete snapshot to raft, unless it cannot be decoded, or this
+    /// replica waits for its admission and the snapshot does not admit it.
     pub(super) fn receive_snapshot(
         &mut self,
         now: Time,
@@ -98,7 +99,7 @@ impl<S: StateMachine> RunningReplica<S> {
         self.applied_term = checkpoint.term;
         self.admitted = image.admitted;
         self.joining_incarnation = None;
-        self.learners =
+        self.learner_since =
             checkpoint.members.incoming.learners.iter().map(|learner| (*learner, checkpoint.index)).collect();
         self.report_restored(out);
         let unaffected = self.proposals.split_off(&(checkpoint.index + 1));

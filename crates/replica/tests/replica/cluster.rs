@@ -31,9 +31,9 @@ fn settings(voters: usize) -> Settings {
 
 impl Cluster {
     /// A cluster with these faults, which are lines of a script: `crash 3 torn at 5s for 3s`
-    /// crashes node 3 during a write, and restarts it 3 s later; `cut 3 | 1,2` partitions the
-    /// network, and `link 1-2 > 1-2 loss 1` lets the links between nodes 1 and 2 lose every
-    /// message.
+    /// crashes node 3 during a write, and restarts it 3 s later; `restart 3 blank` restarts it with
+    /// an empty disk; `cut 3 | 1,2` partitions the network; and `link 1-2 > 1-2 loss 1` lets the
+    /// links between nodes 1 and 2 lose every message.
     fn new(seed: u64, nodes: usize, settings: Settings, faults: &[&str]) -> Self {
         let no_loss_or_duplicates = ["0", "0"];
         let setup = setup(nodes, seed, "uniform:1ms..3ms", no_loss_or_duplicates, "uniform:0ms..2ms");
@@ -305,7 +305,7 @@ fn the_same_seed_gives_the_same_run() {
 }
 
 /// The rounds of a single replica succeed at once, but give no lease in a term in which it offered
-/// its leadership.
+/// its leadership. The replica must not begin such rounds forever.
 #[test]
 fn a_single_leader_whose_transfer_failed_still_answers_queries() {
     let faults = ["link 1-2 > 1-2 loss 1 at 5s for 30ms"];

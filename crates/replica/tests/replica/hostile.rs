@@ -40,7 +40,7 @@ fn entry() -> impl Strategy<Value = Entry> {
     (number(), number(), body).prop_map(|(index, term, body)| Entry { index, term, body })
 }
 
-/// An append whose entries are consecutive in half of the cases.
+/// An append whose entries are consecutive, in valid terms, in half of the cases.
 fn append() -> impl Strategy<Value = Message> {
     let parts = (number(), number(), number(), vec(entry(), 0..4), number(), any::<bool>());
     parts.prop_map(|(term, log_term, index, mut entries, commit, is_consecutive)| {

@@ -123,8 +123,9 @@ impl<O: Object> Explainer<'_, O> {
     /// to that one, if any were found. Some order is known to explain the first `known_explained`
     /// answers.
     ///
-    /// Bisects the answers. If no order explains the whole history, then no order explains the
-    /// answers up to the returned index, even if a search runs out of steps.
+    /// Bisects the answers, beginning with the first one that may be unexplained. If no order
+    /// explains the whole history, then no order explains the answers up to the returned index,
+    /// even if a search runs out of steps.
     fn find_first_unexplained(
         &mut self,
         chosen: &[usize],

@@ -63,10 +63,10 @@ pub trait Object: Clone + Eq + Hash + Display {
 
     /// Returns whether an operation with this answer never changes the object, in any state.
     ///
-    /// The search places such operations as soon as their answers match and never tries them
-    /// elsewhere, which makes it much shorter. If this returns true for an operation that does
-    /// change the object, a linearizable history may be rejected; a history that is not
-    /// linearizable is never accepted.
+    /// The search appends such an operation to its order as soon as the answer matches, and tries
+    /// no other place in the order, which makes it much shorter. If this returns true for an
+    /// operation that does change the object, a linearizable history may be rejected; a history
+    /// that is not linearizable is never accepted.
     fn is_read_only(operation: &Self::Operation, answer: &Self::Answer) -> bool {
         let (_, _) = (operation, answer);
         false

@@ -21,8 +21,8 @@ pub(super) struct PendingOperation<'h, O: Object> {
     pub(super) record_index: usize,
     pub(super) operation: &'h O::Operation,
     /// The index of the previous pending operation that is equal to this one. Of two equal
-    /// operations, the search places the older one first, because it may be placed wherever the
-    /// younger one may.
+    /// operations, the search puts the older one into its order first, because that one may take
+    /// effect whenever the younger one may.
     pub(super) predecessor: Option<usize>,
 }
 

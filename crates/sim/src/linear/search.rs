@@ -35,16 +35,16 @@ pub(super) enum Outcome {
     Order(Vec<usize>),
     /// No order explains every answer.
     NoOrder {
-        /// How many of the first answers some order explains.
+        /// The length of the longest prefix of the answers that some order explains.
         explained_count: usize,
-        /// An order that explains them.
+        /// An order that explains this prefix.
         order: Vec<usize>,
     },
     /// The search ran out of steps without a result.
     Exhausted {
-        /// How many of the first answers some visited order explains.
+        /// The length of the longest prefix of the answers that some visited order explains.
         explained_count: usize,
-        /// An order that explains them.
+        /// An order that explains this prefix.
         order: Vec<usize>,
     },
 }
@@ -287,7 +287,7 @@ impl<O: Object> Search<'_, '_, O> {
     }
 
     /// Adds to `waiting` the positions that follow if an answered operation is placed, or a pending
-    /// operation that allows the search to pass the next answer. The position to try first comes
+    /// operation that allows the search to pass the answer `next`. The position to try first comes
     /// last.
     fn expand(&mut self, position: &Position, next: &AnswerPoint, waiting: &mut Vec<Position>) {
         let first_added = waiting.len();
@@ -306,9 +306,11 @@ impl<O: Object> Search<'_, '_, O> {
                 waiting.push(following);
             }
         }
-        if next.pending_count > 0 && self.try_answered(position.state, position.explained_count).is_none() {
+        // The operation whose answer is `next`.
+        let next_operation = position.explained_count;
+        if next.pending_count > 0 && self.try_answered(position.state, next_operation).is_none() {
             for (index, state) in self.find_useful_pending(position, next.pending_count) {
-                if self.try_answered(state, position.explained_count).is_some() {
+                if self.try_answered(state, next_operation).is_some() {
                     waiting.push(self.place_pending(position, index, state));
                 }
             }

@@ -19,7 +19,7 @@ pub enum Verdict {
     Undecided {
         /// The limit on the steps of the search.
         steps: u64,
-        /// How many of the first answers some visited order explains.
+        /// The length of the longest prefix of the answers that an order found so far explains.
         explained_count: usize,
         /// Number of answers in the history.
         answer_count: usize,

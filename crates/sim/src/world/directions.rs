@@ -50,6 +50,8 @@ impl Directions {
         for direction in directions {
             match *direction {
                 Direction::Message { from, to, number, fate } => {
+                    // A later direction for the same message overrides an earlier one, but a delay
+                    // and a duplication combine.
                     let fixed = this.messages.entry((from, to)).or_default().fixed.entry(number).or_default();
                     match fate {
                         Fate::Takes(delay) => (fixed.delay, fixed.is_lost) = (Some(delay), false),

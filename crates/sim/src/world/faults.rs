@@ -134,9 +134,9 @@ where
             lost_writes = disk.crash(survivors);
         }
         if let Some(faults) = slot.host.disk_faults() {
-            let held_count = faults.crash();
-            self.environment.disk_events -= held_count;
-            self.environment.stalled_items -= held_count;
+            let holding_disks = faults.crash();
+            self.environment.disk_events -= holding_disks;
+            self.environment.stalled_items -= holding_disks;
         }
         self.environment.client_events.push_back((node, ClientEvent::Crashed));
         self.environment.observe_world(WorldEvent::Crashed { node, lost_writes });
@@ -145,7 +145,7 @@ where
         }
         self.report_closed_connection(node);
         let is_gone = true;
-        self.send_death_notices(node, is_gone);
+        self.send_crash_notices(node, is_gone);
     }
 
     /// Restarts a node, unless it is already up.
@@ -164,7 +164,7 @@ where
         self.boot(node);
         self.rejoin(node);
         let is_gone = false;
-        self.send_death_notices(node, is_gone);
+        self.send_crash_notices(node, is_gone);
     }
 
     /// Pauses a node, if it is up. The processing of an input is interrupted and begins again after

@@ -37,18 +37,19 @@ impl DiskFaults {
         !self.filled_by.is_empty()
     }
 
-    /// Makes writes wait for space. Returns 1 if none waited before, otherwise 0.
+    /// Makes writes wait for space. Returns the number of disks that begin to hold writes: 1 if no
+    /// write waited before, otherwise 0.
     pub(super) fn hold_writes(&mut self) -> usize {
         usize::from(!std::mem::replace(&mut self.is_holding_writes, true))
     }
 
-    /// Ends the waiting of writes. Returns 1 if any waited, otherwise 0.
+    /// Ends the waiting of writes. Returns the number of disks that held writes: 1 or 0.
     fn stop_holding_writes(&mut self) -> usize {
         usize::from(std::mem::take(&mut self.is_holding_writes))
     }
 
     /// Resets the state of a crashed node: its next incarnation was not notified yet, and no sync
-    /// is left that could fail. Returns 1 if writes waited for space, otherwise 0.
+    /// is left that could fail. Returns the number of disks that held writes: 1 or 0.
     pub(super) fn crash(&mut self) -> usize {
         self.is_reported_full = false;
         self.failure = None;
@@ -67,7 +68,7 @@ where
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         slot.host.disk_faults_mut().filled_by.push(serial);
         self.environment.observe_world(WorldEvent::Changed { text });
-        self.schedule_disk_status(node);
+        self.send_disk_status(node);
     }
 
     /// Ends one fault that makes a disk full. If it was the last one, the disk syncs the waiting
@@ -79,17 +80,17 @@ where
         let is_free = !faults.is_full();
         self.environment.observe_world(WorldEvent::Changed { text });
         if is_free {
-            let held_count = faults.stop_holding_writes();
-            self.environment.disk_events -= held_count;
-            self.environment.stalled_items -= held_count;
+            let holding_disks = faults.stop_holding_writes();
+            self.environment.disk_events -= holding_disks;
+            self.environment.stalled_items -= holding_disks;
             Stepper { node, host: &mut slot.host, environment: &mut self.environment }.begin_sync();
-            self.schedule_disk_status(node);
+            self.send_disk_status(node);
         }
     }
 
-    /// Schedules a notification of the node about its disk. A node that has not started is notified
-    /// at its start.
-    fn schedule_disk_status(&mut self, node: NodeId) {
+    /// Sends a node a notification about its disk, which arrives at once. A node that has not
+    /// started is notified at its start.
+    fn send_disk_status(&mut self, node: NodeId) {
         if self.is_started {
             self.environment.disk_events += 1;
             self.arrive(PendingEvent::DiskStatus { node });
@@ -112,7 +113,8 @@ where
         self.step(node, input);
     }
 
-    /// Makes the sync in progress fail. If there is none, the node crashes at once.
+    /// Makes the sync in progress fail, unless an earlier fault already does. If no sync is in
+    /// progress, the node crashes at once. Has no effect on a node that is down.
     pub(super) fn begin_disk_failure(&mut self, node: NodeId, failure: Failure, text: &str) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition == Condition::Down {

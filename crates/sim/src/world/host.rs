@@ -34,7 +34,7 @@ struct ArmedTimer<T> {
 /// State that most nodes of a large world never need.
 pub(crate) struct RareState<P: Protocol> {
     incarnation: Incarnation,
-    /// Number of timers set by all incarnations of this node: the generation of the last one.
+    /// The generation given last to a timer of this node, in any incarnation.
     generation: u32,
     timers: Vec<ArmedTimer<P::Timer>>,
     /// `None` until the first save.
@@ -142,8 +142,8 @@ impl<P: Protocol> Host<P> {
         Some(state.interruptions)
     }
 
-    /// Removes and returns the processed input, unless the node was interrupted since it started to
-    /// process it. Then the number of interruptions is not `interruptions` any more.
+    /// Removes and returns the processed input. `None` if the node was interrupted since it started
+    /// to process the input: then the number of interruptions is not `interruptions` any more.
     pub(super) fn finish_processing(&mut self, interruptions: u32) -> Option<PendingEvent<P>> {
         let state = self.rare_state.as_mut().filter(|state| state.interruptions == interruptions)?;
         state.is_busy = false;
@@ -190,7 +190,7 @@ impl<P: Protocol> Host<P> {
             | PendingEvent::Alarm { .. }
             | PendingEvent::ProcessingDone { .. }
             | PendingEvent::MembershipNotice(_)
-            | PendingEvent::DeathNotice(_)
+            | PendingEvent::CrashNotice(_)
             | PendingEvent::Membership(_)
             | PendingEvent::Fault(_) => false,
         }
@@ -261,6 +261,7 @@ where
 {
     #[inline]
     fn effect(&mut self, effect: Effect<P>) {
+        // The disk keeps an effect that must wait until earlier saves are durable.
         let admitted = match (self.host.disk(), &effect) {
             (Some(disk), _) => disk.admit(effect),
             (None, Effect::Save(_)) => self.host.rare_state_mut().disk.insert(Disk::default()).admit(effect),
@@ -304,9 +305,9 @@ where
         }
         let Some(count) = disk.saves_after_sync() else { return };
         if let Some(faults) = self.host.disk_faults().filter(|faults| faults.is_full()) {
-            let held_count = faults.hold_writes();
-            self.environment.disk_events += held_count;
-            self.environment.stalled_items += held_count;
+            let holding_disks = faults.hold_writes();
+            self.environment.disk_events += holding_disks;
+            self.environment.stalled_items += holding_disks;
             return;
         }
         if let Some(disk) = self.host.disk() {

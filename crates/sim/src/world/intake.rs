@@ -81,7 +81,7 @@ where
             | PendingEvent::Alarm { .. }
             | PendingEvent::ProcessingDone { .. }
             | PendingEvent::MembershipNotice(_)
-            | PendingEvent::DeathNotice(_)
+            | PendingEvent::CrashNotice(_)
             | PendingEvent::Membership(_)
             | PendingEvent::Fault(_) => {}
         }
@@ -98,7 +98,7 @@ where
                     id,
                     kind: message.kind(),
                     is_wrapped: message.is_wrapped(),
-                    // Message numbers count over all incarnations of the sender, not within one.
+                    // `FIRST` says that message numbers count over all incarnations of the sender.
                     incarnation: Incarnation::FIRST,
                 };
                 self.observe_input(to, observed);
@@ -128,7 +128,7 @@ where
             }
             PendingEvent::Start { node } => self.boot(node),
             PendingEvent::MembershipNotice(notice) => self.receive_notice(*notice),
-            PendingEvent::DeathNotice(notice) => self.receive_death_notice(&notice),
+            PendingEvent::CrashNotice(notice) => self.receive_crash_notice(&notice),
             // These are not inputs.
             PendingEvent::ProcessingDone { .. }
             | PendingEvent::Alarm { .. }

@@ -1,5 +1,4 @@
-//! A membership service that never fails: it gives nodes views and leases, as a fault-free service
-//! would.
+//! A membership service that never fails: it gives nodes views and leases.
 //!
 //! Members renew their leases by keepalives, which have the delays and losses of other messages. A
 //! node reaches the service if it can communicate in both directions with a majority of all nodes,
@@ -193,7 +192,8 @@ where
         }
     }
 
-    /// Draws the delay of a message between a node and the service. `None` if the message is lost.
+    /// Draws the delay of a message between a node and the service. `None` if the message is lost,
+    /// the node does not reach the service, or there is no service.
     fn service_delay(&mut self, node: NodeId) -> Option<Duration> {
         if self.membership_service.is_none() || !self.reaches_service(node) {
             return None;
@@ -268,6 +268,7 @@ where
             return;
         };
         let epoch_before = service.membership.epoch();
+        // No other member reports the closed connection, so `by` names the node itself.
         service.apply(self.environment.time, Request::Suspect { node, stay, by: node, suspicion: Suspicion::Closed });
         self.publish_view(epoch_before, None);
     }
@@ -281,8 +282,8 @@ where
     }
 
     /// Sends the current view to all reachable nodes but `except`, if it is newer than
-    /// `epoch_before`. The others receive it in answer to their next keepalive. In any case
-    /// schedules the next check for expired leases.
+    /// `epoch_before`. An unreachable node receives the view in answer to its next keepalive. In
+    /// any case schedules the next check for expired leases.
     fn publish_view(&mut self, epoch_before: Epoch, except: Option<NodeId>) {
         self.schedule_lease_check();
         let Some(service) =

@@ -4,7 +4,7 @@
 //! the same run, byte for byte. The cost of an event does not depend on the number of nodes or
 //! links.
 
-mod death_notices;
+mod crash_notices;
 mod directions;
 mod faults;
 mod full_disk;
@@ -14,7 +14,7 @@ mod membership_service;
 
 use crate::network::{LinkDefaults, Network, TransmissionOutcome};
 use crate::queue::Queue;
-use death_notices::DeathNotice;
+use crash_notices::CrashNotice;
 use directions::Directions;
 pub(crate) use directions::FixedFate;
 use faults::FaultAction;
@@ -52,7 +52,7 @@ pub struct World<P: Protocol, O> {
     /// The membership service, if nodes have views.
     membership_service: Option<Box<MembershipService>>,
     /// Whether nodes receive notices that the process of another node is gone or has restarted.
-    sends_death_notices: bool,
+    sends_crash_notices: bool,
     /// Faults that take effect before any node starts.
     initial_actions: Vec<FaultAction>,
     is_started: bool,
@@ -77,7 +77,7 @@ struct Environment<P: Protocol, O> {
     sync: Latency,
     /// Draws the durations of timers.
     timer_rng: SeededRng,
-    /// Draws processing times, sync durations, surviving writes and the delays of death notices.
+    /// Draws processing times, sync durations, surviving writes and the delays of crash notices.
     node_rng: SeededRng,
     /// The choices that a script has fixed, if any.
     directions: Option<Box<Directions>>,
@@ -156,7 +156,7 @@ enum PendingEvent<P: Protocol> {
     },
     Fault(Box<FaultAction>),
     MembershipNotice(Box<MembershipNotice>),
-    DeathNotice(DeathNotice),
+    CrashNotice(CrashNotice),
     Membership(MembershipEvent),
 }
 
@@ -177,7 +177,7 @@ impl<P: Protocol> PendingEvent<P> {
             Self::Message { .. }
             | Self::ProcessingDone { .. }
             | Self::MembershipNotice(_)
-            | Self::DeathNotice(_)
+            | Self::CrashNotice(_)
             | Self::Membership(_) => EventPriority::Message,
             Self::Timer { .. } => EventPriority::Timer,
             Self::Command { .. } | Self::Alarm { .. } => EventPriority::Command,
@@ -203,7 +203,7 @@ impl<P: Protocol> PendingEvent<P> {
             | Self::Alarm { node }
             | Self::ProcessingDone { node, .. } => Some(*node),
             Self::MembershipNotice(notice) => Some(notice.node()),
-            Self::DeathNotice(notice) => Some(notice.receiver),
+            Self::CrashNotice(notice) => Some(notice.receiver),
             Self::Fault(_) | Self::Membership(_) => None,
         }
     }
@@ -327,7 +327,7 @@ where
                 pending_faults: 0,
             },
             membership_service: None,
-            sends_death_notices: false,
+            sends_crash_notices: false,
             initial_actions: Vec::new(),
             is_started: false,
             last_fault_serial: 0,

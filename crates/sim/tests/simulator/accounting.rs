@@ -15,7 +15,8 @@ fn messages_in_flight_are_counted_until_they_arrive() {
     while world.advance() {
         counts.push(world.messages_in_flight());
     }
-    // The first command, the message to itself, the second command, then three arrivals.
+    // After the first command, whose multicast leaves out the sender; after the arrival of node 1's
+    // message to itself; after the second command; and after the other three arrivals.
     assert_eq!(counts, [3, 2, 3, 2, 1, 0]);
     // The starts of three nodes, and these six.
     assert_eq!(world.taken_inputs(), 3 + 6);
@@ -29,6 +30,7 @@ fn duplicates_count_as_in_flight_and_lost_messages_do_not() {
     let mut world = Scenario::new(2).loss("1").command("0ms", 1, [send(2)]).world(());
     world.advance();
     assert_eq!(world.messages_in_flight(), 0);
+    // The starts of two nodes, and the command.
     assert_eq!(world.taken_inputs(), 3);
 }
 
@@ -74,7 +76,7 @@ fn a_paused_node_with_inputs_keeps_the_world_from_being_quiet() {
     let scenario =
         Scenario::new(2).fault("pause 2 at 1ms for 9ms").command("2ms", 1, [send(2)]).command("3ms", 2, [emit("done")]);
     let mut world = scenario.world(());
-    while world.time() < at("9ms") && world.advance() {
+    while world.advance() {
         assert!(world.time() >= at("10ms") || !world.is_quiet());
     }
     assert!(world.is_quiet());
@@ -138,6 +140,7 @@ fn extreme_times_do_not_overflow() {
         let distribution = |shift: u64| distributions[(seed >> shift) as usize % distributions.len()].as_str();
         scenario = scenario.latency(distribution(0)).processing(distribution(2)).sync(distribution(4));
         for node in 1..=scenario.setup.nodes {
+            // The largest offsets, which count nanoseconds in 64 bits with a sign, and drifts.
             let offset = ["2562047h", "-2562047h"][seed as usize % 2];
             let drift = ["-999999ppm", "1000000ppm"][(seed / 2) as usize % 2];
             scenario = scenario

@@ -15,6 +15,7 @@ fn error_message(bytes: &[u8]) -> String {
     result.map_or_else(|error| error.to_string(), |()| "It is valid.".into())
 }
 
+/// The header of a journal of format 1, which needs no end mark.
 const HEADER: &str = r#"{"journal":1,"algorithm":"scripted","family":"toys","nodes":3,"seed":1,"run":null}"#;
 
 /// Returns the error message for this line after a valid one.

@@ -163,8 +163,8 @@ fn clocks_agree_with_the_graph() {
     assert!(steps > 5_000, "{steps} steps are too few");
 }
 
-/// Runs a scenario with reliable links until no events are left. Leaves out crashes, and cuts,
-/// pauses and full disks without an end, because retransmission would not end.
+/// Runs a scenario with reliable links until no events are left. Leaves out crashes and disk
+/// failures, and cuts, pauses and full disks without an end, because retransmission would not end.
 fn run_over_reliable_links<O: Observer<Actions, String>>(scenario: &Scenario, observer: O) -> O {
     let create_node = |me| Reliable::new(me, ScriptedNode::default(), RetransmissionTimeouts::default());
     let mut world = World::new(&scenario.setup, create_node, observer);
@@ -236,8 +236,8 @@ fn a_waiting_payload_carries_no_causality_yet() {
     let mut comparison = run_over_reliable_links(&scenario, Comparison::new(2));
     let clocks: Vec<_> =
         comparison.steps.drain(..).filter(|step| step.node == node(2)).map(|step| step.clock).collect();
-    // The start of the node, the early frame, and the late frame, after which the node receives
-    // both payloads.
+    // The start of node 2, the frame of the second payload, and that of the first one, after which
+    // `Reliable` delivers both. Node 1 sent the second payload in its third step.
     assert_eq!(clocks.iter().map(|clock| clock.get(node(1))).collect::<Vec<_>>(), [0, 0, 3]);
 }
 
@@ -274,7 +274,7 @@ fn steps_without_a_chain_of_messages_are_concurrent() {
     assert!(one.happened_before(three) && two.happened_before(three));
 }
 
-/// A message in flight is kept with all its copies; a lost one is not.
+/// `Causality` keeps a message until the last of its copies has arrived, and keeps no lost one.
 #[test]
 fn messages_in_flight_are_kept() {
     let scenario = Scenario::new(2).duplicate("1").latency("uniform:1ms..5ms").command(

@@ -1,8 +1,9 @@
 //! Clock skew and clock drift.
 //!
 //! In traces, `<` marks an input of a node, `>` an effect of a node, and `*` an event of the world;
-//! `ping 1.3` is the third message that node 1 sent. A message takes 1 ms, and processing
-//! and syncs take no time, unless a scenario sets them.
+//! `ping 1.3` is the third message that node 1 sent. `start 1` is the first restart, and `finds`
+//! lists the saved writes that the restarted node reads. A message takes 1 ms, and processing and
+//! syncs take no time, unless a scenario sets them.
 
 use crate::common::{Scenario, at, node, send, set};
 use expect_test::expect;

@@ -1,8 +1,9 @@
 //! Crashes and restarts: what is lost, what survives, and the incarnation numbers.
 //!
 //! In traces, `<` marks an input of a node, `>` an effect of a node, and `*` an event of the world;
-//! `ping 1.3` is the third message that node 1 sent. A message takes 1 ms, and processing
-//! and syncs take no time, unless a scenario sets them.
+//! `ping 1.3` is the third message that node 1 sent. `start 1` is the first restart, because
+//! incarnations are numbered from 0, and `finds` lists the saved writes that the restarted node
+//! reads. A message takes 1 ms, and processing and syncs take no time, unless a scenario sets them.
 
 use crate::common::{Scenario, Trace, at, emit, node, ping, save, send, send_message, set};
 use expect_test::expect;
@@ -212,6 +213,7 @@ fn a_message_to_an_unknown_node_is_lost() {
         1ms 2 < ping 1.2
     "#]]
     .assert_eq(&scenario.trace());
+    // A command to an unknown node is dropped as well.
     let mut world = scenario.world(());
     world.schedule_command(at("5ms"), node(7), vec![]);
     while world.advance() {}

@@ -139,14 +139,14 @@ fn heal_ends_every_cut() {
 /// Each copy of a duplicated message has its own fate.
 #[test]
 fn a_cut_may_block_only_one_of_two_copies() {
-    let scenario = (0..200).map(|seed| {
+    let scenarios = (0..200).map(|seed| {
         Scenario::new(2).seed(seed).latency("uniform:1ms..5ms").duplicate("1").fault("cut 1 | 2 at 3ms").command(
             "0ms",
             1,
             [send(2)],
         )
     });
-    let endings: std::collections::BTreeSet<(usize, usize)> = scenario
+    let endings: std::collections::BTreeSet<(usize, usize)> = scenarios
         .map(|scenario| {
             let fates = fates(&scenario);
             (fates.matches("< ping").count(), fates.matches("blocked by a cut").count())

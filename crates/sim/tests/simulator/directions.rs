@@ -87,6 +87,8 @@ fn a_direction_fixes_when_a_timer_fires() {
     assert_eq!(fired, ["6ms 1 < timer a", "21ms 1 < timer b"]);
 }
 
+/// Directions count the syncs of all incarnations together: the second sync is the first one after
+/// the restart.
 #[test]
 fn a_direction_fixes_the_duration_of_a_sync_in_every_incarnation() {
     let scenario = Scenario::new(1)

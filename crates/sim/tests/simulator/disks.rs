@@ -1,8 +1,10 @@
 //! Disks: effects that wait for a sync, and the writes that survive a crash.
 //!
 //! In traces, `<` marks an input of a node, `>` an effect of a node, and `*` an event of the world;
-//! `ping 1.3` is the third message that node 1 sent. A message takes 1 ms, and processing
-//! and syncs take no time, unless a scenario sets them.
+//! `ping 1.3` is the third message that node 1 sent. `save 7` writes the number 7, but `saved 2`
+//! says that the first 2 saves of the incarnation are durable. `start 1` is the first restart, and
+//! `finds` lists the saved writes that the restarted node reads. A message takes 1 ms, and
+//! processing and syncs take no time, unless a scenario sets them.
 
 use crate::common::{Scenario, emit, emit_ahead, multicast, multicast_ahead, save, send, send_ahead};
 use expect_test::expect;

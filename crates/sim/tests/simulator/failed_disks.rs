@@ -1,8 +1,12 @@
 //! Failing disks: the node crashes, because it cannot know which of its writes are durable.
 //!
 //! In traces, `<` marks an input of a node, `>` an effect of a node, and `*` an event of the world;
-//! `ping 1.3` is the third message that node 1 sent. A message takes 1 ms, and processing
-//! and syncs take no time, unless a scenario sets them.
+//! `ping 1.3` is the third message that node 1 sent. `save 7` writes the number 7, but `saved 2`
+//! says that the first 2 saves of the incarnation are durable. `start 1` is the first restart, and
+//! `finds` lists the saved writes that the restarted node reads. A message takes 1 ms, and
+//! processing and syncs take no time, unless a scenario sets them.
+//!
+//! After the crash that `disk 1 fails at 8ms for 10ms` causes, node 1 stays down for 10 ms.
 
 use crate::common::{Scenario, at, emit, save, send};
 use expect_test::expect;
@@ -51,8 +55,8 @@ fn an_idle_disk_fails_at_once() {
     assert_eq!(permanent_failure.time(), at("1ms"));
 }
 
-/// As in a `crash … torn`, any prefix of the unsynced writes may survive, even of writes that wait
-/// for space on a full disk.
+/// As after the fault `crash 1 torn`, any prefix of the unsynced writes may survive, even of writes
+/// that wait for space on a full disk.
 #[test]
 fn a_failed_disk_keeps_a_random_prefix_of_the_writes() {
     for is_full in [false, true] {
@@ -70,6 +74,7 @@ fn a_failed_disk_keeps_a_random_prefix_of_the_writes() {
             }
             let trace = scenario.trace();
             assert!(!trace.contains("never"), "seed {seed}:\n{trace}");
+            // On the full disk no sync is in progress at 8 ms, so the node crashes at once.
             let crash_time = if is_full { "8ms" } else { "11ms" };
             assert!(trace.contains(&format!("\n{crash_time} * 1 crashed")), "seed {seed}:\n{trace}");
             recovered.insert(trace.lines().find_map(|line| line.split_once("finds ")).unwrap().1.to_string());

@@ -1,8 +1,10 @@
 //! Full disks: which effects wait for space, which do not, and that no write is lost.
 //!
 //! In traces, `<` marks an input of a node, `>` an effect of a node, and `*` an event of the world;
-//! `ping 1.3` is the third message that node 1 sent. A message takes 1 ms, and processing
-//! and syncs take no time, unless a scenario sets them.
+//! `ping 1.3` is the third message that node 1 sent. `save 7` writes the number 7, but `saved 2`
+//! says that the first 2 saves of the incarnation are durable. `start 1` is the first restart, and
+//! `finds` lists the saved writes that the restarted node reads. A message takes 1 ms, and
+//! processing and syncs take no time, unless a scenario sets them.
 
 use crate::common::{
     Scenario, ScriptedNode, Trace, at, emit, emit_ahead, node, random_scenario, save, send, send_ahead, set,
@@ -226,8 +228,8 @@ fn a_blank_restart_does_not_free_a_full_disk() {
     assert!(!trace.contains("never"), "{trace}");
 }
 
-/// A world waits for space if there will be any. Otherwise only timers are left, and a crash drops
-/// the waiting writes.
+/// A write that waits for space keeps a world from being quiet until there is space or a crash
+/// drops the write. If the full disk has no scheduled end, only timers are left.
 #[test]
 fn a_world_waits_for_a_full_disk_that_has_an_end() {
     let scenario = Scenario::new(2).command("1ms", 1, [save(1), send(2)]);
@@ -240,7 +242,7 @@ fn a_world_waits_for_a_full_disk_that_has_an_end() {
 
     let world = scenario.clone().fault("disk 1 full").run_to_end(());
     assert!(!world.is_quiet(), "a write still waits");
-    assert!(world.has_only_timers_left(), "but no fault will free space");
+    assert!(world.has_only_timers_left(), "but the disk stays full");
 
     let world = scenario.fault("disk 1 full").fault("crash 1 at 9ms for 1ms").run_to_end(());
     assert!(world.is_quiet() && world.has_only_timers_left());
@@ -269,6 +271,7 @@ fn full_disks_lose_no_writes() {
         for number in 0..60 {
             scenario = scenario.command(&format!("{number}ms"), 1, [save(number), emit(&format!("<{number}>"))]);
         }
+        // After the crash, the node lists the writes that it finds.
         let trace = scenario.fault("crash 1 at 1h for 1ms").trace();
         let emitted: Vec<String> =
             trace.lines().filter_map(|line| line.split_once("emit ")).map(|(_, text)| text.to_string()).collect();

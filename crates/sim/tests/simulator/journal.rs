@@ -82,8 +82,8 @@ fn rare_inputs_and_effects_read_back() {
     assert_eq!(rewrite(&journal), journal);
 }
 
-/// The sender of a multicast is never among its receivers; the others have consecutive message
-/// numbers.
+/// The sender of a multicast is never among its receivers. Message 2.1 is the first that node 2
+/// sent; the messages of a multicast have consecutive numbers, so the next one here is 2.3.
 #[test]
 fn a_multicast_names_its_receivers() {
     let journal = Scenario::new(3).command("1ms", 2, [multicast(3), send(1)]).journal();
@@ -188,7 +188,8 @@ fn a_long_journal_is_streamed() {
     assert_eq!((journal.line(), written_lines), (300_000, 300_000));
 }
 
-/// A truncated file is read up to the truncation.
+/// A truncated file is read up to the truncation: here the header, two starts and the command, but
+/// not the receipt in line 5. An end mark counts the lines, itself included.
 #[test]
 fn lines_before_a_truncated_one_are_shown() {
     let text = Scenario::new(2).command("1ms", 1, [send(2)]).journal();

@@ -73,7 +73,7 @@ fn bytes_are_those_of_the_encoding_on_the_wire() {
     let [long, beat] = [ping(vec![send(1); 9]), message_of_class(Class::Control)];
     let length = |message: &Message| postcard::to_stdvec(message).unwrap().len() as u64;
     let (long_length, beat_length) = (length(&long), length(&beat));
-    assert!(long_length > 9 * 3);
+    assert!(long_length > 9 * 3, "the encoding must contain the nine actions");
     let group = Action::Multicast { to: Group::of_size(3), message: long.clone(), ahead: false };
     let summary = summarize(&Scenario::new(3).command("0ms", 1, [send_message(2, long), group, send_message(2, beat)]));
     // Each of the three copies of the long message causes nine short replies.

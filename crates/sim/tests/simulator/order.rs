@@ -1,14 +1,15 @@
 //! The order of events at the same time.
 //!
 //! In traces, `<` marks an input of a node, `>` an effect of a node, and `*` an event of the world;
-//! `ping 1.3` is the third message that node 1 sent. A message takes 1 ms, and processing
-//! and syncs take no time, unless a scenario sets them.
+//! `ping 1.3` is the third message that node 1 sent. `save 7` writes the number 7, but `saved 2`
+//! says that the first 2 saves of the incarnation are durable. A message takes 1 ms, and
+//! processing and syncs take no time, unless a scenario sets them.
 
 use crate::common::{Scenario, emit, multicast, ping, save, send, send_message, set};
 use expect_test::expect;
 
-/// The message and the timers were scheduled in both orders; the fault comes first, the command
-/// last.
+/// The order does not depend on when the events were scheduled: timer `a` is set before the message
+/// is sent, and timer `b` after it.
 #[test]
 fn faults_then_disks_then_messages_then_timers_then_commands() {
     let scenario = Scenario::new(2)
@@ -84,8 +85,8 @@ fn a_message_to_itself_arrives_right_after_its_step() {
     .assert_eq(&scenario.trace());
 }
 
-/// Times beyond the range of the queue are limited to its maximum. If the first two were truncated
-/// instead, they would come after a few minutes.
+/// The queue stores times as 61 bits of nanoseconds, and limits later times to its maximum. If it
+/// dropped the upper bits instead, the first two times would come after 191 s and 382 s.
 #[test]
 fn times_beyond_the_range_of_the_queue_are_limited() {
     for far in ["640512h", "1281024h", "5000000h"] {

@@ -1,8 +1,9 @@
 //! Pauses: a paused node keeps its state and its inputs, and continues when it resumes.
 //!
 //! In traces, `<` marks an input of a node, `>` an effect of a node, and `*` an event of the world;
-//! `ping 1.3` is the third message that node 1 sent. A message takes 1 ms, and processing
-//! and syncs take no time, unless a scenario sets them.
+//! `ping 1.3` is the third message that node 1 sent. `start 1` is the first restart, and `finds`
+//! lists the saved writes that the restarted node reads. A message takes 1 ms, and processing and
+//! syncs take no time, unless a scenario sets them.
 
 use crate::common::{Scenario, emit, node, save, send, set};
 use expect_test::expect;
@@ -95,6 +96,7 @@ fn a_crash_during_a_pause_loses_waiting_inputs() {
     assert!(scenario.run_to_end(()).is_quiet());
 }
 
+/// Restarting a paused node has no effect either, because it is not down.
 #[test]
 fn pausing_a_paused_node_and_resuming_a_running_one_has_no_effect() {
     let scenario = Scenario::new(1)
@@ -138,7 +140,7 @@ fn a_node_paused_from_the_start_starts_when_it_resumes() {
     .assert_eq(&scenario.trace());
     let world = scenario.fault("crash 2 at 3ms").run_to_end(());
     assert!(!world.is_up(node(2)));
-    assert_eq!(world.taken_inputs(), 1);
+    assert_eq!(world.taken_inputs(), 1, "the start of node 1");
 }
 
 /// A cut blocks messages in flight. It does not affect messages that already wait in a paused node.

@@ -39,6 +39,7 @@ impl Workload<Actions, String> for TestClient {
             ClientEvent::Crashed => self.received.push(format!("{node} crashed")),
             ClientEvent::Restarted => {
                 self.received.push(format!("{node} restarted"));
+                // If this time is past, the node gets the command at once.
                 plan.command(at("1ms"), node, self.actions.clone());
             }
         }
@@ -51,7 +52,7 @@ impl Workload<Actions, String> for TestClient {
 
 const LIMITS: Limits = Limits {
     max_time: None,
-    max_events: 1_000,
+    max_inputs: 1_000,
     max_settling: Duration::from_millis(20),
     max_silence: Duration::from_millis(50),
 };
@@ -112,8 +113,8 @@ fn a_run_is_stuck_when_only_timers_are_left_for_too_long() {
     assert_eq!((ending, time), (Ending::Stuck, at("200ms")));
 }
 
-/// Inputs that wait in a node that stays paused have no effect: messages, commands and completed
-/// syncs, with or without processing times. If the node resumes in time, they have.
+/// A run does not wait for inputs of a node that stays paused: messages, commands and completed
+/// syncs, with or without processing times. But it waits for a scheduled resume or crash.
 #[test]
 fn inputs_in_a_paused_node_do_not_keep_a_run_waiting() {
     for processing in ["fixed:0ms", "fixed:1ms"] {
@@ -168,8 +169,8 @@ fn a_run_stops_at_its_time_limit() {
 }
 
 #[test]
-fn a_run_stops_at_its_event_limit() {
-    let limits = Limits { max_events: 5, ..LIMITS };
+fn a_run_stops_at_its_input_limit() {
+    let limits = Limits { max_inputs: 5, ..LIMITS };
     let mut world = Scenario::new(1).world(());
     assert_eq!(run_client(&mut world, TestClient::new(ticks(50), 1), limits).0, Ending::Stopped);
     assert_eq!(world.taken_inputs(), 5);

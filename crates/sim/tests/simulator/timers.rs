@@ -32,7 +32,7 @@ fn setting_a_timer_replaces_the_one_of_the_same_name() {
 }
 
 /// A timer can be cancelled before it fires, in the step that sets it, and by a message that
-/// arrives at the time at which it would fire.
+/// arrives at the time at which it would fire. The trace omits cancels of timers that are not set.
 #[test]
 fn a_cancelled_timer_never_fires() {
     let scenario = Scenario::new(2)
@@ -106,7 +106,6 @@ fn a_timer_fires_anywhere_in_its_span_and_nowhere_else() {
     assert!(last <= Some(at("8ms")) && last > Some(at("7.99ms")), "{last:?}");
 }
 
-/// Equal timers of different nodes are independent.
 #[test]
 fn equal_timers_of_two_nodes_are_independent() {
     let scenario = Scenario::new(2)

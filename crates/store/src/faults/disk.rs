@@ -145,6 +145,7 @@ impl Disk {
         }
     }
 
+    /// Creates a folder. Its parents need no entries of their own.
     pub(super) fn create_folder(&mut self, folder: &Path) -> io::Result<()> {
         self.check_power()?;
         match self.names.get(folder) {
@@ -256,6 +257,7 @@ impl Disk {
         Ok(self.locked_paths.insert(path.into()))
     }
 
+    /// Writes these bytes; if the disk is full, only as many as fit.
     pub(super) fn write_at(&mut self, inode: usize, offset: usize, bytes: &[u8]) -> io::Result<()> {
         let outcome = self.count_operation()?;
         if let Outcome::Fails = outcome {

@@ -88,7 +88,7 @@ impl FaultyFiles {
     }
 
     /// Simulates the end of the process on a running system: all locks are released, no change is
-    /// lost, and planned faults are removed.
+    /// lost, and planned faults are removed. Files and locks opened before become invalid.
     pub fn restart_process(&self) {
         self.disk().restart_process();
     }

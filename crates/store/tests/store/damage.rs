@@ -14,9 +14,9 @@ fn log_ending_with(last: Vec<u8>) -> (FaultyFiles, Workload, TestLog) {
     let workload = Workload::new(WorkloadSize { seed: 5, appends: 6, entry_bytes: 120 });
     let mut store = workload.run(&files, ONE_SEGMENT).unwrap_or_else(|interruption| panic!("{interruption:?}"));
     store.append(&[put(store.contents().last_number(), last)]).unwrap();
-    let end = store.contents().clone();
+    let final_contents = store.contents().clone();
     drop(store);
-    (files, workload, end)
+    (files, workload, final_contents)
 }
 
 fn segment() -> PathBuf {
@@ -26,7 +26,7 @@ fn segment() -> PathBuf {
 /// Changes every byte. Each time the store must have equal contents or refuse to open; an offset
 /// that it reports must be at or before the changed byte.
 fn flip_every_byte(last: Vec<u8>) {
-    let (files, _, end) = log_ending_with(last);
+    let (files, _, final_contents) = log_ending_with(last);
     for path in files.paths() {
         let bytes = files.read(&path).unwrap();
         let mut undetected = 0;
@@ -37,7 +37,7 @@ fn flip_every_byte(last: Vec<u8>) {
                 assert!(files.flip_bits(&path, offset, mask));
                 match read_contents(&files) {
                     Ok(found) => {
-                        assert_eq!(found, end, "{path:?} byte {offset} mask {mask}");
+                        assert_eq!(found, final_contents, "{path:?} byte {offset} mask {mask}");
                         undetected += 1;
                     }
                     Err(StoreError::Damaged { offset: reported, .. }) => {
@@ -51,7 +51,8 @@ fn flip_every_byte(last: Vec<u8>) {
         }
         // Only changes of zeros ahead of the frames and of end marks may go undetected.
         let frames_end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        // Four different masks for each zero, five for each of eight frames.
+        // Four different masks for each zero, and five for each end mark. There are eight frames:
+        // the checkpoint, the six appends of the workload and the last append.
         let max_undetected = (bytes.len() - frames_end) * 4 + 8 * 5;
         assert!(undetected <= max_undetected, "{path:?}: {undetected} changes went undetected");
     }
@@ -71,19 +72,19 @@ fn a_changed_byte_is_detected_in_a_log_that_ends_with_an_append_of_zeros() {
 /// from the middle.
 #[test]
 fn a_log_cut_at_any_length_contains_a_prefix_of_the_workload() {
-    let (files, workload, end) = log_ending_with(vec![0; 700]);
+    let (files, workload, final_contents) = log_ending_with(vec![0; 700]);
     let bytes = files.read(&segment()).unwrap();
     let mut refused = 0;
     for length in 0..bytes.len() {
         let files = files.duplicate();
         assert!(files.replace(&segment(), &bytes[..length]));
         match read_contents(&files) {
-            Ok(found) => assert!(workload.states.contains(&found) || found == end, "{length}"),
+            Ok(found) => assert!(workload.states.contains(&found) || found == final_contents, "{length}"),
             Err(StoreError::Damaged { .. }) => refused += 1,
             Err(error) => panic!("{length}: {error}"),
         }
     }
-    // The header has 48 bytes, the checkpoint of an empty log fewer than 50.
+    // The header has 48 bytes, the checkpoint of an empty log fewer than 50. The bounds are loose.
     assert!(
         refused > 44 && refused < 100,
         "{refused} lengths were refused; expected those within the header and the checkpoint"

@@ -184,8 +184,8 @@ fn a_missing_folder_identity_and_log_have_different_errors() {
     fs::remove_file(without_identity.folder.join("identity")).unwrap();
     without_identity.assert_open_fails(expect![[r#"
         SOME/data/identity is missing or damaged, so the owner of the log is unknown. No data was
-        changed. Restore the file if you have a copy. Otherwise: Re-seed the node from its peers:
-        this moves the log aside and creates an empty one, with a new identity.
+        changed. Restore the file if you have a copy, or re-seed the node from its peers: this
+        moves the log aside and creates an empty one, with a new identity.
     "#]]);
     fs::remove_dir_all(&test.folder).unwrap();
     let error = test.open_as(owner()).err().unwrap();
@@ -212,8 +212,8 @@ fn empty_files_are_damage() {
     fs::write(test.folder.join("identity"), b"").unwrap();
     test.assert_open_fails(expect![[r#"
         SOME/data/identity is missing or damaged, so the owner of the log is unknown. No data was
-        changed. Restore the file if you have a copy. Otherwise: Re-seed the node from its peers:
-        this moves the log aside and creates an empty one, with a new identity.
+        changed. Restore the file if you have a copy, or re-seed the node from its peers: this
+        moves the log aside and creates an empty one, with a new identity.
     "#]]);
 }
 

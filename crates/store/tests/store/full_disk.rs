@@ -82,7 +82,8 @@ fn when_space_returns_the_same_append_succeeds() {
     }
 }
 
-/// A log without space for a new segment continues in the old one.
+/// A log without space for a new segment continues in the old one. The first append extends it by
+/// so many zeros that all later appends need no more space.
 #[test]
 fn a_checkpoint_without_space_is_postponed() {
     let files = disk_with_folder();
@@ -97,7 +98,7 @@ fn a_checkpoint_without_space_is_postponed() {
     let error = store.checkpoint().unwrap_err();
     assert!(error.is_full(), "{error}");
     let is_unfinished = |path: &std::path::PathBuf| path.extension().is_some();
-    assert_eq!(files.paths().into_iter().find(is_unfinished), None, "an unfinished segment takes no space");
+    assert_eq!(files.paths().into_iter().find(is_unfinished), None, "the unfinished segment is removed");
     files.heal();
     store.checkpoint().unwrap();
     drop(store);

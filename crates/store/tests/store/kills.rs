@@ -33,7 +33,8 @@ fn child_that_appends_until_it_is_killed() {
     }
 }
 
-/// Runs the child, kills it at a random time, and returns the last number that it printed.
+/// Runs the child, kills it at a random time, and returns the last number that it printed, or 0 if
+/// it printed none.
 fn run_and_kill(folder: &Path, rng: &mut Rng) -> u64 {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "kills::child_that_appends_until_it_is_killed", "--nocapture"])

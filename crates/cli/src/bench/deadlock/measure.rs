@@ -58,10 +58,11 @@ pub(super) fn estimate_petgraph_seconds(waits: &[Wait], refused: &[bool]) -> any
     let (mut seconds, mut measured_waits) = (0.0, 0_usize);
     // Of this number of consecutive chunks, the middle one is measured.
     let chunk_interval = waits.len().div_ceil(SEARCHES).max(1);
-    for (chunk_index, (waits, refused)) in waits.chunks(CHUNK_WAITS).zip(refused.chunks(CHUNK_WAITS)).enumerate() {
+    let chunks = waits.chunks(CHUNK_WAITS).zip(refused.chunks(CHUNK_WAITS));
+    for (chunk_index, (chunk, refused_in_chunk)) in chunks.enumerate() {
         let is_measured = chunk_index % chunk_interval == chunk_interval / 2;
         let started = cpu_seconds();
-        for (wait, refused) in waits.iter().zip(refused) {
+        for (wait, refused) in chunk.iter().zip(refused_in_chunk) {
             let mut node = |owner: u32| *nodes.entry(owner).or_insert_with(|| graph.add_node(owner));
             let (waiter, on) = (node(wait.waiter), node(wait.on));
             if is_measured {
@@ -74,7 +75,7 @@ pub(super) fn estimate_petgraph_seconds(waits: &[Wait], refused: &[bool]) -> any
         }
         if is_measured {
             seconds += cpu_seconds() - started;
-            measured_waits += waits.len();
+            measured_waits += chunk.len();
         }
     }
     Ok(seconds / measured_waits.max(1) as f64 * waits.len() as f64)

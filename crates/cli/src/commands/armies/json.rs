@@ -67,6 +67,7 @@ pub(super) struct ArmiesCheckReport {
     algorithm: &'static str,
     #[serde(flatten)]
     scenario: ScenarioReport,
+    /// Longest accepted time between the attacks; null if the time is not checked.
     within_ns: Option<u64>,
     complete: bool,
     states: u64,

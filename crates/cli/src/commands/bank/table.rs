@@ -4,7 +4,6 @@ use super::{BankReport, LockOutcome, LockRow};
 use crate::output::{display_path, output};
 use crate::paint;
 use crate::report::{format_count, format_thousands};
-use quorate_core::Time;
 use quorate_demos::bank::Access;
 use quorate_demos::bank::Act;
 use quorate_demos::bank::SeedTotals;
@@ -59,7 +58,7 @@ fn write_access(access: &Access, out: &mut impl Write) -> io::Result<()> {
             format!("writes {} {remark}", format_thousands(*balance))
         }
     };
-    writeln!(out, "{:>12}  the teller at node {node} {text}", format_millis(Time::from_nanos(time.nanos())))
+    writeln!(out, "{:>12}  the teller at node {node} {text}", format_millis(*time))
 }
 
 fn write_row(row: &LockRow, out: &mut impl Write) -> io::Result<()> {

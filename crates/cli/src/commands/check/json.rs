@@ -19,7 +19,8 @@ pub(super) struct Report<'a> {
     /// How the search ended, as [`end_name`] writes it; `not-judged` if it is complete but some
     /// property could not be decided.
     end: &'static str,
-    /// Null for random walks, which do not count distinct states.
+    /// Null for random walks, which do not count distinct states; `states_per_second` and
+    /// `bytes_per_state` are then null too.
     states: Option<u64>,
     /// Number of transitions taken, plus the initial states.
     generated: u64,

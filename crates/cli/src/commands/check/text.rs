@@ -46,6 +46,7 @@ pub(super) fn print<F: CheckedFamily>(
         let hint = format!("--property NAME shows the counterexample of another property: {}.", names.join(", "));
         writeln!(out, "{}", paint::dim(&hint))?;
     }
+    // Reliable links always set timers, so `has_timers` then says nothing about the algorithm.
     let has_untimed_timers = spec.setup.timing.is_none() && !spec.is_reliable() && run.findings.has_timers;
     if has_untimed_timers && !violations.is_empty() {
         let hint = "The algorithm sets timers. This check does not model time, so timers fire in any order; --until 3s \
@@ -277,7 +278,8 @@ fn describe_collisions(findings: &Findings) -> String {
 /// their history.
 const PROPERTIES_OF_HISTORY: [&str; 3] = ["fences-grow", "happened-before-order", "one-leader-an-epoch"];
 
-/// Returns a search that did not finish: of several, the main search, or the one of fair runs.
+/// Returns the first search that did not finish: the main search, the search for fair runs or the
+/// search with history, in this order. The main search if all finished.
 fn find_unfinished_search(findings: &Findings) -> &Pass {
     let passes = [Some(&findings.main_pass), findings.fair_pass.as_ref(), findings.past_pass.as_ref()];
     passes.into_iter().flatten().find(|pass| pass.end != SearchEnd::Complete).unwrap_or(&findings.main_pass)

@@ -75,7 +75,8 @@ impl ColumnSet {
     }
 }
 
-/// Splits a group that is wider than `max_width`. Each set has at least one column.
+/// Splits a group that is wider than `max_width`. Each set repeats the columns before and after the
+/// figures, and has at least one column of figures if the group has any.
 fn split_group(group: &ColumnGroup, max_width: usize) -> Vec<ColumnSet> {
     let set_with = |figures: &[Column]| {
         let columns = group.lead.iter().chain(figures).chain(&group.tail).cloned().collect();

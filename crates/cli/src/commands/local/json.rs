@@ -42,12 +42,12 @@ impl LocalRunReport {
     }
 }
 
-/// Report of every order, with one lock or with each.
+/// Report of every order, with one lock, or without a lock and with each correct one.
 #[derive(Serialize)]
 pub(super) struct LocalCheckReport {
     algorithm: &'static str,
-    /// Whether updates are lost without a lock and never with one; for one lock, whether no update
-    /// is lost with it.
+    /// For several locks, whether updates are lost without a lock and each lock is correct. For
+    /// one, whether it is correct, as [`LockReport::holds`] defines it.
     holds: bool,
     locks: Vec<LockReport>,
 }

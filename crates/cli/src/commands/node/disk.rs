@@ -1,7 +1,7 @@
 //! Opens the data folder of a node and recovers its durable state.
 
 use crate::output::display_path;
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::{Counted, Disk, StartState};
 use quorate_erased::{AnyCodec, AnyDurable};
@@ -26,6 +26,7 @@ pub(super) struct OpenedDisk {
 }
 
 impl OpenedDisk {
+    /// For a node without a data folder, whose algorithm has no durable state.
     pub(super) fn without_disk(incarnation: Incarnation) -> Self {
         let start_state = StartState { durable: AnyDurable::default(), incarnation, is_disk_blank: false };
         Self { start_state, disk: Disk::None, writes: 0 }
@@ -41,6 +42,20 @@ pub(super) enum FolderAction {
     CreateNew,
     /// Create an empty folder for a node that lost its data, and keep what is left of the old one.
     ReplaceLost,
+}
+
+/// Adds the option that an operator of `quorate node` needs to an error of the store.
+fn with_advice(error: StoreError) -> anyhow::Error {
+    let advice = match error {
+        StoreError::Foreign { .. } => {
+            " A cluster is one group that runs one algorithm: check --group, --id and the algorithm."
+        }
+        StoreError::BadIdentity { .. } | StoreError::NoLog { .. } | StoreError::Damaged { .. } => {
+            " To re-seed it, start it with --data-was-lost."
+        }
+        _ => "",
+    };
+    anyhow!("{error}{advice}")
 }
 
 /// Prepares and opens the data folder, and recovers the state in it. `report` receives the result
@@ -61,14 +76,14 @@ pub(super) fn open(
                 "{} is already a data folder. It was not changed; to continue with it, omit --new.",
                 display_path(folder)
             ),
-            created => created?,
+            created => created.map_err(with_advice)?,
         },
         FolderAction::ReplaceLost => match replace_lost_log::<CountedState>(folder, owner) {
             Ok(old_log) => {
                 tracing::info!("Moved the previous content of the data folder to {}.", display_path(&old_log));
             }
             Err(StoreError::NotFound { .. }) => create_joiner::<CountedState>(folder, owner)?,
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(with_advice(error)),
         },
     }
     let (store, state, recovery) = match Store::<CountedState>::open(folder, owner, Settings::default()) {
@@ -77,7 +92,7 @@ pub(super) fn open(
              lost, use --data-was-lost: the node has then forgotten its promises, and the group must admit it again.",
             display_path(folder)
         ),
-        opened => opened?,
+        opened => opened.map_err(with_advice)?,
     };
     if recovery.torn_bytes > 0 {
         tracing::info!(

@@ -66,8 +66,8 @@ struct AlgorithmFailure {
 }
 
 impl AlgorithmResult {
-    /// Whether the result is as expected. For a faulty variant every result is: it may need other
-    /// faults to fail.
+    /// Whether the result is as expected. Every result of a faulty variant counts as expected,
+    /// because the variant may need other faults to fail.
     fn is_as_expected(&self) -> bool {
         self.flaw.is_some() || self.failure.is_none() && self.first_that_never_happened().is_none()
     }

@@ -106,11 +106,12 @@ impl<'a> DiagramBuilder<'a> {
 
     fn add_resource_edges(&mut self) {
         for (index, (name, resource)) in self.situation.resources.iter().enumerate() {
-            let is_full =
+            // If all of several permits are held, a release by any one holder suffices.
+            let any_release_suffices =
                 resource.permits.is_some_and(|permits| permits > 1 && resource.holders.len() >= permits as usize);
             // The arrows of one choice (`EdgeKind::Any`) share a number. Resources count down from
             // the largest number, because `add_wait_edges` counts up from 0.
-            let kind = if is_full { EdgeKind::Any(usize::MAX - index) } else { EdgeKind::Held };
+            let kind = if any_release_suffices { EdgeKind::Any(usize::MAX - index) } else { EdgeKind::Held };
             resource.holders.iter().for_each(|holder| self.add_edge(name, holder, kind));
             resource.queue.iter().for_each(|waiter| self.add_edge(waiter, name, EdgeKind::All));
         }

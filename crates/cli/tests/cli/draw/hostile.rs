@@ -84,7 +84,8 @@ fn hostile_texts_are_escaped() {
                 assert_eq!(output.chars().find(|character| is_active(*character)), None, "{text:?} in\n{output}");
             }
             let shown = text_of(&parse_picture(&svg));
-            // Other texts are escaped, and a picture may break a text at a line end or a joiner.
+            // A picture escapes control and formatting characters, such as line ends and joiners.
+            // It shows at least the start of every other text.
             let start: String = text.chars().take(20).collect();
             if !text.trim().is_empty()
                 && !text.chars().any(is_active)
@@ -93,6 +94,7 @@ fn hostile_texts_are_escaped() {
             {
                 assert!(shown.contains(&start), "{text:?} is not shown in\n{svg}");
             }
+            // Pictures shorten the text of 10,000 characters.
             assert!(svg.len() < 3_000_000, "{text:?} makes {} bytes", svg.len());
             recorded.run("draw bad.journal --overview --svg a.svg").exits(0);
             parse_picture(&recorded.read("a.svg"));

@@ -9,7 +9,8 @@
 //!
 //! In traces, RQ rules are those of the host (`requests.rs`), and RS rules those of the resolution.
 //! Of the messages, `let-go` is an answer of the host; `eased` reports that one awaited agent has
-//! released, and `runs` that an agent no longer waits.
+//! released, and `runs` that an agent no longer waits. A part such as `P2 waits for P3` without a
+//! rule is an event, and may repeat the note before it.
 
 use crate::deadlock::central::{Edge, Message};
 use crate::deadlock::requests::Message as HostMessage;

@@ -3,12 +3,14 @@
 //! In scripts, `1 ask-P2+P3` lets process P1 ask P2 and P3 and wait for both, `1 ask-P2|P3` for any
 //! of them; `1 give-up` cancels its wait, and `1 look` starts its check for a deadlock. P1.1 is the
 //! second process of site 1, whose commands end in `@1`: `1 ask-P1@1` lets it ask P1. `1 > 2`
-//! delivers the oldest message from site 1 to 2, and `rest` all. Steps before ` | ` prepare the
-//! state; `of` and `by` replace the number of sites and their constructor in one test.
+//! delivers the oldest message from site 1 to 2, `1 > 2 last` the newest, and `rest` all; `1 fires`
+//! lets a timer of site 1 expire. Steps before ` | ` prepare the state; `of` and `by` replace the
+//! number of sites and their constructor in one test.
 //! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
 //!
 //! In traces, RQ rules are those of the host (`requests.rs`), whose answers have the kind `let-go`,
-//! and RS rules those of the resolution.
+//! and RS rules those of the resolution. A part such as `P2 waits for P3` without a rule is an
+//! event, and may repeat the note before it.
 
 use crate::deadlock::edge_chasing::{Message, Probe};
 use crate::deadlock::requests::Message as HostMessage;
@@ -146,9 +148,9 @@ fn reachable_from(agent: Agent, needs: &[(Agent, Vec<Agent>)]) -> BTreeSet<Agent
 
 /// Tries all graphs of three agents, and every 53rd of four, with one process per site. A graph's
 /// number has one bit per edge: `agent * sites + awaited`. A check finds a deadlock exactly if its
-/// agent is on a cycle, and takes no more probes than there are edges. It stays within the textbook
-/// bound if no two agents wait for each other and the bound counts all agents that the check
-/// reaches.
+/// agent is on a cycle, and takes no more probes than there are edges. One that finds a deadlock
+/// stays within the textbook bound m(n−1)/2 if no two agents wait for each other; m and n both
+/// count all agents that the check reaches.
 #[test]
 fn a_check_costs_at_most_one_probe_per_wait() {
     const COMPLETE_GRAPH_OF_FOUR: u32 = 0b0111_1011_1101_1110;
@@ -178,7 +180,7 @@ fn a_check_costs_at_most_one_probe_per_wait() {
 }
 
 /// Tries all graphs in which each of five processes on three sites waits for one other. A check
-/// that reaches three sites stays within the textbook bound.
+/// that finds a deadlock and reaches three sites stays within the textbook bound.
 #[test]
 fn a_check_with_single_waits_stays_within_the_textbook_bound() {
     let plan = Plan::new(3).with_processes(5);

@@ -1,39 +1,40 @@
-//! The decision whether a path back is a deadlock, and which owners are its members.
+//! The decision whether a new need of an owner, the waiter, closes a deadlock, and which owners are
+//! its members. A path back, from an owner that the need names to the waiter, is already known.
 //!
 //! A deadlock here is a set of owners that wait forever because of each other, among them the
 //! waiter with its new need. If every owner on the path back waits for all that it names, the path
-//! is one. Otherwise the decision takes the part of the graph that is reachable from the new need,
-//! and removes owners that do not belong to such a set until no more can be removed:
+//! is a deadlock. Otherwise the decision takes the part of the graph that is reachable from the new
+//! need, and removes owners that do not belong to such a set until no more can be removed:
 //!
 //! - owners without a blocking need: a `Need::All` blocks its owner while one of the owners it
 //!   names remains, a `Need::Any` while all of them do;
-//! - owners that cannot reach the waiter along blocking needs. If such an owner waits forever, then
-//!   because of others, whose deadlock does not involve the waiter and ends with the abort of one
-//!   of them.
+//! - owners that cannot reach the waiter along blocking needs. If such an owner waits forever, the
+//!   cause is a deadlock without the waiter, which ends when one of its members aborts.
 //!
 //! The rest is the largest such set; if the waiter is not in it, there is no deadlock. In a graph
-//! without existing deadlocks the second rule removes only owners that the first one would have
-//! removed.
+//! without existing deadlocks the second rule removes no owner that the first one keeps.
 
 use super::arena::{Arena, OwnerSlot, Wait};
 use super::marks::Marks;
 use crate::deadlock::{Deadlock, Need, Shape};
 use alloc::vec::Vec;
 
-/// The need to decide about. The waiter's other needs do not count.
+/// The need to decide about. The decision ignores the waiter's other needs: a deadlock through them
+/// does not depend on this need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Question<'a> {
     pub(super) waiter: OwnerSlot,
     /// The slots of the owners that the need names, sorted. A `Need::Any` that names an owner
-    /// without a slot is no question: such an owner does not wait, so it can meet the need.
+    /// without a slot needs no decision: such an owner does not wait, so it can meet the need.
     pub(super) awaited: &'a [OwnerSlot],
+    /// Whether one of several owners is enough.
     pub(super) has_alternatives: bool,
 }
 
 /// Decides questions one after the other, and reuses its memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeadlockDecision {
-    /// The index of each owner under consideration in `members`.
+    /// For each owner under consideration, its index in `members`.
     member_indices: Marks,
     members: Vec<Member>,
     /// For each need of each member, how many of the owners it names remain; 0 if it does not
@@ -88,6 +89,7 @@ impl DeadlockDecision {
         if let Some(cycle) = self.find_cycle(arena, question) {
             return Some(cycle);
         }
+        // `find_cycle` has measured distances along fewer needs.
         self.measure_distances(arena, question, |_| true);
         self.describe(arena, question)
     }
@@ -101,6 +103,7 @@ impl DeadlockDecision {
         for slot in question.awaited {
             self.add_member(arena, question, *slot);
         }
+        // Skips the waiter, because only its new need counts.
         let mut next = 1;
         while let Some(slot) = self.members.get(next).map(|member| member.slot) {
             for awaited in waits_of(arena, slot).flat_map(Wait::awaited) {
@@ -242,7 +245,8 @@ impl DeadlockDecision {
     }
 
     /// Returns the deadlock with all its members, each with one need that blocks it. Each of these
-    /// needs leads nearer to the waiter, so all members wait because of each other.
+    /// needs leads nearer to the waiter, so all members wait because of each other. Returns `None`
+    /// if no owner that the new need names has a measured distance.
     fn describe<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) -> Option<Deadlock<O>> {
         self.described.clear();
         self.described.set(question.waiter, 0);

@@ -4,9 +4,9 @@
 //! comparison of labels. A member that moves gets a label between those of its new neighbours. If
 //! no label is free there, the members around get new labels: of the label ranges around the
 //! position, each twice as large as the one before, the first that is not too full is chosen, and
-//! its members are spread evenly. The limit is lower for larger ranges, so that a range stays
-//! sparse for as many moves as its spreading cost: a move costs O(log n) new labels on average
-//! (Dietz and Sleator 1987; Bender and others 2002).
+//! its members are spread evenly. A larger range must be less dense, so that it stays sparse for as
+//! many moves as its spreading cost: a move costs O(log n) new labels on average (Dietz and Sleator
+//! 1987; Bender and others 2002).
 
 use super::arena::OwnerSlot;
 use alloc::vec::Vec;
@@ -80,6 +80,7 @@ impl Order {
         }
     }
 
+    /// Removes a slot, which must be in the order.
     pub(super) fn remove(&mut self, slot: OwnerSlot) {
         let Some(entry) = self.entry(slot.0).copied() else { return };
         self.join(entry.previous, entry.next);
@@ -95,14 +96,14 @@ impl Order {
         self.push_last(slot);
     }
 
-    /// Moves slots right before `anchor`, in the given order.
+    /// Moves slots right before `anchor`, which is not one of them, in the given order.
     pub(super) fn move_before(&mut self, anchor: OwnerSlot, slots: &[OwnerSlot]) {
         slots.iter().for_each(|slot| self.remove(*slot));
         let before = self.entry(anchor.0).map_or(NONE, |entry| entry.previous);
         self.insert(before, anchor.0, slots);
     }
 
-    /// Moves slots right after `anchor`, in the given order.
+    /// Moves slots right after `anchor`, which is not one of them, in the given order.
     pub(super) fn move_after(&mut self, anchor: OwnerSlot, slots: &[OwnerSlot]) {
         slots.iter().for_each(|slot| self.remove(*slot));
         let after = self.entry(anchor.0).map_or(NONE, |entry| entry.next);

@@ -1,6 +1,6 @@
-//! A search for a path from one owner, the begin, to another, the end. It alternates between a side
-//! that starts at the begin and one that starts at the end, one edge at a time, until both meet or
-//! the smaller side is exhausted.
+//! A search for a path from one owner, `begin`, to another, `end`. It alternates between a side
+//! that starts at `begin` and one that starts at `end`, one edge at a time, until both meet or the
+//! smaller side is exhausted.
 
 use super::arena::{Arena, Cursor, OwnerSlot};
 use super::marks::Marks;
@@ -11,19 +11,19 @@ use alloc::vec::Vec;
 pub(super) enum Scope {
     /// All edges.
     Everything,
-    /// Only ordered edges between the positions of both ends: no path along such edges leaves this
-    /// range.
+    /// Only ordered edges (those that are not loose) between the labels of `begin` and `end`. They
+    /// lead to smaller labels, so no path along them from `begin` to `end` leaves this range.
     Between,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// There is a path: these two are neighbours on it, the first one visited from the begin and
-    /// the second one from the end. Both are the same if the begin is the end.
+    /// There is a path: these two are neighbours on it, the first one visited from `begin` and the
+    /// second one from `end`. Both are the same if `begin` is `end`.
     Met(OwnerSlot, OwnerSlot),
-    /// There is no path: everything reachable from the begin was visited.
+    /// There is no path: everything reachable from `begin` was visited.
     BeginExhausted,
-    /// There is no path: everything from which the end is reachable was visited.
+    /// There is no path: everything from which `end` is reachable was visited.
     EndExhausted,
     /// The search reached its step limit.
     StepLimit,
@@ -32,10 +32,11 @@ pub(super) enum Outcome {
 /// A search, with memory that the next one reuses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Search {
-    /// For each slot visited from the begin, the slot before it on the path from there.
+    /// For each slot visited from `begin`, the slot before it on the path from there; for `begin`,
+    /// itself.
     predecessors: Marks,
     visited_from_begin: Vec<OwnerSlot>,
-    /// For each slot visited from the end, the slot after it on the path to there.
+    /// For each slot visited from `end`, the slot after it on the path to there; for `end`, itself.
     successors: Marks,
     visited_from_end: Vec<OwnerSlot>,
 }
@@ -101,7 +102,7 @@ impl Search {
         Outcome::StepLimit
     }
 
-    /// Returns the path through the two neighbours of [`Outcome::Met`], from the begin to the end.
+    /// Returns the path through the two neighbours of [`Outcome::Met`], from `begin` to `end`.
     pub(super) fn path(&self, (from_begin, from_end): (OwnerSlot, OwnerSlot)) -> Vec<OwnerSlot> {
         let mut path = alloc::vec![from_begin];
         if from_begin == from_end {
@@ -114,13 +115,13 @@ impl Search {
         path
     }
 
-    /// Returns the slots visited from the begin, sorted by `order`.
+    /// Returns the slots visited from `begin`, sorted by `order`.
     pub(super) fn sorted_visited_from_begin(&mut self, order: &Order) -> &[OwnerSlot] {
         self.visited_from_begin.sort_unstable_by_key(|slot| order.label(*slot));
         &self.visited_from_begin
     }
 
-    /// Returns the slots visited from the end, sorted by `order`.
+    /// Returns the slots visited from `end`, sorted by `order`.
     pub(super) fn sorted_visited_from_end(&mut self, order: &Order) -> &[OwnerSlot] {
         self.visited_from_end.sort_unstable_by_key(|slot| order.label(*slot));
         &self.visited_from_end

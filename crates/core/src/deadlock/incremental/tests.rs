@@ -191,7 +191,7 @@ fn a_queue_of_a_hundred_thousand_does_not_overflow_the_stack() {
 #[test]
 fn a_wait_of_the_first_in_a_long_queue_for_the_last_in_a_short_one_costs_the_short_one() {
     let mut graph = long_queue();
-    // Another queue, of 10 owners.
+    // Another queue, of 10 owners. A search takes about 2 steps for each owner that it visits.
     let short_first = 2 * MANY;
     for waiter in short_first + 1..short_first + 10 {
         graph.must_wait(waiter, all(&[waiter - 1]));
@@ -208,6 +208,7 @@ fn a_wait_of_the_first_in_a_long_queue_for_the_last_in_a_short_one_costs_the_sho
 #[test]
 fn a_wait_of_an_owner_with_few_waiters_for_the_last_in_a_long_queue_costs_the_few() {
     let mut graph = WaitForGraph::new();
+    // A search takes about 2 steps for each owner that it visits, here `holder` and `behind`.
     let (holder, behind) = (MANY, MANY + 1);
     graph.must_wait(behind, all(&[holder]));
     for waiter in 1..MANY {

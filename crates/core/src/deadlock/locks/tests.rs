@@ -5,6 +5,7 @@
 //! R1.1 is the second resource of site 1; a command that ends in `@1` is for the second process of
 //! a site. `1 > 2` delivers the oldest message from site 1 to 2, and `rest` all. Steps before ` | `
 //! prepare the state; `of` and `by` replace the number of sites and their constructor in one test.
+//! `lock_sites(&[1, 2], …)` lists the coordinator of each resource: R1 is at site 1, R2 at site 2.
 //! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
 //!
 //! In traces, CE rules are those of the lock (`mutex/central.rs`), whose ticket `3/1` is the first

@@ -2,9 +2,10 @@
 //!
 //! In scripts, `1 ask-P2+P3` lets process P1 ask P2 and P3 and wait for both, `1 ask-P2|P3` for any
 //! of them; `1 give-up` cancels its wait, and `1 look` starts its check for a deadlock. A command
-//! that ends in `@1` is for the second process of a site, which is not there. `1 > 2`
-//! delivers the oldest message from site 1 to 2, and `rest` all. Steps before ` | ` prepare the
-//! state; `of` and `by` replace the number of sites and their constructor in one test.
+//! that ends in `@1` is for the second process of a site, which is not there. `1 > 2` delivers the
+//! oldest message from site 1 to 2, `rest` delivers all, and `1 fires` fires a timer of site 1.
+//! Steps before ` | ` prepare the state; `of` and `by` replace the number of sites and their
+//! constructor in one test.
 //! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
 //!
 //! In traces, RQ rules are those of the host (`requests.rs`), whose answers have the kind `let-go`,
@@ -116,9 +117,9 @@ fn forged_messages_about_others_are_ignored() {
         to: process(to),
     };
     let forged = [
-        // A reply in the name of another site's agent, to an agent of another site, to an unknown
-        // one, to an unknown check by number, to one by origin, and from an agent that was not
-        // asked.
+        // Replies in the name of another site's agent, to an agent of another site, to an unknown
+        // agent, in a check with an unknown number, in a check with an unknown origin, and from an
+        // agent that was not asked.
         (3, Message::Reply { header: header(1, 1, 2, 1), gathered: [].into() }),
         (2, Message::Reply { header: header(1, 1, 2, 3), gathered: [].into() }),
         (2, Message::Reply { header: header(1, 1, 2, 9), gathered: [].into() }),

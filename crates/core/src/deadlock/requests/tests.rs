@@ -2,9 +2,9 @@
 //!
 //! In scripts, `1 ask-P2+P3` lets process P1 ask P2 and P3 and wait for both, `1 ask-P2|P3` for any
 //! of them; `1 give-up` cancels its wait, and `1 look` starts its check for a deadlock. P2.1 is the
-//! second process of site 2, whose commands end in `@1`; it is not there. `1 > 2`
-//! delivers the oldest message from site 1 to 2, and `rest` all. Steps before ` | ` prepare the
-//! state; `of` and `by` replace the number of sites and their constructor in one test.
+//! second process of site 2, whose commands end in `@1`; it is not there. `1 > 2` delivers the
+//! oldest message from site 1 to 2, and `rest` all. Steps before ` | ` prepare the state; `of` and
+//! `by` replace the number of sites and their constructor in one test.
 //! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
 //!
 //! In traces, answers have the kind `let-go`. EC and QR rules are those of the detectors, edge

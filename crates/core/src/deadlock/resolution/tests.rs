@@ -1,5 +1,6 @@
 //! Tests of each rule, with edge chasing as detector, and of forged messages. The resolver is at
-//! site 1.
+//! site 1. The victim is the process for which the fewest agents waited when it asked; among equals
+//! it is the one with the highest number.
 //!
 //! In scripts, `1 ask-P2+P3` lets process P1 ask P2 and P3 and wait for both, `1 ask-P2|P3` for any
 //! of them; `1 give-up` cancels its wait, and `1 look` starts its check for a deadlock. `1 > 2`
@@ -161,6 +162,7 @@ fn forged_messages_about_others_are_ignored() {
         (1, 3, Ruling::Abort(Report { victim: None, ..abort_request.clone() })),
         (1, 3, Ruling::Abort(Report { victim: Some(process(4)), ..abort_request.clone() })),
         (1, 3, Ruling::Abort(abort_request)),
+        // About an agent at another site than the receiver.
         (1, 3, Ruling::CheckAgain { agent: process(4), wait_id: WaitId(1) }),
     ];
     assert_ignored(group, forged.map(|(from, to, ruling)| (from, to, HostMessage::Detector(Message::Ruling(ruling)))));

@@ -40,6 +40,7 @@ impl TestRng {
 
 fn random_plan(rng: &mut TestRng, has_victim_policy: bool, has_resources: bool) -> Plan {
     let sites = 3 + rng.below(3);
+    // With locks, each site has exactly one process.
     let processes = if has_resources { sites } else { sites + rng.below(sites + 1) };
     let plan = Plan::new(sites).with_processes(processes);
     let coordinators = if has_resources { 2 + rng.below(2) } else { 0 };
@@ -107,13 +108,15 @@ fn run(setup: Setup, seed: u64, mode: Mode, is_traced: bool) -> Result<u64, Stri
     let outcome = match setup {
         Setup::EdgeChasing => request_world(&plan, Needs::All, EdgeChasing::new).run(&mut rng, action_count, is_traced),
         Setup::QueryReply => request_world(&plan, Needs::Any, QueryReply::new).run(&mut rng, action_count, is_traced),
-        Setup::Central => request_world(&plan, Needs::Either, Central::new).run(&mut rng, action_count, is_traced),
+        Setup::Central => request_world(&plan, Needs::AllOrAny, Central::new).run(&mut rng, action_count, is_traced),
         Setup::EdgeChasingLocks => {
             lock_world(&plan, Needs::All, EdgeChasing::new).run(&mut rng, action_count, is_traced)
         }
+        // Processes wait for all locks that they ask for, but this detector handles waits for any
+        // one agent. With one lock at a time, both are the same.
         Setup::QueryReplyLocks => lock_world(&plan, Needs::One, QueryReply::new).run(&mut rng, action_count, is_traced),
         Setup::CentralLocks => lock_world(&plan, Needs::All, Central::new).run(&mut rng, action_count, is_traced),
-        Setup::Hasty => request_world(&plan, Needs::Either, Hasty::detector).run(&mut rng, action_count, is_traced),
+        Setup::Hasty => request_world(&plan, Needs::AllOrAny, Hasty::detector).run(&mut rng, action_count, is_traced),
         Setup::Selfish => request_world(&plan, Needs::All, Selfish::new).run(&mut rng, action_count, is_traced),
         Setup::Forgetful => request_world(&plan, Needs::Any, Forgetful::new).run(&mut rng, action_count, is_traced),
     };

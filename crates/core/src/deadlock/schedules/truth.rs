@@ -14,8 +14,8 @@ pub(super) struct Truth {
     pub(super) history: BTreeSet<(Agent, WaitId, Agent)>,
     /// The latest wait of each agent.
     latest_wait_ids: BTreeMap<Agent, WaitId>,
-    /// The resources granted to a process that has cancelled its request, which its site will
-    /// return.
+    /// The resources granted to a process that has cancelled its request. They do not wait for the
+    /// process, because its site will return them.
     returning: BTreeSet<Agent>,
     /// The waits for an agent that the agent knows of: the agent, the waiter, and the waiter's
     /// wait. If the agent is a process and the waiter a resource, the process holds the resource.

@@ -16,10 +16,14 @@ use std::vec::Vec;
 /// The kinds of needs that processes have.
 #[derive(Clone, Copy)]
 pub(super) enum Needs {
+    /// Each process waits for one agent at a time.
     One,
+    /// Each process waits for all agents that it asks.
     All,
+    /// Each process waits for any one of the agents that it asks.
     Any,
-    Either,
+    /// At each request the process chooses at random between `All` and `Any`.
+    AllOrAny,
 }
 
 /// The movement of a check (of agent `origin`, with number `check`) along a wait.
@@ -162,8 +166,9 @@ where
         Ok(())
     }
 
-    /// Runs without new requests until nothing more happens. Without a victim policy, every
-    /// deadlock must have been reported; with one, every process must get what it waits for.
+    /// Runs without new requests until nothing more happens. Whenever all victims have aborted,
+    /// every deadlock must have been reported. With a victim policy, no process may wait at the
+    /// end.
     fn run_until_idle(&mut self, rng: &mut TestRng) -> Result<(), String> {
         loop {
             while self.is_busy() {
@@ -204,11 +209,12 @@ where
         let mut others: Vec<Agent> = if self.plan.resource_coordinators.is_empty() {
             self.plan.all_processes().filter(|other| *other != agent).collect()
         } else {
+            // A resource that waits for the process is held by it already.
             self.plan.all_resources().filter(|other| !self.waiters.contains(&(agent, *other))).collect()
         };
         let max_awaited = match self.needs {
             Needs::One => 1,
-            Needs::All | Needs::Any | Needs::Either => 1 + rng.below(3),
+            Needs::All | Needs::Any | Needs::AllOrAny => 1 + rng.below(3),
         };
         while others.len() > max_awaited {
             others.remove(rng.below(others.len()));
@@ -219,7 +225,7 @@ where
         let is_any = match self.needs {
             Needs::One | Needs::All => false,
             Needs::Any => true,
-            Needs::Either => rng.below(2) == 0,
+            Needs::AllOrAny => rng.below(2) == 0,
         };
         let need = if is_any { Need::Any(others) } else { Need::All(others) };
         self.give_command(agent.site, Command::Ask { process: agent.number, need })

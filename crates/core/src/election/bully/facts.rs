@@ -16,7 +16,8 @@ const PROFILE: Profile = Profile {
 };
 
 /// The formula is for n nodes of which the highest is dead, and one starter: n−2 messages if the
-/// next highest node starts, n²−n−1 if the lowest does. With all alive they are n−1 and n²−1.
+/// next highest node starts, n²−n−1 if the lowest does. With all alive: n−1 messages if the highest
+/// starts, n²−1 if the lowest does.
 const COST: Cost = Cost { formula: "n−2 … n²−n−1", expected_messages };
 
 /// If there is a dead node, it is the old leader, which has the highest rank. n includes it.
@@ -36,7 +37,8 @@ fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
         (Starting::Highest, _) => ExpectedMessages::exactly(counts, minimum),
         (Starting::Lowest, 1) => ExpectedMessages::exactly(counts, maximum),
         // The highest node declares as soon as a node asks it. A node that receives this result
-        // before a question of a lower node asks no other node.
+        // before a question of a lower node asks no other node. If all do, there are n−1 questions
+        // and answers each, and n−1 announcements.
         (Starting::Lowest, _) => range_from(3.0 * (n - 1.0)),
         (Starting::One, _) => range_from(minimum),
         (Starting::Several(_), _) => ExpectedMessages::at_most(counts, maximum),

@@ -7,8 +7,9 @@
 //! Steps before the bar prepare the state, and `in` replaces the plan of the group.
 //! `election/script.rs` lists all steps.
 //!
-//! In traces, `Answers in 2ms` sets the timer `Answers`, which stops the wait for answers; so do
-//! `Result`, `Quiet` (after a restart) and `Reports`. `saves` saves the largest known epoch.
+//! In traces, `Answers in 2ms` sets the timer `Answers`, which ends the wait for answers; likewise
+//! `Result`, `Quiet` (after a restart) and `Reports`. `saves` saves the largest known epoch. Steps
+//! without effects have no line.
 
 use super::Bully;
 use crate::election::script::{plan, rules};

@@ -3,7 +3,8 @@
 //! of node 1 at clock 2.
 //!
 //! In scripts, `1 > 2` delivers the oldest message from node 1 to node 2, and `rest` delivers all
-//! messages; steps before the bar prepare the state. `testing.rs` lists all steps.
+//! messages; steps before the bar prepare the state. Steps without effects are not in the trace.
+//! `testing.rs` lists all steps.
 
 use super::{ByMutex, Phase};
 use crate::election::{Command, Event};
@@ -104,7 +105,8 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
 }
 
 /// Performs the actions, then delivers all messages. Checks that two nodes never lead at a time,
-/// that epochs never decrease, and that in the end all nodes know the last leader.
+/// that an epoch has one leader, that epochs never decrease, and that in the end all nodes know the
+/// last leader.
 fn check_elections<P>(
     nodes: usize,
     new_node: fn(NodeId, Group) -> ByMutex<P>,

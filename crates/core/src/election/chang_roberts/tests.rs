@@ -1,4 +1,5 @@
-//! Tests of the rules, and of the cost over all orders. The rank of a node is its number.
+//! Tests of the rules, and of the cost over all orders. The rank of a node is its number. The
+//! agreed leader `(3, 1)` is node 3 in epoch 1.
 
 use super::{Candidacy, FACTS};
 use crate::election::circuit::test_ring::{TestRing, default_plan, elect_in_all_orders};
@@ -60,6 +61,7 @@ fn cr_4_only_the_greatest_rank_comes_around() {
     ring.settle();
     assert_eq!(ring.nodes_that_applied("CR-4"), [3]);
     assert_eq!(ring.agreed_leader(), Some((3, 1)));
+    // Ranks 1 and 2 take one hop each, rank 3 and the announcement three hops each.
     assert_eq!(ring.counts, [5, 3, 0], "algorithm, announcement and control messages");
 }
 
@@ -71,6 +73,7 @@ fn the_cost_over_all_orders_is_the_expected_one() {
         elect_in_all_orders::<Candidacy>(size, |starters, election, announcement| {
             let all_start = starters == size as usize && size > 1;
             let (min, max, sum, count) = &mut spreads[usize::from(all_start)];
+            // The expected figures include the announcement for one starter, and not for all.
             let messages = if all_start { election } else { election + announcement };
             (*min, *max) = ((*min).min(messages), (*max).max(messages));
             (*sum, *count) = (*sum + messages, *count + 1);

@@ -57,11 +57,11 @@ impl<C: Contest> Circuit<C> {
         self.begin_next_run(out);
     }
 
-    /// Sets the timeout of a run: the time of all hops of the contest and the announcement, doubled
-    /// to allow for queueing, plus four hops.
+    /// Sets the timeout of a run: the time of all hops of the contest plus one hop per member,
+    /// doubled to allow for queueing, plus a margin of four hops.
     ///
-    /// With a failure detector this timeout is only a fallback, for a run that stalls although no
-    /// report of the detector ends it. It is eight times as long, so that the reports come first. A
+    /// With a failure detector this timeout is only a fallback, for a run that stalls and that no
+    /// report of the detector ends. It is eight times as long, so that the reports come first. A
     /// run without a majority elects no leader, so it needs no fallback.
     pub(super) fn set_run_timeout(&mut self, out: &mut Effects<'_, Self>) {
         let factor = match self.plan.repair {
@@ -156,7 +156,7 @@ impl<C: Contest> Circuit<C> {
     }
 
     /// CI-4. With timeouts, this node now considers only those nodes dead that the other run leaves
-    /// out too; if another one is dead, it will miss a timeout again.
+    /// out too. A dead node that the other run includes will miss a timeout again.
     pub(super) fn handle_conflicting_run(&mut self, other: &Run, out: &mut Effects<'_, Self>) {
         match self.plan.repair {
             Repair::None => return,
@@ -181,6 +181,7 @@ impl<C: Contest> Circuit<C> {
     /// CI-4. Starts the next epoch if the conflict remains at the end of the timeout.
     pub(super) fn settle_dispute(&mut self, out: &mut Effects<'_, Self>) {
         let dispute = self.dispute.take();
+        // Even if this run has ended, the nodes of a conflicting run may know no leader.
         if self.phase == Phase::Contest || dispute == Some(Dispute::ConflictingRuns) {
             out.note("CI-4", format_args!("begins epoch {}", self.run.next_epoch()));
             self.begin_next_run(out);
@@ -205,8 +206,9 @@ impl<C: Contest> Circuit<C> {
         }
     }
 
-    /// With timeouts, a node that sends a message is alive. With a detector a message is no
-    /// evidence: one of a dead node may still arrive.
+    /// With timeouts, the sender of a message counts as alive; if it is dead, it will miss a
+    /// timeout again. With a detector only its reports count, because a message of a dead node may
+    /// still arrive.
     pub(super) fn record_alive(&mut self, node: NodeId) {
         if self.plan.repair == Repair::Timeout {
             self.dead.retain(|dead| *dead != node);

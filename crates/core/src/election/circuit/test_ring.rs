@@ -212,10 +212,10 @@ impl<C: Contest> TestRing<C> {
     }
 }
 
-/// Returns a ring of four after an election that the node with this number started.
-pub(crate) fn elected_by_starter<C: Contest>(number: u32) -> TestRing<C> {
+/// Returns a ring of four after an election that the node with the number `starter` started.
+pub(crate) fn elect_on_ring_of_four<C: Contest>(starter: u32) -> TestRing<C> {
     let mut ring = TestRing::new(default_plan(4));
-    ring.elect(number);
+    ring.elect(starter);
     ring
 }
 

@@ -1,5 +1,6 @@
 //! Tests of the rules that ring elections share, with Chang and Roberts' contest: only the greatest
-//! rank, that of the node with the highest number, comes all the way around.
+//! rank, that of the node with the highest number, comes all the way around. The agreed leader
+//! `(4, 2)` is node 4 in epoch 2.
 
 use super::test_ring::{TestRing, default_plan, node};
 use super::{Body, Claim, Envelope, Run, Side, Timer, about};
@@ -59,6 +60,7 @@ fn ci_6_all_learn_the_winner_and_pass_it_on() {
     ring.elect(2);
     assert_eq!(ring.nodes_that_applied("CI-6"), [1, 2, 3, 4]);
     assert_eq!(ring.agreed_leader(), Some((4, 1)));
+    // Ranks 2 and 3 take one hop each, rank 4 and the announcement four hops each.
     assert_eq!(ring.counts, [6, 4, 0], "algorithm, announcement and control messages");
     ring.elect(3);
     assert_eq!(ring.agreed_leader(), Some((4, 2)));
@@ -195,6 +197,8 @@ fn ci_8_a_run_recovers_from_a_quick_restart_of_a_member() {
     ring.crash(2);
     ring.deliver();
     ring.restart(2);
+    // Two claims arrive before the other nodes learn of the restart: that of node 2 at node 3, and
+    // that of node 3 at node 1.
     (0..2).for_each(|_| ring.deliver());
     ring.all_trust(2);
     ring.settle();

@@ -1,7 +1,8 @@
-//! Tests of the rules, and of the cost over all orders. The rank of a node is its number.
+//! Tests of the rules, and of the cost over all orders. The rank of a node is its number. The
+//! agreed leader `(4, 1)` is node 4 in epoch 1.
 
 use super::{Candidate, FACTS};
-use crate::election::circuit::test_ring::{TestRing, assert_cost_within_bound, default_plan, elected_by_starter};
+use crate::election::circuit::test_ring::{TestRing, assert_cost_within_bound, default_plan, elect_on_ring_of_four};
 
 #[test]
 fn fr_1_every_node_that_receives_a_message_becomes_a_candidate() {
@@ -14,17 +15,17 @@ fn fr_1_every_node_that_receives_a_message_becomes_a_candidate() {
 
 #[test]
 fn fr_2_a_candidate_greater_than_both_neighbours_remains() {
-    assert_eq!(elected_by_starter::<Candidate>(1).nodes_that_applied("FR-2"), [4]);
+    assert_eq!(elect_on_ring_of_four::<Candidate>(1).nodes_that_applied("FR-2"), [4]);
 }
 
 #[test]
 fn fr_3_other_candidates_withdraw() {
-    assert_eq!(elected_by_starter::<Candidate>(1).sorted_nodes_that_applied("FR-3"), [1, 2, 3]);
+    assert_eq!(elect_on_ring_of_four::<Candidate>(1).sorted_nodes_that_applied("FR-3"), [1, 2, 3]);
 }
 
 #[test]
 fn fr_4_a_candidate_that_receives_its_own_rank_has_won() {
-    let ring = elected_by_starter::<Candidate>(1);
+    let ring = elect_on_ring_of_four::<Candidate>(1);
     assert_eq!((ring.nodes_that_applied("FR-4"), ring.agreed_leader()), (alloc::vec![4], Some((4, 1))));
     // Two rounds, first with four candidates and then with one, in which two messages take each
     // hop.

@@ -1,4 +1,5 @@
-//! Tests of the rules, and of the cost over all orders. The rank of a node is its number.
+//! Tests of the rules, and of the cost over all orders. The rank of a node is its number. The
+//! agreed leader `(4, 1)` is node 4 in epoch 1.
 
 use super::{FACTS, Message, Probing};
 use crate::election::circuit::Body;
@@ -15,6 +16,7 @@ fn hs_1_a_starter_probes_on_both_sides() {
 fn hs_2_a_node_at_the_end_of_a_probes_reach_replies() {
     let mut ring: TestRing<Probing> = TestRing::new(default_plan(3));
     ring.campaign(2);
+    // Node 3 has a greater rank, so it drops the probe and sends two of its own.
     ring.deliver();
     // Node 1 has a lesser rank, so it replies.
     ring.deliver();
@@ -32,7 +34,7 @@ fn hs_3_a_node_drops_a_probe_of_a_lesser_rank_and_starts() {
     ring.campaign(2);
     ring.deliver();
     assert_eq!((ring.nodes_that_applied("HS-3"), ring.nodes_that_applied("HS-1")), (alloc::vec![3], alloc::vec![2, 3]));
-    assert_eq!(ring.in_flight.len(), 3);
+    assert_eq!(ring.in_flight.len(), 3, "one probe of node 2 and two of node 3");
 }
 
 /// Returns a ring of four after an election that all nodes started, in the order of their numbers.
@@ -79,6 +81,8 @@ fn hs_5_replies_return_to_the_prober() {
 fn hs_6_both_last_probes_go_all_the_way_around() {
     let ring = elected_by_all();
     assert_eq!((ring.nodes_that_applied("HS-6"), ring.agreed_leader()), (alloc::vec![4], Some((4, 1))));
+    // Eight probes over one hop and four replies, then two probes of node 4 over two hops with
+    // their replies, then two around the ring: 8 + 4 + 4 + 4 + 8.
     assert_eq!(ring.counts, [28, 4, 0], "algorithm, announcement and control messages");
 }
 

@@ -5,11 +5,12 @@
 //! In scripts, `1 > 2` delivers the oldest message from node 1 to node 2, `2 fires` fires the timer
 //! that node 2 set last, and `rest` delivers all messages. `1 > 2 last` delivers the newest message
 //! instead, `1 > 2 as 3` the oldest with node 3 as its sender, and `lose 1 > 2` drops the oldest.
-//! Steps before the bar prepare the state, and `in` replaces the plan of the group.
-//! `election/script.rs` lists all steps.
+//! Steps before the bar prepare the state, and `in` replaces the plan of the group. Steps without
+//! effects are not in the trace. `election/script.rs` lists all steps.
 //!
 //! In traces, `Found in 3ms` sets the timer `Found`, which ends a search; `Invitation` and `Ready`
-//! end the wait for these messages, and `Watch` is the time of the next periodic question.
+//! end the wait for these messages, and `Watch` is the time of the next periodic question. `here`
+//! is the message `Confirm`.
 
 use super::Invitation;
 use crate::election::script::{plan, rules};

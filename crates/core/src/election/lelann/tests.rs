@@ -1,5 +1,6 @@
-//! Tests of the rules, and of the cost over all orders. The rank of a node is its number, and
-//! `counts` has the numbers of algorithm, announcement and control messages.
+//! Tests of the rules, and of the cost over all orders. The rank of a node is its number. The
+//! agreed leader `(3, 1)` is node 3 in epoch 1, and `counts` has the numbers of algorithm,
+//! announcement and control messages.
 
 use super::RankCount;
 use crate::election::circuit::test_ring::{TestRing, default_plan, elect_in_all_orders};

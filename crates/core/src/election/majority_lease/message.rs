@@ -46,8 +46,8 @@ pub enum Message {
     },
     /// Reports that the receiver leads in a term that has ended: the sender knows a later one.
     Outdated { latest: Epoch },
-    /// Releases all promises to the sender of terms up to this one. The successor may campaign at
-    /// once.
+    /// Releases all promises that the sender has received in terms up to `term`. `successor` may
+    /// campaign at once.
     Release { term: Epoch, successor: Option<NodeId> },
 }
 

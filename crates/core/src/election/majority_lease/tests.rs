@@ -1,9 +1,10 @@
 //! Tests of the rules, as scripts with their expected traces.
 //!
 //! In scripts, `1 > 2` delivers the oldest message from node 1 to node 2, `again 1 > 2` delivers a
-//! copy of it, `1 > 2 last` the newest message, and `lose 1 > 2` drops the oldest. `wait 5ms` lets
-//! time pass, and `rest` delivers all messages. Steps before the bar prepare the state, and `in`
-//! replaces the plan of the group. `election/script.rs` lists all steps.
+//! copy of it, `1 > 2 last` the newest message, and `lose 1 > 2` drops the oldest. `2 boots`
+//! restarts node 2, and `2 is wiped` restarts it with an empty disk. `wait 5ms` lets time pass, and
+//! `rest` delivers all messages. Steps before the bar prepare the state, and `in` replaces the plan
+//! of the group. Steps without effects are not in the trace. `election/script.rs` lists all steps.
 //!
 //! In traces, `Votes in 8ms` sets the timer `Votes`, which ends the wait for votes. `Renew` is the
 //! time to renew the lease, `Lapse` the end of the lease under which a node leads or follows, and

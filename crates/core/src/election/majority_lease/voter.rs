@@ -9,7 +9,8 @@ use crate::node::NodeId;
 use crate::time::{Duration, Time};
 
 impl MajorityLease {
-    /// Handles a message. Ignores messages of nodes outside the group.
+    /// Handles a message. Ignores messages of nodes outside the group, and of terms beyond the
+    /// maximum.
     pub(super) fn receive(&mut self, now: Time, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         if from == self.config.me || !self.config.group.contains(from) || message.latest_term() > Epoch::MAX {
             return;
@@ -91,6 +92,7 @@ impl MajorityLease {
             Phase::Idle | Phase::Waiting | Phase::Following { .. } | Phase::Campaigning(_) | Phase::Leading(_) => {
                 self.step_aside(now, out);
                 if term > self.vote_record.term {
+                    // From now on it votes in no earlier term, and in this one only for the leader.
                     self.save_vote(term, leader, out);
                 }
                 out.note("ML-4", format_args!("follows {leader}"));

@@ -1,7 +1,8 @@
-//! Tests of the rules, and of the cost over all orders. The rank of a node is its number.
+//! Tests of the rules, and of the cost over all orders. The rank of a node is its number. The
+//! agreed leader `(4, 1)` is node 4 in epoch 1.
 
 use super::{Candidate, FACTS};
-use crate::election::circuit::test_ring::{TestRing, assert_cost_within_bound, default_plan, elected_by_starter};
+use crate::election::circuit::test_ring::{TestRing, assert_cost_within_bound, default_plan, elect_on_ring_of_four};
 
 #[test]
 fn pe_1_every_node_that_receives_a_message_becomes_a_candidate() {
@@ -14,22 +15,22 @@ fn pe_1_every_node_that_receives_a_message_becomes_a_candidate() {
 
 #[test]
 fn pe_2_every_candidate_receives_the_value_before_it() {
-    assert_eq!(elected_by_starter::<Candidate>(2).sorted_nodes_that_applied("PE-2"), [1, 2, 3, 4]);
+    assert_eq!(elect_on_ring_of_four::<Candidate>(2).sorted_nodes_that_applied("PE-2"), [1, 2, 3, 4]);
 }
 
 #[test]
 fn pe_3_the_candidate_after_the_greatest_adopts_its_value() {
-    assert_eq!(elected_by_starter::<Candidate>(2).nodes_that_applied("PE-3"), [1]);
+    assert_eq!(elect_on_ring_of_four::<Candidate>(2).nodes_that_applied("PE-3"), [1]);
 }
 
 #[test]
 fn pe_4_other_candidates_withdraw() {
-    assert_eq!(elected_by_starter::<Candidate>(2).sorted_nodes_that_applied("PE-4"), [2, 3, 4]);
+    assert_eq!(elect_on_ring_of_four::<Candidate>(2).sorted_nodes_that_applied("PE-4"), [2, 3, 4]);
 }
 
 #[test]
 fn pe_5_a_value_that_returns_to_its_candidate_has_won() {
-    let ring = elected_by_starter::<Candidate>(2);
+    let ring = elect_on_ring_of_four::<Candidate>(2);
     assert_eq!((ring.nodes_that_applied("PE-5"), ring.agreed_leader()), (alloc::vec![1], Some((4, 1))));
     // One round of two messages for each of four candidates, and one message once around the ring.
     assert_eq!(ring.counts, [12, 4, 0], "algorithm, announcement and control messages");

@@ -1,8 +1,9 @@
-//! Tests of the rules, and of the cost over all orders. The rank of a node is its number.
+//! Tests of the rules, and of the cost over all orders. The rank of a node is its number. The
+//! agreed leader `(4, 1)` is node 4 in epoch 1.
 
 use super::{Collector, Message};
 use crate::election::Ranking;
-use crate::election::circuit::test_ring::{TestRing, default_plan, elect_in_all_orders, elected_by_starter, node};
+use crate::election::circuit::test_ring::{TestRing, default_plan, elect_in_all_orders, elect_on_ring_of_four, node};
 use crate::election::circuit::{Body, Envelope, Run, Side};
 use crate::group::Epoch;
 use crate::protocol::Input;
@@ -21,24 +22,24 @@ fn ranks(numbers: &[u32]) -> Vec<crate::election::Rank> {
 
 #[test]
 fn rl_1_a_starter_sends_a_list() {
-    assert_eq!(elected_by_starter::<Collector>(2).nodes_that_applied("RL-1"), [2]);
+    assert_eq!(elect_on_ring_of_four::<Collector>(2).nodes_that_applied("RL-1"), [2]);
 }
 
 #[test]
 fn rl_2_every_other_node_adds_itself() {
-    assert_eq!(elected_by_starter::<Collector>(2).nodes_that_applied("RL-2"), [3, 4, 1]);
+    assert_eq!(elect_on_ring_of_four::<Collector>(2).nodes_that_applied("RL-2"), [3, 4, 1]);
 }
 
 #[test]
 fn rl_3_the_starter_finds_the_greatest_rank_on_its_list() {
-    let ring = elected_by_starter::<Collector>(2);
+    let ring = elect_on_ring_of_four::<Collector>(2);
     assert_eq!(ring.nodes_that_applied("RL-3"), [2]);
     assert_eq!(ring.agreed_leader(), Some((4, 1)));
 }
 
 #[test]
 fn rl_4_the_announcement_goes_around_once() {
-    let ring = elected_by_starter::<Collector>(2);
+    let ring = elect_on_ring_of_four::<Collector>(2);
     assert_eq!(ring.nodes_that_applied("RL-4"), [3, 4, 1]);
     assert_eq!(ring.counts, [4, 4, 0], "algorithm, announcement and control messages");
 }

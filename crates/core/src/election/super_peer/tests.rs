@@ -1,12 +1,13 @@
 //! Tests of the rules of super-peers, and of which peers move when peers come and go.
 //!
 //! In the group of the scripts, the ids of five nodes have eight bits, the first of which is the
-//! region. Ordered by id, nodes 2, 1 and 3 are in region 0, and 4 and 5 in region 1. The first
-//! epoch of node 1 is 5, that of node 2 is 6, and so on; each later one is greater by 5.
+//! region. Ordered by id, nodes 2, 1 and 3 are in region 0, and 4 and 5 in region 1. A node that
+//! begins to lead takes the next multiple of 5 after the latest epoch it knows, plus its number
+//! minus 1: the first epoch of node 1 is 5, and that of node 2 is 6.
 //!
-//! `1 > 2` delivers the oldest message from node 1 to node 2, `3 fires` the first timer of node 3,
-//! and `rest` all messages; steps before the bar prepare the state. The trace omits steps that do
-//! nothing. `testing.rs` lists all steps.
+//! `1 > 2` delivers the oldest message from node 1 to node 2, `lose 1 > 2` drops it, `rest`
+//! delivers all messages, and `3 fires` lets the first timer of node 3 expire. Steps before the bar
+//! prepare the state. The trace omits steps that do nothing. `testing.rs` lists all steps.
 
 mod churn;
 

@@ -74,15 +74,15 @@ impl Flush {
     }
 }
 
-/// The reports of all survivors.
+/// The reports of all members of the next view that were in an earlier one.
 struct ReportSet<'a> {
     reports: &'a BTreeMap<NodeId, Report>,
-    /// The view to settle: the latest one that has begun at any survivor.
+    /// The view to settle: the latest one that has begun at any of these members.
     view_to_settle: Epoch,
 }
 
 impl<'a> ReportSet<'a> {
-    /// Returns `None` if no survivor has the state of the group.
+    /// Returns `None` if none of these members has the state of the group.
     fn new(reports: &'a BTreeMap<NodeId, Report>) -> Option<Self> {
         let loaded = reports.values().filter(|report| report.wanted_state.is_none());
         loaded.filter_map(|report| report.begun_holdings.as_ref()).next()?;
@@ -90,8 +90,8 @@ impl<'a> ReportSet<'a> {
         Some(Self { reports, view_to_settle: begun_views.max()? })
     }
 
-    /// Returns the survivors that take part in the view to settle, each with the messages it holds
-    /// of that view, whether or not the view has begun at it.
+    /// Returns the survivors of the view to settle, each with the messages it holds of that view,
+    /// whether or not the view has begun at it.
     fn holdings(&self) -> impl Iterator<Item = (NodeId, &'a Holdings)> + '_ {
         self.reports.iter().filter_map(|(node, report)| {
             let holdings_by_view = [report.begun_holdings.as_ref(), report.next_holdings.as_ref()];
@@ -145,7 +145,7 @@ impl<'a> ReportSet<'a> {
         state_requests
     }
 
-    /// Returns whether a member is in the view to settle, so that it takes part in the flush.
+    /// Returns whether a member was in the view to settle, so that it takes part in the flush.
     fn is_survivor(&self, node: NodeId) -> bool {
         self.holdings().any(|(holder, _)| holder == node)
     }
@@ -177,8 +177,8 @@ impl<S: State> Member<S> {
             Phase::Flushing(flush) => flush.old_view,
             Phase::NoView | Phase::Retired => None,
         };
-        // A view that began at other members while this one was still a joiner never began at this
-        // one.
+        // If no member had the state of the group, the view to settle may have begun with an empty
+        // state at others, but not at this one. Then this member continues as a joiner.
         let old_view = old_view.filter(|view_state| view_state.view.epoch() == report_set.view_to_settle);
         let flush = Flush {
             settled_order: old_view

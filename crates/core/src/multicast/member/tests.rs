@@ -63,7 +63,7 @@ fn mc_1_a_sender_with_a_full_window_waits_for_the_slowest_member() {
 }
 
 #[test]
-fn mc_1_bytes_are_limited_but_one_message_always_fits() {
+fn mc_1_one_message_may_exceed_the_byte_window_but_not_the_maximum_length() {
     let plan = Plan { window: Window { messages: 9, bytes: 1 }, ..default_plan(2) };
     let trace = run_script::<Fifo>(&plan, "1 send\n1 send");
     assert!(trace.contains("sends 1#1") && trace.contains("must wait: 2"), "{trace}");
@@ -84,6 +84,7 @@ fn mc_2_the_first_copy_is_held_and_relayed_and_others_are_dropped() {
 #[test]
 fn mc_3_uniform_delivery_waits_until_all_members_hold_it() {
     let plan = Plan { delivery: Delivery::Uniform, ..default_plan(3) };
+    // The second message from 1 to 2 is the acknowledgement of 1, which holds its own message.
     let trace = run_script::<Fifo>(&plan, "1 send\n1 > 2\n1 > 2\n2 > 1");
     assert!(!trace.contains("DELIVERS"), "3 does not hold the message: {trace}");
     let trace = run_script::<Fifo>(&plan, "1 send\n1 > 2\n1 > 2\n2 > 1\n1 > 3\n3 > 1");

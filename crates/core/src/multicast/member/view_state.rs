@@ -84,8 +84,9 @@ impl ViewState {
     /// a state yet, slows the senders down. Returns whether there are new ones.
     pub(super) fn advance_acks(&mut self, me: NodeId, max_undelivered: u64, is_loaded: bool) -> bool {
         let mut has_new = false;
-        // The limit must not hold back the message that is next to be delivered: only its delivery
-        // raises the limit, unless a state is still loading.
+        // The limit must not hold back the message that is next to be delivered: uniform delivery
+        // waits for its acknowledgement, and only deliveries raise the limit. While a state loads,
+        // no exception is needed: the buffered deliveries raise the limit once it is loaded.
         let head = self.ordering.next_deliverable(&self.queue).filter(|_| is_loaded);
         for (index, sender) in self.members().clone().iter().enumerate() {
             let limit = self.delivered_counts.get(index).copied().unwrap_or(0).saturating_add(max_undelivered);
@@ -175,8 +176,8 @@ pub struct Holdings {
     /// Messages that the member still keeps, with their tags.
     #[cfg_attr(feature = "serde", serde(with = "crate::pairs"))]
     pub held: BTreeMap<MessageId, Causes>,
-    /// For each sender, the number of its messages that the member has removed, because all members
-    /// hold them.
+    /// For each sender, the number of its messages that the member has removed, because it has
+    /// delivered them and all members hold them.
     #[cfg_attr(feature = "serde", serde(rename = "floor"))]
     pub stable_counts: BTreeMap<NodeId, u64>,
     #[cfg_attr(feature = "serde", serde(rename = "notes"))]

@@ -120,8 +120,9 @@ fn a_group_of_one_delivers_at_once_and_sends_nothing() {
     assert_group_of_one_sends_nothing::<Isis<Unordered>>(&default_plan(1));
 }
 
-/// With n = 5 members, textbooks give n−1 messages without relaying, n(n−1) with relaying, 2(n−1)
-/// or n with a sequencer, and 3(n−1) by agreement.
+/// With n = 5 members, textbooks give n−1 messages without relaying, n(n−1) with relaying, and
+/// 3(n−1) by agreement. With a sequencer they give 2(n−1) if the sender sends to all; n if messages
+/// go through the sequencer, n−1 for the sequencer's own.
 #[test]
 fn the_expected_figures_are_those_of_the_textbook() {
     let plan = Plan::new(Group::of_size(5));

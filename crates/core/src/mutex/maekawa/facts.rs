@@ -10,10 +10,10 @@ pub const FACTS: Facts = facts(Form::DeadlockFree, Quorums::Grid);
 /// Expected figures of a form. The plain form is a faulty variant: it has the figures of a correct
 /// algorithm, and checks must detect that it deadlocks.
 pub const fn facts(form: Form, quorums: Quorums) -> Facts {
-    // Each other node goes ahead of a request that has reached its voters at most twice: with the
-    // entry that their votes were given to before, and with one that was stamped before that node
-    // could learn of the request from them. In the plain form it does so only once, because voters
-    // vote in order of arrival.
+    // Once a request has reached its voters, each other node enters before it at most twice: with
+    // the entry for which they had already voted, and with one more request that it stamped before
+    // it could learn of this one from them. In the plain form it does so at most once, because
+    // voters vote in order of arrival.
     let fairness = match form {
         Form::DeadlockFree => Fairness::FromArrival(|nodes| 2 * (nodes as u64 - 1)),
         Form::Plain => Fairness::FromArrival(|nodes| nodes as u64 - 1),

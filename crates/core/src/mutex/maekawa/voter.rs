@@ -106,9 +106,9 @@ impl Voter {
         }
     }
 
-    /// Queues a request by age. A request that receives no failure from this voter must be older
-    /// than all others here, and the voter must have inquired about its vote, until the request has
-    /// it.
+    /// Queues a request by age. Keeps this invariant: a queued request has received a failure from
+    /// this voter or relinquished its vote, unless it is older than all others here and the voter
+    /// has inquired about the vote.
     fn queue_by_age(&mut self, request: Stamp, holder: Stamp) -> RequestOutcome {
         let first = self.queue.front().copied();
         self.enqueue(request);

@@ -1,9 +1,10 @@
 //! Tests of the rules of mutual exclusion by election, and random schedules. In a script, `1 > 2`
 //! delivers the oldest message from node 1 to node 2, and `1 > 2 last` the newest; `rest` delivers
 //! all messages. Traces omit the steps before `|` and those without effect (see
-//! `crate::mutex::rules`). In a trace, `fence 0.1` has epoch 0 and counter 1. In traces, rules that
-//! begin with CI or CR are those of the election inside, and `passes 2 on` means that a node
-//! forwards the rank of node 2.
+//! `crate::mutex::rules`). In a trace, `fence 0.1` has epoch 0 and counter 1, and the message
+//! `over` reports the end of a round. Rules that begin with CI or CR are those of the election
+//! inside, which is a new one in each round and so always begins epoch 1; `passes 2 on` means that
+//! a node forwards the rank of node 2.
 
 use super::{FACTS, MutexByElection, RoundElection};
 use crate::bounds::Bounds;
@@ -43,7 +44,7 @@ rules! { new_node::<ChangRoberts>, 3;
         3 receives elected from 2: CI-6 learns that 2 has won
     "#]]);
 
-    /// Node 1 has waited for one round more than 3, which requests again at once, and goes first.
+    /// Node 3 requests again at once, but node 1 has waited for one round more and goes first.
     ex_2_a_node_that_has_waited_for_more_rounds_ranks_higher(
         "3 acquire; 3 > 1; 1 acquire; rest; 3 release; 3 acquire; rest", expect![[r#"
             3 acquire: EX-1 is a candidate in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 1

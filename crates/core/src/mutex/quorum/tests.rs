@@ -91,9 +91,9 @@ fn every_node_of_a_plane_is_on_as_many_lines_as_a_line_has_nodes() {
 fn a_plane_is_known_for_these_sizes_and_no_others() {
     let known: Vec<_> = (0..=100).filter(|nodes| Quorums::Plane.check_group_size(*nodes).is_ok()).collect();
     assert_eq!(known, [3, 7, 13, 21, 31, 57, 73, 91]);
-    let sentence = Quorums::Plane.check_group_size(8).expect_err("no plane has eight points");
+    let error = Quorums::Plane.check_group_size(8).expect_err("no plane has eight points");
     for size in known {
-        assert!(sentence.contains(&size.to_string()), "{sentence}");
+        assert!(error.contains(&size.to_string()), "{error}");
     }
     assert!((0..=100).all(|nodes| Quorums::Grid.check_group_size(nodes).is_ok()));
 }
@@ -107,8 +107,8 @@ fn a_grid_is_read_row_by_row() {
     assert_eq!(five, ["1,2,3,4", "1,2,3,5", "1,2,3", "1,4,5", "2,4,5"]);
 }
 
-/// The members of a group need not be numbered from 1 on, nor without gaps. The lines are shifts of
-/// the positions 0, 1 and 3.
+/// The members of a group need not be numbered from 1 on, nor without gaps. The node with index 2
+/// is number 3. The lines are shifts of the positions 0, 1 and 3.
 #[test]
 fn quorums_depend_on_positions_and_not_on_node_numbers() {
     let group_with_gaps: Group = [2, 4, 8, 16, 32, 64, 128].into_iter().map(NodeId::from_index).collect();

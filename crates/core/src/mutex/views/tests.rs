@@ -55,6 +55,7 @@ fn combined_reports_hold_the_maximum_of_all_clocks_and_fences() {
     assert_eq!(start.holder(), Some(node(1)));
     assert_eq!(start.inside_clock(), Clock(9));
     assert_eq!(service_order(&start), [(3, Clock(10)), (2, Clock(11))]);
+    // A node's next request has the clock after its floor: for nodes 3 and 2, the clocks above.
     let clocks = [1, 2, 3].map(|number| start.floor_of(node(number)).clock);
     assert_eq!(clocks, [Clock(11), Clock(10), Clock(9)]);
     assert_eq!(start.floor_of(node(1)).fence, Fence { epoch: Epoch(4), counter: 5 });

@@ -35,8 +35,8 @@ const fn choices(request_mode: RequestMode) -> &'static [Choice] {
     }
 }
 
-/// The formulas have n replicas, m votes needed, and k attempts. Each attempt asks and is answered;
-/// in the end the votes are returned.
+/// In the formulas, there are n replicas, m votes suffice, and a node makes k attempts. They count
+/// a request and an answer for each vote of an attempt, and at the end one return of each vote.
 const fn cost(request_mode: RequestMode) -> Cost {
     match request_mode {
         RequestMode::AllAtOnce => Cost {

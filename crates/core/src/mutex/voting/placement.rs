@@ -15,7 +15,8 @@ impl Replica {
         Self(index as u32 + 1)
     }
 
-    /// Returns the index of the replica; the first has index 0.
+    /// Returns the index of the replica; the first has index 0. The invalid number 0, which only a
+    /// faulty peer sends, gets an index beyond all replicas.
     pub(super) const fn index(self) -> usize {
         (self.0 as usize).wrapping_sub(1)
     }

@@ -12,9 +12,9 @@
 //!                                                     lease, suspicions and a full disk as inputs
 //! MA-2  an input for a name                         → its instance handles it; the effects carry the
 //!                                                     name
-//! MA-3  an instance is idle after a step            → raise the template to its floor and forget it,
-//!                                                     unless it has a timer set or ever saved
-//!                                                     something
+//! MA-3  an instance is idle after a step            → raise the template to the instance's floor,
+//!                                                     and forget the instance, unless it has a
+//!                                                     timer set or ever saved something
 //! MA-4  a suspicion, view, lease or disk state      → pass it to every instance, and keep it for
 //!                                                     later ones
 //! MA-5  saves become durable                        → pass to each instance how many of its own are
@@ -199,7 +199,8 @@ impl<Name, P: OneOfMany> Many<Name, P> {
 }
 
 impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
-    /// MA-7. An incarnation starts with the durable state and forgets everything else.
+    /// MA-7. An incarnation starts with the durable state. Of an earlier one, only the template and
+    /// the limits remain.
     fn start(
         &mut self,
         now: Time,

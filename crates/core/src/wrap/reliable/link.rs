@@ -4,8 +4,8 @@
 use super::RetransmissionTimeouts;
 use crate::wrap::prelude::*;
 
-/// An early message is held back if its number is less than this far ahead of the next expected
-/// one. A message that is further ahead is dropped, and its sender retransmits it later.
+/// An early message is held back if its number exceeds the next expected one by less than this.
+/// Other early messages are dropped, and the sender retransmits them later.
 pub(super) const WINDOW: u64 = 1024;
 
 /// Maximum number of messages that are retransmitted at a time.

@@ -68,7 +68,7 @@ pub trait Leased<C>: Sized {
     fn extension_event(until: Time) -> Option<Self>;
 
     /// Returns whether this command gives up what the client holds. If the client loses that while
-    /// the command is queued, the loss is the answer to the command.
+    /// the command is queued, the command is dropped, and the event of the loss answers it.
     fn is_release(command: &C) -> bool;
 }
 
@@ -282,8 +282,9 @@ impl<P: InViews> Viewed<P> {
         out.cancel_timer(ViewedTimer::Lease);
     }
 
-    /// VW-6. A lease that has already ended freezes the node at once. A lease that ends before the
-    /// known one has no effect: it was granted earlier, and the known one overtook it.
+    /// VW-6. An input with an instant in the past ends the lease, so it freezes the node at once. A
+    /// lease that ends no later than the known one has no effect: it was granted earlier, and the
+    /// known one overtook it.
     fn receive_lease(&mut self, now: Time, until: Time, out: &mut Effects<'_, Self>) {
         let is_outdated = until > now && self.lease_end.is_some_and(|known_end| until <= known_end);
         if self.stay.is_none() || is_outdated {

@@ -66,7 +66,7 @@ pub enum Detector {
     FixedBound {
         /// The time from one heartbeat to the next.
         period: Duration,
-        /// How much later than a period after the previous heartbeat the next one may arrive.
+        /// How much more than a period may pass between the arrivals of two heartbeats.
         bound: Duration,
     },
     /// Until the silence is so improbable for a live peer, judged by the latest gaps between its

@@ -20,7 +20,7 @@ const MAX_GAP_NANOS: u64 = 1 << 50;
 pub(super) const MAX_GAPS: usize = 1 << 10;
 
 /// The deviation is at least this fraction of the period. Otherwise a peer on a link without jitter
-/// would be suspected if it is late by a moment.
+/// would be suspected as soon as it is slightly late.
 const MIN_DEVIATION_DIVISOR: u64 = 10;
 
 /// Until there are real gaps, the deviation is assumed to be this fraction of the period.

@@ -14,8 +14,9 @@ pub enum Signal<M> {
         /// The sender's incarnation.
         #[cfg_attr(feature = "serde", serde(rename = "life"))]
         incarnation: Incarnation,
-        /// The number of the heartbeat in that incarnation, to recognize duplicates; always 0 with
-        /// a fixed bound.
+        /// The number of the heartbeat in that incarnation, by which an accrual detector ignores
+        /// duplicates and overtaken heartbeats. A detector with a fixed bound does not measure the
+        /// gaps between heartbeats, so it needs no numbers and always sends 0.
         number: u64,
     },
     /// A message of the inner protocol.
@@ -86,7 +87,9 @@ impl<M: Describe> Describe for Signal<M> {
         }
     }
 
-    /// A heartbeat counts as wrapped: its arrival alone tells the inner protocol nothing.
+    /// Returns whether the arrival of the message alone tells the inner protocol nothing. That is
+    /// so for a heartbeat, because the inner protocol never receives it. An inner message reaches
+    /// the inner protocol at once, so the answer is that of the message itself.
     fn is_wrapped(&self) -> bool {
         match self {
             Self::Heartbeat { .. } => true,

@@ -3,6 +3,7 @@
 
 use crate::armies::{ARMIES, ArmiesError, OccurrenceKind, Outcome, Scenario, Strength, Timeline, check, simulate};
 use quorate_core::{Duration, Span};
+use quorate_journal::settings::Length;
 
 const STRENGTHS: [[u32; 2]; 4] = [[3, 5], [5, 3], [4, 4], [0, u32::MAX]];
 
@@ -108,8 +109,8 @@ fn drifting_clocks_cost_the_error_of_the_leaders_wait() {
         only_violation(&check_completely(&drifting, exact.guaranteed_gap()), "when");
         only_violation(&check_completely(&drifting, Some(ns(guarantee.nanos() - 3))), "when");
     }
-    // If all messages take the same time, a leader with a slow clock attacks second: it waits
-    // longer than a message takes, by the error of its clock.
+    // If all messages take the same time, a leader with a slow clock attacks second: at half speed
+    // it waits for 200 ms instead of 100 ms. Rounding adds 1 ns.
     let equal_delays = Scenario { delay: Some(Span::exactly(ms(100))), drift_ppm: 500_000, ..scenario([3, 5]) };
     assert_eq!(equal_delays.guaranteed_gap(), Some(ms(100) + ns(1)));
     let outcome = check_completely(&equal_delays, Some(ms(99)));
@@ -144,10 +145,11 @@ fn a_seed_determines_the_run_and_the_guarantee_holds() {
 #[test]
 fn invalid_settings_are_refused() {
     let eleven_years = Duration::from_secs(11 * 365 * 24 * 60 * 60);
-    assert_eq!(check(&scenario([3, 5]), Some(eleven_years)).unwrap_err(), ArmiesError::TooLong);
+    let too_long = ArmiesError::TooLong(Length(eleven_years));
+    assert_eq!(check(&scenario([3, 5]), Some(eleven_years)).unwrap_err(), too_long);
     let too_slow = Scenario { delay: Some(Span::between(Duration::ZERO, eleven_years)), ..scenario([3, 5]) };
-    assert_eq!(check(&too_slow, None).unwrap_err(), ArmiesError::TooLong);
-    assert_eq!(simulate(&too_slow, 1).unwrap_err(), ArmiesError::TooLong);
+    assert_eq!(check(&too_slow, None).unwrap_err(), too_long);
+    assert_eq!(simulate(&too_slow, 1).unwrap_err(), too_long);
     let stopped_clock = Scenario { delay: Some(Span::exactly(ms(1))), drift_ppm: 1_000_000, ..scenario([3, 5]) };
     assert_eq!(check(&stopped_clock, None).unwrap_err(), ArmiesError::InvalidDrift(1_000_000));
 }

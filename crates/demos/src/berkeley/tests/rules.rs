@@ -235,8 +235,8 @@ fn bk_2_a_leader_of_an_older_epoch_gets_no_answer() {
 #[test]
 fn bk_3_half_of_the_round_trip_is_added() {
     let mut harness = leader();
-    // Poll and answer took 6 ms together, so node 1's clock now shows 50 + 3 ms, and the leader's 6
-    // ms.
+    // Poll and answer took 6 ms together, so node 1's clock now shows 50 + 3 ms, and the leader's
+    // shows 6 ms.
     harness.receive(6, 1, clock(1, 1, 50));
     assert_eq!(harness.take_trace(), "6ms: BK-3 node 1 is ahead by 47ms\n");
 }
@@ -284,8 +284,8 @@ fn bk_4_silent_nodes_and_distant_clocks_do_not_count() {
 
 #[test]
 fn bk_5_after_a_round_with_exact_readings_all_clocks_agree() {
-    // How many milliseconds clocks are ahead of the leader's, −6⅔ on average; every message takes 1
-    // ms.
+    // How many milliseconds clocks are ahead of the leader's. The average, −6⅔ ms, is rounded to
+    // −6,666,666 ns. Every message takes 1 ms.
     let ahead = [40, -60, 0];
     let mut nodes: Vec<_> = (1..=3).map(|me| Harness::new(me, 3)).collect();
     nodes[2].campaign(0);

@@ -6,7 +6,8 @@ use super::{End, LOCKINGS, Locking, Outcomes, Race, Schedule, Thread, explore};
 use crate::rules::rules;
 use expect_test::{Expect, expect};
 
-/// Runs a schedule such as `1 1 2`, and prints each step.
+/// Runs a schedule, and compares the printed steps with the expected ones. The schedule `1 1 2` has
+/// two steps of thread 1, then one of thread 2.
 fn check(locking: Locking, schedule: &str, expected: Expect) {
     expected.assert_eq(&trace(&Race::new(locking), schedule));
 }
@@ -190,6 +191,8 @@ fn lo_5_a_woken_thread_finds_the_counter_in_use_and_sleeps_again() {
 #[test]
 fn unlocked_the_counter_can_be_4_5_or_6() {
     let outcomes = explore(&Race::new(Locking::None));
+    // In 2 of the 20 interleavings, one thread ends before the other begins. In the others, both
+    // load 5 and the second store wins: it is each thread's in half of them.
     assert_eq!(interleavings_by_value(&outcomes), [(4, 9), (5, 2), (6, 9)]);
     assert!(outcomes.overlap_schedule.is_some() && outcomes.stuck_schedule.is_none());
     assert!(!outcomes.always_end_with(5));

@@ -33,7 +33,7 @@ impl Natural {
             *digit = u32::try_from(remainder / u128::from(divisor)).expect("the quotient fits a digit");
             remainder %= u128::from(divisor);
         }
-        assert_eq!(remainder, 0, "{divisor} does not divide the number; remainder");
+        assert_eq!(remainder, 0, "{divisor} does not divide the number");
         self.trim();
     }
 

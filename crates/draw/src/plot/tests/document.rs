@@ -66,8 +66,8 @@ impl<'a> Reader<'a> {
 
     fn read_content(&mut self, element: &mut Element) {
         loop {
-            let text = self.rest.find('<').unwrap_or_else(|| panic!("{} does not end", element.name));
-            let (before, rest) = self.rest.split_at(text);
+            let end = self.rest.find('<').unwrap_or_else(|| panic!("{} does not end", element.name));
+            let (before, rest) = self.rest.split_at(end);
             self.rest = rest;
             element.text.push_str(&unescape(before));
             if self.accept("</") {

@@ -32,9 +32,10 @@ pub(crate) fn any_action(nodes: u32) -> impl Strategy<Value = Action> {
         (id(), 0..5u64, stays).prop_map(|(id, epoch, stays)| Action::View(id, epoch, stays)),
         (id(), -2..9i64).prop_map(|(id, millis)| Action::Lease(id, millis)),
     ];
+    // The rules by which a scene recognizes which nodes act in a view, and one other.
     let rules = ["VW-1", "VW-2", "VW-3", "VW-5", "VW-6"].map(String::from).to_vec();
     let rule = prop_oneof![sample::select(rules), hostile_text()];
-    // Held-back messages are named by sender and number.
+    // Held-back messages are named by sender, number and, after `@`, view.
     let queue = prop_oneof![hostile_text(), Just("2#1, 3#2@4, 1#17".to_owned()), Just(String::new())];
     let effects = prop_oneof![
         (id(), hostile_text(), class).prop_map(|(to, kind, class)| Action::Send(to, kind, class)),

@@ -92,7 +92,7 @@ impl MutexRun {
         self.run_observed(move |me| Central::new(me, group.clone()), observer)
     }
 
-    /// Runs each faulty algorithm variant and returns the observer of each run.
+    /// Runs several algorithms with a seeded bug and returns the observer of each run.
     pub(crate) fn run_fixtures<O: Observer<Command, Event>>(&self, mut observer: impl FnMut() -> O) -> Vec<O> {
         let group = Group::of_size(self.setup.nodes);
         let flaws = [Flaw::BareReplies, Flaw::ClockOnly, Flaw::NodeOnly, Flaw::FirstOnly];
@@ -152,7 +152,7 @@ impl MutexRun {
         let mut clients = Requests::new(self.setup.nodes, self.setup.seed, demand);
         let limits = Limits {
             max_time: Some(Time::ZERO + ms(500)),
-            max_events: 5_000,
+            max_inputs: 5_000,
             max_settling: ms(1),
             max_silence: ms(300),
         };

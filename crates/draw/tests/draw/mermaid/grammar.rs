@@ -40,7 +40,7 @@ fn encode(text: &str) -> Result<String, String> {
     if text.contains(['\r', 'ﬂ', '°', '¶', 'ß', OPEN, CLOSE]) {
         return Err("a carriage return, or a character that Mermaid reserves".into());
     }
-    // Mermaid applies two expressions for flow-chart styles, which would corrupt an escape.
+    // Mermaid applies two regular expressions for flow-chart styles, which would corrupt an escape.
     for line in text.lines() {
         let is_style = ["style", "classDef"].iter().filter_map(|word| line.split_once(word)).any(|(_, rest)| {
             rest.match_indices(':').any(|(colon, _)| {

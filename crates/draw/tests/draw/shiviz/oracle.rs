@@ -15,6 +15,8 @@ type Past = BTreeSet<Number>;
 pub(crate) struct HappenedBeforeModel {
     window: Window,
     nodes: BTreeMap<NodeId, Past>,
+    /// The past of the network's last event in the log. Network events that the log omits have no
+    /// line, so nothing depends on them.
     world: Past,
     messages: BTreeMap<MessageId, Past>,
     lines: Vec<Line>,
@@ -25,7 +27,8 @@ struct Line {
     host: String,
     /// Whether the line is in the window and its node is shown.
     is_shown: bool,
-    /// Whether the step has no effect visible outside the node.
+    /// Whether the log omits the step, because it is a first start, a timer or a completed save and
+    /// has no effect visible outside the node.
     is_quiet: bool,
     past: Past,
 }
@@ -65,7 +68,7 @@ impl HappenedBeforeModel {
         self.nodes.insert(node, past);
     }
 
-    /// Adds an event of the world, which depends on the events in `received`.
+    /// Adds a network event, which depends on the network's earlier events and those in `received`.
     fn add_world_event(&mut self, received: Past) {
         let mut past = self.world.clone();
         past.extend(received);
@@ -97,6 +100,7 @@ impl Observer<String, String> for HappenedBeforeModel {
                     ObservedEffect::Multicast { to, sent } => {
                         (receivers(to, sent.id).map(|(_, id)| id).collect(), true)
                     }
+                    // Scripts have no other effects that are invisible outside the node.
                     ObservedEffect::SetTimer { .. } => (Vec::new(), false),
                     _ => (Vec::new(), true),
                 };

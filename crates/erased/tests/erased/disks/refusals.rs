@@ -1,4 +1,5 @@
-//! A disk that cannot be read is refused with a sentence, and is neither lost nor treated as empty.
+//! A disk that cannot be read is refused with an explanation. Its data is neither discarded nor
+//! treated as empty.
 
 use super::lists::ListDisk;
 use super::saving::{Savable, codec_for, disk_through_bytes, erase, state_at_start, write_through_bytes};

@@ -153,8 +153,8 @@ impl SortedSurveys {
         Ok(())
     }
 
-    /// Checks that there is a journal of every node, except for as many nodes as there are files
-    /// without a header.
+    /// Checks that every node has a journal. Each file without a header may stand for one node that
+    /// has none.
     fn check_nodes(&self) -> Result<(), GatherError> {
         let nodes = self.reference_header().map_or(0, |(_, header)| header.nodes);
         let present: BTreeSet<_> = self.incarnations.keys().map(|(node, _)| node.index()).collect();

@@ -18,13 +18,13 @@ pub enum GatherError {
     #[error("in {file}: {error}")]
     Journal { file: String, error: JournalError },
     #[error(
-        "in {file}: this is the journal of a whole run, not of one incarnation of a node. Gather the journals that \
+        "in {file}: this is the journal of a whole run, not of one incarnation of a node. Merge the journals that \
          'quorate node --trace FILE' writes; read this one directly with 'quorate trace'."
     )]
     NotLive { file: String },
     #[error("in {file}, line {line}: {reason}.")]
     InvalidLine { file: String, line: u64, reason: String },
-    #[error("{file} and {other} belong to different runs: {difference}. Gather the journals of one run at a time.")]
+    #[error("{file} and {other} belong to different runs: {difference}. Merge the journals of one run at a time.")]
     OtherRun { file: String, other: String, difference: String },
     #[error("{file} and {other} are both journals of incarnation {incarnation} of node {node}. Leave one of them out.")]
     DuplicateIncarnation { file: String, other: String, node: NodeId, incarnation: Incarnation },
@@ -41,9 +41,9 @@ pub enum GatherError {
         message: String,
     },
     #[error(
-        "{file} changed while it was gathered: line {line} is gone. Stop the process that writes to it, and try again."
+        "{file} changed while it was merged: line {line} is gone. Stop the process that writes to it, and try again."
     )]
     FileChanged { file: String, line: u64 },
-    #[error("cannot write the gathered journal: {0}. The source journals are unchanged.")]
+    #[error("cannot write the merged journal: {0}. The source journals are unchanged.")]
     Write(std::io::Error),
 }

@@ -107,6 +107,7 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
         match awaited {
             None => self.push_ready(earliest, index),
             Some(message) if !self.in_flight.was_sent(message) => {
+                // A message has one receiver, so no two nodes can wait for it.
                 if self.waiting.insert(message, index).is_some() {
                     return Err(self.impossible_receipt(index));
                 }

@@ -147,7 +147,7 @@ impl GatherReport {
 ///
 /// The sources are the journals of all incarnations of all nodes and, optionally, the journal of
 /// the parent process that injected faults. If the first reading finds an inconsistency, nothing is
-/// written.
+/// written. A later error leaves `out` incomplete.
 pub fn gather<S: Source>(sources: &[S], out: impl Write) -> Result<GatherReport, GatherError> {
     let surveys = sources.iter().enumerate().map(survey::survey).collect::<Result<Vec<_>, _>>()?;
     let arrangement = arrange::arrange(surveys)?;

@@ -105,14 +105,14 @@ impl<'a, S: Source> NodeStream<'a, S> {
     fn end_incarnation(&mut self) -> Option<StreamItem> {
         let plan = self.plan.incarnations.get(self.current)?;
         let (killed_at, lost_writes) = (plan.killed_at, plan.lost_writes);
-        let was_shut_down =
+        let ends_without_crash =
             plan.shut_down_cleanly && killed_at.is_none() && self.current + 1 == self.plan.incarnations.len();
         self.current += 1;
         self.journal = None;
         self.state = NodeState::Down;
         // Without a recorded time, the crash follows the last step at once.
         let time = killed_at.unwrap_or(Time::from_nanos(i64::MIN));
-        (!was_shut_down).then(|| self.world_event(time, WorldLine::Crashed { node: self.node, lost_writes }))
+        (!ends_without_crash).then(|| self.world_event(time, WorldLine::Crashed { node: self.node, lost_writes }))
     }
 
     /// Returns the next beginning or end of a pause, if it comes before the next line.

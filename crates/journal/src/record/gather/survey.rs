@@ -128,7 +128,7 @@ pub(super) fn survey<S: Source>((source_index, source): (usize, &S)) -> Result<S
     Ok(Survey { source_index, file, is_torn, content })
 }
 
-/// Returns whether the content of a short file is a prefix of a journal.
+/// Returns whether a file without a complete header is empty or begins like a journal.
 fn begins_as_journal<S: Source>(source: &S) -> bool {
     const BEGINNING: &[u8] = b"{\"journal\":";
     let mut bytes = Vec::new();

@@ -1,5 +1,5 @@
 //! The state of a client as properties see it: its process and the resource at its site, packed
-//! into one word (the facet), and the properties of all clients' facets.
+//! into one word (the facet), and the properties, which judge the facets of all clients.
 
 use quorate_core::NodeId;
 use quorate_core::deadlock::{Agent, Graph, Need, WaitId};
@@ -7,7 +7,8 @@ use quorate_core::deadlock::{Agent, Graph, Need, WaitId};
 pub(super) const MAX_SITES: usize = 4;
 /// Maximum number of resources, each at its own site.
 pub(super) const MAX_RESOURCES: usize = 3;
-/// The largest wait number, which must fit in four bits.
+/// The largest number that fits in four bits. It also stands for all larger numbers, so the wait
+/// numbers of a check must stay below it.
 pub(super) const MAX_WAITS: u8 = 15;
 /// The packed form of a resource without a holder.
 const NO_HOLDER: u8 = 7;

@@ -1,5 +1,5 @@
 //! The clients of the deadlock family in a check: each process sends a limited number of requests
-//! to any others, and releases when it runs.
+//! to any others, and when it runs, it releases what others wait for.
 //!
 //! No process is required to send a request. But a running process eventually releases what others
 //! wait for, and a victim eventually aborts. So all wait-for graphs of a few processes arise, in
@@ -41,7 +41,7 @@ impl Requesters {
         has_victims: bool,
     ) -> Result<Self, CheckError> {
         let has_one_per_site = resources.iter().all(|resource| resource.number == 0);
-        // A resource waits once per grant.
+        // A resource waits once per grant, and each round of each process can cause one.
         let max_waits = |rounds: u8| usize::from(rounds) * if resources.is_empty() { 1 } else { sites };
         let rounds = rounds.filter(|rounds| max_waits(*rounds) < usize::from(MAX_WAITS));
         match rounds {
@@ -69,7 +69,7 @@ impl Requesters {
     fn possible_needs(&self, client: &Requester) -> Vec<Need<Agent>> {
         let agents_to_request = self.requestable_agents(client);
         let mut needs = Vec::new();
-        // Each number is a nonempty subset of the others, one bit per agent.
+        // Each number is a nonempty subset of these agents, one bit each.
         for subset in 1_u32..1 << agents_to_request.len() {
             let agents: Vec<_> = agents_to_request
                 .iter()

@@ -22,8 +22,8 @@ impl ActualWaits {
     pub fn record_event(&mut self, event: &Event) {
         match event {
             Event::Waits { agent, wait_id, need } => {
-                // The resource takes a grant back, and so does not wait, if the process has
-                // aborted.
+                // If the holder aborted the wait that the grant answered, it will return the
+                // resource at once, so the resource does not wait for it.
                 let is_void =
                     self.granted.get(agent).is_some_and(|(holder, answered)| self.has_aborted(*holder, *answered));
                 if !(agent.is_resource() && is_void) {
@@ -134,8 +134,8 @@ impl ActualWaits {
     fn can_some_continue(&self, report: &Report) -> bool {
         let mut graph = Graph::new();
         for wait in &report.waits {
-            // An agent that needs any of several is blocked only by all of them, regardless of the
-            // report.
+            // An agent that needs any of several is blocked only by all of them, even if the report
+            // names only some.
             let need = match self.waits.get(&wait.agent) {
                 Some((_, need)) if need.has_alternatives() => need.clone(),
                 Some(_) | None => wait.need.clone(),

@@ -86,6 +86,7 @@ impl Measures {
             | Event::Refused(_) => {}
         }
         self.actual_waits.record_event(event);
+        // Only a new wait completes a deadlock, and only an abort ends one.
         if let Event::Waits { .. } | Event::Cancelled { .. } = event {
             let deadlocked = self.actual_waits.deadlocked_agents();
             self.deadlocked_since.retain(|agent, _| deadlocked.contains(agent));

@@ -173,7 +173,7 @@ impl Properties {
     }
 
     /// Counts a message of a detection and checks the bound. A message's label begins with the
-    /// agent whose detection it belongs to: `P1→P2`.
+    /// agent whose detection it belongs to: `P1→P2` or `P1: P2→P3`.
     fn count_message(&mut self, time: Time, sent: &Sent<'_>) {
         let is_counted = |bound: &MessageBound| sent.class == Class::Algorithm && bound.kinds.contains(&sent.kind);
         let Some(bound) = self.bound.filter(is_counted) else { return };
@@ -195,6 +195,7 @@ impl Observer<Command, Event> for Properties {
         self.end = moment.time();
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
         match moment {
+            // Detectors never multicast, so only sends count.
             Moment::Effect { time, node, effect: ObservedEffect::Send { to, sent } } if to != node => {
                 self.count_message(*time, sent);
             }

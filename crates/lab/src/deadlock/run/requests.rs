@@ -12,7 +12,8 @@ pub struct Demand {
     pub processes: Vec<Agent>,
     pub resources: Vec<Agent>,
     pub rounds: u64,
-    /// Maximum number of agents in a request, or of resources in a round.
+    /// Maximum number of processes in a request. Of resources, a process requests exactly this
+    /// number in each round, or all if there are fewer.
     pub fan_out: usize,
     pub wait_mode: WaitMode,
     pub acquire_mode: AcquireMode,

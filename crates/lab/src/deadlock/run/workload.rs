@@ -8,7 +8,8 @@ use quorate_journal::settings::TimedCommand;
 use quorate_journal::workload::{ClientEvent, Plan, Workload};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Parses a command of a script: its name and arguments.
+/// Parses a command of a script: its name and arguments. `None` if it is invalid, which validation
+/// excludes before a run.
 pub type CommandParser = fn(&str, NodeId) -> Option<Command>;
 
 /// The processes of all sites. Without a script, they are done when every process has got what it
@@ -106,6 +107,7 @@ impl ProcessState {
             match self.remaining_needs.pop_front() {
                 Some(need) => {
                     self.is_waiting = true;
+                    // A process that waits releases nothing until it runs again.
                     self.release_at = None;
                     plan.command(now, agent.site, Command::Ask { process: agent.number, need });
                 }

@@ -50,7 +50,8 @@ pub struct ElectionClient {
     remaining_elections: Option<u8>,
     remaining_reelections: u8,
     remaining_resignations: u8,
-    /// Nodes that the client believes to be down, one bit per node.
+    /// Nodes that the client believes to be down, one bit per node. The checker supports at most 16
+    /// nodes.
     down_nodes: u16,
     /// The latest epoch that its node reported in its current incarnation.
     latest_epoch: Option<Epoch>,
@@ -196,6 +197,7 @@ impl Clients for ElectionClients {
     }
 
     fn is_waiting(&self, _client: &ElectionClient) -> bool {
+        // `goal` judges instead whether the clients learn a leader eventually.
         false
     }
 

@@ -1,8 +1,7 @@
 //! Options of a check that only elections accept.
 
 use super::super::ElectionArgs;
-use crate::check::parse_small_count;
-use crate::options::Options;
+use crate::options::{Options, parse_whole};
 use clap::Args;
 
 /// Which nodes start elections, how the group elects, and whether leaders resign.
@@ -12,7 +11,7 @@ pub(crate) struct ElectionCheckArgs {
     #[command(flatten)]
     pub(super) election: ElectionArgs,
     /// Maximum number of resignations per leader.
-    #[arg(long, value_name = "NUMBER", value_parser = parse_small_count)]
+    #[arg(long, value_name = "NUMBER", value_parser = parse_whole::<u8>)]
     pub(super) resign: Option<u8>,
 }
 

@@ -16,7 +16,7 @@ pub enum Belief {
     Down,
 }
 
-/// The agreement that a family of algorithms promises.
+/// The agreement that an election algorithm promises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expectation {
     /// All live nodes know the same live leader of the same epoch.
@@ -82,6 +82,7 @@ impl Agreement {
                 if let Some(count) = self.follower_counts.get_mut(leader.index()) {
                     *count += 1;
                     let count = *count;
+                    // When a leader learns that it leads, all its followers count as led.
                     self.led_nodes += if leader == node { count } else { usize::from(self.leads(leader)) };
                 }
             }

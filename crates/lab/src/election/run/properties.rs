@@ -1,4 +1,4 @@
-//! The properties that every election algorithm promises, and that of leases.
+//! The properties that every election algorithm promises, and the property of leases.
 
 use super::leader_leases::LeaderLeases;
 use super::{Agreement, Change, Expectation, observed_change};

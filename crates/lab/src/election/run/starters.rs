@@ -13,7 +13,7 @@ use std::str::FromStr;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Starters {
-    /// The node with the lowest rank: by its number, unless there is an attribute.
+    /// The node with the lowest rank. Without an attribute, node numbers determine the ranks.
     Lowest,
     Highest,
     #[default]
@@ -126,7 +126,8 @@ mod tests {
         let nodes = |numbers: &[u32]| numbers.iter().filter_map(|number| NodeId::new(*number)).collect::<Vec<_>>();
         let ring = Ring::from_order(nodes(&[3, 1, 4, 2])).unwrap_or(Ring::of_size(0));
         // Node 2 has the highest rank, because its attribute is the lowest; node 1 has the lowest
-        // rank. On the ring, node 3 succeeds node 2.
+        // rank. Nodes 3 and 4 tie, and the lower number, 3, gives the higher rank. On the ring,
+        // node 3 succeeds node 2, and node 1 succeeds node 3.
         let ranking = Ranking::by_attribute([9, 1, 5, 5], Preference::Lowest);
         let select_starters =
             |starters: Starters, live: &[u32]| starters.select(nodes(live).into_iter(), &ring, &ranking);

@@ -126,6 +126,7 @@ impl Workload<Command, Event> for Campaigns {
                 }
             }
             CampaignSource::Script(commands) => {
+                // Validation has rejected scripts with other commands.
                 for TimedCommand { at, node, command: name } in commands {
                     if let Some(command) = COMMANDS.into_iter().find(|command| command.name() == name) {
                         plan.command_any_incarnation(Time::ZERO + *at, *node, command);
@@ -134,6 +135,7 @@ impl Workload<Command, Event> for Campaigns {
             }
         }
         if let Some(instant) = self.earliest_end {
+            // No run ends while an alarm is pending.
             plan.set_alarm(instant, NodeId::from_index(0));
         }
     }

@@ -79,7 +79,8 @@ impl History {
         }
     }
 
-    /// Records that a view begins. The first view is implicit.
+    /// Records that a view begins. The first view is implicit. A view without a code, which
+    /// [`MAX_CHANGES`] excludes, is recorded as [`HistoryEvent::WrongView`].
     pub(super) fn begin_view(&mut self, view: Epoch) {
         if let Some(index) = view.0.checked_sub(View::FIRST.0 + 1) {
             self.add(HistoryEvent::BeginsView(u8::try_from(index).unwrap_or(u8::MAX)));
@@ -152,6 +153,7 @@ mod tests {
             HistoryEvent::BeginsView(0),
             HistoryEvent::BeginsView(1),
         ];
+        // With these nine deliveries, the events fill all slots.
         events.extend((1..=MAX_MESSAGES as u8 - 1).map(HistoryEvent::Delivers));
         let mut history = History::default();
         events.iter().for_each(|event| history.add(*event));

@@ -22,7 +22,8 @@ pub struct SendBehavior {
 }
 
 impl Default for SendBehavior {
-    /// Two messages, of the first two nodes. The orders of more messages take long to explore.
+    /// Two messages, one from each of the first two nodes. The orders of more messages take long to
+    /// explore.
     fn default() -> Self {
         Self { settings: Settings { messages: 2, ..Settings::default() } }
     }
@@ -60,8 +61,6 @@ impl CheckedFamily for Multicast {
         if let Some(option) = args.multicast.not_applicable_to_checks() {
             return Err(MulticastError::NotInChecks { option }.into());
         }
-        // The default is smaller than that of a run, because the orders of many messages take long
-        // to explore.
         Ok(SendBehavior { settings: args.multicast.applied_to(SendBehavior::default().settings, nodes)? })
     }
 

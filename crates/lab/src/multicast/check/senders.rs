@@ -28,8 +28,13 @@ impl Senders {
     pub fn new(senders: Group, messages: u8, promises: PropertySet) -> Result<Self, CheckError> {
         let total = usize::from(messages);
         let max_of_one_sender = total.div_ceil(senders.len().max(1));
+        // A history must have room for the deliveries of all messages and the client's own sends.
         if total > MAX_MESSAGES || total + max_of_one_sender > MAX_EVENTS {
-            return Err(CheckError::TooManyMessages { max: MAX_MESSAGES, max_per_sender: MAX_EVENTS / 2 });
+            return Err(CheckError::TooManyMessages {
+                given: total,
+                max: MAX_MESSAGES,
+                max_per_sender: MAX_EVENTS / 2,
+            });
         }
         Ok(Self { senders, messages, promises })
     }
@@ -107,8 +112,8 @@ impl Sender {
                     .add(clients.number(*id, payload).map_or(HistoryEvent::DeliversUnknown, HistoryEvent::Delivers));
             }
             Event::View { view, state, .. } => {
-                // The shared state equals the delivered messages, because no member joins this
-                // group later.
+                // The group's state must equal the board, which follows from the messages that the
+                // client delivered, because no member joins this group later.
                 if view.epoch() <= self.view || *state != self.board.digest() || !view.members().contains(self.node) {
                     self.history.add(HistoryEvent::WrongView);
                 }
@@ -166,7 +171,7 @@ impl Clients for Senders {
             ClientStep::Emitted(event) => client.record_event(event, self),
             ClientStep::Crashed => {
                 client.phase = ClientPhase::Gone;
-                // Properties no longer compare the client's board.
+                // Properties no longer inspect the board; without it, more states are equal.
                 client.board = Board::default();
             }
             // A restarted node is never readmitted, and its requests would be refused.

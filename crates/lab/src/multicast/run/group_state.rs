@@ -226,8 +226,8 @@ impl GroupState {
         self.close_views(at, violations)
     }
 
-    /// Switches to views if nothing has happened in the group yet. A group with views starts with
-    /// one.
+    /// Switches to views if no message was sent in the group yet, because a group with views begins
+    /// one before any message. Otherwise returns `false` and changes nothing.
     fn switch_to_views(&mut self) -> bool {
         self.has_views = self.views.values().all(|(record, _)| record.is_blank());
         if self.has_views {

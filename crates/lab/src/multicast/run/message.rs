@@ -29,15 +29,15 @@ pub(super) struct Message {
     /// The sender's previous message, and the messages that the sender delivered since then.
     /// Earlier causes follow transitively.
     pub(super) causes: Vec<MessageKey>,
-    /// Number of members that have not delivered the message, and still could or have begun a later
-    /// view.
+    /// Number of members that have not delivered the message, apart from members that stopped, left
+    /// or were removed.
     pub(super) undelivered: usize,
     /// The first node that delivered the message.
     pub(super) first_receiver: Option<NodeId>,
-    /// The number of this message in the order of first deliveries by any node, if orders are
-    /// observed.
+    /// The number of this message in the order of first deliveries by any node, if the total order
+    /// is judged.
     pub(super) ordinal: Option<u64>,
-    /// The members that have delivered the message, each with the position of its delivery, if
-    /// orders are observed.
+    /// The members that have delivered the message, each with the position of its delivery, if the
+    /// total order is judged.
     pub(super) deliveries: Vec<(NodeId, u64)>,
 }

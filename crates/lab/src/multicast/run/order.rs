@@ -128,8 +128,8 @@ impl Order {
     }
 
     /// The latest common deliveries of each pair, while all deliveries are in the order of
-    /// ordinals. At least one node of a relevant pair can still deliver, and that node has
-    /// delivered all settled messages.
+    /// ordinals. The entry of a pair matters only when its second node delivers again, and a node
+    /// that still delivers has delivered all settled messages.
     fn latest_common_deliveries(
         &self,
         messages: &BTreeMap<MessageKey, Message>,

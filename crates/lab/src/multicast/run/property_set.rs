@@ -90,7 +90,7 @@ pub struct PropertySet {
     pub causal: bool,
     pub total: bool,
     pub uniform: bool,
-    /// [`Property::ViewSynchrony`]. The group has views.
+    /// Whether the set contains [`Property::ViewSynchrony`]. If so, the group has views.
     pub views: bool,
     pub delivered: bool,
     /// Whether messages of two senders must be in flight at once in some run: the `contended`

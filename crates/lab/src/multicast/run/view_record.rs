@@ -216,6 +216,8 @@ impl ViewRecord {
             let text = || format!("node {node} delivers {id} as {payload}, but it was sent as {sent}");
             violations.record(Property::Integrity, at, relevant_from, text);
         }
+        // Only integrity is judged of a node outside the view, such as a restarted one in a group
+        // without views.
         if member.state != MemberState::InView {
             return;
         }

@@ -31,7 +31,8 @@ impl Violations {
         self.promised.uniform
     }
 
-    /// Records a violation of a judged property.
+    /// Records a violation, unless the property is not judged. `relevant_from` is the start of the
+    /// part of the run that explains the violation.
     pub(super) fn record(
         &mut self,
         property: Property,

@@ -332,14 +332,14 @@ impl Senders {
 
     /// With `Single`: the next sender sends when all earlier messages are delivered.
     fn start_next_sender(&mut self, now: Time, plan: &mut Plan<Command>) {
-        let is_idle = |client: &Client| match client.state {
+        let has_no_open_request = |client: &Client| match client.state {
             ClientState::Requesting { .. } | ClientState::Blocked(_) | ClientState::Leaving(_) => false,
             ClientState::Idle | ClientState::OutOfView(_) | ClientState::Gone | ClientState::NodeDown => true,
         };
         if self.demand.traffic != Traffic::Single || self.remaining_messages == 0 {
             return;
         }
-        if !self.clients.iter().all(is_idle) || self.has_pending() {
+        if !self.clients.iter().all(has_no_open_request) || self.has_pending() {
             return;
         }
         let senders = self.demand.senders.len();

@@ -43,6 +43,7 @@ pub struct Contenders {
     pub checks_fences: bool,
     /// Whether requests must be granted in happened-before order.
     pub checks_order: bool,
+    /// Whether the algorithm promises that every request is granted.
     pub service: Service,
     /// Whether the group has views. Then answers may be delayed: a client that released or
     /// cancelled waits for the answer.

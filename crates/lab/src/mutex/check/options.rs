@@ -1,7 +1,7 @@
 //! Options for the behaviour of clients in a mutual-exclusion check, and for views.
 
 use super::RequestKinds;
-use crate::check::parse_small_count;
+use crate::check::parse_fault_count;
 use crate::options::{Options, first_given, parse_one_of};
 use crate::views::MembershipService;
 use clap::Args;
@@ -13,7 +13,7 @@ const VIEWS_HEADING: &str = "Options of groups with views";
 #[derive(Args)]
 #[command(next_help_heading = "Options of mutual exclusion")]
 pub(crate) struct MutexCheckArgs {
-    /// Clients may try: a try is denied instead of waiting.
+    /// Clients may try: the algorithm grants or denies a try at once.
     #[arg(long = "try")]
     tries: bool,
     /// Clients may cancel a request.
@@ -29,7 +29,7 @@ pub(crate) struct MutexCheckArgs {
     /// Maximum number of members that the group may remove [default: 1]
     #[arg(
         long, value_name = "NUMBER", requires = "views", help_heading = VIEWS_HEADING,
-        value_parser = parse_small_count
+        value_parser = parse_fault_count
     )]
     changes: Option<u8>,
     /// The membership service: an oracle that waits for leases to expire, or a faulty one that does
@@ -61,6 +61,7 @@ impl MutexCheckArgs {
 
 impl Options for MutexCheckArgs {
     fn first_given(&self) -> Option<&'static str> {
+        // Other families accept the options of views, too.
         first_given!(self; tries = "try", cancels = "cancel", readers)
     }
 }

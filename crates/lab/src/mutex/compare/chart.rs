@@ -84,7 +84,7 @@ fn horizontal_axis(costs: &CostComparison, axis: PanelAxis) -> HorizontalAxis {
 }
 
 /// The expected curve of an algorithm. It has points, and so a line, only if the expected figure is
-/// exact at all of them. `None` if the panel has no expected figure, for faulty variants, and for
+/// exact at all of them. `None` if the panel has no expected figure, for fixtures, and for
 /// algorithms that support none of the sizes.
 fn expected_curve(costs: &CostComparison, panel: &Panel, entry: &'static MutexEntry) -> Option<ExpectedCurve> {
     let formula = panel.expected.as_ref()?;

@@ -87,6 +87,8 @@ mod tests {
         Box::leak(Box::new(MutexEntry { facts, make: central.make.clone(), codec: central.codec.clone() }))
     }
 
+    /// Compares `squares_only`, and `ricart-agrawala` as well if no algorithm is named. Returns the
+    /// number of algorithms that are left, and the sentences about omitted sizes.
     fn compared(sizes: &[usize], named: &[String]) -> Result<(usize, String), String> {
         let others = contenders(&["ricart-agrawala".into()], Variants::Default).unwrap();
         let all = std::iter::once(squares_only()).chain(others.into_iter().filter(|_| named.is_empty())).collect();

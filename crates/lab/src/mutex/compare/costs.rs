@@ -1,4 +1,4 @@
-//! The cost of an entry, simulated and between real processes, beside the expected cost.
+//! The cost of an entry, simulated and with real processes, beside the expected cost.
 
 use super::compared::UnsupportedSizes;
 use super::{DelayUnit, ExpectedCost, Measured, Traffic, chart, json, problems, simulate, simulation, table};
@@ -168,7 +168,7 @@ impl CostComparison {
     }
 }
 
-/// The command that runs one group alone, as far as the machine can repeat it.
+/// The command that runs the real processes of one case again. Their delays will differ.
 fn repeat_command(spec: &Spec<Mutex>, links: ProcessLinks) -> String {
     let mut words = vec![format!("quorate run {} --nodes {} --seed {}", spec.algorithm, spec.nodes, spec.seed)];
     words.extend(Mutex::flags(spec).into_iter().map(|flag| flag.to_string()));

@@ -99,8 +99,8 @@ pub struct ExpectedCost {
     pub client_delay: Range,
     /// Delay from a release to the next entry, in message times.
     pub sync_delay: Range,
-    /// Whether every run without faults must have these figures. `false` for faulty variants, and
-    /// for runs with tries or cancels.
+    /// Whether every run without faults must have these figures. `false` for fixtures, even correct
+    /// ones, and for runs with tries or cancels.
     pub is_binding: bool,
     /// Whether the algorithm sends messages without end, even before the first request and after
     /// the last release.
@@ -161,6 +161,7 @@ impl ExpectedCost {
 /// The load that the workload puts on the group.
 fn load(spec: &Spec<Mutex>) -> Load {
     let Settings { workload, requesters, .. } = &spec.settings;
+    // With `Pattern::Single`, only the last requester requests entry.
     let last = requesters.last().copied().or_else(|| spec.group().iter().last());
     match (workload, last) {
         _ if spec.is_scripted() => Load::SomeNodes,

@@ -103,7 +103,7 @@ impl FailureComparison {
             "continues: every live requester is granted entry   stops: a requester waits forever   unsafe: two nodes hold the lock"
                 .into(),
             format!(
-                "the worst result of {runs} runs with failures at different times; 12/{runs}: in 12 of them, otherwise in all"
+                "the worst result of {runs} runs with failures at different times; 12/{runs}: in 12 of them; without a fraction: in all"
             ),
             "--json counts the results, and gives a command that reproduces one of the worst".into(),
         ];

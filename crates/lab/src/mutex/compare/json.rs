@@ -1,4 +1,4 @@
-//! A comparison for programs.
+//! The JSON report of a comparison of costs.
 
 use super::compared::UnsupportedSizes;
 use super::costs::{CostComparison, CostRow, RunResult};
@@ -39,9 +39,9 @@ struct ReportRow<'a> {
     algorithm: &'a str,
     nodes: usize,
     workload: String,
-    /// Delays are in message times.
     #[serde(flatten)]
     counts: Counts,
+    /// In message times, as all delays of simulated runs.
     client_delay: Option<f64>,
     sync_delay: Option<f64>,
     expected: Expected,
@@ -120,7 +120,9 @@ struct RealReport<'a> {
 #[derive(Serialize)]
 struct Counts {
     entries: u64,
+    /// Without the coordinator's entries if there is a coordinator.
     messages_per_entry: Option<f64>,
+    /// Messages per entry of the coordinator.
     #[serde(skip_serializing_if = "Option::is_none")]
     own_messages_per_entry: Option<f64>,
     client_delay_samples: u64,

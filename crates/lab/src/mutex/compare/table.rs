@@ -70,24 +70,26 @@ impl<'a> AlgorithmResults<'a> {
     }
 
     /// How the figures compare with the expected ones: equal, within bounds, different, or not
-    /// judged.
+    /// judged. `expects_one_value` says whether the expected figure is a single value rather than a
+    /// range; it returns `None` if the run did not measure the figure.
     fn mark(
         &self,
         traffic: Option<Traffic>,
         figures: &[Figure],
-        is_exact: impl Fn(&ExpectedCost, &Measured) -> Option<bool>,
+        expects_one_value: impl Fn(&ExpectedCost, &Measured) -> Option<bool>,
     ) -> String {
         let rows: Vec<_> =
             self.rows().filter(|(row, _)| traffic.is_none_or(|traffic| row.case.traffic == traffic)).collect();
         let judged = rows.iter().filter(|(row, result)| result.measured.is_exact(&row.expected).is_some());
-        let exact: Vec<_> = judged.filter_map(|(row, result)| is_exact(&row.expected, &result.measured)).collect();
+        let have_one_value: Vec<_> =
+            judged.filter_map(|(row, result)| expects_one_value(&row.expected, &result.measured)).collect();
         let differs = |(_, result): &(&CostRow, &RunResult)| {
             result.measured.differences.iter().any(|found| figures.contains(&found.figure))
         };
-        match &exact[..] {
+        match &have_one_value[..] {
             _ if rows.iter().any(differs) => MARK_WRONG,
             [] => MARK_NOT_JUDGED,
-            exact if exact.iter().all(|is_exact| *is_exact) => MARK_EQUAL,
+            have_one_value if have_one_value.iter().all(|has_one_value| *has_one_value) => MARK_EQUAL,
             _ => MARK_CORRECT,
         }
         .into()
@@ -134,13 +136,13 @@ fn messages_table(costs: &CostComparison) -> GroupedTable {
                 row.and_then(|(_, result)| result.measured.messages_per_entry)
                     .map_or(MARK_NOT_JUDGED.into(), format_short)
             };
-            let is_exact = |expected: &ExpectedCost, measured: &Measured| {
+            let expects_one_value = |expected: &ExpectedCost, measured: &Measured| {
                 measured
                     .messages_per_entry
                     .map(|_| expected.total_messages_in(kind.delay_unit(), measured.counted_entries).exact().is_some())
             };
             let mark = |algorithm: &AlgorithmResults<'_>| {
-                algorithm.mark(Some(traffic), &[Figure::Messages, Figure::CoordinatorMessages], is_exact)
+                algorithm.mark(Some(traffic), &[Figure::Messages, Figure::CoordinatorMessages], expects_one_value)
             };
             groups.push(ColumnGroup {
                 name: format!("{}{suffix}", traffic_name(traffic)),
@@ -180,7 +182,8 @@ struct DelayKind {
     figure: Figure,
     measured: fn(&Measured) -> Option<Delay>,
     expected: fn(&MutexEntry) -> &'static str,
-    is_exact: fn(&ExpectedCost, &Measured) -> Option<bool>,
+    /// Whether the expected delay is a single value; `None` if the run did not measure the delay.
+    expects_one_value: fn(&ExpectedCost, &Measured) -> Option<bool>,
 }
 
 impl DelayKind {
@@ -190,7 +193,7 @@ impl DelayKind {
         figure: Figure::ClientDelay,
         measured: |measured| measured.client_delay,
         expected: |entry| entry.facts.cost.client_delay_formula,
-        is_exact: |expected, measured| measured.client_delay.map(|_| expected.client_delay.exact().is_some()),
+        expects_one_value: |expected, measured| measured.client_delay.map(|_| expected.client_delay.exact().is_some()),
     };
     const SYNC: Self = Self {
         name: "sync delay",
@@ -198,7 +201,7 @@ impl DelayKind {
         figure: Figure::SyncDelay,
         measured: |measured| measured.sync_delay,
         expected: |entry| entry.facts.cost.sync_delay_formula,
-        is_exact: |expected, measured| measured.sync_delay.map(|_| expected.sync_delay.exact().is_some()),
+        expects_one_value: |expected, measured| measured.sync_delay.map(|_| expected.sync_delay.exact().is_some()),
     };
 }
 
@@ -210,7 +213,8 @@ fn delay_columns(costs: &CostComparison, run_kind: RunKind, delay_kind: &DelayKi
         let delays = algorithm.with_size(nodes).filter_map(|(_, result)| (delay_kind.measured)(&result.measured));
         mean(delays).map_or(MARK_NOT_JUDGED.into(), format_short)
     };
-    let mark = |algorithm: &AlgorithmResults<'_>| algorithm.mark(None, &[delay_kind.figure], delay_kind.is_exact);
+    let mark =
+        |algorithm: &AlgorithmResults<'_>| algorithm.mark(None, &[delay_kind.figure], delay_kind.expects_one_value);
     let figures = columns_by_size(&algorithms, &costs.sizes, cell);
     let (unit, lead, tail) = match run_kind {
         RunKind::Simulated => {
@@ -248,7 +252,7 @@ fn busiest_node_columns(costs: &CostComparison, kind: RunKind, suffix: &str) -> 
     ColumnGroup { name: format!("busiest, {when}{suffix}"), figures, ..ColumnGroup::default() }
 }
 
-/// Formats a figure with as few digits as distinguish it from its neighbours.
+/// Formats a whole figure without decimals, and any other with about three significant digits.
 fn format_short(value: f64) -> String {
     match value {
         value if value.fract() == 0.0 => format!("{value:.0}"),

@@ -125,7 +125,7 @@ impl fmt::Display for Traffic {
 /// Why a text is not a workload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrafficError {
-    #[error("unknown workload '{}'{}; expected single, pair, random, random:10% or all.", word.escape_debug(), hint(word))]
+    #[error("'{}' is not a workload{} Workloads are single, pair, random, random:10% and all.", word.escape_debug(), hint(word))]
     Unknown { word: String },
     #[error("{0} A load is the share of the time in which the lock is held: random:10%.")]
     InvalidLoad(SettingError),
@@ -135,8 +135,7 @@ pub enum TrafficError {
 
 fn hint(word: &str) -> String {
     nearest(word, ["single", "pair", "random", "all"])
-        .map(|name| format!(" (did you mean '{name}'?)"))
-        .unwrap_or_default()
+        .map_or_else(|| ".".into(), |name| format!("; did you mean '{name}'?"))
 }
 
 impl FromStr for Traffic {
@@ -184,10 +183,10 @@ mod tests {
     fn invalid_workloads_are_rejected_with_a_reason() {
         let error = |text: &str| text.parse::<Traffic>().expect_err(text).to_string();
         for (text, expected) in [
-            ("", "unknown workload ''; expected single"),
+            ("", "'' is not a workload. Workloads are single"),
             ("rando", "did you mean 'random'?"),
-            ("all:10%", "unknown workload 'all:10%'"),
-            ("single:", "unknown workload"),
+            ("all:10%", "'all:10%' is not a workload"),
+            ("single:", "is not a workload"),
             ("random:", "'' is not a chance"),
             ("random:0%", "the load must be greater than 0%"),
             ("random:101%", "a chance must be between 0 and 1"),

@@ -64,6 +64,7 @@ impl FaultFreeRun {
     fn possible_victims(&self, interval: &Interval, victim: Victim) -> Option<Vec<NodeId>> {
         let all = || interval.phases.iter().enumerate().map(|(index, phase)| (NodeId::from_index(index), *phase));
         let nodes_in = |wanted: LockPhase| {
+            // The coordinator is a victim only in that role.
             let matches =
                 move |(node, phase): &(NodeId, LockPhase)| *phase == wanted && self.coordinator != Some(*node);
             all().filter(matches).map(|(node, _)| node).collect::<Vec<_>>()

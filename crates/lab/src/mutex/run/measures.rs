@@ -198,7 +198,8 @@ pub struct MutexSummary {
     /// Maximum number of entries by later requests ahead of an earlier one.
     #[serde(rename = "overtaken_max")]
     pub max_overtaken: u64,
-    /// Entries ahead of a waiting request that had happened before theirs; absent if not counted.
+    /// Number of entries whose request had happened after one that still waited; absent if not
+    /// counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub out_of_order: Option<u64>,
     /// Entries of all nodes but the coordinator.

@@ -88,6 +88,8 @@ impl Overtaking {
         first_violation
     }
 
+    /// Follows the messages that announce requests. Must see a moment before `record_request` is
+    /// called for it.
     pub(super) fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         if self.bound.counted_from == CountedFrom::Request {
             return;

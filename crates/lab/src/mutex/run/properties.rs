@@ -12,7 +12,7 @@ use quorate_journal::property::{PropertyKind, Verdict, Violation};
 /// The promises of an algorithm beyond exclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expectations {
-    /// Whether every entry has a larger fence than all earlier entries.
+    /// Whether every entry has a larger fence than all earlier entries that conflict with it.
     pub has_fences: bool,
     pub order: OrderCheck,
     pub overtaking: Option<OvertakingBound>,
@@ -87,7 +87,8 @@ struct NodeState {
     until: Time,
     /// A node with a conflicting later entry, which is correct only if this entry had expired.
     succeeded_by: Option<NodeId>,
-    clock: VectorClock,
+    /// The node's vector clock at its latest request.
+    request_clock: VectorClock,
 }
 
 impl Default for NodeState {
@@ -98,7 +99,7 @@ impl Default for NodeState {
             requested_at: Time::ZERO,
             until: Time::NEVER,
             succeeded_by: None,
-            clock: VectorClock::default(),
+            request_clock: VectorClock::default(),
         }
     }
 }
@@ -115,7 +116,7 @@ impl Properties {
         }
     }
 
-    /// Number of entries ahead of a waiting request that had happened before theirs; `None` if not
+    /// Number of entries whose request had happened after one that still waited; `None` if not
     /// counted.
     pub fn out_of_order(&self) -> Option<u64> {
         self.causality.as_ref().map(|_| self.out_of_order)
@@ -173,11 +174,11 @@ impl Properties {
         }
         self.waiter_count += 1;
         self.is_contended |= self.waiter_count + self.holder_count > 1;
-        let clock = self.causality.as_ref().and_then(|causality| causality.clock(node)).cloned();
+        let request_clock = self.causality.as_ref().and_then(|causality| causality.clock(node)).cloned();
         if let Some(state) = self.nodes.get_mut(node.index()) {
             state.requested_at = time;
             state.access = access;
-            state.clock = clock.unwrap_or_default();
+            state.request_clock = request_clock.unwrap_or_default();
         }
     }
 
@@ -201,8 +202,8 @@ impl Properties {
         self.nodes.get(node.index()).map_or(Access::Exclusive, |state| state.access)
     }
 
-    /// Records a violation if the node `action` while another holds the lock in a conflicting way.
-    /// An entry counts until it expires on its node's clock.
+    /// Records a violation if another node holds the lock in a conflicting way. An entry counts
+    /// until it expires on its node's clock. `action` says in the text what `node` did.
     fn check_exclusion(&mut self, time: Time, node: NodeId, action: &str) {
         if self.holder_count < 2 || self.exclusion_violation.is_some() {
             return;
@@ -279,7 +280,7 @@ impl Properties {
             waiter_id != node
                 && waiter.phase == LockPhase::Waiting
                 && waiter.access.conflicts_with(entering.access)
-                && entering.clock.get(waiter_id) >= waiter.clock.get(waiter_id)
+                && entering.request_clock.get(waiter_id) >= waiter.request_clock.get(waiter_id)
         });
         let Some((index, waiter)) = overtaken else { return };
         self.out_of_order += 1;

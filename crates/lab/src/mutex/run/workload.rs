@@ -25,7 +25,7 @@ pub struct Demand {
     pub pattern: Pattern,
     /// Number of requests, all clients together.
     pub entries: u64,
-    /// The requesting nodes. With `Single`, the last of them.
+    /// The requesting nodes. With `Single`, only the last of them sends requests.
     pub requesters: Vec<NodeId>,
     pub hold: Latency,
     /// How long a client waits before its next request. Not used with `All`.

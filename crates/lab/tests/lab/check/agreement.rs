@@ -26,9 +26,9 @@ fn small_specs() -> Vec<CheckSpec> {
                 behavior: RequestKinds { allows_tries: true, allows_cancels: true, allows_readers: false },
                 ..spec(algorithm.name(), 2, rounds_for_two_nodes(algorithm))
             });
-            let mut crashes = spec(algorithm.name(), 2, 1);
-            (crashes.setup.crashes, crashes.setup.restarts, crashes.setup.losses) = (1, 1, 1);
-            specs.push(crashes);
+            let mut with_faults = spec(algorithm.name(), 2, 1);
+            (with_faults.setup.crashes, with_faults.setup.restarts, with_faults.setup.losses) = (1, 1, 1);
+            specs.push(with_faults);
         }
     }
     specs

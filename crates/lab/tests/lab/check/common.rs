@@ -29,8 +29,8 @@ pub(crate) fn is_small(entry: &Entry, nodes: usize) -> bool {
     is_valid_size && !is_infinite && !(is_large && nodes > 2)
 }
 
-/// The number of rounds per node for checks of two nodes whose clients may also try and cancel:
-/// two, or one where two have too many states.
+/// The number of rounds per node for checks of two nodes whose clients may also try and cancel: 2,
+/// or 1 for algorithms that have too many states with 2.
 pub(crate) fn rounds_for_two_nodes(entry: &Entry) -> u8 {
     if entry.name().starts_with("maekawa") { 1 } else { 2 }
 }

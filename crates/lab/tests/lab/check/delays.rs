@@ -57,6 +57,7 @@ fn a_run_beyond_the_bound_is_a_journal_that_replays_with_its_times() {
     let spec = bully(MS, ASSUMED_BOUND.times(4));
     assert!(spec.command().contains("--until 1s --delay 1ms..20ms"), "{}", spec.command());
     let run = check_completely(&spec);
+    assert!(has_two_leaders(&run));
     for (verdict, example) in run.violations().into_iter().filter(|(verdict, _)| verdict.name == "one-leader-an-epoch")
     {
         let replayed = replay_journal::<Election>(&journal(&run, example));

@@ -80,7 +80,7 @@ fn the_correct_algorithms_violate_nothing() {
 #[test]
 fn a_search_of_an_infinite_state_space_is_not_complete() {
     let mut spec = spec("ricart-agrawala", 2, None);
-    spec.effort.memory_limit = 1;
+    spec.effort.memory_limit = 1; // byte
     let run = run_check(&spec);
     assert!(!run.is_complete());
     assert_eq!(verdict(&run, "exclusion").holds, None);

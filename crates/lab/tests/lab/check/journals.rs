@@ -22,7 +22,7 @@ pub(crate) fn replay_all(run: &CheckRun, case: &str, violation_counts: &mut BTre
             replay::replay::<Mutex, _, _>(&mut journal, ()).unwrap_or_else(|error| panic!("{case}: {error}"));
         assert_eq!(&replayed.spec, run.spec(), "{case}");
         assert_eq!(replayed.lines, bytes.iter().filter(|byte| **byte == b'\n').count() as u64, "{case}");
-        // In a deadlocked run every waiter starves.
+        // A replay does not judge 'no-deadlock', but in a deadlock every waiter starves.
         let name = if verdict.name == "no-deadlock" { "served" } else { verdict.name };
         let judged = replayed.verdicts.iter().find(|judged| judged.name == name).unwrap();
         assert!(judged.is_violated(), "{case}: {name} in\n{}", String::from_utf8_lossy(&bytes));
@@ -54,8 +54,8 @@ fn revealing_specs(algorithm: &Entry, rounds: u8) -> Vec<CheckSpec> {
     specs.into_iter().filter(|spec| is_small(algorithm, spec.setup.nodes)).collect()
 }
 
-/// Fewer rounds for Lamport's queues over unordered links, which would otherwise have as many
-/// states as all other algorithms together.
+/// The number of rounds per node: fewer for Lamport's queues over unordered links, which would
+/// otherwise have as many states as all other algorithms together.
 fn affordable_rounds(algorithm: &Entry) -> u8 {
     if algorithm.name() == "lamport-any-order" { 1 } else { rounds_for_two_nodes(algorithm) }
 }

@@ -56,6 +56,7 @@ fn votes_in_either_order_deadlock() {
         assert_eq!(verdict(&run, "served").holds, Some(false), "{}", spec.command());
         assert_eq!(verdict(&run, "exclusion").holds, Some(true), "{}", spec.command());
     }
+    // Both nodes request entry and get their own vote; both requests for the other vote arrive.
     let run = run_check(&spec("toy-embrace", 2, 1));
     assert_eq!(list_violations(&run), [("no-deadlock", 4), ("served", 4)]);
     assert_correct("toy-ordered");

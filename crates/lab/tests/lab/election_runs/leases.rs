@@ -66,7 +66,7 @@ fn a_leader_that_ends_its_term_may_be_replaced_at_once() {
     run().leads(1, 1, 1, 50).emits(20, 1, Event::Began { epoch: Epoch(2) }).leads(20, 2, 2, 90).assert_no_violation();
     run().leads(1, 1, 1, 50).emits(20, 1, Event::elected(node(2), Epoch(2))).leads(20, 2, 2, 90).assert_no_violation();
     run().leads(1, 1, 1, 50).crashes(20, 1).leads(20, 2, 2, 90).assert_no_violation();
-    run().leads(1, 1, 1, 50).crashes(20, 1).restarts(21, 1).leads(22, 2, 2, 90).assert_no_violation();
+    run().leads(1, 1, 1, 50).crashes(20, 1).starts(21, 1).leads(22, 2, 2, 90).assert_no_violation();
 }
 
 #[test]

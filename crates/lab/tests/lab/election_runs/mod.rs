@@ -45,7 +45,8 @@ impl<O: Observer<Command, Event>> ScriptedRun<O> {
         self.effect(millis, number, ObservedEffect::Emit(&event))
     }
 
-    fn restarts(self, millis: i64, number: u32) -> Self {
+    /// The node starts. The observers under test treat all incarnations alike.
+    fn starts(self, millis: i64, number: u32) -> Self {
         self.input(millis, number, ObservedInput::Start { incarnation: Incarnation(1), is_disk_blank: false })
     }
 

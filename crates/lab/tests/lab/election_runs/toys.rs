@@ -45,7 +45,7 @@ impl Describe for Announcement {
 }
 
 impl ToyElection {
-    fn announce(&mut self, Announcement { leader, epoch }: Announcement, out: &mut Effects<'_, Self>) {
+    fn learn(&mut self, Announcement { leader, epoch }: Announcement, out: &mut Effects<'_, Self>) {
         self.epoch = epoch;
         out.emit(Event::elected(leader, Epoch(epoch)));
     }
@@ -71,12 +71,12 @@ impl Protocol for ToyElection {
                 if self.flaw == Flaw::None || self.flaw == Flaw::DecreasingEpochs {
                     out.multicast(&self.group, announcement.clone());
                 }
-                self.announce(announcement, out);
+                self.learn(announcement, out);
             }
             Input::Command(Command::Resign) => {}
             Input::Message { message, .. } => {
                 if message.epoch >= self.epoch || self.flaw != Flaw::None {
-                    self.announce(message, out);
+                    self.learn(message, out);
                 }
             }
             Input::Timer(never) => match never {},
@@ -119,7 +119,7 @@ fn simulate(flaw: Flaw, clients: Campaigns, faults: &[&str]) -> Outcome {
     let mut clients = clients;
     let second = Duration::from_secs(1);
     let limits =
-        Limits { max_time: Some(Time::ZERO + second), max_events: 10_000, max_settling: second, max_silence: second };
+        Limits { max_time: Some(Time::ZERO + second), max_inputs: 10_000, max_settling: second, max_silence: second };
     let ending = run(&mut world, &mut clients, limits);
     let (measures, properties) = world.into_observer();
     let summary = measures.summary(Duration::from_millis(1), "T");

@@ -3,7 +3,8 @@
 use crate::gather::split::Part;
 
 /// A hand-written journal of one incarnation: a header with one setting `a`, the start at time 0,
-/// then these lines.
+/// then these lines. All incarnations run on one machine (`boot`), whose wall clock equals the
+/// journal's time (`offset`), and find no saved writes on their disks (`writes`).
 pub(crate) fn incarnation_journal(node: u32, incarnation: u64, lines: &[&str]) -> Part {
     let header = format!(
         r#"{{"journal":1,"algorithm":"central","family":"mutex","nodes":2,"seed":1,"live":{{"node":{node},"incarnation":{incarnation},"boot":"b","offset":0,"writes":0}},"run":{{"a":1}}}}"#

@@ -167,6 +167,8 @@ fn extreme_clocks_do_not_overflow() {
     let sends = sending_step(i64::MAX, 1, "1.1", 2);
     let mut parts =
         [incarnation_journal(1, 0, &[&sends]), incarnation_journal(2, 0, &[&receipt(i64::MIN, 2, "1.1", &[])])];
+    // `boot` names the machine. `zero` and `offset` relate the journal's time 0 to that boot and to
+    // the wall clock.
     let text = String::from_utf8(parts[1].bytes.clone()).unwrap();
     let text =
         text.replace(r#""boot":"b","offset":0"#, &format!(r#""boot":"c","zero":{},"offset":{}"#, i64::MAX, i64::MIN));

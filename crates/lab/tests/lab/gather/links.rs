@@ -71,6 +71,7 @@ impl Traffic {
                 self.sent.entry((incarnation, to)).or_default().insert(message_number(&send["id"]));
             }
             for (index, to) in effect["multicast"]["to"].as_array().into_iter().flatten().enumerate() {
+                // The messages of a multicast have consecutive numbers.
                 let number = message_number(&effect["multicast"]["id"]) + index as u64;
                 self.sent.entry((incarnation, to.as_u64().unwrap())).or_default().insert(number);
             }
@@ -126,9 +127,9 @@ const OWN_MACHINES: Machines = Machines {
 };
 
 /// Asserts that gathering detects the removal of any one receipt, unless it is the last of its
-/// link, or the first of a link to a later incarnation. Tries every `step`th receipt, and returns
-/// their number.
-fn assert_gaps_detected<F: FamilyLab>(spec: &Spec<F>, machines: Machines, step: usize) -> usize {
+/// link, or the first of a link to a later incarnation. Tries every `stride`th receipt, and returns
+/// at most their number.
+fn assert_gaps_detected<F: FamilyLab>(spec: &Spec<F>, machines: Machines, stride: usize) -> usize {
     let parts = parts_of(spec, machines);
     let (_, whole) = gather_parts(&parts).unwrap();
     assert_eq!(whole.skipped_messages, 0, "seed {}", spec.seed);
@@ -139,7 +140,7 @@ fn assert_gaps_detected<F: FamilyLab>(spec: &Spec<F>, machines: Machines, step: 
         link[undetectable..].split_last().map_or(Vec::new(), |(_, inner)| inner.to_vec())
     };
     let inner: Vec<_> = traffic.links.iter().filter(|(_, link)| link.len() > 1).flat_map(inner).collect();
-    for Receipt { part, line, id, .. } in inner.iter().step_by(step) {
+    for Receipt { part, line, id, .. } in inner.iter().step_by(stride) {
         let case = format!("seed {}, {id} in {}, line {line}", spec.seed, parts[*part].name);
         let altered_parts =
             alter_lines(&parts, *part, |index, text| if index == *line { without_message(text) } else { text.into() });
@@ -152,16 +153,16 @@ fn assert_gaps_detected<F: FamilyLab>(spec: &Spec<F>, machines: Machines, step: 
         let node = &parts[*part].name[1..2];
         assert!(warning.contains(&format!("never reached node {node}, but ")), "{case}: {warning}");
     }
-    inner.len() / step
+    inner.len() / stride
 }
 
 /// Asserts that gathering refuses journals in which two neighbouring receipts of one link are
-/// swapped. Tries every `step`th pair, and returns their number.
-fn assert_disorder_detected<F: FamilyLab>(spec: &Spec<F>, step: usize) -> usize {
+/// swapped. Tries every `stride`th pair, and returns at most their number.
+fn assert_disorder_detected<F: FamilyLab>(spec: &Spec<F>, stride: usize) -> usize {
     let parts = parts_of(spec, ONE_MACHINE);
     let traffic = Traffic::from_parts(&parts);
     let pairs: Vec<_> = traffic.links.values().flat_map(|link| link.windows(2)).collect();
-    for pair in pairs.iter().step_by(step) {
+    for pair in pairs.iter().step_by(stride) {
         let [one, two] = pair else { panic!("windows(2) yields pairs") };
         let quoted = |id: &str| format!("\"id\":\"{id}\"");
         let swapped = alter_lines(&parts, one.part, |index, text| match index {
@@ -175,7 +176,7 @@ fn assert_disorder_detected<F: FamilyLab>(spec: &Spec<F>, step: usize) -> usize 
         let after = format!("arrives after {}, which was sent later and arrived on line {}", two.id, one.line + 1);
         assert!(error.starts_with(&position) && error.contains(&after), "seed {}: {error}", spec.seed);
     }
-    pairs.len() / step
+    pairs.len() / stride
 }
 
 #[test]
@@ -242,6 +243,7 @@ fn receiver(incarnation: u64, numbers: &[i64]) -> Part {
 
 #[test]
 fn gaps_are_counted_and_the_first_is_named() {
+    // Skipped: 1.2, 1.3 and 1.6. Lost when node 2 ends: 1.8 and 1.9.
     let (result, gathered) = gather_parts(&[sender(9), receiver(0, &[1, 4, 5, 7])]).unwrap();
     assert_eq!(
         (gathered.skipped_messages, gathered.received_messages, gathered.lost_messages, gathered.in_flight),

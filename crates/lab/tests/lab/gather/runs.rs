@@ -1,4 +1,8 @@
 //! The runs that are split and gathered again.
+//!
+//! In faults, `torn` is a crash that a random prefix of the pending writes survives, and `blank` a
+//! restart with an empty disk. `cut 1 | rest` separates node 1 from all others, and
+//! `cut 2 > 3` stops messages from node 2 to node 3.
 
 use crate::common::{self, run_recorded};
 use quorate_journal::record::Journal;
@@ -19,6 +23,7 @@ pub(crate) fn replay_and_read<F: FamilyLab>(journal: &str) -> Replayed<F> {
 
 fn with_faults<F: FamilyLab>(mut spec: Spec<F>, faults: &[&str]) -> Spec<F> {
     spec.faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
+    // Gathering refuses journals in which a link reorders messages.
     spec.fifo = true;
     spec
 }

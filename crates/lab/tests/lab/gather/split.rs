@@ -53,7 +53,8 @@ struct NodeState {
     sent: u64,
     /// Number of writes that the current incarnation has saved.
     saves: u64,
-    /// Number of writes that the current incarnation found on disk.
+    /// Number of writes of earlier incarnations that survived their crashes, which the next
+    /// incarnation finds on disk.
     writes_found: u64,
     /// Index of the part of the current incarnation; `None` while the node is down.
     current_part: Option<usize>,
@@ -88,7 +89,7 @@ fn push_line(part: &mut Part, line: &str) {
 }
 
 impl Splitter {
-    /// Offset of a node's clock from true time.
+    /// Offset from true time of the clock of a node's machine.
     fn clock_offset(&self, node: u64) -> i64 {
         self.machines.offset_nanos * node as i64
     }
@@ -128,6 +129,7 @@ impl Splitter {
             state.writes_found += state.saves - crashed["lost_writes"].as_u64().unwrap();
             (state.saves, state.current_part) = (0, None);
         }
+        // All other events are about messages: nodes record them, or gathering infers them.
         if ["crashed", "paused", "resumed", "changed"].iter().any(|word| event.get(word).is_some()) {
             push_line(&mut self.fault_journal, line);
         }
@@ -144,6 +146,7 @@ impl Splitter {
         for effect in value["effects"].as_array().unwrap() {
             state.saves += u64::from(effect.get("save").is_some());
             state.sent += u64::from(effect.get("send").is_some());
+            // A multicast takes one message number per receiver.
             state.sent +=
                 effect.get("multicast").map_or(0, |multicast| multicast["to"].as_array().unwrap().len() as u64);
         }
@@ -171,19 +174,21 @@ impl Splitter {
         self.parts.push(part);
     }
 
-    /// Rewrites a step as its node would have recorded it: with the node's own time, and message
-    /// ids that are numbered within incarnations.
+    /// Rewrites a step as its node would have recorded it: with the time of its machine's clock,
+    /// and message ids that are numbered within incarnations.
     fn localize_step(&self, node: u64, line: &str, value: &Value) -> String {
         let time = value["time"].as_i64().unwrap();
         let clock = value.get("clock").map_or(time, |clock| clock.as_i64().unwrap());
         let (_, rest) = line.split_once("\"input\":").unwrap();
-        let own_time = time + self.clock_offset(node);
-        let clock = if clock == own_time { String::new() } else { format!("\"clock\":{clock},") };
-        let mut text = format!("{{\"time\":{own_time},\"node\":{node},{clock}\"input\":");
+        let machine_time = time + self.clock_offset(node);
+        // `clock` is the time that the node's protocol sees. A line omits it if it equals the time.
+        let clock = if clock == machine_time { String::new() } else { format!("\"clock\":{clock},") };
+        let mut text = format!("{{\"time\":{machine_time},\"node\":{node},{clock}\"input\":");
         let mut rest = rest.to_owned();
         if let Some(message) = value["input"].get("message") {
             let old = message["id"].as_str().unwrap();
             let (incarnation, new) = self.localize_id(old);
+            // `life` is the incarnation of the sender. A line omits it if it is the first.
             let incarnation = if incarnation == 0 { String::new() } else { format!("\"life\":{incarnation},") };
             rest = rest.replacen(&format!("\"id\":\"{old}\""), &format!("{incarnation}\"id\":\"{new}\""), 1);
         }

@@ -100,6 +100,7 @@ fn a_file_cut_anywhere_gives_a_journal_that_replays_or_an_error() {
 fn a_running_incarnation_counts_as_crashed_where_its_journal_ends() {
     let parts = parts();
     let (result, gathered) = gather_parts(&parts).unwrap();
+    // The run has 4 nodes, and none of their journals records a shutdown.
     assert_eq!((gathered.incarnations, gathered.clean_shutdowns), (4, 0));
     assert_eq!(result.matches("\"crashed\"").count(), 4);
     replay_and_read::<Mutex>(&result);

@@ -56,6 +56,7 @@ fn assert_restored<F: FamilyLab>(spec: &Spec<F>) {
     );
     let (original, regained) = (replay_and_read::<F>(&truth), replay_and_read::<F>(&result));
     assert_eq!(original.messages, regained.messages, "seed {}", spec.seed);
+    // Only the gathered journal counts as a recording of real processes.
     assert!(regained.is_recorded && !original.is_recorded);
 }
 
@@ -167,6 +168,7 @@ fn crashes_are_inferred() {
         replay_and_read::<quorate_lab::Replica>(&result);
         let crashed = |text: &str| text.lines().filter(|line| line.contains("\"crashed\"")).count();
         assert_eq!(crashed(&truth), crashed(&result));
+        // Each of the 3 nodes restarts after each of its crashes, and is up at the end.
         assert_eq!((gathered.incarnations, gathered.clean_shutdowns), (3 + crashed(&truth), 3));
     }
 }

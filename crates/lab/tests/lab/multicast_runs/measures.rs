@@ -50,6 +50,7 @@ fn a_retransmission_counts_for_each_receiver() {
         let effect = ObservedEffect::Multicast { to: &group, sent };
         measures.observe(&Moment::Effect { time: Time::ZERO, node: node(1), effect });
     }
+    // The second multicast is a retransmission to the two other members.
     assert_eq!(summary(&measures).retransmitted, 2);
 }
 
@@ -58,6 +59,7 @@ fn messages_that_no_node_can_deliver_are_forgotten() {
     let mut measures = Measures::new(3);
     observe_all(&mut measures, &actions("1#1 sent, 1#1 to 1 2"));
     assert_eq!(measures.in_flight(), 1);
+    // Without views, a node that was down is no longer a member, even after its restart.
     observe_all(&mut measures, &[Action::Crashes(node(3)), Action::Restarts(node(3), Incarnation(1))]);
     assert_eq!(measures.in_flight(), 0);
     observe_all(&mut measures, &[Action::SendsAndDelivers(node(1), id(1, 2), "m"), delivers(2, 1, 2)]);
@@ -82,6 +84,8 @@ fn views_and_the_recovery_time_are_reported() {
         ],
     );
     let views = summary(&measures).views.expect("there are views");
+    // A removal counts when the removed node learns of it, which node 2 never does. The recovery
+    // takes from the crash to the next delivery, one action later.
     assert_eq!((views.epoch, views.begun, views.removals, views.leaves), (2, 2, 0, 0));
     assert_eq!((views.recovery_ns, measures.in_flight()), (Some(1_000_000), 0));
 }

@@ -41,7 +41,7 @@ enum Action {
     Restarts(NodeId, Incarnation),
 }
 
-/// Sends a history to an observer, one action per millisecond.
+/// Passes a history to an observer, one action per millisecond, the first at 1 ms.
 fn observe_all(observer: &mut impl Observer<Command, Event>, actions: &[Action]) {
     let mut time = Time::ZERO;
     for action in actions {
@@ -62,6 +62,7 @@ fn observe_action(observer: &mut impl Observer<Command, Event>, time: Time, acti
             observe_event(observer, time, *node, Event::Sent { id: *id });
         }
         Action::Delivers(node, id, text) => {
+            // This and the other saves only begin the step in which the node emits its event.
             observe_input(observer, time, *node, ObservedInput::Saved(1));
             observe_event(observer, time, *node, Event::Delivered { id: *id, payload: Payload::from(*text) });
         }

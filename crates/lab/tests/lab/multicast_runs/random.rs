@@ -117,6 +117,7 @@ impl HistoryGenerator {
     }
 
     fn send(&mut self, index: usize) {
+        // Without views, a restarted node is not a member, so it sends nothing.
         let node_state = &mut self.node_states[index];
         let Some(view) = node_state
             .view
@@ -151,7 +152,8 @@ impl HistoryGenerator {
             if self.node_states[index].view == Some(id.view) && id.number < 1_000 {
                 self.node_states[index].delivered.insert(id);
             }
-            // If the node itself is the sender, the message would count as sent in the same step.
+            // If the node itself is the sender, the properties would count the unsent message as
+            // sent, and the reference would not.
             if id.number < 1_000 || id.sender != node {
                 self.actions.push(Action::Delivers(node, id, text));
             }
@@ -180,12 +182,11 @@ impl HistoryGenerator {
 
     /// Delivers all remaining messages of the node's view, without errors.
     fn catch_up(&mut self, index: usize) {
-        let saved_settings = (self.order, self.error_interval);
-        self.error_interval = u64::MAX;
+        let error_interval = std::mem::replace(&mut self.error_interval, u64::MAX);
         for _ in 0..self.sent.len() {
             self.deliver(index);
         }
-        (self.order, self.error_interval) = saved_settings;
+        self.error_interval = error_interval;
     }
 
     fn crash(&mut self, index: usize) {
@@ -215,7 +216,7 @@ impl HistoryGenerator {
         }
     }
 
-    /// Decides a new view, mostly of the nodes that are up.
+    /// Decides a new view, of most of the nodes that are up.
     fn decide_view(&mut self) {
         let previous = self.views.values().next_back().cloned();
         let epoch = previous.as_ref().map_or(View::FIRST, |view| Epoch(view.epoch().0 + 1));
@@ -246,6 +247,7 @@ impl HistoryGenerator {
         self.begin_next_view(index);
     }
 
+    /// Returns false if the node is a member of no later view.
     fn begin_next_view(&mut self, index: usize) -> bool {
         let node = NodeId::from_index(index);
         let node_state = &self.node_states[index];

@@ -205,6 +205,8 @@ impl History {
         })
     }
 
+    /// Whether the history satisfies a property. If uniformity is promised, the total order also
+    /// binds nodes that crash.
     pub(super) fn holds(&self, property: Property, promises: PropertySet) -> bool {
         match property {
             Property::Integrity => self.has_integrity,
@@ -248,8 +250,9 @@ impl History {
         self.visits.iter().filter(|visit| visit.is_member).all(|visit| {
             let delivered = visit.delivered();
             delivered.iter().enumerate().all(|(index, id)| {
-                let mut sent = self.sent.keys().filter(|before| before.view == id.view && must_precede(*id, **before));
-                sent.all(|before| delivered.iter().take(index).any(|earlier| earlier == before))
+                let is_required = |before: &&MessageId| before.view == id.view && must_precede(*id, **before);
+                let mut required = self.sent.keys().filter(is_required);
+                required.all(|before| delivered.iter().take(index).any(|earlier| earlier == before))
             })
         })
     }

@@ -171,7 +171,7 @@ fn simulate(seed: u64, latency: &str, demand: Demand, faults: &[&str]) -> Outcom
     world.start();
     let mut clients = Senders::new(NODES, seed, demand);
     let second = Duration::from_secs(1);
-    let limits = Limits { max_time: None, max_events: 1_000_000, max_settling: second, max_silence: second };
+    let limits = Limits { max_time: None, max_inputs: 1_000_000, max_settling: second, max_silence: second };
     let ending = run(&mut world, &mut clients, limits);
     let (messages, (measures, properties)) = world.into_observer();
     let summary = measures.summary(&messages, Duration::from_millis(1), "T");
@@ -217,6 +217,7 @@ fn a_flood_is_limited_by_the_window_and_nothing_is_lost() {
     assert_eq!((outcome.summary.sent, outcome.summary.delivered), (2_000, 8_000));
     assert!(outcome.summary.waits > 100, "{} waits", outcome.summary.waits);
     assert!(outcome.summary.slowest.iter().all(|receiver| receiver.waited_for > 0));
+    // The summary lists the three slowest of the four receivers.
     assert_eq!((outcome.summary.slowest.len(), outcome.remembered_messages), (3, (0, 0)));
     // The toy promises no order, and keeps none.
     for property in [Property::Fifo, Property::Causal, Property::Total] {

@@ -238,6 +238,7 @@ fn a_violation_counts_even_if_its_nodes_crash_later() {
         actions("1 crashes, 2 crashes"),
     ]
     .concat();
+    // Node 2 misses 3#1, which violates agreement and view synchrony.
     assert_eq!(violations_in_views(history).len(), 2);
 }
 
@@ -322,6 +323,7 @@ fn a_node_that_never_sends_does_not_accumulate_causes() {
     for number in 1..=1_000 {
         observe_all(&mut properties, &[sends(1, number), delivers(1, 1, number), delivers(2, 1, number)]);
     }
+    // All members have delivered these causes, so the properties forget them, many at once.
     assert!(properties.remembered_causes() < 200, "{} causes are remembered", properties.remembered_causes());
 }
 

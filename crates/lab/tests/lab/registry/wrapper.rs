@@ -71,6 +71,7 @@ fn a_disk_is_the_same_with_and_without_a_wrapper() {
     assert_eq!(disks[0], disks[1]);
     let codec = find(ALGORITHM).unwrap().codec();
     let disk: AnyDurable = unpack(&disks[1]).unwrap();
+    // A driver, too, converts the bytes of a disk to the algorithm's type before it starts a node.
     let disk = codec.unseal(disk).unwrap();
     let [mut restarted, mut new] = [bare_node(me), bare_node(me)];
     start_node(&mut restarted, disk.clone());

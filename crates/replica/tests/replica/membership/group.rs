@@ -161,10 +161,9 @@ impl<P: Algorithm> SimulatedGroup<P> {
                 self.world.schedule_command_this_incarnation(at, node, ExtendedCommand::Client(Command::Release));
             }
             Event::Extended { until } => self.enter_until(node, until),
-            Event::Left => self.leave(node),
+            Event::Left | Event::Lost => self.leave(node),
             // The client may have released before it learnt that it lost its entry; then the
             // release is refused.
-            Event::Lost => self.leave(node),
             Event::Refused(_) => {}
             Event::Denied | Event::Cancelled => panic!("unexpected event of {node}: {event}"),
         }

@@ -115,8 +115,9 @@ fn the_same_seed_gives_the_same_run() {
     }
 }
 
-/// Returns the time from a crash to the next entry of a survivor. All survivors suspect the victim
-/// after 1 ms, as if their kernels had reported that its connections closed.
+/// Returns the time from a crash to the first entry after all survivors have removed the victim.
+/// All survivors suspect the victim after 1 ms, as if their kernels had reported that its
+/// connections closed.
 fn recovery_time<P: Algorithm>(seed: u64, is_victim_leader: bool, create: fn(NodeId, Group) -> P) -> Duration {
     let leader_of = |faults: FaultPlan| {
         let mut group = start_group(faults, create);
@@ -124,6 +125,7 @@ fn recovery_time<P: Algorithm>(seed: u64, is_victim_leader: bool, create: fn(Nod
         group.leader().unwrap()
     };
     let mut faults = FaultPlan::without_faults(seed, 5);
+    // The same seed gives the same leader in the run with the crash.
     let leader = leader_of(faults.clone());
     let victim = if is_victim_leader { leader } else { node(leader.number() % 5 + 1) };
     faults.schedule.push(format!("crash {victim} at 4s"));

@@ -123,7 +123,7 @@ fn me_4_a_replica_that_was_behind_passes_on_only_the_latest_view() {
     harness.kill(other);
     harness.boot(other);
     assert_eq!(harness.view(partitioned).0, 1);
-    // With one of three partitioned and one restarting, there is a majority again only now.
+    // The leader and the restarted node are a majority, so views continue without the third node.
     harness.run_until("new incarnation", |harness| harness.leader().is_some() && harness.view(other).0 >= 3);
     let latest = harness.view(other).0;
     harness.notes.clear();

@@ -35,9 +35,9 @@ fn any_operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-fn any_invocation(last_invocation: i64) -> impl Strategy<Value = Invocation> {
+fn any_invocation(invoked_before: i64) -> impl Strategy<Value = Invocation> {
     let likely = || prop_oneof![4 => Just(true), 1 => Just(false)];
-    (0..4_u32, 0..last_invocation, 0..6_i64, 0..6_i64, any_operation(), likely(), likely()).prop_map(
+    (0..4_u32, 0..invoked_before, 0..6_i64, 0..6_i64, any_operation(), likely(), likely()).prop_map(
         |(client, invoked_at, effect_delay, answer_delay, operation, takes_effect, is_answered)| Invocation {
             client,
             invoked_at,
@@ -75,8 +75,8 @@ fn execute(invocations: &[Invocation]) -> Vec<TestOperation> {
     operations
 }
 
-/// Changes the answer of one answered operation, chosen by `selector`, to another of the same kind,
-/// chosen by `answer_selector`.
+/// Replaces the answer of one answered operation, chosen by `selector`, with an answer of the same
+/// kind, chosen by `answer_selector`. The new answer may equal the old one.
 fn spoil(operations: &mut [TestOperation], selector: usize, answer_selector: u64) {
     let answered: Vec<usize> = (0..operations.len()).filter(|index| operations[*index].answer.is_some()).collect();
     let Some(index) = answered.get(selector % answered.len().max(1)) else { return };
@@ -198,7 +198,8 @@ proptest! {
         spoilt in vec((any::<usize>(), any::<u64>()), 0..3),
     ) {
         let (invocations, keys): (Vec<_>, Vec<_>) = invocations.into_iter().unzip();
-        let mut operations: Vec<TestOperation> = invocations.iter().map(|invocation| execute(std::slice::from_ref(invocation)).remove(0)).collect();
+        // These are placeholders: the execution of each key replaces its operations.
+        let mut operations = execute(&invocations);
         for key in 0..3 {
             let of_key: Vec<usize> = (0..invocations.len()).filter(|index| keys[*index] == key).collect();
             let executed = execute(&of_key.iter().map(|index| invocations[*index].clone()).collect::<Vec<_>>());

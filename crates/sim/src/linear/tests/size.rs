@@ -132,14 +132,15 @@ fn assert_rejected(operations: &[TestOperation], label: &str) -> Explanation {
 fn pending_operations_without_visible_effect_do_not_double_the_work() {
     let mut operations: Vec<TestOperation> =
         (0..60).map(|n| super::unanswered(n, 0, Operation::Write(100 + u64::from(n)))).collect();
-    for step in 0..50_i64 {
-        let value = step as u64;
-        operations.push(super::answered(100, 1 + 4 * step, 2 + 4 * step, Operation::Write(value), Answer::Written));
-        operations.push(super::answered(101, 3 + 4 * step, 4 + 4 * step, Operation::Read, Answer::Value(Some(value))));
+    for turn in 0..50_i64 {
+        let value = turn as u64;
+        operations.push(super::answered(100, 1 + 4 * turn, 2 + 4 * turn, Operation::Write(value), Answer::Written));
+        operations.push(super::answered(101, 3 + 4 * turn, 4 + 4 * turn, Operation::Read, Answer::Value(Some(value))));
     }
     let max_steps = 10_000;
     assert!(record_history(&operations).judge_within(&Register::default(), max_steps).is_linearizable());
     // The last read returns the previous value: no pending operation can undo a completed write.
+    // The last two writes and this read contradict each other.
     assert!(spoil_last_read(&mut operations, 48));
     let explanation = assert_rejected(&operations, "sixty pending");
     assert_eq!(explanation.conflict.len(), 3, "{explanation}");

@@ -66,7 +66,7 @@ impl Describe for Message {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SavedWrites {
     writes: Vec<u64>,
-    /// Whether there were earlier writes on a disk that was lost.
+    /// Whether an earlier disk of the node was lost.
     was_wiped: bool,
 }
 

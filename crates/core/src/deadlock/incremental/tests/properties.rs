@@ -25,12 +25,12 @@ fn need() -> impl Strategy<Value = Need<u8>> {
 
 fn call() -> impl Strategy<Value = Call> {
     prop_oneof![
-        8 => (0..OWNERS, need()).prop_map(|(agent, need)| Call::Wait(agent, need)),
-        2 => (0..OWNERS, need()).prop_map(|(agent, need)| Call::WaitAnyway(agent, need)),
+        8 => (0..OWNERS, need()).prop_map(|(waiter, need)| Call::Wait(waiter, need)),
+        2 => (0..OWNERS, need()).prop_map(|(waiter, need)| Call::WaitAnyway(waiter, need)),
         3 => (0..30_usize).prop_map(Call::End),
-        2 => (0..30_usize, 0..OWNERS).prop_map(|(wait, agent)| Call::AddOwner(wait, agent)),
-        1 => (0..30_usize, 0..OWNERS).prop_map(|(wait, agent)| Call::AddOwnerAnyway(wait, agent)),
-        3 => (0..30_usize, 0..OWNERS).prop_map(|(wait, agent)| Call::RemoveOwner(wait, agent)),
+        2 => (0..30_usize, 0..OWNERS).prop_map(|(wait, owner)| Call::AddOwner(wait, owner)),
+        1 => (0..30_usize, 0..OWNERS).prop_map(|(wait, owner)| Call::AddOwnerAnyway(wait, owner)),
+        3 => (0..30_usize, 0..OWNERS).prop_map(|(wait, owner)| Call::RemoveOwner(wait, owner)),
         1 => (0..OWNERS).prop_map(Call::Forget),
     ]
 }
@@ -41,29 +41,30 @@ fn call() -> impl Strategy<Value = Call> {
 struct Comparison {
     graph: WaitForGraph<u8>,
     waits: BTreeMap<WaitHandle, (u8, Need<u8>)>,
-    /// Whether deadlocks are never forced, so that all answers equal those of the complete search.
+    /// Whether no deadlock stays in the graph: none is forced, and if a removal makes a wait part
+    /// of one, that wait ends. Then all answers equal those of the complete search.
     is_strict: bool,
 }
 
 impl Comparison {
     fn complete_graph(&self) -> Graph<u8> {
         let mut complete = Graph::new();
-        self.waits.values().for_each(|(agent, need)| complete.add_need(*agent, need.clone()));
+        self.waits.values().for_each(|(waiter, need)| complete.add_need(*waiter, need.clone()));
         complete
     }
 
-    fn check_answer(&self, found: Option<&crate::deadlock::Deadlock<u8>>, agent: u8, need: &Need<u8>) {
+    fn check_answer(&self, found: Option<&crate::deadlock::Deadlock<u8>>, waiter: u8, need: &Need<u8>) {
         let complete = self.complete_graph();
-        assert_eq!(found.is_some(), closes_deadlock(&complete, agent, need), "{agent} {need:?} in {complete:?}");
+        assert_eq!(found.is_some(), closes_deadlock(&complete, waiter, need), "{waiter} {need:?} in {complete:?}");
         if let Some(deadlock) = found {
-            assert_real(deadlock, &complete, (agent, need));
+            assert_real(deadlock, &complete, (waiter, need));
             if self.is_strict && deadlock.shape == Shape::Cycle {
                 assert_minimal(deadlock, &complete, need);
             }
         }
         if self.is_strict {
             let mut after = complete;
-            after.add_need(agent, need.clone());
+            after.add_need(waiter, need.clone());
             assert_eq!(found.is_some(), !after.stuck_agents().is_empty(), "as the complete search answers");
         }
     }
@@ -73,20 +74,20 @@ impl Comparison {
         self.waits.keys().nth(index % self.waits.len().max(1)).copied()
     }
 
-    fn wait(&mut self, agent: u8, need: Need<u8>) {
-        let expected = self.graph.would_deadlock(agent, &need);
-        self.check_answer(expected.as_ref(), agent, &need);
-        match self.graph.wait(agent, need.clone()) {
+    fn wait(&mut self, waiter: u8, need: Need<u8>) {
+        let expected = self.graph.would_deadlock(waiter, &need);
+        self.check_answer(expected.as_ref(), waiter, &need);
+        match self.graph.wait(waiter, need.clone()) {
             Ok(wait) => {
                 assert_eq!(expected, None);
-                self.waits.insert(wait, (agent, need));
+                self.waits.insert(wait, (waiter, need));
             }
             Err(deadlock) => assert_eq!(Some(deadlock), expected),
         }
     }
 
     fn add_owner(&mut self, wait: WaitHandle, owner: u8, is_forced: bool) {
-        let (agent, need) = self.waits[&wait].clone();
+        let (waiter, need) = self.waits[&wait].clone();
         let mut after = need.clone();
         match &mut after {
             Need::All(awaited) | Need::Any(awaited) => awaited.push(owner),
@@ -98,23 +99,23 @@ impl Comparison {
         };
         match need {
             Need::Any(awaited) if !awaited.is_empty() => assert_eq!(found, None),
-            Need::Any(_) | Need::All(_) => self.check_answer(found.as_ref(), agent, &new_edge),
+            Need::Any(_) | Need::All(_) => self.check_answer(found.as_ref(), waiter, &new_edge),
         }
         if found.is_none() || is_forced {
-            self.waits.insert(wait, (agent, after));
+            self.waits.insert(wait, (waiter, after));
         }
     }
 
     fn remove_owner(&mut self, wait: WaitHandle, owner: u8) {
         let is_named = self.waits[&wait].1.awaited().contains(&owner);
         let found = self.graph.remove_owner(wait, owner);
-        let (agent, need) = self.waits.get_mut(&wait).expect("a known wait");
+        let (waiter, need) = self.waits.get_mut(&wait).expect("a known wait");
         remove(need, owner);
         if is_named {
-            let (agent, need) = (*agent, need.clone());
+            let (waiter, need) = (*waiter, need.clone());
             let complete = self.complete_graph();
-            assert_eq!(found.is_some(), closes_deadlock(&complete, agent, &need), "{agent} {need:?} in {complete:?}");
-            found.iter().for_each(|deadlock| assert_real(deadlock, &complete, (agent, &need)));
+            assert_eq!(found.is_some(), closes_deadlock(&complete, waiter, &need), "{waiter} {need:?} in {complete:?}");
+            found.iter().for_each(|deadlock| assert_real(deadlock, &complete, (waiter, &need)));
         }
         if self.is_strict && found.is_some() {
             self.graph.end(wait);
@@ -124,7 +125,7 @@ impl Comparison {
 
     fn forget(&mut self, owner: u8) {
         let affected = self.graph.forget(owner);
-        self.waits.retain(|_, (agent, _)| *agent != owner);
+        self.waits.retain(|_, (waiter, _)| *waiter != owner);
         let naming_waits =
             self.waits.iter().filter(|(_, (_, need))| need.awaited().contains(&owner)).map(|(wait, _)| *wait);
         assert_eq!(affected, naming_waits.collect::<Vec<_>>());
@@ -139,12 +140,12 @@ impl Comparison {
 
     fn call(&mut self, call: Call) {
         match call {
-            Call::Wait(agent, need) => self.wait(agent, need),
-            Call::WaitAnyway(agent, need) if self.is_strict => self.wait(agent, need),
-            Call::WaitAnyway(agent, need) => {
-                let (wait, found) = self.graph.wait_anyway(agent, need.clone());
-                self.check_answer(found.as_ref(), agent, &need);
-                self.waits.insert(wait, (agent, need));
+            Call::Wait(waiter, need) => self.wait(waiter, need),
+            Call::WaitAnyway(waiter, need) if self.is_strict => self.wait(waiter, need),
+            Call::WaitAnyway(waiter, need) => {
+                let (wait, found) = self.graph.wait_anyway(waiter, need.clone());
+                self.check_answer(found.as_ref(), waiter, &need);
+                self.waits.insert(wait, (waiter, need));
             }
             Call::End(index) => {
                 if let Some(wait) = self.nth_wait(index) {
@@ -171,7 +172,7 @@ impl Comparison {
     /// search does.
     fn assert_same_as_complete_graph(&mut self) {
         let sorted = |graph: &Graph<u8>| {
-            let needs = graph.waits().flat_map(|(agent, needs)| needs.iter().map(|need| (*agent, normalized(need))));
+            let needs = graph.waits().flat_map(|(waiter, needs)| needs.iter().map(|need| (*waiter, normalized(need))));
             let mut needs: Vec<_> = needs.collect();
             needs.sort();
             needs

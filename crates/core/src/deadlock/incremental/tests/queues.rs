@@ -1,4 +1,5 @@
-//! Tests that queues with reduced edges give the same answers as queues with all edges.
+//! Tests that queues with reduced edges give the same answers as queues with all edges. A request
+//! covers those further ahead that it waits for: requests that wait for it need no edges to them.
 
 use super::super::queue::{Changes, Conflicts};
 use super::{WaitForGraph, WaitHandle, all};

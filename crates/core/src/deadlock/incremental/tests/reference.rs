@@ -11,8 +11,8 @@ fn names(need: &Need<u8>) -> BTreeSet<u8> {
     need.awaited().iter().copied().collect()
 }
 
-/// Returns the members of the set that block an owner with this need, if they do: all owners of the
-/// need for a `Need::Any`, at least one for a `Need::All`.
+/// Returns the owners that a need names and that are in the set, if they block the waiter. A
+/// `Need::Any` blocks it if the set contains all of its owners, a `Need::All` if at least one.
 fn blocking_members(need: &Need<u8>, set: u32) -> Option<Vec<u8>> {
     let names = names(need);
     let (inside, outside): (Vec<u8>, Vec<u8>) = names.iter().partition(|name| set & (1 << **name) != 0);
@@ -53,6 +53,7 @@ pub(super) fn assert_real(deadlock: &Deadlock<u8>, graph: &Graph<u8>, (waiter, n
         let needs = if *agent == waiter { core::slice::from_ref(need) } else { graph.needs(agent) };
         let exists = needs.iter().any(|need| match (reported, need) {
             (Need::Any(_), need) => matches!(need, Need::Any(_)) && names(reported) == names(need),
+            // A `Need::Any` of one owner has no alternatives and is reported as a `Need::All`.
             (Need::All(awaited), Need::Any(_)) => names(need) == names(reported) && awaited.len() == 1,
             (Need::All(_), Need::All(_)) => names(reported).is_subset(&names(need)),
         });
@@ -74,7 +75,8 @@ pub(super) fn assert_real(deadlock: &Deadlock<u8>, graph: &Graph<u8>, (waiter, n
     }
 }
 
-/// Asserts that no member of a cycle is redundant, if no owner was stuck before.
+/// Asserts that no member of a cycle is redundant: without it, the others would not be stuck. Holds
+/// only if no owner was stuck before the new need.
 pub(super) fn assert_minimal(deadlock: &Deadlock<u8>, graph: &Graph<u8>, need: &Need<u8>) {
     let (waiter, _) = deadlock.waits[0];
     for (removed, _) in &deadlock.waits {

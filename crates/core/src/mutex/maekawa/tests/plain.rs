@@ -17,7 +17,7 @@ fn plain_node(me: NodeId, group: Group) -> Maekawa {
 }
 
 rules! { plain_node, 4;
-    /// Node 1 is younger, but its request arrived first.
+    /// The request of node 1 is younger than that of 2, but arrives first.
     mk_2_plain_voters_queue_in_order_of_arrival(
         "3 acquire; 3 > 1; 2 acquire; 1 acquire; 2 > 1; 3 cancel; 3 > 1", expect![[r#"
             3 acquire: MK-1 requests votes of 1,3,4 with (1, 3); request → 1; request → 4; MK-2 votes for (1, 3)

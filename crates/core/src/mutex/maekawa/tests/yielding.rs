@@ -14,9 +14,9 @@ rules! { node, 4;
             2 receives request from 4: MK-6 queues (1, 4) behind (1, 1); failed → 4
         "#]]);
 
-    /// Sanders' case. Node 4 has its own vote, and 3 is first in its queue until 2 arrives, which
-    /// is older. Without a failure, 3 would keep the vote of 1 that 2 needs, and 2 and 3 would wait
-    /// for each other.
+    /// Sanders' case. Node 4 has its own vote, and the request of 3 is first in its queue until the
+    /// older one of 2 arrives. Without a failure, 3 would keep the vote of 1 that 2 needs, and 2
+    /// and 3 would wait for each other.
     mk_6_the_first_in_a_queue_receives_a_failure_when_an_older_one_arrives(
         "4 acquire; 3 acquire; 2 acquire | 3 > 1; 1 > 3; 2 > 1; 1 > 3; 3 > 4; 2 > 4; 4 > 3; rest", expect![[r#"
             1 receives request from 3: MK-2 votes for (1, 3); vote → 3
@@ -36,7 +36,8 @@ rules! { node, 4;
         2 receives request from 1: MK-7 wants its vote back from (1, 4) for (1, 1); inquire → 4
     "#]]);
 
-    /// Node 4 inquires of itself, and does not inquire again when 2 arrives after 3.
+    /// Node 4 inquires of itself, and does not inquire again when the request of 2 arrives after
+    /// that of 3.
     mk_7_a_voter_inquires_once_about_one_vote("4 acquire; 3 acquire; 2 acquire; 3 > 4; 2 > 4", expect![[r#"
         4 acquire: MK-1 requests votes of 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
         3 acquire: MK-1 requests votes of 1,3,4 with (1, 3); request → 1; request → 4; MK-2 votes for (1, 3)

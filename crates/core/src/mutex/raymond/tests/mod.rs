@@ -232,7 +232,7 @@ rules! { Raymond::new, 5;
         "#]]);
 
     /// Node 5 cannot deny a request that was sent to node 1.
-    ry_8_a_denial_that_answers_no_try_is_ignored("1 acquire; 5 try; 5 > 2 | 2 > 1; 2 acquire; 1 > 2 as 5", expect![[r#"
+    ry_8_only_the_asked_neighbour_can_deny("1 acquire; 5 try; 5 > 2 | 2 > 1; 2 acquire; 1 > 2 as 5", expect![[r#"
         1 receives request from 2: RY-8 denies 2; denied → 2
         2 acquire: RY-1 queues 2
         2 receives denied from 5: RY-5 ignores an answer of 5, which it did not ask

@@ -87,7 +87,8 @@ rules! { ReadersWriters::new, 3;
         2 receives read from 3: RW-2 ignores a request of 1 that came from 3
     "#]]);
 
-    rw_3_a_node_enters_with_all_replies_and_a_nonmembers_does_not_count(
+    /// The reply of 2 arrives as one of node 9, so node 1 does not enter and can cancel.
+    rw_3_a_node_enters_with_all_replies_and_the_reply_of_a_nonmember_does_not_count(
         "1 share; 1 > 2; 1 > 3 | 2 > 1 as 9; 3 > 1; 1 cancel; 1 share; rest", expect![[r#"
             1 cancel: cancelled
             1 share: RW-1 requests entry with (2, 1) to read; read → all
@@ -96,7 +97,8 @@ rules! { ReadersWriters::new, 3;
             1 receives reply from 3: RW-3 has every reply to (2, 1); ENTERS (fence 0.1)
         "#]]);
 
-    /// Both readers enter with the same knowledge. The writer receives the fences of both.
+    /// Nodes 1 and 2 first enter together with fence 0.1, and node 1 then again with 0.2. The
+    /// writer receives the largest fences of both with their replies.
     rw_3_the_fence_of_a_writer_is_larger_than_those_of_all_readers_before_it(
         "1 share; 2 share; rest; 1 release | 2 release; 1 share; rest; 1 release; 3 acquire; rest", expect![[r#"
             2 release: LEAVES

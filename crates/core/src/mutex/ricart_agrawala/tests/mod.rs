@@ -46,7 +46,7 @@ rules! { RicartAgrawala::new, 3;
     "#]]);
 
     /// Node 2 received the request of 3 before it made its own, so its own is younger, though its
-    /// number is lower.
+    /// node id is lower.
     ra_2_of_two_requests_the_older_goes_first(
         "3 acquire; 3 > 2; 2 acquire; 2 > 3; 3 > 1; 2 > 1; rest; 3 release; rest", expect![[r#"
             3 acquire: RA-1 requests entry with (1, 3); request → all

@@ -59,7 +59,7 @@ impl State {
 
     /// Asserts that at most one node is in the critical section, and that something can still
     /// happen while a node waits.
-    fn assert_safe_and_live(&self) {
+    fn assert_safe_and_deadlock_free(&self) {
         let holders = self.nodes.iter().filter(|node| node.phase == Phase::Inside).count();
         assert!(holders <= 1, "{holders} nodes are in the critical section:\n{self:#?}");
         let has_waiter = self.nodes.iter().any(|node| {
@@ -83,7 +83,7 @@ fn visit(size: usize, commands: &[Command]) -> (HashSet<State>, HashSet<RicartAg
     let mut nodes = HashSet::new();
     let mut frontier = Vec::from([start]);
     while let Some(state) = frontier.pop() {
-        state.assert_safe_and_live();
+        state.assert_safe_and_deadlock_free();
         nodes.extend(state.nodes.iter().cloned());
         for next in state.successors(commands) {
             if !visited.contains(&next) {
@@ -99,7 +99,7 @@ fn visit(size: usize, commands: &[Command]) -> (HashSet<State>, HashSet<RicartAg
 /// group and of a single node, are results of this search; they show that a change of the code does
 /// not make it visit more or fewer.
 #[test]
-fn at_most_one_node_enters_and_no_node_waits_forever() {
+fn at_most_one_node_enters_and_no_state_is_a_deadlock() {
     let commands = [Command::Acquire, Command::Release];
     assert_eq!(explore(2, &commands), (69, 27));
     assert_eq!(explore(3, &commands), (12_810, 365));
@@ -107,12 +107,13 @@ fn at_most_one_node_enters_and_no_node_waits_forever() {
 
 /// A group of 3 with all commands has 2,544,740 states, too many for this test.
 #[test]
-fn tries_and_cancellations_keep_safety_and_progress() {
+fn with_tries_and_cancellations_at_most_one_node_enters_and_no_state_is_a_deadlock() {
     assert_eq!(explore(1, &COMMANDS), (2, 2));
     assert_eq!(explore(2, &COMMANDS), (1_110, 75));
 }
 
-/// Each step checks the node's own assertions.
+/// Each step checks the node's own assertions. The senders include the node itself and nodes
+/// outside its group.
 #[test]
 fn no_peer_message_fails_an_assertion() {
     let readings = [Reading::default(), Reading::INVALID].map(|reading| Message::Request { reading });

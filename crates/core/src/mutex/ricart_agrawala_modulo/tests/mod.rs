@@ -2,7 +2,8 @@
 //! `1 > 2` delivers the oldest message from node 1 to node 2, `1 > 2 last` the newest, and
 //! `1 > 2 as 3` the oldest as if node 3 had sent it; `rest` delivers all messages; `of 2` before a
 //! script sets the group size. Traces omit the steps before `|` and those without effect (see
-//! `crate::mutex::rules`). In a trace, `(2, 3)` is a request of node 3 with the number 2.
+//! `crate::mutex::rules`). In a trace, `(2, 3)` is a request of node 3 with the number 2. The
+//! algorithm has no fences, so every entry has `fence 0.0`.
 
 mod all_runs;
 
@@ -176,9 +177,9 @@ rules! { RicartAgrawalaModulo::new, 3;
             1 cancel: refused: no request is pending
         "#]]);
 
-    /// If 1 replied to 2, 2 could enter three times before it receives (1, 1). Its number would be
-    /// 0 by then; it would treat 1 as the later number and use 2 next; and 1, also at 0, would
-    /// treat 2 as the earlier one.
+    /// If node 1 replied to node 2, node 2 could enter three times, with the numbers 1, 2 and 0,
+    /// before it receives (1, 1). On the circle of three, 1 is later than 0, so the next
+    /// request of node 2 would have the number 2. But node 1, also at 0, would treat 2 as earlier.
     rm_5_numbers_do_not_move_too_far_from_a_cancelled_request(of 2, "1 acquire; 1 cancel; 2 acquire; 2 > 1; rest", expect![[r#"
         1 acquire: RM-1 requests entry with (1, 1); request → all
         1 cancel: cancelled; RM-5 will be idle when all have answered

@@ -58,7 +58,8 @@ rules! { RicartAgrawalaRing::new, 3;
         2 receives request from 1: RR-3 has (1, 2) back; ENTERS (fence 0.1)
     "#]]);
 
-    /// The request collects the fences of 1 and 3, though 1 entered before 3 did.
+    /// The request of 2 first passes node 3, which knows the fence 0.2, and then node 1, which only
+    /// knows 0.1. It keeps the larger one.
     rr_3_the_fence_is_larger_than_all_that_the_request_has_collected(
         "1 acquire; rest; 1 release; 3 acquire | rest; 3 release; 2 acquire; rest", expect![[r#"
             1 receives request from 3: RR-2 forwards (2, 3); request → 2

@@ -1,4 +1,5 @@
-//! Random schedules of the ring in both its forms, and faulty peers that send any message.
+//! Random schedules of the circulating ring, and faulty peers of both forms of the ring that send
+//! any message.
 
 use super::super::{Lap, Message, Timer};
 use super::ring;

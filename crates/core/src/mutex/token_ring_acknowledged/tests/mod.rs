@@ -3,8 +3,10 @@
 //! `1 > 2 as 3` the oldest as if node 3 had sent it; `rest` delivers all messages; `1 fires` fires
 //! the oldest timer of node 1; `of 2` before a script sets the group size. Traces omit the steps
 //! before `|` and those without effect (see `crate::mutex::rules`). In a trace, `fence 0.1` has
-//! epoch 0 and counter 1. The token begins with a rest at node 1. In a script, a crashed node is
-//! one that receives no more messages.
+//! epoch 0 and counter 1, and `received` is the message that acknowledges a pass. The epoch is the
+//! generation of the token. An entry increments the counter, and so does a pass of the token that
+//! is not acknowledged in time. The token begins with a rest at node 1. In a script, a crashed node
+//! is one that receives no more messages.
 
 mod crashes;
 mod schedules;

@@ -2,7 +2,9 @@
 //! script, `1 > 2` delivers the oldest message from node 1 to node 2; `1 fires` fires the oldest
 //! timer of node 1; `of 2` before a script sets the group size. Traces omit the steps before `|`
 //! and those without effect (see `crate::mutex::rules`). In a trace, `fence 0.1` has epoch 0 and
-//! counter 1.
+//! counter 1, and `received` is the message that acknowledges a pass. The epoch is the generation
+//! of the token. An entry increments the counter, and so does a pass of the token that is not
+//! acknowledged in time.
 
 use super::super::{Message, PassContent, PassNumber, Search};
 use super::ring;

@@ -83,8 +83,8 @@ impl Client {
             (State::Waiting(Patience::Try, _), Event::Denied, ..) => self.state = State::Idle,
             (State::Waiting(..), Event::Cancelled, Some(Command::Cancel), _)
             | (State::Inside(..), Event::Left, Some(Command::Release), _) => *self = Self::IDLE,
-            // A node that was suspended when the client cancelled may enter or be denied before it
-            // handles the cancellation.
+            // A node without a lease, or without the reports for its view, queues the cancellation.
+            // It may enter or be denied when the view begins, before it handles the cancellation.
             (State::Inside(..), Event::Refused(Refusal::AlreadyInside), Some(Command::Cancel), _)
             | (State::Idle, Event::Refused(Refusal::NotWaiting), Some(Command::Cancel), _) => self.unanswered = None,
             (state, event, unanswered, _) => {

@@ -2,9 +2,10 @@
 //! views allow.
 //!
 //! The service commits a view that ends a member's stay only after that member's lease has ended or
-//! its process has crashed. Views arrive at any later moment and in any order; messages arrive in
-//! any order, and none is lost unless its sender has crashed or its receiver is down. A member
-//! receives a lease only after the view in which its stay began.
+//! its process has crashed. Views arrive at any later moment and in any order. Messages arrive in
+//! any order, or in the order of sending on each link if the algorithm assumes FIFO links; none is
+//! lost unless its sender has crashed or its receiver is down. A member receives a lease only after
+//! the view in which its stay began.
 
 use super::ViewAlgorithm;
 use super::actions::Action;
@@ -279,7 +280,7 @@ impl<P: ViewAlgorithm> World<P> {
         let events = self.step(id, Input::View(view));
         let (lost, others): (Vec<_>, Vec<_>) = events.into_iter().partition(|event| *event == Event::Lost);
         if lost.len() != usize::from(loses_entry) {
-            return Err(format!("{id} emits {} times that it lost its entry", lost.len()));
+            return Err(format!("{id} emits `Lost` {} times instead of {}", lost.len(), usize::from(loses_entry)));
         }
         if loses_entry {
             self.nodes[index].client.lose_entry();
@@ -352,8 +353,8 @@ impl<P: ViewAlgorithm> World<P> {
         self.handle(NodeId::from_index(index), Input::Command(command))
     }
 
-    /// Loses a message, on a FIFO link the newest, if its sender has crashed since or its receiver
-    /// is down.
+    /// Loses a message if its sender has crashed since or its receiver is down. A FIFO link loses
+    /// its newest message, so that no gap arises.
     fn lose(&mut self, index: usize) {
         let Some(&index) = self.indices_on_same_link(index).last() else { return };
         let InFlight { from, incarnation, to, .. } = &self.in_flight[index];

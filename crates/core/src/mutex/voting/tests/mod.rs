@@ -1,9 +1,9 @@
 //! Tests of the rules of voting: at least one script per rule. In a script, `1 > 2` delivers the
 //! oldest message from node 1 to node 2, `1 > 2 last` the newest, and `1 > 2 as 3` the oldest as if
 //! node 3 had sent it; `rest` delivers all messages; `1 fires` fires the oldest timer of node 1;
-//! `of 2` before a script sets the group size. Traces omit the steps before `|` and those without
-//! effect (see `crate::mutex::rules`). In a trace, the stamp `(3, 2)` has clock 3 and node 2, and
-//! `fence 0.1` has epoch 0 and counter 1.
+//! `of 2` before a script sets the group size, and `by f` makes the nodes with the constructor `f`.
+//! Traces omit the steps before `|` and those without effect (see `crate::mutex::rules`). In a
+//! trace, the stamp `(3, 2)` has clock 3 and node 2, and `fence 0.1` has epoch 0 and counter 1.
 //!
 //! In a group of three, node 1 votes for replica 1, node 3 for replica 2 and node 2 for replica 3;
 //! two votes suffice to enter. In a group of four, node 1 votes for replica 1, node 2 for 2 and 4,

@@ -140,7 +140,8 @@ proptest! {
         assert_safe_and_served(LockGroup::new(3, TokenRequest::new), actions);
     }
 
-    /// All nodes forget a name whose token is back at the root of the tree.
+    /// All nodes forget a name whose token is back at the root of the tree. While the token is
+    /// elsewhere, the root keeps its instance too.
     #[test]
     fn named_locks_of_a_token_on_a_tree_are_safe_and_served(actions in prop::collection::vec(any_action(), 0..300)) {
         let locks = assert_safe_and_served(LockGroup::new(3, Raymond::new), actions);

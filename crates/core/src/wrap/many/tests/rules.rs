@@ -1,6 +1,7 @@
 //! One test or more per rule of named instances, MA-1 to MA-7. In the expected lines, `step a: 2 so
-//! far` means that instance `a` handled its second command or message. `deliver(2, "b", ..)`
-//! delivers a message of node 2 to instance `b`.
+//! far` means that instance `a` handled a command or message and has now counted 2. The count is
+//! also its floor, so a new instance continues the largest count of the forgotten ones.
+//! `deliver(2, "b", ..)` delivers a message of node 2 to instance `b`.
 
 use super::harness::{Harness, SavedWrites, TIMER, Task};
 use super::lock_group::LockGroup;
@@ -156,8 +157,9 @@ fn ma_3_an_idle_instance_is_forgotten_and_its_floor_is_not() {
 }
 
 #[test]
-fn ma_3_a_lower_floor_does_not_lower_the_others() {
+fn ma_3_forgetting_an_instance_with_a_lower_floor_keeps_the_largest_floor() {
     let mut harness = harness();
+    // The floor of `b` is 6 when it is forgotten, and that of `a` only 2.
     harness.command("a", Task::Work);
     (0..5).for_each(|_| harness.command("b", Task::Work));
     harness.command("b", Task::Rest);
@@ -395,6 +397,7 @@ fn ma_7_each_name_that_saved_something_starts_with_it() {
     let mut harness = harness();
     harness.command("a", Task::Work);
     harness.command("d", Task::Work);
+    // The next incarnation must forget this view and this suspicion.
     harness.enter_view(9, 9);
     harness.step(Input::Suspect(NodeId::from_index(1)));
     harness.lines.clear();

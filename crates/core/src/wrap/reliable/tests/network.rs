@@ -47,6 +47,7 @@ impl Durable for Log {
     }
 }
 
+// The class and the node are arbitrary; a test expects to find them in the frame of a word as well.
 impl Describe for Word {
     fn kind(&self) -> &'static str {
         "word"

@@ -1,4 +1,7 @@
 //! Properties that hold under every schedule of losses, duplicates, reorderings and crashes.
+//!
+//! A word is a message of the inner protocol. Its serial counts the words of one incarnation to one
+//! peer from 0.
 
 use super::network::{Action, AddressedFrame, Network, Node, Word};
 use crate::wrap::prelude::*;
@@ -7,7 +10,7 @@ use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, p
 
 /// Asserts that every incarnation of a receiver receives the words of every incarnation of a sender
 /// in order, without gap or duplicate, and that former incarnations of the receiver have saved all
-/// words before the first one.
+/// words before the first one that this incarnation received.
 fn assert_order(network: &Network) {
     for receiver in &network.nodes {
         for received in receiver.received.values() {
@@ -187,6 +190,7 @@ proptest! {
     #[test]
     fn no_frame_makes_a_node_panic(addressed_frames in prop::collection::vec((any_hostile_frame(), any::<bool>()), 0..60)) {
         let mut network = Network::new(2);
+        // Node 1 restarts, and then has one unacknowledged word for node 2.
         network.run("1 says 2, 1 says 2, 2 says 1, 1 crashes, 1 says 2");
         for (addressed, is_from_peer) in addressed_frames {
             let from = if is_from_peer { NodeId::from_index(1) } else { addressed.from };

@@ -1,8 +1,11 @@
 //! One script or more per rule of reliable links, RL-1 to RL-10. In scripts, `1 says 2` sends a
 //! word from node 1 to node 2, `1 > 2` delivers the oldest frame from 1 to 2, and `2 syncs` makes
 //! the saves of 2 durable; `Network::run` lists all steps. In traces, `0→1` are the incarnations of
-//! a frame's sender and receiver, and `0.1` is the second word of incarnation 0. `payload 0.1 of 1`
-//! notes the delivery of message number 1 of node 1 in incarnation 0.
+//! a frame's sender and receiver, `base` is the first number sent between these two, and `0.1` is
+//! the second word of incarnation 0. `ack below 2` acknowledges the numbers 0 and 1. `again` marks
+//! a retransmission, and `ahead` a frame that does not wait for earlier saves. `waits … for 2` sets
+//! the retransmission timer for node 2, and `payload 0.1 of 1` notes the delivery of message number
+//! 1 of node 1 in incarnation 0.
 //!
 //! Timeouts begin with 50 to 75 ms and double up to 2.4 s. A receiver holds back messages that are
 //! less than 1,024 numbers ahead, and a sender retransmits 64 messages at a time.
@@ -274,6 +277,7 @@ fn rl_10_impossible_frames_are_dropped() {
     }
     assert_eq!(network.in_flight.len(), 1, "no frame is sent in answer");
     assert!(network.nodes[0].received[&0].is_empty(), "no message is delivered");
+    // An empty script returns the trace of the frames above.
     expect![[r#"
         1 gets [0→1 base 0 number 0: 0.0] from 2: RL-10 drops a frame from node 2: 0→1 names a future incarnation
         1 gets [7→1 base 0 number 0: 0.0] from 2: RL-10 drops a frame from node 2: 7→1 names a future incarnation
@@ -361,6 +365,7 @@ fn frames_describe_what_they_carry() {
         assert!(frame.is_wrapped());
         (frame.kind(), frame.class(), frame.on_behalf_of(), frame.payload_id())
     };
+    // A word is an announcement on behalf of node 1; retransmissions count as control.
     let client = Some(NodeId::from_index(0));
     let payload = Some(PayloadId { incarnation: Incarnation(3), number: 9 });
     assert_eq!(described(&data(Transmission::First)), ("word", Class::Announcement, client, payload));

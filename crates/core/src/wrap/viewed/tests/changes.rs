@@ -1,7 +1,7 @@
 //! VW-2, VW-3, VW-4: from one view to the next.
 //!
 //! `Harness::acting(2, 3, ..)` is node 2 in view 1 of three nodes, with a lease until 10 ms, and
-//! `holder()` is the same node in the critical section, with node 1 as the coordinator.
+//! `holder()` is the same node in the critical section with fence 1.1; node 1 is the coordinator.
 //! `view(2, [(1, 1), (3, 2)])` is view 2 of nodes 1 and 3, whose stays began in views 1 and 2.
 //! `receive(3, 2, ..)` and `receive_report(3, 2, ..)` deliver a message and a report of node 3 from
 //! view 2. A report carries the clock reading 5 and the fence counter 7, so the next ticket is 6
@@ -158,6 +158,7 @@ fn vw_3_a_new_coordinator_grants_to_waiters_if_the_holder_was_removed() {
     let mut coordinator = Harness::acting(2, 4, Central::new);
     coordinator.command(Command::Acquire);
     coordinator.receive_view(&view(2, [(2, 1), (3, 1)]));
+    // No member reports that it is inside, so any holder was one of the removed nodes 1 and 4.
     assert_eq!(coordinator.receive_report(3, 2, ClientState::Idle), ["ENTERS (fence 2.8, until 10ms of its clock)"]);
 }
 
@@ -184,6 +185,7 @@ fn vw_3_every_view_has_one_token_and_the_holder_has_it() {
     };
     assert_eq!(member_in_view_2(1, HOLDING).command(Command::Acquire), ["request of view 2 to all of 1,2,3"]);
     assert_eq!(member_in_view_2(2, HOLDING).command(Command::Acquire), ["request of view 2 to all of 1,2,3"]);
+    // Without a holder, the lowest member has the token.
     assert_eq!(
         member_in_view_2(1, ClientState::Idle).command(Command::Acquire),
         ["ENTERS (fence 2.8, until 10ms of its clock)"]

@@ -127,6 +127,7 @@ where
 
 pub(super) const NO_EFFECTS: [&str; 0] = [];
 
+/// The lease timer is set as long as the member has a lease, so the texts speak of the lease.
 fn effect_text<P>(effect: &Effect<Viewed<P>>) -> String
 where
     P: InViews<Event = Event>,

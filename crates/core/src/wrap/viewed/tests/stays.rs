@@ -2,6 +2,7 @@
 //!
 //! `Harness::acting(2, 3, ..)` is node 2 in view 1 of three nodes, with a lease until 10 ms, and
 //! `holder()` is the same node in the critical section, with node 1 as the coordinator.
+//! `Harness::in_incarnation(1, 1, ..)` is node 1 in incarnation 1, which is in no view yet.
 //! `view(2, [(1, 1), (3, 2)])` is view 2 of nodes 1 and 3, whose stays began in views 1 and 2.
 //! `receive(3, 2, ..)` and `receive_report(3, 2, ..)` deliver a message and a report of node 3 from
 //! view 2. A report carries the fence counter 7. `request(2, 1)` carries ticket 1 of node 2, and

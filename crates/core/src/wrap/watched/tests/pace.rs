@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use std::string::ToString;
 use std::vec::Vec;
 
+/// The deviation of a pace is at least a tenth of the period: 10 ms.
 const PERIOD: Duration = Duration::from_millis(100);
 
 /// A pace whose window contains exactly these gaps, of which there are at least two.
@@ -56,6 +57,7 @@ fn the_table_matches_the_normal_tail() {
     while let Some(threshold) = Threshold::from_thousandths(thousandths) {
         let actual = phi(threshold.deviation_thousandths() as f64 / 1_000.0);
         let expected = f64::from(thousandths) / 1_000.0;
+        // Linear interpolation between the table's entries costs less than this.
         assert!((actual - expected).abs() < 0.02, "{threshold}: {actual}");
         thousandths += 1;
     }
@@ -89,6 +91,7 @@ fn the_lowest_threshold_is_reached_after_the_silence_it_allows() {
     let pace = pace_after(&[1_000_015, 21_000_017]);
     let allowed = pace.allowed_silence(Threshold::MIN, PERIOD);
     assert_eq!(pace.phi(allowed, PERIOD), Threshold::MIN.thousandths());
+    // 20,000 ns are two thousandths of the deviation, the unit of the table.
     assert_eq!(pace.phi(Duration::from_nanos(allowed.nanos() - 20_000), PERIOD), 0);
 }
 
@@ -125,6 +128,7 @@ fn one_outage_does_not_blind_the_detector_and_a_slow_network_is_learnt() {
     let mut now = Time::ZERO + PERIOD.times(20) + hour;
     pace.learn(now, 21, allowed, 20);
     let after_outage = pace.allowed_silence(Threshold::DEFAULT, PERIOD);
+    // If the hour counted in full, more than an hour would be allowed.
     assert!(after_outage < allowed.times(4), "{allowed} became {after_outage}");
     let slow_gap = PERIOD.times(50);
     for number in 22..200 {
@@ -156,7 +160,7 @@ proptest! {
         prop_assert!(pace.phi(allowed, PERIOD).abs_diff(thousandths) <= 10);
     }
 
-    /// No behaviour of a peer makes a sum overflow.
+    /// No behaviour of a peer makes a sum overflow, which would panic in a test.
     #[test]
     fn extreme_gaps_do_not_overflow(gaps in prop::collection::vec(0_u64..=u64::MAX, 1..200), window in 0_usize..3_000, period in 0_u64..=u64::MAX) {
         let mut pace = Pace::new(Time::ZERO, Duration::from_nanos(period));

@@ -2,7 +2,11 @@
 //!
 //! With the fixed bound, heartbeats come every 10 ms, and a silence of 15 ms is too long.
 //! `receive_heartbeat(2, 0, 5)` delivers heartbeat 5 of node 2 in incarnation 0, and
-//! `receive_text(2, 0)` a message of its inner protocol.
+//! `receive_text(2, 0)` a message of its inner protocol. Both return the effects and the applied
+//! rules: `beats in 10ms` sets the timer of the next heartbeat, `timeout of 2 in 15ms` that of node
+//! 2's silence, and `no timeout of 2` cancels it; `ahead` marks a heartbeat that does not wait for
+//! earlier saves. Words in capitals are inputs of the inner protocol. A node starts with two saved
+//! writes.
 
 use super::harness::{Command, Harness, Text, accrual_detector, fixed_bound_detector, node};
 use crate::wrap::prelude::*;

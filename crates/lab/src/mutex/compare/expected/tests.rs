@@ -14,9 +14,11 @@ fn settings(entries: u64, workload: Pattern) -> Settings {
     Settings { entries, workload, ..Settings::default() }
 }
 
-/// Every figure of every algorithm in every group of these sizes is as expected, under every
-/// workload. More than `min_runs` runs must have a client delay, as many an exact number of
-/// messages as expectation, and half as many a synchronization delay.
+/// Checks every figure of every algorithm in every group of these sizes, under every workload.
+///
+/// To be sure that there is something to check, more than `min_runs` runs must have a client delay,
+/// more than `min_runs` runs must have an exact expected number of messages, and more than half of
+/// `min_runs` runs must have a synchronization delay.
 fn assert_expected_figures(sizes: impl Iterator<Item = usize> + Clone, min_runs: u64) {
     let (mut client_delays, mut sync_delays, mut exact) = (0, 0, 0);
     for entry in contenders(&[], Variants::All).unwrap() {
@@ -66,7 +68,8 @@ fn the_coordinators_entries_are_counted_separately() {
         panic!("one name, one algorithm")
     };
     let (expected, measured) = simulate(&simulation(entry, 3, 1, &settings(60, Pattern::Random))).unwrap();
-    // A request, a grant and a release.
+    // The minimum and the maximum are three: a request, a grant and a release. Any number of
+    // entries would do.
     assert_eq!((expected.messages_per_entry(7), expected.has_coordinator), ((3.0, Some(3.0)), true));
     assert_eq!((measured.messages_per_entry, measured.coordinator_messages_per_entry), (Some(3.0), Some(0.0)));
     assert_eq!(measured.busiest_share, 1.0);
@@ -79,8 +82,9 @@ fn unexpected_figures_are_reported() {
     let found = contenders(&["central".into(), "ricart-agrawala".into()], Variants::Default).unwrap();
     let [central, ricart_agrawala] = found[..] else { panic!("two names, two algorithms") };
     let outcome = experiment::run(&simulation(ricart_agrawala, 4, 3, &settings(60, Pattern::Random))).unwrap();
-    let compare_with = |expected: &ExpectedCost, delays, ending| {
-        let measured = Measured::new(expected, delays, ending, &outcome.summary, &outcome.messages, &outcome.verdicts);
+    let compare_with = |expected: &ExpectedCost, delay_unit, ending| {
+        let measured =
+            Measured::new(expected, delay_unit, ending, &outcome.summary, &outcome.messages, &outcome.verdicts);
         let figures: Vec<_> = measured.differences.iter().map(|difference| difference.figure).collect();
         (figures, measured.is_exact(expected))
     };
@@ -90,6 +94,7 @@ fn unexpected_figures_are_reported() {
     assert_eq!(compare_with(&larger, times, Ending::Done), (vec![Figure::Messages], Some(false)));
     let other = ExpectedCost::of_experiment(central, &simulation(central, 4, 1, &random));
     assert_eq!(compare_with(&other, times, Ending::Done), (vec![Figure::Messages, Figure::SyncDelay], Some(false)));
+    // There is no expected delay in milliseconds.
     assert_eq!(compare_with(&other, millis, Ending::Done), (vec![Figure::Messages], Some(false)));
     assert_eq!(compare_with(&other, times, Ending::Stopped), (vec![], None));
     let not_binding = ExpectedCost { is_binding: false, ..other };

@@ -85,6 +85,7 @@ fn leases_on_clocks_that_drift_are_judged_alike() {
     let until = Time::ZERO + Duration::from_secs(1);
     let clocks = |drift_ppm| Setup {
         timing: Some(Timing { drift_ppm, ..Timing::until(until) }),
+        // Where time is modelled, timers fire within their spans.
         early_timers: 0,
         ..setup_with_faults(3)
     };

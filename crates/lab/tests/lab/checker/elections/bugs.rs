@@ -51,8 +51,8 @@ fn every_seeded_bug_violates_the_expected_property() {
 #[test]
 fn results_of_crashed_nodes_count_forever() {
     let findings = check_bug(Bug::SharedEpochs, &setup(2, 1, 0), &ElectionClients::new(2), &plain_search());
-    // Node 2 starts and elects itself and crashes; node 1 receives the notice, starts, and elects
-    // itself in the same epoch.
+    // Four steps: node 2 starts and elects itself; it crashes; node 1 receives the notice; node 1
+    // starts and elects itself in the same epoch.
     assert_eq!(counterexample_length(&findings, "one-leader-an-epoch"), Some(4));
     let findings = check_bug(Bug::None, &setup(2, 1, 0), &ElectionClients::new(2), &plain_search());
     assert_eq!(violated_properties(&findings), [""; 0]);

@@ -1,4 +1,5 @@
-//! Notices of crashes and restarts: which node receives which, in which order, and which are void.
+//! Notices of crashes and restarts: which node receives which, in which order, and which are void,
+//! so that no node receives them.
 //!
 //! `setup(3, 2, 1)` is a group of three nodes with at most two crashes and one restart.
 
@@ -16,8 +17,7 @@ use std::sync::Arc;
 /// the wanted ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Recorder {
-    /// This node, and the wanted notices.
-    wanted: Fixed<(NodeId, Vec<Notice>)>,
+    wanted: Fixed<Vec<Notice>>,
     received: Vec<Notice>,
 }
 
@@ -41,7 +41,7 @@ impl Describe for NoMessage {
 impl Recorder {
     fn record(&mut self, notice: Notice, out: &mut Effects<'_, Self>) {
         self.received.push(notice);
-        if self.received == self.wanted.1 {
+        if self.received == *self.wanted {
             // The check judges only that epochs grow.
             out.emit(Event::Began { epoch: Epoch(2) });
             out.emit(Event::Began { epoch: Epoch(1) });
@@ -103,10 +103,9 @@ impl Observer<Command, Event> for RunLog {
 }
 
 /// Returns the shortest run in which some node receives exactly these notices, if there is one.
-fn shortest_run(setup: &Setup, received: &[Notice]) -> Option<Vec<String>> {
-    let received = received.to_vec();
-    let recorder = move |me| Recorder { wanted: Fixed::new((me, received.clone())), received: Vec::new() };
-    let make = Arc::new(move |me| Erased::new(recorder(me)));
+fn shortest_run(setup: &Setup, wanted: &[Notice]) -> Option<Vec<String>> {
+    let wanted = Fixed::new(wanted.to_vec());
+    let make = Arc::new(move |_: NodeId| Erased::new(Recorder { wanted: wanted.clone(), received: Vec::new() }));
     let passive_clients = ElectionClients { rounds: Some(0), ..ElectionClients::new(setup.nodes) };
     let mut checker = Checker::new(make, passive_clients, setup.clone()).unwrap();
     let properties = Some(vec!["epochs-grow".to_owned()]);

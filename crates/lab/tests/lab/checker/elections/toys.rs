@@ -71,9 +71,9 @@ impl Describe for Message {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct Saved(u64);
+pub(crate) struct SavedEpoch(u64);
 
-impl Durable for Saved {
+impl Durable for SavedEpoch {
     type Write = u64;
     fn apply(&mut self, epoch: u64) {
         self.0 = epoch;
@@ -162,7 +162,7 @@ impl Protocol for HighestLeads {
     type Message = Message;
     type Timer = Never;
     type Event = Event;
-    type Durable = Saved;
+    type Durable = SavedEpoch;
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {

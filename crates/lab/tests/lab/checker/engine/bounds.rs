@@ -1,6 +1,7 @@
 //! Searches that end early say so, and claim nothing that they did not explore.
 //!
-//! `Bounds::new(3, 2)` stands for three nodes that request entry twice each.
+//! `Bounds::new(3, 2)` stands for three nodes that request entry twice each. `order()` and
+//! `fences()` add the properties of request order and of fences; `cancels()` lets clients cancel.
 
 use crate::checker::engine::common::{
     check, flawed_group, group_of, new_checker, plain_search, reduced_search, verdict, verdicts,
@@ -58,8 +59,10 @@ fn stopping_at_the_first_violation_leaves_other_properties_undecided() {
     }
 }
 
+/// The order of requests depends on the past, so a second search judges it, after one that has
+/// judged exclusion in every state.
 #[test]
-fn a_violation_by_a_step_stops_the_search_too() {
+fn a_violation_of_request_order_stops_its_search_too() {
     let factory = flawed_group(Flaw::BareReplies, 3);
     let effort = Effort { stop_at_first: true, ..reduced_search() };
     let findings = check(&factory, &Bounds::new(3, 2).order(), &effort);

@@ -4,7 +4,8 @@
 //! "The paper" is the one by Ricart and Agrawala (1981). `Flaw::BareReplies` is its algorithm as
 //! published; the other flaws are faulty variants.
 //!
-//! `Bounds::new(3, 2)` stands for three nodes that request entry twice each.
+//! `Bounds::new(3, 2)` stands for three nodes that request entry twice each; with `None` instead of
+//! a number, they request entry without limit.
 
 use crate::checker::engine::common::{
     Explored, check, counterexample_len, flawed_group, group_of, plain_search, plain_search_for,
@@ -122,6 +123,8 @@ fn order_and_fence_violations_have_counterexamples_of_the_same_length() {
         assert_agreement(&flawed_group(flaw, 3), &Bounds::new(3, 1).order().fifo());
     }
     let reference = assert_agreement(&flawed_group(Flaw::BareReplies, 2), &Bounds::new(2, 3).order());
+    // Bare replies carry no clock: node 1 can learn of node 2's request by a reply, and then make
+    // another request that still goes ahead of it. The shortest such run has 12 steps.
     assert_eq!(reference.unordered, Some(12));
     assert_agreement(&group_of(2, RicartAgrawala::new), &Bounds::new(2, 2).order().fences());
     assert_agreement(&group_of(3, RicartAgrawala::new), &Bounds::new(3, 1).order().fences());

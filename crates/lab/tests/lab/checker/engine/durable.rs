@@ -157,6 +157,7 @@ impl Protocol for Server {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Start { durable, incarnation } => {
+                // A restarted node must be a new one, without the state that a crash loses.
                 assert!(incarnation == Incarnation::FIRST || self.granted.is_none());
                 self.granted = durable.0;
             }

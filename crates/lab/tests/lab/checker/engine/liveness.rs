@@ -2,7 +2,8 @@
 //! a message, is unfair and no counterexample. A run that starves the client although it meets
 //! every obligation again and again is one.
 //!
-//! `Bounds::new(3, 2)` stands for three nodes that request entry twice each.
+//! `Bounds::new(3, 2)` stands for three nodes that request entry twice each; with `None` instead of
+//! a number, they request entry without limit.
 
 use crate::checker::engine::common::{
     check, counterexample_len, group_of, new_checker, plain_search_for, reduced_search, verdict,
@@ -215,8 +216,8 @@ fn deferring_the_request_forever_starves_the_client() {
     assert!(is_starved(Handling::Defers, &Bounds::new(2, 1)));
 }
 
-/// The network never becomes quiet, so the timer need not fire; but a run in which it never fires
-/// is unfair.
+/// A timer fires while messages are in flight only if `early_timers` allows it, and the ping always
+/// is in flight. A run in which the timer never fires is unfair in either case.
 #[test]
 fn a_timer_that_never_fires_is_an_unfair_run() {
     assert!(!is_starved(Handling::RequestsLater, &Bounds::new(2, 1)));

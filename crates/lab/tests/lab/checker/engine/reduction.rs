@@ -8,7 +8,7 @@ use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Effects, Fence, Group, Input, Never, NodeId, Protocol, Time};
 use serde::Serialize;
 
-/// One of two nodes. The first one enters at once. The other one always denies its client, and
+/// One of two nodes. The first node enters at once. The other node always denies its client, and
 /// enters without a request when it receives a token.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct TokenSender {
@@ -18,9 +18,10 @@ struct TokenSender {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Variant {
-    /// The first one sends a ping to itself forever, and sends the token when it leaves.
+    /// The first node sends a ping to itself forever, and sends the token when it leaves.
     Forever,
-    /// The first one sends the token when it enters, and a ping to itself, with which it leaves.
+    /// When the first node enters, it sends the token, and a ping to itself. It leaves when it
+    /// receives the ping.
     Once,
 }
 
@@ -105,6 +106,7 @@ fn assert_found(variant: Variant, property: &str, length_in: impl Fn(&ReferenceR
 /// judged like any others.
 #[test]
 fn a_postponed_step_is_judged_when_it_is_taken() {
+    // The first node enters and leaves, and the other one receives the token.
     assert_found(Variant::Forever, "asked-first", |result| result.unrequested, 3);
 }
 
@@ -113,5 +115,6 @@ fn a_postponed_step_is_judged_when_it_is_taken() {
 /// node would leave first, and no state would have both nodes in the critical section.
 #[test]
 fn a_visible_step_is_never_explored_alone() {
+    // The first node enters, and the other one receives the token.
     assert_found(Variant::Once, "exclusion", |result| result.two_holders, 2);
 }

@@ -57,11 +57,11 @@ fn both_explorers_agree_with_restarts_and_late_views() {
 #[test]
 fn three_members_of_which_one_crashes_or_loses_its_lease_stay_safe_and_live() {
     let bounds = Bounds::new(3, 1).fences().crashes(1).views(1);
-    let safe = plain_search_for(&["exclusion", "fences-grow", "no-deadlock"]);
+    let safety_only = plain_search_for(&["exclusion", "fences-grow", "no-deadlock"]);
     for findings in [
         check(&central(3), &bounds, &plain_search()),
         check(&central(3), &bounds, &reduced_search()),
-        check(&token_request(3), &bounds, &safe),
+        check(&token_request(3), &bounds, &safety_only),
     ] {
         assert!(findings.is_complete());
         assert!(verdicts(&findings).iter().all(|(_, holds)| *holds == Some(true)), "{:?}", verdicts(&findings));

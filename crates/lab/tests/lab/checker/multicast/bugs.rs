@@ -1,8 +1,8 @@
 //! The checker finds a seeded bug in each multicast order, with a short counterexample.
 //!
 //! `Case::new(3, 2, 4)` is a group of three nodes, the first two of which send four messages
-//! together. `Board` is the type of the members' replicated state: the latest messages, which here
-//! keeps none.
+//! together. `Board` is the members' replicated state, a list of the latest messages; here its
+//! capacity is zero.
 
 use crate::checker::multicast::{Case, counterexample_length, violated_properties};
 use quorate_core::fixtures::multicast::{

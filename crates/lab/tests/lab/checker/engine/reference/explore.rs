@@ -54,8 +54,8 @@ pub(crate) fn explore_within(factory: &NodeFactory, bounds: &Bounds, max_states:
         let mut next_level = Vec::new();
         for state in level {
             let edges = system.all_edges(&state);
-            // With messages or timers beyond the time limit, the run continues unexplored: no
-            // deadlock.
+            // A message or timer that remains may have to wait until after the time limit. The run
+            // would continue there, so this is no deadlock.
             let can_continue = edges.iter().any(|edge| edge.is_regular)
                 || !state.has_no_messages()
                 || state.nodes.iter().any(|node| !node.timers.is_empty());

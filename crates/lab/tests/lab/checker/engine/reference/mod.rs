@@ -35,8 +35,8 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// `nodes` nodes that request entry `rounds` times each, without faults. Order and fences,
-    /// which need the history, are not judged.
+    /// `nodes` nodes that request entry `rounds` times each, or without limit for `None`. There are
+    /// no faults. Order and fences, which need the history, are not judged.
     pub(crate) fn new(nodes: usize, rounds: impl Into<Option<u8>>) -> Self {
         let rounds = rounds.into();
         let clients = Contenders { rounds, ..Contenders::default() };

@@ -278,8 +278,9 @@ impl TransitionSystem {
         self.delay().map(|delay| (sent_at + delay.earliest, sent_at + delay.latest))
     }
 
-    /// Advances time to the next instant at which a timer or message may or must occur; `None` if
-    /// one must occur now, or if that instant is beyond the time limit.
+    /// Advances time to the next instant at which a timer may or must fire, or a message may or
+    /// must arrive. Returns `None` without timing, if one of them must happen now, or if no such
+    /// instant lies within the time limit.
     fn time_edge(&self, state: &State) -> Option<Edge> {
         let until = self.bounds.setup.timing?.until;
         let mut instants = Vec::new();
@@ -497,6 +498,7 @@ impl<'a> StepContext<'a> {
     }
 
     fn send(&mut self, to: NodeId, message: AnyMessage) {
+        // A message to a node outside the group is dropped.
         if to.index() >= self.state.nodes.len() {
             return;
         }
@@ -513,6 +515,7 @@ impl<'a> StepContext<'a> {
 
     fn emit(&mut self, event: Event) {
         let waited = self.node_mut().client == ClientState::Waiting;
+        // Every event answers the client, except the extension of a lease.
         self.node_mut().awaits_answer &= matches!(event, Event::Extended { .. });
         match event {
             Event::Entered { fence, .. } => {

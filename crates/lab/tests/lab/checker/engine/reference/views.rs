@@ -42,6 +42,7 @@ impl Membership {
 }
 
 fn to_view((epoch, members): &NumberedView) -> View {
+    // Nodes are never re-admitted, so every stay began in the first view.
     let stay = Stay { incarnation: Incarnation::FIRST, since: Epoch(1) };
     View::new(Epoch(*epoch), members.iter().map(|node| (NodeId::from_index(*node), stay)))
 }
@@ -96,6 +97,7 @@ impl TransitionSystem {
             let may_be_removed_early = !views.waits_for_leases && state.budgets.view_changes > 0;
             if must_be_removed || may_be_removed_early {
                 edges.push(self.make_edge(state, node, must_be_removed, |context| {
+                    // The crash or the lease expiry has already paid for a required removal.
                     context.state.budgets.view_changes -= u8::from(!must_be_removed);
                     context.met_obligations.push(Obligation::DecideViewWithout { node });
                     context.decide_view_without(node);

@@ -1,4 +1,4 @@
-//! Death notices: nodes learn that the process of another node has crashed or restarted.
+//! Crash notices: nodes learn that the process of another node has crashed or restarted.
 //!
 //! They model a kernel that refuses connections to a port on which no process listens, and accepts
 //! them again once a process does.
@@ -12,7 +12,7 @@ use quorate_journal::settings::Latency;
 use serde::Serialize;
 
 /// A notice to one node about the process of another.
-pub(super) struct DeathNotice {
+pub(super) struct CrashNotice {
     /// The node that receives the notice.
     pub(super) receiver: NodeId,
     /// The node that the notice is about.
@@ -28,23 +28,23 @@ where
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {
-    /// Enables death notices: nodes suspect a crashed process and trust it again after its restart.
+    /// Enables crash notices: nodes suspect a crashed process and trust it again after its restart.
     /// Must be called before [`start`](Self::start).
-    pub fn enable_death_notices(&mut self) {
-        self.sends_death_notices = true;
+    pub fn enable_crash_notices(&mut self) {
+        self.sends_crash_notices = true;
     }
 
     /// Notifies all other nodes that the process of `subject` is gone or has restarted. A node that
     /// is cut off from the process receives no notice.
-    pub(super) fn send_death_notices(&mut self, subject: NodeId, is_gone: bool) {
-        if !self.sends_death_notices || !self.is_started {
+    pub(super) fn send_crash_notices(&mut self, subject: NodeId, is_gone: bool) {
+        if !self.sends_crash_notices || !self.is_started {
             return;
         }
         let (latency, _) = self.environment.network.default_behaviour();
         let Some(incarnation) = self.slots.get(subject.index()).map(|slot| slot.host.incarnation()) else { return };
         let others: Vec<_> = (0..self.slots.len()).map(NodeId::from_index).filter(|node| *node != subject).collect();
         for node in &others {
-            self.send_death_notice(DeathNotice { receiver: *node, subject, incarnation, is_gone }, latency);
+            self.send_crash_notice(CrashNotice { receiver: *node, subject, incarnation, is_gone }, latency);
         }
         if !is_gone {
             // A restarted node connects to all others, and the connections to crashed nodes are
@@ -53,28 +53,28 @@ where
                 let Some(host) = self.slots.get(other.index()).map(|slot| &slot.host) else { continue };
                 let (incarnation, is_down) = (host.incarnation(), host.condition == Condition::Down);
                 if is_down {
-                    let notice = DeathNotice { receiver: subject, subject: other, incarnation, is_gone: true };
-                    self.send_death_notice(notice, latency);
+                    let notice = CrashNotice { receiver: subject, subject: other, incarnation, is_gone: true };
+                    self.send_crash_notice(notice, latency);
                 }
             }
         }
     }
 
-    fn send_death_notice(&mut self, notice: DeathNotice, latency: Latency) {
+    fn send_crash_notice(&mut self, notice: CrashNotice, latency: Latency) {
         let network = &self.environment.network;
         if !network.is_cut(notice.subject, notice.receiver) && !network.is_cut(notice.receiver, notice.subject) {
             let at = self.environment.time + self.environment.node_rng.draw_latency(latency);
-            self.environment.push(at, PendingEvent::DeathNotice(notice));
+            self.environment.push(at, PendingEvent::CrashNotice(notice));
         }
     }
 
-    /// Gives a node a death notice as suspicion or trust.
+    /// Gives a node a crash notice as suspicion or trust.
     ///
     /// Drops a notice that arrives after the subject's next incarnation has started: between real
     /// processes, a refused connection is reported before the next incarnation can send messages,
     /// and later connections succeed.
-    pub(super) fn receive_death_notice(&mut self, notice: &DeathNotice) {
-        let DeathNotice { receiver: node, subject, incarnation, is_gone } = *notice;
+    pub(super) fn receive_crash_notice(&mut self, notice: &CrashNotice) {
+        let CrashNotice { receiver: node, subject, incarnation, is_gone } = *notice;
         let current_incarnation = self.slots.get(subject.index()).map(|slot| slot.host.incarnation());
         if current_incarnation != Some(incarnation) {
             return;
