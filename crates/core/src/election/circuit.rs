@@ -9,7 +9,7 @@
 //! in only one run of an epoch, which it remembers on its disk. Only a run with more than half of
 //! the group elects a leader. Two such runs share a node, so two runs of one epoch cannot both end:
 //! an epoch has at most one leader, however wrong the failure detector is. Nodes that are down at
-//! start-up do not count as nodes of the group for that majority.
+//! start-up do not count for that majority, neither as members of a run nor as nodes of the group.
 //!
 //! ```text
 //! CI-1   the client campaigns              → start the next epoch without the nodes known to be
@@ -132,7 +132,8 @@ pub struct Circuit<C> {
     unacknowledged: Vec<(u64, NodeId)>,
     /// Number of the latest message that needs an acknowledgement.
     last_number: u64,
-    /// The disagreement with other nodes about the run that this node waits to be settled.
+    /// The disagreement with other nodes about the run. If it remains when `Timer::Dispute` fires,
+    /// this node starts the next epoch.
     dispute: Option<Dispute>,
 }
 
@@ -222,7 +223,7 @@ impl<C: Contest> Circuit<C> {
     }
 
     /// Lets the contest act, and handles its outcome: announces or just records the winner, or
-    /// starts the next run if this one failed. A run without a majority has no outcome.
+    /// starts the next run if this one failed. A run without a majority elects no leader.
     fn run_contest(&mut self, out: &mut Effects<'_, Self>, act: impl FnOnce(&mut C, &mut Turn<'_, '_, C>)) {
         let mut contest = core::mem::take(&mut self.contest);
         let mut turn = Turn::new(self, out);
@@ -253,7 +254,8 @@ impl<C: Contest> Circuit<C> {
     /// answer is always yes, because every run has all of these nodes.
     fn has_majority(&self) -> bool {
         let voters = self.plan.ring.len().saturating_sub(self.plan.absent.len());
-        self.plan.repair == Repair::None || 2 * self.member_count() > voters
+        let missing = self.run.left_out.iter().filter(|node| !self.plan.absent.contains(**node)).count();
+        self.plan.repair == Repair::None || 2 * missing < voters
     }
 
     fn neighbour(&self, side: Side) -> NodeId {

@@ -1,5 +1,5 @@
-//! A node on a thread. In each turn the node handles all waiting inputs, and then sends all
-//! resulting messages and events at once.
+//! A node on a thread. In each turn the node handles the waiting inputs, up to a limit. Then it
+//! sends the resulting messages and events at once, except those that still wait for a save.
 
 use super::mailbox::{Address, Incoming, Mailbox};
 use crate::{Clock, Disk, Engine, EngineParts, Failure, MessageOrigin, Outlet, StartState};
@@ -28,7 +28,7 @@ pub enum Ending {
     /// The node was asked to stop, or nothing could send it inputs any more.
     Stopped,
     /// The node's disk failed, so the node could no longer keep its promises. `None` if the disk's
-    /// thread died.
+    /// thread panicked, or the node had not yet handled its last report.
     DiskFailed(Option<StoreError>),
     /// The node's thread panicked.
     Panicked,
@@ -121,13 +121,14 @@ where
             self.outbox.flush(&mut self.on_events);
             let Some(mut incoming) = self.wait_for_input() else { return Ending::Stopped };
             self.engine.read_clock();
-            for _ in 0..MAX_INPUTS_PER_TURN {
-                match incoming.take() {
-                    Some(Incoming::Stop) => return Ending::Stopped,
-                    Some(incoming) => self.handle(incoming),
-                    None => break,
+            let mut remaining = MAX_INPUTS_PER_TURN;
+            while let Some(input) = incoming {
+                if matches!(input, Incoming::Stop) {
+                    return Ending::Stopped;
                 }
-                incoming = self.mailbox.0.try_recv().ok();
+                self.handle(input);
+                remaining -= 1;
+                incoming = if remaining > 0 { self.mailbox.0.try_recv().ok() } else { None };
             }
             self.engine.fire_timers(&mut self.outbox);
         }

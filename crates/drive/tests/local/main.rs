@@ -2,6 +2,7 @@
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
+mod crowded;
 mod full;
 mod killed;
 mod recorded;

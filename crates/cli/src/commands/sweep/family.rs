@@ -201,7 +201,11 @@ impl Task for SweepAlgorithm<'_> {
                 failure = Some(build_failure(&sweep, *seed, verdict));
             }
             total.add(summary);
-            if interrupt::was_requested() || failure.is_some() && !args.keep_going {
+            if failure.is_some() && !args.keep_going {
+                break;
+            }
+            if interrupt::was_requested() {
+                complete &= total.seeds == args.seeds;
                 break;
             }
         }

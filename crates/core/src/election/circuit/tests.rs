@@ -282,6 +282,33 @@ fn nodes_that_are_down_at_start_up_are_skipped() {
     }
 }
 
+/// Nodes 4 and 5 are down at start-up. Later, runs {1, 2} and {3, 4, 5} of one epoch are disjoint,
+/// so only the one with a majority of nodes 1 to 3 may elect a leader.
+#[test]
+fn ci_5_nodes_that_were_down_at_start_up_do_not_count_for_the_majority() {
+    let absent: Group = vec![node(4), node(5)].into();
+    let ring_without = |crashed: &[u32]| {
+        let plan = Plan { repair: Repair::Detector, absent: absent.clone(), ..default_plan(5) };
+        let mut ring: Ring = TestRing::new(plan);
+        for number in [4, 5] {
+            ring.restart(number);
+            ring.all_trust(number);
+        }
+        // Only what the nodes send after the crashes arrives.
+        ring.in_flight.clear();
+        crashed.iter().for_each(|number| ring.crash(*number));
+        crashed.iter().for_each(|number| ring.all_suspect(*number));
+        ring.settle();
+        ring
+    };
+    let mut ring = ring_without(&[3, 4, 5]);
+    ring.elect(1);
+    assert_eq!(ring.agreed_leader(), Some((2, 1)), "two of the three nodes that were up are a majority");
+    let ring = ring_without(&[1, 2]);
+    assert_eq!(ring.nodes_that_applied("CI-5"), [5], "node 5 wins, but announces nothing");
+    assert_eq!(ring.agreed_leader(), None, "one of the three nodes that were up is no majority");
+}
+
 #[test]
 fn a_single_node_elects_itself() {
     for repair in [Repair::None, Repair::Timeout, Repair::Detector] {
