@@ -32,7 +32,8 @@ pub struct Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistics {
     pub tried_inputs: u64,
-    pub distinct_signatures: usize,
+    /// Number of different path signatures of these inputs.
+    pub distinct_paths: usize,
 }
 
 impl Campaign {
@@ -65,7 +66,7 @@ impl Campaign {
     }
 
     pub fn statistics(&self) -> Statistics {
-        Statistics { tried_inputs: self.tried_inputs, distinct_signatures: self.signatures.len() }
+        Statistics { tried_inputs: self.tried_inputs, distinct_paths: self.signatures.len() }
     }
 
     /// Tries an input. Returns whether its signature is new.

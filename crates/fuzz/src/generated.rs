@@ -18,17 +18,17 @@ use std::collections::{BTreeMap, VecDeque};
 pub fn generate_examples(target: &str) -> Option<Corpus> {
     let examples = match target {
         "batches" => vec![example("three-messages", &three_messages()), example("one-long-message", &long_message())],
+        "certificates" => certificates(),
+        "contents" => frame_contents(),
         "disks" => disk_files(),
         "entries" => log_entries(),
         // The byte 6 before the frame sets the limit of the handshake, and pieces of four bytes.
         "frames" => vec![whole_conversation(), example("hello-in-small-pieces", &[&[6][..], &hello_frame()].concat())],
-        "greetings" => frame_contents(),
         // Each byte is an event of `targets::links`. Its lower three bits choose the event (0 and
         // 1: push a message; 2: send a frame; 3: receive it; 4: acknowledge; 5: connect; 6: restart
         // or forge; 7: send and receive), and the other bits are its size.
         "links" => vec![example("sent-cut-sent-again", &[5, 8, 16, 0, 2, 3, 4, 8, 2, 5, 2, 3, 4, 0xFE, 0, 7, 4])],
         "messages" => all().iter().flat_map(message_examples).collect(),
-        "papers" => certificates(),
         _ => return None,
     };
     Some(Corpus(examples))
@@ -152,7 +152,7 @@ fn message_examples(entry: &Entry) -> Vec<Example> {
             collect_kinds(nodes, |index| vec![election::Command::Campaign; usize::from(index == 0)])
         }
         Entry::Multicast(entry) => {
-            // A window of one message makes members report held messages at once.
+            // With a window of one message, members acknowledge every message at once.
             let default = multicast::Plan::new(group.clone());
             let window = multicast::Window { messages: 1, ..default.window };
             let plan = std::sync::Arc::new(multicast::Plan { window, ..default });

@@ -36,6 +36,12 @@ pub struct Target {
 /// All targets, in alphabetical order.
 pub const TARGETS: [Target; 10] = [
     Target { name: "batches", description: "the messages of a batch", run: targets::frames::read_batch },
+    Target { name: "certificates", description: "certificates and keys in PEM", run: targets::certificates::load },
+    Target {
+        name: "contents",
+        description: "frames of every kind with a valid checksum",
+        run: targets::frames::read_sealed,
+    },
     Target { name: "disks", description: "the files of a data folder", run: targets::disks::open_folder },
     Target {
         name: "entries",
@@ -44,15 +50,9 @@ pub const TARGETS: [Target; 10] = [
     },
     Target { name: "frames", description: "bytes on a connection, in pieces", run: targets::frames::read_in_pieces },
     Target { name: "gathering", description: "live journals that are gathered", run: targets::journals::gather },
-    Target {
-        name: "greetings",
-        description: "frames of every kind with a valid checksum",
-        run: targets::frames::read_sealed,
-    },
     Target { name: "journals", description: "the journal of a run", run: targets::journals::read },
     Target { name: "links", description: "events of a link, one per byte", run: targets::links::drive },
     Target { name: "messages", description: "a message of each algorithm", run: targets::messages::read_message },
-    Target { name: "papers", description: "certificates and keys in PEM", run: targets::certificates::load },
 ];
 
 pub fn find_target(name: &str) -> Option<Target> {

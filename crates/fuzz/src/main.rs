@@ -46,7 +46,10 @@ fn parse_request(mut words: impl Iterator<Item = String>) -> Result<Request, Str
     let mut request = Request { name, seconds: 10.0, seed: 1, corpus: None, input: None };
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word} needs a value."))?;
-        let number = || value.parse::<f64>().map_err(|_| format!("{word} must be a number; got '{value}'."));
+        let number = || {
+            let parsed = value.parse::<f64>().ok().filter(|number| number.is_finite());
+            parsed.ok_or_else(|| format!("{word} must be a finite number; got '{value}'."))
+        };
         match word.as_str() {
             "--seconds" => request.seconds = number()?.clamp(0.0, 1e6),
             "--seed" => {
@@ -65,7 +68,7 @@ fn execute(request: &Request) -> Result<bool, String> {
     match (request.name.as_str(), &request.input) {
         ("list" | "help" | "--help", None) => {
             println!("{HELP}");
-            TARGETS.iter().for_each(|target| println!("{:10}  {}", target.name, target.description));
+            TARGETS.iter().for_each(|target| println!("{:12}  {}", target.name, target.description));
             Ok(true)
         }
         ("remake", None) => regenerate_corpus().map(|()| true),
@@ -107,9 +110,9 @@ fn run_campaign(target: Target, request: &Request, seconds: f64) -> Result<bool,
     while outcome.is_ok() && start.elapsed() < limit {
         outcome = campaign.run(INPUTS_PER_CHECK);
     }
-    let Statistics { tried_inputs, distinct_signatures } = campaign.statistics();
+    let Statistics { tried_inputs, distinct_paths } = campaign.statistics();
     println!(
-        "{:10} seed {}: {tried_inputs} inputs, {distinct_signatures} paths, {:.1} s, {} examples",
+        "{:12} seed {}: {tried_inputs} inputs, {distinct_paths} paths, {:.1} s, {} examples",
         target.name,
         request.seed,
         start.elapsed().as_secs_f64(),
@@ -137,7 +140,7 @@ fn regenerate_corpus() -> Result<(), String> {
         let folder_path = corpus_folder().join(target.name);
         let names: Vec<&str> = corpus.0.iter().map(|Example { name, .. }| name.as_str()).collect();
         corpus.write(&folder_path).map_err(|error| format!("cannot write {}: {error}.", folder_path.display()))?;
-        println!("{:10} {}", target.name, names.join(" "));
+        println!("{:12} {}", target.name, names.join(" "));
     }
     Ok(())
 }

@@ -51,7 +51,7 @@ fn most_examples_are_parsed_unlike_an_empty_input() {
             .filter(move |example| target.attempt(&example.bytes).unwrap() == signature_of_no_input)
     });
     let rejected_at_once: Vec<String> = rejected_at_once.map(|example| example.name).collect();
-    // Such an example may be intended: `greetings/ack` is the frame that its target reads instead
+    // Such an example may be intended: `contents/ack` is the frame that its target reads instead
     // of an empty input.
     assert!(rejected_at_once.len() <= 2, "these are parsed like an empty input: {rejected_at_once:?}");
 }
@@ -67,7 +67,7 @@ fn assert_campaigns_find_nothing(inputs: u64) {
                 target.name, target.name
             );
         }
-        assert!(campaign.statistics().distinct_signatures > 1, "{}: every input has the same signature", target.name);
+        assert!(campaign.statistics().distinct_paths > 1, "{}: every input has the same signature", target.name);
     }
 }
 
