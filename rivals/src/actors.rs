@@ -20,7 +20,7 @@ pub fn ricart_agrawala(nodes: usize, rounds: u8) -> ActorModel<NodeActor> {
     ActorModel::new((), ())
         .actors((0..nodes).map(|_| NodeActor { group: group.clone(), rounds }))
         .init_network(Network::new_unordered_nonduplicating([]))
-        // Only properties that hold: a search ends as soon as all properties are violated.
+        // A property that holds, because a search ends early once all properties are violated.
         .property(Expectation::Always, "exclusion", |_, state| {
             state.actor_states.iter().filter(|member| member.client == ClientState::InCriticalSection).count() <= 1
         })

@@ -1,9 +1,9 @@
-//! Another model checker on the models that Quorate checks, and another log on the disk, so that
-//! their speeds can be compared.
+//! Runs the model checker stateright on the models that Quorate checks, and the log raft-engine
+//! beside Quorate's store on one disk, so that their speeds can be compared with Quorate's.
 //!
-//! The product does not depend on this crate. The models are written for the other checker, because
-//! a comparison with a slow model is worthless: one in the usual form of its models, and two that
-//! are as fast as possible.
+//! The product does not depend on this crate. The models are written for stateright: one in the
+//! usual form of its models, and two that are as fast as possible, because a comparison with a slow
+//! model is worthless.
 
 pub mod actors;
 #[cfg(feature = "logs")]

@@ -62,7 +62,7 @@ impl MessageExt for Entries {
     }
 }
 
-/// raft-engine with its own defaults.
+/// raft-engine with its default settings, apart from the recovery mode.
 pub struct RaftEngine {
     engine: Engine,
     last: u64,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// Other model checkers on the models that Quorate checks.
+/// Stateright's model checker on models that Quorate checks.
 #[derive(Parser)]
 #[command(
     name = "quorate-rivals",

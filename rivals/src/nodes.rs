@@ -4,8 +4,8 @@
 //! A state shares unchanged nodes with the previous state, as stateright's own actor model does, so
 //! that a step copies one node. The messages in flight are kept sorted.
 //!
-//! Messages arrive in any order, each exactly once. Two equal messages are never in flight: see the
-//! packed model.
+//! Messages arrive in any order, each exactly once. Two equal messages are never in flight, because
+//! a node requests entry again only after it has received the replies to its last request.
 
 use quorate_core::fixtures::{Flaw, Message, RicartAgrawala1981};
 use quorate_core::mutex::{Command, Event};
@@ -94,7 +94,7 @@ impl<const NODES: usize> Model for RicartAgrawala<NODES> {
         })
     }
 
-    /// Only properties that hold: a search ends as soon as all properties are violated.
+    /// A property that holds, because a search ends early once all properties are violated.
     fn properties(&self) -> Vec<Property<Self>> {
         vec![Property::always("exclusion", |_, state: &State<NODES>| {
             state.members.iter().filter(|member| member.client == ClientState::InCriticalSection).count() <= 1
@@ -117,7 +117,7 @@ impl<const NODES: usize> State<NODES> {
 
     fn deliver(&self, place: usize) -> Self {
         let Envelope { to, from, message } = self.messages[place];
-        // The reply to a request takes its place.
+        // This capacity suffices: the node sends at most one reply, and one message is delivered.
         let mut messages = Vec::with_capacity(self.messages.len());
         messages.extend_from_slice(&self.messages[..place]);
         messages.extend_from_slice(&self.messages[place + 1..]);

@@ -109,7 +109,7 @@ impl<const NODES: usize> Model for RicartAgrawala<NODES> {
         Some(next)
     }
 
-    /// Only properties that hold: a search ends as soon as all properties are violated.
+    /// A property that holds, because a search ends early once all properties are violated.
     fn properties(&self) -> Vec<Property<Self>> {
         vec![Property::always("exclusion", |_, state: &State<NODES>| {
             state.nodes.iter().filter(|node| matches!(node.phase, Phase::Inside { .. })).count() <= 1

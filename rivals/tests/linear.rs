@@ -127,7 +127,7 @@ fn apply(register: &mut TheirRegister<Option<u64>>, operation: Operation) -> Ans
 
 #[test]
 fn both_checkers_agree() {
-    let (mut good, mut bad, mut doubtful) = (0_u64, 0_u64, 0_u64);
+    let (mut good, mut bad, mut unanswered) = (0_u64, 0_u64, 0_u64);
     for seed in 0..HISTORIES {
         let both = random(seed);
         let verdict = both.ours.judge(&Register::default());
@@ -140,10 +140,10 @@ fn both_checkers_agree() {
         assert!(agree, "seed {seed}: stateright says {theirs}; {verdict}\n{}", both.trace.join("\n"));
         good += u64::from(theirs);
         bad += u64::from(!theirs);
-        doubtful += u64::from(both.open.iter().any(Option::is_some));
+        unanswered += u64::from(both.open.iter().any(Option::is_some));
     }
-    println!("{good} linearizable, {bad} not, {doubtful} with unanswered operations");
+    println!("{good} linearizable, {bad} not, {unanswered} with unanswered operations");
     assert!(good > HISTORIES / 4, "only {good} of {HISTORIES} histories are linearizable");
     assert!(bad > HISTORIES / 4, "only {bad} of {HISTORIES} histories are not");
-    assert!(doubtful > HISTORIES / 4, "only {doubtful} of {HISTORIES} histories have unanswered operations");
+    assert!(unanswered > HISTORIES / 4, "only {unanswered} of {HISTORIES} histories have unanswered operations");
 }

@@ -79,8 +79,8 @@ where
 
     /// Runs the searches that `effort` asks for and returns the verdicts.
     ///
-    /// `report` is called with the progress every 20 milliseconds or after tens of thousands of
-    /// states, depending on the search; the check stops when it returns `false`.
+    /// `report` is called with the progress every 20 milliseconds or after at most tens of
+    /// thousands of states, depending on the search; the check stops when it returns `false`.
     pub fn run(&mut self, effort: &Effort, report: ReportProgress<'_>) -> Findings {
         let properties = self.clients.properties();
         let mut judgement = Judgement::new(properties, effort);
@@ -176,7 +176,7 @@ where
             let options = SearchOptions { reduce: false, terminal_checks: TerminalChecks::default(), ..options };
             explored = self.explore(None, options, Phase::Fair, judgement, report);
         }
-        let mut result = fair::FairnessResult { lasso: None, end: explored.end, peak_bytes: explored.kept_bytes };
+        let mut result = fair::FairnessResult { lasso: None, end: explored.end, bytes: explored.kept_bytes };
         if explored.end == SearchEnd::Complete {
             let progress = explored.progress;
             let mut should_continue = |memory| report(Phase::Fair, Progress { memory, queue: 0, ..progress });
@@ -188,7 +188,7 @@ where
                 &mut should_continue,
             );
         }
-        judgement.fair_pass = Some(measure_pass(result.end, explored.progress, result.peak_bytes, started));
+        judgement.fair_pass = Some(measure_pass(result.end, explored.progress, result.bytes, started));
         if let Some(lasso) = result.lasso {
             let cycle_start = Some(lasso.path.len());
             let steps = lasso.path.into_iter().chain(lasso.cycle).collect();

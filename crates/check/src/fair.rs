@@ -29,8 +29,9 @@ pub(crate) struct FairnessResult {
     pub(crate) lasso: Option<Lasso>,
     /// Why the search ended.
     pub(crate) end: SearchEnd,
-    /// Maximum memory use in bytes, including the visited states.
-    pub(crate) peak_bytes: u64,
+    /// Size of the graph and the visited states in bytes; if the search ended early, its memory use
+    /// at that time.
+    pub(crate) bytes: u64,
 }
 
 /// Searches the explored states for a fair run on which a client waits forever, or on which the
@@ -46,7 +47,7 @@ pub(crate) fn search(
 ) -> FairnessResult {
     let state_graph = match build_graph(system, stepper, explored, memory_limit, should_continue) {
         Ok(state_graph) => state_graph,
-        Err((end, bytes)) => return FairnessResult { lasso: None, end, peak_bytes: bytes },
+        Err((end, bytes)) => return FairnessResult { lasso: None, end, bytes },
     };
     let bytes = state_graph.bytes() + explored.kept_bytes;
     let mut shortest: Option<(usize, Lasso)> = None;
@@ -68,7 +69,7 @@ pub(crate) fn search(
             shortest = Some((length, lasso));
         }
     }
-    FairnessResult { lasso: shortest.map(|(_, lasso)| lasso), end: SearchEnd::Complete, peak_bytes: bytes }
+    FairnessResult { lasso: shortest.map(|(_, lasso)| lasso), end: SearchEnd::Complete, bytes }
 }
 
 /// Number of states after which the caller receives the memory use and may stop the search.
@@ -241,7 +242,8 @@ impl Fairness for Obligations<'_> {
         if cache.0 != source {
             cache.0 = source;
             let fingerprint = self.system.fingerprint(state);
-            // The outcomes of all visited states are known.
+            // `build_graph` has computed the outcomes of all actions in this state, so this cannot
+            // fail.
             let _ = expand(&mut ReadOnlyLookup(self.system), state, fingerprint, NO_BATCH, &mut cache.1);
         }
         let Some(candidate) = cache.1.candidates.get(edge) else { return false };
@@ -259,7 +261,8 @@ impl Fairness for Obligations<'_> {
             Action::Remove(node) => Some(removal_obligation(node)),
             Action::Lose(_) | Action::Duplicate(_) | Action::Advance => None,
         };
-        // A timer that is set again starts over, so its obligation counts as met.
+        // A timer that is set again starts over, so its obligation counts as met. A message to a
+        // node that is down has no outcome and sets no timer.
         let sets_timer_again = || {
             matches!(action, Action::Deliver(_) | Action::Move { .. })
                 && candidate.outcome != NONE

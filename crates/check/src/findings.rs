@@ -117,7 +117,8 @@ pub struct Findings {
     pub fair_pass: Option<Pass>,
     /// Number of random walks taken; `None` for other searches.
     pub walk_count: Option<u64>,
-    /// Whether the nodes set timers.
+    /// Whether a node set a timer. A depth-first search and random walks take only the initial
+    /// states and the counterexamples into account.
     pub has_timers: bool,
     pub verdicts: Vec<Verdict>,
 }

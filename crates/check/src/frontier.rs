@@ -2,7 +2,8 @@
 
 use crate::visited::StateId;
 
-/// States stored one after the other, each as the 32-bit words that encode it.
+/// States stored one after the other, each as the 32-bit words that encode it. A search appends
+/// blocks to form a batch, whose states it expands together.
 #[derive(Default)]
 pub(crate) struct Block {
     pub(crate) words: Vec<u32>,

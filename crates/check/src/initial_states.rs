@@ -12,8 +12,8 @@ use crate::worker_group::WorkerGroup;
 use std::sync::Arc;
 
 /// Creates a group for one worker thread. If there are `past_properties`, its initial states
-/// contain words that remember past events, none so far. `judged_bits` are the properties whose
-/// violations by steps are reported, one bit each.
+/// contain the words in which the search remembers past events. `judged_bits` are the properties
+/// whose violations by steps are reported, one bit each.
 pub(crate) fn worker_group<'a, P, C>(
     make: &MakeNode<P>,
     clients: &C,

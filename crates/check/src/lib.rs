@@ -3,8 +3,8 @@
 //! A [`Checker`] runs the same nodes as the simulator and the network runtime. It explores all
 //! interleavings of deliveries, commands, timers, losses, crashes, restarts and view changes within
 //! bounds, and judges the properties of a family of algorithms: safety, deadlock, and liveness
-//! under fair delivery. Real nodes replay every counterexample, and an observer can record it as a
-//! journal like that of any run.
+//! under fair delivery. [`Checker::replay`] repeats a counterexample with new nodes, and an
+//! observer can record this run as a journal like that of any other.
 //!
 //! A [`Clients`] implementation defines what the nodes' clients may do and which properties are
 //! judged. This crate contains no algorithms.

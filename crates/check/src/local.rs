@@ -118,7 +118,8 @@ pub(crate) fn local_time(time: Time, rate_ppm: i32) -> Time {
     Time::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
 }
 
-/// Returns the first true instant at which a clock of this rate shows at least `local_time`.
+/// Returns the first true instant, from zero on, at which a clock of this rate shows at least
+/// `local_time`.
 pub(crate) fn true_time(local_time: Time, rate_ppm: i32) -> Time {
     let ticks_per_million = (MILLION + i128::from(rate_ppm)).max(1);
     // Rounded up.
@@ -138,6 +139,7 @@ mod tests {
                 let clock_time = Time::from_nanos(nanos);
                 let instant = true_time(clock_time, rate_ppm);
                 assert!(local_time(instant, rate_ppm) >= clock_time, "{rate_ppm} {nanos}");
+                // Before zero, `local_time` rounds up, so a slow clock shows zero at -1 ns already.
                 let before = Time::from_nanos(instant.nanos() - 1);
                 assert!(nanos == 0 || local_time(before, rate_ppm) < clock_time, "{rate_ppm} {nanos}");
             }

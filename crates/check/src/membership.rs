@@ -6,7 +6,7 @@
 //! lease ended by its own clock. Everything else may happen in any order:
 //!
 //! - a member's lease ends, or a member with a valid lease crashes: either uses up one of the
-//!   allowed view changes. Other leases stay valid;
+//!   allowed view changes, and affects no other lease;
 //! - a lease that ended is renewed, while its member is in the latest view;
 //! - the service decides the next view, without a member that crashed or whose lease has ended; in
 //!   a fair run this happens eventually;

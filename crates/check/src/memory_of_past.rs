@@ -1,8 +1,8 @@
 //! The memory of properties about the past, stored as words of the state.
 //!
 //! ```text
-//! n words   for each node, the pending requests that it knows, and those that precede its own
-//!           request
+//! n words   for each node, the pending requests that it knows, those that precede its own
+//!           request, and whether its own request is for shared access
 //! 4 words   one more than the largest fence, as its upper and lower half, and the same for
 //!           exclusive entries only
 //! 1 word    the number of pairs

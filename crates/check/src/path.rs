@@ -54,9 +54,10 @@ struct InFlight {
 
 /// Follows a path through the states.
 ///
-/// Messages with the same content may carry knowledge of different requests. They are then
-/// different words of the state, and a replay must still find the right real message. So the guide
-/// tracks each message from when it is sent.
+/// In the checker, the word of a message also contains the requests that its sender knew. So
+/// messages with the same content can have different words. A replay with real nodes knows only
+/// sender, receiver, content and sending order. So the guide tracks each message from when it is
+/// sent.
 pub(crate) struct PathGuide<'a> {
     pub(crate) lookup: ComputingLookup<'a>,
     successors: Successors,
@@ -80,7 +81,8 @@ impl<'a> PathGuide<'a> {
         &self.successors.candidates
     }
 
-    /// The properties that the transitions found last violate, each with the action.
+    /// The properties that transitions of the state expanded last violate, each with the packed
+    /// action.
     #[cfg(feature = "testing")]
     pub(crate) fn violations(&self) -> &[(u8, u16)] {
         &self.successors.violations
@@ -105,6 +107,7 @@ impl<'a> PathGuide<'a> {
             Action::Lose(position) => (StepKind::Lose(self.message_ref(word(position))), None),
             Action::Duplicate(position) => (StepKind::Duplicate(self.message_ref(word(position))), None),
             Action::Advance => (StepKind::Advance, None),
+            // A removal decides a view, and its outcome is the number of that view.
             Action::Remove(_) => (StepKind::Decide(system.tables.views[candidate.outcome as usize].0), None),
         };
         let mut next = Vec::new();
@@ -129,7 +132,7 @@ impl<'a> PathGuide<'a> {
 
     fn message_ref(&self, word: u32) -> MessageRef {
         let serial = self.oldest_index(word).map_or(0, |index| self.in_flight[index].serial);
-        // Real messages have no delivery window, so envelopes are compared without theirs.
+        // A replay compares messages without delivery windows, so the guide does too.
         let undated_envelope =
             |word: u32| self.lookup.system().tables.timings[envelope_of(word) as usize].undated_envelope;
         let envelope = undated_envelope(word);
@@ -153,7 +156,9 @@ impl<'a> PathGuide<'a> {
         }
     }
 
-    /// Clears the acting node's request from all messages in flight if the step ended it.
+    /// Clears the acting node's request from all tracked words if the step ended it, because
+    /// `apply_action` clears it from the words of the state. Words contain requests only if the
+    /// order of entries is judged.
     fn clear_ended_requests(&mut self, outcome: u32, acting_node: Option<usize>) {
         let system = &*self.lookup.system;
         let is_order_judged = system.past_properties.is_some_and(|properties| properties.order.is_some());

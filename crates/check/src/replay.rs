@@ -17,7 +17,8 @@ pub struct Counterexample {
     pub(crate) steps: Vec<Step>,
     /// Index of the first step of the part that repeats forever.
     pub(crate) cycle_start: Option<usize>,
-    /// The clock rates of the nodes, in parts per million.
+    /// By how much each node's clock is faster than true time, in parts per million; negative if it
+    /// is slower.
     pub(crate) rates_ppm: Vec<i32>,
     pub(crate) is_timed: bool,
     pub(crate) has_views: bool,
@@ -51,8 +52,9 @@ where
     C: Clients<Command = P::Command, Event = P::Event>,
     O: Observer<P::Command, P::Event>,
 {
-    // Where time is not modelled, the nodes were stepped at time zero. Most do not read the time,
-    // and a journal with increasing times reads better.
+    // Where time is not modelled, the search stepped the nodes at time zero. A journal with
+    // increasing times is easier to read, so the clocks run, unless a trial replay with running
+    // clocks fails: then the nodes read the time.
     let nodes_read_time = !example.is_timed && replay_with(step_table, example, Clocks::Running, ()).is_err();
     let clocks = if nodes_read_time { Clocks::Stopped } else { Clocks::Running };
     replay_with(step_table, example, clocks, observer)

@@ -103,8 +103,8 @@ pub(crate) fn delivery_obligation(envelope: &EnvelopeInfo) -> u64 {
 pub(crate) const LEASE_VALID: Time = Time::NEVER;
 const LEASE_ENDED: Time = Time::ZERO;
 
-// Each kind of obligation has its own number, so that their fingerprints differ. The membership
-// service has number 4.
+// Each kind of obligation has its own number, so that their fingerprints differ. The obligation to
+// remove a member, in `membership`, has number 4.
 const COMMAND_OBLIGATION: u8 = 1;
 const TIMER_OBLIGATION: u8 = 2;
 const SYNC_OBLIGATION: u8 = 3;

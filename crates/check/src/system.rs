@@ -10,9 +10,10 @@
 //! ```
 //!
 //! The fingerprint of a state is the sum of the fingerprints of its words, each computed from its
-//! content and, where the order matters, its position. So the search finds the fingerprint of a
-//! successor by adding the difference, without building the state. The constants in fingerprints
-//! only keep equal words of different kinds apart.
+//! content and, where the order matters, its position. So, unless links are FIFO or the state
+//! remembers the past, the search finds the fingerprint of most successors by adding the
+//! difference, without building the state. The constants in fingerprints only keep equal words of
+//! different kinds apart.
 //!
 //! Parameters named `local`, `envelope` (a message or notice with its sender and receiver),
 //! `outcome`, `instant` and `move_number` are numbers of entries in [`Tables`]. Methods with the

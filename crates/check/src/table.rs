@@ -17,7 +17,8 @@ pub(crate) struct FingerprintTable {
 
 /// Marks a free slot. A state with this fingerprint gets the next one instead.
 const FREE: u64 = 0;
-/// Number of slots behind the last home slot.
+/// Number of slots behind the last home slot. It bounds how many entries may cluster at the upper
+/// end of the table; fingerprints are hashes, so they do not cluster.
 const MARGIN: usize = 64;
 
 #[inline]
@@ -144,7 +145,8 @@ mod tests {
         assert_eq!(table.len(), 50_000);
     }
 
-    /// Fingerprints that cluster at the ends, or all at one spot, are stored too.
+    /// Fingerprints that cluster at the lower end or in the middle are stored too. The sums wrap
+    /// around, so the test has only one fingerprint at the upper end.
     #[test]
     fn skewed_fingerprints_are_stored_too() {
         let bases = [0, 1, u64::MAX, u64::MAX / 2, 1 << 63];

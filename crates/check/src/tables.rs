@@ -29,7 +29,7 @@ pub(crate) struct LocalInfo {
     pub(crate) move_count: u16,
     /// Number of moves that are crashes; they are the last ones.
     pub(crate) crash_moves: u16,
-    /// Whether the client waits for something that must eventually happen.
+    /// Whether the client waits for something that must eventually happen, and its node may act.
     pub(crate) is_waiting: bool,
     pub(crate) is_up: bool,
     /// Whether the node has a lease that has not ended.
@@ -270,7 +270,7 @@ impl Tables {
         }
     }
 
-    /// Adds a move of the local state that is added next.
+    /// Adds a move of the local state that was added last.
     pub(crate) fn add_move(&mut self, kind: MoveKind, detail: MoveDetail) {
         self.moves.push(MoveInfo { kind, is_obliged: detail.obligation.is_some(), outcome: NONE });
         self.move_details.push(detail);

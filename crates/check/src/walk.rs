@@ -31,7 +31,7 @@ pub(crate) struct WalkResult {
     pub(crate) progress: Progress,
     pub(crate) end: SearchEnd,
     /// The shortest violation of each property; of equally short ones, that of the walk with the
-    /// lowest number.
+    /// lowest number. With `stop_at_first`, the number of the walk counts before the length.
     pub(crate) violations: Vec<Option<FingerprintPath>>,
     pub(crate) finished_walks: u64,
 }

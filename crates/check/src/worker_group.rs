@@ -7,9 +7,11 @@
 use crate::expand::Stepper;
 use crate::system::System;
 
-/// One thread's copy of the group: its system, its nodes, and the initial states.
+/// One thread's copy of the group.
 pub(crate) struct WorkerGroup<'a> {
+    /// The group's settings, the properties, and the tables that number states and messages.
     pub(crate) system: System,
+    /// The nodes, which compute the outcomes of inputs.
     pub(crate) stepper: Box<dyn Stepper + 'a>,
     /// Each initial state as the words that encode it.
     pub(crate) initial: Vec<Vec<u32>>,

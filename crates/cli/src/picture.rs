@@ -96,7 +96,7 @@ impl PictureArgs {
         let outputs: Outputs<'_> =
             io.journal.map(|path| ("trace", "journal", path)).into_iter().chain(pictures).collect();
         ensure_distinct(&outputs, io.inputs)?;
-        // The command that writes the journal itself reports a journal that cannot be written.
+        // If the journal cannot be written, the command that writes it reports the error.
         let pictures = outputs.iter().filter(|(option, _, _)| *option != "trace");
         pictures.into_iter().try_for_each(|(_, product, path)| ensure_writable(product, path))
     }

@@ -1,7 +1,7 @@
 //! An algorithm's header as data: `quorate explain` prints the comment at the top of the
 //! algorithm's file.
 //!
-//! A header is the file's `//!` comment: a title line, the idea, a table of rules, then paragraphs
+//! A header is the file's `//!` comment: a title, the idea, a table of rules, then paragraphs
 //! that begin with `Cost:`, `Assumes:`, `When it fails:` and, optionally, others such as `Try:`,
 //! `In views:` or `Departs from the paper:`.
 

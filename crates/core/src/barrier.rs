@@ -96,8 +96,8 @@ impl<P: Protocol> Barrier<P> {
         self.held_effects.len()
     }
 
-    /// Records that the first `count` saves are durable; counts beyond the requested saves are
-    /// ignored. Call [`release`](Self::release) afterwards until it returns `None`.
+    /// Records that the first `count` saves are durable, or all of them if fewer were requested.
+    /// Call [`release`](Self::release) afterwards until it returns `None`.
     pub fn mark_durable(&mut self, count: u64) {
         self.saves_durable = self.saves_durable.max(count.min(self.saves_requested));
     }

@@ -3,7 +3,8 @@
 use crate::group::Epoch;
 use core::fmt;
 
-/// A fencing token: every grant carries one, and they only increase.
+/// A fencing token: every grant carries one. If the algorithm has fences, a grant's fence is larger
+/// than those of all earlier grants that conflict with it.
 ///
 /// No lock and no lease protects a resource from a holder that was paused beyond the end of its
 /// entry. A resource is protected if it remembers the largest fence it has seen and rejects smaller
@@ -11,11 +12,13 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fence {
-    /// The epoch of the view in which the fence was issued. In a group without views it is 0, or
-    /// the generation of a token that replaced a lost one.
+    /// The epoch of the view in which the fence was issued. In a group without views it is 0,
+    /// except in `token-ring-acknowledged`: there it is the generation of the circulating token,
+    /// which is 0 for the first token and larger for each that replaces a lost one.
     pub epoch: Epoch,
-    /// Grows with every entry. In most algorithms it is the number of entries so far, as far as the
-    /// nodes that granted this one knew.
+    /// Within one epoch, an entry has a larger counter than every earlier entry that conflicts with
+    /// it. In most algorithms it is the number of entries so far, as far as the nodes that granted
+    /// this one knew.
     pub counter: u64,
 }
 

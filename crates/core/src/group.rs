@@ -129,7 +129,8 @@ impl fmt::Display for Group {
     }
 }
 
-/// The number of a view, of an election, or of the generation of a token. It only increases.
+/// The number of a view, an election or a term, or the generation of the circulating token of
+/// `token-ring-acknowledged`. It only increases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Epoch(pub u64);

@@ -5,8 +5,8 @@ use core::num::NonZeroU32;
 
 /// A node's id in its group, numbered from 1 as in the literature.
 ///
-/// The id says where a node is: its position on a ring, its row in a picture. An election compares
-/// ranks, which are independent of ids.
+/// The id is the node's address and its place in the order of the group. An election compares
+/// ranks, which need not follow the order of ids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NodeId(NonZeroU32);

@@ -186,8 +186,8 @@ struct PendingTimer<P: Protocol> {
     timer: P::Timer,
     /// How many messages had been sent when the timer was set.
     sent_before: u64,
-    /// The answers to the messages from before the setting have numbers below this one. `None`
-    /// until all of those messages have arrived.
+    /// An upper bound on the numbers of the answers to the messages that had been sent when the
+    /// timer was set. `None` while one of those messages is in flight.
     answers_below: Option<u64>,
 }
 
@@ -307,7 +307,7 @@ where
         self.timers[index].answers_below.is_some_and(|number| self.all_arrived_below(number))
     }
 
-    /// Whether all messages with a smaller number than this have arrived.
+    /// Whether all messages with a smaller number than this have arrived or are lost.
     fn all_arrived_below(&self, number: u64) -> bool {
         self.in_flight.iter().all(|message| message.number >= number)
     }

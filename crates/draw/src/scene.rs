@@ -180,7 +180,7 @@ pub struct Arrow {
     pub is_retransmission: bool,
     /// Whether the network duplicated the message, and this arrow is not its first copy.
     pub is_duplicate: bool,
-    /// Its body, shortened if it is long.
+    /// Its body, shortened if it is long; empty if the message was sent before the window.
     pub body: String,
     /// If it is a member's report on earlier views: the new view, which needs the report to begin.
     pub report_for_view: Option<Epoch>,

@@ -18,11 +18,11 @@
 //! ShiViz requires that each host numbers its own events 1, 2, 3, and that no clock refers to an
 //! event that is missing. Therefore clocks count exactly the events in the log:
 //!
-//! - A step counts unless it has no effect visible outside the node, such as a timer or a disk
-//!   confirmation.
+//! - A step counts, unless its input is a timer, a report of the disk or a first start and it has
+//!   no visible effect: no send, event or rule note, and no change of the hold-back queue.
 //! - A crash, a pause, a stop and a resume are events of the node and count like its steps.
-//! - A network event belongs to a host of its own, `world`. A lost message is drawn as an arrow to
-//!   it, as if `world` had received the message.
+//! - Any other event, such as a loss or a cut, belongs to a host of its own, `world`. A lost
+//!   message is drawn as an arrow to it, as if `world` had received the message.
 //! - In a window, every node counts from the window's start, and earlier events are unknown. If
 //!   a shown node learns of an event through a hidden node, that event still counts.
 //!
@@ -59,7 +59,7 @@ pub struct ShivizWriter<W: Write> {
     write_error: Option<io::Error>,
 }
 
-/// Position of the current line relative to the window.
+/// Position of the current moment relative to the window.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WindowPhase {
     Before,

@@ -20,7 +20,7 @@ pub trait Outlet<P: Protocol> {
     /// Sends a message to one node. `number` is its number among all transmissions of this
     /// incarnation.
     fn send(&mut self, to: NodeId, number: u64, message: P::Message);
-    /// Sends a message to every member but the node itself. The transmissions have consecutive
+    /// Sends a message to every node of `to` except the sender. The transmissions have consecutive
     /// numbers, starting with `first`.
     fn multicast(&mut self, to: &Group, first: u64, message: P::Message);
     /// Passes an event to the client.
@@ -39,7 +39,8 @@ pub struct MessageOrigin {
 #[derive(Debug)]
 pub enum Failure {
     /// The disk failed, so the node can no longer keep its promises. `None` if the thread that
-    /// writes to it has died.
+    /// writes to it has ended and the engine has received no report of the cause: the thread
+    /// panicked, or its last report is still queued at the driver.
     Disk(Option<StoreError>),
     /// The journal could not be written.
     Journal(io::Error),

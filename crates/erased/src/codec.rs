@@ -21,8 +21,8 @@ use wrapped::WrapperCodec;
 /// Encodes and decodes the erased messages of one algorithm, and opens its disks.
 ///
 /// It fits the algorithm as the registry of algorithms creates it. Under a wrapper, messages have
-/// other types, which this codec refuses; for each wrapper there is a method that returns a codec
-/// for it.
+/// other types, which this codec refuses; methods such as [`in_views`](Self::in_views) return the
+/// codec for a wrapper.
 #[derive(Clone)]
 pub struct AnyCodec {
     messages: Arc<dyn MessageCodec>,

@@ -282,7 +282,7 @@ impl AnyDurable {
         }
     }
 
-    /// Returns the same state, opened as type `D`. Fails if it is of another type.
+    /// Returns the same state, opened as type `D`. Fails if it has another type or a newer version.
     pub(crate) fn unseal<D: Durable<Write: ErasableWrite> + ErasableDurable>(self) -> Result<Self, Unreadable> {
         match &self.0 {
             DurableForm::Empty | DurableForm::Wiped => Ok(self),

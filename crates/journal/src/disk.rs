@@ -9,7 +9,7 @@ use std::hash::{Hash, Hasher};
 pub struct Disk<P: Protocol> {
     /// All durable writes, applied in order.
     durable: P::Durable,
-    /// Writes that a crash now would lose, oldest first.
+    /// Writes that are not durable yet, oldest first.
     pending: VecDeque<WriteOf<P>>,
     /// Effects that wait for the pending writes.
     barrier: Barrier<P>,
@@ -81,8 +81,8 @@ where
 }
 
 impl<P: Protocol> Disk<P> {
-    /// Returns the effect if the driver may carry it out now. Otherwise keeps it until its writes
-    /// are durable.
+    /// Returns the effect if the driver may carry it out now. Otherwise keeps it until all writes
+    /// before it are durable.
     pub fn admit(&mut self, effect: Effect<P>) -> Option<Effect<P>> {
         self.barrier.admit(effect)
     }
@@ -115,7 +115,7 @@ impl<P: Protocol> Disk<P> {
         (self.durable_saves + 1..=self.durable_saves + self.pending_writes()).contains(&count)
     }
 
-    /// Returns the next effect whose writes are durable.
+    /// Removes and returns the next kept effect, if all writes before it are durable.
     pub fn release(&mut self) -> Option<Effect<P>> {
         self.barrier.release()
     }

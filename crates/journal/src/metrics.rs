@@ -1,8 +1,9 @@
 //! Message counts, by the conventions of the literature on these algorithms.
 //!
 //! A message is a send from one node to another node. A send to a node that is down counts; a send
-//! to the node itself does not. Acknowledgements, retransmissions and heartbeats are counted
-//! separately. On a multicast or broadcast medium, a multicast counts as one message.
+//! to the node itself does not. Control messages, such as acknowledgements, retransmissions and
+//! heartbeats, are counted separately. On a multicast or broadcast medium, a multicast counts as
+//! one message.
 
 use crate::moment::{Moment, ObservedEffect, Observer, Sent};
 use quorate_core::{Class, Medium, NodeId};
@@ -156,7 +157,7 @@ pub struct MessageSummary {
     pub total: u64,
     /// The same messages by kind.
     pub by_kind: std::collections::BTreeMap<String, u64>,
-    /// Number of acknowledgements, retransmissions and heartbeats.
+    /// Number of control messages, such as acknowledgements, retransmissions and heartbeats.
     pub control: u64,
     /// Encoded size of all messages in `total`.
     pub bytes: u64,

@@ -14,8 +14,9 @@ pub enum Stream {
     Network = 1,
     /// When each timer fires within its span.
     Timers = 2,
-    /// Processing times, sync times, the delays of reports that a process has ended, and how many
-    /// of a node's unconfirmed saves survive the fault `crash NODE torn`.
+    /// Processing times, sync times, the delays of reports that a process has ended or restarted,
+    /// and how many of a node's unconfirmed saves survive the faults `crash NODE torn` and
+    /// `disk NODE fails`.
     Nodes = 3,
     /// Which client sends which request, and when.
     Workload = 4,

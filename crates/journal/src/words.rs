@@ -15,8 +15,8 @@ pub enum TextKind {
     Input,
     Rule,
     Send,
-    /// An acknowledgement, a retransmission, a heartbeat, a timer or a save: not part of the
-    /// algorithm itself.
+    /// A control message (such as an acknowledgement or a heartbeat), a timer or a save: not part
+    /// of the algorithm itself.
     Control,
     /// The content of a hold-back queue.
     Queue,
@@ -48,7 +48,7 @@ pub fn describe_input(input: &ObservedInput<'_, impl Display>) -> String {
 /// A timer set for longer than this (100 years) is shown as one that never fires.
 const MAX_SHOWN_TIMER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
-/// Describes an effect. Returns `None` for effects that a rule note already describes.
+/// Describes an effect. Returns `None` for effects that other texts of the step already show.
 pub fn describe_effect(effect: &ObservedEffect<'_, impl Display>) -> Option<(TextKind, String)> {
     Some(match effect {
         ObservedEffect::Send { to, sent } => describe_transmission(sent, &to.to_string()),
@@ -70,7 +70,7 @@ pub fn describe_effect(effect: &ObservedEffect<'_, impl Display>) -> Option<(Tex
             (TextKind::Rule, format!("{} {}", escape_controls(rule), escape_controls(&text.to_string())))
         }
         ObservedEffect::HoldBack { count, names } => (TextKind::Queue, describe_queue(*count, &names.to_string())),
-        // A rule note describes these effects.
+        // The next effects show a delivery; a rule note describes a view or a lease.
         ObservedEffect::Delivered { .. } | ObservedEffect::Membership(_) => return None,
     })
 }

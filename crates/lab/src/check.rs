@@ -57,6 +57,7 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
     fn behavior_flags(check: &CheckSpec<Self>) -> Vec<String>;
 
     /// Completes the text "3 rounds" in a report, such as by " for 2 resources, victims: youngest".
+    /// If clients do not act in rounds, it is the whole text.
     fn rounds_suffix(check: &CheckSpec<Self>) -> String;
 }
 
@@ -293,7 +294,7 @@ impl<F: CheckedFamily> CheckRun<F> {
         broken
     }
 
-    /// Whether the search visited every reachable state and judged every property.
+    /// Whether the search visited every reachable state and decided every property that it can.
     pub fn is_complete(&self) -> bool {
         self.findings.is_complete()
     }

@@ -48,7 +48,7 @@ pub trait ComparedFamily: FamilyLab {
 
 /// A comparison as requested on the command line.
 pub struct CompareRequest<'a, A> {
-    /// Names of algorithms without duplicates; empty for all of the family.
+    /// Names of algorithms without duplicates; empty for those that the family compares by default.
     pub algorithms: &'a [String],
     /// The sizes of groups, if given.
     pub sizes: Option<&'a [usize]>,
@@ -136,8 +136,8 @@ pub trait Host<F: FamilyLab> {
     /// Returns the experiment that real processes run.
     fn real_spec(&self, algorithm: Algorithm<F>, nodes: usize, seed: u64) -> Spec<F>;
 
-    /// Runs the experiment with real processes, over TLS if `tls`. `None` if interrupted, because a
-    /// partial run is not comparable.
+    /// Runs the experiment with real processes, over TLS if `tls`. `None` if it is interrupted
+    /// before a property fails, because a partial run is not comparable.
     fn run_real(&mut self, spec: &Spec<F>, tls: bool) -> Result<Option<RealRun<F>>, Box<dyn Error + Send + Sync>>;
 }
 

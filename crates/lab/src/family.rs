@@ -158,8 +158,8 @@ pub trait RunFamily: FamilyTypes {
         Vec::new()
     }
 
-    /// Whether the run loses no more permanently, such as disks, than the family's algorithms
-    /// promise to tolerate. A failure beyond that is not a bug.
+    /// Whether the family's algorithms promise to tolerate the permanent losses of the run, such as
+    /// of disks. If not, a failure is not a bug.
     fn is_within_fault_tolerance(_spec: &Spec<Self>) -> bool {
         true
     }
@@ -303,8 +303,7 @@ pub trait OptionsFamily: FamilyTypes {
     /// Changes settings for nodes that people control by hand: no workload sends requests.
     fn adapt_to_manual_use(_settings: &mut Self::Settings) {}
 
-    /// Changes settings for real processes, where no simulator provides a membership or bounds
-    /// delays.
+    /// Changes settings for real processes, where no simulator decides views or limits delays.
     fn adapt_to_real_processes(_settings: &mut Self::Settings) {}
 }
 

@@ -21,7 +21,7 @@ pub struct Replayed<F: FamilyLab> {
     pub found_by: Option<String>,
     /// Whether real processes recorded the run.
     pub is_recorded: bool,
-    /// Number of lines that were read. In a replay, all of them matched the record.
+    /// Number of lines that were read. In a replay, the nodes reproduced all of them.
     pub lines: u64,
     pub messages: MessageSummary,
     pub summary: F::Summary,
@@ -29,7 +29,7 @@ pub struct Replayed<F: FamilyLab> {
 }
 
 impl<F: FamilyLab> Replayed<F> {
-    /// Whether no property that a single run can judge is violated.
+    /// Whether the run violates no property. `sometimes` properties do not count.
     pub fn holds(&self) -> bool {
         !self.verdicts.iter().any(Verdict::is_violated)
     }
@@ -62,7 +62,8 @@ pub fn spec_of<F: FamilyLab, R: BufRead>(journal: &Journal<R>) -> Result<Spec<F>
     Ok(spec)
 }
 
-/// Rejects the journal of a single node, because the messages it received are recorded elsewhere.
+/// Rejects the journal of a single node or of the injected faults, because it is only a part of the
+/// record of a run.
 fn reject_single_node_journal<R: BufRead>(journal: &Journal<R>) -> Result<(), LabError> {
     let Some(live) = &journal.header().live else { return Ok(()) };
     let owner = match live.node {

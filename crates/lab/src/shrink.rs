@@ -1,9 +1,9 @@
 //! Shrinking: finds a smaller run that violates the same property as a failing run.
 //!
-//! First the run gets smaller as it is, with other seeds if necessary: fewer nodes, requests,
-//! clients. Then all random choices of the run are written as a script, so that single lines can be
-//! removed: nodes, commands, faults, and directions for single messages, timers and syncs. The
-//! remaining times are shortened and rounded, until nothing more can be removed.
+//! First the search tries fewer nodes, requests and clients, with other seeds if necessary. Then it
+//! writes all random choices of the run as a script, so that it can remove single nodes, commands,
+//! faults, and directions for single messages, timers and syncs. It shortens and rounds the
+//! remaining times, until nothing more can be removed.
 //!
 //! A candidate replaces the best run if the *same property* fails in it and it is smaller. Runs are
 //! compared by, in this order: nodes; events up to the violation plus lines of the script; lines;

@@ -119,8 +119,7 @@ impl<F: RunFamily> Spec<F> {
             max_time: self.until.map(|Length(length)| Time::ZERO + length),
             max_inputs: MAX_INPUTS,
             max_settling: self.message_time().times(1_000),
-            // Hundreds of times the longest retransmission timeout, so that even very lossy links
-            // deliver.
+            // Many times the longest retransmission timeout, so that even very lossy links deliver.
             max_silence: self.message_time().times(100_000),
         }
     }

@@ -1,4 +1,4 @@
-//! Many seeds of one experiment, on several threads, until one fails.
+//! Runs many seeds of one experiment on several threads.
 
 use crate::error::LabError;
 use crate::experiment::judge;

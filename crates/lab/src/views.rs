@@ -91,8 +91,8 @@ impl ViewSettings {
     }
 
     /// Whether members may act throughout the run: there are no faults, and every lease is renewed
-    /// in time. `false` if the members found their group themselves, because clients send requests
-    /// before it exists.
+    /// in time. `false` if the members establish their group themselves, because clients send
+    /// requests before it exists.
     pub(crate) fn is_steady<F: FamilyLab>(&self, spec: &Spec<F>) -> bool {
         let terms = self.lease_terms();
         let is_renewed_in_time =

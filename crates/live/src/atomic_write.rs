@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// How to write to a path.
 enum Target {
-    /// An existing pipe or device, which is written to and never replaced.
+    /// An existing pipe or device, or a link in `/proc` to a file that a process has open: written
+    /// to and never replaced.
     InPlace(PathBuf),
     /// A regular file, which is written next to its final path and then renamed.
     Renamed(PathBuf),
@@ -16,9 +17,10 @@ enum Target {
 /// Writes a file atomically: into a temporary file in the same folder, which is renamed when it is
 /// complete. On an error, a file that had the name before is unchanged.
 ///
-/// Symbolic links are followed and kept. A pipe or a device is written to directly. `convert_error`
-/// converts I/O errors of this function to those of `write`. Nothing is synced to disk, so a crash
-/// of the machine may still lose or truncate the file.
+/// Symbolic links are followed and kept. A pipe, a device or an open file such as `/dev/stdout` is
+/// written to directly, not atomically. `convert_error` converts I/O errors of this function to the
+/// error type of `write`. Nothing is synced to disk, so a crash of the machine may still lose or
+/// truncate the file.
 pub fn write_atomically<T, E>(
     path: &Path,
     convert_error: impl Fn(io::Error) -> E,

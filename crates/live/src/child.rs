@@ -133,7 +133,7 @@ fn read_lines(stdout: ChildStdout, report: impl Fn(Output) -> bool) {
     let mut stdout = BufReader::new(stdout);
     let mut line = Vec::new();
     while let Ok(1..) = stdout.read_until(b'\n', &mut line) {
-        // The end of the process cut off an incomplete line.
+        // The process ended in the middle of a line.
         let Some(complete) = line.strip_suffix(b"\n") else { break };
         if !report(Output::Line(String::from_utf8_lossy(complete).into_owned())) {
             return;

@@ -21,8 +21,8 @@ pub(crate) struct FaultJournal {
 }
 
 impl FaultJournal {
-    /// Creates the journal in a folder, for a group of this name. Times count from
-    /// `workload_start`, when the clients begin.
+    /// Creates the journal in a folder, for a group of this name. Readers display
+    /// `workload_start`, when the clients begin, as time 0.
     pub(crate) fn begin<F: FamilyLab>(
         spec: &Spec<F>,
         (folder, group_name): (&Path, &str),

@@ -56,7 +56,7 @@ pub(crate) struct LiveGroup<F: FamilyLab> {
     client_events: VecDeque<(NodeId, ClientEvent<F::Event>)>,
     /// Nodes whose address was still in use, with the times at which to start them again.
     retries: TimedQueue<NodeId>,
-    /// The paths of the journals of all incarnations so far.
+    /// The paths of the journals of all incarnations so far, except those that wrote none.
     journals: Vec<PathBuf>,
     /// Whether the run is ending. If so, a process that gets ready is stopped at once.
     is_ending: bool,
@@ -68,6 +68,7 @@ pub(crate) struct LiveGroup<F: FamilyLab> {
 pub struct Counts {
     pub processes: u64,
     pub kills: u64,
+    // The JSON output names a pause after the option --stop.
     #[serde(rename = "stops")]
     pub pauses: u64,
     pub cuts: u64,
@@ -154,7 +155,7 @@ impl<F: FamilyLab> LiveGroup<F> {
     }
 
     /// Handles the output of processes, waiting for it at most for `timeout`; then retries starts,
-    /// and fails if a process does not get ready.
+    /// and fails if a process has taken too long to get ready.
     pub(crate) fn handle_outputs(&mut self, timeout: Duration) -> Result<(), LiveError> {
         let wait_time = self
             .retries
@@ -176,6 +177,7 @@ impl<F: FamilyLab> LiveGroup<F> {
     /// Applies a fault action, now or as soon as the node's state allows.
     pub(crate) fn apply(&mut self, action: Action) -> Result<(), LiveError> {
         let node = match action {
+            // Only runs with namespaces have cuts: the schedule refuses them in all others.
             Action::Sever(cut) => {
                 self.counts.cuts += 1;
                 if let Some(namespaces) = self.launcher.namespaces() {
@@ -353,7 +355,8 @@ impl<F: FamilyLab> LiveGroup<F> {
     fn handle_end(&mut self, node: NodeId) -> Result<(), LiveError> {
         let is_ending = self.is_ending;
         let Some(live_node) = self.nodes.get_mut(node.index()) else { return Ok(()) };
-        // A restarted process may find its address still in use for a short time.
+        // A restarted process that ends before it listens has probably found its address still in
+        // use, so the group tries again until `PROCESS_TIMEOUT` has passed.
         let is_restart = live_node.address.is_some();
         match std::mem::replace(&mut live_node.state, State::Down) {
             State::Dying(mut child) => {

@@ -58,8 +58,8 @@ fn write_error(path: &Path) -> impl Fn(io::Error) -> JudgeError {
 }
 
 /// Verdicts on the guarantees of links and disks. They fail if a link skips a message or a disk
-/// forgets a confirmed write, even if the algorithm tolerates it: in a live run no link overflows
-/// and no disk is lost. Messages to a node that is down may be lost.
+/// forgets a confirmed write, even if the algorithm tolerates it: in a live run no link should
+/// overflow and no disk be lost. Messages to a node that is down may be lost.
 fn link_and_disk_verdicts(gathered: &GatherReport, has_durable_state: bool) -> impl Iterator<Item = Verdict> {
     let verdict = |name, broken_guarantee: &Option<BrokenGuarantee>, count: u64, count_label: &str| {
         let violation = broken_guarantee.as_ref().map(|BrokenGuarantee { time, text }| Violation {

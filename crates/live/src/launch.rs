@@ -75,7 +75,8 @@ impl Launcher {
     }
 
     /// Starts a process for an incarnation of a node. It listens at `address`, that of the node's
-    /// earlier incarnations, or with `None` at a free one.
+    /// earlier incarnations; with `None`, at the address in its namespace or at a free loopback
+    /// port.
     pub(crate) fn start(
         &self,
         node: NodeId,
@@ -182,8 +183,8 @@ mod tests {
         assert!(arguments.ends_with("--data folder/node-2 --new --certs certs"), "{arguments}");
     }
 
-    /// Any incarnation creates the folder unless it contains an identity, because an earlier
-    /// process may have ended before it created one.
+    /// Every incarnation gets `--new` until the folder contains an identity, because an earlier
+    /// process may have ended before it wrote one.
     #[test]
     fn a_data_folder_is_created_once() {
         let folder = tempfile::tempdir().unwrap();
@@ -196,7 +197,7 @@ mod tests {
         assert!(!is_new(0) && !is_new(1));
     }
 
-    /// Whether the algorithm saves decides, whatever its family; `quorate node` uses the same rule.
+    /// The algorithm decides, not its family; `quorate node` uses the same rule.
     #[test]
     fn only_algorithms_that_save_have_a_data_folder() {
         let has_data_folder = |launcher: Launcher| {

@@ -30,7 +30,7 @@ pub struct LiveOutcome<F: FamilyLab> {
     /// The time from the start of the workload to its end.
     pub workload_time: Duration,
     /// The time from the start of the run, before its networks and certificates are set up, to the
-    /// end of its last process.
+    /// end of its last process and the removal of its networks.
     pub wall_time: Duration,
     pub counts: Counts,
     /// Number of starts and ends of faults that were still to come when the workload ended.
@@ -64,8 +64,8 @@ const MAX_NODES: usize = 250;
 ///
 /// The experiment comes from [`spec`](crate::spec). Its faults apply to the processes: `crash`
 /// kills one, `pause` pauses one, and `cut` (with network namespaces) partitions the group, each
-/// for the given time. `on_event` receives every event of a node. All processes have ended when
-/// this returns, even if it returns an error.
+/// for the given time. `on_event` receives the nodes' events until the workload ends. All processes
+/// have ended when this returns, even if it returns an error.
 pub fn run<F: FamilyLab>(
     spec: &Spec<F>,
     options: &Options<'_>,

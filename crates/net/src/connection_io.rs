@@ -15,7 +15,7 @@ use thiserror::Error;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::time::{Instant, sleep_until, timeout};
 
-/// Size of a read buffer, and so the maximum number of bytes of one read.
+/// Free space of a fresh read buffer, and so about the maximum number of bytes of one read.
 const READ_BYTES: usize = 128 << 10;
 /// Minimum free space of a read buffer; with less, the reader allocates a new one. Most reads fit
 /// into this space.
@@ -100,8 +100,8 @@ impl FrameReader {
 pub(crate) async fn write_frames(link: &LinkHandle, mut stream: WriteHalf<Stream>, limits: &Limits) -> CloseReason {
     let mut last_written = Instant::now();
     link.restart_idle_timer();
-    // Resetting the alarm costs more than writing a small frame, so it is reset rarely and checked
-    // when it fires.
+    // Resetting the alarm costs more than writing a small frame, so the loop resets it rarely, and
+    // checks what is due when it fires.
     let mut alarm = pin!(sleep_until(last_written + limits.keepalive_interval));
     loop {
         let should_acknowledge = match link.next_write() {

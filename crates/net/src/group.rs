@@ -41,7 +41,7 @@ impl GroupName {
 
     /// The owner id of the data folders of this group's nodes when they run `algorithm`: the
     /// 128-bit FNV-1a hash of both names, so that a node never opens a data folder of another
-    /// algorithm.
+    /// group or algorithm.
     pub fn cluster(&self, algorithm: &str) -> ClusterId {
         let step =
             |hash: u128, byte: u8| (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);

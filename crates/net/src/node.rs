@@ -21,7 +21,7 @@ use std::task::Poll;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Maximum number of inputs in one turn, whose messages are sent at its end.
+/// Maximum number of queued inputs that one turn handles. Their messages are sent at its end.
 const MAX_INPUTS_PER_TURN: usize = 64;
 /// Maximum number of commands that every turn handles in addition, so that a flood of messages
 /// cannot starve clients.

@@ -114,8 +114,8 @@ impl<C> Clone for Handle<C> {
 }
 
 impl<C> Handle<C> {
-    /// Sends the node a command. Waits while the command queue is full or a link is crowded;
-    /// returns the command if the node has ended.
+    /// Sends the node a command. Waits while the command queue is full, from which the node takes
+    /// nothing while a link is crowded; returns the command if the node has ended.
     pub async fn command(&self, command: C) -> Result<(), C> {
         self.commands.send(command).await.map_err(|refused| refused.0)
     }

@@ -42,9 +42,10 @@ pub enum OverflowPolicy {
 /// Bounds on memory and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Clients wait while at least this many bytes are queued for one peer.
+    /// With [`OverflowPolicy::End`], clients wait while at least this many bytes are held for one
+    /// peer: queued, or sent and not acknowledged.
     pub crowded_bytes: usize,
-    /// Maximum number of bytes queued for one peer.
+    /// Maximum number of bytes held for one peer.
     pub max_held_bytes: usize,
     /// Maximum length of one encoded message.
     pub max_message_bytes: usize,

@@ -17,8 +17,8 @@ pub struct Durable {
     /// The index and term just before the first kept entry; `None` until a checkpoint is saved.
     #[serde(rename = "cut")]
     pub log_start: Option<LogStart>,
-    /// Whether the disk was lost. Such a replica has forgotten its votes and must be admitted
-    /// again.
+    /// Whether the disk was lost, or created for a node that joins a running cluster. Such a
+    /// replica may have forgotten votes and must be admitted.
     #[serde(rename = "wiped")]
     pub is_wiped: bool,
     /// The incarnation in which a replica without a log began to wait for its admission. The group

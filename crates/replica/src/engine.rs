@@ -24,7 +24,7 @@ pub(crate) struct Engine {
     node: RawNode<Log>,
     me: NodeId,
     seed: u64,
-    /// Number of campaigns since the start. The election timeout depends on it.
+    /// Number of campaigns that a timeout or a command began. The election timeout depends on it.
     campaign_count: u64,
     /// A change of the commit index alone, which is saved together with the next save.
     deferred_ballot: Option<Ballot>,
@@ -122,9 +122,9 @@ impl Engine {
             installed_index: output.installed.as_ref().map(|checkpoint| checkpoint.index),
         });
         self.node.advance_append_async(ready);
-        // A leader's messages need not wait for its disk, which counts like that of any other
-        // member. But a leader must first save its own vote: in a group of one it leads by that
-        // vote alone.
+        // A leader's messages need not wait for its disk: like any other member, the leader counts
+        // towards the majority of an entry only once its own disk has the entry. But a leader must
+        // first save its own vote: in a group of one it leads by that vote alone.
         let (immediate, delayed) =
             if self.has_saved_vote() { (leader_messages, Vec::new()) } else { (Vec::new(), leader_messages) };
         for message in immediate {
@@ -288,7 +288,7 @@ impl Engine {
         let configuration = self.configuration();
         self.node.mut_store().mark_checkpoint_outdated();
         if self.leads() && !configuration.is_voter(self.me) {
-            // Otherwise raft would continue to lead a group without being a member.
+            // Otherwise raft would continue to lead a group without being one of its voters.
             let term = self.node.raft.term;
             self.node.raft.become_follower(term, raft::INVALID_ID);
         }

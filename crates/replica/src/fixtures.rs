@@ -16,7 +16,7 @@ use quorate_core::{Effect, Effects, Input, NodeId, Note, Order, Protocol, Sink, 
 pub enum Flaw {
     /// It acknowledges entries and votes that are not on its disk yet.
     EarlyAck,
-    /// It answers queries without a round whenever it believes that it is the leader.
+    /// It answers queries without a round of heartbeats whenever it believes that it is the leader.
     LocalRead,
     /// It does not save its votes.
     ForgottenVote,

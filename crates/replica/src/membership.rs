@@ -32,7 +32,7 @@ struct FoundedGroup {
     /// The log time of the founding, from which the membership's time counts.
     #[serde(rename = "founded")]
     founded_at: LogTime,
-    /// The log time of the last change.
+    /// The log time of the latest request, a tick included; before the first, that of the founding.
     #[serde(rename = "latest")]
     last_change: LogTime,
     membership: Membership,
@@ -94,7 +94,8 @@ impl GroupMembership {
         self.0.as_ref()?.lease_requests.get(&node).copied()
     }
 
-    /// The log time of the last change.
+    /// The log time of the latest request, a tick included; before the first, that of the founding.
+    /// Zero before the founding.
     pub fn last_change(&self) -> LogTime {
         self.0.as_ref().map_or(LogTime::ZERO, |founded| founded.last_change)
     }
@@ -137,8 +138,8 @@ impl FoundedGroup {
     }
 
     /// Whether a node is a member. Only members may report suspicions; another node's report only
-    /// advances the time. So if two members suspect each other, the first report in the log removes
-    /// the member that it is about, and the second has no effect.
+    /// advances the time. So if two members suspect each other and the first report in the log
+    /// removes the member that it is about, that member's own report removes no one.
     fn is_member(&self, node: NodeId) -> bool {
         self.membership.view().members().contains(node)
     }

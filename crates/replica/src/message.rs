@@ -91,7 +91,7 @@ pub enum Message {
     },
     /// A piece of a snapshot.
     Piece(SnapshotPiece),
-    /// The number of bytes of a snapshot that the sender has, from its beginning.
+    /// Replies to a piece: how many bytes of the snapshot, from its beginning, this replica has.
     PieceReply {
         snapshot: SnapshotId,
         #[serde(rename = "held")]

@@ -14,8 +14,9 @@
 //! RP-4   an entry is committed   → apply it once, and answer the clients that proposed it here
 //! RP-5   a client asks a query   → answer it once the leader has confirmed its leadership and
 //!                                  everything it had committed is applied here
-//! RP-6   the leader has a lease  → it answers queries without a round; followers that received a
-//!                                  message from it promise not to vote for others meanwhile
+//! RP-6   the leader has a lease  → it answers queries without a round; with or without leases, a
+//!                                  follower that receives a message from the leader promises for
+//!                                  some time not to vote for others
 //! RP-7   many entries applied    → save a checkpoint, and drop the log before it
 //! RP-8   a peer lags too far     → send it a snapshot in pieces; report to raft when it has
 //!                                  arrived or is abandoned
@@ -26,8 +27,8 @@
 //! RP-11  the disk is full        → refuse commands and entries, offer the leadership to others,
 //!                                  answer queries from the applied state
 //! RP-12  the leadership moved    → report that the outcome of everything proposed here is unknown
-//! RP-13  the leader has crashed  → if its process has ended, drop the promise not to vote for
-//!                                  others; promises made for a lease remain
+//! RP-13  the leader has crashed  → where leaders have no leases, drop the promise not to vote for
+//!                                  others; where they have, keep it until it expires
 //! ```
 //!
 //! Cost: with a leader, one round to a majority and one save there for all queued commands: 2(n−1)
@@ -108,6 +109,8 @@ impl<S: StateMachine> Replica<S> {
     /// replica; later its disk has the members.
     fn start(&self, now: Time, durable: Durable, incarnation: Incarnation) -> Result<RunningReplica<S>, Halt> {
         let founders = &self.settings.founders;
+        // A replica that lost its disk starts from `Durable::wiped()`, which is not the default. So
+        // it does not found the group again.
         let is_founder = durable == Durable::default() && founders.voters.contains(&self.me);
         let founding = is_founder.then(|| Checkpoint {
             index: FOUNDING.index,

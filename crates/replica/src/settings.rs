@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 /// The configuration of a replica. All replicas of a group share it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Settings {
-    /// The initial members of the group. Any other replica waits for its admission.
+    /// The initial members of the group. Only its voters start with a log; any other replica,
+    /// including a learner, waits for its admission.
     pub founders: Members,
     /// Seed of the election timeouts, which also depend on the node. Give each group its own seed.
     pub seed: u64,

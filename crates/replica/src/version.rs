@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-/// Why bytes could not be decoded.
+/// Why bytes could not be decoded, or a value could not be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FormatError {
     #[error(
@@ -22,11 +22,12 @@ pub enum FormatError {
 pub struct Format {
     /// The name of the encoded thing in error messages.
     pub name: &'static str,
+    /// The version that this release writes, and the newest that it reads.
     pub version: u8,
 }
 
 impl Format {
-    /// Encodes a value of a type that postcard supports, as the types of this crate are. For any
+    /// Encodes a value whose type postcard supports; it supports all types of this crate. For any
     /// other type it returns the version alone, which [`read`](Self::read) refuses.
     pub fn write(self, value: &impl Serialize) -> Vec<u8> {
         self.try_write(value).unwrap_or_else(|_| vec![self.version])
@@ -49,6 +50,8 @@ impl Format {
             found_version if found_version > self.version => {
                 Err(FormatError::Newer { name, found_version, known_version: self.version })
             }
+            // Every format has had one version so far, so no older layout exists. A format that
+            // gets a second version must also decode the first one.
             _ => match postcard::take_from_bytes(body) {
                 Ok((value, [])) => Ok(value),
                 Ok((_, rest)) => {

@@ -5,7 +5,7 @@ use crate::durable::{Ballot, Checkpoint, Write};
 use crate::message::{Entry, EntryBody};
 
 /// Returns the writes for one `Ready` of raft in their order, and the ballot if its commit index
-/// must be written later. `durable_commit` is the commit index on disk.
+/// must be written later. `durable_commit` is the commit index that the disk was last given.
 ///
 /// A commit index must not be durable before the entries that it covers, because the disk may have
 /// another leader's entries at these indices. And it must be durable before the entries that follow

@@ -18,7 +18,7 @@ pub(crate) struct Queue<T> {
     min_key: u64,
     /// The next entries, sorted by their keys.
     front: VecDeque<(u64, T)>,
-    /// Entries with keys up to this one belong into `front`.
+    /// Entries with keys up to this one belong in `front`.
     front_end: u64,
     /// `LEVELS` times `SLOTS` slots.
     slots: Vec<Vec<(u64, T)>>,

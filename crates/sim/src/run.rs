@@ -1,4 +1,5 @@
-//! Runs a world with its clients until all requests are served, or until nothing more can happen.
+//! Runs a world with its clients until all requests are served, nothing more can happen, or the run
+//! reaches a limit.
 
 use crate::world::World;
 use quorate_core::{Duration, Time, WriteOf};

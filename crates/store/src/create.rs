@@ -1,8 +1,8 @@
 //! Creates data folders: for a node of a new cluster, for one that joins, and for one that lost its
 //! log.
 //!
-//! A folder is a data folder once it has the file `identity`. That file is written last, so after a
-//! crash during the creation the folder can be created again.
+//! A folder is a data folder once it has the file `identity`. That file gets its name last, so
+//! after a crash during the creation the folder can be created again.
 
 use crate::error::StoreError;
 use crate::files::{FileSystem, Files};

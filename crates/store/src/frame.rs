@@ -6,12 +6,12 @@
 //! ```
 //!
 //! Integers are little-endian. Both checksums are CRC-32C, seeded with the segment's checksum and
-//! the frame's offset in the file, which are not stored. So a copy of a frame is valid nowhere
-//! else, not even inside a payload.
+//! the frame's offset in the file, which the frame does not contain. So a copy of a frame is valid
+//! nowhere else, not even inside a payload.
 //!
 //! A sector that was never written reads as zeros. To make every sector of a written frame
 //! non-zero, a frame begins with a mark, ends with a mark, and has a mark after every
-//! [`CHUNK_BYTES`] bytes of payload. The stored length counts these marks.
+//! [`CHUNK_BYTES`] bytes of payload. The stored length is that of the payload with the marks in it.
 
 /// The unit that a disk writes atomically.
 pub(crate) const SECTOR_BYTES: usize = 512;
@@ -99,7 +99,7 @@ impl FrameBounds {
 
     /// Whether the frame is complete and unchanged. Ignores the end mark, because the checksum
     /// covers everything before.
-    pub(crate) fn is_complete(&self, salt: Salt, bytes: &[u8]) -> bool {
+    pub(crate) fn is_valid(&self, salt: Salt, bytes: &[u8]) -> bool {
         let Some(content) = bytes.get(self.offset..self.payload_end) else { return false };
         let Some(checksum) = bytes.get(self.payload_end..).and_then(read_u32) else { return false };
         self.end() <= bytes.len() && crc32c::crc32c_append(salt.checksum_seed(self.offset), content) == checksum
@@ -176,7 +176,7 @@ mod tests {
             let payload: Vec<u8> = (0..length).map(|index| (index % 251) as u8).collect();
             let bytes = file_with_frame(44, &payload);
             let frame = FrameBounds::read(SALT, &bytes, 44).unwrap();
-            assert!(frame.is_complete(SALT, &bytes));
+            assert!(frame.is_valid(SALT, &bytes));
             assert_eq!((frame.payload(&bytes), frame.end()), (payload, bytes.len()));
         }
     }
@@ -207,7 +207,7 @@ mod tests {
                 let mut changed = bytes.clone();
                 changed[offset] ^= mask;
                 let is_complete =
-                    FrameBounds::read(SALT, &changed, 500).is_some_and(|frame| frame.is_complete(SALT, &changed));
+                    FrameBounds::read(SALT, &changed, 500).is_some_and(|frame| frame.is_valid(SALT, &changed));
                 assert!(!is_complete, "byte {offset} mask {mask}");
             }
         }

@@ -9,8 +9,9 @@
 //!   however many writes it contains.
 //! - **A torn tail is cut off; damage is refused.** A crash can tear only the last frame, which was
 //!   never acknowledged. Any other difference from what was written is reported with its file, byte
-//!   and frame, and the node does not start. Only bytes lost from the end of the log go undetected,
-//!   because a crash can leave the same file.
+//!   and frame, and the node does not start. Only two go undetected: bytes lost from the end of the
+//!   log, because a crash can leave the same file, and changed bytes that carry no information (the
+//!   last byte of a frame, and zeros after the last frame).
 //! - **A full disk is not a failure.** No part of the append remains, and the same append succeeds
 //!   once there is space.
 //! - **A failed sync is final.** The contents of the disk are unknown after it, so the store

@@ -120,8 +120,8 @@ fn decode<T: DeserializeOwned>(path: &Path, bytes: &[u8], frame: &FrameBounds) -
 
 /// Makes the recovered frames durable, and cuts off a torn tail. The last frame may be only in the
 /// system's page cache: its sync may not have happened, or may have failed, after which the system
-/// considers the pages clean. So this writes the frame again. All frames before it, and a
-/// checkpoint, were synced before it was begun.
+/// considers the pages clean. So this writes the frame again. All earlier frames were synced before
+/// the last one was begun; the checkpoint was synced before the file got its name.
 fn rewrite_last_frame<File: StoreFile>(
     segment: &mut Segment<File>,
     bytes: &[u8],

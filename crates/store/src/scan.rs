@@ -4,9 +4,9 @@
 //! frame. An invalid frame is therefore either a torn, unacknowledged write, or damage:
 //!
 //! ```text
-//! invalid, and a complete frame follows anywhere                         damage
+//! invalid, and a valid frame follows anywhere                            damage
 //! invalid, last: an unwritten sector, no end mark, or file too short     torn; never acknowledged
-//! invalid, last: complete, but the checksum is wrong                     damage
+//! invalid, last: written to its end, but a checksum is wrong             damage
 //! ```
 
 use crate::frame::{FrameBounds, FrameNumber, HEADER_BYTES, SECTOR_BYTES, Salt, has_zeroed_sector, is_zeroed};
@@ -38,7 +38,7 @@ pub(crate) struct Damage {
 /// was durable before the file got its name.
 pub(crate) fn scan(salt: Salt, bytes: &[u8], begin: usize) -> Result<Scan, Damage> {
     let checkpoint =
-        FrameBounds::read(salt, bytes, begin).filter(|frame| frame.is_complete(salt, bytes)).ok_or(Damage {
+        FrameBounds::read(salt, bytes, begin).filter(|frame| frame.is_valid(salt, bytes)).ok_or(Damage {
             offset: begin,
             number: None,
             problem: "the checkpoint at the start of the segment is not valid",
@@ -47,7 +47,7 @@ pub(crate) fn scan(salt: Salt, bytes: &[u8], begin: usize) -> Result<Scan, Damag
     let mut offset = checkpoint.end();
     let mut frames = vec![checkpoint];
     while !is_zeroed(&bytes[offset..]) {
-        match FrameBounds::read(salt, bytes, offset).filter(|frame| frame.is_complete(salt, bytes)) {
+        match FrameBounds::read(salt, bytes, offset).filter(|frame| frame.is_valid(salt, bytes)) {
             Some(frame) if frame.number == expected => {
                 offset = frame.end();
                 expected = expected.next();
@@ -70,7 +70,7 @@ fn damage_at(offset: usize, number: FrameNumber, problem: &'static str) -> Damag
 /// Decides whether the invalid frame at `offset` is torn, and returns the number of torn bytes.
 fn classify_invalid_frame(salt: Salt, bytes: &[u8], offset: usize, expected: FrameNumber) -> Result<usize, Damage> {
     if is_followed_by_frame(salt, bytes, offset) {
-        return Err(damage_at(offset, expected, "the frame is not valid, and complete frames follow it"));
+        return Err(damage_at(offset, expected, "the frame is not valid, and valid frames follow it"));
     }
     let is_torn = match FrameBounds::read(salt, bytes, offset) {
         Some(frame) => frame.is_torn(bytes),
@@ -80,14 +80,14 @@ fn classify_invalid_frame(salt: Salt, bytes: &[u8], offset: usize, expected: Fra
     if is_torn {
         Ok(written_end.saturating_sub(offset))
     } else {
-        Err(damage_at(offset, expected, "the frame is complete, but its checksum is wrong"))
+        Err(damage_at(offset, expected, "the frame was written to its end, but a checksum is wrong"))
     }
 }
 
-/// Whether a complete frame begins anywhere after `offset`.
+/// Whether a valid frame begins anywhere after `offset`.
 fn is_followed_by_frame(salt: Salt, bytes: &[u8], offset: usize) -> bool {
     (offset + 1..bytes.len())
-        .any(|later| FrameBounds::read(salt, bytes, later).is_some_and(|frame| frame.is_complete(salt, bytes)))
+        .any(|later| FrameBounds::read(salt, bytes, later).is_some_and(|frame| frame.is_valid(salt, bytes)))
 }
 
 /// Whether a crash can have left this invalid header: the file is too short for it, everything from
@@ -144,7 +144,8 @@ mod tests {
                 let mut torn = complete.clone();
                 let (begin, end) = ((sector * 512).max(last), ((sector + 1) * 512).min(complete.len()));
                 torn[begin..end].fill(0);
-                // A frame that lacks only its end mark counts as complete.
+                // A frame that lacks only its end mark is valid: the checksum covers all bytes
+                // before the mark.
                 let expected = if end - begin == 1 && end == complete.len() { 3 } else { 2 };
                 assert_eq!(frame_count(&torn), Some(expected), "first frame of {first_length} bytes, sector {sector}");
             }

@@ -272,8 +272,8 @@ fn max_segment_bytes(settings: Settings, checkpoint_bytes: u64) -> u64 {
     settings.segment_bytes.max(checkpoint_bytes.saturating_mul(2))
 }
 
-/// The bytes of a segment with only a checkpoint, whose frame has this number, and the seed of its
-/// checksums.
+/// The bytes of segment `number` with only a checkpoint, in the frame numbered `checkpoint_frame`,
+/// and the seed of the segment's checksums.
 pub(crate) fn encode_segment<D: Storable>(
     owner: Owner,
     number: SegmentNumber,

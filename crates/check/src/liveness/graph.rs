@@ -9,8 +9,8 @@ use std::ops::Range;
 /// The edges between states, grouped by source, in order of states.
 ///
 /// States are numbered from 0, and there are fewer of them than [`u32::MAX`]. Two states may have
-/// several edges between them. A target whose own row was never pushed, such as a state that a
-/// bounded search did not reach, counts as a state without edges.
+/// several edges between them. A target whose own row was never pushed has no edges, and
+/// [`Graph::states`] does not count it.
 pub(crate) struct Graph {
     /// Index of each state's first edge in `targets`; after the last state, the number of edges.
     offsets: Vec<u64>,
@@ -22,7 +22,8 @@ impl Graph {
         Self { offsets: vec![0], targets: Vec::new() }
     }
 
-    /// Adds the next state with the targets of all its edges, in the order of their positions.
+    /// Adds the next state with the targets of all its edges. A target's index is the position of
+    /// its edge.
     pub(crate) fn push_row(&mut self, targets: impl IntoIterator<Item = u32>) {
         self.targets.extend(targets);
         self.offsets.push(self.targets.len() as u64);
@@ -47,7 +48,7 @@ impl Graph {
         }
     }
 
-    /// Returns the number of states; they are numbered from 0.
+    /// Returns the number of states that have a row.
     pub(crate) fn states(&self) -> u32 {
         (self.offsets.len() - 1) as u32
     }

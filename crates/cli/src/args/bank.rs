@@ -40,7 +40,7 @@ pub(crate) struct BankArgs {
     /// Number of nodes [default: as many as the tellers and the lock need, and at least 3]
     #[arg(long, value_parser = parse_whole::<usize>)]
     pub(crate) nodes: Option<usize>,
-    /// Time a message takes. Each teller begins its deposit within four message times, and the
+    /// Time a message takes. Each teller requests the lock within four message times, and its
     /// deposit takes one to three.
     #[arg(long, default_value_t = bank::LATENCY)]
     pub(crate) latency: Latency,

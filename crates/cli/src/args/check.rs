@@ -68,7 +68,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, alias = "hasty-timers", value_name = "COUNT", default_value = "0", value_parser = parse_fault_count)]
     early_timers: u8,
     /// Links below the algorithm: reliable adds a layer that retransmits and orders messages, bare
-    /// adds none, and auto adds it if messages can be lost.
+    /// adds none, and auto adds it if messages can be lost or duplicated and the algorithm does not
+    /// tolerate loss.
     #[arg(long, value_enum, default_value = "auto")]
     links: LinksArg,
     /// Model time, with clocks that run fast or slow by up to this rate, such as 1000ppm.

@@ -20,11 +20,12 @@ use std::path::PathBuf;
     are in milliseconds and include the overhead of the machine.\n\n\
     Workloads range from idle to saturated: single (one node requests the lock), pair (two nodes take turns), \
     random:LOAD (all nodes request at random times) and all (all nodes request at once, and again after each release). \
-    With a load of 10% the lock would be held a tenth of the time if no node ever had to wait: each of n nodes pauses \
-    for n T / 10% on average between two requests. Because a handover takes time as well, a load of 50%, the default \
-    of random, keeps most algorithms saturated.\n\n\
-    --failures makes a node fail in the simulator while another node holds the lock and a third one waits for it, at \
-    many instants, and shows whether the other nodes continue, stop, or are unsafe (two nodes hold the lock).\n\n\
+    With random, a node holds the lock for T and then pauses. With a load of 10%, each of n nodes pauses for 10 n T on \
+    average, so that the lock would be held about a tenth of the time if no node ever had to wait. Because a handover \
+    takes time as well, a load of 50%, the default of random, keeps most algorithms saturated.\n\n\
+    --failures crashes one node per run in the simulator, at many instants: the coordinator (if there is one), the \
+    holder of the lock, a waiter or an idle node. The node stays down, or restarts without its state. The result shows \
+    whether the other nodes continue, stop, or are unsafe (two nodes hold the lock).\n\n\
     Elections are measured over all arrangements of up to 8 nodes on a ring, and over samples of larger rings.\n\n\
     Multicasts are measured one at a time: the number of messages that one multicast takes, and the message times \
     until the last member has delivered it.\n\n\

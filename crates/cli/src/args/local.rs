@@ -28,8 +28,8 @@ pub(crate) enum CheckDemonstration {
     /// Run counter++ and counter-- in two threads, in every order, without a lock and with each
     /// lock.
     Local(LocalCheckArgs),
-    /// Let two armies agree on the leader and the time of an attack, in every run of either model
-    /// of time.
+    /// Let two armies agree on the leader and the time of an attack, in every run of the
+    /// asynchronous model or, with --delay, of the synchronous one.
     Armies(ArmiesCheckArgs),
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct RunArgs {
     #[arg(long, default_value = "uniform:1ms..5ms")]
     latency: Latency,
     /// Upper bound of message delays that nodes assume when they set timeouts, such as 5ms
-    /// [default: the longest time of --latency]
+    /// [default: the longest time of --latency; for long-tail ten times the median]
     #[arg(long, alias = "bound", value_name = "DURATION")]
     delay_bound: Option<Length>,
     /// Time a node needs to process one input.
@@ -50,8 +50,8 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     fifo: bool,
     /// Links below the algorithm: reliable adds a layer that retransmits and orders messages, bare
-    /// adds none, and auto adds it if messages can be lost and the algorithm does not tolerate
-    /// loss.
+    /// adds none, and auto adds it if messages can be lost or duplicated and the algorithm does not
+    /// tolerate loss.
     #[arg(long, value_enum, default_value = "auto")]
     links: LinksArg,
     /// A fault, such as "crash 2 at 10ms". May be repeated.

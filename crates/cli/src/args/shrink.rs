@@ -65,7 +65,8 @@ pub(crate) struct GivenOptions {
 /// Arguments that do not describe the run.
 const NON_RUN_ARGUMENTS: [&str; 5] = ["algorithm", "property", "max_tries", "out", "json"];
 
-/// Returns the option of an argument, whose name in the matches is that of its field.
+/// Returns the option of an argument, given the name of its field, by which clap identifies it. The
+/// field `tries` belongs to the option `--try` of the run; the field of `--tries` is `max_tries`.
 fn option_name(argument: &str) -> String {
     match argument {
         "faults" => "fault".into(),

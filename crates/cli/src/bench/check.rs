@@ -203,8 +203,9 @@ impl CheckBenchReport {
     }
 }
 
-/// Returns the path of the program that runs stateright: beside `ours`, this program, or in the
-/// folder of the repository in which cargo builds it. `None` if it was not built.
+/// Returns the path of the program that runs stateright; `None` if it was not built. Looks in the
+/// folder of `ours`, which is this program, and then for [`RIVALS_FOLDER`] in that folder and each
+/// one above it.
 fn find_rivals(ours: &Path) -> Option<PathBuf> {
     let program = format!("{RIVALS}{}", std::env::consts::EXE_SUFFIX);
     let beside = ours.with_file_name(&program);

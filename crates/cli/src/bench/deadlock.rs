@@ -124,7 +124,7 @@ impl DeadlockBenchReport {
 fn print(report: &DeadlockBenchReport, runs: u64) -> anyhow::Result<()> {
     let mut out = output();
     let runs = report::format_count(runs, "run");
-    writeln!(out, "Wait-for graphs that grow to the given number of waiters; one wait in 32 would close a cycle")?;
+    writeln!(out, "Wait-for graphs that grow to the given number of waiters; one wait in 33 would close a cycle")?;
     writeln!(out, "and is refused")?;
     writeln!(out, "(ours, petgraph: insertions per second of CPU time, best of {runs} each; petgraph searches")?;
     writeln!(out, "afresh before each wait, measured on 400 waits; both give the same answers; median, p99: time in")?;

@@ -83,7 +83,8 @@ impl GalleryPicture {
         let finished = command
             .output()
             .map_err(|error| anyhow!("cannot draw the picture {}: {error}.", display_path(&picture)))?;
-        // The command of a scene may show a failing property (1), or stop before a verdict (3).
+        // The command of a scene may show a failing property or a deadlock (1), or stop before a
+        // verdict (3).
         if !matches!(finished.status.code(), Some(0 | 1 | 3)) {
             bail!("'{}' failed: {}", self.command(), String::from_utf8_lossy(&finished.stderr).trim_end());
         }

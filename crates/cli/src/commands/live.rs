@@ -46,7 +46,7 @@ struct ProcessReport<'a> {
     troubles: &'a [String],
     /// Number of journals whose last line is incomplete because the process was killed.
     torn: usize,
-    /// Path of the run's journal, if `--trace` asked for it or a property fails.
+    /// Path of the run's journal, if `--trace` or `--keep` asked for it or a property fails.
     journal: Option<String>,
     /// Number of messages that a link did not deliver although both nodes were up.
     skipped: u64,
@@ -119,7 +119,8 @@ fn run_processes<F: FamilyLab>(args: &LiveArgs, entry: &'static F::Entry) -> any
     Ok(command_outcome(&outcome))
 }
 
-/// Rejects paths that cannot be written. A picture needs a journal, from which it is drawn.
+/// Rejects pictures that cannot be written, and pictures without `--trace`, because they are drawn
+/// from the journal.
 fn validate_files(args: &LiveArgs) -> anyhow::Result<()> {
     let options = [(args.json, "json"), (args.chaos, "chaos")];
     let stdout_option = options.into_iter().find_map(|(is_given, option)| is_given.then_some(option));

@@ -49,7 +49,7 @@ impl Task for &NodeArgs {
 impl NodeArgs {
     fn start<F: FamilyLab>(&self, entry: &'static F::Entry, printer: &Printer) -> anyhow::Result<CommandOutcome> {
         if self.peers == Peers::FromInput {
-            // Started by another process: end with it, even while this process is stopped.
+            // Started by another process: end with it, even while SIGSTOP pauses this process.
             #[cfg(target_os = "linux")]
             let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
         }
@@ -141,8 +141,8 @@ impl<F: FamilyLab> Process<'_, F> {
             wall_clock_offset: clock.wall_clock_offset_nanos(),
             found_writes: opened.writes,
         };
-        // Without --origin the clock counts from the boot, so readers of the journal are asked to
-        // display the start of this process as 0.
+        // Without --origin the clock counts from the boot, so the header asks readers of the
+        // journal to display the start of this process as 0.
         let displayed_zero = if self.args.origin.is_some() { 0 } else { clock.now().nanos() };
         Ok(quorate_journal::record::Header {
             live: Some(live),

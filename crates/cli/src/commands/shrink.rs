@@ -234,7 +234,7 @@ fn render_script<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
 }
 
 /// Returns a line that says that nothing could be left out of the run, or that the search ended
-/// early. Empty if the run was reduced as far as possible.
+/// early. Empty if the search reduced the run and came to its end.
 fn describe_reducibility<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
     let Shrunk { before, after, tried_runs, end, .. } = shrunk;
     let used =

@@ -188,7 +188,8 @@ fn write_picture(path: &Path, text: &str) -> anyhow::Result<()> {
 
 /// Calls `show_run`, which must show a run to the observer, and writes the pictures that the
 /// options ask for. Returns the result of `show_run`, and the pictures or the error of writing
-/// them. Fails if `show_run` fails or is not called.
+/// them. Fails if `show_run` fails, or an earlier error, such as an invalid option, prevents its
+/// call.
 pub(crate) fn draw<F: FamilyLab, T>(
     args: &PictureArgs,
     header: &Header,
@@ -200,8 +201,8 @@ pub(crate) fn draw<F: FamilyLab, T>(
 }
 
 /// Calls `show_run`, which must show a run to the observer. Returns its result, and the pictures or
-/// the error of drawing them. A ShiViz log is written during the call. Fails if `show_run` fails or
-/// an option is invalid, so that it is not called.
+/// the error of drawing them. A ShiViz log is written during the call. Fails if `show_run` fails,
+/// or an earlier error, such as an invalid option, prevents its call.
 pub(crate) fn build_scene<F: FamilyLab, T>(
     args: &PictureArgs,
     header: &Header,

@@ -231,7 +231,8 @@ fn the_table_has_real_figures() {
         "{printed}"
     );
     assert!(real.parse::<f64>().is_ok_and(|delay| delay > 0.0) && *no_real == "–", "{printed}");
-    // The most overtaken and the busiest node's share, simulated and real, and whether all holds.
+    // The maximum overtaking and the busiest node's share, first simulated, then real; and whether
+    // all holds.
     assert_eq!(tail, ["0", "100%", "0", "100%", "✓"], "{printed}");
     assert!(printed.contains("single requester · real") && printed.contains("client delay, in ms · real"), "{printed}");
 }

@@ -184,7 +184,7 @@ fn the_json_of_an_election_has_its_figures() {
     .assert_eq(&shape(&report));
     let figures = ["leader", "epoch", "election_messages", "announcement_messages", "rounds", "time", "time_unit"];
     let figures: Vec<_> = figures.iter().map(|figure| report["election"][figure].clone()).collect();
-    // The first campaign is in term 2. 2(n−1) votes and replies and n−1 announcements take 3 T.
+    // The first campaign is in term 2. n−1 vote requests, n−1 votes and n−1 announcements take 3 T.
     let expected: Value = serde_json::from_str("[1, 2, 8, 4, 1, 3.0, \"T\"]").unwrap();
     assert_eq!(Value::Array(figures), expected);
     assert_eq!(report["family"], "election");

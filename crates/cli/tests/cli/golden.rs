@@ -75,7 +75,7 @@ fn list_prints_all_fixtures() {
         central-any-return-ends                mutex      centralised       an entry: 3, own 0                      a returned ticket ends the current entry, whichever node it belongs to
         central-deny-and-queue-forgets         mutex      centralised       an entry: 3 or 4, own 0                 the coordinator does not queue a node that it denies, and the node waits forever
         lamport-any-order                      mutex      permission-based  an entry: 3(n−1)                        the algorithm needs FIFO links, but its links reorder messages
-        lamport-crosses-out-first              mutex      permission-based  an entry: 3(n−1)                        a release removes the first request, whichever node it belongs to
+        lamport-crosses-out-first              mutex      permission-based  an entry: 3(n−1)                        a release removes the first request, whichever other node it belongs to
         token-ring-uncancelled                 mutex      token-based       an entry: 1…∞, full 1                   the timer of a resting token fires during an entry, and the node passes the token on
         token-ring-regenerated                 mutex      token-based       an entry: 1…∞, full 1                   a node that waits for as long as a round takes creates a new token
         token-request-no-tick                  mutex      token-based       an entry: 0 or n                        a request carries the number that the token already has for its node
@@ -113,14 +113,14 @@ fn list_prints_all_fixtures() {
         bully-hasty                            election   among all         an election: n−2 … n²−n−1               a node declares itself as soon as it has asked, and waits for no answer
         bully-unasking                         election   among all         an election: n−2 … n²−n−1               a node that restarts takes over without asking which epochs were used meanwhile
         majority-lease-forgetful               election   by majority       an election: 2(n−1) + (n−1)             a voter that restarts forgets its promise, and votes for another node
-        majority-lease-trusting                election   by majority       an election: 2(n−1) + (n−1)             a leader trusts its full lease from the arrival of the votes on, as if clocks never drifted
+        majority-lease-trusting                election   by majority       an election: 2(n−1) + (n−1)             a leader counts its full lease from the arrival of the votes, so it outlasts the voters' promises
         basic-deaf                             multicast  unordered         a multicast: n−1                        a member delivers the messages of others, but never its own
         reliable-unrelayed                     multicast  unordered         a multicast: n(n−1)                     if the sender crashes while sending, some members deliver its message and others never get it
         fifo-hasty                             multicast  partial order     a multicast: n−1                        a message that overtakes another is delivered before it
         causal-blind                           multicast  partial order     a multicast: n−1                        a reply to another member's message may be delivered before that message
         sequencer-hasty                        multicast  total order       a multicast: 2(n−1)                     a member delivers messages before it knows their numbers
         isis-hasty                             multicast  total order       a multicast: 3(n−1)                     a member delivers by its own proposals, before the priorities are agreed
-        uniform-hasty                          multicast  partial order     a multicast: n−1                        a member delivers at once, and if it then crashes, no other member may ever deliver the same
+        uniform-hasty                          multicast  partial order     a multicast: n−1                        a member delivers at once; if it then crashes, perhaps no other member ever delivers the message
         deadlock-and-selfish                   deadlock   edge chasing      a detection: ≤ e (textbooks: m(n−1)/2)  two processes that find the same deadlock both abort, the second one for a phantom
         deadlock-or-forgetful                  deadlock   diffusion         a detection: ≤ 2e                       a process that continued and waits again replies as if it had waited all the time, and the detector reports a phantom deadlock
         deadlock-central-hasty                 deadlock   central           a detection: 1 a change, 2 a site       reports take time: the detector combines waits that never existed at the same time, and reports a phantom deadlock
@@ -164,16 +164,17 @@ fn explain_prints_central() {
         Cost
           3 messages per entry, 0 for the coordinator's own; 2T from request to entry; 2T from a release to
           the next entry. With deny, 2 more messages for each denial, and 2T to 7T from a release to the
-          next entry of the waiting node: at best its ticket arrives right after the release, at worst right
-          before it, and then the denial, a delay of up to 3T, the ticket and the grant take 6T. With
-          deny-and-queue, 4 messages if the ticket was queued, else 3.
+          next entry of the waiting node. The release message takes T. At best the ticket arrives right
+          after it, and the grant takes T. At worst the ticket arrives right before it; then the denial, a
+          delay of up to 3T, the ticket and the grant take 6T. With deny-and-queue, 4 messages if the ticket
+          was queued, else 3.
 
         Assumes
           No node crashes or restarts; every message arrives once, in any order. The queue is in order of
           arrival, which is not happened-before order. With deny there is no queue: the first ticket to
-          arrive after a release is granted. A node that requests again in the instant of its release always
-          wins, and the others enter once it pauses; if all nodes pause, a node waits forever only with
-          probability 0.
+          arrive after a release is granted. If all messages take the same time, a node that requests again
+          in the instant of its release wins again, and the others enter once it pauses between two
+          requests. If all nodes pause between requests, a node waits forever only with probability 0.
 
         When it fails
           A crashed coordinator blocks all nodes; a restarted one has forgotten the holder and may grant a

@@ -57,7 +57,7 @@ pub(crate) fn signal(child: &Child, signal: Signal) {
 fn start_endless_run(folder: &Path) -> Child {
     let arguments = ["run", "central", "--entries", "100000000", "--keep", "kept", "--json"];
     let child = quorate(folder).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // The parent process creates this journal when its clients start.
+    // `quorate run` creates this journal when the clients start.
     let journal = folder.join("kept/world.journal");
     wait_until("clients start", || journal.exists());
     assert!(has_nodes(child.id()));

@@ -93,7 +93,7 @@ fn comparisons_show_expected_and_measured_figures() {
 }
 
 #[test]
-fn options_of_other_families_are_rejected() {
+fn inapplicable_and_invalid_options_are_rejected() {
     for (line, part) in [
         ("compare multicast --entries 5", "--entries does not apply to comparisons of multicasts"),
         ("compare multicast --samples 5", "it is an option of 'quorate compare election'"),

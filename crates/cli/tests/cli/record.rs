@@ -8,7 +8,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// A folder with the journal of a simulated run, `truth.journal`, and with `n1.journal` to
-/// `n3.journal`, which its nodes would have written as processes on one machine or on one each.
+/// `n3.journal`, which its nodes would have written as processes, on one machine or on three.
 struct NodeJournals(TempDir);
 
 impl NodeJournals {

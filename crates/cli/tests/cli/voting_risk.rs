@@ -15,8 +15,8 @@ fn the_default_example_is_correct_in_text_and_json() {
     assert_eq!(fields, BTreeSet::from(expected));
     let number = |name: &str| report[name].as_f64().expect(name);
     // The sum of C(24,k) p^k (1−p)^(24−k) over k from 24 + 24 − 32 = 16, the voters that two
-    // majorities share at least, to 24. The lecture slides print 10^-40, and a formula with a
-    // misprint, which gives 2.005e-67.
+    // majorities share at least, to 24. Lectures state 10^-40 for this example, and a common
+    // misprint of the formula gives 2.005e-67; the command prints both.
     assert!((number("violation_probability") / 2.131_848_882_196_178e-43 - 1.0).abs() < 1e-12, "{report}");
     assert!((number("log10") + 42.671_243_583_864_2).abs() < 1e-9, "{report}");
     // p = interval / lifetime = 10 s / 3 h = 1/1080.

@@ -82,8 +82,8 @@ fn a_cycle_through_a_semaphore_with_another_holder_is_no_deadlock() {
     .assert_eq(&run("wait-for --example semaphore").exits(0));
 }
 
-/// P3 and P4 wait for each other too, but P3 also waits for P1, and a search counts only one reason
-/// for each process. So only the second search finds their cycle.
+/// P3 and P4 wait for each other too, but P3 also waits for P1. A search counts only one reason for
+/// each stuck process, here the wait for P1, so only the second search finds the cycle of P3, P4.
 #[test]
 fn several_deadlocks_have_one_victim_each() {
     let text = b"P1 -> P2\nP2 -> P1\nP3 -> P1, P4\nP4 -> P3\nQ1 -> Q2\nQ2 -> Q1\n";

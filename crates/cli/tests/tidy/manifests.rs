@@ -1,5 +1,5 @@
-//! Conventions for every `Cargo.toml`: the core has no dependencies, ARCHITECTURE.md explains every
-//! dependency, and published crates have complete metadata.
+//! Conventions for every `Cargo.toml`: the core has only two optional dependencies, ARCHITECTURE.md
+//! explains every dependency, and published crates have complete metadata.
 
 use super::{File, Findings, files, read, try_read};
 use std::collections::{BTreeMap, BTreeSet};

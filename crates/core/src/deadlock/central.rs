@@ -313,7 +313,7 @@ impl Central {
         let round = self.detector.round;
         let unanswered_sites = edges.keys().copied().collect();
         self.detector.inquiry = Some(Inquiry { report, unanswered_sites, ended: BTreeSet::new() });
-        // The detector asks its own site last: that site answers at once, and if no other was
+        // The detector asks its own site last: that site may answer at once, and if no other was
         // asked, its answer ends the inquiry.
         let own_edges = edges.remove(&self.config.me);
         for (site, edges) in edges {
@@ -420,7 +420,7 @@ impl Central {
     }
 
     /// Performs the actions of the resolution, but ignores which agents must check again: the
-    /// detector searches its graph on every message.
+    /// detector searches its whole graph anyway.
     fn perform(actions: Vec<Action>, out: &mut Effects<'_, Self>) {
         perform(actions, Message::Ruling, out);
     }

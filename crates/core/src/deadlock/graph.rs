@@ -7,7 +7,7 @@
 //! waits for any one of them, it is a knot: a set whose members can all reach each other and no
 //! others.
 //!
-//! Each search reads the whole graph. Tests compare the faster detectors with this one.
+//! A search may read the whole graph. Tests compare the faster detectors with this one.
 
 mod components;
 #[cfg(test)]
@@ -118,8 +118,8 @@ impl<N: Ord + Clone> Graph<N> {
     }
 
     /// Returns the deadlocks, each with only the agents that cause it: all other stuck agents wait
-    /// for one of these. If an agent has several reasons to be stuck, only one counts, so a
-    /// deadlock behind another one may be missing.
+    /// for one of these, directly or through others. If an agent has several reasons to be stuck,
+    /// only one counts, so a deadlock behind another one may be missing.
     pub fn deadlocks(&self) -> Vec<Deadlock<N>> {
         let stuck = self.stuck_agents();
         let reasons: BTreeMap<&N, Vec<Need<N>>> =

@@ -96,7 +96,7 @@ pub enum Message<M> {
 pub struct LockMessage {
     /// The index of `resource` in the plan.
     pub lock: u16,
-    /// The number of the sender's latest wait.
+    /// The number of the latest wait of the sender's process. Only requests need it.
     #[cfg_attr(feature = "serde", serde(rename = "spell"))]
     pub wait_id: WaitId,
     pub message: central::Message,
@@ -250,9 +250,9 @@ impl<D: Detector> Locks<D> {
 
     /// LK-3. Emits the events of a change of holder, and informs the detector that the resource is
     /// free. `previous` is the ticket (the id of a request) that the lock had granted before.
-    /// Returns the wait of the resource for its new holder, if there is one: the caller informs the
-    /// detector of that wait only after a process of this site knows that it holds the resource,
-    /// and so no longer waits for it.
+    /// Returns the wait of the resource for its new holder, if there is one. The caller informs the
+    /// detector of that wait later: a holder at this site must first learn that it holds the
+    /// resource, and so no longer waits for it.
     fn on_holder_change(
         &mut self,
         now: Time,

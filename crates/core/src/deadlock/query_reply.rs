@@ -110,7 +110,8 @@ pub(crate) struct Participation {
 pub enum Message {
     /// Asks whether the receiver waits.
     Query(CheckHeader),
-    /// The sender waits, and so do all agents it waits for.
+    /// The sender waits. Either all agents that it waits for have replied to it, or it replies at
+    /// once because it takes part in this check already.
     Reply {
         #[cfg_attr(feature = "serde", serde(rename = "letter"))]
         header: CheckHeader,

@@ -167,8 +167,9 @@ impl Resolution {
         actions
     }
 
-    /// Handles a message. Ignores a message about an agent of a site other than the sender's, and a
-    /// request to abort or to check again that does not come from the resolver.
+    /// Handles a message, unless it is forged. Only the resolver accepts reports and confirmations
+    /// of aborts, and only from the site of the finder or victim. All other messages must come from
+    /// the resolver.
     pub(super) fn on_message(&mut self, from: NodeId, ruling: Ruling, site: &SiteState) -> Vec<Action> {
         let mut actions = Vec::new();
         let (is_resolver, is_from_resolver) = (self.config.me == self.config.resolver, from == self.config.resolver);

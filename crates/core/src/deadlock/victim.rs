@@ -10,8 +10,8 @@ use core::fmt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Policy {
-    /// The member that started last, which has done the least work. A process that keeps its start
-    /// time when it retries eventually is no longer the youngest.
+    /// The member that started last, which has done the least work. A process that retries with its
+    /// old start time is eventually no longer the youngest.
     Youngest,
     /// The member with the fewest locks, which has the least to undo.
     #[default]

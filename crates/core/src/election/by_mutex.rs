@@ -12,7 +12,8 @@
 //! BM-2  this node campaigns and
 //!       knows a leader           → ask it to release the lock, so that an election follows even if
 //!                                  this leader is alive
-//! BM-3  the lock is granted      → lead in the epoch that the fence names, and announce it to all
+//! BM-3  the lock is granted      → lead in the epoch that the fence's counter names, and announce
+//!                                  it to all
 //! BM-4  another node leads in a
 //!       later epoch              → follow it; cancel the request or release the lock
 //! BM-5  another node asks this
@@ -168,8 +169,9 @@ where
         out.emit(Event::Refused(if is_leader { Refusal::CannotResign } else { Refusal::NotLeading }));
     }
 
-    /// BM-3. Fences grow with every entry and are unique, so epochs are too. A node that no longer
-    /// wants the lock releases it at once.
+    /// BM-3. The epoch is the counter of the fence. The lock has neither views nor shared access,
+    /// so the counter grows with every entry, and no two leaders have the same epoch. A node that
+    /// no longer wants the lock releases it at once.
     fn enter(&mut self, now: Time, fence: Fence, out: &mut Effects<'_, Self>) {
         if self.phase != Phase::Running {
             return self.command_lock(now, mutex::Command::Release, out);

@@ -60,7 +60,8 @@ pub const FACTS: Facts = Facts::new(
 );
 
 /// Adds the decision to the messages of the ring election: the leader sends it to every node of the
-/// group, dead ones included. It counts as an announcement, so figures without announcements stay.
+/// group, dead ones included. It counts as an announcement, so figures without announcements stay
+/// the same.
 fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
     let expected_messages = (chang_roberts::FACTS.cost.expected_messages)(case)?;
     let peers = (case.live_nodes + case.dead_nodes).saturating_sub(1) as f64;
@@ -93,7 +94,7 @@ pub struct ConsensusByElection<E> {
     group: Group,
     proposal: u64,
     election: E,
-    /// The leader and epoch of the inner election's latest result; `None` during an election.
+    /// The leader and epoch of the inner election's latest result; `None` while it has no leader.
     result: Option<(NodeId, Epoch)>,
     /// The latest decision that this node knows.
     decision: Option<Decision>,

@@ -119,8 +119,8 @@ impl Starting {
     }
 }
 
-/// The expected number of messages of an election, over all orders of the nodes on the ring and all
-/// choices of starters.
+/// The expected number of messages of an election in one [`Case`], over all choices of starters
+/// that it allows and, on a ring, all orders of the nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpectedMessages {
     pub counts: Counts,

@@ -65,7 +65,7 @@ fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
 }
 
 /// Maximum number of ranks from one side that wait for those of the other side; further ones are
-/// dropped. Far more than correct neighbours need, which are a round or two ahead.
+/// dropped. Correct nodes are at most one round ahead, so at most two of their ranks wait.
 const MAX_WAITING_RANKS: usize = 64;
 
 /// A node of Franklin's election.

@@ -93,7 +93,7 @@ enum Phase {
     Idle,
     /// The node is alone, and asks which other nodes coordinate a group.
     Seeking {
-        /// Lower nodes that coordinate a group, each with the largest epoch that it knows.
+        /// Lower nodes that coordinate a group, each with the largest epoch that it was in.
         found: BTreeMap<NodeId, Epoch>,
         /// Whether a higher node has asked meanwhile.
         is_outranked: bool,

@@ -101,7 +101,7 @@ struct Config {
     group: Group,
     ranking: Ranking,
     lease_terms: LeaseTerms,
-    /// Maximum time from a request to its answer; delays are multiples of it.
+    /// Maximum time from a request to its answer; timeouts and delays are derived from it.
     answer_time: Duration,
     seed: u64,
     silence_after_restart: Duration,
@@ -374,7 +374,7 @@ impl MajorityLease {
     fn assert_invariants(&self) {
         if let Phase::Campaigning(_) | Phase::Leading(_) = self.phase {
             let promised_to = self.promise.map(|promise| promise.candidate);
-            debug_assert_eq!(promised_to, Some(self.config.me), "a candidate or leader has promised itself");
+            debug_assert_eq!(promised_to, Some(self.config.me), "a candidate or leader has a promise to itself");
             debug_assert_eq!(self.vote_record.vote, promised_to, "a candidate or leader has saved its vote for itself");
         }
     }

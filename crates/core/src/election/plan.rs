@@ -27,7 +27,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Creates the default plan for a group of this size with these bounds on message times.
+    /// Creates the default plan for a group of this size with these bounds on delays.
     pub fn new(size: usize, bounds: Bounds) -> Self {
         Self {
             group: Group::of_size(size),

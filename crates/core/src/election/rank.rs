@@ -1,4 +1,4 @@
-//! Ranks: the values that an election compares, independent of node addresses.
+//! Ranks: the values that an election compares. They need not follow the order of node numbers.
 
 use crate::node::NodeId;
 use alloc::sync::Arc;

@@ -137,8 +137,8 @@ struct ScriptRun<P: Protocol> {
     slots: Vec<NodeSlot<P>>,
     /// The messages in flight, oldest first: sender, receiver and message.
     in_flight: Vec<(NodeId, NodeId, P::Message)>,
-    /// The timers that are set, in the order in which they were set: the time at which it fires,
-    /// its node and its name.
+    /// The timers that are set, in the order in which they were set, each with the time at which it
+    /// fires and its node.
     timers: Vec<(Time, NodeId, P::Timer)>,
     now: Time,
     trace: String,

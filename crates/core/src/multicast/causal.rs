@@ -2,9 +2,9 @@
 //!
 //! If the sender of a message had delivered another one before, all members deliver that other one
 //! first. Each message carries a vector V: V[i] is the number of messages of member i that precede
-//! it, or, if i is its sender, the number of the message itself. A receiver that has delivered that
-//! many messages of each member misses none of those that the sender had delivered. Concurrent
-//! messages may be delivered in different orders.
+//! it, or, if i is its sender, the number of the message itself. A receiver that has delivered all
+//! messages that V counts before this one misses none of those that the sender had delivered.
+//! Concurrent messages may be delivered in different orders.
 //!
 //! ```text
 //! CA-1  this member sends     → tag the message with the number of delivered messages of each

@@ -78,7 +78,8 @@ pub const FIFO_FACTS: Facts = Facts {
     ..FACTS
 };
 
-/// The properties and expected costs of the variant whose members propose for causes first.
+/// The properties and expected costs of the variant whose members propose for a message after all
+/// its causes.
 pub const CAUSAL_FACTS: Facts = Facts {
     profile: Profile {
         name: "causal-isis",

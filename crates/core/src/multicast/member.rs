@@ -130,7 +130,7 @@ enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Leaving {
     NotRequested,
-    /// It has, but not all members hold this member's messages yet.
+    /// The client has asked, but not all members hold this member's messages yet.
     Requested,
     Left,
 }
@@ -374,7 +374,8 @@ impl<S: State> Member<S> {
         }
         loop {
             self.deliver(out);
-            // Uniform delivery may wait for a message that this member can now acknowledge.
+            // Uniform delivery waits for this member's own acknowledgements too: new ones may allow
+            // more deliveries.
             let (me, max_undelivered) = (self.me(), self.plan().window.messages);
             let Phase::InView(view_state) = &mut self.phase else { return };
             let is_loaded = matches!(self.group_state, GroupState::Loaded(_));

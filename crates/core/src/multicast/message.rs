@@ -14,8 +14,8 @@ pub enum Message {
     Data(DataMessage, Option<Position>),
     /// A message about positions in the order.
     Order(OrderMessage),
-    /// The number of each member's messages that the sender holds without a gap, in the order of
-    /// the group.
+    /// How many messages of each member the sender acknowledges, one count per member in the order
+    /// of the group. The sender holds these messages without a gap; it may hold more.
     Acknowledgement(Vec<u64>),
     /// The sender wants to leave. The receiver must acknowledge at once when it holds all messages
     /// of the sender up to the one with this number.
@@ -43,7 +43,8 @@ pub enum Message {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct DataMessage {
     pub id: MessageId,
-    /// The number of messages of each member that precede it. Empty if the order is not causal.
+    /// For each member, the number of its messages that precede this one; for the sender, the
+    /// number of this message itself. Empty if the order is not causal.
     pub tag: Causes,
     pub payload: Payload,
 }
@@ -88,7 +89,7 @@ impl Describe for Message {
 
     fn label(&self) -> Option<&dyn fmt::Display> {
         match self {
-            // The label of a position includes that of its message.
+            // The label of a position includes the id of its message, but not the tag.
             Self::Data(data, position) => position.as_ref().and_then(Describe::label).or(Some(data)),
             Self::Remainder(data) => Some(data),
             Self::Order(order) => order.label(),

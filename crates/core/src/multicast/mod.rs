@@ -154,14 +154,14 @@ impl fmt::Display for Command {
 pub enum Event {
     /// The node has sent the message.
     Sent { id: MessageId },
-    /// The node did not accept the message, because too many of its messages are unacknowledged, no
-    /// view has begun, or the node has joined and still loads the state of the group. The client
-    /// may try again after the next `Ready` or `View`.
+    /// The node did not accept the message: too many of its messages are unacknowledged, its view
+    /// has not begun, its lease has expired, or it has joined and still loads the state of the
+    /// group. The client may try again after the next `Ready` or `View`.
     Wait {
         #[cfg_attr(feature = "serde", serde(default))]
         group: GroupId,
         /// The members that have acknowledged the fewest of this node's messages. Empty if the node
-        /// waits for a view or for the state.
+        /// waits for a view, a lease or the state.
         slow: Group,
     },
     /// After a `Wait`: the node accepts messages again.

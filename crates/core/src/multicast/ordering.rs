@@ -81,9 +81,9 @@ pub trait Ordering: ErasedOrdering + fmt::Debug + Send + Sync {
     }
 
     /// Returns the order in which survivors deliver the messages that they hold when a view ends.
-    /// It agrees with what each of them has delivered already. It depends on the survey only, so
-    /// all members compute the same order. Omits a message that must not be delivered without
-    /// another one that no survivor holds.
+    /// In a total order, it agrees with what each of them has delivered already. It depends on the
+    /// survey only, so all members compute the same order. Omits a message that must not be
+    /// delivered without another one that no survivor holds.
     fn settle(&self, survey: &Survey) -> Vec<MessageId>;
 
     /// Returns what remains of an order that was settled earlier: omits messages that no survivor

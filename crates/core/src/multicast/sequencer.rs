@@ -76,7 +76,8 @@ pub const FIFO_FACTS: Facts = Facts {
     ..FACTS
 };
 
-/// The properties and expected costs of the variant whose sequencer numbers causes first.
+/// The properties and expected costs of the variant whose sequencer numbers a message after all its
+/// causes.
 pub const CAUSAL_FACTS: Facts = Facts {
     profile: Profile {
         name: "causal-total",
@@ -90,8 +91,8 @@ pub const CAUSAL_FACTS: Facts = Facts {
 /// The order of the numbers that the sequencer assigns.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sequencer<I> {
-    /// At the sequencer, the inner order releases messages to be numbered. At other members it only
-    /// creates the tags of messages.
+    /// At the sequencer, the inner order releases messages to be numbered. At every member it
+    /// creates the tags of messages, and when a view ends it orders those without a number.
     inner: I,
     me: NodeId,
     sequencer: NodeId,

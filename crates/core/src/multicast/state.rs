@@ -1,5 +1,5 @@
 //! The replicated state of a group, which all members derive from the delivered messages. A joiner
-//! receives it before it takes part.
+//! loads it before it sends or delivers messages.
 
 use super::{MessageId, Payload, Plan};
 use alloc::collections::VecDeque;

@@ -24,15 +24,17 @@
 //!
 //! Cost: 3 messages per entry, 0 for the coordinator's own; 2T from request to entry; 2T from a
 //! release to the next entry. With deny, 2 more messages for each denial, and 2T to 7T from a
-//! release to the next entry of the waiting node: at best its ticket arrives right after the
-//! release, at worst right before it, and then the denial, a delay of up to 3T, the ticket and the
-//! grant take 6T. With deny-and-queue, 4 messages if the ticket was queued, else 3.
+//! release to the next entry of the waiting node. The release message takes T. At best the ticket
+//! arrives right after it, and the grant takes T. At worst the ticket arrives right before it; then
+//! the denial, a delay of up to 3T, the ticket and the grant take 6T. With deny-and-queue, 4
+//! messages if the ticket was queued, else 3.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order. The queue is in
 //! order of arrival, which is not happened-before order. With deny there is no queue: the first
-//! ticket to arrive after a release is granted. A node that requests again in the instant of its
-//! release always wins, and the others enter once it pauses; if all nodes pause, a node waits
-//! forever only with probability 0.
+//! ticket to arrive after a release is granted. If all messages take the same time, a node that
+//! requests again in the instant of its release wins again, and the others enter once it pauses
+//! between two requests. If all nodes pause between requests, a node waits forever only with
+//! probability 0.
 //!
 //! When it fails: a crashed coordinator blocks all nodes; a restarted one has forgotten the holder
 //! and may grant a second entry. A crashed holder blocks all other nodes. A crashed waiter blocks
@@ -94,7 +96,7 @@ pub struct Central {
     /// The largest fence received; at the coordinator, the fence of the latest grant.
     fence: Fence,
     phase: Phase<Waiting, Ticket>,
-    /// Our cancelled tries that the coordinator has not answered yet.
+    /// Our cancelled tickets that we sent as tries and that the coordinator has not answered yet.
     discarded_tries: BTreeSet<Ticket>,
     role: Role,
 }
@@ -400,7 +402,8 @@ impl Central {
             (Some(Patience::Wait), WhenBusy::Block | WhenBusy::DenyAndQueue) => {
                 out.note("CE-9", format_args!("is denied for now, and waits with {ticket}"));
             }
-            // The answer to a discarded try, or a denial that a grant has overtaken.
+            // The answer to a discarded try, or a denial that arrives after the grant or the
+            // cancellation of its ticket.
             (None, _) => {
                 self.discarded_tries.remove(&ticket);
             }

@@ -18,7 +18,8 @@ pub struct Facts {
     pub fairness: Fairness,
     /// Whether every request is granted eventually.
     pub service: Service,
-    /// Whether entries carry fences, which grow from entry to entry.
+    /// Whether the fence of an entry is larger than those of all earlier entries that conflict with
+    /// it.
     pub has_fences: bool,
     /// Whether readers may be in the critical section together.
     pub has_shared_access: bool,

@@ -253,7 +253,8 @@ impl Lamport {
         out.emit(Event::entered(self.fence));
     }
 
-    /// LA-4, LA-6, LA-7. However a request ends, all nodes have queued it and must remove it.
+    /// LA-4, LA-6, LA-7. Every node queues the request when it arrives, so every node must remove
+    /// it, however it ended.
     fn end(&mut self, rule: &'static str, event: Event, out: &mut Effects<'_, Self>) {
         let (Phase::Waiting(Waiting { stamp, .. }) | Phase::Inside(stamp)) = self.phase.end() else { return };
         self.queue.remove(&stamp);

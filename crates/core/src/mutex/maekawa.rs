@@ -246,7 +246,7 @@ impl Maekawa {
         stamp.node == from && self.config.group.contains(from)
     }
 
-    /// MK-1. A new request is younger than every request this node has received, also as a voter.
+    /// MK-1. A new request is younger than every request this node has received as a voter.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
         if let (Patience::Try, Some(holder)) = (patience, self.voter.holder()) {
             out.note("MK-11", format_args!("fails at once: {holder} has our own vote"));

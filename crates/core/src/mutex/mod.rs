@@ -109,7 +109,7 @@ pub enum Event {
     },
     /// The lease of the entry was extended to this time of the node's own clock.
     Extended { until: Time },
-    /// The entry ended without a release: the group continued in a view without this node.
+    /// The entry ended without a release: a view ended the stay of this node in the group.
     Lost,
     /// The client released its entry.
     Left,

@@ -1,10 +1,11 @@
 //! Random schedules for every algorithm of the family: clients give any command, valid or not, and
 //! messages arrive in any order.
 //!
-//! In every schedule, no entry overlaps with one that it conflicts with, its fence is larger if the
-//! algorithm has fences, and no client receives an event that its commands do not explain. After
-//! the schedule, when all entries are released, every request has an answer. Faulty variants of
-//! Ricart–Agrawala in `fixtures` prove that random schedules find violations of these properties.
+//! In every schedule, no entry overlaps with one that it conflicts with; if the algorithm has
+//! fences, the fence of an entry is larger than those of earlier conflicting ones; and no client
+//! receives an event that its commands do not explain. After the schedule, when all entries are
+//! released, every request has an answer. Faulty variants of Ricart–Agrawala in `fixtures` prove
+//! that random schedules find violations of these properties.
 
 use super::central::WhenBusy;
 use super::quorum::Quorums;
@@ -305,7 +306,7 @@ impl Fences {
 }
 
 /// Runs schedules on a faulty variant, always the same ones and short ones first, and compares the
-/// first violation.
+/// first violation with the expected one.
 fn assert_finds(flaw: Flaw, expected: Expect) {
     let run_schedule = |schedule: Schedule| {
         let new_node = |me, group| RicartAgrawala1981::new(me, group, flaw);

@@ -39,10 +39,10 @@
 //! a second token, and two nodes may enter.
 //!
 //! Try: denied at once if another node is queued here already, or if this node still waits for the
-//! answer to a cancelled request, because no node denies that one. Else the try goes towards the
-//! token like any request, and the first node on the path that is in the critical section, or has a
-//! non-empty queue, denies it; so it is answered within 2D T. A cancelled try may still be
-//! answered, and then the denial may end the same node's next try.
+//! answer to a cancelled request that was not a try: no node denies that one. Else the try goes
+//! towards the token like any request, and the first node on the path that is in the critical
+//! section, or has a non-empty queue, denies it; so it is answered within 2D T. A cancelled try may
+//! still be answered, and then the denial may end the same node's next try.
 //!
 //! Overtaking: a node that has sent the token may ask for it back at once, and that request may
 //! arrive before the token. The receiver still believes that the token is at the sender, and has

@@ -92,7 +92,7 @@ const MARGIN: Duration = Duration::from_nanos(1);
 pub struct RicartAgrawalaImplicit {
     /// Our own request with the answers to it, and the requests that we defer.
     consent: ConsentState<Answers>,
-    /// The longest time that an answer can take.
+    /// The longest time that an answer can take, plus [`MARGIN`].
     waiting_time: Fixed<Duration>,
 }
 

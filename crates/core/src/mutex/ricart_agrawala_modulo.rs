@@ -79,8 +79,8 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RicartAgrawalaModulo {
     config: Fixed<Config>,
-    /// The latest reading that we received or used ourselves. If our own did not count, a peer's
-    /// reading could be n ahead of it.
+    /// The latest reading, which is the number of a request, that we received or used ourselves. If
+    /// our own did not count, a peer's reading could be n ahead of it.
     latest_reading: Reading,
     phase: Phase,
     /// The nodes to which we owe a reply.

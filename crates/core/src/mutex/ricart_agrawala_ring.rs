@@ -19,9 +19,9 @@
 //!                                   node, which then does as in RR-5
 //! ```
 //!
-//! Cost: n messages per entry; nT from request to entry; from a release to the next entry T for
-//! each node from the previous holder to the next, 1…n−1 of them. A cancelled request also costs n
-//! messages.
+//! Cost: n messages per entry; nT from request to entry. After a release, the request of the next
+//! holder needs 1…n−1 hops of T from the previous holder to its own node. A cancelled request also
+//! costs n messages.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order. Requests are
 //! granted in happened-before order.

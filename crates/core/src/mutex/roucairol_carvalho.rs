@@ -38,8 +38,8 @@
 //! for them.
 //!
 //! Try: decided within 2T, by the first denial or by all permissions, and at once if none is
-//! missing. A try is also denied if the node has to reply to an older request of a node that it
-//! need not have asked, even if that request was cancelled meanwhile.
+//! missing. A try is also denied if the node has to reply to an older request of a node whose
+//! permission it already had, even if that request was cancelled meanwhile.
 //!
 //! In views: as in `ricart-agrawala`. Permissions end with their view, so every node asks all
 //! members once more.

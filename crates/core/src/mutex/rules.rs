@@ -1,5 +1,5 @@
-//! Rule tests: each has a name that begins with its rule's id, a script, and the trace that the
-//! script must produce.
+//! Rule tests: each has a name, a script, and the trace that the script must produce. The name of a
+//! test of one rule begins with the rule's id.
 //!
 //! ```text
 //! rules! { RicartAgrawala::new, 3;

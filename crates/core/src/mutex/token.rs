@@ -15,7 +15,7 @@ pub struct Token<L> {
     pub label: L,
 }
 
-/// A node's place for the token, which is empty while another node has it.
+/// A node's place for the token, which is empty while the token is elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TokenSlot<L> {
     /// Lower bound for the token's fence, from earlier states of the same resource that this node

@@ -193,7 +193,8 @@ impl TokenRequest {
         out.multicast(&self.config.group, Message::Request { number, patience });
     }
 
-    /// TQ-2. A request that arrives late, after it was answered or cancelled, has no effect.
+    /// TQ-2. A request that arrives late has no effect if the token shows that it is answered, or
+    /// if a newer request of its node is known.
     fn on_request(&mut self, from: NodeId, request: Request, out: &mut Effects<'_, Self>) {
         let is_known = self.pending_requests.get(&from).is_some_and(|known| known.number >= request.number);
         let is_answered = self.slot.label().is_some_and(|answered| answered.get(from) >= request.number.0);
@@ -244,8 +245,9 @@ impl TokenRequest {
         self.pass_or_keep("TQ-4", out);
     }
 
-    /// TQ-4. Passes the token on if a request is pending. All requests of our own are answered or
-    /// cancelled. The next holder records the answer to its own request itself.
+    /// TQ-4. Passes the token on if a request is pending, and records on it that all our own
+    /// requests are answered: each was served, denied or cancelled. The next holder does the same
+    /// for its own when it passes the token on.
     fn pass_or_keep(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         let Some(next) = self.next_pending_node() else {
             return out.note(rule, format_args!("keeps the token: no request is pending"));

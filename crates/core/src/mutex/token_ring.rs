@@ -106,7 +106,8 @@ pub struct TokenRing {
     phase: Phase<Patience, ()>,
     /// If the token is here, the node is in the critical section, or the token rests or sleeps.
     slot: TokenSlot<Lap>,
-    /// On call, at the lowest member: whether a call has arrived since the token last left.
+    /// On call, at the lowest member: whether another node has called the token, or our own client
+    /// has requested it, since it last left.
     is_called: bool,
 }
 
@@ -421,8 +422,8 @@ impl TokenRing {
 impl OneOfMany for TokenRing {
     type Floor = Floor;
 
-    /// A circulating token is never idle, except in a group of one, where it stays. One that sleeps
-    /// in its initial position leaves no state behind.
+    /// A node of a ring with a circulating token is never idle, except in a group of one, where the
+    /// token stays. A token that sleeps in its initial position leaves no state behind.
     fn is_idle(&self) -> bool {
         let is_token_in_place = match self.config.pace {
             Pace::Circulating(_) => self.is_alone(),

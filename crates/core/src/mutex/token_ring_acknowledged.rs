@@ -147,8 +147,8 @@ enum Watch {
     Off,
     /// The node waits, and will search when the timer [`Timer::Round`] fires.
     Waiting,
-    /// The node's search is in progress or was stopped elsewhere; it repeats when the timer
-    /// [`Timer::Round`] fires.
+    /// The node's search is in progress or was stopped elsewhere. If the client still waits when
+    /// the timer [`Timer::Round`] fires, the node searches again.
     Searching(Epoch),
 }
 
@@ -451,7 +451,7 @@ impl TokenRingAcknowledged {
     }
 
     /// TA-3. Passes the content of an unacknowledged pass to the next member. In the synchronous
-    /// model a silent node crashed before the pass arrived there, and all its earlier messages have
+    /// model a silent node crashed before it handled the pass, and all its earlier messages have
     /// arrived by now.
     fn skip_silent_member(&mut self, number: PassNumber, out: &mut Effects<'_, Self>) {
         let Some((crashed, content)) = self.passing.time_out(number) else { return };

@@ -73,8 +73,8 @@ pub const RESOURCE: &str = "plotter";
 /// able to miss each other.
 const MIN_RETRY_UNIT: Duration = Duration::from_micros(1);
 
-/// Upper bound for `max_extra_delay`, per replica: so many retry units have room for the attempts
-/// of all nodes.
+/// Upper bound for `max_extra_delay`, per replica: in so many retry units, every node can make an
+/// attempt.
 const MAX_EXTRA_DELAY_PER_REPLICA: u64 = 4;
 
 /// Returns the unit of waiting times: the longest time that an answer takes, but at least
@@ -432,8 +432,8 @@ impl Voting {
         out.emit(Event::entered(self.fence));
     }
 
-    /// VO-6. Every waiting time is long enough for the returned votes to arrive, and the longest
-    /// has room for all nodes.
+    /// VO-6. Every waiting time is long enough for the returned votes to arrive, and the longest is
+    /// long enough for an attempt of every node.
     fn back_off(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Waiting(Waiting { bid, attempt, max_extra_delay, .. }) = &mut self.phase else { return };
         let unit = self.config.retry_unit;

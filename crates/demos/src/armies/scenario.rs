@@ -153,7 +153,8 @@ pub fn check(scenario: &Scenario, max_gap: Option<Duration>) -> Result<Outcome, 
 /// Checks unbounded delays: judges the leader by the order of messages alone, and the time between
 /// the attacks by messages that take either no time or longer than the bound.
 fn check_unbounded(scenario: &Scenario, max_gap: Option<Duration>) -> Result<Outcome, ArmiesError> {
-    // Without modelled time, both armies' timers may fire as soon as they are set.
+    // Time is not modelled, so the leader's timer may fire while messages are in flight. A run sets
+    // only this timer, so 2 is no limit.
     let setup = Setup { has_fifo_links: scenario.is_fifo, early_timers: 2, ..Setup::new(ARMIES.len()) };
     let mut outcome = run_checker(scenario, Commanders::default(), setup, None)?;
     if let Some(max_gap) = max_gap {

@@ -110,7 +110,7 @@ pub(super) struct SpreadObserver {
     /// Index of the first round whose `spread_after` is not known yet.
     first_unsettled: usize,
     leader: Option<NodeId>,
-    /// When the last leader crashed, if there is none since.
+    /// When the last leader crashed; `None` once a leader is elected.
     leaderless_since: Option<Time>,
     milestones: Vec<Milestone>,
     rounds: Vec<RoundReport>,

@@ -118,9 +118,9 @@ impl Conditions {
         self.heartbeat_period().times(DOWN_HEARTBEATS + 2 * RECOVERY_HEARTBEATS)
     }
 
-    /// Divides the run into equal intervals, each with one crash at an instant and of a node that
-    /// the seed chooses. The first interval has no crash, so that detectors learn the pace of
-    /// heartbeats.
+    /// Divides the run into equal intervals. The first one has no crash, so that detectors learn
+    /// the pace of heartbeats. In each of the others, one node crashes; the seed chooses the node
+    /// and the instant.
     fn draw_crashes(&self) -> Vec<TimedFault> {
         let mut rng = SeededRng::new(self.seed, Stream::Faults);
         let interval = self.run_length.nanos() / (self.crashes + 1);
@@ -153,7 +153,7 @@ pub fn measure(conditions: &Conditions, detector: Detector) -> Result<Quality, D
     }
     world.start();
     let end = Time::ZERO + conditions.run_length;
-    // Without a workload, only its length ends the run, however quiet it is.
+    // Only `max_time` ends the run: the workload is never done, and a quiet run is not stuck.
     let limits = Limits {
         max_time: Some(end),
         max_inputs: u64::MAX,

@@ -23,7 +23,7 @@ fn bounds(conditions: &Conditions) -> Bounds {
 }
 
 /// A perfect detector is complete and accurate: in the synchronous model it suspects every crashed
-/// node in time, and never suspects another node.
+/// node in time, and never suspects a live one.
 #[test]
 fn a_fixed_bound_is_perfect_in_the_synchronous_model() {
     for seed in 0..40 {

@@ -16,7 +16,7 @@ type HeldResources<'a> = BTreeMap<&'a Name, Vec<&'a Name>>;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
     pub deadlocks: Vec<FoundDeadlock>,
-    /// Processes that are in no deadlock but wait forever, because they wait for one that is.
+    /// Processes that are in no deadlock but wait forever, directly or indirectly for one that is.
     pub stuck_behind: Vec<Wait>,
     /// Processes that wait, but not forever.
     pub waiting: Vec<Wait>,

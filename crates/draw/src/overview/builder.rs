@@ -271,7 +271,7 @@ impl OverviewBuilder {
             bands,
             violations: Vec::new(),
             total: self.total,
-            // An overview counts all steps and all nodes.
+            // An overview leaves out neither quiet steps nor idle nodes.
             omitted: Omitted { quiet_steps: 0, idle_nodes: 0, ..omitted },
         }
     }

@@ -38,8 +38,8 @@ const MAX_LISTED: usize = 8;
 type Paint<'a> = &'a dyn Fn(Ink, &str) -> String;
 type CountOf = fn(&Bin) -> u64;
 
-/// Returns the overview as text of at most `columns` columns, or of the few that its rows need if
-/// `columns` is less. `paint` may colour each piece.
+/// Returns the overview as text of at most `columns` columns, or of the minimum that its rows need
+/// if `columns` is less. `paint` may colour each piece.
 pub fn draw(overview: &Overview, columns: usize, paint: Paint<'_>) -> String {
     let mut page = Page::new(overview, columns, paint);
     page.write_nodes();

@@ -176,7 +176,8 @@ fn linear_ends(values: &[f64], direction: Direction, margin: f64) -> (f64, f64) 
     let (mut low, mut high) = lowest_and_highest(values.iter().copied()).unwrap_or((0.0, 1.0));
     let magnitude = low.abs().max(high.abs());
     if high - low <= MIN_RELATIVE_WIDTH * magnitude || magnitude == 0.0 {
-        // A single value is in the middle of a range of its own magnitude.
+        // A single value is in the middle of a range of its own magnitude; zero is at the start of
+        // its range.
         let half_range = if magnitude == 0.0 { 1.0 } else { magnitude / 2.0 };
         (low, high) = if low == 0.0 { (0.0, half_range) } else { (low - half_range, high + half_range) };
     }

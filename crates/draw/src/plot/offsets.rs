@@ -4,8 +4,8 @@ use super::canvas::UNITS_PER_PIXEL;
 use super::{Mark, Plot, Point, Series};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Distance from the middle of a solid mark and of a ring within which other marks count as
-/// overlapping, in plotters units. Solid marks, of radius 55, may cover each other a little.
+/// Half the height of the area around a solid mark and around a ring, in plotters units; marks
+/// whose areas overlap are moved apart. Solid marks, of radius 55, may cover each other a little.
 const DOT_EXTENT: i32 = 43;
 const RING_EXTENT: i32 = 100;
 /// Preferred horizontal distance between moved marks, in plotters units.

@@ -129,8 +129,8 @@ pub(super) fn linear(low: f64, high: f64, max_count: usize, only_whole: bool) ->
 
 /// Returns round numbers from `low` to `high`, which are positive: 1, 2, 5, 10 and so on, or only
 /// powers of ten, or every n-th power. There are at most `max_count`, unless fewer than two would
-/// remain otherwise. If `low` and `high` are close together, returns numbers at equal distances;
-/// with `only_whole`, no fractions.
+/// remain otherwise. If `low` and `high` are close together, returns what `linear` returns for
+/// these arguments.
 pub(super) fn log(low: f64, high: f64, max_count: usize, only_whole: bool) -> Vec<Tick> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let is_within = |tick: &Tick| tick.value() >= low * (1.0 - TOLERANCE) && tick.value() <= high * (1.0 + TOLERANCE);

@@ -117,7 +117,8 @@ impl Validator<'_> {
         if is_log && value < 0.0 {
             return Err(PlotError::Negative { plot, series, value_name, value: format_number(value) });
         }
-        // Tiny values spoil only ratios, so a linear axis allows them.
+        // A logarithmic axis shows zero in a section of its own. Tiny values spoil only ratios, so
+        // a linear axis allows them.
         let is_within = value == 0.0 || FINITE_RANGE.contains(&value.abs()) || (!is_log && value.abs() < 1.0);
         if is_within {
             return Ok(());

@@ -35,10 +35,13 @@ pub(super) struct SentMessage {
 
 impl SentMessage {
     /// Creates a message from a node whose latest view is `view`, if it has one. The body is kept
-    /// only if the picture shows the message (`is_shown`).
-    pub(super) fn new(from: NodeId, sent: &Sent<'_>, view: Option<Epoch>, is_shown: bool) -> Self {
-        let body =
-            if is_shown { Rc::from(&*shorten(&words::format_body(&sent.body), MAX_BODY_CHARS)) } else { Rc::from("") };
+    /// only if the node sends the message in the window (`is_in_window`).
+    pub(super) fn new(from: NodeId, sent: &Sent<'_>, view: Option<Epoch>, is_in_window: bool) -> Self {
+        let body = if is_in_window {
+            Rc::from(&*shorten(&words::format_body(&sent.body), MAX_BODY_CHARS))
+        } else {
+            Rc::from("")
+        };
         let is_retransmission = sent.is_retransmission;
         let report_for_view = view.filter(|_| sent.class == Class::Control && sent.kind == "report");
         let kind = Rc::from(&*shorten(&words::escape_controls(sent.kind), MAX_KIND_CHARS));

@@ -205,8 +205,8 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         let Some(lane) = self.lanes.index(node) else { return };
         let state = LaneState::new(&self.roles, node);
         let is_always_shown = self.options.shows_quiet_steps || self.lanes.state(lane) != state;
-        // The picture shows such a step elsewhere, so it does not count as omitted. In the founding
-        // view this includes the steps by which the members enter it.
+        // The picture shows such a step elsewhere, so it does not count as omitted. In the group's
+        // first view this includes the steps by which the members enter it.
         if !is_always_shown && pending.is_implied(self.views.is_in_founding_view(node)) {
             return;
         }

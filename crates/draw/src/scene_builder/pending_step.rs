@@ -113,8 +113,8 @@ impl PendingStep {
         self.parts.push((kind, text));
     }
 
-    /// Whether the step has no effect visible outside the node. Only a step caused by a timer, the
-    /// disk or a first start can be quiet.
+    /// Whether the step has no visible effect: no send, event or rule note, and no change of the
+    /// hold-back queue. Only a step caused by a timer, the disk or a first start can be quiet.
     pub(super) fn is_quiet(&self) -> bool {
         let is_local = matches!(self.cause, Cause::Timer | Cause::Disk | Cause::Start { is_restart: false });
         is_local && !self.has_sends && self.parts.iter().all(|(kind, _)| *kind == TextKind::Control)

@@ -1,7 +1,7 @@
 //! Tracks the views and leases of a group as its nodes receive them.
 //!
-//! Everything is derived from the inputs of nodes and from the notes of the view rules (VW-1 to
-//! VW-5), so it works for every family and algorithm.
+//! Everything is derived from the starts, crashes, views and leases of nodes and from the notes of
+//! the view rules below, so it works for every family and algorithm.
 
 use crate::scene::{InactiveReason, InactiveSpan, Lease, RoleSpan, Scene, TimePosition, ViewSpan};
 use quorate_core::{Epoch, Incarnation, MembershipNote, NodeId, Time, View};

@@ -1,4 +1,5 @@
-//! A step whose effects are still being recorded. It is counted and written once it is complete.
+//! A step whose effects are still being recorded. Once it is complete, the vector clocks count it
+//! and the log shows it, unless it is quiet.
 
 use quorate_core::{Incarnation, NodeId, PayloadId, Time};
 use quorate_journal::moment::{MessageId, ObservedEffect, ObservedInput, receivers};
@@ -9,19 +10,19 @@ use std::fmt::Display;
 pub(super) struct UnwrittenStep {
     pub(super) time: Time,
     pub(super) node: NodeId,
-    /// Whether the log shows the step; otherwise it is only counted.
+    /// Whether the log shows the step. The vector clocks count hidden steps as well.
     is_shown: bool,
     pub(super) text: String,
-    /// The message that the step received, and whether it is a frame of a reliable link. A frame
-    /// tells the node something only by the payloads that the link delivers.
+    /// The message that the step received, and whether it is a frame of a reliable link. From a
+    /// frame, the node learns only through the payloads that the link delivers.
     pub(super) message: Option<(MessageId, bool)>,
     /// The payloads that the reliable link delivered to the algorithm, with their senders.
     pub(super) delivered_payloads: Vec<(NodeId, PayloadId)>,
     /// The messages sent: receiver, id, and the payload that a frame carries.
     pub(super) sent: Vec<(NodeId, MessageId, Option<PayloadId>)>,
-    /// Whether its input is local to the node.
+    /// Whether the input is a timer, a report of the disk or a first start.
     is_local_input: bool,
-    /// Whether it had an effect visible outside the node.
+    /// Whether the step emitted an event, noted a rule or changed the hold-back queue.
     has_visible_effect: bool,
 }
 
@@ -31,6 +32,7 @@ impl UnwrittenStep {
         let (message, is_local_input) = match input {
             ObservedInput::Message { id, is_wrapped, .. } => (Some((*id, *is_wrapped)), false),
             ObservedInput::Start { incarnation, is_disk_blank } => {
+                // A restart is never quiet, nor is a start after the loss of the disk.
                 (None, *incarnation == Incarnation::FIRST && !is_disk_blank)
             }
             ObservedInput::Timer(_) | ObservedInput::Saved(_) | ObservedInput::DiskFull | ObservedInput::DiskFree => {
@@ -79,7 +81,8 @@ impl UnwrittenStep {
         }
     }
 
-    /// Whether it has no effect visible outside the node.
+    /// Whether the vector clocks and the log ignore the step: its input is local, it sends and
+    /// delivers nothing, and it has no visible effect.
     pub(super) fn is_quiet(&self) -> bool {
         self.is_local_input && !self.has_visible_effect && self.sent.is_empty() && self.delivered_payloads.is_empty()
     }

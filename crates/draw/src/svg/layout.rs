@@ -24,7 +24,8 @@ const LARGE_GROUP_LANE_DISTANCE: f64 = 38.0;
 const MAX_SMALL_GROUP: usize = 8;
 /// Height of a row of texts.
 const TEXT_ROW_HEIGHT: f64 = 16.0;
-/// Maximum numbers of rows of texts above and below a lane.
+/// Maximum numbers of rows of texts above and below a lane; its clocks may take as many more rows
+/// above it.
 const MAX_ROWS_ABOVE: usize = 3;
 const MAX_ROWS_BELOW: usize = 4;
 /// Minimum horizontal gap between two texts of a row.

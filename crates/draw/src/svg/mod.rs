@@ -61,7 +61,7 @@ pub enum Clocks {
 /// Amount of text about applied rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notes {
-    /// In full if there is room, else only rule ids.
+    /// In full if there is room, else shortened, else only rule ids.
     #[default]
     Auto,
     Full,

@@ -70,7 +70,8 @@ pub(super) fn texts_above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<LaneTe
             MarkKind::Stopped => "stopped",
             MarkKind::Paused => "pause",
             MarkKind::Resumed => "resumes",
-            // A change affects the whole group, so its name is above all lanes.
+            // Any other change, such as `skew 2 by 3ms`, has no lane. `bands` names it above all
+            // lanes.
             MarkKind::Changed => continue,
         };
         texts.push(LaneText::new("mark", word, axis.x_of_event(mark.position.order), 12.5, MAX_CHARS));

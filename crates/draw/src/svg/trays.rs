@@ -24,7 +24,7 @@ const INSET: f64 = 5.0;
 /// Step by which names are shifted to avoid arrows.
 const NAME_SHIFT: f64 = 4.0;
 
-/// The names of the messages in a queue while its contents do not change.
+/// The names in one [`Queue`], placed in its tray.
 pub(super) struct Chips {
     /// Left edge, width and text of each name.
     chips: Vec<(f64, f64, String)>,
@@ -58,7 +58,8 @@ pub(super) fn place_names(scene: &Scene, layout: &mut Layout, count_crossings: i
             let max_shifts = ((available_width - width) / NAME_SHIFT).floor().max(0.0) as usize;
             let lefts = (0..=max_shifts).map(|shifts| from + INSET + shifts as f64 * NAME_SHIFT);
             let best = lefts.map(|left| (count_crossings(&area(left, left + width)), left)).reduce(|best, other| {
-                // Of equally good positions, the first is next to the change that it shows.
+                // Of equally good positions, take the leftmost. It is nearest to the change after
+                // which the queue has these contents.
                 if other.0 < best.0 { other } else { best }
             });
             let mut left = best.map_or(from + INSET, |(_, left)| left);
@@ -98,7 +99,7 @@ fn tray_top(layout: &Layout, y: f64) -> f64 {
     y + RIBBON_HALF_HEIGHT + layout.lease_height + TRAY_GAP
 }
 
-/// Returns the horizontal range in which a queue does not change.
+/// Returns the horizontal range of a [`Queue`].
 fn x_range(scene: &Scene, layout: &Layout, queue: &Queue) -> (f64, f64) {
     let edge = layout.axis.left_edge();
     // A queue from before the first event begins at the left edge.
@@ -128,7 +129,7 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
             let (from, mut to) = x_range(scene, layout, queue);
             let mut last = queue;
             let mut changes = Vec::new();
-            // One tray spans the whole time until the queue is empty.
+            // One tray spans the whole time until the hold-back queue is empty.
             while let Some(next) = queues.next_if(|next| next.from == last.to) {
                 changes.push(to);
                 to = x_range(scene, layout, next).1;

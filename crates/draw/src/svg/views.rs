@@ -1,5 +1,6 @@
-//! Draws the effects of views on lanes: leases, frozen nodes and nodes outside the view. The views
-//! themselves are drawn in `bands`.
+//! Draws the effects of views on lanes: leases, frozen nodes and nodes outside the view. A frozen
+//! node is in the view, but may not act: it has no lease, or lacks reports of other members. The
+//! views themselves are drawn in `bands`.
 
 use super::canvas::{Anchor, Canvas};
 use super::lanes::{span_end_x, widest_gap_middle};
@@ -86,7 +87,8 @@ fn draw_frozen(
     canvas.group_with_tooltip("span", &tooltip, |canvas| {
         canvas.rectangle("frozen", (from, y - RIBBON_HALF_HEIGHT), (to - from, 2.0 * RIBBON_HALF_HEIGHT), 4.0);
         let word = inactive.reason.label();
-        // A chosen node's ribbon already contains its role as a word.
+        // The ribbon of a leader, or of a node in the critical section, already contains its role
+        // as a word.
         let has_role_name = lane.spans.iter().any(|span| {
             let is_chosen = [span.role, span.unpaused_role].contains(&Role::Chosen);
             is_chosen && !span.is_lease_expired && span.from < inactive.to && inactive.from < span.to
@@ -105,7 +107,7 @@ fn draw_lease(canvas: &mut Canvas, scene: &Scene, layout: &Layout, lane: &Lane, 
         return;
     }
     let class = lease_class(lease.is_holder_up);
-    let lease_text = if lease.is_holder_up { "its lease" } else { "the lease of its previous incarnation" };
+    let lease_text = if lease.is_holder_up { "its lease" } else { "the lease of its crashed incarnation" };
     let tooltip =
         format!("node {}: {lease_text} lasts until {} ms", lane.node, format_millis(scene.relative(lease.to.time)));
     canvas.group_with_tooltip("span", &tooltip, |canvas| {

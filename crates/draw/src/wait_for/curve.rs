@@ -29,8 +29,8 @@ impl Curve {
         curve
     }
 
-    /// Creates a loop from a box to itself, below it. The numbers are distances in pixels by which
-    /// its control points lie below and beside the box.
+    /// Creates a loop from a box to itself, below it. Its two lower control points lie 58 pixels
+    /// below the box, and 26 pixels further out than its ends.
     pub(super) fn around(node_box: &NodeBox) -> Self {
         let (half_width, depth) = (node_box.half_width * 0.4, node_box.half_height + 58.0);
         let offset = |x: f64, y: f64| node_box.middle.plus(x, y);

@@ -19,9 +19,10 @@ enum Symbol {
     Victim,
 }
 
-/// Draws the legend below `top` and left of `right`. Returns its lower edge.
-pub(super) fn draw(canvas: &mut Canvas, diagram: &Diagram, top: f64, right: f64) -> f64 {
-    let (mut x, mut y) = (MARGIN, top);
+/// Draws the legend left of `right`, with the text of its first row on this baseline. Returns its
+/// lower edge.
+pub(super) fn draw(canvas: &mut Canvas, diagram: &Diagram, first_baseline: f64, right: f64) -> f64 {
+    let (mut x, mut y) = (MARGIN, first_baseline);
     for (symbol, words) in symbols(diagram) {
         let item_width = SYMBOL_WIDTH + text_width(words, FONT_SIZE) + ITEM_GAP;
         if x + item_width > right && x > MARGIN {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 const BENDS: [f64; 7] = [0.0, 0.09, 0.17, 0.26, 0.37, 0.5, 0.68];
 /// Bend that keeps two opposite arrows apart.
 const OPPOSITE_BEND: f64 = 0.15;
-/// Bend of the arrows of a circle.
+/// Preferred bend of the arrows within a deadlock, whose members are placed on a circle.
 const CIRCLE_BEND: f64 = 0.09;
 /// Minimum distance in pixels between an arrow and a box that is not one of its ends.
 const BOX_CLEARANCE: f64 = 7.0;

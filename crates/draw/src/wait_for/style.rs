@@ -1,6 +1,8 @@
 //! Styles of wait-for graphs.
 
-/// The style sheet; it uses the colours of all pictures.
+/// The style sheet. It uses the colour variables that all pictures share. A `ground` is the opaque
+/// area behind a box, a `fork` the arc across arrows of which any one suffices, and a `tail` the
+/// dot where an arrow from a resource to its holder starts.
 pub(super) const STYLE: &str = "\
 text{font-size:13px;fill:var(--ink);unicode-bidi:isolate;direction:ltr;white-space:pre}\
 path{fill:none}\

@@ -199,8 +199,8 @@ impl TestClient {
         });
     }
 
-    /// Proposes a write and waits briefly for the next event. Returns `None` if there is none, as
-    /// while the proposal waits for space on the disk, or if it is not the answer.
+    /// Proposes a write and waits briefly for the next event. Returns `None` if there is none, for
+    /// example while the proposal waits for space on the disk, or if that event is not the answer.
     pub(crate) fn try_write(&mut self, to: NodeId, value: u64) -> Option<ReplicaEvent> {
         self.ticket += 1;
         let expected = Ticket(self.ticket);

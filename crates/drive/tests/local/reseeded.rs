@@ -1,5 +1,5 @@
 //! A damaged log: the store refuses to open it and reports which file is damaged. The node is
-//! re-seeded (it starts with an empty folder and copies its state from its peers) and returns as a
+//! re-seeded (it starts with an empty log and copies its state from its peers) and returns as a
 //! new member.
 
 use crate::common::{Cluster, SMALL_SEGMENTS, TestClient, node, node_folder, owner, settings};

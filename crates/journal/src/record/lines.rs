@@ -12,7 +12,7 @@ use std::io::{self, Write};
 /// Buffers the lines of a journal until they are written out.
 ///
 /// A live driver lets it observe many steps and then writes all lines to a file at once with
-/// [`flush_to`](Self::flush_to). The buffer is reused, so a line costs no allocation.
+/// [`flush_to`](Self::flush_to). The buffer is reused, so most lines cost no allocation.
 #[derive(Default)]
 pub struct Lines {
     bytes: Vec<u8>,

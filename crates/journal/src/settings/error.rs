@@ -5,7 +5,7 @@ use thiserror::Error;
 
 /// Why a setting is malformed or does not match the group.
 ///
-/// Each error prints as one or two sentences that name the mistake and the closest valid form.
+/// Each error prints as one or more sentences that name the mistake and the closest valid form.
 /// Quoted input contains no control characters. The texts in `expected` continue a sentence after
 /// "is not", and those in `missing` after "lacks", such as "a duration".
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

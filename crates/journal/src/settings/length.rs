@@ -21,7 +21,7 @@ const UNITS: [(&str, u64); 6] =
 
 /// A length of time with its unit: `10ms`, `0.1ms`, `250us`, `3s`, `7ns`, `2m`, `1h`.
 ///
-/// It prints the exact value in ASCII, whereas a [`Duration`] prints three decimal places.
+/// It prints the exact value in ASCII, whereas a [`Duration`] prints at most three decimal places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Length(pub Duration);

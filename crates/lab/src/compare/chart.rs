@@ -75,7 +75,7 @@ pub struct Dot {
     pub y: f64,
     /// Whether real processes produced it.
     pub is_real: bool,
-    /// The smallest and the largest sample behind the dot.
+    /// The range of samples to show at the dot, such as from the smallest to the largest.
     pub sample_range: Option<(f64, f64)>,
 }
 

@@ -14,7 +14,8 @@ use quorate_journal::settings::nearest;
 pub struct CompareOptions {
     /// Family whose algorithms to compare: mutex, election or multicast.
     family: String,
-    /// Algorithms to compare, such as central,ricart-agrawala [default: all of the family]
+    /// Algorithms to compare, such as central,ricart-agrawala [default: mutex one variant of each
+    /// (all with --forms); election all but those with several leaders by design; multicast all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', display_order = 1)]
     algorithms: Vec<String>,
     /// Number of nodes in each group, such as 4,9,16 or 2-16 [default: mutex 4,9,16,25,49 (4,9 with

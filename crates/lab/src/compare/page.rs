@@ -8,7 +8,7 @@ pub struct Page {
     pub tables: Vec<Table>,
     /// Paragraphs, as lines.
     pub notes: Vec<Vec<String>>,
-    /// Problems, each with a command that demonstrates it.
+    /// Problems, with the commands that demonstrate them if there are any.
     pub problems: Vec<String>,
 }
 
@@ -31,10 +31,10 @@ pub struct GroupedTable {
 #[derive(Default)]
 pub struct ColumnGroup {
     pub name: String,
-    /// Columns that every block repeats before the figures.
+    /// Columns before the figures. If the group is too wide for one block, each part repeats them.
     pub lead: Vec<Column>,
     pub figures: Vec<Column>,
-    /// Columns that follow the figures.
+    /// Columns after the figures, repeated like `lead`.
     pub tail: Vec<Column>,
 }
 

@@ -70,7 +70,8 @@ pub fn plan(spec: &Spec<Deadlock>) -> Plan {
     }
 }
 
-/// The commands of a running node are not quoted, so their errors do not mention quotation marks.
+/// Completes errors about script commands. A command typed at a running node has no quotation
+/// marks, so errors about it omit this hint.
 const QUOTATION_HINT: &str = "In a script, what follows the node is in quotation marks: ask 1 \"P2 P3\" at 5ms.";
 
 /// Rejects script commands that cannot be parsed or that name unknown agents.
@@ -82,7 +83,7 @@ fn validate_script(spec: &Spec<Deadlock>) -> Result<(), LabError> {
             LabError::Deadlock(DeadlockError::InvalidCommand { text: command.clone(), node: *node, reason })
         };
         let words: Vec<_> = command.split_whitespace().collect();
-        // Commands of detectors have no number, so any number will do.
+        // The deadlock family ignores the number of a request, so any number will do.
         let in_script = |reason: String| error(format!("{reason} {QUOTATION_HINT}"));
         let command = Deadlock::parse_words(&words, *node, 0).map_err(in_script)?;
         let named_agents = match &command {
@@ -119,7 +120,7 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
         (settings.fan_out == 0, DeadlockError::FanOutZero),
         (settings.share > 100, DeadlockError::ShareOutOfRange { share: settings.share }),
         (
-            // Only detectors whose waiting processes probe bound the messages per wait.
+            // The detectors whose waiting processes probe are those with a bound on messages.
             settings.patience.is_some() && entry.facts.max_messages_per_wait.is_none(),
             DeadlockError::DetectAfterNotApplicable { name: name() },
         ),

@@ -1,5 +1,5 @@
-//! The election algorithms, and the fixtures: variants with seeded bugs. Most fixture types are
-//! named after the end of the fixture's name; `Hasty` of `bully` is `bully-hasty`.
+//! The election algorithms, and the fixtures: variants with seeded bugs. The type of most fixtures
+//! has the name of the flaw: the fixture `bully-hasty` is the type `Hasty` in the module `bully`.
 
 use super::{Election, Settings};
 use crate::family::FamilyTypes;
@@ -48,7 +48,8 @@ impl FamilyTypes for Election {
             election(&bully::FACTS, |me, plan| Bully::new(me, Arc::clone(plan))),
             election(&invitation::FACTS, |me, plan| Invitation::new(me, Arc::clone(plan))),
             election(&majority_lease::FACTS, |me, plan| MajorityLease::new(me, plan)),
-            // Nodes of raft cannot be cloned, compared or hashed, as `Erased::new` requires.
+            // `Erased::new` requires nodes that can be cloned, compared and hashed; those of raft
+            // cannot.
             ElectionEntry {
                 facts: &raft::FACTS,
                 make: Arc::new(|me, plan| Erased::new_opaque(RaftElection::new(me, plan))),

@@ -117,7 +117,7 @@ const ELECTION_BOUND_PER_NODE: u64 = 40;
 /// stop sending messages such as heartbeats.
 const SETTLE: u64 = 20;
 
-/// Time added to `SETTLE`, in heartbeats, to detect wrong suspicions.
+/// Time added to `SETTLE`, in heartbeat intervals, to detect wrong suspicions.
 const SETTLE_HEARTBEATS: u64 = 5;
 
 impl RunFamily for Election {

@@ -3,7 +3,8 @@
 //!
 //! An election may rely on a majority not only at each instant, but throughout a few message times:
 //! until messages are received and saved. So every outage is drawn with a margin before and after
-//! it. Even if the margins count as outages, less than half of the group is down at a time.
+//! it, except on a ring. Even if the margins count as outages, less than half of the group is down
+//! at a time.
 
 use super::Election;
 use crate::family::RunFamily;

@@ -1,7 +1,7 @@
 //! The cost of an election over all ring orders and starters, compared with the expected cost.
 //!
-//! Small groups are tried in every order. For large groups a sample is run, and the result includes
-//! a confidence interval.
+//! Small rings are tried in every order. Of a large ring's orders a sample is run, and the result
+//! includes a confidence interval.
 
 use super::{Election, Settings};
 use crate::election::ElectionEntry;
@@ -19,7 +19,7 @@ use quorate_journal::settings::{Fault, Latency, TimedFault, UnsyncedSaves};
 use quorate_journal::workload::Ending;
 use serde::Serialize;
 
-/// The largest group that is tried in every order.
+/// The largest ring that is tried in every order.
 pub const MAX_EXHAUSTIVE: usize = 8;
 
 /// The starters in a comparison: one node (each in turn), the lowest or highest rank, or all nodes.
@@ -203,7 +203,8 @@ impl Survey {
         }))
     }
 
-    /// Runs one election. Returns its messages, and whether it elected the right leader.
+    /// Runs one election. Returns its messages, and whether it violated no property, ended by
+    /// itself and elected the right leader.
     fn measure(&self, spec: &Spec<Election>) -> Result<(Tally, bool), LabError> {
         spec.validate()?;
         let observers = (Measures::new(spec.nodes), Election::properties(spec, JudgingLevel::Verdicts));
@@ -266,7 +267,7 @@ impl SurveyResult {
         (is_decided || !as_expected).then_some(as_expected)
     }
 
-    /// Whether every run elected the right leader.
+    /// Whether no run failed: see [`failed_command`](Self::failed_command).
     pub fn holds(&self) -> bool {
         self.failed_command.is_none()
     }

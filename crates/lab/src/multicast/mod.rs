@@ -45,8 +45,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Multicast {}
 
-/// Settings of the clients and of the multicast. [`MulticastArgs`] documents each of them with its
-/// default.
+/// Settings of the clients and of the multicast. [`MulticastArgs`] documents each of them except
+/// `views`, with its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub messages: u64,
@@ -196,7 +196,7 @@ impl RunFamily for Multicast {
 
     fn fault_window(spec: &Spec<Self>) -> Duration {
         let duration = spec.message_time().times(2 * spec.settings.messages.clamp(4, 1_000));
-        // Some faults must outlast a lease.
+        // Random faults last up to a quarter of the window, and some must be as long as a lease.
         spec.settings.views.map_or(duration, |views| duration.max(views.lease_terms().lease.times(4)))
     }
 
@@ -235,7 +235,7 @@ impl ScriptFamily for Multicast {
         }
     }
 
-    /// Only a payload with letters was written by a user and must be kept. Any other payload was
+    /// A payload with letters was written by a user and must be kept. Any other payload counts as
     /// generated, and the script may generate a different one.
     fn script_command(command: &Command) -> Option<Cow<'static, str>> {
         Some(match command {

@@ -14,7 +14,7 @@ struct ViewFaultCase {
     nodes: usize,
     latency: Latency,
     entries: u64,
-    /// Maximum hold time; in some cases longer than a holder trusts its lease.
+    /// Maximum hold time; in one case longer than a holder trusts its lease.
     hold: Duration,
     /// The fault mix, in the syntax of `--random-faults`.
     faults: &'static str,

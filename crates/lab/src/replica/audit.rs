@@ -49,7 +49,7 @@ struct ClockPace {
     /// When the first replica started. In a run of real processes this may be long after zero, or
     /// before it.
     first_start: Option<Time>,
-    /// How much faster than true time a clock went at most.
+    /// The most by which any clock ran faster than true time.
     max_drift_ppm: u32,
     /// How much clock jumps can have added to log time.
     jump_allowance: Duration,
@@ -83,7 +83,7 @@ impl LogAudit {
     }
 
     /// Records a fault, given as text, if it changes a clock.
-    pub(super) fn record_clock_change(&mut self, text: &str) {
+    pub(super) fn record_world_change(&mut self, text: &str) {
         match text.parse::<Fault>() {
             Ok(Fault::Drift { by, .. }) => {
                 self.pace.max_drift_ppm = self.pace.max_drift_ppm.max(u32::try_from(by.parts()).unwrap_or(0));
@@ -294,11 +294,11 @@ mod tests {
         let mut log_audit = LogAudit::new(TICK);
         let one = NodeId::from_index(0);
         assert_eq!(property_names(&log_audit.record_applied(at(1_000), one, &audit(2, 1, 1_001, 7, 8))), ["log-time"]);
-        log_audit.record_clock_change("drift 2 by 1000ppm");
+        log_audit.record_world_change("drift 2 by 1000ppm");
         assert!(log_audit.record_applied(at(2_000), one, &audit(3, 1, 2_002, 7, 8)).is_empty());
         assert_eq!(property_names(&log_audit.record_applied(at(3_000), one, &audit(4, 1, 3_004, 7, 8))), ["log-time"]);
         // A jump of any size allows one step of a leader: two ticks.
-        log_audit.record_clock_change("skew 2 by 5s");
+        log_audit.record_world_change("skew 2 by 5s");
         assert!(log_audit.record_applied(at(3_000), one, &audit(5, 1, 3_020, 7, 8)).is_empty());
     }
 }

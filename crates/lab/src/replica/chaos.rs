@@ -144,8 +144,8 @@ impl FaultDrawer {
         }
     }
 
-    /// All nodes are down at once, or nearly so, and restart one by one, or all together with more
-    /// restarts.
+    /// All nodes crash within one tick. Either each of them has its own downtime, or all have the
+    /// same one and random nodes crash again after it.
     fn draw_outage(&mut self, at: Duration) {
         let common_duration = (self.rng.below(2) == 0).then(|| self.draw_duration());
         if let Some(duration) = common_duration {
@@ -159,7 +159,7 @@ impl FaultDrawer {
         }
     }
 
-    /// Many nodes restart quickly, one after the other, often during an election.
+    /// Random nodes crash 5 to 19 times in total, often during an election, and restart quickly.
     fn draw_restarts(&mut self, at: Duration) {
         for _ in 0..5 + self.rng.below(15) {
             let at = at + self.rng.between(Duration::ZERO, self.limits.tick.times(40));
@@ -170,7 +170,8 @@ impl FaultDrawer {
     }
 
     /// A partition in two, an isolated node, a node that cannot send or cannot receive, or two
-    /// nodes that cannot communicate while all others communicate with both.
+    /// nodes that cannot communicate, in one direction or in both, while all others communicate
+    /// with both.
     fn draw_cut(&mut self, node: NodeId) -> Option<Cut> {
         let nodes = self.limits.nodes;
         if nodes < 2 {
@@ -262,8 +263,14 @@ mod tests {
         let texts: BTreeSet<String> = drawn.map(|timed| timed.fault.to_string()).collect();
         let kinds =
             ["crash 1", "crash 1 torn", "restart 2 blank", "disk 3 full", "disk 3 fails", "pause 2", "drift 1 by"];
-        let cuts = ["cut 1 | rest", "cut 1 > rest", "cut rest > 1", "cut 1 > 2", "cut 1 | 2", "link 1-3 > 1-3 loss"];
-        let links = ["link 1-3 > 1-3 duplicate", "link 1-3 > 1-3 latency", "link 2 > rest", "link rest > 2"];
+        let cuts = ["cut 1 | rest", "cut 1 > rest", "cut rest > 1", "cut 1 > 2", "cut 1 | 2"];
+        let links = [
+            "link 1-3 > 1-3 loss",
+            "link 1-3 > 1-3 duplicate",
+            "link 1-3 > 1-3 latency",
+            "link 2 > rest",
+            "link rest > 2",
+        ];
         for kind in kinds.into_iter().chain(cuts).chain(links) {
             assert!(texts.iter().any(|word| word.starts_with(kind)), "no {kind} in 300 seeds");
         }

@@ -138,7 +138,8 @@ const MAX_DRIFT_PPM: u32 = 500;
 /// Approximate duration of an operation of one client including its pause, in ticks.
 pub const OPERATION_TICKS: u64 = 10;
 
-/// Time after the last fault until an unanswered request counts as failed, in ticks.
+/// Ticks after the last fault until an unanswered request counts as failed, besides the ticks that
+/// the limit of a run allows per operation.
 const PATIENCE: u64 = 4_000;
 
 impl Settings {
@@ -279,8 +280,8 @@ impl RunFamily for Replica {
         if spec.settings.chaos { chaos::draw(spec.seed, limits) } else { Vec::new() }
     }
 
-    /// Whether at most a minority of the founders loses its disk, as in the chaos that the seed
-    /// draws.
+    /// Whether no more nodes lose their disks than a minority of the founders, as in the chaos that
+    /// the seed draws.
     fn is_within_fault_tolerance(spec: &Spec<Self>) -> bool {
         let wiped: BTreeSet<_> = operator_settings(spec).disk_losses.into_iter().map(|(_, node)| node).collect();
         wiped.len() * 2 < founders(spec)
@@ -291,8 +292,8 @@ impl RunFamily for Replica {
         Latency::Uniform { min: Duration::ZERO, max: Duration::from_millis(10) }
     }
 
-    /// Chaos in small and large groups, with membership changes, slow disks, reordering links, and
-    /// long logs to catch up with.
+    /// Chaos in groups of one, three and five nodes, with membership changes, slow disks,
+    /// reordering links, and long logs to catch up with.
     fn stress_specs(entry: &'static Self::Entry) -> Vec<Spec<Self>> {
         let millis = Duration::from_millis;
         let chaos_spec = |nodes, reads| Spec::<Self> {
@@ -442,7 +443,7 @@ impl JudgeFamily for Replica {
             all_faults_end: all_faults_end(spec),
             sometimes: Sometimes {
                 after_faults: has_clients && chaos,
-                with_lagging_nodes: can_fall_behind,
+                in_larger_groups: can_fall_behind,
                 with_member_changes: has_clients && chaos && changes > 0 && can_fall_behind,
                 with_lease_reads: has_clients && reads == ReadMode::Lease,
             },
@@ -462,7 +463,7 @@ impl JudgeFamily for Replica {
             snapshots: counts.snapshots,
             lease_reads: counts.lease_reads,
             unknown_outcomes: counts.unknown_outcomes,
-            changes: counts.changes,
+            changes: counts.member_changes,
             members: properties.members().clone(),
             messages_per_operation: (answered > 0).then(|| messages.total() as f64 / answered as f64),
         }

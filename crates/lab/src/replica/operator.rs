@@ -291,8 +291,8 @@ impl Operator {
     fn set_goal(&mut self, members: Members) {
         self.goal_number += 1;
         self.goal = Some(Goal { members, attempt: 0, is_pending: false, should_send: false, refusals: 0 });
-        // Send it after a delay: refusals are immediate, so without delays the operator could
-        // repeat its request endlessly at one instant.
+        // Send the request after a delay: refusals are immediate, so without delays the operator
+        // could repeat its request endlessly at one instant.
         let request = RequestId { client: OPERATOR_CLIENT, number: self.goal_number, attempt: 0 };
         self.tasks.push((Delay::Ticks(2), OperatorTask::Send(request)));
     }
@@ -348,7 +348,8 @@ impl Operator {
     }
 
     /// Returns the minimum number of voters. As long as disks are lost or will be lost, no random
-    /// change may remove a voter, because a replica without its disk cannot replace it.
+    /// change may reduce the number of voters, because a replica without its disk cannot replace a
+    /// voter.
     fn min_voters(&self) -> usize {
         let removable = usize::from(
             self.future_disk_losses == 0 && self.members_without_disk.is_empty() && self.settings.founders > 2,

@@ -31,8 +31,10 @@ pub(super) struct Expectations {
 pub(super) struct Sometimes {
     /// Properties that hold only after faults.
     pub(super) after_faults: bool,
-    /// Of these, those that need a node that falls behind the others.
-    pub(super) with_lagging_nodes: bool,
+    /// Of these, those that are judged only in groups of more than two nodes. In a pair, no node
+    /// falls behind, so none installs a snapshot; an outcome may be unknown in a pair too, but that
+    /// is not required.
+    pub(super) in_larger_groups: bool,
     pub(super) with_member_changes: bool,
     pub(super) with_lease_reads: bool,
 }
@@ -43,24 +45,25 @@ pub struct Properties {
     history: History<Register>,
     /// The entry in `history` of each change and each read attempt.
     history_entries: BTreeMap<RequestId, HistoryEntry>,
-    /// The operations of clients, by client and number.
+    /// The operations of clients with all their attempts, by client and number.
     operations: BTreeMap<(u64, u64), ClientOperation>,
     /// Time and journal line of the answer to each operation of the history.
     answers: BTreeMap<OperationId, (Time, u64)>,
     /// The last requested change of members, if it has not taken effect: its time and number, and
     /// the new members.
-    pending_change: Option<(Time, u64, Members)>,
+    pending_member_change: Option<(Time, u64, Members)>,
     /// The number of the last requested change of members.
-    last_requested_change: u64,
+    last_requested_member_change: u64,
     /// The number of the last change of members that took effect.
-    last_effective_change: u64,
+    last_effective_member_change: u64,
     log_audit: LogAudit,
     nodes: Vec<NodeState>,
     /// The first leader of each term.
     leaders: BTreeMap<u64, NodeId>,
     members: Members,
     counts: Counts,
-    end: Time,
+    /// Time of the latest moment; finally the end of the run.
+    now: Time,
     /// Number of journal lines so far, one per step and world event. Violations refer to them.
     lines: u64,
     kept_violation: Option<Violation>,
@@ -103,6 +106,7 @@ struct NodeState {
     is_starting: bool,
     /// Whether the current step handles a message.
     handles_message: bool,
+    /// Number of saves since the start, durable or not.
     save_count: u64,
     /// The term that the node leads by its own vote alone, and the number of saves that must be
     /// durable before others can learn of it.
@@ -114,7 +118,7 @@ struct NodeState {
 pub(super) struct Counts {
     pub(super) leaders: u64,
     pub(super) snapshots: u64,
-    pub(super) changes: u64,
+    pub(super) member_changes: u64,
     pub(super) lease_reads: u64,
     pub(super) unknown_outcomes: u64,
 }
@@ -129,15 +133,15 @@ impl Properties {
             history_entries: BTreeMap::new(),
             operations: BTreeMap::new(),
             answers: BTreeMap::new(),
-            pending_change: None,
-            last_requested_change: 0,
-            last_effective_change: 0,
+            pending_member_change: None,
+            last_requested_member_change: 0,
+            last_effective_member_change: 0,
             log_audit: LogAudit::new(expectations.tick),
             nodes: vec![NodeState::default(); expectations.nodes],
             leaders: BTreeMap::new(),
             members: expectations.founders.clone(),
             counts: Counts::default(),
-            end: Time::ZERO,
+            now: Time::ZERO,
             lines: 0,
             kept_violation: None,
             equality_violation: None,
@@ -170,15 +174,15 @@ impl Properties {
     }
 
     fn make_violation(&self, relevant_from: Time, text: String) -> Violation {
-        Violation { time: self.end, line: self.lines, relevant_from, text }
+        Violation { time: self.now, line: self.lines, relevant_from, text }
     }
 
-    /// Records a request. An operation begins when a replica first receives it. All attempts at a
-    /// change are one operation, because it is applied once; every read attempt is an operation of
-    /// its own, and each answer must fit.
+    /// Records a request. An operation begins when a replica first receives it. In the history, all
+    /// attempts at a change are one entry, because it is applied once. Each attempt at a read is an
+    /// entry of its own, because each answer must fit.
     fn record_request(&mut self, node: NodeId, ticket: Ticket, operation: Operation) {
         let request = RequestId::from_ticket(ticket);
-        let (requested_at, key) = (self.end, history_key(request, &operation));
+        let (requested_at, key) = (self.now, history_key(request, &operation));
         self.operations.entry((request.client, request.number)).or_insert(ClientOperation {
             node,
             requested_at,
@@ -196,17 +200,19 @@ impl Properties {
     fn record_answer(&mut self, node: NodeId, ticket: Ticket, index: u64, answer: Option<Answer>) {
         let request = RequestId::from_ticket(ticket);
         let Some(operation_state) = self.operations.get_mut(&(request.client, request.number)) else { return };
-        // A late copy of a request, whose client has continued, gets no answer.
+        // The state machine answers `None` to a late copy of a request whose client has continued.
         let Some(answer) = answer else { return };
         operation_state.is_answered = true;
         let is_change = operation_state.operation.is_change();
         let key = history_key(request, &operation_state.operation);
         if let Some(HistoryEntry { id, .. }) = self.history_entries.get(&key)
             && !self.answers.contains_key(id)
-            && self.history.answer(*id, self.end, RegisterAnswer(answer)).is_ok()
+            && self.history.answer(*id, self.now, RegisterAnswer(answer)).is_ok()
         {
-            self.answers.insert(*id, (self.end, self.lines));
+            self.answers.insert(*id, (self.now, self.lines));
         }
+        // A leader answers a change once it has applied its entry at `index`, which it added in its
+        // own term. A read has no entry.
         let leading_term = self.nodes.get(node.index()).and_then(|node| node.leading_term);
         if let Some(term) = leading_term.filter(|_| is_change) {
             let contradictions = self.log_audit.record_acknowledgement(node, term, index);
@@ -231,7 +237,7 @@ impl Properties {
                 Contradiction::DifferentStates(text) => (&mut self.equality_violation, text),
                 Contradiction::LogTime(text) => (&mut self.log_time_violation, text),
             };
-            violation.get_or_insert(Violation { time: self.end, line: self.lines, relevant_from: self.end, text });
+            violation.get_or_insert(Violation { time: self.now, line: self.lines, relevant_from: self.now, text });
         }
     }
 
@@ -240,7 +246,7 @@ impl Properties {
         let first = *self.leaders.entry(term).or_insert(node);
         if first != node && self.leader_violation.is_none() {
             let text = format!("node {node} leads in term {term}, which already has the leader {first}");
-            self.leader_violation = Some(self.make_violation(self.end, text));
+            self.leader_violation = Some(self.make_violation(self.now, text));
         }
     }
 
@@ -264,7 +270,7 @@ impl Properties {
 
     fn record_input(&mut self, node: NodeId, input: &ObservedInput<'_, Command>) {
         if let ObservedInput::Start { .. } = input {
-            self.log_audit.record_start(self.end);
+            self.log_audit.record_start(self.now);
         }
         if let Some(state) = self.nodes.get_mut(node.index()) {
             state.is_starting = matches!(input, ObservedInput::Start { .. });
@@ -290,10 +296,11 @@ impl Properties {
             Command::Query { ticket, query } => self.record_request(node, *ticket, Operation::Read { key: query.key }),
             Command::Change { ticket, members } => {
                 let number = RequestId::from_ticket(*ticket).number;
-                // A paused replica receives requests that another one answered long ago.
-                if number > self.last_requested_change {
-                    self.last_requested_change = number;
-                    self.pending_change = Some((self.end, number, members.clone()));
+                // A replica that was paused may receive a request late, after another replica has
+                // answered it.
+                if number > self.last_requested_member_change {
+                    self.last_requested_member_change = number;
+                    self.pending_member_change = Some((self.now, number, members.clone()));
                 }
             }
             Command::Transfer(_) | Command::Campaign => {}
@@ -307,8 +314,12 @@ impl Properties {
                 self.counts.unknown_outcomes += 1;
                 self.record_refusal(*ticket);
             }
-            Event::Changed { ticket, members } => self.record_change(RequestId::from_ticket(*ticket).number, members),
+            Event::Changed { ticket, members } => {
+                self.record_member_change(RequestId::from_ticket(*ticket).number, members);
+            }
             Event::Leads { term } => {
+                // Votes of others arrive in messages. So a node that becomes leader in any other
+                // step leads by its own vote alone.
                 self.update_node(node, |state| {
                     state.leading_term = Some(*term);
                     state.unconfirmed_leadership = (!state.handles_message).then_some((*term, state.save_count));
@@ -318,19 +329,21 @@ impl Properties {
             Event::Follows { .. } => self.update_node(node, |state| state.leading_term = None),
             Event::Applied(audit) => {
                 self.update_node(node, |state| state.last_applied = state.last_applied.max(audit.index));
-                let contradictions = self.log_audit.record_applied(self.end, node, audit);
+                let contradictions = self.log_audit.record_applied(self.now, node, audit);
                 self.record_contradictions(contradictions);
             }
             Event::Restored(restored) => {
                 let installed = self.nodes.get(node.index()).is_some_and(|state| !state.is_starting);
                 self.counts.snapshots += u64::from(installed);
                 self.update_node(node, |state| state.last_applied = state.last_applied.max(restored.index));
-                let contradictions = self.log_audit.record_restored(self.end, node, restored);
+                let contradictions = self.log_audit.record_restored(self.now, node, restored);
                 self.record_contradictions(contradictions);
             }
             Event::Halted { reason } => {
+                // A replica halts if its log is inconsistent or cannot be decoded: it may have lost
+                // entries.
                 let text = format!("node {node} has halted: {reason}");
-                let violation = self.make_violation(self.end, text);
+                let violation = self.make_violation(self.now, text);
                 self.kept_violation.get_or_insert(violation);
             }
             Event::Refused { ticket, .. } => self.record_refusal(*ticket),
@@ -339,11 +352,11 @@ impl Properties {
 
     /// Records a change of members. A leader that was paused reports it late, when the members may
     /// have changed again.
-    fn record_change(&mut self, number: u64, members: &Members) {
-        self.pending_change.take_if(|(_, pending_number, _)| *pending_number == number);
-        if number >= self.last_effective_change {
-            self.last_effective_change = number;
-            self.counts.changes += u64::from(*members != self.members);
+    fn record_member_change(&mut self, number: u64, members: &Members) {
+        self.pending_member_change.take_if(|(_, pending_number, _)| *pending_number == number);
+        if number >= self.last_effective_member_change {
+            self.last_effective_member_change = number;
+            self.counts.member_changes += u64::from(*members != self.members);
             self.members = members.clone();
         }
     }
@@ -367,7 +380,7 @@ impl Properties {
     }
 
     fn linearizability_violation(&self, explanation: &linear::Explanation) -> Violation {
-        let (time, line) = self.answers.get(&explanation.unexplained).copied().unwrap_or((self.end, self.lines));
+        let (time, line) = self.answers.get(&explanation.unexplained).copied().unwrap_or((self.now, self.lines));
         let history_entry = |id: &OperationId| self.history_entries.values().find(|entry| entry.id == *id);
         let since = explanation.conflict.iter().filter_map(history_entry).map(|entry| entry.requested_at).min();
         let text = explanation.to_string().trim_end().to_owned();
@@ -379,7 +392,7 @@ impl Properties {
     fn is_settled(&self) -> bool {
         let answered = self.answers.values().map(|(time, _)| *time).max();
         let is_long_ago =
-            answered.is_some_and(|time| self.end.since(time) >= self.expectations.tick.times(SETTLE_TICKS));
+            answered.is_some_and(|time| self.now.since(time) >= self.expectations.tick.times(SETTLE_TICKS));
         is_long_ago && self.expectations.all_faults_end && self.unanswered_violation().is_none()
     }
 
@@ -400,7 +413,7 @@ impl Properties {
             "index {last} was acknowledged, but only {up_to_date} of {} voters have applied it at the end",
             voters.len()
         );
-        Some(self.make_violation(self.end, text))
+        Some(self.make_violation(self.now, text))
     }
 
     /// Every member must finally have applied every acknowledged entry.
@@ -414,7 +427,7 @@ impl Properties {
         let last = self.log_audit.last_acknowledged();
         Some(
             self.make_violation(
-                self.end,
+                self.now,
                 format!("node {member} has applied only index {applied} of {last} at the end"),
             ),
         )
@@ -434,7 +447,7 @@ impl Properties {
             let text = format!("only {answered} of {planned} operations were requested and answered");
             return Some(self.make_violation(Time::ZERO, text));
         }
-        let (since, _, members) = self.pending_change.as_ref().filter(|_| self.expectations.all_faults_end)?;
+        let (since, _, members) = self.pending_member_change.as_ref().filter(|_| self.expectations.all_faults_end)?;
         Some(
             self.make_violation(
                 *since,
@@ -444,14 +457,14 @@ impl Properties {
     }
 
     fn sometimes_verdicts(&self) -> impl Iterator<Item = Verdict> {
-        let Counts { snapshots, changes, lease_reads, unknown_outcomes, .. } = self.counts;
-        let Sometimes { after_faults, with_lagging_nodes, with_member_changes, with_lease_reads } =
+        let Counts { snapshots, member_changes, lease_reads, unknown_outcomes, .. } = self.counts;
+        let Sometimes { after_faults, in_larger_groups, with_member_changes, with_lease_reads } =
             self.expectations.sometimes;
         let all = [
             ("leader-changed", after_faults, self.leaders.len() > 1),
-            ("snapshot-installed", after_faults && with_lagging_nodes, snapshots > 0),
-            ("fate-unknown", after_faults && with_lagging_nodes, unknown_outcomes > 0),
-            ("members-changed", with_member_changes, changes > 0),
+            ("snapshot-installed", after_faults && in_larger_groups, snapshots > 0),
+            ("fate-unknown", after_faults && in_larger_groups, unknown_outcomes > 0),
+            ("members-changed", with_member_changes, member_changes > 0),
             ("lease-answered", with_lease_reads, lease_reads > 0),
         ];
         let expected = all.into_iter().filter(|(_, expected, _)| *expected);
@@ -486,14 +499,14 @@ impl Judge<Command, Event> for Properties {
 
 impl Observer<Command, Event> for Properties {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
-        self.end = moment.time();
+        self.now = moment.time();
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
         match moment {
             Moment::Input { node, input, .. } => self.record_input(*node, input),
             Moment::Effect { node, effect: ObservedEffect::Emit(event), .. } => self.record_event(*node, event),
             // Rule RP-6 answers a read under a lease.
             Moment::Effect { effect: ObservedEffect::Rule { rule: "RP-6", .. }, .. } => self.counts.lease_reads += 1,
-            Moment::World { event: WorldEvent::Changed { text }, .. } => self.log_audit.record_clock_change(text),
+            Moment::World { event: WorldEvent::Changed { text }, .. } => self.log_audit.record_world_change(text),
             Moment::Effect { node, effect: ObservedEffect::Save(_), .. } => {
                 self.update_node(*node, |state| state.save_count += 1);
             }

@@ -1,5 +1,5 @@
-//! Fewer events: postpones timers that need not fire, and crashes nodes at the start that need not
-//! do anything.
+//! Fewer events: postpones timers that need not fire, and lets nodes that need not do anything
+//! crash at the start.
 //!
 //! This adds a line to the script, but may remove many events.
 

@@ -34,7 +34,8 @@ pub(super) struct RecordedChoices {
 pub enum Obstacle {
     /// The run repeats a cycle forever.
     Endless,
-    /// A node received a suspicion or its end, a view or a lease, which no script can deliver.
+    /// A node received a suspicion or the end of one, a view or a lease, which no script can
+    /// deliver.
     ExternalInputs,
 }
 

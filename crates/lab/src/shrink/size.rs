@@ -42,7 +42,7 @@ pub(super) fn without_unused_parts<F: FamilyLab>(spec: &Spec<F>, failure: &Failu
     // A safety violation is final, so everything after it can be removed.
     let is_final = failure.kind == PropertyKind::Always;
     if is_final {
-        // The run ends at the first whole millisecond after the violation.
+        // The run ends at the violation, rounded up to a whole millisecond.
         let whole_millis = floor_to(violated_at, MILLISECOND);
         reduced.until =
             Some(Length(if whole_millis == violated_at { violated_at } else { whole_millis + MILLISECOND }));

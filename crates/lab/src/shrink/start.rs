@@ -56,8 +56,8 @@ impl<F: FamilyLab> Search<'_, F> {
         }
     }
 
-    /// Replaces the best run with a script of its commands and faults, if that fails. Returns
-    /// whether it does.
+    /// Replaces the best run with a script of its commands and faults, if a run of the script
+    /// fails. Returns whether one does.
     pub(super) fn script_commands_and_faults(&mut self) -> bool {
         [false, true].into_iter().any(|with_implied_faults| {
             let script = with_script(&self.best, record_choices(&self.best, &self.failure), with_implied_faults);
@@ -120,7 +120,7 @@ impl<F: FamilyLab> Search<'_, F> {
         nodes.chain(with_smaller_settings(spec)).chain(others).collect()
     }
 
-    /// Replaces the best run with a script of all its random choices, if that fails.
+    /// Replaces the best run with a script of all its random choices, if the script's run fails.
     pub(super) fn fix_random_choices(&mut self) {
         if has_fixed_choices(&self.best) {
             return;
@@ -133,8 +133,8 @@ impl<F: FamilyLab> Search<'_, F> {
         }
     }
 
-    /// Replaces a best run without a script with one whose script contains the faults, if that
-    /// fails. Its clients keep their workload.
+    /// Replaces a best run without a script with one whose script contains the faults, if the new
+    /// run fails. Its clients keep their workload.
     pub(super) fn script_faults_only(&mut self) {
         if self.best.script.is_some() {
             return;

@@ -138,7 +138,8 @@ fn phantoms_and_missed_deadlocks_are_detected() {
     let phantom =
         [wait_event(a, 1, &[b]), release_event(b, a, 1), wait_event(b, 1, &[a]), Event::Deadlock(report.clone())];
     assert!(!holds(&verdicts_without_victims(&phantom), "no-phantom"));
-    // The deadlock existed when the first victim was chosen, and no longer when the second was.
+    // One victim is enough. If two are chosen, the deadlock ends when the first cancels its wait,
+    // and the second is then the victim of a phantom.
     let victim = |agent| Event::Victim { agent, report: Report { victim: Some(agent), ..report.clone() } };
     let cancelled = Event::Cancelled { agent: a, wait_id: WaitId(1) };
     let one_victim = [wait_event(a, 1, &[b]), wait_event(b, 1, &[a]), victim(a), cancelled.clone()];

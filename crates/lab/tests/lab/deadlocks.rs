@@ -112,7 +112,7 @@ fn aborting_a_victim_resolves_every_deadlock() {
 fn the_policy_chooses_the_victim() {
     let priorities = |victim| if victim == Policy::LowestPriority { vec![1, 9, 9] } else { Vec::new() };
     let settings = |victim| Settings { victim: Some(victim), priorities: priorities(victim), ..Settings::default() };
-    // P3 waits for P1, then P1 for P2 and P2 for P3; so P2 is the youngest to request.
+    // P3 waits for P1, then P1 for P2 and P2 for P3; so P2's request is the youngest.
     let script = "ask 3 \"P1\"\nask 1 \"P2\" at 3ms\nask 2 \"P3\" at 6ms";
     let script = Script::parse(script, Deadlock::COMMANDS).unwrap();
     let report = |policy| {
@@ -228,7 +228,8 @@ fn acquiring_in_order_prevents_cycles_in_every_schedule() {
     assert!(any_order.has_violation());
 }
 
-/// The locks held at detection count, not those held at the request.
+/// The policy counts the locks that a process holds when the deadlock is detected, not those that
+/// it held when it made its request.
 #[test]
 fn locks_acquired_while_waiting_count_for_the_victim_policy() {
     let settings = Settings { resources: 3, victim: Some(Policy::FewestLocks), ..Settings::default() };

@@ -256,8 +256,8 @@ fn assert_saves_and_restores(entry: &Entry, traffic: &Traffic) {
     }
 }
 
-/// Runs an algorithm briefly with several settings of its family. Nodes of elections, views and
-/// replicas also crash and restart.
+/// Runs an algorithm briefly with several settings of its family. Nodes also crash and restart in
+/// elections, in replicas, and in one run with views.
 fn test_algorithm(entry: &Entry) {
     match entry.family() {
         Family::Mutex => {
@@ -325,7 +325,8 @@ fn every_fixture_survives_encoding() {
     fixtures().iter().for_each(test_algorithm);
 }
 
-/// Messages of members that replicate their membership do not depend on the wrapped algorithm.
+/// Messages of members that replicate their membership do not depend on the wrapped algorithm, so
+/// one algorithm of each family is enough.
 #[test]
 fn members_with_a_replicated_log_survive_encoding() {
     let views = ViewSettings { membership: MembershipService::Replica, ..ViewSettings::default() };

@@ -224,8 +224,8 @@ fn check_with_crash(algorithm: &str) -> CheckRun<Election> {
     common::run_check(&check)
 }
 
-/// Checks every order of events, with clocks at the limits of their drift. Time also stops just
-/// before each lease ends. Nodes assume a drift of at most 0.1 %: a drift of 0.5 % makes two
+/// Checks every order of events, with clocks at the limits of their drift, also at the last instant
+/// of each lease. Nodes assume a drift of at most 0.1 %: a drift of 0.5 % makes two
 /// leaders in nine steps, while 0.1 % makes none in longer runs.
 #[test]
 fn the_checker_distinguishes_drift_within_the_bound_from_drift_beyond_it() {

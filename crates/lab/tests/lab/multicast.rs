@@ -55,7 +55,7 @@ fn every_seeded_bug_is_found() {
     assert_eq!(names.collect::<Vec<_>>(), expected.map(|(name, _)| name));
     for (name, property) in expected {
         let entry = find(name).and_then(Multicast::entry).unwrap();
-        // A crash prevents that the sender's retransmissions hide the bug where there are no views.
+        // Without views, the sender's retransmissions would hide the bug unless the sender crashes.
         let faults: Vec<TimedFault> = vec!["crash 1 at 10ms".parse().unwrap()];
         let with_crash = Multicast::stress_specs(entry).into_iter().map(|spec| Spec { faults: faults.clone(), ..spec });
         let specs =

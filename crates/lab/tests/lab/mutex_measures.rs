@@ -112,7 +112,7 @@ fn the_coordinators_own_entries_are_counted_separately() {
         (summary.coordinator.unwrap().entries, summary.other_nodes.unwrap().entries, summary.entries),
         (2, 2, 4)
     );
-    assert_eq!(summary.client_delay, delay(2.0, 2.0, 1), "only node 3 requested without contention");
+    assert_eq!(summary.client_delay, delay(2.0, 2.0, 1), "only node 3 of the other nodes had no contention");
     assert_eq!(summary.sync_delay, None, "handovers to and from the coordinator do not count");
 }
 

@@ -319,8 +319,8 @@ fn runs_are_bounded_and_an_interruption_keeps_the_best() {
     assert!(best_sizes.windows(2).all(|pair| pair[1].nodes <= pair[0].nodes));
 }
 
-/// The small run keeps the release of its only entry: it does not fail only because a holder never
-/// releases.
+/// The small run keeps the release of its only entry, so a holder that never releases is not the
+/// reason for its failure.
 #[test]
 fn a_shrunk_run_keeps_the_release_of_its_entry() {
     for seed in 1..=5 {

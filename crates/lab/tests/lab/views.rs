@@ -131,7 +131,7 @@ fn an_impatient_membership_violates_exclusion_and_the_fence_refuses_the_stale_ho
 
 #[test]
 fn drift_beyond_the_bound_violates_exclusion_and_the_fence_refuses_the_stale_holder() {
-    // Node 2 is isolated while it holds the lock, for longer than a lease.
+    // Node 2 is isolated for longer than a lease, in some runs while it holds the lock.
     let violations_with_drift = |by: &str| {
         let drifts: Vec<_> = (1..=3).map(|node| format!("drift {node} by {by}")).collect();
         let faults: Vec<&str> = drifts.iter().map(String::as_str).chain(["cut 2 | rest at 150ms for 400ms"]).collect();

@@ -234,8 +234,8 @@ fn exists(file: &Path) -> bool {
     fs::symlink_metadata(file).is_ok()
 }
 
-/// Creates the file with all of its content, or not at all. Fails if it exists: a hard link to a
-/// complete temporary file does not replace it, as a rename would.
+/// Creates the file with all of its content, or not at all. Fails if it exists: unlike a rename, a
+/// hard link to the complete temporary file never replaces a file.
 fn create_whole_file(file: &PlannedFile) -> io::Result<()> {
     let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let temporary = file.path.with_extension(format!("{}-{nanoseconds}.tmp", std::process::id()));

@@ -8,9 +8,9 @@
 //!
 //! Invariants in every state: no Hello that was ever sent, delayed or replayed, displaces a
 //! connection that both nodes hold. In a quiescent state, either both nodes hold the same
-//! connection, or no node holds a connection that the other has closed and whose end it would never
-//! notice. After every node that may dial has dialled once without a fault, they are connected. So
-//! a node that holds a dead connection unknowingly does not prevent a new one.
+//! connection, or no node holds a connection that the other has closed, unless a fault hides the
+//! close from it. After every node that may dial has dialled once without a fault, the two nodes
+//! are connected. So a node that holds a dead connection unknowingly does not prevent a new one.
 
 use super::{
     Connection, ConnectionElection, HelloReply, IncomingHello, KnownPeer, OutgoingHello, ProcessIdentity, State,
@@ -165,7 +165,8 @@ impl World {
         actions
     }
 
-    /// Whether a dial or a timeout is possible, although the state is quiescent.
+    /// Whether a timeout, or a dial after a backoff, is possible in a quiescent state. Spare dials
+    /// do not count.
     fn can_progress(&self) -> bool {
         self.nodes.iter().any(|node| node.has_backoff_elapsed && node.election.may_dial())
             || self.pending_timeouts().next().is_some()

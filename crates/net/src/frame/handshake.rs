@@ -69,7 +69,8 @@ pub struct Welcome {
     pub process_nonce: ProcessNonce,
 }
 
-/// Why a node refuses a connection. The text appears in the log of the node that dialled.
+/// Why a node refuses a connection. The text addresses the operator of the node that dialled: "this
+/// node" is that node, and "the other node" is the one that refuses.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum Refusal {
     #[error(

@@ -208,7 +208,7 @@ fn an_acknowledgement_is_owed_until_it_is_put_into_a_frame() {
 
 // ---------------------------------------------------------------------- properties
 
-/// One action of the nodes or the network, in any order. `side` is 0 or 1.
+/// One action of a node or the network. `side` is 0 or 1.
 #[derive(Clone, Debug)]
 enum Action {
     /// Pushes a message of `length` bytes whose number leaves a gap of `skipped` numbers.

@@ -90,6 +90,8 @@ async fn malformed_frames_end_the_connection_and_do_not_disturb_the_group() {
             "its message numbers do not increase",
         ),
         (
+            // A batch encodes the differences of its numbers. From 9 to 8 the difference is
+            // 2^64 - 1, which overflows when the node adds it.
             encode(&valid_header, &Body::Batch(raw_batch(&[(9, vec![0; 3]), (8, vec![0; 3])]))).to_vec(),
             "its message numbers exceed 64 bits",
         ),
@@ -106,6 +108,7 @@ async fn malformed_frames_end_the_connection_and_do_not_disturb_the_group() {
             let parts = ["WARN", "Closed the connection to node 3", expected, "Reconnecting."];
             test.check_closes_after(bytes, &parts).await;
         }
+        // A reason may end with a full stop of its own; the log line must not add a second one.
         assert!(test.log.all().iter().all(|line| !line.contains("..")), "{:#?}", test.log.all());
         test.cluster.stop().await;
     }

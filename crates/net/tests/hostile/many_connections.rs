@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 const CONNECTIONS: usize = 1_000;
 /// Maximum number of unfinished handshakes of a node.
 const MAX_PENDING: usize = 32;
-/// Number of bytes that each connection tries to make the node hold.
+/// Number of bytes that a connection tries to send in one write.
 const PAYLOAD_BYTES: usize = 1 << 20;
 /// Maximum growth of this process's memory in a test. The long frames in these tests announce far
 /// more.

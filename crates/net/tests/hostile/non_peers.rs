@@ -1,5 +1,5 @@
-//! Connections from programs that are not nodes: scanners, browsers, and clients that send nothing
-//! for a long time.
+//! Connections from programs that are not nodes: scanners, browsers, and programs that send too
+//! little or too slowly.
 
 use crate::cluster::{Cluster, NodeOptions};
 use crate::fake_peer::{FakePeer, hello_frame};
@@ -51,6 +51,7 @@ async fn bytes_that_are_not_a_frame_are_logged_and_do_not_disturb_the_group() {
         log.wait_for_line(&["WARN", "Closed a connection from 127.0.0.1", expected, "not affected."]).await;
         cluster.check_exchange().await;
     }
+    // A reason may end with a full stop of its own; the log line must not add a second one.
     assert!(log.all().iter().all(|line| !line.contains("..")), "{:#?}", log.all());
     cluster.stop().await;
 }

@@ -82,7 +82,8 @@ pub struct Member<P: InViews> {
     leader: Option<NodeId>,
     pending: PendingProposals,
     view: Option<View>,
-    /// The stay and the time of the request that granted our lease, as our replica has applied it.
+    /// The stay in which we have a lease, and the time of the request for it, as our replica has
+    /// applied it.
     lease: Option<(Stay, Time)>,
     /// The log time of the last change that our replica applied.
     last_applied: LogTime,
@@ -162,8 +163,8 @@ impl<P: InViews> Member<P> {
 
     /// ME-2. Whether our replica has applied no change for the length of a lease, for example
     /// because its disk is full. If such a node renewed its lease, it would stay in a view that it
-    /// cannot follow, and the other members would wait for it. If there was no leader for that
-    /// long, this check does not apply to the request that the node makes to the next leader.
+    /// cannot follow, and the other members would wait for it. A request to a new leader skips this
+    /// check, because without a leader no replica could apply a change.
     fn is_behind(&self, now: Time) -> bool {
         now.since(self.last_applied_at) > self.plan.terms.lease
     }

@@ -39,7 +39,7 @@ pub(crate) struct RunningReplica<S: StateMachine> {
     proposals: BTreeMap<u64, (u64, Vec<Ticket>)>,
     queries: Queries<S::Query>,
     pending_change: Option<PendingChange>,
-    /// The learners that the applied entries admitted.
+    /// The members that the applied entries admitted as learners. Some may be voters by now.
     admitted: AdmittedLearners,
     /// Learners whose admission this leader has proposed and not applied yet.
     proposed_admissions: AdmittedLearners,
@@ -122,8 +122,8 @@ impl<S: StateMachine> RunningReplica<S> {
         })
     }
 
-    /// RP-10. Saves the founding state, or the incarnation that waits for its admission, so that
-    /// later incarnations start from the same one.
+    /// RP-10. Saves the founding state, or the incarnation with which this replica waits for its
+    /// admission, so that later incarnations continue with the same one.
     pub(crate) fn save_initial_state(&mut self, out: &mut Out<'_, S>) {
         match self.engine.log().checkpoint() {
             Some(founding) if self.is_new => self.engine.save_checkpoint(founding.clone(), 0, out),

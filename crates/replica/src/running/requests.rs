@@ -46,8 +46,8 @@ impl<S: StateMachine> RunningReplica<S> {
         }
     }
 
-    /// RP-5 and RP-6. Lets a query wait for a round, or, if this leader has a lease, only until
-    /// everything committed so far is applied.
+    /// RP-5 and RP-6. Lets a query wait for a round of heartbeats, or, if this leader has a lease,
+    /// only until everything committed so far is applied.
     pub(crate) fn query(&mut self, now: Time, ticket: Ticket, query: S::Query, out: &mut Out<'_, S>) {
         let refusal = match self.queries.len() {
             _ if !self.is_member() => Some(Refusal::NotMember),
@@ -128,8 +128,8 @@ impl<S: StateMachine> RunningReplica<S> {
         }
     }
 
-    /// Campaigns, unless the replica is no voter, promised not to, waits for its disk, or has a
-    /// full disk.
+    /// Campaigns, unless the replica is no voter, is bound by its promise to a leader, waits for
+    /// its disk, or has a full disk.
     pub(crate) fn campaign(&mut self, now: Time, out: &mut Out<'_, S>) {
         let is_voter = self.engine.configuration().is_voter(self.me);
         if is_voter && now >= self.promised_until && self.engine.has_saved_all() && !self.is_disk_full {

@@ -264,8 +264,8 @@ fn rp_9_a_learner_that_lost_its_disk_is_not_made_a_voter() {
     assert!(harness.write(1, 1));
 }
 
-/// The restarted node 1 does not lead for 12 ticks. By then node 2's promise to it has expired,
-/// which lasts for 9 ticks, so only its role keeps node 2 from becoming a candidate.
+/// The restarted node 1 does not lead for 12 ticks. By then node 2's promise to it, which lasts for
+/// 9 ticks, has expired; so node 2 stays out of the election only because it is no voter.
 #[test]
 fn only_voters_become_candidates() {
     let mut harness = Harness::new(2, &[1]);

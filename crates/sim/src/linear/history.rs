@@ -84,7 +84,7 @@ impl<O: Object> Record<O> {
 /// operations concurrently.
 pub struct History<O: Object> {
     records: Vec<Record<O>>,
-    /// Number of recorded invocations and answers.
+    /// Number of invocations and answers so far, including rejected answers.
     recorded_events: u64,
 }
 

@@ -176,7 +176,7 @@ struct Search<'s, 'h, O: Object> {
     problem: &'s Problem<'h, O>,
     transitions: TransitionTable<'s, 'h, O>,
     budget: &'s mut StepBudget,
-    /// For each key, the costs of the visited positions that no other is at least as good as.
+    /// For each key, the costs of the best visited positions: none is at least as good as another.
     visited: HashMap<PositionKey, Vec<Cost>, BuildHasherDefault<IntHasher>>,
     trail: Trail,
     /// The maximum number of answers passed in any position.

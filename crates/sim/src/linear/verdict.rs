@@ -52,8 +52,8 @@ impl fmt::Display for Verdict {
 /// The reason why no order explains a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// The first operation whose answer no order explains. Up to that answer, the history is
-    /// linearizable.
+    /// The first operation whose answer no order explains: before that answer, the history is
+    /// linearizable. It may be a later operation if the search for the first one ran out of steps.
     pub unexplained: OperationId,
     /// An order that explains every answer before the unexplained one; empty if the search for it
     /// ran out of steps.

@@ -148,7 +148,7 @@ where
         self.send_crash_notices(node, is_gone);
     }
 
-    /// Restarts a node, unless it is already up.
+    /// Restarts a node, if it is down.
     fn restart(&mut self, node: NodeId, disk: RestartDisk) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition != Condition::Down {
@@ -178,9 +178,9 @@ where
         }
     }
 
-    /// Resumes a paused node. The node takes the inputs that arrived during the pause before any
-    /// others, in the order of events at equal times: disks, messages, timers, commands, each in
-    /// order of arrival.
+    /// Resumes a paused node. The node takes the inputs in its inbox before any others, in the
+    /// order of events at equal times: its start, disks, messages, timers, commands, each in order
+    /// of arrival.
     fn resume(&mut self, node: NodeId) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition != Condition::Paused {

@@ -137,7 +137,8 @@ where
         }
     }
 
-    /// Completes a sync: carries out the effects that waited for it and notifies the node.
+    /// Completes a sync: carries out the effects that waited for it and notifies the node. If the
+    /// disk fails instead, crashes the node.
     fn complete_sync(&mut self, node: NodeId, incarnation: Incarnation, count: u64) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.incarnation() != incarnation {

@@ -310,7 +310,8 @@ where
     }
 
     /// Gives a node a view or a lease from the service. Ignores a notice for an earlier
-    /// incarnation, a view that the node already has, and a lease that has already expired.
+    /// incarnation, a view that is not newer than the node's last one, and a lease that has already
+    /// expired.
     pub(super) fn receive_notice(&mut self, notice: MembershipNotice) {
         let MembershipNotice { node, incarnation, update } = notice;
         let current_incarnation = self.slots.get(node.index()).map(|slot| slot.host.incarnation());

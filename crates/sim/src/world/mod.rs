@@ -2,7 +2,7 @@
 //!
 //! A world processes one event after another from its queue. The same nodes, setup and seed give
 //! the same run, byte for byte. The cost of an event does not depend on the number of nodes or
-//! links.
+//! links, except for events of the membership service and for crashes and restarts with notices.
 
 mod crash_notices;
 mod directions;
@@ -437,8 +437,9 @@ where
         self.environment.planned_items > 0
     }
 
-    /// Returns whether only timers can cause further events: no fault, message, disk event, command
-    /// or alarm is pending, except those that wait in a paused node or for a full disk.
+    /// Returns whether no fault, message, disk event, command or alarm is pending, except those
+    /// that wait in a paused node or for a full disk. Then only timers, crash notices and the
+    /// membership service can cause further events.
     pub fn has_only_timers_left(&self) -> bool {
         let Environment { messages_in_flight, disk_events, planned_items, stalled_items, pending_faults, .. } =
             self.environment;

@@ -154,8 +154,8 @@ fn a_disk_can_be_full_from_the_start() {
     assert!(paused.contains("2ms 1 < start 0\n2ms 1 > save 1\n2ms 1 < disk full"), "{paused}");
 }
 
-/// The disk is full until the last overlapping fault ends; the node is notified of the first begin
-/// and the last end.
+/// The disk is full until the last overlapping fault ends; the node is notified when the first one
+/// begins and when the last one ends.
 #[test]
 fn overlapping_faults_make_one_full_disk() {
     let scenario = Scenario::new(1)

@@ -71,7 +71,8 @@ fn run_scenario(scenario: &Scenario, client: TestClient, limits: Limits) -> (End
     run_client(&mut scenario.world(()), client, limits)
 }
 
-/// Returns the actions of a timer that sets itself again this many times, every 10 ms.
+/// Returns actions that set a timer, which sets itself again until it has fired this many times,
+/// every 10 ms.
 fn ticks(times: u32) -> Actions {
     (0..times).fold(vec![], |then, _| vec![set('t', "10ms", then)])
 }
@@ -277,8 +278,7 @@ fn a_world_with_a_scheduled_alarm_is_not_quiet() {
     assert_eq!(world.taken_inputs(), 1 + 1 + 3);
 }
 
-/// At one time, events of the network and the disks come first, then client actions in the order in
-/// which they were planned.
+/// At one time, a timer comes first, then client actions in the order in which they were planned.
 #[test]
 fn an_alarm_is_ordered_among_commands() {
     let mut world = Scenario::new(1).on_start([set('a', "5ms", [emit("timer")])]).world(());

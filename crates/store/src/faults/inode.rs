@@ -66,12 +66,12 @@ impl Change {
 pub(super) struct Inode {
     disk_content: Vec<u8>,
     cached_content: Vec<u8>,
-    /// Changes since the last sync, oldest first.
+    /// Changes since the last sync, successful or not, oldest first.
     changes: Vec<Change>,
     /// Content before the first of these changes. After a failed sync it differs from
     /// `disk_content`.
     content_before_changes: Vec<u8>,
-    /// Numbers of the sectors that differ from the disk.
+    /// Numbers of the sectors that these changes touched.
     dirty_sectors: BTreeSet<usize>,
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn owner() -> Owner {
     Owner { cluster: ClusterId(0xC0FFEE), node: NodeId::from_index(2) }
 }
 
-/// Segments so small that a workload begins new ones often, and zeros ahead for one or two appends.
+/// Segments so small that a workload begins new ones often, and few zeros ahead of the frames.
 pub(crate) const SMALL_SEGMENTS: Settings = Settings { segment_bytes: 3_000, ahead_bytes: 1_200 };
 
 /// A log of entries, numbered from 1, like raft's: writing an entry removes all later ones.
@@ -199,7 +199,7 @@ pub(crate) fn read_contents(files: &FaultyFiles) -> Result<TestLog, StoreError> 
     Ok(contents)
 }
 
-/// Every kind of loss of unsynced changes, and each random kind with `loss_seeds` seeds.
+/// Every kind of loss of unsynced changes, the random kinds with `loss_seeds` seeds each.
 pub(crate) fn losses(seed: u64, loss_seeds: u64) -> Vec<Loss> {
     let mut losses = vec![Loss::Everything];
     for index in 0..loss_seeds {

@@ -1,4 +1,4 @@
-//! The exact error messages when a folder cannot be opened.
+//! The exact error messages when a folder cannot be created, opened or written.
 
 use crate::common::{SMALL_SEGMENTS, TestLog, owner, put};
 use expect_test::{Expect, expect};
@@ -249,18 +249,18 @@ fn damage_is_reported_with_its_offset() {
     // 60 bytes.
     test.edit(&test.log(), |bytes| bytes[end / 2 + 20] ^= 1);
     test.assert_open_fails(expect![[r#"
-        SOME/data/log-00000001 is damaged at byte 139 (frame 2): the frame is not valid, and
-        complete frames follow it. The node does not start, because promises to its peers may be
-        missing; no data was changed. Re-seed the node from its peers: this moves the log aside
-        and creates an empty one.
+        SOME/data/log-00000001 is damaged at byte 139 (frame 2): the frame is not valid, and valid
+        frames follow it. The node does not start, because promises to its peers may be missing;
+        no data was changed. Re-seed the node from its peers: this moves the log aside and creates
+        an empty one.
     "#]]);
     fs::write(test.log(), &bytes).unwrap();
     test.edit(&test.log(), |bytes| bytes[end - 10] ^= 1);
     test.assert_open_fails(expect![[r#"
-        SOME/data/log-00000001 is damaged at byte 199 (frame 3): the frame is complete, but its
-        checksum is wrong. The node does not start, because promises to its peers may be missing;
-        no data was changed. Re-seed the node from its peers: this moves the log aside and creates
-        an empty one.
+        SOME/data/log-00000001 is damaged at byte 199 (frame 3): the frame was written to its end,
+        but a checksum is wrong. The node does not start, because promises to its peers may be
+        missing; no data was changed. Re-seed the node from its peers: this moves the log aside
+        and creates an empty one.
     "#]]);
     fs::write(test.log(), &bytes).unwrap();
     // The checkpoint follows the header of 48 bytes.

@@ -11,7 +11,7 @@ use tokio_rustls::TlsStream;
 /// Buffer size in bytes, the same as the maximum batch of a link.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Stands for the address of the first process, to which the bare loop never connects.
+/// Stands for the address of the first process, to which the second one never connects here.
 const NO_ADDRESS: &str = "-";
 
 /// A stream, plain or encrypted.

@@ -157,7 +157,7 @@ pub(super) fn measure(contender: NetContender, environment: &Environment) -> any
     let settings =
         settings(first_node(), second_node(), &partner.address, environment.certificates.security(contender)?)?;
     let runtime = new_tokio_runtime()?;
-    // `prepare` registers the listener with this runtime.
+    // `prepare` registers the listener with this tokio runtime.
     let _guard = runtime.enter();
     let (sender, mut events) = mpsc::unbounded_channel();
     let forward = move |batch: Vec<Event>| {

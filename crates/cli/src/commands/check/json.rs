@@ -22,7 +22,7 @@ pub(super) struct Report<'a> {
     /// Null for random walks, which do not count distinct states; `states_per_second` and
     /// `bytes_per_state` are then null too.
     states: Option<u64>,
-    /// Number of transitions taken, plus the initial states.
+    /// Number of transitions taken, plus the initial states. For random walks, the number of steps.
     generated: u64,
     /// Number of steps to the farthest state (breadth first), on the longest path (depth first) or
     /// of the longest walk.

@@ -42,7 +42,8 @@ impl LocalRunReport {
     }
 }
 
-/// Report of every order, with one lock, or without a lock and with each correct one.
+/// Report of all interleavings: with the lock that the command names, or, if it names none, without
+/// a lock and with each correct lock.
 #[derive(Serialize)]
 pub(super) struct LocalCheckReport {
     algorithm: &'static str,
@@ -69,6 +70,8 @@ struct LockReport {
     transitions: usize,
 }
 
+/// A final value of the counter: the number of interleavings that lead to it, and a shortest
+/// schedule that does, with its steps.
 #[derive(Serialize)]
 struct OutcomeReport {
     counter: i64,

@@ -40,7 +40,8 @@ pub(super) enum FolderAction {
     UseExisting,
     /// Create the folder, for the first start of a node.
     CreateNew,
-    /// Create an empty folder for a node that lost its data, and keep what is left of the old one.
+    /// Create an empty log, and the folder if it is missing, for a node that lost its data. What is
+    /// left of the old log is set aside.
     ReplaceLost,
 }
 

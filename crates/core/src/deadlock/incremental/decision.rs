@@ -168,8 +168,8 @@ impl DeadlockDecision {
         }
     }
 
-    /// Records that an owner named by a need was removed. Returns whether the waiter thereby lost
-    /// its last blocking need. `position` is the position of the need among those of the waiter.
+    /// Records that an owner named by a need of `waiter` was removed. Returns whether `waiter`
+    /// thereby lost its last blocking need. `position` is that of the need among those of `waiter`.
     fn lose_awaited(&mut self, waiter: OwnerSlot, position: usize, has_alternatives: bool) -> bool {
         let index = self.member_indices.get(waiter);
         let Some(member) = index.and_then(|index| self.members.get_mut(index as usize)) else { return false };

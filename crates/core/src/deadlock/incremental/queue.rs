@@ -10,8 +10,8 @@
 //!
 //! If a request leaves the queue, the requests that waited for it directly get the edges that were
 //! omitted because of it ([`Conflicts::changes_after`]). No other request changes: if its edge to
-//! an owner was omitted, then because of a request between them, and that request gets the edges
-//! that it needs itself.
+//! an owner was omitted, that was because of a request between them, and that request itself gets
+//! the edges that it needs.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -42,8 +42,9 @@ impl<M: Copy + PartialEq, F: Fn(M, M) -> bool> Conflicts<'_, M, F> {
         queue: impl IntoIterator<Item = (O, M)>,
         holders: impl IntoIterator<Item = (O, M)>,
     ) -> Vec<O> {
-        // The conflicting modes that no request in `awaited` covers yet: a request covers a mode if
-        // it conflicts with it, because then it waits for requests ahead of it in that mode itself.
+        // The modes that conflict with `mode` and that no request in `awaited` covers yet. A
+        // request covers the modes that it conflicts with: it waits itself for the requests ahead
+        // of it in those modes.
         let mut uncovered: Vec<M> =
             self.modes.iter().copied().filter(|other| (self.is_conflict)(mode, *other)).collect();
         let mut awaited = Vec::new();

@@ -170,8 +170,8 @@ fn forged_messages_about_others_are_ignored() {
         // With another node's ticket.
         (2, 1, forge(0, resource(1), request(3))),
         (2, 1, forge(0, resource(1), release(3))),
-        // To a site that does not coordinate R1, with the ticket of a node that is not the
-        // receiver, and from a site that does not coordinate R1.
+        // To a site that does not coordinate R1, twice from a site that does not coordinate R1, and
+        // with the ticket of a node that is not the receiver.
         (2, 3, forge(0, resource(1), request(2))),
         (2, 3, forge(0, resource(1), grant(3))),
         (2, 3, forge(0, resource(1), MutexMessage::Denied { ticket: ticket(3) })),

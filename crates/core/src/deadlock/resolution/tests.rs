@@ -145,7 +145,7 @@ fn forged_messages_about_others_are_ignored() {
     let report = Report::cycle(&cycle[0], cycle.to_vec());
     let abort_request = Report { victim: Some(process(2)), ..report.clone() };
     let forged = [
-        // Not from the resolver, or not to the resolver.
+        // Not from the resolver, not from the finder's site, or not to the resolver.
         (4, 2, Ruling::Abort(abort_request.clone())),
         (4, 3, Ruling::CheckAgain { agent: process(3), wait_id: WaitId(1) }),
         (4, 1, Ruling::Found(report.clone())),

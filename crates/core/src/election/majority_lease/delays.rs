@@ -6,7 +6,8 @@ use crate::election::overlay::mix_bits;
 use crate::group::Epoch;
 use crate::time::Duration;
 
-/// Number of renewals during one lease, if no message is lost.
+/// Number of renewals in the time for which a leader trusts a lease, unless answers may take
+/// longer than a quarter of that time.
 const RENEWALS_PER_LEASE: u64 = 4;
 
 /// Timeout for votes, in answer times: more than one, so that voters have time to save.

@@ -30,7 +30,7 @@ pub(super) struct Leadership {
     pub(super) term: Epoch,
     /// End of the lease on this node's clock.
     pub(super) until: Time,
-    /// The renewal in progress, or the last one.
+    /// The latest round: the election, or a renewal.
     pub(super) round: Round,
     /// Nodes that agreed in the previous round.
     pub(super) supporters: BTreeSet<NodeId>,
@@ -141,7 +141,8 @@ impl MajorityLease {
     }
 
     /// ML-9. Once too many nodes have denied their votes, the candidate withdraws without waiting
-    /// for the rest. A leader ignores denials until its next renewal.
+    /// for the rest. A leader ignores denials: if they named a later term, its next renewal raises
+    /// the term (ML-13).
     pub(super) fn receive_denial(
         &mut self,
         now: Time,

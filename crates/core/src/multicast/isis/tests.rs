@@ -160,8 +160,8 @@ fn is_6_a_message_without_an_agreed_priority_stays_before_its_effects() {
 
 #[test]
 fn is_6_a_message_without_an_agreed_priority_stays_after_earlier_ones_of_its_sender() {
-    // A crashed member proposed a large priority for 1#1. The proposal for 1#2 was made before that
-    // was known.
+    // Node 2, which has crashed, proposed a large priority for 1#1. Node 3 made its proposal for
+    // 1#2 before it knew that priority.
     let held = without_causes([(1, 1), (1, 2)]);
     let known_to_3 =
         [((1, 1), PriorityState::Agreed(priority(50, 2))), ((1, 2), PriorityState::Proposed(priority(2, 3)))];

@@ -15,7 +15,7 @@ struct Segment {
     /// Digest of the replicated state at the beginning of the view.
     state_digest: u64,
     delivered: Vec<MessageId>,
-    /// Whether the process also began the next view.
+    /// Whether the process continued to a later view.
     has_survived: bool,
     /// Whether this is the last view of the run, and the process is a member at the end.
     is_in_view_at_end: bool,
@@ -124,7 +124,8 @@ fn check_causal(world: &World) -> Result<(), String> {
                     causes.insert(*id, before.clone());
                     before.insert(*id);
                 }
-                // Other members need not have the messages that it delivered in an earlier stay.
+                // Other members need not have the messages that the process delivered in an earlier
+                // stay.
                 Event::Excluded { .. } => before.clear(),
                 _ => {}
             }

@@ -107,8 +107,8 @@ fn a_grid_is_read_row_by_row() {
     assert_eq!(five, ["1,2,3,4", "1,2,3,5", "1,2,3", "1,4,5", "2,4,5"]);
 }
 
-/// The members of a group need not be numbered from 1 on, nor without gaps. The node with index 2
-/// is number 3. The lines are shifts of the positions 0, 1 and 3.
+/// The numbers of a group's members may have gaps and need not start at 1. The node with index 2 is
+/// number 3. The lines are shifts of the positions 0, 1 and 3.
 #[test]
 fn quorums_depend_on_positions_and_not_on_node_numbers() {
     let group_with_gaps: Group = [2, 4, 8, 16, 32, 64, 128].into_iter().map(NodeId::from_index).collect();

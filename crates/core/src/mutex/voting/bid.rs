@@ -76,7 +76,8 @@ impl Bid {
         Self { stamp, voters: vec![voter; replicas] }
     }
 
-    /// Returns the claim that has the vote of a replica, if it has voted for this request.
+    /// Returns the claim with which this request has the vote of a replica, or `None` if it does
+    /// not have that vote.
     pub(super) fn vote_of(&self, replica: Replica) -> Option<Claim> {
         let voter = self.voters.get(replica.index()).filter(|voter| voter.answer == Answer::Voted)?;
         Some(Claim { stamp: self.stamp, turn: voter.turn })

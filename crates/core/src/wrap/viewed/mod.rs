@@ -7,7 +7,8 @@
 //! removes it.
 //!
 //! ```text
-//! VW-1  the lease has ended      → freeze: handle no input until the lease is renewed; keep all inputs
+//! VW-1  the lease has ended      → freeze: keep commands, messages and timers until the lease is
+//!                                  renewed
 //! VW-2  a view has our stay      → stop acting in the previous view, and send our report to its other
 //!                                  members
 //! VW-3  the reports are in       → from all members that were in an earlier view: start anew from
@@ -150,7 +151,7 @@ pub struct Viewed<P: InViews> {
 enum ViewPhase<R> {
     /// We are no member.
     Out,
-    /// We lack reports, or a lease. The reports so far include our own.
+    /// We lack reports, or a lease. The reports so far include our own, unless we have just joined.
     Gathering(BTreeMap<NodeId, R>),
     /// We act in it whenever we have a lease.
     Acting,
@@ -268,7 +269,7 @@ impl<P: InViews> Viewed<P> {
     /// VW-5. Informs the client that it lost what it held, if anything. A queued release of that
     /// counts as done, and so does the node's own request to leave.
     fn end_stay(&mut self, view: &View, out: &mut Effects<'_, Self>) {
-        out.note("VW-5", format_args!("is out: {view} does not contain it"));
+        out.note("VW-5", format_args!("is out: {view} does not contain its stay"));
         if self.inner.is_holder() {
             out.emit(self.inner.lost_event());
             let release = self.queued_commands.iter().position(P::Event::is_release);

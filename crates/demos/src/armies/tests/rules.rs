@@ -1,4 +1,5 @@
-//! The rules of the armies, one script each, and every order in which their messages can arrive.
+//! Tests the rules of the armies, most of them by scripts, and every order in which their messages
+//! can arrive.
 //!
 //! A script has one step a line. `1 attack` gives army 1 the command, `2 > 1` delivers the oldest
 //! message from 2 to 1, `1 > 2 overtakes 1` delivers the second-oldest one from 1 to 2, which

@@ -1,5 +1,5 @@
-//! Compares the explorer with a slower and simpler one, which follows every schedule to its end and
-//! remembers no visited states.
+//! Compares the explorer with a slower and simpler one, which follows every schedule to its end,
+//! even through states that it has visited.
 
 use super::super::{End, LOCKINGS, Locking, Race, Run, Schedule, State, Thread, explore};
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};

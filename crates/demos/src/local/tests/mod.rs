@@ -1,4 +1,4 @@
-//! The rules of the race, one schedule each, and the outcomes of all schedules together.
+//! Tests the rules of the race by schedules, and the outcomes of all schedules together.
 
 mod exhaustive;
 

@@ -1,4 +1,6 @@
-//! Helpers for tests of pictures: hand-written and random scripts, and simulated runs.
+//! Helpers for tests of pictures: scripts and simulated runs. A script here is not a file of
+//! commands and faults: it is a list of actions, hand-written or random, which an observer sees as
+//! a run.
 
 mod hostile;
 mod markup;

@@ -32,7 +32,7 @@ pub(crate) fn any_action(nodes: u32) -> impl Strategy<Value = Action> {
         (id(), 0..5u64, stays).prop_map(|(id, epoch, stays)| Action::View(id, epoch, stays)),
         (id(), -2..9i64).prop_map(|(id, millis)| Action::Lease(id, millis)),
     ];
-    // The rules by which a scene recognizes which nodes act in a view, and one other.
+    // The view rules that a scene interprets, and VW-6, which it does not.
     let rules = ["VW-1", "VW-2", "VW-3", "VW-5", "VW-6"].map(String::from).to_vec();
     let rule = prop_oneof![sample::select(rules), hostile_text()];
     // Held-back messages are named by sender, number and, after `@`, view.

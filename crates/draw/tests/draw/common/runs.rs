@@ -20,7 +20,7 @@ use quorate_sim::run::{Limits, run};
 use quorate_sim::{LinkDefaults, Setup, World};
 use serde::Serialize;
 
-/// A simulated run in which all nodes request entry.
+/// A simulated run in which the nodes together make `entries` requests.
 #[derive(Clone)]
 pub(crate) struct MutexRun {
     setup: Setup,

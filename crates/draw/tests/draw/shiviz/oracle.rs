@@ -28,7 +28,7 @@ struct Line {
     /// Whether the line is in the window and its node is shown.
     is_shown: bool,
     /// Whether the log omits the step, because it is a first start, a timer or a completed save and
-    /// has no effect visible outside the node.
+    /// has no visible effect.
     is_quiet: bool,
     past: Past,
 }
@@ -100,7 +100,7 @@ impl Observer<String, String> for HappenedBeforeModel {
                     ObservedEffect::Multicast { to, sent } => {
                         (receivers(to, sent.id).map(|(_, id)| id).collect(), true)
                     }
-                    // Scripts have no other effects that are invisible outside the node.
+                    // Scripts have no other invisible effect.
                     ObservedEffect::SetTimer { .. } => (Vec::new(), false),
                     _ => (Vec::new(), true),
                 };

@@ -1,4 +1,5 @@
-//! The smallest disks: one that distinguishes a lost disk from a new one, and one that is empty.
+//! The smallest disks: one that distinguishes a lost disk from a new one, and `()`, which holds
+//! nothing.
 
 use super::saving::{
     any_step, assert_states_match, codec_for, disk_through_bytes, erase, state_at_start, write_through_bytes,
@@ -9,8 +10,8 @@ use quorate_core::Durable;
 use quorate_erased::{AnyDurable, AnyWrite};
 use serde::{Deserialize, Serialize};
 
-/// A list of all writes, so the state shows their order and number. A new list begins with a 1, a
-/// list on a lost disk is empty.
+/// A list of all writes, so the state shows their order and number. A new list begins with a 1; the
+/// list of a lost disk begins empty.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct ListDisk {
     pub(crate) was_wiped: bool,

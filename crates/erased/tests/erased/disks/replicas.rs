@@ -71,8 +71,8 @@ proptest! {
     }
 }
 
-/// A wrapper around an erased node has the inner node's durable state: the disk is erased twice. A
-/// checkpoint follows the write with the index `checkpoint_after`.
+/// The durable state of a wrapper around an erased node is already erased, and `Erased::new` erases
+/// it once more. A checkpoint follows the write with the index `checkpoint_after`.
 fn assert_wrapped_states_match(was_lost: bool, checkpoint_after: usize, writes: &[Write]) {
     let (mut typed, mut disk) =
         if was_lost { (Durable::wiped(), AnyDurable::wiped()) } else { (Durable::default(), AnyDurable::default()) };

@@ -29,8 +29,8 @@ pub(super) struct IncarnationPlan {
     pub(super) shut_down_cleanly: bool,
     /// When the parent process killed it, if the parent recorded that.
     pub(super) killed_at: Option<Time>,
-    /// Number of its writes that the next incarnation did not find. If that found its disk blank,
-    /// only unconfirmed writes count.
+    /// Number of its writes that the next incarnation did not find. If the next one found its disk
+    /// blank, only unconfirmed writes count.
     pub(super) lost_writes: u64,
     disk: DiskSurvey,
 }

@@ -32,8 +32,8 @@ impl CheckedFamily for Deadlock {
         let spec = check.spec();
         let settings = &spec.settings;
         let has_one_process_per_site = settings.processes.is_none_or(|processes| processes == spec.nodes);
-        // `Requesters` supports only a limited number of rounds and one process per site. In all
-        // other cases `rounds` becomes `None`, which `Requesters::new` rejects.
+        // `Requesters` supports only one process per site. For any other number, `rounds` becomes
+        // `None`, which `Requesters::new` rejects like `--rounds unbounded`.
         let rounds = check.rounds.filter(|_| has_one_process_per_site);
         // Resources are acquired one after the other, unless all at once.
         let is_one_by_one = settings.resources > 0 && settings.acquire_mode != AcquireMode::AtOnce;

@@ -14,7 +14,7 @@ use quorate_core::{Epoch, Group, NodeId, Time};
 #[derive(Clone, Debug)]
 pub struct ElectionClients {
     pub starters: Group,
-    /// Number of elections that each of them starts; `None` for no limit.
+    /// Number of elections that each starter may start; `None` for no limit.
     pub rounds: Option<u8>,
     /// Number of times that each client may start an election because its leader has crashed.
     pub reelections: u8,

@@ -1,7 +1,7 @@
 //! The history of one client in a single word, the facet that properties inspect.
 //!
 //! ```text
-//! bit 0        its node crashed, or the group removed it
+//! bit 0        it is gone: its node crashed or may not act, or the group removed the node
 //! bit 1        the group has views
 //! bits 4–7     total number of messages it has to send
 //! bits 8–63    its events in four bits each, the first one lowest
@@ -116,8 +116,8 @@ impl Facet {
         (2..SLOTS + 2).map_while(move |slot| HistoryEvent::unpack(self.0 >> (4 * slot)))
     }
 
-    /// The events in views that the client survived: all, unless it is gone; else those before its
-    /// last view.
+    /// The events in views that the client survived: all of its events, or those before its last
+    /// view if it is gone.
     pub(super) fn surviving_events(self) -> impl Iterator<Item = HistoryEvent> {
         let last_view =
             || self.events().enumerate().filter(|(_, event)| matches!(event, HistoryEvent::BeginsView(_))).last();

@@ -146,7 +146,7 @@ impl InFlight {
     fn forget_all_delivered(&mut self) {
         let ids: Vec<_> = self.messages.keys().copied().collect();
         ids.into_iter().for_each(|id| self.forget_if_delivered(id));
-        // Otherwise `ensure_members` would fill the first view with members again.
+        // The first view stays even if empty, or `ensure_members` would fill it with members again.
         self.members.retain(|(_, view), members| *view == View::FIRST || !members.is_empty());
         let members = &self.members;
         self.last_confirmed.retain(|(group, view, _), _| members.contains_key(&(*group, *view)));

@@ -205,7 +205,8 @@ pub struct MulticastSummary {
     #[serde(rename = "held_back_max")]
     pub max_held_back: u64,
     pub retransmitted: u64,
-    /// How often a sender had to wait because too many of its messages were in flight.
+    /// Number of times that a sender had to wait, because too many of its messages were in flight
+    /// or its view had not begun.
     pub waits: u64,
     pub refused: u64,
     /// The receivers for which senders waited, or with the longest delays, the slowest first.

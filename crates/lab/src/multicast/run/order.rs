@@ -4,8 +4,8 @@
 //! as each node delivers in the order of ordinals, all nodes share one order, and one comparison
 //! per delivery is enough. The first delivery out of this order is not yet a violation, because the
 //! two nodes that differ may not have two messages in common. From then on nodes are compared in
-//! pairs: for each pair, the latest delivery of one node that the other made as well. If the other
-//! node then delivers a message that the first node delivered earlier, the two messages are in
+//! pairs, by the latest delivery of one node that the other made as well. If the other node then
+//! delivers a message that the first node delivered earlier than that one, the two messages are in
 //! different orders. Until the first delivery out of the order of ordinals, the ordinals serve as
 //! positions of deliveries, so messages that all nodes have delivered can be forgotten.
 

@@ -44,9 +44,9 @@ impl PendingRequests {
         self.groups.get_mut(&group)?.pop_front()
     }
 
-    /// Removes the request that a refusal answers. A refusal does not name its group: it answers
-    /// the command of this step, which is no send request if it is a leave; without a command, the
-    /// oldest pending request of the first group that has one.
+    /// Removes the send request that a refusal answers, if any. A refusal does not name its group.
+    /// It answers the command of this step, which may be a leave; in a step without a command, it
+    /// answers the oldest pending request of the first group that has one.
     pub(super) fn record_refusal(&mut self) {
         let group = match self.current_command {
             CurrentCommand::Leave => None,

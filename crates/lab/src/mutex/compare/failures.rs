@@ -65,7 +65,7 @@ impl Comparison for FailureComparison {
         Parts { finished: self.rows.len(), total: self.studies.len(), name: "row" }
     }
 
-    /// No finding is an error: textbook algorithms promise nothing under failures.
+    /// A finding is never an error: textbook algorithms promise nothing under failures.
     fn is_correct(&self) -> bool {
         true
     }

@@ -74,8 +74,8 @@ const MAX_PROCESSES: usize = 64;
 const DEFAULT_SIZES: [usize; 5] = [4, 9, 16, 25, 49];
 /// Default sizes with real processes, which start quickly at these sizes.
 const DEFAULT_REAL_SIZES: [usize; 2] = [4, 9];
-/// Default workloads with real processes. Lower loads are left out: the think times of real clients
-/// would be minutes.
+/// Default workloads with real processes: fewer than simulated, because at low loads a real run
+/// takes seconds.
 const DEFAULT_REAL_TRAFFICS: [Traffic; 3] = [Traffic::Single, Traffic::Random(OfferedLoad::DEFAULT), Traffic::All];
 const DEFAULT_ENTRIES: u64 = 100;
 /// Default size of groups in failure studies: large enough that during most of a run one node holds

@@ -138,7 +138,7 @@ impl FailureStudy {
     }
 }
 
-/// The longest latency, which is the unit of all other times.
+/// The longest latency, which is the unit of hold times, restart delays and time limits.
 const MAX_MESSAGE_TIME: Duration = Duration::from_millis(1);
 /// Requests per node in a run: enough for every node to send one after the fault too.
 const REQUESTS_PER_NODE: u64 = 8;

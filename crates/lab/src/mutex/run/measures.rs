@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 ///
 /// *Client delay*: from request to entry, while no other node waits for or holds the lock.
 /// *Synchronization delay*: from a release to the next entry, if exactly one node was waiting, for
-/// long enough that its request had arrived everywhere. Both are delays of clients: the
-/// coordinator's own entries, if there is a coordinator, are counted separately.
+/// long enough that its request had arrived everywhere. If there is a coordinator, neither delay
+/// includes its own entries, and the second does not begin with its releases.
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
     coordinator: Option<NodeId>,

@@ -234,8 +234,8 @@ impl Properties {
         }
     }
 
-    /// An expired entry may be extended only if no other node has entered meanwhile, even if that
-    /// node has released again.
+    /// An entry must not be extended once another node has entered in conflict with it, even if
+    /// that node has released again.
     fn check_succession(&mut self, time: Time, node: NodeId) {
         let Some(state) = self.nodes.get(node.index()).filter(|_| self.exclusion_violation.is_none()) else { return };
         let Some(successor) = state.succeeded_by else { return };

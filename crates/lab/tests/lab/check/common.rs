@@ -56,7 +56,7 @@ pub(crate) fn verdict<'a>(run: &'a CheckRun, name: &str) -> &'a Verdict {
     verdicts.iter().find(|verdict| verdict.name == name).unwrap_or_else(|| panic!("no verdict on {name}"))
 }
 
-/// Returns the counterexample to a property; panics if the property holds.
+/// Returns the counterexample to a property; panics if there is none.
 pub(crate) fn counterexample<'a>(run: &'a CheckRun, name: &str) -> &'a Counterexample {
     verdict(run, name).counterexample.as_ref().unwrap_or_else(|| panic!("{name} holds"))
 }

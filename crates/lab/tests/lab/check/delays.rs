@@ -46,7 +46,7 @@ fn bully_elects_one_leader_within_its_bound_and_two_beyond() {
 }
 
 /// Events at one instant occur in any order. A reply that arrives at the very instant of its
-/// timeout may therefore be too late, and one nanosecond earlier is in time.
+/// timeout may therefore be too late; a reply that arrives one nanosecond earlier is in time.
 #[test]
 fn a_wait_of_exactly_the_longest_delay_is_too_short() {
     assert!(has_two_leaders(&check_completely(&bully(ASSUMED_BOUND, ASSUMED_BOUND))));

@@ -30,8 +30,8 @@ pub(crate) fn replay_all(run: &CheckRun, case: &str, violation_counts: &mut BTre
     }
 }
 
-/// The checks that together reveal every flaw of the fixtures; for a correct algorithm, one with
-/// more faults than it may tolerate.
+/// The checks that together reveal every flaw of the fixtures; for a correct algorithm, one with a
+/// crash, which it need not survive.
 fn revealing_specs(algorithm: &Entry, rounds: u8) -> Vec<CheckSpec> {
     let name = algorithm.name();
     let cancels = CheckSpec {
@@ -65,8 +65,8 @@ fn affordable_rounds(algorithm: &Entry) -> u8 {
 fn assert_counterexamples_replay(rounds: fn(&Entry) -> u8) {
     let mut violation_counts = BTreeMap::new();
     for algorithm in all().iter().chain(fixtures()).filter(|algorithm| algorithm.family() == Family::Mutex) {
-        // Other tests show that reduction changes no counterexample; a sample is replayed with and
-        // without.
+        // Other tests show that reduction changes no verdict and no length of a counterexample; a
+        // sample is replayed with and without it.
         let reductions: &[bool] = if is_sample(algorithm) { &[false, true] } else { &[true] };
         for mut spec in revealing_specs(algorithm, rounds(algorithm)) {
             for &reduce in reductions {

@@ -174,8 +174,7 @@ fn moves_and_necessary_moves_are_counted() {
     let next = overlay.super_peer(node(6), |other| other == first);
     let others: Vec<_> = all_nodes.others(first).map(NodeId::number).collect();
     let run = (1..=6).fold(run, |run, number| run.starts(0, number).learns(1, number, first.number(), 6));
-    // Super-peers, largest load, moves, necessary moves, and whether the election took a measured
-    // time.
+    // Super-peers, largest load, moves, necessary moves, and whether a time was measured.
     let measures = |run: &ScriptedRun<Measures>| {
         let summary = run.0.summary(Duration::from_millis(1), "T");
         let peers = summary.super_peers.expect("super-peers");

@@ -105,8 +105,8 @@ fn a_message_to_a_node_that_never_started_is_in_flight() {
     }
 }
 
-/// Ids continue over all incarnations, and a receipt from a later incarnation comes after the start
-/// of that incarnation.
+/// Ids continue over all incarnations, and the receipt of a message comes after the step of the
+/// incarnation that sent it.
 #[test]
 fn ids_continue_over_all_incarnations() {
     let first = incarnation_journal(1, 0, &[&sending_step(1, 1, "1.1", 2), &sending_step(2, 1, "1.2", 2)]);
@@ -144,8 +144,8 @@ fn no_node_steps_while_it_is_paused() {
     assert_eq!(all.iter().filter(|event| event.ends_with("node:1")).collect::<Vec<_>>(), expected.each_ref());
 }
 
-/// The gathered journal has the settings and the origin of the fault journal, from which its times
-/// count: 3 ns here.
+/// The gathered journal takes its settings from the fault journal, and counts its times from that
+/// journal's origin: 3 ns here.
 #[test]
 fn settings_and_origin_come_from_the_fault_journal() {
     let cut = r#"{"time":4,"world":{"changed":"cut 1 | 2"}}"#;

@@ -128,7 +128,7 @@ const OWN_MACHINES: Machines = Machines {
 
 /// Asserts that gathering detects the removal of any one receipt, unless it is the last of its
 /// link, or the first of a link to a later incarnation. Tries every `stride`th receipt, and returns
-/// at most their number.
+/// their number, rounded down.
 fn assert_gaps_detected<F: FamilyLab>(spec: &Spec<F>, machines: Machines, stride: usize) -> usize {
     let parts = parts_of(spec, machines);
     let (_, whole) = gather_parts(&parts).unwrap();
@@ -157,7 +157,7 @@ fn assert_gaps_detected<F: FamilyLab>(spec: &Spec<F>, machines: Machines, stride
 }
 
 /// Asserts that gathering refuses journals in which two neighbouring receipts of one link are
-/// swapped. Tries every `stride`th pair, and returns at most their number.
+/// swapped. Tries every `stride`th pair, and returns their number, rounded down.
 fn assert_disorder_detected<F: FamilyLab>(spec: &Spec<F>, stride: usize) -> usize {
     let parts = parts_of(spec, ONE_MACHINE);
     let traffic = Traffic::from_parts(&parts);

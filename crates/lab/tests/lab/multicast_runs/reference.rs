@@ -245,7 +245,7 @@ impl History {
         }
     }
 
-    /// Whether members deliver no message unless they have delivered those that must precede it.
+    /// Whether members deliver every message only after those that must precede it.
     fn keeps_order(&self, must_precede: impl Fn(MessageId, MessageId) -> bool) -> bool {
         self.visits.iter().filter(|visit| visit.is_member).all(|visit| {
             let delivered = visit.delivered();

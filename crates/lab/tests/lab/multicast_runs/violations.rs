@@ -41,7 +41,7 @@ fn a_second_delivery_is_caught_even_after_all_have_delivered() {
 fn delivering_an_unsent_message_is_caught() {
     let unsent = actions("1#1 sent, 1#1 to 1 2, 1#2 to 2");
     assert_caught(2, WITHOUT_VIEWS, &unsent, &["integrity: node 2 delivers 1#2, which node 1 has not sent"]);
-    // Its own sender may deliver it first, but only in the step in which it sends it.
+    // Only the sender may deliver a message before it reports the send, and only in the same step.
     assert_eq!(violated_properties(2, WITHOUT_VIEWS, &actions("1#1 to 1, 1#1 sent, 1#1 to 2")), [Property::Integrity]);
     let never_sent = actions("1#1 to 1 2");
     assert_caught(
@@ -137,10 +137,10 @@ fn delivering_a_reply_before_its_cause_is_caught() {
     assert_caught(3, promises, &reordered, &["causal: node 3 delivers 2#1 before 1#1, which happened before it"]);
 }
 
-/// A node delivers a reply to a reply without the original, which is its cause but not its
-/// immediate one.
+/// Node 4 delivers a reply, and a reply to that reply, without the original, which is a cause of
+/// both.
 #[test]
-fn causes_are_transitive() {
+fn delivering_replies_without_the_original_is_caught() {
     let actions =
         actions("1#1 sent, 1#1 to 1 2, 2#1 sent, 2#1 to 2, 1#1 to 3, 2#1 to 3, 3#1 sent, 3#1 to 3, 2#1 to 4, 3#1 to 4");
     let promises = PropertySet { causal: true, ..PropertySet::NONE };
@@ -164,7 +164,7 @@ fn two_orders_are_caught_unless_one_of_the_nodes_crashes() {
     assert_eq!(violated_properties(2, WITHOUT_VIEWS, &with_crash), [Property::Total]);
 }
 
-/// As long as two nodes have delivered only one common message, they have no different orders.
+/// As long as two nodes have delivered only one common message, their orders do not differ.
 #[test]
 fn gaps_are_not_a_second_order() {
     let gaps = "1#1 sent, 2#1 sent, 2#1 to 1, 1#1 to 2, 2#1 to 2";

@@ -36,7 +36,7 @@ fn a_group_forms_and_every_client_gets_entry() {
     }
 }
 
-/// Returns random faults, and the time by which they have all ended.
+/// Returns random faults, and the time by which all but the message loss and the drift have ended.
 fn random_faults(seed: u64, nodes: usize) -> (FaultPlan, Time) {
     let mut rng = SeededRng::new(seed, Stream::Faults);
     let mut faults = FaultPlan::without_faults(seed, nodes);

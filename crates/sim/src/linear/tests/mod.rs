@@ -69,8 +69,8 @@ fn without_answers_after(operations: &[TestOperation], last_answer: i64) -> Vec<
     operations.iter().map(with_early_answer).collect()
 }
 
-/// Returns whether some order explains every answer, by trying all orders. It shares no code with
-/// the checker.
+/// Returns whether some order explains every answer, by trying all orders. Apart from the register,
+/// it shares no code with the checker.
 fn some_order_explains(operations: &[TestOperation]) -> bool {
     fn can_place(operations: &[TestOperation], remaining: &BTreeSet<usize>, register: Register) -> bool {
         if remaining.iter().all(|index| operations[*index].answer.is_none()) {

@@ -154,8 +154,8 @@ rules! { Lamport::new, 3;
         2 receives reply from 1: LA-3 is first with (1, 2); ENTERS (fence 0.1)
     "#]]);
 
-    /// The older of two simultaneous tries is first, and the younger one receives it before its
-    /// last answer.
+    /// The older of two simultaneous tries is first, and the node of the younger one receives it
+    /// before its last answer.
     la_7_of_two_tries_at_once_the_older_one_enters(of 2, "1 try; 2 try; rest", expect![[r#"
         1 try: LA-1 queues (1, 1) and sends it to all; request → all
         2 try: LA-1 queues (1, 2) and sends it to all; request → all

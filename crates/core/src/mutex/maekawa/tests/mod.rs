@@ -201,8 +201,8 @@ rules! { node, 4;
         2 receives release from 4: MK-5 forgets (1, 4), which had ended already
     "#]]);
 
-    /// Node 2 inquires about the vote of a try for the older request of 1. A try that has not
-    /// failed keeps the vote and enters.
+    /// Node 2 has voted for a try, and inquires when the older request of 1 arrives. A try that has
+    /// not failed keeps the vote and enters.
     mk_11_a_try_relinquishes_no_vote(
         "4 try; 1 acquire; 4 > 2; 1 > 2; 2 > 4; 2 > 4; 4 > 3; 3 > 4 | 4 release; rest", expect![[r#"
             4 release: LEAVES; MK-4 releases every vote for (1, 4); release → 2; release → 3; MK-5 has its vote back; the queue is empty

@@ -163,8 +163,8 @@ rules! { Raymond::new, 5;
         2 try: RY-8 denies 2; denied
     "#]]);
 
-    /// The pending request of node 2 waits, so no node denies it. A try behind it would have to
-    /// wait until the holder releases.
+    /// The pending request of node 2 is not a try, so no node denies it. A try behind it would have
+    /// to wait until the holder releases.
     ry_8_a_try_is_denied_at_once_behind_a_cancelled_request(
         "1 acquire; 2 acquire; 2 cancel; 2 try | 4 try; 4 > 2; 2 > 4", expect![[r#"
             4 try: RY-1 queues 4; RY-4 asks 2 for the token; request → 2

@@ -96,8 +96,8 @@ fn visit(size: usize, commands: &[Command]) -> (HashSet<State>, HashSet<RicartAg
 }
 
 /// Groups of 2 and 3 nodes that request, enter and release forever. The numbers of states, of the
-/// group and of a single node, are results of this search; they show that a change of the code does
-/// not make it visit more or fewer.
+/// group and of a single node, are results of this search; they reveal a change of the code that
+/// makes the search visit more or fewer.
 #[test]
 fn at_most_one_node_enters_and_no_state_is_a_deadlock() {
     let commands = [Command::Acquire, Command::Release];

@@ -259,8 +259,8 @@ rules! { RicartAgrawalaModulo::new, 3;
         1 receives reply from 2: RM-3 has every reply; ENTERS (fence 0.0)
     "#]]);
 
-    /// The first of two denials ends the try, and the node sends the request that follows after the
-    /// second one.
+    /// The first of two denials ends the try. The node sends its next request only after the second
+    /// denial.
     rm_8_a_denied_try_ends_but_its_answers_are_awaited(
         "1 acquire; 2 acquire; 3 try; 3 > 1 | 3 > 2; 1 > 3 last; 3 acquire; 2 > 3 last", expect![[r#"
             2 receives try from 3: RM-7 denies the try of 3; denied → 3

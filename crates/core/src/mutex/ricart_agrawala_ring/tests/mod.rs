@@ -15,9 +15,9 @@ rules! { RicartAgrawalaRing::new, 3;
         3 acquire: RR-1 sends (1, 3) round the ring; request → 1
     "#]]);
 
-    /// Node 2 receives no message of 3. The clock that its own request brings back covers the
-    /// request (2, 3).
-    rr_1_a_node_that_learned_of_a_request_by_its_own_stamps_the_next_as_younger(
+    /// No request of node 3 reaches node 2. But node 2's own request collects the clock of node 3,
+    /// so the next stamp of node 2 is younger than (2, 3).
+    rr_1_a_stamp_is_younger_than_the_clock_that_the_previous_request_collected(
         "3 acquire; 3 cancel; 3 acquire; 3 > 1 last; 2 acquire; 2 > 3; 3 > 1 last; 1 > 2 last; 2 release;
          2 acquire", expect![[r#"
              3 acquire: RR-1 sends (1, 3) round the ring; request → 1

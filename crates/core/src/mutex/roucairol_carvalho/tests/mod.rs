@@ -61,8 +61,8 @@ rules! { RoucairolCarvalho::new, 3;
             2 acquire: RC-1 has every permission for (2, 2) already; RC-4 has every permission for (2, 2); ENTERS (fence 0.2)
         "#]]);
 
-    /// A request that arrives while the reply of its node is in transit is deferred: the request
-    /// that the reply answers is older.
+    /// The request of 2 arrives before the reply of 2. Node 1 defers it, because its own request,
+    /// which the reply answers, is older.
     rc_3_a_request_may_overtake_the_reply_of_the_same_node(
         of 2, "1 acquire; 1 > 2 | 2 acquire; 2 > 1 last; 2 > 1; 1 release; rest", expect![[r#"
             2 acquire: RC-1 asks 1 with (2, 2); request → 1

@@ -52,7 +52,8 @@ rules! { ring, 3;
     "#]]);
 
     /// The acknowledgement of the first round arrives in the second, and does not count for the
-    /// second pass. Node 1 continues to wait for the other one, and stops a search.
+    /// second pass. Node 1 continues to wait for the acknowledgement of that pass, and stops a
+    /// search.
     ta_2_a_token_that_returns_before_its_acknowledgement_counts_as_one(
         of 2, "1 acquire; 1 release; 1 acquire | 1 > 2; 2 > 1 last; 1 release; 2 > 1; 1 > 2; 2 acquire; 2 fires;
                2 > 1", expect![[r#"

@@ -124,8 +124,8 @@ pub(super) struct World {
     remaining_crashes: usize,
     /// From this time on no node crashes and no client requests.
     calm_from: u64,
-    /// Whether tokens are fast and acknowledgements slow, so that a token goes round before they
-    /// arrive.
+    /// Whether tokens and searches are fast and acknowledgements slow, so that a token goes round
+    /// before they arrive.
     is_hurried: bool,
     last_fence: Option<Fence>,
     tally: Tally,

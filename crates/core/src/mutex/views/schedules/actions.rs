@@ -55,7 +55,7 @@ fn random_action(rng: &mut TestRng) -> Action {
         153..179 => Action::DeliverView(node, pick),
         179..191 => Action::Renew(node),
         191..193 => Action::ExpireLease(node),
-        // A random set, usually small; removed nodes may return at once or later.
+        // The removed set is usually small; removed nodes may return at once or later.
         193..197 => Action::Commit { removed: pick & rng.below(64), added: rng.below(64) },
         197..198 => Action::Crash(node),
         _ => Action::Restart(node),

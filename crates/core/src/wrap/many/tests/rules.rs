@@ -267,9 +267,9 @@ fn ma_4_every_instance_learns_of_a_full_disk() {
     "#]]);
 }
 
-/// If the disk was lost, the node cannot know which names had saved something, so every instance
-/// starts as wiped, which the test protocol shows as the write 255, whether it saves again or not.
-/// Instances on a disk that was never lost do not.
+/// If the disk was lost, the node cannot know which names had saved something. So every instance
+/// starts as wiped, even one that has saved something since; the test protocol shows this by the
+/// write 255. On a disk that was never lost, no instance starts as wiped.
 #[test]
 fn ma_7_every_instance_learns_that_the_disk_was_lost() {
     let mut durable = ManyDurable::<&'static str, SavedWrites>::wiped();

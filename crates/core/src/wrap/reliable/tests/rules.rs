@@ -296,7 +296,7 @@ fn rl_10_the_last_number_in_the_window_is_held_back_and_no_later_one() {
     let mut node = node_with_number(1);
     let pair = IncarnationPair { sender: Incarnation::FIRST, receiver: Incarnation::FIRST };
     let word = Word { incarnation: 0, serial: 0 };
-    // The highest number is just beyond the window, so a window of messages is delivered.
+    // The highest number is just beyond the window, so `WINDOW` messages are delivered.
     let base = u64::MAX - WINDOW;
     for number in (base..=u64::MAX).rev() {
         let frame = Frame::Data { pair, base, number, transmission: Transmission::First, message: word };

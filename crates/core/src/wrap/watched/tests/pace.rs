@@ -91,7 +91,7 @@ fn the_lowest_threshold_is_reached_after_the_silence_it_allows() {
     let pace = pace_after(&[1_000_015, 21_000_017]);
     let allowed = pace.allowed_silence(Threshold::MIN, PERIOD);
     assert_eq!(pace.phi(allowed, PERIOD), Threshold::MIN.thousandths());
-    // 20,000 ns are two thousandths of the deviation, the unit of the table.
+    // 20,000 ns are two thousandths of the deviation. The table counts in thousandths.
     assert_eq!(pace.phi(Duration::from_nanos(allowed.nanos() - 20_000), PERIOD), 0);
 }
 

@@ -17,7 +17,7 @@ fn check_bug(bug: Bug, setup: &Setup, clients: &ElectionClients, effort: &Effort
 #[test]
 fn a_correct_election_survives_crashes_and_restarts_at_every_point() {
     for (nodes, crashes, restarts) in [(1, 0, 0), (2, 0, 0), (2, 1, 0), (2, 1, 1), (2, 2, 1), (3, 0, 0), (3, 1, 0)] {
-        // Three nodes that all start have too many states.
+        // Three nodes that all start and may crash have too many states.
         let starters = Group::of_size(if nodes == 3 && crashes > 0 { 1 } else { nodes });
         let clients = ElectionClients { starters, reelections: 2 * crashes, ..ElectionClients::new(nodes) };
         let setup = setup(nodes, crashes, restarts);

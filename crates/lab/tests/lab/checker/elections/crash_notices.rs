@@ -163,7 +163,7 @@ fn a_restarted_node_is_notified_of_crashed_nodes() {
     assert_eq!(
         shortest_run(&group_of_three, &[Notice::Crashed(node(3)), Notice::Crashed(node(3))]),
         None,
-        "a crash is notified once"
+        "a node receives only one notice of a crash"
     );
 }
 

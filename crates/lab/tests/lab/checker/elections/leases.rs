@@ -18,7 +18,7 @@ fn check_leases(margin: Margin, nodes: usize, drift_ppm: u32, until: Duration) -
     )
 }
 
-/// A time limit after the second lease of one second.
+/// A time limit after the end of the second lease; each lease lasts one second.
 const LONG_LIMIT: Duration = Duration::from_millis(2_500);
 
 #[test]

@@ -15,8 +15,8 @@ use quorate_lab::election::check::ElectionClients;
 use quorate_lab::election::run::Properties;
 use std::sync::Arc;
 
-/// More states than any of these groups has; a toy that never ends fails instead of filling the
-/// memory.
+/// More states than any of these groups has. A search stops there and is incomplete, instead of
+/// filling the memory.
 const MAX_STATES: u64 = 3_000_000;
 
 /// A group in which some nodes may crash and restart, and the others are notified.

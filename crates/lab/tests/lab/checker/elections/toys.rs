@@ -196,16 +196,16 @@ impl Protocol for HighestLeads {
 // ------------------------------------------------------------------------------------------ leases
 
 /// Node 1, the arbiter, grants leadership to one node at a time, for a second on its own clock. It
-/// ignores requests until then, and sets no timer. The leader counts its lease from its request.
-/// With a margin it relies on the lease for less than a second, so that the lease ends for the
-/// leader before it ends for the arbiter.
+/// ignores requests during that second, and sets no timer. The leader counts its lease from its
+/// request. With a margin it relies on the lease for less than a second, so that the lease ends for
+/// the leader before it ends for the arbiter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LeasedLeadership {
     config: Fixed<Config<Margin>>,
     /// When this node requested leadership, until the arbiter answers.
     requested_at: Option<Time>,
     epoch: u64,
-    /// The end of the arbiter's promise to grant no other node.
+    /// The arbiter grants nothing before this time.
     promised_until: Time,
 }
 

@@ -35,8 +35,8 @@ pub(crate) fn assert_agreement(factory: &NodeFactory, bounds: &Bounds) -> Refere
 }
 
 /// Asserts that both explorers find the same in a group. Returns their results, or `None` if the
-/// group has more than `max_states` states. The reference explorer searches twice: without the
-/// history that order and fences need, and with it.
+/// group has more than `max_states` states. If order or fences are judged, the reference explorer
+/// searches twice: without the history that they need, and with it.
 pub(crate) fn assert_agreement_within(
     factory: &NodeFactory,
     bounds: &Bounds,

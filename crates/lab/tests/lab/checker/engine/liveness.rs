@@ -23,7 +23,8 @@ enum Handling {
     Drops,
     /// The server drops the request, and sends the ping to itself.
     DropsAlone,
-    /// The server grants the request every other time, and otherwise sends it to itself again.
+    /// The server grants the request if it has sent an odd number of pings, and otherwise sends it
+    /// to itself again.
     Defers,
     /// The client sends its request when its timer fires.
     RequestsLater,
@@ -40,8 +41,8 @@ struct PingPong {
     /// This node, and how the group handles the request.
     fixed: Fixed<(NodeId, Handling)>,
     is_waiting: bool,
-    /// Toggles with every ping that this node sends to the other one.
-    is_even: bool,
+    /// Whether this node has sent an odd number of pings to the other one.
+    is_odd: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -81,7 +82,7 @@ impl PingPong {
     fn handle_request(&self, out: &mut Effects<'_, Self>) {
         match self.fixed.1 {
             Handling::Drops | Handling::DropsAlone => {}
-            Handling::Defers if !self.is_even => out.send(SERVER, Message::Deferred),
+            Handling::Defers if !self.is_odd => out.send(SERVER, Message::Deferred),
             Handling::Defers
             | Handling::Grants
             | Handling::GrantsAlone
@@ -117,7 +118,7 @@ impl PingPong {
             | Handling::ResetsTimer
             | Handling::SavesFirst => {}
         }
-        self.is_even = !self.is_even;
+        self.is_odd = !self.is_odd;
         // The ping is always the same, so that a run can return to an earlier state.
         out.send(if me == SERVER { CLIENT } else { SERVER }, Message::Ping);
     }
@@ -160,7 +161,7 @@ impl Protocol for PingPong {
 }
 
 fn ping_pong_group(handling: Handling) -> NodeFactory {
-    group_of(2, move |me, _: Group| PingPong { fixed: Fixed::new((me, handling)), is_waiting: false, is_even: false })
+    group_of(2, move |me, _: Group| PingPong { fixed: Fixed::new((me, handling)), is_waiting: false, is_odd: false })
 }
 
 /// Returns whether the checker finds a fair run that starves the client; the reference explorer

@@ -1,4 +1,4 @@
-//! Tests of the checker against a second, plain explorer, and with misleading protocols.
+//! Tests of the checker against a second, plain explorer, and on protocols designed to mislead it.
 
 mod bounds;
 pub(crate) mod common;

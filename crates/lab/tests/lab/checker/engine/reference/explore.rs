@@ -23,7 +23,7 @@ pub(crate) struct ReferenceResult {
     pub(crate) unrequested: Option<u64>,
     /// A node enters before another one whose request it knew of when it made its own.
     pub(crate) unordered: Option<u64>,
-    /// An entry has no larger fence than an earlier one.
+    /// An entry's fence is not larger than that of an earlier entry.
     pub(crate) fence_decrease: Option<u64>,
 }
 

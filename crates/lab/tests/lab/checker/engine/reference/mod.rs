@@ -255,7 +255,7 @@ enum Violation {
     Unrequested,
     /// A node enters before another one whose request it knew of when it made its own.
     Unordered,
-    /// An entry has no larger fence than an earlier one.
+    /// An entry's fence is not larger than that of an earlier entry.
     FenceDecrease,
 }
 
