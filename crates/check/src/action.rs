@@ -14,7 +14,7 @@ pub(crate) enum Action {
     Duplicate(usize),
     /// Time advances.
     Advance,
-    /// The membership service removes a member: the next view is decided.
+    /// The membership service decides the next view, which lacks this member.
     Remove(usize),
 }
 

@@ -1,4 +1,4 @@
-//! Breadth-first search by levels, which finds shortest counterexamples.
+//! Breadth-first search by levels. Without reduction it finds shortest counterexamples.
 //!
 //! A level is expanded in batches. First, threads expand slices of the batch: they look up the
 //! outcome of each possible input, and sort the successors (the candidates) by shard. A shard is a
@@ -25,12 +25,12 @@ const MAX_BATCH_STATES: usize = 32_768;
 /// Number of state words that ends a batch early: a state with many messages in flight has many
 /// words and many successors.
 const MAX_BATCH_WORDS: usize = 1 << 19;
-/// Number of state words that ends a block; a batch consists of several blocks.
+/// A block ends once it has more state words than this; a batch consists of one or more blocks.
 const MAX_BLOCK_WORDS: usize = MAX_BATCH_WORDS / 16;
-/// Number of states of a batch that one thread expands at a time.
+/// Maximum number of states of a batch that one thread expands at a time.
 const SLICE_STATES: usize = 512;
 
-/// The first violation of a property that a search found.
+/// A violation of a property that a search found.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FoundViolation {
     /// The state that violates the property, or the source of the step that does.
@@ -51,24 +51,24 @@ pub(crate) struct SearchOptions {
     pub(crate) reduce: bool,
     /// Whether to stop at the first violation.
     pub(crate) stop_at_first: bool,
-    /// The properties that a state violates if a client waits in it and nothing more happens.
     pub(crate) terminal_checks: TerminalChecks,
-    /// Largest distance from the initial states at which states are still expanded; `None` if
-    /// there is no limit.
+    /// Largest distance from the initial states at which a breadth-first search still expands
+    /// states; `None` if there is no limit.
     pub(crate) max_depth: Option<u32>,
 }
 
-/// The numbers of the properties that a state violates if a client waits and nothing more happens.
+/// The numbers of the properties that a state violates if the group waits in it but makes no more
+/// progress. The group waits while a client waits or the clients' common goal does not hold.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TerminalChecks {
-    /// Violated if nothing can happen.
+    /// Violated if the waiting group cannot make progress.
     pub(crate) deadlock_property: Option<u8>,
-    /// Violated if nothing is obliged to happen.
+    /// Violated if the waiting group need not make progress.
     pub(crate) starvation_property: Option<u8>,
 }
 
 impl TerminalChecks {
-    /// Returns the properties that a state with this summary violates.
+    /// Returns the properties that a run violates if it ends in a state with this summary.
     pub(crate) fn violated_properties(self, summary: StateSummary) -> impl Iterator<Item = u8> {
         let deadlock = self.deadlock_property.filter(|_| summary.is_deadlock());
         let starvation = self.starvation_property.filter(|_| summary.may_starve());
@@ -82,7 +82,7 @@ impl TerminalChecks {
 pub struct Progress {
     /// Number of distinct states found; zero for random walks, which do not compare states.
     pub states: u64,
-    /// Number of transitions taken, plus the initial states.
+    /// Number of transitions taken, plus, except for random walks, the initial states.
     pub generated: u64,
     /// Number of steps of the longest path followed. Breadth-first, it is the largest distance of a
     /// state from the initial states.
@@ -105,7 +105,8 @@ pub enum SearchEnd {
     /// The search ran out of numbers: for local states, messages, instants or states, for the
     /// messages in flight in one state, or for the moves of one node.
     IdsExhausted,
-    /// The caller stopped the search, a thread could not be started, or all random walks ended.
+    /// The caller stopped the search, a thread of a depth-first search could not be started, or
+    /// random walks ended.
     Stopped,
 }
 
@@ -119,7 +120,7 @@ pub(crate) struct Explored {
     batches: Vec<Box<[ShardRange]>>,
     pub(crate) progress: Progress,
     pub(crate) end: SearchEnd,
-    /// The first violation of each property.
+    /// For each property the first violation found of those with the fewest steps, if any.
     pub(crate) violations: Vec<Option<FoundViolation>>,
     /// Whether every transition leads from one level to the next, so no run returns to an
     /// earlier state.
@@ -209,8 +210,8 @@ struct BreadthFirstSearch<'a> {
     /// The states of the next level.
     next_level: Vec<Block>,
     next_level_size: FrontierSize,
-    /// Number of states in each shard when the current level began: the ordinal of the first state
-    /// of the next level.
+    /// Number of states in each shard before the current level was expanded: the ordinal of the
+    /// first state of the next level.
     next_level_starts: [u32; SHARDS],
     reducers: Reducers,
     /// How often reduction succeeded so far. States are expanded with a copy of it, so the result
@@ -231,13 +232,13 @@ struct FrontierSize {
 struct SliceResult {
     candidates_by_shard: Vec<Vec<Candidate>>,
     generated: u64,
-    /// Indices of states that need outcomes not computed yet.
+    /// Indices, in the batch, of states that need outcomes not computed yet.
     unexpanded: Vec<u16>,
     /// Indices of states of which only one node's actions were followed.
     reduced: Vec<u16>,
     /// Property, index of the state, and the packed action if a step violates it.
     violations: Vec<(u8, u16, Option<u16>)>,
-    /// Whether a state has more messages in flight than an action can encode.
+    /// Whether a state has too many messages in flight to expand its deliveries.
     has_too_many_messages: bool,
     stats: ReductionStats,
 }

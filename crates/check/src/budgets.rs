@@ -18,12 +18,12 @@ const BUDGET_BITS: u32 = 5;
 /// Maximum number of faults of each kind.
 pub const MAX_FAULTS: u8 = (1 << BUDGET_BITS) - 1;
 
-/// The budget that a move draws on.
+/// The budget that a move or a removal of a member draws on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cost {
     Free,
     Crash,
-    /// A member crashes, so a view without it is due.
+    /// A member with a valid lease crashes, which also draws on the budget of view changes.
     MemberCrash,
     Restart,
     EarlyTimer,
@@ -55,8 +55,7 @@ impl Budgets {
         self.losses > 0 || self.duplicates > 0 || self.crashes > 0 || self.restarts > 0 || self.view_changes > 0
     }
 
-    /// Returns the budgets that remain after a move of this cost; `None` if they do not suffice for
-    /// it.
+    /// Returns the budgets that remain after this cost; `None` if they do not suffice for it.
     pub(crate) fn remaining_after(self, cost: Cost) -> Option<Self> {
         Some(match cost {
             Cost::Free => self,

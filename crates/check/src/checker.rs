@@ -30,8 +30,8 @@ pub struct Checker<P: Checked, C: Clients<Command = P::Command, Event = P::Event
     setup: Setup,
     step_table: StepTable<P, C>,
     system: System,
-    /// The initial states, each with the nodes' clock rates in parts per million. A search for
-    /// properties about the past adds words that remember past events.
+    /// The initial states, each with the drifts of the nodes' clocks in parts per million. A search
+    /// for properties about the past adds words that remember past events.
     initial: Vec<(Vec<u32>, Vec<i32>)>,
 }
 
@@ -95,7 +95,7 @@ where
 
     /// Replays a counterexample with real nodes, which `observer` observes. Returns the observer.
     ///
-    /// Fails if a node does not reach the state that the search recorded.
+    /// Fails if the nodes cannot take a step, or reach another state than the search recorded.
     pub fn replay<O: Observer<P::Command, P::Event>>(
         &self,
         example: &Counterexample,
@@ -192,7 +192,7 @@ where
         if let Some(lasso) = result.lasso {
             let cycle_start = Some(lasso.path.len());
             let steps = lasso.path.into_iter().chain(lasso.cycle).collect();
-            // Without bounded time there is only one initial state.
+            // Where time is not modelled there is only one initial state.
             judgement.record_counterexample(liveness, self.counterexample(steps, cycle_start, 0));
         }
         judgement.record_end(result.end, |judged| matches!(judged, Judged::ByFairRuns));
@@ -274,16 +274,16 @@ where
     }
 
     /// Returns the index of the initial state whose nodes are in the same local states as `root`;
-    /// that index identifies the clock rates, too.
+    /// that index identifies the drifts of the clocks, too.
     fn initial_index_of(&self, root: &[u32]) -> usize {
         let locals = LOCALS..LOCALS + self.setup.nodes;
         self.initial.iter().position(|(state, _)| state[locals.clone()] == root[locals.clone()]).unwrap_or(0)
     }
 
     fn counterexample(&self, steps: Vec<Step>, cycle_start: Option<usize>, initial_index: usize) -> Counterexample {
-        let rates_ppm = self.initial.get(initial_index).map_or_else(Vec::new, |(_, rates_ppm)| rates_ppm.clone());
+        let drifts_ppm = self.initial.get(initial_index).map_or_else(Vec::new, |(_, drifts_ppm)| drifts_ppm.clone());
         let is_timed = self.setup.timing.is_some();
-        Counterexample { steps, cycle_start, rates_ppm, is_timed, has_views: self.setup.views.is_some() }
+        Counterexample { steps, cycle_start, drifts_ppm, is_timed, has_views: self.setup.views.is_some() }
     }
 
     /// Returns the properties about the past, for which the state must carry memory; `None` if

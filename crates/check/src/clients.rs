@@ -67,7 +67,8 @@ pub trait Clients {
 /// A command that a client may give next.
 pub struct Offer<C> {
     pub command: C,
-    /// Whether a fair client eventually gives the command, as a holder eventually releases.
+    /// Whether a fair client eventually gives this or another obliged command, as a holder
+    /// eventually releases.
     pub is_obliged: bool,
 }
 
@@ -80,10 +81,10 @@ pub enum ClientStep<'a, C, E> {
     Crashed,
     /// The client's node restarts and has lost all pending requests.
     Restarted,
-    /// The process of another node crashed; sent only if [`CrashNotices`](crate::CrashNotices) asks
-    /// for it.
+    /// A notice arrives that the process of another node crashed. Notices are sent only if
+    /// [`CrashNotices`](crate::CrashNotices) asks for them.
     PeerCrashed(NodeId),
-    /// The process of another node restarted.
+    /// A notice arrives that the process of another node restarted.
     PeerRestarted(NodeId),
 }
 
@@ -131,15 +132,16 @@ pub enum Judged {
     ByEnds(Judge),
     /// In each step alone: the step itself reports the violation.
     ByStep,
-    /// By the fences of entries, which must increase.
+    /// By the fences of entries: each must exceed those of earlier conflicting entries.
     ByFences,
-    /// By the happened-before order of requests, which entries must respect.
+    /// By the happened-before order of requests, which conflicting entries must respect.
     ByOrder,
     /// By the results of elections: at most one leader per epoch over the whole run.
     ByResults,
     /// In each state and instant: at most one client holds something exclusive.
     ByExclusiveHolds,
-    /// In states in which no action is possible although a client waits.
+    /// In states in which no progress is possible although a client waits or the common goal does
+    /// not hold.
     ByDeadlock,
     /// By runs that continue forever, or end, while a client waits or the common goal does not
     /// hold.

@@ -307,7 +307,8 @@ impl<'a> DepthWorker<'a> {
         self.prefix.iter().copied().chain(self.stack.iter().map(|frame| frame.fingerprint)).collect()
     }
 
-    /// Expands a state, pushes it onto the stack, and records the violations found.
+    /// Expands a state, pushes it onto the stack, and records the violations by its steps or by a
+    /// run that ends there.
     fn push(&mut self, state: Vec<u32>, fingerprint: u64) {
         self.expand(&state, fingerprint);
         let summary = self.successors.summary;

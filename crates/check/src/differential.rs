@@ -78,7 +78,7 @@ where
     for walk in 0..walks {
         let mut found_by_checker = BTreeSet::new();
         // The constant separates this choice from the choices of steps below.
-        let (initial_state, rates_ppm) = &initial[mix(walk ^ 0x7365_6564) as usize % initial.len()];
+        let (initial_state, drifts_ppm) = &initial[mix(walk ^ 0x7365_6564) as usize % initial.len()];
         let mut state = system.with_memory(initial_state);
         let mut steps = Vec::new();
         let mut guide = PathGuide::new(&mut system, &mut step_table, &state);
@@ -94,7 +94,7 @@ where
         }
         let is_timed = setup.timing.is_some();
         let example =
-            Counterexample { steps, cycle_start: None, rates_ppm: rates_ppm.clone(), is_timed, has_views: false };
+            Counterexample { steps, cycle_start: None, drifts_ppm: drifts_ppm.clone(), is_timed, has_views: false };
         let replayed = replay(&step_table, &example, observer());
         assert!(replayed.is_ok(), "real nodes cannot replay walk {walk}");
         let verdicts = replayed.map(&verdicts).unwrap_or_default();

@@ -38,7 +38,7 @@ where
     C: Clients<Command = P::Command, Event = P::Event>,
 {
     fn effect(&mut self, effect: Effect<P>) {
-        // An effect waits while an earlier save is not durable.
+        // The disk keeps an effect that must wait until earlier saves are durable.
         if let Some(effect) = self.step.local.disk.admit(effect) {
             self.carry_out(effect);
         }

@@ -45,12 +45,12 @@ pub(crate) struct StateSummary {
 }
 
 impl StateSummary {
-    /// Whether nothing can happen although a client waits.
+    /// Whether the group waits but cannot make progress.
     pub(crate) fn is_deadlock(self) -> bool {
         self.is_waiting && !self.can_progress
     }
 
-    /// Whether nothing is obliged to happen although a client waits.
+    /// Whether the group waits but nothing is obliged to happen.
     pub(crate) fn may_starve(self) -> bool {
         self.is_waiting && !self.must_progress
     }
@@ -61,7 +61,7 @@ impl StateSummary {
 pub(crate) trait Stepper {
     fn deliver(&mut self, tables: &mut Tables, local: u32, envelope: u32, time: Time) -> u32;
     fn execute_move(&mut self, tables: &mut Tables, local: u32, move_number: u32, time: Time) -> u32;
-    /// Numbers a view and the envelopes that announce it.
+    /// Numbers a view and the envelopes that announce it, and returns the number of the view.
     fn number_view(&mut self, tables: &mut Tables, packed: PackedView) -> u32;
     /// Whether a node had more moves than an action can encode.
     fn has_too_many_moves(&self) -> bool;
@@ -344,7 +344,8 @@ impl<L: Lookup> Expansion<'_, L> {
         }
         let in_flight_start = self.lookup.system().in_flight_start(self.state);
         for position in 0..self.state.len() - in_flight_start {
-            // Notices of the membership service and the failure detector are never lost.
+            // The network neither loses nor duplicates notices of the membership service and the
+            // failure detector.
             if self.lookup.system().is_notice(self.state[in_flight_start + position]) {
                 continue;
             }
@@ -362,9 +363,10 @@ impl<L: Lookup> Expansion<'_, L> {
         }
     }
 
-    /// Whether the message at this index may be lost because its sender crashed while sending. On a
-    /// FIFO link, only the last message may be. Of several identical copies, only one is tried. A
-    /// message to a node that is down is not: its delivery loses it anyway.
+    /// Whether to try the loss of the message at this index because its sender crashed while
+    /// sending. On FIFO links, only the last message of each link may be lost; elsewhere, of
+    /// several identical copies only one is tried. A message to a node that is down is not tried,
+    /// because its delivery loses it anyway.
     fn may_lose_interrupted_send(&self, index: usize, is_copy: bool) -> bool {
         let (system, word) = (self.lookup.system(), self.state[index]);
         let is_last_of_link = || self.state.get(index + 1).is_none_or(|next| system.link(*next) != system.link(word));

@@ -54,8 +54,8 @@ pub(crate) fn search(
     for waiting_bit in 0..=GOAL_UNMET {
         let is_waiting = |state: u32| state_graph.waiting_bits[state as usize] >> waiting_bit & 1 == 1;
         for component in cyclic_components(&state_graph.graph, is_waiting) {
-            // States are numbered by their distance from the initial states, and a component is
-            // sorted, so this is one of its states with the shortest path to it.
+            // States are numbered in order of their distance from the initial states, and a
+            // component is sorted, so this is one of its states nearest to them.
             let start = component[0];
             let Some(cycle) = fair_cycle(&state_graph.graph, &component, start, &state_graph.fairness(system)) else {
                 continue;

@@ -30,11 +30,11 @@ pub struct Setup {
     pub views: Option<Views>,
     /// Which parties are notified when a node crashes or restarts.
     pub crash_notices: CrashNotices,
-    /// Whether a save is durable at once. Ignored if `restarts` is not 0: without restarts, a slow
+    /// Whether a save is durable at once; ignored unless `restarts` is 0. Without restarts, a slow
     /// disk only changes the order of events, which the check need not explore.
     pub has_prompt_disks: bool,
     /// Whether a crash may interrupt a step's sends: each message that the node has in flight when
-    /// it crashes may be lost; on FIFO links, only the latest ones.
+    /// it crashes may be lost until it restarts; on FIFO links, only the latest ones.
     pub crash_interrupts_sends: bool,
 }
 
@@ -58,16 +58,16 @@ impl Setup {
     }
 }
 
-/// A model of time: timers fire at the ends of their spans, on clocks that drift.
+/// A model of time: timers fire within their spans, by clocks that drift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// By how much each clock runs too fast or too slow, in parts per million. The check tries both
     /// directions for every node.
     pub drift_ppm: u32,
-    /// The instant at which the check stops advancing time.
+    /// The last instant to which the check advances time.
     pub until: Time,
-    /// The shortest and longest delay of a message. If `None`, a message may arrive at any instant,
-    /// also the one at which it was sent.
+    /// The shortest and longest delay of a message. If `None`, a message may arrive at any instant
+    /// from the one at which it was sent.
     pub delay: Option<Span>,
 }
 
@@ -85,7 +85,8 @@ pub struct Effort {
     pub threads: usize,
     /// Memory limit in bytes.
     pub memory_limit: u64,
-    /// Whether to skip interleavings that differ only in the order of independent steps.
+    /// Whether to skip interleavings that differ only in the order of independent steps. Ignored by
+    /// random walks, and by a depth-first search with several threads.
     pub reduce: bool,
     /// Whether to stop at the first violation.
     pub stop_at_first: bool,
@@ -98,7 +99,7 @@ pub struct Effort {
 pub enum Search {
     /// Level by level, for shortest counterexamples and liveness.
     Breadth,
-    /// Deepest states first, which takes the least memory.
+    /// Deepest states first, which takes less memory than level by level.
     Depth,
     /// Random walks, for state spaces too large to explore completely.
     Walks(Walks),
@@ -111,7 +112,7 @@ pub struct Findings {
     pub end: SearchEnd,
     /// The main search, over the group's states.
     pub main_pass: Pass,
-    /// The search with memory of the past in each state, if a property needs it.
+    /// The separate search with memory of the past in each state, if there was one.
     pub past_pass: Option<Pass>,
     /// The search for infinite fair runs, if it was needed.
     pub fair_pass: Option<Pass>,
@@ -124,8 +125,8 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Whether the search visited every reachable state and decided every property that such a
-    /// search can decide.
+    /// Whether no search ended early, and each property that a search of such a group can decide
+    /// was decided.
     pub fn is_complete(&self) -> bool {
         let is_settled = |verdict: &Verdict| verdict.holds.is_some() || verdict.is_out_of_scope;
         self.end == SearchEnd::Complete && self.verdicts.iter().all(is_settled)
@@ -154,7 +155,7 @@ pub struct Pass {
     pub end: SearchEnd,
     /// Number of distinct states; zero for random walks, which do not compare states.
     pub states: u64,
-    /// Number of transitions taken, plus the initial states.
+    /// Number of transitions taken, plus, except for random walks, the initial states.
     pub generated: u64,
     /// Number of steps of the longest path followed. Breadth-first, it is the largest distance of a
     /// state from the initial states.
@@ -186,7 +187,7 @@ pub enum Phase {
     States,
     /// The search with memory of the past.
     Past,
-    /// The search for fair runs on which a client waits forever.
+    /// The search for fair runs on which a client waits forever or the common goal never holds.
     Fair,
     /// The search without reduction, for shortest counterexamples.
     Shortest,

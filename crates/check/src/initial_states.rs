@@ -34,11 +34,11 @@ where
     WorkerGroup { system, stepper: Box::new(step_table), initial }
 }
 
-/// The nodes of a group, its transitions, and each initial state with the clock rates of its nodes
-/// in parts per million.
+/// The nodes of a group, its system, and each initial state with the drifts of its nodes' clocks in
+/// parts per million.
 pub(crate) type InitialStates<P, C> = (StepTable<P, C>, System, Vec<(Vec<u32>, Vec<i32>)>);
 
-/// Creates the nodes of a group and its initial states, one for each choice of clock rates.
+/// Creates the nodes of a group and its initial states, one for each choice of clock drifts.
 pub(crate) fn initial_states<P, C>(make: &MakeNode<P>, clients: &C, setup: &Setup) -> InitialStates<P, C>
 where
     P: Checked,
@@ -67,16 +67,16 @@ where
         early_timers: setup.early_timers,
         view_changes: setup.views.map_or(0, |views| views.max_changes),
     };
-    let drift_ppm = setup.timing.map_or(0, |timing| timing.drift_ppm as i32);
+    let max_drift_ppm = setup.timing.map_or(0, |timing| timing.drift_ppm as i32);
     // Bit `node` of a choice is set if that node's clock is slow.
-    let rate_choices = if drift_ppm == 0 { 1 } else { 1_u32 << setup.nodes };
+    let drift_choices = if max_drift_ppm == 0 { 1 } else { 1_u32 << setup.nodes };
     let first_view = setup.views.map(|_| PackedView::founding(setup.nodes));
     step_table.number_notices(&mut system.tables);
     let mut initial = Vec::new();
-    for choice in 0..rate_choices {
-        let rate = |node: usize| if choice >> node & 1 == 0 { drift_ppm } else { -drift_ppm };
-        let rates_ppm: Vec<i32> = (0..setup.nodes).map(rate).collect();
-        let (locals, in_flight) = step_table.start_nodes(&mut system.tables, &rates_ppm, first_view);
+    for choice in 0..drift_choices {
+        let drift = |node: usize| if choice >> node & 1 == 0 { max_drift_ppm } else { -max_drift_ppm };
+        let drifts_ppm: Vec<i32> = (0..setup.nodes).map(drift).collect();
+        let (locals, in_flight) = step_table.start_nodes(&mut system.tables, &drifts_ppm, first_view);
         // The number of the first instant is 0.
         let mut state = vec![budgets.pack(), 0];
         state.extend(locals);
@@ -84,7 +84,7 @@ where
         for envelope in in_flight {
             system.add_in_flight(envelope, &mut state);
         }
-        initial.push((state, rates_ppm));
+        initial.push((state, drifts_ppm));
     }
     (step_table, system, initial)
 }

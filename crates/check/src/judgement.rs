@@ -115,8 +115,8 @@ impl Judgement {
         self.undecided[usize::from(property)] = Some(reason);
     }
 
-    /// Records how a search ended that judges the properties selected by `judged`. Unless the
-    /// search was complete, they stay undecided.
+    /// Records how the search for the properties selected by `judged` ended. Unless it was
+    /// complete, those without a counterexample are undecided.
     pub(crate) fn record_end(&mut self, end: SearchEnd, judged: impl Fn(&Judged) -> bool) {
         if end == SearchEnd::Complete {
             return;

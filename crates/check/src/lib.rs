@@ -1,13 +1,13 @@
-//! An exhaustive checker: it explores every interleaving of a small group of nodes.
+//! An exhaustive checker for small groups of nodes.
 //!
-//! A [`Checker`] runs the same nodes as the simulator and the network runtime. It explores all
-//! interleavings of deliveries, commands, timers, losses, crashes, restarts and view changes within
-//! bounds, and judges the properties of a family of algorithms: safety, deadlock, and liveness
-//! under fair delivery. [`Checker::replay`] repeats a counterexample with new nodes, and an
-//! observer can record this run as a journal like that of any other.
+//! A [`Checker`] runs the same nodes as the simulator and the network runtime. It explores the
+//! interleavings of deliveries, commands, timers, losses, duplications, crashes, restarts and view
+//! changes within bounds, and judges the properties of a family of algorithms: safety, deadlock,
+//! and liveness in fair runs. [`Checker::replay`] repeats a counterexample with new nodes, and an
+//! observer can record this run in a journal like any other.
 //!
 //! A [`Clients`] implementation defines what the nodes' clients may do and which properties are
-//! judged. This crate contains no algorithms.
+//! judged. This crate contains none of the algorithms that it checks.
 
 mod action;
 mod breadth;

@@ -40,8 +40,8 @@ impl<P> Checked for P where
 {
 }
 
-/// The local state of one node: its protocol, disk, timers, clock rate, lease, and the state `C` of
-/// its client.
+/// The local state of one node: its protocol, incarnation, timers, disk, clock drift, lease, and
+/// the state `C` of its client.
 pub(crate) struct LocalState<P: Protocol, C> {
     pub(crate) node: NodeId,
     /// `None` while the node is down.
@@ -51,7 +51,7 @@ pub(crate) struct LocalState<P: Protocol, C> {
     pub(crate) timers: Vec<ArmedTimer<P::Timer>>,
     pub(crate) disk: Disk<P>,
     /// How much faster than true time the clock runs, in parts per million.
-    pub(crate) rate_ppm: i32,
+    pub(crate) drift_ppm: i32,
     /// Whether the node may act, where the group has views.
     pub(crate) lease: Lease,
     pub(crate) client: C,
@@ -75,7 +75,7 @@ impl<P: Checked, C: Clone> Clone for LocalState<P, C> {
             incarnation: self.incarnation,
             timers: self.timers.clone(),
             disk: self.disk.clone(),
-            rate_ppm: self.rate_ppm,
+            drift_ppm: self.drift_ppm,
             lease: self.lease,
             client: self.client.clone(),
         }
@@ -87,7 +87,7 @@ impl<P: Checked, C: Eq> PartialEq for LocalState<P, C> {
         self.node == other.node
             && self.client == other.client
             && self.incarnation == other.incarnation
-            && self.rate_ppm == other.rate_ppm
+            && self.drift_ppm == other.drift_ppm
             && self.lease == other.lease
             && self.timers == other.timers
             && self.protocol == other.protocol
@@ -102,7 +102,7 @@ impl<P: Checked, C: Hash> Hash for LocalState<P, C> {
         self.node.hash(state);
         self.client.hash(state);
         self.incarnation.hash(state);
-        self.rate_ppm.hash(state);
+        self.drift_ppm.hash(state);
         self.lease.hash(state);
         self.timers.hash(state);
         self.protocol.hash(state);
@@ -112,16 +112,16 @@ impl<P: Checked, C: Hash> Hash for LocalState<P, C> {
 
 const MILLION: i128 = 1_000_000;
 
-/// Returns what a clock of this rate shows at a true instant; all clocks show zero at zero.
-pub(crate) fn local_time(time: Time, rate_ppm: i32) -> Time {
-    let nanos = i128::from(time.nanos()) * (MILLION + i128::from(rate_ppm)) / MILLION;
+/// Returns what a clock with this drift shows at a true instant; all clocks show zero at zero.
+pub(crate) fn local_time(time: Time, drift_ppm: i32) -> Time {
+    let nanos = i128::from(time.nanos()) * (MILLION + i128::from(drift_ppm)) / MILLION;
     Time::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
 }
 
-/// Returns the first true instant, from zero on, at which a clock of this rate shows at least
+/// Returns the first true instant, from zero on, at which a clock with this drift shows at least
 /// `local_time`.
-pub(crate) fn true_time(local_time: Time, rate_ppm: i32) -> Time {
-    let ticks_per_million = (MILLION + i128::from(rate_ppm)).max(1);
+pub(crate) fn true_time(local_time: Time, drift_ppm: i32) -> Time {
+    let ticks_per_million = (MILLION + i128::from(drift_ppm)).max(1);
     // Rounded up.
     let nanos = (i128::from(local_time.nanos()) * MILLION + ticks_per_million - 1).div_euclid(ticks_per_million);
     Time::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
@@ -134,14 +134,14 @@ mod tests {
 
     #[test]
     fn true_time_is_the_first_instant_at_which_the_clock_shows_the_local_time() {
-        for rate_ppm in [-1_000, -1, 0, 1, 1_000] {
+        for drift_ppm in [-1_000, -1, 0, 1, 1_000] {
             for nanos in [0, 1, 999_999, 1_000_000_000, 1_000_000_007] {
                 let clock_time = Time::from_nanos(nanos);
-                let instant = true_time(clock_time, rate_ppm);
-                assert!(local_time(instant, rate_ppm) >= clock_time, "{rate_ppm} {nanos}");
+                let instant = true_time(clock_time, drift_ppm);
+                assert!(local_time(instant, drift_ppm) >= clock_time, "{drift_ppm} {nanos}");
                 // Before zero, `local_time` rounds up, so a slow clock shows zero at -1 ns already.
                 let before = Time::from_nanos(instant.nanos() - 1);
-                assert!(nanos == 0 || local_time(before, rate_ppm) < clock_time, "{rate_ppm} {nanos}");
+                assert!(nanos == 0 || local_time(before, drift_ppm) < clock_time, "{drift_ppm} {nanos}");
             }
         }
     }

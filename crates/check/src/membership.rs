@@ -2,18 +2,19 @@
 //!
 //! The model has no time, so a lease has no length: it is valid or it has ended, and it may end
 //! for any member at any moment. The drift bounds of a real membership service amount to one rule,
-//! which the model obeys: a view removes a member only after that member crashed, or after its
-//! lease ended by its own clock. Everything else may happen in any order:
+//! which the model obeys unless [`Views::waits_for_leases`] is false: a view removes a member only
+//! after that member crashed, or after its lease ended by its own clock. Everything else may happen
+//! in any order:
 //!
 //! - a member's lease ends, or a member with a valid lease crashes: either uses up one of the
 //!   allowed view changes, and affects no other lease;
 //! - a lease that ended is renewed, while its member is in the latest view;
 //! - the service decides the next view, without a member that crashed or whose lease has ended; in
 //!   a fair run this happens eventually;
-//! - each node, including the removed one, receives the view at any later moment. A node may
-//!   receive an older view after a newer one.
+//! - each node that is up then, including the removed one, receives the view at any later moment. A
+//!   node may receive an older view after a newer one.
 //!
-//! A node that restarts is in no view, and is not admitted again.
+//! The next incarnation of a node that crashed is in no view, and is never admitted.
 
 use crate::budgets::{Budgets, Cost};
 use crate::content::content_fingerprint;
@@ -25,8 +26,8 @@ use quorate_core::{Epoch, Incarnation, NodeId, Stay, View};
 pub struct Views {
     /// Maximum number of view changes during a run; each removes one member.
     pub max_changes: u8,
-    /// Whether the service removes a member only after its lease has ended. `false` is a seeded
-    /// bug.
+    /// Whether the service removes a member only after its lease has ended or it has crashed.
+    /// `false` is a seeded bug.
     pub waits_for_leases: bool,
 }
 
@@ -63,7 +64,7 @@ impl Lease {
     }
 }
 
-/// The latest view, packed into 32 bits: its epoch in the upper half, one bit per member below.
+/// A view, packed into 32 bits: its epoch in the upper half, one bit per member below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PackedView(pub(crate) u32);
 
@@ -184,9 +185,9 @@ impl System {
     }
 }
 
-/// Returns the pseudo-sender of a view. Each view has its own link, so an older view may
-/// arrive after a newer one.
-pub(crate) fn view_link(nodes: usize, epoch: Epoch) -> NodeId {
+/// Returns the pseudo-sender of a view. Views share no link, so an older view may arrive after a
+/// newer one.
+pub(crate) fn view_sender(nodes: usize, epoch: Epoch) -> NodeId {
     NodeId::from_index(nodes + epoch.0 as usize)
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Step {
     pub(crate) local_after: u32,
 }
 
-/// The event of a step.
+/// What happens in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StepKind {
     Deliver(MessageRef),

@@ -4,10 +4,11 @@
 //! the steps of the others for later, if
 //!
 //! - no other node can send that node anything before it acts. To find out, the search lets the
-//!   others take all their steps while this node takes none, and remembers the answer;
-//! - no property can see the steps of that node;
+//!   others take all their steps, up to a limit, while this node takes none, and remembers the
+//!   answer;
+//! - no property can see the next steps of that node;
 //! - no fault budget is left, since any fault anywhere draws on it; no message of a crashed node
-//!   may still be lost; no view is due; and time is not modelled;
+//!   may still be lost; no view may be decided; and time is not modelled;
 //! - one of its steps leads to a state of the next level or, in a depth-first search, to a state
 //!   that is not on the current path. Otherwise the search follows the steps of all nodes,
 //!   because a cycle could postpone a node forever.
@@ -16,8 +17,8 @@
 //! Where the search rarely finds a node whose steps may be followed alone, it soon looks only now
 //! and then.
 //!
-//! The reduced search still finds every deadlock and every violation of a property of states or of
-//! the past, but perhaps not by a shortest path.
+//! The reduced search still finds each deadlock and each violated property of states, steps or the
+//! past, but perhaps not by a shortest path.
 
 use crate::action::{Action, MAX_NODES};
 use crate::budgets::Budgets;
@@ -31,7 +32,7 @@ use std::sync::{Mutex, PoisonError};
 /// Maximum number of states of the other nodes to follow; beyond it, the node counts as not
 /// isolated.
 const MAX_FOLLOWED: usize = 64;
-/// Number of answers that one thread remembers.
+/// Maximum number of answers that one reducer remembers.
 const ANSWER_SLOTS: usize = 1 << 16;
 
 /// How often the search for an independent node succeeded. Where fewer than half of the attempts
@@ -150,7 +151,8 @@ impl Reducer {
         Ok(independent)
     }
 
-    /// Whether no other node can send this node anything as long as it takes no step.
+    /// Whether no other node can send this node anything as long as this node takes no step. False
+    /// also if that takes more than `MAX_FOLLOWED` states to find out.
     fn is_isolated<L: Lookup>(
         &mut self,
         lookup: &mut L,

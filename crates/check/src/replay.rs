@@ -19,7 +19,7 @@ pub struct Counterexample {
     pub(crate) cycle_start: Option<usize>,
     /// By how much each node's clock is faster than true time, in parts per million; negative if it
     /// is slower.
-    pub(crate) rates_ppm: Vec<i32>,
+    pub(crate) drifts_ppm: Vec<i32>,
     pub(crate) is_timed: bool,
     pub(crate) has_views: bool,
 }
@@ -77,7 +77,7 @@ where
     C: Clients<Command = P::Command, Event = P::Event>,
     O: Observer<P::Command, P::Event>,
 {
-    let nodes = ReplayNodes::new(example.rates_ppm.len(), |node| step_table.make_node(node), observer);
+    let nodes = ReplayNodes::new(example.drifts_ppm.len(), |node| step_table.make_node(node), observer);
     let mut replay = Replay { step_table, example, clocks, nodes, time: Time::ZERO };
     replay.begin()?;
     for (index, step) in example.steps.iter().enumerate() {
@@ -107,18 +107,18 @@ where
     O: Observer<P::Command, P::Event>,
 {
     fn begin(&mut self) -> Result<(), String> {
-        for (index, rate) in self.example.rates_ppm.iter().enumerate() {
-            if *rate != 0 {
-                let text = format!("drift {} by {rate}ppm", NodeId::from_index(index));
+        for (index, drift) in self.example.drifts_ppm.iter().enumerate() {
+            if *drift != 0 {
+                let text = format!("drift {} by {drift}ppm", NodeId::from_index(index));
                 self.apply_event(&WorldEvent::Changed { text: &text })?;
             }
         }
-        for index in 0..self.example.rates_ppm.len() {
+        for index in 0..self.example.drifts_ppm.len() {
             self.give_input(index, &ObservedInput::Start { incarnation: Incarnation::FIRST, is_disk_blank: false })?;
             if self.example.has_views {
                 self.give_input(
                     index,
-                    &ObservedInput::View(&PackedView::founding(self.example.rates_ppm.len()).unpack()),
+                    &ObservedInput::View(&PackedView::founding(self.example.drifts_ppm.len()).unpack()),
                 )?;
                 self.give_input(index, &ObservedInput::Lease(LEASE_VALID))?;
             }
@@ -222,7 +222,7 @@ where
 
     fn give_input(&mut self, node: usize, input: &ObservedInput<'_, P::Command>) -> Result<(), String> {
         let now = match self.clocks {
-            Clocks::Running => local_time(self.time, self.example.rates_ppm.get(node).copied().unwrap_or(0)),
+            Clocks::Running => local_time(self.time, self.example.drifts_ppm.get(node).copied().unwrap_or(0)),
             Clocks::Stopped => Time::ZERO,
         };
         let id = NodeId::from_index(node);

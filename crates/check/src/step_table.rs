@@ -8,7 +8,7 @@ use crate::expand::Stepper;
 use crate::findings::Setup;
 use crate::interner::Interner;
 use crate::local::{ArmedTimer, Checked, LocalState, local_time, true_time};
-use crate::membership::{Lease, PackedView, view_link};
+use crate::membership::{Lease, PackedView, view_sender};
 use crate::memory_of_past;
 use crate::notices::{CrashNotices, notice_sender};
 use crate::tables::{
@@ -103,8 +103,8 @@ pub(crate) fn delivery_obligation(envelope: &EnvelopeInfo) -> u64 {
 pub(crate) const LEASE_VALID: Time = Time::NEVER;
 const LEASE_ENDED: Time = Time::ZERO;
 
-// Each kind of obligation has its own number, so that their fingerprints differ. The obligation to
-// remove a member, in `membership`, has number 4.
+// Each kind of obligation but delivery has its own number, so that their fingerprints differ. The
+// obligation to remove a member, in `membership`, has number 4.
 const COMMAND_OBLIGATION: u8 = 1;
 const TIMER_OBLIGATION: u8 = 2;
 const SYNC_OBLIGATION: u8 = 3;
@@ -155,17 +155,17 @@ where
         self.locals.get(number)
     }
 
-    /// Starts every node, each with its own clock rate and in the `founding` view, if the group has
-    /// views. Returns the numbers of the local states and of the envelopes in flight.
+    /// Starts every node, each with its own clock drift and in the `founding` view, if the group
+    /// has views. Returns the numbers of the local states and of the envelopes in flight.
     pub(crate) fn start_nodes(
         &mut self,
         tables: &mut Tables,
-        rates_ppm: &[i32],
+        drifts_ppm: &[i32],
         founding: Option<PackedView>,
     ) -> (Vec<u32>, Vec<u32>) {
         let mut locals = Vec::new();
         let mut in_flight = Vec::new();
-        for (index, rate_ppm) in rates_ppm.iter().enumerate() {
+        for (index, drift_ppm) in drifts_ppm.iter().enumerate() {
             let node = NodeId::from_index(index);
             let local = LocalState {
                 node,
@@ -173,7 +173,7 @@ where
                 incarnation: Incarnation::FIRST,
                 timers: Vec::new(),
                 disk: Disk::default(),
-                rate_ppm: *rate_ppm,
+                drift_ppm: *drift_ppm,
                 lease: if founding.is_some() { Lease::Valid } else { Lease::NotRequired },
                 client: self.clients.initial(node),
             };
@@ -198,7 +198,7 @@ where
         input: Option<Input<P>>,
         record: StepRecord,
     ) -> NodeStep<P, C> {
-        let now = local_time(time, local.rate_ppm);
+        let now = local_time(time, local.drift_ppm);
         let events = record.past.iter().copied().map(StepEvent::Past).collect();
         let mut protocol = local.protocol.take();
         let mut executor = Executor {
@@ -312,7 +312,8 @@ where
         let payload = first_copy.and_then(Describe::payload_id);
         let payload = payload.map(|payload| memory_of_past::pack_payload(envelope.from, envelope.to, payload));
         let arrival = envelope.arrival;
-        // A replay identifies messages without their delivery windows, so it needs this number too.
+        // A replay identifies messages without their delivery windows, so the envelope without its
+        // window needs a number too.
         let undated = arrival.map(|_| Envelope { arrival: None, ..envelope.clone() });
         let undated = undated.map(|undated| self.number_envelope(tables, undated));
         let (number, fingerprint, is_new) = self.envelopes.intern(envelope);
@@ -332,16 +333,16 @@ where
         }
         let local = self.locals.get(number);
         let window = |armed: &ArmedTimer<P::Timer>| TimeWindow {
-            earliest: true_time(armed.earliest, local.rate_ppm),
-            latest: true_time(armed.latest, local.rate_ppm),
+            earliest: true_time(armed.earliest, local.drift_ppm),
+            latest: true_time(armed.latest, local.drift_ppm),
         };
         let timer_windows = if self.is_timed { local.timers.iter().map(window).collect() } else { Box::default() };
-        // The client of a node that may not act neither holds anything nor waits, even if it does
-        // not know that yet.
+        // The client of a node that may not act counts neither as holding anything nor as waiting,
+        // even if the client does not know yet that its node may not act.
         let may_act = local.lease.allows_action();
         let facet = self.clients.facet(&local.client, may_act);
         let held_until = if may_act && self.is_timed { self.clients.held_until(&local.client) } else { None };
-        let held_until = held_until.map_or(Time::ZERO, |until| true_time(until, local.rate_ppm));
+        let held_until = held_until.map_or(Time::ZERO, |until| true_time(until, local.drift_ppm));
         tables.local_details.push(LocalDetail { fingerprint, facet, held_until, timer_windows });
         let moves = self.moves_of(local);
         let crashes = moves.iter().filter(|(node_move, _)| matches!(node_move, Move::Crash { .. })).count();
@@ -381,7 +382,7 @@ where
             if self.is_timed && local.timers.iter().any(|other| other.latest < armed.earliest) {
                 continue;
             }
-            let earliest = if self.is_timed { true_time(armed.earliest, local.rate_ppm) } else { Time::ZERO };
+            let earliest = if self.is_timed { true_time(armed.earliest, local.drift_ppm) } else { Time::ZERO };
             add(Move::Timer(armed.timer.clone()), Some(timer_obligation(node, armed.fingerprint)), earliest);
         }
         if local.disk.pending_writes() > 0 {
@@ -450,7 +451,7 @@ where
     }
 
     fn number_view(&mut self, tables: &mut Tables, packed: PackedView) -> u32 {
-        let from = view_link(self.nodes, packed.epoch());
+        let from = view_sender(self.nodes, packed.epoch());
         let envelope =
             |to| Envelope { from, to: NodeId::from_index(to), content: Content::View(packed.unpack()), arrival: None };
         let envelopes = (0..self.nodes).map(|to| self.number_envelope(tables, envelope(to))).collect();

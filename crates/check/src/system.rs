@@ -35,7 +35,7 @@ pub(crate) struct PastProperties {
     pub(crate) order: Option<u8>,
     /// The property that fences increase.
     pub(crate) fences: Option<u8>,
-    /// The property that each epoch has one leader.
+    /// The property that no epoch has two leaders.
     pub(crate) results: Option<u8>,
 }
 
@@ -108,7 +108,8 @@ impl System {
         self.memory_offset() + self.memory_len(state)
     }
 
-    /// Whether a successor's fingerprint is the old one plus the outcome's delta.
+    /// Whether a successor's fingerprint follows from the old one and the differences, without
+    /// building the successor.
     #[inline]
     pub(crate) fn is_additive(&self) -> bool {
         !self.has_fifo_links && self.past_properties.is_none()
@@ -334,7 +335,8 @@ impl System {
         self.arrival(word).is_none_or(|window| window.earliest <= self.tables.instants[instant as usize])
     }
 
-    /// Whether a move is a timer that fires while messages are in flight.
+    /// Whether a move is a timer that fires while messages are in flight, where time is not
+    /// modelled.
     #[inline]
     pub(crate) fn is_early_timer(&self, kind: MoveKind, state: &[u32]) -> bool {
         kind == MoveKind::Timer && self.time_limit.is_none() && state.len() > self.in_flight_start(state)
@@ -347,8 +349,8 @@ impl System {
             MoveKind::Command | MoveKind::Sync => Cost::Free,
             MoveKind::Timer if self.is_early_timer(kind, state) => Cost::EarlyTimer,
             MoveKind::Timer => Cost::Free,
-            // The group removes a member whose lease has ended in any case, so its crash costs no
-            // view change.
+            // The end of a lease has already cost a view change, so the crash of a member without a
+            // valid lease costs none.
             MoveKind::Crash if self.is_member(node, state) && is_leased() => Cost::MemberCrash,
             MoveKind::Crash => Cost::Crash,
             MoveKind::Restart => Cost::Restart,

@@ -2,8 +2,8 @@
 //!
 //! Entries are sorted by fingerprint, each as near to its home slot as the entries before it allow,
 //! with free slots between them. The home slot of a fingerprint is in proportion to its value. So a
-//! look-up ends at the first larger fingerprint, and growing is one sweep through memory. An entry
-//! takes twelve bytes, and a table that has grown is 60 to 85 per cent full.
+//! look-up ends at the first larger fingerprint or free slot, and growing is a sweep through
+//! memory. An entry takes twelve bytes, and a large table is 60 to 85 per cent full.
 
 /// Fingerprints, each with a number.
 pub(crate) struct FingerprintTable {

@@ -1,10 +1,10 @@
 //! The tables of a search: local states, messages, and the outcome of each input. Small numbers
 //! identify all of them.
 //!
-//! A step of a node depends only on its local state and the input. So the checker computes once
-//! what an input does to a local state, and remembers it. A search then finds the next state of a
-//! whole group by looking numbers up, without touching the collections that an algorithm keeps its
-//! state in.
+//! A step of a node depends only on its local state, the input and, where time is modelled, the
+//! time. So the checker computes once what an input does to a local state, and remembers it. A
+//! search then finds the next state of a whole group by looking numbers up, without touching the
+//! collections that an algorithm keeps its state in.
 
 use crate::interner::WordMap;
 use crate::membership::PackedView;
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 /// Marks the absence of a number: no outcome, no envelope.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Maximum number of local states, and of messages. A number has 24 bits, and the search notices
+/// Maximum number of local states, and of envelopes. A number has 24 bits, and the search notices
 /// the limit only after a batch, so some numbers are reserved.
 const MAX_NUMBERS: usize = (1 << 24) - (1 << 20);
 /// Maximum number of instants. A number has 16 bits; half of the numbers are reserved likewise.
@@ -58,7 +58,7 @@ pub(crate) struct TimeWindow {
 #[derive(Clone, Copy)]
 pub(crate) struct MoveInfo {
     pub(crate) kind: MoveKind,
-    /// Whether a fair run must eventually make the move.
+    /// Whether the move meets an obligation of fair runs.
     pub(crate) is_obliged: bool,
     /// The number of its outcome at time zero, the only instant where time is not modelled; `NONE`
     /// if not yet computed.
@@ -95,7 +95,7 @@ pub(crate) struct EnvelopeInfo {
     pub(crate) to: u8,
 }
 
-/// The delivery window of a message, and its content apart from that window.
+/// The delivery window of a message, and the number of the same message without a window.
 #[derive(Clone, Copy)]
 pub(crate) struct EnvelopeTiming {
     /// When it may and must arrive, if delays are bounded.
@@ -109,7 +109,7 @@ pub(crate) struct EnvelopeTiming {
 #[derive(Clone, Copy)]
 pub(crate) struct PayloadInfo {
     /// Whether its arrival alone tells the algorithm nothing, because a link delivers its payload
-    /// later.
+    /// separately.
     pub(crate) is_wrapped: bool,
     /// The packed payload id, if this message is the first to carry the payload.
     pub(crate) payload: Option<u32>,
@@ -118,12 +118,12 @@ pub(crate) struct PayloadInfo {
 /// The outcome of an input in a local state: the part that every transition reads.
 #[derive(Clone, Copy)]
 pub(crate) struct Outcome {
-    /// The number that is added, modulo 2^64, to the group's fingerprint. It does not include the
-    /// removal of the delivered message.
+    /// The number that is added, modulo 2^64, to the group's fingerprint. It includes neither the
+    /// removal of the delivered message nor the cost of a move.
     pub(crate) delta: u64,
-    /// The number of the local state that it leads to.
+    /// The number of the local state that the input leads to.
     pub(crate) next_local: u32,
-    /// The nodes that it sends messages to, one bit each.
+    /// The nodes that the step sends messages to, one bit each.
     pub(crate) receivers: u16,
     /// The number of the property that the step itself violates, or `NO_VIOLATION`.
     violated_property: u8,
@@ -203,7 +203,7 @@ pub(crate) struct Tables {
     pub(crate) consequences: Vec<Consequences>,
     /// True times; a state refers to one by its index.
     pub(crate) instants: Vec<Time>,
-    /// Decided views, each with the envelopes that announce it to the nodes.
+    /// The views that can be decided, each with the envelopes that announce it to the nodes.
     pub(crate) views: Vec<(PackedView, Box<[u32]>)>,
     /// Notices about each node (the subject) to each receiver; `NONE` from a node to itself. Empty
     /// if no notices are sent. The index is subject times the number of nodes, plus receiver.
@@ -236,7 +236,7 @@ impl Tables {
         }
     }
 
-    /// Whether the numbers are exhausted.
+    /// Whether the numbers of one kind are exhausted, except the reserved ones.
     pub(crate) fn is_full(&self) -> bool {
         self.locals.len() >= MAX_NUMBERS || self.envelopes.len() >= MAX_NUMBERS || self.instants.len() >= MAX_INSTANTS
     }

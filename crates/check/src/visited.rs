@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_origin_of_a_state_names_its_batch() {
+    fn the_origin_of_a_state_names_the_batch_of_its_parent() {
         let mut shard = Shard::new();
         shard.add(10, 0, 0);
         shard.begin_batch();

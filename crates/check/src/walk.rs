@@ -138,7 +138,7 @@ impl Walker<'_> {
             self.walk(number);
             self.shared.finished_walks.fetch_add(1, Ordering::SeqCst);
             let WorkerGroup { system, stepper, .. } = &self.worker_group;
-            // This thread can number no more states; other threads may take the remaining walks.
+            // This thread has run out of numbers; other threads may take the remaining walks.
             if system.tables.is_full() || stepper.has_too_many_moves() {
                 return;
             }

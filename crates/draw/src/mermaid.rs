@@ -1,15 +1,15 @@
 //! A scene as a [Mermaid](https://mermaid.js.org) sequence diagram.
 //!
 //! Messages appear in the order of their arrival, because arrows in Mermaid have no slope; a
-//! message that is lost or stays in flight appears where it was sent. A note over a node describes
-//! its step. A node in the critical section and a leader are drawn as active. A lasting fault has a
-//! note at its start and at its end, and is a coloured block unless it outlasts the block around
-//! it.
+//! message that stays in flight or is lost appears where it was sent, or, if that is before the
+//! window, where it is lost. Notes over a node describe its steps and faults. A node in the
+//! critical section and a leader are drawn as active. Notes say where a lasting fault begins and
+//! ends. It is also a coloured block, unless it outlasts the block around it.
 //!
-//! All texts from a journal are escaped: every character with a meaning in Mermaid is written as
-//! its code point. By default Mermaid refuses diagrams of more than 50,000 characters. A longer
-//! diagram loses its rule notes first and then its end, and says so in a note. A note also gives
-//! the number of nodes left out of a very large group.
+//! All texts from a journal are escaped, so that Mermaid shows them and does not interpret them. By
+//! default Mermaid refuses diagrams of more than 50,000 characters. A longer diagram loses its rule
+//! notes first and then its end, and says so in a note. A note also gives the number of nodes left
+//! out of a very large group.
 
 mod diagram;
 mod escape;

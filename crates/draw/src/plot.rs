@@ -1,9 +1,9 @@
 //! Plots of measurements, with the formulas they are compared with.
 //!
-//! A [`Plot`] describes contents, not layout: named series of points, the formula each is compared
-//! with, two axes. A [`Figure`] puts several plots side by side with one legend. Series of the same
-//! name have the same colour and mark in every plot of a figure. Marks also differ in shape, so
-//! that they can be distinguished without colours.
+//! A [`Plot`] describes contents, not layout: named series of points, the formulas they are
+//! compared with, two axes. A [`Figure`] combines several plots, with one legend. Series of the
+//! same name have the same colour and mark in every plot of a figure. The marks of up to twelve
+//! series also differ in shape, so that they can be distinguished without colours.
 //!
 //! ```
 //! use quorate_draw::plot::{Axis, Plot, Point, Series};
@@ -22,7 +22,7 @@
 //! # Ok::<(), quorate_draw::plot::PlotError>(())
 //! ```
 //!
-//! Scales, areas and drawing order come from the plotters crate. It draws on an SVG canvas of this
+//! The plotters crate provides drawing areas, charts and grids. It draws on an SVG canvas of this
 //! crate, which writes selectable text, coordinates to a tenth of a pixel, tooltips, and the
 //! colours of [`style`](crate::style) for light and dark themes.
 
@@ -57,8 +57,8 @@ pub struct Figure {
     pub plots: Vec<Plot>,
 }
 
-/// Legend texts for the kinds of marks and lines. The legend shows each kind that occurs and whose
-/// text is not empty.
+/// Legend texts for the kinds of marks and lines. The legend leaves out a kind that does not occur
+/// or whose text is empty, and a text that would be the only one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     pub solid: String,
@@ -265,7 +265,7 @@ impl Axis {
         self
     }
 
-    /// Puts ticks at the points instead of at round numbers.
+    /// Puts ticks at the points, if these are few, instead of at round numbers.
     #[must_use]
     pub fn at_points(mut self) -> Self {
         self.ticks = Ticks::AtPoints;

@@ -27,16 +27,16 @@ pub struct Scene {
     pub lanes: Vec<Lane>,
     /// Steps of nodes, in journal order.
     pub steps: Vec<Step>,
-    /// Faults and other changes from outside that affect a node or the whole group, in journal
-    /// order.
+    /// Faults and other changes from outside that affect a node or the whole group and are not in
+    /// `bands`, in journal order.
     pub marks: Vec<Mark>,
-    /// Messages between nodes with lanes that are sent, received or lost in the picture, in the
-    /// order of sending. A message sent before the picture, or a duplicate, has its place in the
-    /// order where it ends.
+    /// Messages whose sender and receiver have lanes, and that are sent, received or lost in the
+    /// picture. They are in the order of sending, with two exceptions: a message sent before the
+    /// picture, and a duplicate, take their place when they are received or lost.
     pub arrows: Vec<Arrow>,
     /// Faults of the network or the disks that last for some time, by their start.
     pub bands: Vec<Band>,
-    /// Views in which some member acts, in order; empty if the group has no views.
+    /// Views in which some member began to act, in order; empty if the group has no views.
     pub view_spans: Vec<ViewSpan>,
     pub violations: Vec<Violation>,
     pub omitted: Omitted,
@@ -56,12 +56,11 @@ pub struct Violation {
 pub struct Heading {
     pub algorithm: String,
     pub nodes: usize,
-    /// More about the run on one line: the seed, the command that found it, or that it was a real
-    /// run.
+    /// The origin of the run on one line, such as its seed or the command that found it.
     pub detail: String,
     /// The family's words for the roles of its nodes.
     pub roles: Vec<(Role, String)>,
-    /// The algorithm's rules for the legend: id and text.
+    /// Rules that steps may apply, for the legend: id and text.
     pub rules: Vec<(String, String)>,
 }
 
@@ -83,7 +82,8 @@ pub struct Lane {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoleSpan {
     pub role: Role,
-    /// The role that the node has apart from a pause: a paused node may still hold the lock.
+    /// The role that the node has apart from a pause or a crash: a paused node may still hold the
+    /// lock.
     pub unpaused_role: Role,
     /// Whether the node still believes that it is chosen (in the critical section or leader)
     /// although its lease has expired.
@@ -136,11 +136,13 @@ pub enum Cause {
         is_restart: bool,
     },
     Command,
-    /// A message, with the index of its arrow; `None` if its other end is not shown.
+    /// A message, with the index of its arrow; `None` if it has no arrow, such as a message from a
+    /// node that is not shown.
     Message(Option<usize>),
     Timer,
     Disk,
-    /// A view, a lease or a suspicion from the membership service.
+    /// A view or a lease from the membership service, or a report of a failure detector that it
+    /// suspects or trusts a node.
     Membership,
 }
 
@@ -178,7 +180,8 @@ pub struct Arrow {
     /// acknowledgements.
     pub class: Class,
     pub is_retransmission: bool,
-    /// Whether the network duplicated the message, and this arrow is not its first copy.
+    /// Whether the network duplicated the message, and another copy arrived or was lost before this
+    /// one.
     pub is_duplicate: bool,
     /// Its body, shortened if it is long; empty if the message was sent before the window.
     pub body: String,
@@ -215,8 +218,10 @@ pub enum Head {
     Step(usize),
     Lost {
         cause: Loss,
-        /// When the loss becomes known: at once if the network loses the message by chance or a cut
-        /// blocks it when it is sent, else when the message would have arrived.
+        /// When the run records the loss. The simulator records it when the message is sent (the
+        /// network drops it, or a cut blocks it), when the message would have arrived, or when the
+        /// receiver crashes with the message in its inbox. A counterexample may record it at any
+        /// step after the send.
         position: TimePosition,
     },
     /// The message arrives after the window, or never.
@@ -241,18 +246,20 @@ pub struct Omitted {
     pub lines_before: u64,
     /// Journal lines after the window.
     pub lines_after: u64,
-    /// Steps in the window without visible effect, such as a timer or a disk confirmation.
+    /// Steps in the window without visible effect, such as a timer or a disk confirmation, except
+    /// first starts.
     pub quiet_steps: u64,
-    /// Nodes of a large group that do nothing and are hit by no fault.
+    /// Nodes of a large group that have no lane because they do nothing.
     pub idle_nodes: usize,
     /// Lasting faults beyond the limit.
     pub bands: u64,
-    /// Messages to or from nodes that are not shown.
+    /// Messages between a node that is shown and one that is not.
     pub messages: u64,
 }
 
 impl Heading {
-    /// Returns the family's word for a role; empty if it has none.
+    /// Returns the word for a role: `paused`, `down`, or the family's word, which is empty if it
+    /// has none.
     pub fn role_name(&self, role: Role) -> &str {
         match role {
             Role::Paused => "paused",

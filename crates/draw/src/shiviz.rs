@@ -19,15 +19,16 @@
 //! event that is missing. Therefore clocks count exactly the events in the log:
 //!
 //! - A step counts, unless its input is a timer, a report of the disk or a first start and it has
-//!   no visible effect: no send, event or rule note, and no change of the hold-back queue.
+//!   no visible effect: no send, event or rule note, no delivery by a wrapper, and no change of the
+//!   hold-back queue.
 //! - A crash, a pause, a stop and a resume are events of the node and count like its steps.
 //! - Any other event, such as a loss or a cut, belongs to a host of its own, `world`. A lost
 //!   message is drawn as an arrow to it, as if `world` had received the message.
 //! - In a window, every node counts from the window's start, and earlier events are unknown. If
 //!   a shown node learns of an event through a hidden node, that event still counts.
 //!
-//! The log is written while the run is observed. Memory holds the current step and the clocks of
-//! messages in flight.
+//! The log is written while the run is observed. Memory holds the current step, and the clocks of
+//! nodes and of messages in flight.
 
 mod clocks;
 mod pending;
@@ -86,7 +87,7 @@ impl<W: Write> ShivizWriter<W> {
     }
 
     /// Completes the log and returns its number of events. ShiViz refuses a log without events.
-    /// Fails with the first write error, if there was one.
+    /// Fails with the first error of writing or flushing.
     pub fn finish(mut self) -> io::Result<u64> {
         self.close_step();
         match self.write_error {
@@ -108,7 +109,7 @@ impl<W: Write> ShivizWriter<W> {
         self.line.clear();
     }
 
-    /// Advances to the next step or event at this time, after completing the current step.
+    /// Completes the current step, and advances to the time of the next step or event.
     fn advance(&mut self, time: Time) {
         self.close_step();
         if self.phase == WindowPhase::Before && !self.window.starts_after(time) {

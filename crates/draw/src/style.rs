@@ -1,4 +1,4 @@
-//! The style of all pictures: colours for light and dark themes, and font families.
+//! The style of SVG pictures: colours for light and dark themes, and font families.
 
 /// Colour theme of a picture; `Auto` follows the viewer's setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,8 +46,7 @@ pub const CHOSEN: Colour = colour("chosen", "#2a9d6a", "#3fb984");
 /// A follower.
 pub const FOLLOW: Colour = colour("follow", "#7aa7d9", "#5682b8");
 
-/// Colours of message kinds and plot series. They can also be distinguished with a colour-vision
-/// deficiency.
+/// Colours of message kinds and plot series.
 pub const SERIES: [Colour; 8] = [
     colour("series-1", "#2563b8", "#6ea8fe"),
     colour("series-2", "#c2570c", "#f59e5b"),

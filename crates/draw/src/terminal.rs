@@ -1,5 +1,5 @@
 //! A scene as text: time runs downwards, each node has a column, and a message is an arrow on the
-//! line of its arrival.
+//! line where it arrives or is lost, or at the end if it is still in flight.
 //!
 //! ```text
 //!   time  1          2          3

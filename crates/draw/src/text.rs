@@ -46,8 +46,8 @@ impl Display for Escaped<'_> {
                 '>' => f.write_str("&gt;")?,
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
-                // XML forbids most other control characters. Callers have already cleaned their
-                // texts of them; the replacement below is a safeguard.
+                // XML forbids most control characters except line breaks and tabs. Callers have
+                // already cleaned their texts of them; the replacement below is a safeguard.
                 '\n' | '\t' => f.write_char(character)?,
                 control if control.is_control() => f.write_char('\u{fffd}')?,
                 '\u{fffe}' | '\u{ffff}' => f.write_char('\u{fffd}')?,

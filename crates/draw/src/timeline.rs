@@ -8,7 +8,7 @@ pub(crate) enum ItemKind {
     Violation(usize),
     View(usize),
     BandStart(usize),
-    /// The loss of a message becomes known.
+    /// The run records the loss of a message.
     Loss(usize),
     BandEnd(usize),
     Mark(usize),
@@ -22,9 +22,9 @@ pub(crate) struct TimelineItem {
     pub(crate) kind: ItemKind,
 }
 
-/// Returns all items of a scene in order. The order of an item is the number of steps and marks
-/// before it. Steps and marks keep their order; any other item comes before the step or mark with
-/// the same order.
+/// Returns the items of a scene in order, except the starts of faults and views before it. The
+/// order of an item is the number of steps and marks before it. Steps and marks keep their order;
+/// any other item comes before the step or mark with the same order.
 pub(crate) fn timeline(scene: &Scene) -> Vec<TimelineItem> {
     let steps = (0..)
         .zip(&scene.steps)

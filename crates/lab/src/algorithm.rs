@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::ops::Deref;
 
-/// An algorithm of family `F`, as a reference to its registry entry. It is written to journals and
-/// messages by name.
+/// An algorithm of family `F`, as a reference to its registry entry. It is serialized and printed
+/// as its name.
 pub struct Algorithm<F: FamilyTypes>(&'static F::Entry);
 
 impl<F: FamilyTypes> Algorithm<F> {

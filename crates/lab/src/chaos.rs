@@ -74,7 +74,7 @@ impl FaultMix {
         self.0.iter().any(|(kind, _)| matches!(kind, RandomFault::Cut | RandomFault::Deaf))
     }
 
-    /// Whether a fault of the mix stops nodes.
+    /// Whether a fault of the mix crashes a node.
     pub(crate) fn can_stop_nodes(&self) -> bool {
         self.0.iter().any(|(kind, _)| matches!(kind, RandomFault::Crash | RandomFault::DiskFailure))
     }

@@ -1,4 +1,4 @@
-//! Checks an algorithm: explores every schedule of a small group, or a number of random walks
+//! Checks an algorithm: explores the reachable states of a small group, or takes random walks
 //! through them, and writes counterexamples as journals.
 //!
 //! A family that the checker supports describes its clients and properties in [`CheckedFamily`];
@@ -138,7 +138,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
         }
     }
 
-    /// The command that repeats this check.
+    /// The command that repeats this check, with the default number of threads and memory limit.
     pub fn command(&self) -> String {
         let Setup { nodes, has_fifo_links, losses, duplicates, crashes, restarts, early_timers, timing, views, .. } =
             &self.setup;
@@ -249,7 +249,7 @@ pub fn not_checkable_error(entry: &Entry) -> LabError {
 /// Why the checker does not support an algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotCheckableReason {
-    /// The nodes' state cannot be inspected.
+    /// The nodes cannot be copied, compared and hashed.
     Opaque,
     Family(Family),
 }

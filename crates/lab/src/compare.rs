@@ -38,8 +38,8 @@ pub trait ComparedFamily: FamilyLab {
     /// "to comparisons of elections".
     const NOT_APPLICABLE: &'static str;
 
-    /// Plans the requested comparison and passes it to the task. Reports every invalid option
-    /// before anything runs.
+    /// Plans the requested comparison and passes it to the task. Fails on an invalid option before
+    /// anything runs.
     fn compare<T: CompareTask>(
         request: &CompareRequest<'_, Self::CompareArgs>,
         task: T,

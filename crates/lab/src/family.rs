@@ -9,7 +9,7 @@
 //! 1. A folder in `core` with its algorithms, commands and events. Commands and events implement
 //!    `Display` (for traces) and serde (for journals).
 //! 2. A folder here, with one file per concern:
-//!    - `algorithms.rs`: the registry entries, one line per algorithm.
+//!    - `algorithms.rs`: the registry entries.
 //!    - Its [`Settings`](FamilyTypes::Settings), which extend a [`Spec`]. In a journal's header
 //!      they share one JSON object with the common fields, so their names must differ from those.
 //!      Every field must be written even if it is empty (no `skip_serializing_if`), because reading
@@ -17,7 +17,7 @@
 //!    - `run/`: its clients (a [`Workload`]), its measures (an [`Observer`]) and its properties (a
 //!      [`Judge`]).
 //!    - `options.rs`: its command-line options, and how they become settings.
-//!    - `present.rs`: its figures, its example, its progress.
+//!    - `present.rs`: its roles, its figures, its example, its progress.
 //!    - `error.rs`: errors in its settings, with a variant in [`LabError`].
 //! 3. One line in `registry.rs`, and the folder's `mod` and type in `lib.rs`.
 //!
@@ -107,11 +107,11 @@ pub trait RunFamily: FamilyTypes {
     /// creates.
     fn codec(spec: &Spec<Self>) -> AnyCodec;
 
-    /// Whether the algorithm tolerates links that lose and duplicate messages. If it does not, the
-    /// lab adds reliable links unless the experiment asks for bare ones. Textbook algorithms assume
-    /// links without loss. A node that also runs a replica of the membership service tolerates
-    /// loss: the replica does so itself, and the rest of the node gets reliable links from its
-    /// wrappers.
+    /// Whether the algorithm tolerates links that lose and duplicate messages. If it does not, and
+    /// links may do so, the lab adds reliable links unless the experiment asks for bare ones.
+    /// Textbook algorithms assume links without loss. A node that also runs a replica of the
+    /// membership service tolerates loss: the replica does so itself, and the rest of the node gets
+    /// reliable links from its wrappers.
     fn tolerates_loss(spec: &Spec<Self>) -> bool {
         Self::view_settings(&spec.settings).is_some_and(|views| views.is_replicated())
     }
@@ -147,7 +147,7 @@ pub trait RunFamily: FamilyTypes {
         settings.clone()
     }
 
-    /// Returns the clients. They follow the script if there is one.
+    /// Returns the clients. They follow the script if it has commands.
     fn clients(spec: &Spec<Self>) -> Self::Clients;
 
     /// The period from the start of the run in which seed-chosen faults begin.
@@ -213,12 +213,12 @@ pub trait ScriptFamily: FamilyTypes {
     /// spontaneously.
     const CANDIDACY_COMMAND: Option<&'static str> = None;
 
-    /// Parses the words that a person typed at a node. An error is a sentence that lists valid
-    /// commands. See [`parse_command`](Self::parse_command).
+    /// Parses the words that a person typed at a node. An error is a sentence. See
+    /// [`parse_command`](Self::parse_command).
     fn parse_words(words: &[&str], node: NodeId, number: u64) -> Result<Self::Command, String>;
 
     /// Parses the line that a person typed at a node: a few words, or the command in JSON as
-    /// journals store it. An error is a sentence that lists valid commands.
+    /// journals store it. An error is a sentence.
     ///
     /// `number` distinguishes requests with equal content. It must grow with every request to a
     /// node, across all incarnations of that node: a replicated log treats an old number as a
@@ -243,8 +243,8 @@ pub trait ScriptFamily: FamilyTypes {
         false
     }
 
-    /// Returns variants of the settings that request less of something, the smallest first. Some
-    /// may equal these settings.
+    /// Returns simpler variants of the settings, such as with fewer requests: of one kind, the
+    /// smallest first. Some may equal these settings.
     fn smaller_settings(settings: &Self::Settings) -> Vec<Self::Settings>;
 
     /// Returns the command-line options that produce these settings. Options with default values

@@ -41,7 +41,8 @@ impl Display for Flag {
     }
 }
 
-/// The command-line options that reproduce an experiment's settings, in print order.
+/// The command-line options that reproduce an experiment's settings, in print order within each
+/// position.
 #[derive(Debug, Default)]
 pub struct Flags(Vec<Flag>);
 

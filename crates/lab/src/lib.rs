@@ -2,10 +2,10 @@
 //!
 //! A [`Spec`] describes what to run in the terms of the command line, and the header of a journal
 //! stores one. From a [`Spec`] the lab can run a single [`experiment`] or a [`sweep`] over many
-//! seeds, and it can [`replay`] a recorded run. A [`check`] explores every schedule of a small
+//! seeds, and it can [`replay`] a recorded run. A [`check`] explores the schedules of a small
 //! group, and [`compare`] measures several algorithms side by side. The [`trace`] of a run is its
-//! readable text form. Each family of algorithms implements one trait, [`FamilyLab`], to take part
-//! in all of this.
+//! readable text form. Each family of algorithms implements one trait, [`FamilyLab`], to take part;
+//! checks and comparisons need one more trait each.
 //!
 //! ```
 //! use quorate_lab::{Spec, experiment, mutex};

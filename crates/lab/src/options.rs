@@ -1,4 +1,4 @@
-//! The command-line options of all families.
+//! What the command-line options of all families share.
 //!
 //! The options of one family are in its folder (`options.rs`). An option that does not apply to the
 //! selected algorithm is rejected with the name of the family that has it.
@@ -40,7 +40,7 @@ impl OptionsError {
 #[derive(Clone, Copy)]
 pub struct CommonOptions {
     pub nodes: usize,
-    /// Whether the simulator injects all faults that the family must tolerate.
+    /// Whether the seed draws faults that the family must tolerate (`--chaos` of a simulated run).
     pub has_chaos: bool,
 }
 

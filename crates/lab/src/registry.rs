@@ -159,7 +159,7 @@ impl Entry {
     }
 }
 
-/// Returns every algorithm, in the order in which lists show them.
+/// Returns all algorithms but the fixtures, in the order in which lists show them.
 pub fn all() -> &'static [Entry] {
     &ALGORITHMS
 }

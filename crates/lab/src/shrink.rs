@@ -87,10 +87,12 @@ pub struct RunFigures {
     pub events: u64,
 }
 
-/// The state of the search after one more tried run.
+/// The state of the search when it tries one more run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
+    /// Number of tried runs, including this one.
     pub tried_runs: u64,
+    /// The best run before this one.
     pub best: RunFigures,
 }
 
@@ -171,7 +173,8 @@ pub fn run<F: FamilyLab>(
 }
 
 /// Returns the first failing seed of `seeds` seeds, starting with that of the experiment.
-/// `progress` is called for every seed that does not fail, and returns whether to continue.
+/// `progress` is called with the index, from 0, of every seed that does not fail, and returns
+/// whether to continue.
 pub fn find_failing_seed<F: FamilyLab>(
     spec: &Spec<F>,
     seeds: u64,
@@ -191,7 +194,7 @@ pub fn find_failing_seed<F: FamilyLab>(
         .filter(|seed| trial::find_failure(&Spec { seed: *seed, ..spec.clone() }, property).is_some()))
 }
 
-/// Shrinks the run of any journal. Opens the journal up to two times.
+/// Shrinks the run of a journal. Opens the journal up to two times.
 pub fn shrink_journal<F, R>(
     mut open: impl FnMut() -> Result<Journal<R>, LabError>,
     property: Option<&str>,
@@ -302,8 +305,8 @@ fn with_script<F: FamilyLab>(spec: &Spec<F>, choices: RecordedChoices, with_impl
 /// The experiment whose script fixes all recorded choices.
 fn fix_choices<F: FamilyLab>(spec: &Spec<F>, mut choices: RecordedChoices, failure: &Failure) -> Spec<F> {
     if failure.kind == PropertyKind::Eventually {
-        // Drop the directions that delay pending messages, timers and syncs beyond the end: the
-        // property could fail only because of such a delay.
+        // Drop the directions that delay pending messages, timers and syncs longer than completed
+        // ones took: the property could fail only because of such a delay.
         choices.script.directions.retain(|direction| choices.pace.allows(direction));
     }
     let links = if spec.is_reliable() { LinkChoice::Reliable } else { LinkChoice::Bare };
@@ -331,8 +334,8 @@ fn fix_choices<F: FamilyLab>(spec: &Spec<F>, mut choices: RecordedChoices, failu
     fixed
 }
 
-/// Two variants of an experiment without random choices: with messages of 1 ms by default, and as
-/// it is. The first variant is easier to read, because only slow messages need directions.
+/// Two variants of an experiment without random choices: with messages of 1 ms by default, which is
+/// easier to read, and as it is.
 fn with_fast_messages<F: FamilyLab>(spec: Spec<F>) -> [Spec<F>; 2] {
     [Spec { latency: Latency::Fixed(Duration::from_millis(1)), ..spec.clone() }, spec]
 }
@@ -352,7 +355,7 @@ pub(crate) fn smaller_counts(count: u64) -> impl Iterator<Item = u64> {
     counts.into_iter()
 }
 
-/// The same experiment with smaller settings of the family, the smallest first.
+/// Variants of the experiment with smaller settings of the family.
 fn with_smaller_settings<F: FamilyLab>(spec: &Spec<F>) -> Vec<Spec<F>> {
     let others = F::smaller_settings(&spec.settings).into_iter().filter(|settings| *settings != spec.settings);
     others.map(|settings| Spec { settings, ..spec.clone() }).collect()
@@ -363,7 +366,8 @@ fn saturating_difference(later: Duration, earlier: Duration) -> Duration {
     Duration::from_nanos(later.nanos().saturating_sub(earlier.nanos()))
 }
 
-/// Whether a script fixes all choices, except those that more directions could fix.
+/// Whether clients and faults follow a script, latencies are fixed, and no message is lost or
+/// duplicated by chance. Directions can fix further choices, such as those of timers.
 fn has_fixed_choices<F: FamilyLab>(spec: &Spec<F>) -> bool {
     let is_fixed = |latency| matches!(latency, Latency::Fixed(_));
     let is_scripted = spec.is_scripted() || F::has_idle_clients(&spec.settings);

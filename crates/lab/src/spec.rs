@@ -42,7 +42,7 @@ pub struct Spec<F: FamilyTypes = Mutex> {
     pub fifo: bool,
     pub links: LinkChoice,
     pub faults: Vec<TimedFault>,
-    /// The script file's content: faults, and commands that replace the workload.
+    /// The script file's content: faults, directions, and commands that replace the workload.
     pub script: Option<Script>,
     /// The path of the script, for the command that repeats the run. A journal stores the script
     /// itself.
@@ -235,8 +235,9 @@ impl<F: FamilyLab> Spec<F> {
         F::broken_assumptions(self)
     }
 
-    /// Whether a node may crash, have a full or failing disk, or be paused or partitioned forever,
-    /// without regard to faults that the family draws from the seed.
+    /// Whether a fault may stop or isolate a node: a random crash or disk failure or, among the
+    /// specified faults, a crash, any trouble of a disk, or a pause or partition without a
+    /// duration. Faults that the family draws from the seed do not count.
     pub(crate) fn can_stop_nodes(&self) -> bool {
         let leaves_nodes_up = |timed: &TimedFault| match timed.fault {
             Fault::Crash { .. } | Fault::Disk { .. } => false,
@@ -340,8 +341,7 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
-    /// The command that repeats this run. Options with default values are omitted, except `--nodes`
-    /// and `--seed`.
+    /// The command that repeats this run. Most options with default values are omitted.
     pub fn command(&self, verb: &str) -> String {
         let defaults = Self::new(self.algorithm);
         let family_flags: Vec<_> = F::flags(self).into_iter().collect();

@@ -34,7 +34,7 @@ pub struct Line {
     pub node: Option<NodeId>,
     /// The role of each node afterwards; empty in a group that is too large for columns.
     pub columns: Vec<Role>,
-    /// The input, and its effects.
+    /// The input and its effects, or the world event.
     pub parts: Vec<Part>,
 }
 
@@ -54,7 +54,7 @@ pub struct Trace<'a, F: FamilyLab> {
     /// Whether to show a node's clock if it differs from the true time.
     shows_clocks: bool,
     roles: Roles<F::Command, F::Event>,
-    /// The line of the current step, until the next one begins.
+    /// The current line, until the next one begins.
     current_line: Option<Line>,
     line_count: u64,
     suppression: Suppression,
@@ -220,7 +220,7 @@ mod tests {
     use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer};
 
     #[test]
-    fn lease_renewals_are_shown_only_if_a_rule_follows() {
+    fn lease_renewals_without_a_rule_or_a_message_are_hidden() {
         let mut shown_lines = Vec::new();
         let mut trace = Trace::<Mutex>::new(1, |line| shown_lines.push((line.number, line.parts.len())));
         let (time, node) = (Time::ZERO, NodeId::from_index(0));

@@ -1,4 +1,4 @@
-//! Error messages for unknown commands that people type at a running node.
+//! Error messages for invalid commands that people type at a running node.
 
 use quorate_journal::settings::nearest;
 

@@ -30,9 +30,9 @@ pub(crate) struct Network {
     /// Current cuts, each with the serial number of its fault.
     cuts: Vec<(u64, Cut)>,
     /// Sets of links whose behaviour a fault changed, each with the serial number of the fault. A
-    /// later change overrides an earlier one.
+    /// later change of the same kind overrides an earlier one.
     changed_links: Vec<(u64, Links, LinkChange)>,
-    /// The behaviour of links used since the last change of any link.
+    /// The behaviour of links used since the cache was emptied; each change of a link empties it.
     cache: HashMap<(NodeId, NodeId), Behaviour>,
     last_arrivals: LastArrivals,
 }

@@ -1,9 +1,9 @@
 //! The queue of pending events: a radix heap in hexadecimal digits.
 //!
-//! Keys are times, which never fall below the key popped last. So the queue puts an entry into a
-//! slot by the highest digit in which its key differs from the key popped last (the *level*), and
-//! by the value of that digit. The next entries are then all in one slot: the lowest non-empty slot
-//! of the lowest non-empty level. The queue sorts a small slot and pops its entries one by one; it
+//! No key in the queue is below the key popped last. So the queue puts an entry into a slot by the
+//! highest digit in which its key differs from the key popped last (the *level*), and by the value
+//! of that digit. The next entries are then all in one slot: the lowest non-empty slot of the
+//! lowest non-empty level. The queue sorts a small slot and pops its entries one by one; it
 //! redistributes a large one to lower levels. With a million pending entries this is several times
 //! faster than a binary heap, because slots are read sequentially. Entries with equal keys are
 //! popped in the order in which they were pushed: they always share a slot, and neither
@@ -31,7 +31,7 @@ pub(crate) struct Queue<T> {
 const DIGIT_BITS: u32 = 4;
 const SLOTS: usize = 1 << DIGIT_BITS;
 const LEVELS: usize = (u64::BITS / DIGIT_BITS) as usize;
-/// Maximum number of entries of a slot that is sorted instead of redistributed.
+/// Maximum number of entries of a slot above level 0 that is sorted instead of redistributed.
 const MAX_SORTED_SLOT: usize = 64;
 /// If `front` is longer than this, it is redistributed instead of inserting an entry in its middle,
 /// which would be slow.
@@ -81,7 +81,8 @@ impl<T> Queue<T> {
         self.front.get(1).map(|(_, entry)| entry)
     }
 
-    /// Returns the smallest key. Entries pushed later may still have smaller keys.
+    /// Returns the smallest key, or `None` if the queue is empty. Entries pushed later may still
+    /// have smaller keys.
     pub(crate) fn next_key(&self) -> Option<u64> {
         if let Some((key, _)) = self.front.front() {
             return Some(*key);
@@ -160,8 +161,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// Compares the queue with an ordered map under random pushes and pops with delays of every
-        /// magnitude.
+        /// Compares the queue with an ordered map under random pushes and pops with delays of many
+        /// magnitudes.
         #[test]
         fn entries_are_popped_by_key_and_equal_keys_in_the_order_pushed(
             steps in prop::collection::vec(prop::option::of((0u32..60, 0u64..4)), 1..400),

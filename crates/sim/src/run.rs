@@ -15,11 +15,11 @@ pub struct Limits {
     pub max_time: Option<Time>,
     /// Maximum number of inputs that nodes take.
     pub max_inputs: u64,
-    /// Maximum time between the end of the workload and the end of the run. The run ends earlier if
-    /// the network becomes quiet. Zero ends the run with the workload.
+    /// Time between the end of the workload and the end of the run. The run ends earlier if the
+    /// world becomes quiet. Zero ends the run with the workload.
     pub max_settling: Duration,
-    /// Maximum time without a notification to any client while only timers can cause one. Then the
-    /// run counts as stuck.
+    /// Maximum time without a notification to any client while only timers, crash notices and the
+    /// membership service can cause one. Beyond it, the run counts as stuck.
     pub max_silence: Duration,
 }
 

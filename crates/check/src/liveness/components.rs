@@ -6,10 +6,10 @@
 //! above it on the open stack.
 //!
 //! Two departures from the paper. The path is a vector, not the call stack: graphs of states are
-//! millions of steps deep. And a state's number is its index on the open stack, which orders open
-//! states as the time of discovery does; the lowest number that it reaches is only needed while it
-//! is on the path, and is kept there. So the search takes 4 bytes for each state of the graph, 4
-//! more while a state is open, and 16 more while it is on the path.
+//! millions of steps deep. And a state's number is its position on the open stack, counted from 1,
+//! which orders open states as the time of discovery does; the lowest number that it reaches is
+//! only needed while it is on the path, and is kept there. So the search takes 4 bytes for each
+//! state of the graph, 4 more while a state is open, and 16 more while it is on the path.
 
 use super::Graph;
 

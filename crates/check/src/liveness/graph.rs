@@ -1,7 +1,7 @@
 //! The state graph in compressed sparse rows.
 //!
-//! A list of edges for each state would cost an allocation and 24 bytes per state before its first
-//! edge. Compressed rows cost 8 bytes per state and 4 per edge, and a state's edges are adjacent in
+//! A vector of edges for each state would cost 24 bytes per state, and an allocation for its edges.
+//! Compressed rows cost 8 bytes per state and 4 per edge, and a state's edges are adjacent in
 //! memory.
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Tests liveness on small graphs, on one too deep for the call stack, and against brute force.
+//! Tests liveness on small graphs, on some too deep for the call stack, and against brute force.
 
 use super::lasso::has_fair_run;
 use super::{Fairness, Graph, cyclic_components, fair_cycle};
@@ -129,8 +129,10 @@ fn cycles_inside_cycles_are_one_component() {
 
 #[test]
 fn a_path_between_components_does_not_join_them() {
-    // 4 ⇄ 5 → 3 → 0 → 2 → 1 → 0. The search finds them in another order than it returns them.
+    // 4 ⇄ 5 → 3 → 0 → 2 → 1 → 0.
     assert_eq!(components(&[&[2], &[0], &[1], &[0], &[5], &[4, 3]]), [vec![0, 1, 2], vec![4, 5]]);
+    // 0 → 4 → 5 → 0 and 4 → 1 → 3 → 2 → 1. The search finds them in another order than it returns
+    // them.
     assert_eq!(components(&[&[4], &[3], &[1], &[2], &[5, 1], &[0]]), [[0, 4, 5], [1, 2, 3]]);
 }
 

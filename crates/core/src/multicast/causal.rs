@@ -1,10 +1,10 @@
 //! Causal multicast with vector clocks (Birman, Schiper, Stephenson 1991).
 //!
 //! If the sender of a message had delivered another one before, all members deliver that other one
-//! first. Each message carries a vector V: V[i] is the number of messages of member i that precede
-//! it, or, if i is its sender, the number of the message itself. A receiver that has delivered all
-//! messages that V counts before this one misses none of those that the sender had delivered.
-//! Concurrent messages may be delivered in different orders.
+//! first. Each message carries a vector V with a number for each member: how many messages of that
+//! member precede it, or, for its sender, the number of the message itself. A receiver that has
+//! delivered all messages that V counts before this one misses none of those that the sender had
+//! delivered. Concurrent messages may be delivered in different orders.
 //!
 //! ```text
 //! CA-1  this member sends     → tag the message with the number of delivered messages of each

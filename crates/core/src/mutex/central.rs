@@ -96,7 +96,7 @@ pub struct Central {
     /// The largest fence received; at the coordinator, the fence of the latest grant.
     fence: Fence,
     phase: Phase<Waiting, Ticket>,
-    /// Our cancelled tickets that we sent as tries and that the coordinator has not answered yet.
+    /// Our cancelled tickets that we sent as tries and whose answer has not arrived yet.
     discarded_tries: BTreeSet<Ticket>,
     role: Role,
 }

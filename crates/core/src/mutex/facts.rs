@@ -73,8 +73,8 @@ impl Facts {
 }
 
 /// The expected cost of entries. The formulas are texts as the literature gives them, where n is
-/// the number of nodes and T the time that one message takes. The functions compute the figures for
-/// a concrete run.
+/// the number of nodes and T the time that one message takes; an algorithm's header explains other
+/// letters. The functions compute the figures for a concrete run.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     /// Formula for the messages per entry.
@@ -112,8 +112,8 @@ impl Case<'_> {
     }
 
     /// Returns the cost of `entries` entries, where `cost_of` gives the cost of one entry of a
-    /// node. If all nodes request, the first n entries are by n different nodes, and fewer entries
-    /// are by the first nodes of the group; which nodes make later entries depends on the run.
+    /// node. If all nodes request, the first n entries are by n different nodes, or fewer than n
+    /// entries by the first nodes of the group; which nodes make later entries depends on the run.
     pub fn total_cost(&self, entries: u64, cost_of: impl Fn(NodeId) -> Range) -> Range {
         let nothing = Range::exactly(0);
         let any_node = || self.group.iter().map(&cost_of).reduce(Range::union).unwrap_or(nothing);

@@ -115,7 +115,7 @@ pub enum Message {
         clock: Clock,
         fence: Fence,
     },
-    /// The entry has ended or the request is cancelled.
+    /// The entry has ended, or the request was cancelled or denied.
     Release { stamp: Stamp, clock: Clock, fence: Fence },
 }
 
@@ -191,8 +191,8 @@ impl Lamport {
         stamp.node == self.config.me
     }
 
-    /// LA-1. A new request is younger than everything this node has received, so only later
-    /// messages count.
+    /// LA-1. A new request is younger than everything this node has received, so only messages that
+    /// arrive from now on count for LA-3.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
         let stamp = Stamp { clock: self.clock.tick(), node: self.config.me };
         let missing_nodes = self.config.group.others(self.config.me).collect();

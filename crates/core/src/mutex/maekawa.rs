@@ -113,8 +113,8 @@ struct Waiting {
     /// The voters in `missing_voters` that sent us a failure, or to which we relinquished their
     /// vote.
     failed_voters: BTreeSet<NodeId>,
-    /// The voters that inquired whether they may have their vote back. An inquiry may arrive before
-    /// the vote.
+    /// The voters that inquired whether they may have their vote back, and have not got it back yet.
+    /// An inquiry may arrive before the vote.
     inquiring_voters: BTreeSet<NodeId>,
 }
 
@@ -143,7 +143,7 @@ pub enum Message {
     },
     /// To a voter: returns its vote; the request continues to wait for it.
     Relinquish { stamp: Stamp },
-    /// To a voter: the entry has ended or the request is cancelled.
+    /// To a voter: the entry has ended, or the request was cancelled or denied.
     Release { stamp: Stamp, fence: Fence },
 }
 
@@ -218,7 +218,7 @@ impl Maekawa {
     }
 
     /// Handles a message of a peer or of this node itself. Ignores messages about the request of a
-    /// third node.
+    /// third node, and requests of nonmembers.
     fn on_message(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         match message {
             Message::Request { stamp, patience } if self.is_request_of(stamp, from) => {
@@ -241,7 +241,7 @@ impl Maekawa {
         }
     }
 
-    /// Returns whether this is the stamp of a request of this member.
+    /// Returns whether this is the stamp of the sender's own request, and the sender is a member.
     fn is_request_of(&self, stamp: Stamp, from: NodeId) -> bool {
         stamp.node == from && self.config.group.contains(from)
     }
@@ -264,7 +264,7 @@ impl Maekawa {
         self.send_to_quorum(Message::Request { stamp, patience }, out);
     }
 
-    /// MK-2. A request that has to wait is answered by MK-6, MK-7 or MK-11.
+    /// MK-2. If another request has the vote, MK-6, MK-7 or MK-11 may apply.
     fn on_request(&mut self, request: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
         self.clock.witness(request.clock);
         match self.voter.on_request(request, patience, self.config.form) {

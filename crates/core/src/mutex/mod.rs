@@ -1,4 +1,4 @@
-//! Mutual exclusion: at most one node is in the critical section at a time.
+//! Mutual exclusion: at most one node is in the critical section at a time, or several readers.
 //!
 //! Every algorithm of the family takes the same [`Command`]s and emits the same [`Event`]s, so one
 //! property, metric or service works with all of them.
@@ -192,7 +192,8 @@ impl Access {
 }
 
 /// Lower bounds for the clock and the fence of a resource. A node keeps them when it discards the
-/// state of an idle resource, so that stamps and fences never decrease when it is used again.
+/// state of an idle resource, and carries them into the next view, so that stamps and fences never
+/// decrease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Floor {

@@ -122,8 +122,8 @@ struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Waiting {
     patience: Patience,
-    /// The latest round that had ended when the request was made; the request waits for all later
-    /// rounds.
+    /// The latest round that had ended when the request was made. Each later round counts as one
+    /// that the request has waited for.
     last_ended_round: u64,
 }
 
@@ -133,7 +133,7 @@ struct Waiting {
 pub enum Message<M> {
     /// A message of the election in this round.
     Round { number: u64, message: M },
-    /// The winner of this round has released, and the round has ended.
+    /// The winner has ended this round: it has released, or had cancelled its request.
     #[cfg_attr(feature = "serde", serde(rename = "over"))]
     RoundEnded { number: u64 },
 }
@@ -248,7 +248,7 @@ impl<E: RoundElection> MutexByElection<E> {
         }
     }
 
-    /// EX-4. A round begins only after the winner of the previous one has released.
+    /// EX-4. A round begins only after the winner of the previous one has ended that one.
     fn on_win(&mut self, out: &mut Effects<'_, Self>) {
         match self.phase {
             Phase::Waiting(_) => {

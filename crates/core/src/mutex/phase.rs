@@ -1,4 +1,4 @@
-//! The state of a node's own request, which has the same phases in every algorithm of the family.
+//! The state of a node's own request, which has the same phases in most algorithms of the family.
 
 use super::{Access, ClientState, Command, Patience, Refusal, ViewStart};
 use crate::node::NodeId;
@@ -72,7 +72,7 @@ impl<W, I> Phase<W, I> {
     }
 
     /// Returns the client's state in an algorithm without shared access. `map_waiting` turns
-    /// the data of a waiting request into its state.
+    /// the data of a waiting request into the client's state.
     pub(super) fn client_state_with(&self, map_waiting: impl FnOnce(&W) -> ClientState) -> ClientState {
         match self {
             Self::Idle => ClientState::Idle,

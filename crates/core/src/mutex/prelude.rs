@@ -37,8 +37,7 @@ macro_rules! ignored_inputs {
 pub(crate) use ignored_inputs;
 
 /// Implements the floor methods of [`OneOfMany`], the trait of algorithms that the wrapper `Many`
-/// runs once per resource, for a node that keeps the largest clock and fence it knows in these two
-/// fields.
+/// runs once per resource, for a node that keeps its clock and its fence in these two fields.
 macro_rules! floor_from_fields {
     ($clock:ident, $fence:ident) => {
         type Floor = Floor;

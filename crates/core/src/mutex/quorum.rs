@@ -2,7 +2,7 @@
 //!
 //! A node that has the votes of its whole quorum excludes all others, because every other quorum
 //! shares a voter with it. Smaller quorums make an entry cheaper, and the more evenly nodes are
-//! spread over the quorums, the smaller the load of each voter.
+//! spread over the quorums, the more even is the load of the voters.
 
 use crate::mutex::prelude::*;
 
@@ -14,14 +14,14 @@ pub enum Quorums {
     /// every full row in its own column.
     Grid,
     /// The nodes are the points of a projective plane, and a quorum is a line: in a plane of
-    /// order q, q+1 of q²+q+1 nodes, the smallest possible quorums. Any two lines meet in exactly
-    /// one node, and every node is on the same number of lines.
+    /// order q, q+1 of q²+q+1 nodes. Quorums cannot be smaller if all nodes vote equally often.
+    /// Any two lines meet in exactly one node, and every node is on the same number of lines.
     Plane,
 }
 
 /// One line of each supported plane, as positions in the group: a perfect difference set, in which
 /// every cyclic distance occurs exactly once. So any two shifts of it meet in exactly one position.
-/// The smallest is a triangle.
+/// The smallest plane is a triangle.
 const LINES: [&[usize]; 8] = [
     &[0, 1],
     &[0, 1, 3],
@@ -39,15 +39,15 @@ impl Quorums {
     pub fn check_group_size(self, nodes: usize) -> Result<(), &'static str> {
         match self {
             Self::Plane if first_line(nodes).is_none() => {
-                Err("a projective plane has 3, 7, 13, 21, 31, 57, 73 or 91 points")
+                Err("a supported projective plane has 3, 7, 13, 21, 31, 57, 73 or 91 points")
             }
             Self::Plane | Self::Grid => Ok(()),
         }
     }
 
     /// Returns the quorum of a member, which contains the member itself. Falls back to a grid if
-    /// there is no plane of the group's size. The quorum of a node outside the group is the node
-    /// alone.
+    /// no plane of the group's size is supported. The quorum of a node outside the group is the
+    /// node alone.
     pub fn quorum_of(self, me: NodeId, group: &Group) -> Group {
         let members = group.as_slice();
         let Ok(position) = members.binary_search(&me) else { return Group::from_iter([me]) };

@@ -1,11 +1,11 @@
-//! Random schedules for every algorithm of the family: clients give any command, valid or not, and
-//! messages arrive in any order.
+//! Random schedules for algorithms of the family: clients give commands, valid or not, and messages
+//! arrive in any order that the algorithm's links permit.
 //!
 //! In every schedule, no entry overlaps with one that it conflicts with; if the algorithm has
 //! fences, the fence of an entry is larger than those of earlier conflicting ones; and no client
 //! receives an event that its commands do not explain. After the schedule, when all entries are
 //! released, every request has an answer. Faulty variants of Ricart–Agrawala in `fixtures` prove
-//! that random schedules find violations of these properties.
+//! that random schedules find overlapping entries and requests without an answer.
 
 use super::central::WhenBusy;
 use super::quorum::Quorums;
@@ -52,26 +52,27 @@ enum Action {
     Command(usize, Command),
     /// One of the messages in transit arrives, if there is any.
     Deliver(usize),
-    /// One of the timers that are set fires, if there is any.
+    /// One of the timers that are set fires, if it may fire now.
     Fire(usize),
 }
 
-/// Schedules for one to five nodes with fewer than `actions` actions, in which clients use these
-/// commands. Three of five actions deliver a message.
-pub(super) fn schedules(actions: usize, commands: &'static [Command]) -> impl Strategy<Value = Schedule> {
+/// Schedules for one to five nodes with fewer than `action_limit` actions, in which clients use
+/// these commands. Three of five actions, on average, deliver a message.
+pub(super) fn schedules(action_limit: usize, commands: &'static [Command]) -> impl Strategy<Value = Schedule> {
     let command = (0..5_usize, prop::sample::select(commands));
     let action = prop_oneof![
         2 => command.prop_map(|(node, command)| Action::Command(node, command)),
         3 => (0..60_usize).prop_map(Action::Deliver),
     ];
-    (1..=5_usize, prop::collection::vec(action, 0..actions)).prop_map(|(nodes, actions)| Schedule { nodes, actions })
+    (1..=5_usize, prop::collection::vec(action, 0..action_limit))
+        .prop_map(|(nodes, actions)| Schedule { nodes, actions })
 }
 
 /// Schedules for algorithms with timers, which fire at any time that the algorithm's model permits.
-pub(super) fn timed_schedules(actions: usize, commands: &'static [Command]) -> impl Strategy<Value = Schedule> {
+pub(super) fn timed_schedules(action_limit: usize, commands: &'static [Command]) -> impl Strategy<Value = Schedule> {
     // A fifth of the actions, on average, fire a timer instead.
-    let timers = prop::collection::vec(prop::option::weighted(0.2, 0..10_usize), actions);
-    (schedules(actions, commands), timers).prop_map(|(schedule, timers)| {
+    let timers = prop::collection::vec(prop::option::weighted(0.2, 0..10_usize), action_limit);
+    (schedules(action_limit, commands), timers).prop_map(|(schedule, timers)| {
         let actions = schedule.actions.into_iter().zip(timers);
         let actions = actions.map(|(action, timer)| timer.map_or(action, Action::Fire)).collect();
         Schedule { actions, ..schedule }
@@ -281,7 +282,7 @@ where
     }
 }
 
-/// The largest fences of all shared and all exclusive entries so far.
+/// The largest fence of the shared entries so far, and that of the exclusive ones.
 #[derive(Debug, Default)]
 pub(super) struct Fences {
     shared: Option<Fence>,
@@ -305,21 +306,21 @@ impl Fences {
     }
 }
 
-/// Runs schedules on a faulty variant, always the same ones and short ones first, and compares the
-/// first violation with the expected one.
+/// Runs schedules on a faulty variant, always the same ones and short ones first. Compares the
+/// first violation, which proptest shrinks, with the expected one.
 fn assert_finds(flaw: Flaw, expected: Expect) {
     let run_schedule = |schedule: Schedule| {
         let new_node = |me, group| RicartAgrawala1981::new(me, group, flaw);
         schedule.run(new_node, &flaw.facts())
     };
-    let run_schedules = |actions| {
+    let run_schedules = |action_limit| {
         let config = Config { cases: 1_000, failure_persistence: None, ..Config::default() };
         let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
-        runner.run(&schedules(actions, &EXCLUSIVE_COMMANDS), |schedule| {
+        runner.run(&schedules(action_limit, &EXCLUSIVE_COMMANDS), |schedule| {
             run_schedule(schedule).map(drop).map_err(test_error)
         })
     };
-    match (1..=MAX_ACTIONS).find_map(|actions| run_schedules(actions).err()) {
+    match (1..=MAX_ACTIONS).find_map(|action_limit| run_schedules(action_limit).err()) {
         Some(TestError::Fail(_, schedule)) => {
             let failure = run_schedule(schedule).expect_err("a schedule is deterministic");
             expected.assert_eq(&format!("{}\n\n{}", failure.violation, failure.trace));
@@ -345,8 +346,7 @@ where
     });
 }
 
-/// Feeds a node of a group with any commands and messages. Each step checks the node's own
-/// assertions.
+/// Feeds a node of a group with random inputs. Each step checks the node's own assertions.
 pub(super) fn assert_no_panic<P: Protocol>(
     nodes: usize,
     new_node: impl Fn(NodeId, Group) -> P,

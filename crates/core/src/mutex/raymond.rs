@@ -40,9 +40,9 @@
 //!
 //! Try: denied at once if another node is queued here already, or if this node still waits for the
 //! answer to a cancelled request that was not a try: no node denies that one. Else the try goes
-//! towards the token like any request, and the first node on the path that is in the critical
-//! section, or has a non-empty queue, denies it; so it is answered within 2D T. A cancelled try may
-//! still be answered, and then the denial may end the same node's next try.
+//! towards the token like any request, and the first node on the path to which one of these
+//! applies, or which is in the critical section, denies it; so it is answered within 2D T. A
+//! cancelled try may still be answered, and then the denial may end the next try.
 //!
 //! Overtaking: a node that has sent the token may ask for it back at once, and that request may
 //! arrive before the token. The receiver still believes that the token is at the sender, and has
@@ -228,9 +228,9 @@ impl Raymond {
         self.enqueue(request, "RY-2", out);
     }
 
-    /// RY-8. Denies a try if another node is queued, or if this node is in the critical section or
-    /// has sent a request that is not a try: no node would deny that one. Queues all other
-    /// requests.
+    /// RY-8. Denies a try if the queue is not empty, or if this node is in the critical section or
+    /// waits for the answer to a request that is not a try: no node would deny that one. Queues all
+    /// other requests.
     fn enqueue(&mut self, request: QueuedRequest, rule: &'static str, out: &mut Effects<'_, Self>) {
         let has_sent_waiting_request = self.pending_request == Some(Patience::Wait);
         let is_busy = self.phase.inside().is_some() || !self.queue.is_empty() || has_sent_waiting_request;
@@ -320,8 +320,8 @@ impl Raymond {
         }
     }
 
-    /// RY-8. The denied try is the first in the queue, unless it was cancelled. The node asks again
-    /// for those behind it.
+    /// RY-8. The denied try is the first in the queue, unless it was cancelled; a later try that is
+    /// first by then is denied in its place. The node asks again for the requests behind it.
     fn on_denial(&mut self, out: &mut Effects<'_, Self>) {
         if self.pending_request != Some(Patience::Try) {
             return out.note("RY-8", format_args!("ignores a denial: no try is pending"));

@@ -32,11 +32,11 @@
 //! When it fails: if one "deferred" arrives after the waiting time, two nodes enter: silence is
 //! consent only in the synchronous model. A crashed node is silent, so a crashed idle node blocks
 //! no other; a crashed holder blocks the nodes that it deferred, but later requests are granted
-//! although it never released. So does a node that restarts and has forgotten its entry; and since
-//! its clock starts again, its next request looks older than those it consented to, and two nodes
-//! may enter. A lost message does the same harm as a late one. The algorithm cannot run in views:
-//! it would count the silence of a node that is suspended or has not installed the view yet as
-//! consent.
+//! although it never released. The same holds for a holder that restarts and has forgotten its
+//! entry; and since its clock starts again, its next request looks older than those it consented
+//! to, and two nodes may enter. A lost message does the same harm as a late one. The algorithm
+//! cannot run in views: it would count the silence of a node that is suspended or has not installed
+//! the view yet as consent.
 //!
 //! Try: decided within 2T, by the first denial or by silence until the end of the waiting time.
 //!
@@ -80,8 +80,9 @@ const COST: Cost = Cost {
     sync_delay: |_| Range::exactly(1),
 };
 
-/// Maximum number of queued inputs from each member ahead of a request: its own request, its
-/// "deferred" message, its reply, and one more for our own client and timer.
+/// Maximum number of inputs from each member that are queued at a node ahead of a request: the
+/// member's own request, its "deferred" message, its reply, and one more, so that the inputs of the
+/// node's client and timer are counted too.
 const MAX_QUEUED_INPUTS: u64 = 4;
 
 /// Added to the waiting time, so that an answer that takes exactly the maximum arrives in time.

@@ -79,8 +79,8 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RicartAgrawalaModulo {
     config: Fixed<Config>,
-    /// The latest reading, which is the number of a request, that we received or used ourselves. If
-    /// our own did not count, a peer's reading could be n ahead of it.
+    /// The latest reading (the number of a request) that we have received or used ourselves. If our
+    /// own readings did not count, a peer's reading could be n ahead of this one.
     latest_reading: Reading,
     phase: Phase,
     /// The nodes to which we owe a reply.
@@ -351,7 +351,7 @@ impl RicartAgrawalaModulo {
     }
 
     /// RM-8. Ends our try, if one is pending. The node that we just replied to may have replied to
-    /// our try before it made its own request, so otherwise both could enter.
+    /// our try before it made its own request or try, so otherwise both could enter.
     fn give_way(&mut self, to: NodeId, out: &mut Effects<'_, Self>) {
         if let Phase::Asking { question: Question::Try, after_answers: after_answers @ AfterAnswers::Enter, .. } =
             &mut self.phase

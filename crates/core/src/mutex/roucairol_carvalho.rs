@@ -244,8 +244,8 @@ impl ViewTransition for RoucairolCarvalho {
         self.consent.client_state()
     }
 
-    /// No node keeps a permission in a new view: if it missed a view, the giver may have entered
-    /// there without its permission.
+    /// No node keeps a permission in a new view: if the node missed a view, the giver may have
+    /// entered there without asking it.
     fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
         self.consent.begin_view(me, start);
         self.permissions.clear();

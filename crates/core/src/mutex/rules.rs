@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! rules! { RicartAgrawala::new, 3;
-//!     ra_4_a_release_sends_all_deferred_replies("1 acquire; rest | 1 release", expect![[r#"
+//!     ra_4_a_release_without_deferred_replies("1 acquire; rest | 1 release", expect![[r#"
 //!         1 release: LEAVES
 //!     "#]]);
 //!     ra_3_alone_a_node_enters_at_once(of 1, "1 acquire", expect![[...]]);
@@ -13,10 +13,10 @@
 //! Scripts are in the language of [`testing`](crate::testing): `1 acquire` gives node 1 a command,
 //! `1 > 2` delivers the oldest message from 1 to 2, `rest` delivers all messages.
 //!
-//! Steps before the bar prepare the state. They run, but the trace omits their lines: another test
-//! of the same algorithm shows each of them. A step without effects has no line either; if no step
-//! has an effect, the trace is `nothing`. The first line of the macro gives the default constructor
-//! and group size; `by` and `of` replace them in one test.
+//! Steps before the bar prepare the state. They run, but the trace omits their lines. A step
+//! without notes, messages and events has no line either; if no line is left, the trace is
+//! `nothing`. The first line of the macro gives the default constructor and group size; `by` and
+//! `of` replace them in one test.
 
 use crate::mutex::prelude::*;
 use crate::testing::{ScriptCommand, ScriptGroup};
@@ -43,7 +43,8 @@ macro_rules! rules {
 }
 pub(crate) use rules;
 
-/// Runs a script and compares the trace of the steps after the bar.
+/// Runs a script and compares the trace of the steps after the bar, or of all steps if there is no
+/// bar.
 pub(crate) fn assert_trace<P>(nodes: usize, new_node: impl Fn(NodeId, Group) -> P, script: &str, expected: &Expect)
 where
     P: Protocol<Command: ScriptCommand, Event: Display, Message: Describe>,

@@ -1,7 +1,6 @@
-//! The token of the token-based algorithms: there is exactly one, and its holder may enter.
+//! The token of the token-based algorithms: a group has one, and its holder may enter.
 //!
-//! Each algorithm decides how the token travels. This module keeps it unique and its fence
-//! increasing.
+//! Each algorithm decides how the token travels. This module stores it and increases its fence.
 
 use super::{Floor, ViewStart};
 use crate::mutex::prelude::*;
@@ -10,7 +9,7 @@ use crate::mutex::prelude::*;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Token<L> {
-    /// The fence of the last entry, or a larger one that a previous holder knew.
+    /// The fence of the last entry, or a larger one.
     pub fence: Fence,
     pub label: L,
 }
@@ -18,9 +17,9 @@ pub struct Token<L> {
 /// A node's place for the token, which is empty while the token is elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TokenSlot<L> {
-    /// Lower bound for the token's fence, from earlier states of the same resource that this node
-    /// discarded. The token carries its own fence, so the floor is not needed once the token has
-    /// left.
+    /// Lower bound for the token's fence, from the reports at the beginning of the view or from
+    /// earlier states of the same resource that this node discarded. The token carries its own
+    /// fence, so the floor is not needed once the token has left.
     floor: Fence,
     token: Option<Token<L>>,
 }

@@ -321,8 +321,8 @@ impl TokenRequest {
 impl OneOfMany for TokenRequest {
     type Floor = Floor;
 
-    /// Idle only in the initial state; otherwise discarding it would lose the token or a pending
-    /// request.
+    /// Idle only if the node is as at the start, except for its last number; otherwise discarding
+    /// its state would lose the token, its record of answers or a pending request.
     fn is_idle(&self) -> bool {
         let is_first = self.config.group.first().is_none_or(|first| first == self.config.me);
         let is_token_in_place =

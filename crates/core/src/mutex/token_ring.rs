@@ -36,10 +36,10 @@
 //! creates a second token, and two nodes may enter. The form `--passing acknowledged` skips crashed
 //! nodes and replaces a lost token, in the synchronous model.
 //!
-//! Try: answered when the token arrives, since no node knows where it is: after n+1 T plus the time
-//! that others spend in the critical section meanwhile. The token shows whether another node has
-//! entered since it was last here: then that node may have been in the way, and the try is denied.
-//! A try where the token rests enters at once.
+//! Try: answered when the token arrives, since no node knows where it is: within n+1 T plus the
+//! time that others spend in the critical section meanwhile. The token shows whether another node
+//! has entered since it was last here: then that node may have been in the way, and the try is
+//! denied. A try where the token rests enters at once.
 //!
 //! Many names: a token that always moves never comes to rest, so no node could ever discard the
 //! state of a resource; and a resource that only some nodes know has no token yet. The form for
@@ -136,7 +136,7 @@ enum Pace {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lap {
-    /// Hops since the last entry or rest.
+    /// Hops since the last entry, rest or sleep.
     pub hops: u32,
     /// Whether the count began with an entry.
     #[cfg_attr(feature = "serde", serde(rename = "used"))]
@@ -225,8 +225,8 @@ impl TokenRing {
 }
 
 impl TokenRing {
-    /// An idle node of this group. The token is at the lowest member, and never stays for longer
-    /// than one message time at a node that does not want it.
+    /// An idle node of this group. The token is at the lowest member, and rests for one message
+    /// time after each round without an entry.
     pub fn new(me: NodeId, group: Group, bounds: Bounds) -> Self {
         Self::with_pace(me, &group, Pace::Circulating(bounds.message))
     }
@@ -311,7 +311,7 @@ impl TokenRing {
         self.pass_or_rest("TR-4", out);
     }
 
-    /// TR-6. The node has sent no request, so no other node needs a message.
+    /// TR-6. No other node needs a message: the token will arrive here and be passed on.
     fn cancel(&mut self, out: &mut Effects<'_, Self>) {
         self.phase.end();
         out.note("TR-6", format_args!("will pass the token on"));
@@ -395,8 +395,8 @@ impl TokenRing {
         self.slot.label().is_some_and(|lap| lap.hops >= self.config.hops_per_round)
     }
 
-    /// Returns whether no other node has entered since the token was last here. After a full round
-    /// the last entry was our own.
+    /// Returns whether no other node has entered since the token was last here. If the token has
+    /// gone a full round since the last entry, that entry was our own or an older one.
     fn no_other_has_entered(&self) -> bool {
         self.slot.label().is_some_and(|lap| !lap.began_with_entry) || self.has_gone_round()
     }

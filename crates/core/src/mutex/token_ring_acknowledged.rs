@@ -156,7 +156,7 @@ enum Watch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// To the next live member: the token or a search.
+    /// To the next member that is not known to have crashed: the token or a search.
     Pass {
         number: PassNumber,
         #[cfg_attr(feature = "serde", serde(rename = "cargo"))]
@@ -303,15 +303,15 @@ impl TokenRingAcknowledged {
         }
     }
 
-    /// TA-2, TA-11. In the synchronous model there is one token, and it is never older than an
-    /// earlier one.
+    /// TA-2, TA-11. In the synchronous model TA-11 never applies: there is at most one token, and a
+    /// new one is younger than the lost one.
     fn on_token(&mut self, token: Token<Lap>, out: &mut Effects<'_, Self>) {
         if token.fence < self.youngest_fence {
             return out
                 .note("TA-11", format_args!("drops a token with {}: {} was here", token.fence, self.youngest_fence));
         }
-        // The token has gone all the way round, so its last pass has arrived, even if the
-        // acknowledgement is missing.
+        // The token has come back, so our last pass of it has arrived, even if the acknowledgement
+        // is missing.
         if let Some(number) = self.passing.forget_token() {
             out.cancel_timer(Timer::Silence(number));
         }
@@ -418,8 +418,9 @@ impl TokenRingAcknowledged {
         self.pass_to_next(PassContent::Token(token), out);
     }
 
-    /// Passes the token or a search to the next member that is not known to have crashed. A search
-    /// ends if only its starter follows, and the starter has crashed or is this node.
+    /// Passes the token or a search to the next member that is not known to have crashed. If there
+    /// is none up to the starter of a search, the search ends; if this node is the starter, the
+    /// search has returned.
     fn pass_to_next(&mut self, content: PassContent, out: &mut Effects<'_, Self>) {
         if let Some(pass) = self.passing.begin_pass(content) {
             let content = content.after_hops(pass.hops, self.config.hops_per_round);
@@ -463,7 +464,8 @@ impl TokenRingAcknowledged {
         self.pass_to_next(content, out);
     }
 
-    /// TA-8. A node that is still passing the token on knows where it is.
+    /// TA-8. A node whose pass of the token is not acknowledged yet does not search: if the
+    /// receiver has crashed, this node passes the token to the next one.
     fn start_search(&mut self, out: &mut Effects<'_, Self>) {
         if self.phase.waiting().is_none() {
             self.watch = Watch::Off;
@@ -489,9 +491,9 @@ impl TokenRingAcknowledged {
         out.set_timer(Timer::Round, Span::exactly(self.config.max_round_time));
     }
 
-    /// TA-9. The token can get behind a search only by passing its starter, so a search that
-    /// returns has found no token anywhere. Each of two searches passes the other's starter, which
-    /// either stops it or ends its own.
+    /// TA-9. The token can get behind a search only through the node that started the search, which
+    /// then ends it; so a search that returns has found no token anywhere. If a search reaches the
+    /// starter of another one, that node either stops it or ends its own.
     fn on_search(&mut self, search: Search, out: &mut Effects<'_, Self>) {
         let Search { starter, generation } = search;
         self.max_generation = self.max_generation.max(generation);

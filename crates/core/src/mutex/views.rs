@@ -1,9 +1,9 @@
-//! The transition of every algorithm of the family from one view to the next.
+//! The transition of an algorithm of the family from one view to the next.
 //!
-//! A member reports the state of its client and its clock and fence. All members combine the same
-//! reports into the same [`ViewStart`]: the nodes in the critical section, the waiting nodes in
-//! order, and the floor for clocks and fences. An algorithm defines how it begins with this state;
-//! this module does the rest.
+//! A member reports the state of its client, its clock and fence, and its queue if it keeps one.
+//! All members combine the same reports into the same [`ViewStart`]: the nodes in the critical
+//! section, the waiting nodes in order, and the floor for clocks and fences. An algorithm defines
+//! how it begins with this state; this module does the rest.
 
 use super::{Access, Command, Event, Floor, Patience};
 use crate::clock::{Clock, Stamp};
@@ -153,7 +153,7 @@ impl ViewStart {
     }
 
     /// Returns the floor of a member. A waiting node's next request gets the number that all
-    /// members expect; other nodes get larger numbers.
+    /// members expect; the next requests of other nodes get larger numbers.
     fn floor_of(&self, node: NodeId) -> Floor {
         let waiters_before = self.waiters.iter().position(|waiter| waiter.node == node).unwrap_or(self.waiters.len());
         Floor { clock: Clock(self.floor.clock.0.saturating_add(waiters_before as u64)), fence: self.floor.fence }

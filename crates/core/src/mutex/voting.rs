@@ -73,11 +73,11 @@ pub const RESOURCE: &str = "plotter";
 /// able to miss each other.
 const MIN_RETRY_UNIT: Duration = Duration::from_micros(1);
 
-/// Upper bound for `max_extra_delay`, per replica: in so many retry units, every node can make an
-/// attempt.
+/// Upper bound for `max_extra_delay`, per replica: if nodes request all votes at once, every node
+/// can make an attempt in so many retry units.
 const MAX_EXTRA_DELAY_PER_REPLICA: u64 = 4;
 
-/// Returns the unit of waiting times: the longest time that an answer takes, but at least
+/// Returns the unit of waiting times: the maximum time of a round trip, but at least
 /// [`MIN_RETRY_UNIT`].
 fn retry_unit(bounds: Bounds) -> Duration {
     bounds.round_trip().max(MIN_RETRY_UNIT)
@@ -125,7 +125,7 @@ struct Waiting {
     bid: Bid,
     patience: Patience,
     attempt: Attempt,
-    /// The longest next waiting time, in retry units, beyond the one unit that every node waits.
+    /// The next waiting time is between one retry unit and this number of units more.
     max_extra_delay: u64,
 }
 
@@ -145,7 +145,7 @@ pub enum Message {
     Request { replica: Replica, claim: Claim },
     /// From a voter: the vote.
     Vote { replica: Replica, claim: Claim, fence: Fence },
-    /// From a voter: another request has the vote.
+    /// From a voter: another request has the vote, or an earlier attempt of the same request.
     Denied { replica: Replica, claim: Claim },
     /// To a voter: the vote is returned.
     Release { replica: Replica, claim: Claim, fence: Fence },
@@ -290,7 +290,7 @@ impl Voting {
         }
     }
 
-    /// Returns whether this is the claim of a request of this member.
+    /// Returns whether this is the claim of the sender's own request, and the sender is a member.
     fn is_claim_of(&self, claim: Claim, from: NodeId) -> bool {
         claim.stamp.node == from && self.config.group.contains(from)
     }
@@ -432,8 +432,7 @@ impl Voting {
         out.emit(Event::entered(self.fence));
     }
 
-    /// VO-6. Every waiting time is long enough for the returned votes to arrive, and the longest is
-    /// long enough for an attempt of every node.
+    /// VO-6. Every waiting time is long enough for the returned votes to arrive.
     fn back_off(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Waiting(Waiting { bid, attempt, max_extra_delay, .. }) = &mut self.phase else { return };
         let unit = self.config.retry_unit;

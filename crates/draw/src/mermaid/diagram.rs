@@ -18,9 +18,9 @@ const OTHER_FAULT_COLOUR: &str = "rgba(232, 164, 23, 0.12)";
 /// Line break in a note.
 const BREAK: &str = "<br/>";
 
-/// Maximum number of lanes drawn; the names of more nodes would fill the diagram.
+/// Maximum number of lanes drawn, so that the names of very many nodes do not fill the diagram.
 const MAX_LANES: usize = 300;
-/// Maximum number of faults from before the window that are drawn; more are counted.
+/// Maximum number of lasting faults from before the window that are drawn; more are counted.
 const MAX_EARLIER_FAULTS: usize = 12;
 
 /// Which texts the diagram contains.
@@ -42,7 +42,7 @@ pub(super) struct SequenceDiagram<'a> {
     text: String,
     /// Length of the text in UTF-16 code units, as Mermaid counts it.
     length: usize,
-    /// Statements of the current item, not written yet.
+    /// Statements that are not written yet, such as those of the current item.
     pending_statements: Vec<String>,
     /// Lanes of nodes that are drawn as active: they are in the critical section or lead.
     active_lanes: BTreeSet<usize>,
@@ -204,7 +204,7 @@ impl<'a> SequenceDiagram<'a> {
 
     fn draw_step(&mut self, index: usize, step: &Step) {
         let received = match step.cause {
-            // A message from a node without a lane is described in the note.
+            // A message from a node whose lane is not drawn is described in the note.
             Cause::Message(arrow) => {
                 arrow.and_then(|arrow| self.scene.arrows.get(arrow)).filter(|arrow| self.has_lane(arrow.from))
             }
@@ -283,7 +283,8 @@ impl<'a> SequenceDiagram<'a> {
     fn end_band(&mut self, band: usize, time: Time) {
         let block = self.open_blocks.iter().position(|open| *open == band);
         if let Some(index) = block {
-            // Inner blocks without an end are closed too.
+            // Closes inner blocks too: in a malformed journal, the end of a fault may precede its
+            // start.
             for _ in self.open_blocks.drain(index..).collect::<Vec<_>>() {
                 self.add_statement("end".into());
             }
@@ -350,12 +351,13 @@ impl<'a> SequenceDiagram<'a> {
         self.pending_statements.push(statement);
     }
 
-    /// Returns the length that the pending statements and the closing lines would add, in UTF-16
-    /// code units.
+    /// Returns an upper bound of the length that the pending statements and the closing lines would
+    /// add, in UTF-16 code units.
     fn pending_length(&self) -> usize {
         // Four spaces and a line break.
         const INDENT_AND_BREAK: usize = 5;
-        // Upper bounds: a line that closes a lane or a block, and the notes about what is left out.
+        // Upper bounds: a line that closes a lane or a block, and the last notes about what is left
+        // out.
         const MAX_CLOSING_LINE: usize = 32;
         const MAX_LAST_NOTES: usize = 240;
         let statements: usize =

@@ -3,7 +3,7 @@
 use crate::text::shorten;
 use std::fmt::Write;
 
-/// Maximum length of a text in characters.
+/// Maximum length of a text in characters, before it is escaped.
 const MAX_CHARS: usize = 160;
 
 /// Returns the text in a form that Mermaid shows unchanged; the end of a long text is cut off.
@@ -37,8 +37,8 @@ fn starts_with_block_end(text: &str) -> bool {
         && !text.get(3..).is_some_and(|after| after.starts_with(char::is_alphanumeric))
 }
 
-/// Whether a character needs no escape. A colon needs none only before a space: before an escape,
-/// Mermaid may parse it as a style.
+/// Whether a character by itself needs no escape. A colon needs one unless a space follows: before
+/// an escape, Mermaid may parse it as a style.
 fn is_plain(character: char) -> bool {
     match character {
         'ﬂ' | '°' | '¶' | 'ß' => false,

@@ -1,4 +1,5 @@
-//! Finds the message kinds that are replies, judging by the run; they are drawn with dotted lines.
+//! Finds the message kinds that are replies, judging by the scene; they are drawn with dotted
+//! lines.
 
 use crate::scene::{Arrow, Cause, Scene, Tail};
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Returns the message kinds of which at least one message is a reply.
 ///
 /// A message is a reply if node A sends it to node B in the step in which A receives a message from
-/// B, or once the state saved since then is durable. A must send that kind to no other node in that
-/// step, and the run must show the kind of B's message before that of the reply: so of two kinds
-/// that answer each other, the one that appears first is the request.
+/// B, or in A's next step with a disk confirmation. A must send no other message of that kind in
+/// that step, and the scene must show the kind of B's message before that of the reply: so of two
+/// kinds that answer each other, the one that appears first is the request.
 pub(super) fn reply_kinds(scene: &Scene) -> BTreeSet<&str> {
     let mut first_index: BTreeMap<&str, usize> = BTreeMap::new();
     let mut receiver_counts: BTreeMap<(usize, &str), usize> = BTreeMap::new();
@@ -32,7 +33,7 @@ pub(super) fn reply_kinds(scene: &Scene) -> BTreeSet<&str> {
 
 /// Returns, for each step, the messages to which it may reply.
 fn possible_requests(scene: &Scene) -> Vec<Vec<&Arrow>> {
-    // For each lane, the messages since the last disk confirmation.
+    // For each lane, the messages received since the last disk confirmation.
     let mut received: BTreeMap<usize, Vec<&Arrow>> = BTreeMap::new();
     let requests = scene.steps.iter().map(|step| match step.cause {
         Cause::Message(arrow) => {

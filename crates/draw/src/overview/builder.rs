@@ -15,7 +15,7 @@ const INITIAL_BIN_WIDTH: u64 = 1_000;
 
 /// An overview that is being built.
 pub struct OverviewBuilder {
-    /// Role of each node of the group; `None` for nodes that are not selected.
+    /// Role of each node, up to the last selected one; `None` for nodes that are not selected.
     selected_roles: Vec<Option<Role>>,
     nodes_without_row: usize,
     /// Time of the first moment.
@@ -155,8 +155,8 @@ impl OverviewBuilder {
         }
     }
 
-    /// Records a node's role. Returns whether the node became chosen; the end of a pause does not
-    /// count.
+    /// Records a node's role. Returns whether the node became `Chosen`: entered the critical
+    /// section or was elected. The end of a pause does not count.
     fn set_role(&mut self, node: NodeId, role: Role, time: Time) -> bool {
         let Some(Some(known)) = self.selected_roles.get_mut(node.index()) else { return false };
         if *known == role {

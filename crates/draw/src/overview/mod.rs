@@ -39,9 +39,9 @@ pub struct Overview {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bin {
     pub steps: u64,
-    /// Messages that are not control messages.
+    /// Messages sent that are not control messages; a multicast counts once per receiver.
     pub messages: u64,
-    /// Control messages: retransmissions, acknowledgements and heartbeats.
+    /// Control messages sent, such as acknowledgements and heartbeats.
     pub control_messages: u64,
     /// Messages of either kind that were lost.
     pub lost_messages: u64,
@@ -150,8 +150,8 @@ impl RoleTimes {
         u64::try_from(self.exact_total()).unwrap_or(u64::MAX)
     }
 
-    /// Returns the total time in nanoseconds without overflow: a journal whose time goes back and
-    /// forth can exceed 64 bits.
+    /// Returns the total time in nanoseconds without overflow: in a journal whose time goes back
+    /// and forth, it can exceed 64 bits.
     pub(crate) fn exact_total(&self) -> u128 {
         self.0.iter().copied().map(u128::from).sum()
     }

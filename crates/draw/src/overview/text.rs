@@ -59,7 +59,7 @@ pub fn draw(overview: &Overview, columns: usize, paint: Paint<'_>) -> String {
 /// One column of a node's row.
 #[derive(Clone, Copy)]
 enum Cell {
-    /// The node had this role for most of the time.
+    /// Of all roles, the node had this one for the longest time.
     Mostly(Role),
     /// The node was chosen (in the critical section or leader) for this many eighths of the time.
     Chosen(usize),
@@ -264,18 +264,18 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Returns the cell of a node in one column. Being chosen for any part of the time takes precedence
-/// over other roles, except at times when the node is mostly down or paused.
+/// Returns the cell of a node in one column. Being chosen for any part of the time takes
+/// precedence, unless the role that lasted longest is down or paused.
 fn cell_of(row: &NodeRow, shares: &[RoleTimes]) -> Cell {
     let sum = RoleTimes::sum(shares);
-    let (chosen, whole) = (u128::from(sum.time_in(Role::Chosen)), sum.exact_total());
+    let (chosen_time, total_time) = (u128::from(sum.time_in(Role::Chosen)), sum.exact_total());
     // The last bin may contain only the final instant.
-    let role = if whole == 0 { row.last_role } else { sum.longest_role() };
+    let role = if total_time == 0 { row.last_role } else { sum.longest_role() };
     match role {
-        Role::Chosen if whole == 0 => Cell::Chosen(8),
+        Role::Chosen if total_time == 0 => Cell::Chosen(8),
         Role::Down | Role::Paused => Cell::Mostly(role),
-        Role::Idle | Role::Waiting | Role::Follows | Role::Chosen if chosen == 0 => Cell::Mostly(role),
-        Role::Idle | Role::Waiting | Role::Follows | Role::Chosen => Cell::Chosen(eighths(chosen, whole)),
+        Role::Idle | Role::Waiting | Role::Follows | Role::Chosen if chosen_time == 0 => Cell::Mostly(role),
+        Role::Idle | Role::Waiting | Role::Follows | Role::Chosen => Cell::Chosen(eighths(chosen_time, total_time)),
     }
 }
 

@@ -23,20 +23,20 @@ pub(super) struct ScaledAxis {
     pub(super) ticks: Vec<(f64, String)>,
 }
 
-/// Part of an axis reserved for zero.
+/// Part of a log axis reserved for zero, if zero is among its values.
 const ZERO_SECTION: f64 = 0.1;
 /// Position of zero within that part.
 const ZERO_POSITION: f64 = 0.25;
-/// Position within that part of the gap between zero and the other values.
+/// Position, within that part, of the gap between zero and the other values.
 const ZERO_GAP_POSITION: f64 = 0.75;
-/// Minimum and maximum margin between the outermost values and the ends of an axis, as parts of its
-/// length.
+/// Minimum and maximum margin between the outermost values and the ends of an axis, relative to the
+/// distance between those values.
 const MIN_MARGIN: f64 = 0.05;
 const MAX_MARGIN: f64 = 0.15;
 /// Relative width below which a range counts as a single value, because floating-point numbers
 /// hardly distinguish its ends.
 const MIN_RELATIVE_WIDTH: f64 = 1e-9;
-/// Maximum number of points that all get a tick.
+/// Maximum number of different values that all get a tick.
 const MAX_POINTS_WITH_TICKS: usize = 12;
 
 impl ScaledAxis {
@@ -90,7 +90,8 @@ impl ScaledAxis {
         ticks
     }
 
-    /// Returns the position of the gap between zero and the rest, if zero has a separate place.
+    /// Returns the position of the gap between zero and the rest, from 0 at the start of the axis
+    /// to 1 at its end, if zero has a separate place.
     pub(super) fn zero_gap(&self) -> Option<f64> {
         self.has_zero.then_some(ZERO_SECTION * ZERO_GAP_POSITION)
     }
@@ -125,10 +126,9 @@ impl Ranged for ScaledAxis {
     }
 }
 
-/// Returns the maximum number of ticks on an axis of this length in pixels. A linear vertical axis
-/// gets fewer than fit.
+/// Returns the maximum number of round numbers with ticks on an axis of this length in pixels.
 fn max_ticks_for(scale: Scale, direction: Direction, length: i32) -> usize {
-    // Each tick has at least 64, 40 or 34 pixels for its label.
+    // Each tick has 64, 40 or 34 pixels for its label; even a short axis gets two ticks.
     let max_ticks = match (direction, scale) {
         (Direction::Horizontal, _) => (length / 64).clamp(2, 12),
         (Direction::Vertical, Scale::Linear) => (length / 40).clamp(2, 7),
@@ -210,8 +210,9 @@ mod tests {
         ScaledAxis::new(&Plot::new("p").y(axis).with_series(series), Direction::Vertical, length, margin)
     }
 
-    /// Larger values are higher, all are within the axis, and there is at least one tick. Positions
-    /// count downwards: from 4000 at the start of the axis to 0 at its end.
+    /// No larger value is below a smaller one, all values and ticks are within the axis, and there
+    /// is at least one tick. Positions count downwards: from 4000 at the start of the axis to 0 at
+    /// its end.
     #[test]
     fn every_value_has_a_position_on_the_axis() {
         for scale in [Scale::Linear, Scale::Log] {

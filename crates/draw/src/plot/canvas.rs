@@ -2,7 +2,7 @@
 //! theme.
 //!
 //! Plotters uses whole coordinates. Ten of these units are one pixel here, so that curves are
-//! smooth and marks are placed exactly.
+//! smooth and marks are placed to a tenth of a pixel.
 
 use super::shape::Shape;
 use super::text::{escape, escape_and_isolate};
@@ -76,7 +76,7 @@ pub(super) enum Anchor {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TextRun {
     pub(super) text: String,
-    /// Text drawn to the right of this one in a colour of its own, even if this one reads from
+    /// Text in a colour of its own. It is to the right of this one even if this one reads from
     /// right to left.
     pub(super) suffix: Option<Suffix>,
     /// Font size in pixels.
@@ -224,7 +224,8 @@ impl Canvas {
         )
     }
 
-    /// Returns the value of a colour in the document's theme, and records that the colour is used.
+    /// Returns the value of a colour in the document's theme (light for `Auto`), and records that
+    /// the colour is used.
     fn theme_colour(&mut self, colour: Colour) -> &'static str {
         if !self.used_colours.contains(&colour) {
             self.used_colours.push(colour);
@@ -335,7 +336,7 @@ fn format_point((x, y): (i32, i32)) -> String {
     format!("{},{}", format_pixels(x), format_pixels(y))
 }
 
-/// Returns the points of a line without those exactly between their neighbours.
+/// Returns the points of a line without repeated ones and those exactly between their neighbours.
 fn without_collinear_points(points: &[(i32, i32)]) -> Vec<(i32, i32)> {
     let mut corners: Vec<(i32, i32)> = Vec::with_capacity(points.len());
     for point in points {
@@ -378,9 +379,9 @@ mod tests {
         assert_eq!(without_collinear_points(&[(4, 4)]), [(4, 4)]);
     }
 
-    /// The style sheet selects elements by their light colour.
+    /// The style sheet selects elements by the light value of their colour.
     #[test]
-    fn no_two_colours_of_the_palette_are_the_same() {
+    fn no_two_colours_of_the_palette_have_the_same_light_value() {
         let mut lights: Vec<_> = colours().map(|colour| colour.light).collect();
         let count = lights.len();
         lights.sort_unstable();

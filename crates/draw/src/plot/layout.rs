@@ -21,7 +21,7 @@ pub(super) const PAGE_MARGIN: i32 = 36;
 /// Distance between plots.
 const COLUMN_GAP: i32 = 44;
 const ROW_GAP: i32 = 34;
-/// Distance between a plot's heading and its area; the topmost mark extends into it.
+/// Distance between the texts above a plot and its area; a mark at the top may extend into it.
 const HEADING_GAP: i32 = 18;
 const TICK_LINE_HEIGHT: i32 = 24;
 const NAME_LINE_HEIGHT: i32 = 20;
@@ -33,7 +33,8 @@ const RIGHT_MARGIN: i32 = 12;
 const MIN_LABEL_DISTANCE: i32 = 19;
 const MAX_LABEL_WIDTH: i32 = 230;
 
-/// Maximum number of marks that fit side by side in a third of the page.
+/// Maximum number of series in plots of a third of the page, whose marks have little room side by
+/// side.
 const MAX_MARKS_IN_NARROW_PLOTS: usize = 6;
 
 /// The area of the page with a plot's points.
@@ -195,8 +196,9 @@ fn label_width(text_run: &TextRun) -> i32 {
             .map_or(0, |suffix| suffix.gap + text_width(" ", LABEL_SIZE) + text_width(&suffix.text, LABEL_SIZE))
 }
 
-/// Returns labels for the series that end at the rightmost point of the plot, except those that
-/// would overlap another, with their vertical positions in plotters units.
+/// Returns labels and their vertical positions in plotters units, for the series that end at the
+/// rightmost x of the plot. Leaves out a repeated name, and a label that would overlap an earlier
+/// one.
 fn end_labels(plot: &Plot, styles: &SeriesStyles<'_>, y: &ScaledAxis, height: i32) -> Vec<(i32, TextRun)> {
     let rightmost = plot.series.iter().filter_map(right_end).map(|(x, _)| x).fold(f64::NEG_INFINITY, f64::max);
     let mut labelled: Vec<(i32, &Series)> = Vec::new();

@@ -18,7 +18,7 @@ const ROW_HEIGHT: i32 = 25;
 const SAMPLE_WIDTH: i32 = 30;
 /// Distance between a sample and its text.
 const SAMPLE_GAP: i32 = 10;
-/// Distance between two items side by side.
+/// Distance between two blocks of names side by side; the items of the key are closer together.
 const ITEM_GAP: i32 = 36;
 /// Distance between a name and its formula, and between the formulas of two plots.
 const COLUMN_GAP: i32 = 20;
@@ -67,8 +67,8 @@ impl Legend {
         legend
     }
 
-    /// Lays out a table with a row per series and a column per plot that has formulas. A long table
-    /// continues in further blocks beside the first.
+    /// Lays out a table with a row per name of a series and a column per plot that has formulas. A
+    /// long table continues in further blocks beside the first.
     fn add_names(&mut self, figure: &Figure, styles: &SeriesStyles<'_>, max_width: i32) {
         let plots: Vec<_> = figure.plots.iter().filter(|plot| plot.series.iter().any(has_formula_text)).collect();
         let name_width =

@@ -138,8 +138,8 @@ fn first_series_of_name(plot: &Plot, series: &Series) -> usize {
     plot.series.iter().position(|other| other.name == series.name).unwrap_or_default()
 }
 
-/// Returns the preferred width of the widest set of overlapping marks, in pixels. If any mark has a
-/// range, all marks of a column count as overlapping.
+/// Returns the preferred width of the widest set of overlapping marks, in pixels. Marks at the same
+/// point count as overlapping or, if any mark of the plot has a range, those at the same x.
 pub(super) fn max_set_width(plot: &Plot) -> i32 {
     let points = || plot.series.iter().flat_map(|series| &series.points);
     let has_ranges = points().any(|point| point.range.or(point.interval).is_some());
@@ -191,14 +191,14 @@ mod tests {
     #[test]
     fn many_marks_share_the_available_room() {
         let shifts = shifts(&plot("abcdefghijkl"), 4000);
-        // The marks of a single column share a third of the width.
+        // The marks of a single column take at most a third of the width.
         assert!(shifts.iter().all(|shift| shift.abs() <= 4000 / 3 / 2), "{shifts:?}");
         let mut first_shifts: Vec<_> = shifts.iter().step_by(2).collect();
         first_shifts.dedup();
         assert_eq!(first_shifts.len(), 12, "{shifts:?}");
     }
 
-    /// A mark whose range reaches another mark is moved aside.
+    /// Two marks are moved apart if the range of one reaches the other.
     #[test]
     fn ranges_do_not_cover_marks() {
         let mut plot = plot("ab");

@@ -31,7 +31,7 @@ pub(super) const INTERVAL_WIDTH: i32 = 18;
 const JOIN_WIDTH: i32 = 18;
 /// Half length of the lines across the ends of an interval, in plotters units.
 pub(super) const INTERVAL_HALF_LENGTH: i32 = 45;
-/// Dashes of a line whose colour another series also has.
+/// Dashes of a line whose colour an earlier series also has.
 pub(super) const DASHES: Dashes = Dashes { dash: 60, gap: 30, skip: 0 };
 /// Length of the dashes of several lines at the same place, in plotters units.
 const STRIPE_LENGTH: i32 = 120;
@@ -269,8 +269,8 @@ impl<'a> Panel<'a> {
         Ok(())
     }
 
-    /// Draws the marks from left to right. Where marks overlap, the one in front differs from
-    /// column to column, so that all can be seen.
+    /// Draws the marks of this kind from left to right. Where marks overlap, the one in front
+    /// differs from column to column, so that it is not always of the same series.
     fn draw_marks(&self, chart: &mut Chart<'_>, mark: Mark) -> Result<(), PlotError> {
         let mut markers = Vec::new();
         let count = self.plot.series.len();

@@ -145,9 +145,10 @@ fn lines_that_end_apart_are_named_there_and_others_in_a_legend() {
     assert_eq!((count(&root, "ricart-agrawala"), count(&root, "twin"), count(&root, "2(n−1)")), (1, 1, 2));
 }
 
-/// However close lines end, their labels do not overlap, and labels left out are in the legend.
+/// However close lines end, their labels do not overlap. If a label is left out, the legend has the
+/// names of all lines.
 #[test]
-fn names_at_close_ends_make_room_for_each_other() {
+fn labels_of_lines_that_end_close_together_do_not_overlap() {
     for gap in [0.1, 1.0, 3.0, 10.0, 30.0] {
         let series = |index: u8| Series::new(format!("line {index}")).points([Point::new(1.0, f64::from(index) * gap)]);
         let plot = (0..12)
@@ -208,7 +209,7 @@ fn degenerate_plots_are_drawn() {
     assert!(shows_text(log(), "no data"));
     assert!(shows_text(log().with_series(Series::new("empty")), "no data"));
     assert!(!shows_text(log().with_series(points(&[(4.0, 6.0)])), "no data"));
-    // Zero has a separate tick on a log axis, and there is another tick.
+    // Zero has a tick on a log axis.
     assert!(shows_text(log().with_series(points(&[(1.0, 0.0), (2.0, 40.0)])), "0"));
     assert!(shows_text(log().with_series(points(&[(1.0, 0.0), (2.0, 0.0)])), "0"));
     for values in

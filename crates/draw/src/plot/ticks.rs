@@ -11,9 +11,9 @@ pub(super) struct Tick {
     exponent: i32,
 }
 
-/// Number of significant digits of fractions.
+/// Number of significant digits to which fractions are rounded.
 const SIGNIFICANT_DIGITS: usize = 5;
-/// Whole numbers below this are not rounded.
+/// Whole numbers with an absolute value below this are not rounded.
 const MAX_WHOLE: f64 = 1e15;
 
 impl Tick {
@@ -25,7 +25,7 @@ impl Tick {
         if digits == 0 { Self { digits: 0, exponent: 0 } } else { Self { digits, exponent } }
     }
 
-    /// Rounds a fraction to the significant digits; whole numbers stay exact.
+    /// Rounds a fraction to the significant digits. A whole number below `MAX_WHOLE` stays exact.
     pub(super) fn from_f64(value: f64) -> Self {
         if value.fract() == 0.0 && value.abs() < MAX_WHOLE {
             return Self::new(value as i64, 0);
@@ -47,7 +47,7 @@ impl Tick {
     pub(super) fn text(self) -> String {
         let sign = if self.digits < 0 { "−" } else { "" };
         let digits = self.digits.unsigned_abs().to_string();
-        // 0 or negative if the number is below 1.
+        // 0 or negative if the absolute value is below 1.
         let digits_before_point = digits.len() as i32 + self.exponent;
         let number = match digits_before_point {
             _ if self.digits == 0 => "0".into(),
@@ -105,8 +105,8 @@ fn superscript(power: i32) -> String {
 /// Relative tolerance at the ends of a range.
 const TOLERANCE: f64 = 1e-9;
 
-/// Returns round numbers at equal distances from `low` to `high`; with `only_whole`, no fractions.
-/// There are at most `max_count`, or one more if the ends happen to be round.
+/// Returns round numbers between `low` and `high`, at equal distances; with `only_whole`, no
+/// fractions. There are at most `max_count`, or one more if the ends happen to be round.
 pub(super) fn linear(low: f64, high: f64, max_count: usize, only_whole: bool) -> Vec<Tick> {
     let min_step = (high - low) / max_count.max(1) as f64;
     if !(min_step.is_finite() && min_step > 0.0) {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn log_ticks_are_one_two_five_or_powers() {
+    fn log_ticks_are_one_two_five_or_powers_or_linear_in_a_narrow_range() {
         for (low, high, max_count, expected) in [
             (1.0, 60.0, 8, "1 2 5 10 20 50"),
             (1.9, 17.0, 8, "2 5 10"),

@@ -39,8 +39,7 @@ pub(super) const MAX_PLOTS: usize = 12;
 pub(super) const MAX_SERIES: usize = 48;
 pub(super) const MAX_POINTS: usize = 20_000;
 
-/// Absolute values for which differences, ratios and the ends of an axis with its margins are
-/// finite.
+/// Absolute values far enough from the limits of floating-point numbers to compute with.
 const FINITE_RANGE: std::ops::RangeInclusive<f64> = 1e-250..=1e250;
 
 pub(super) fn validate(figure: &Figure) -> Result<(), PlotError> {
@@ -117,8 +116,8 @@ impl Validator<'_> {
         if is_log && value < 0.0 {
             return Err(PlotError::Negative { plot, series, value_name, value: format_number(value) });
         }
-        // A logarithmic axis shows zero in a section of its own. Tiny values spoil only ratios, so
-        // a linear axis allows them.
+        // A logarithmic axis shows zero in a section of its own. A linear axis also allows tiny
+        // values, because it needs no ratios.
         let is_within = value == 0.0 || FINITE_RANGE.contains(&value.abs()) || (!is_log && value.abs() < 1.0);
         if is_within {
             return Ok(());

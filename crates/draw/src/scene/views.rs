@@ -3,7 +3,7 @@
 use super::TimePosition;
 use quorate_core::View;
 
-/// A view and the time span in which it is the latest view with an acting member.
+/// A view and the time span in which it is the latest view in which a member has begun to act.
 #[derive(Clone, Debug)]
 pub struct ViewSpan {
     pub view: View,

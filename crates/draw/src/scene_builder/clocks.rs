@@ -1,14 +1,14 @@
 //! Logical and vector clocks of every step.
 //!
 //! The literature does not count a node's first start as an event. Logical clocks do not count it
-//! here either, and vector clocks count it only if it sends a message. So after a start that sends
-//! nothing, the clock of a node's first action reads 1.
+//! here either, and vector clocks count it only if it sends a message. So the first step after a
+//! start that sends nothing has clock 1, unless it receives a message.
 
 use quorate_core::{Clock, Incarnation, NodeId, VectorClock};
 use quorate_journal::causality::Causality;
 use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer};
 
-/// Maximum group size with vector clocks; larger ones are unreadable and take much memory for the
+/// Maximum group size with vector clocks; larger clocks are unreadable and take much memory for the
 /// messages in flight.
 const MAX_NODES: usize = 64;
 
@@ -28,7 +28,7 @@ pub(super) struct Clocks {
 enum FirstStart {
     /// The start counts: it sent a message. Also used while no start was observed.
     Counts,
-    /// The start is the current step, and has sent nothing so far.
+    /// The start is the node's current step, and has sent nothing so far.
     Pending,
     /// The start does not count: it sent nothing.
     Silent,
@@ -78,7 +78,8 @@ impl Clocks {
     }
 
     /// Returns a node's vector clock: for each node of the group, the number of its steps that
-    /// happened before, the current step included. `None` if the group is too large.
+    /// happened before the current step of `node`, which counts too. `None` if the group is too
+    /// large.
     pub(super) fn vector_clock(&self, node: NodeId) -> Option<Vec<u64>> {
         let clock: &VectorClock = self.vectors.as_ref()?.clock(node)?;
         let counted_steps = |(index, first_start): (usize, &FirstStart)| {

@@ -9,7 +9,7 @@ use quorate_journal::words;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Maximum lengths of a kind and of a body, in characters; diagrams show no more.
+/// Maximum lengths of a kind or label and of a body, in characters; diagrams show no more.
 const MAX_KIND_CHARS: usize = 200;
 const MAX_BODY_CHARS: usize = 300;
 

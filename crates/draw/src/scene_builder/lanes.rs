@@ -5,10 +5,10 @@ use quorate_core::NodeId;
 use quorate_journal::role::{Role, Roles};
 use std::collections::HashMap;
 
-/// Maximum number of nodes that are all shown. In a larger group, idle nodes have no lane.
+/// Maximum size of a group in which idle nodes have lanes, too.
 const MAX_NODES_WITH_IDLE: usize = 12;
 
-/// A node's role, and the role that it has apart from a pause.
+/// A node's role, and the role that it has apart from a pause or a crash.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct LaneState {
     pub(super) role: Role,

@@ -1,7 +1,7 @@
 //! Builds the data of a picture from a run that is observed live or read from its journal.
 //!
-//! Memory use does not grow with the length of the run: the builder keeps the window (until it is
-//! too full for a scene), the messages in flight, and the state of every node.
+//! The builder does not keep the whole run, only the window (until it is too full for a scene), the
+//! messages in flight, and the state of every node.
 
 mod bands;
 mod clocks;
@@ -36,8 +36,8 @@ pub struct Options {
     pub window: Window,
     /// Whether to show steps without visible effect, such as a timer or a disk confirmation.
     pub shows_quiet_steps: bool,
-    /// Maximum number of steps, marks and lasting faults in a scene; a longer run becomes an
-    /// overview.
+    /// Limit on the steps, marks and lasting faults of a scene together. A run that exceeds it
+    /// before its last line becomes an overview.
     pub max_steps: usize,
     /// Whether to build an overview even of a short run.
     pub forces_overview: bool,
@@ -49,11 +49,11 @@ impl Default for Options {
     }
 }
 
-/// Default maximum number of steps, marks and lasting faults in a scene; a larger diagram is
-/// unreadable.
+/// Default of [`Options::max_steps`]; a larger diagram is unreadable.
 pub const MAX_STEPS: usize = 400;
 
-/// Maximum number of messages in a scene; more arrows are unreadable.
+/// Limit on the messages of a scene, applied like [`Options::max_steps`]; more arrows are
+/// unreadable.
 pub const MAX_ARROWS: usize = 1_200;
 /// Maximum number of lanes in a scene; more do not fit on a page.
 pub const MAX_LANES: usize = 100;
@@ -88,7 +88,7 @@ pub struct SceneBuilder<C, E> {
     queues: Queues,
     in_flight: InFlightMessages,
     overview: OverviewBuilder,
-    /// The current step, if it is in the window and its node has a lane.
+    /// The current step, if a scene shows its time and its node has a lane.
     pending_step: Option<PendingStep>,
     /// The current journal line; the header is line 1.
     line: u64,
@@ -96,7 +96,7 @@ pub struct SceneBuilder<C, E> {
     needs_overview: bool,
     /// Whether the window has begun.
     has_window_begun: bool,
-    /// Time of the last line in the window.
+    /// Latest time of a line in the window.
     last_time: Option<Time>,
 }
 
@@ -260,8 +260,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         }
     }
 
-    /// Ends a message at the current step. Returns the index of its arrow; `None` if its other end
-    /// is not shown.
+    /// Ends a message at the current step. Returns the index of its arrow; `None` if it has none.
     fn receive(&mut self, id: MessageId, node: NodeId) -> Option<usize> {
         let (message, is_duplicate) = self.in_flight.end_copy(id, node)?;
         self.end_message(id, &message, is_duplicate, Head::Step(self.scene.steps.len()))

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The rule by which a member freezes: its lease has expired, so it stops acting.
 const FREEZE_RULE: &str = "VW-1";
-/// The rule by which a member stops acting in one view, or is admitted to its first.
+/// The rule by which a member takes a new view: it stops acting in the view before, if it had one.
 pub(super) const ADMIT_RULE: &str = "VW-2";
 /// The rule by which a member begins to act in a view.
 pub(super) const BEGIN_RULE: &str = "VW-3";
@@ -44,7 +44,8 @@ struct TrackedNode {
     /// Whether the node acts in that view.
     is_acting: bool,
     lease: Option<HeldLease>,
-    /// The leases that ended in the window, and the parts of leases up to a crash of their holder.
+    /// The leases that ended in the window, and the parts of leases that a crash of the holder
+    /// ended there.
     ended_leases: Vec<Lease>,
     /// Changes of activity: `None` if the node acts from there on, else why it does not.
     activity_changes: Vec<(TimePosition, Option<InactiveReason>)>,
@@ -117,7 +118,8 @@ impl ViewTracker {
         }
     }
 
-    /// Ends the leases that expire up to this position: no journal line records an expiry.
+    /// Ends the leases that expire up to this position: the journal may have no line about an
+    /// expiry.
     pub(super) fn expire_leases(&mut self, position: TimePosition) {
         while let Some((end, node)) = self.lease_ends.first().copied().filter(|(end, _)| *end <= position.time) {
             self.lease_ends.remove(&(end, node));
@@ -212,7 +214,7 @@ impl ViewTracker {
         self.record_activity(node, position);
     }
 
-    /// Records that a member receives a view and stops acting in the one before. A view that is not
+    /// Records that a node receives a view and stops acting in the one before. A view that is not
     /// newer is ignored.
     fn install_view(&mut self, node: NodeId, view: &View, position: TimePosition) {
         let tracked = self.nodes.entry(node).or_default();
@@ -344,7 +346,7 @@ impl ViewTracker {
 }
 
 /// Converts an instant on a node's clock to real time, assuming the clock runs at the right rate
-/// from now on. It shows `local_now` at the real time `time`.
+/// from now on. The clock shows `local_now` at the real time `time`.
 fn real_time(local_instant: Time, time: Time, local_now: Time) -> Time {
     Time::from_nanos(time.nanos().saturating_add(local_instant.nanos().saturating_sub(local_now.nanos())))
 }

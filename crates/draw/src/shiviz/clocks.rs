@@ -72,7 +72,7 @@ impl VectorClocks {
         self.observe_effect(id.sender, ObservedEffect::Send { to, sent });
     }
 
-    /// Counts an event from which the node learns nothing.
+    /// Counts an event from which the node learns nothing about other nodes.
     pub(super) fn count_local_event(&mut self, node: NodeId) {
         // Any input without a message has this effect.
         self.observe_input(node, ObservedInput::DiskFull);

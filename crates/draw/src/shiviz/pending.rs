@@ -13,12 +13,12 @@ pub(super) struct UnwrittenStep {
     /// Whether the log shows the step. The vector clocks count hidden steps as well.
     is_shown: bool,
     pub(super) text: String,
-    /// The message that the step received, and whether it is a frame of a reliable link. From a
-    /// frame, the node learns only through the payloads that the link delivers.
+    /// The message that the step received, and whether a wrapper such as `Reliable` consumes it.
+    /// From such a message, the node learns only through the payloads that the wrapper delivers.
     pub(super) message: Option<(MessageId, bool)>,
-    /// The payloads that the reliable link delivered to the algorithm, with their senders.
+    /// The payloads that a wrapper delivered to the algorithm, with their senders.
     pub(super) delivered_payloads: Vec<(NodeId, PayloadId)>,
-    /// The messages sent: receiver, id, and the payload that a frame carries.
+    /// The messages sent: receiver, id, and the payload that a wrapper's message carries.
     pub(super) sent: Vec<(NodeId, MessageId, Option<PayloadId>)>,
     /// Whether the input is a timer, a report of the disk or a first start.
     is_local_input: bool,

@@ -14,7 +14,7 @@ use quorate_journal::words::format_millis;
 use std::collections::{BTreeMap, BTreeSet};
 
 const FONT_SIZE: f64 = 12.5;
-/// Maximum length of a name in characters.
+/// Maximum length of a name in characters, without its remark.
 const MAX_CHARS: usize = 22;
 /// Distance in pixels between a step and the ends of its arrows, so that the step's dot stays
 /// visible.
@@ -64,7 +64,8 @@ impl MessageKinds {
         index.and_then(|index| SERIES.get(index % SERIES.len())).map_or("faint", |colour| colour.name)
     }
 
-    /// Whether the kind has a colour of its own; its item in the legend then has a solid line.
+    /// Whether the kind has a colour other than `faint`; its item in the legend then has a solid
+    /// line.
     pub(super) fn is_coloured(&self, kind: &str) -> bool {
         self.coloured.iter().any(|known| known == kind)
     }
@@ -150,7 +151,8 @@ fn displayed_name(arrow: &Arrow) -> String {
     }
 }
 
-/// Returns the free position along an arrow at which its name covers the fewest other arrows.
+/// Returns the free position along an arrow at which its name covers the fewest other arrows;
+/// `None` if no position is free.
 fn name_position(areas: &OccupiedAreas, index: usize, segments: &Segments, name_width: f64) -> Option<Point> {
     let ((x1, y1), (x2, y2)) = segments.lines.get(index).copied()?;
     let mut best: Option<(usize, Point)> = None;
@@ -238,8 +240,8 @@ fn end_points(scene: &Scene, layout: &Layout, arrow: &Arrow) -> Option<(Point, P
     Some((sent, end))
 }
 
-/// Returns the vertical position at which a message ends that the network loses by chance: in the
-/// gap next to its sender's lane.
+/// Returns the vertical end of the arrow of a message that the network drops: in the gap next to
+/// its sender's lane.
 fn y_of_first_gap(layout: &Layout, arrow: &Arrow, y: f64) -> f64 {
     let next = if arrow.from < arrow.to { Some(arrow.from + 1) } else { arrow.from.checked_sub(1) };
     let next = next.and_then(|lane| layout.lanes.get(lane)).copied().unwrap_or(y);

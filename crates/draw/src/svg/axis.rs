@@ -5,14 +5,14 @@ use crate::scene::{Scene, TimePosition};
 use quorate_core::Time;
 use std::collections::BTreeMap;
 
-/// Distances in pixels between two instants: minimum, for the median time between instants, and
-/// maximum.
+/// Distances in pixels between two instants before they are stretched: minimum, for the median time
+/// between instants, and maximum.
 const MIN_GAP: f64 = 30.0;
 const MEDIAN_GAP: f64 = 62.0;
 const MAX_GAP: f64 = 120.0;
 /// A gap that would be wider than this in proportion to its duration is drawn with a break.
 const MIN_BREAK_GAP: f64 = 4.0 * MAX_GAP;
-/// Distance in pixels between two events of one node at the same instant.
+/// Distance in pixels between two events of one node at the same instant, before it is stretched.
 const SAME_INSTANT_GAP: f64 = 27.0;
 
 /// Horizontal scale of time.
@@ -20,7 +20,7 @@ const SAME_INSTANT_GAP: f64 = 27.0;
 pub(super) struct Scale {
     /// The median time between two instants, in nanoseconds.
     median_gap_nanos: i64,
-    /// Factor by which all distances are stretched.
+    /// Factor by which the distances between events are stretched.
     stretch: f64,
 }
 
@@ -118,8 +118,8 @@ impl Axis {
                 else {
                     return self.left - MEDIAN_GAP / 2.0;
                 };
-                let whole = time.nanos().saturating_sub(earlier.nanos()).max(1) as f64;
-                let part = position.time.nanos().saturating_sub(earlier.nanos()) as f64 / whole;
+                let gap_nanos = time.nanos().saturating_sub(earlier.nanos()).max(1) as f64;
+                let part = position.time.nanos().saturating_sub(earlier.nanos()) as f64 / gap_nanos;
                 start + (x - start) * part.clamp(0.0, 1.0)
             }
             None => self.right,

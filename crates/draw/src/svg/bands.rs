@@ -1,4 +1,5 @@
-//! Draws lasting faults, views and violations as bands or lines over all lanes, with names above.
+//! Draws lasting faults, other changes of the whole group, views and violations as bands or lines
+//! over all lanes, with names above.
 
 use super::canvas::{Anchor, Canvas};
 use super::layout::{BAND_ROW_HEIGHT, Layout};
@@ -8,7 +9,7 @@ use crate::scene::{MarkKind, Scene, ViewSpan};
 use quorate_journal::words::{self, format_millis};
 
 const FONT_SIZE: f64 = 12.5;
-/// Maximum number of characters of a name; the tooltip shows the rest.
+/// Maximum number of characters of a name; the end of a longer one is cut off.
 const MAX_CHARS: usize = 60;
 
 /// The kind of an annotation above the lanes.

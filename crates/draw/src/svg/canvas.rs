@@ -1,4 +1,4 @@
-//! An SVG document in memory, and the style sheets of all diagrams.
+//! An SVG document in memory, and the style sheets of space-time diagrams and overviews.
 
 use crate::style::{MONO, SANS, Theme, variables};
 use crate::text::Escaped;
@@ -91,7 +91,7 @@ impl Canvas {
         self.write_markup(format_args!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{}</text>", Escaped(text)));
     }
 
-    /// Returns the whole document, with the styles of space-time diagrams.
+    /// Returns the whole document, with the styles of space-time diagrams and overviews.
     pub(super) fn finish(self, size: (f64, f64), theme: Theme, name: &str, description: &str) -> String {
         let (view_style, view_patterns) = if self.has_views { (VIEW_STYLE, VIEW_PATTERNS) } else { ("", "") };
         let tray_style = if self.has_trays { TRAY_STYLE } else { "" };
@@ -129,7 +129,7 @@ const PATTERNS: &str = "<defs>\
 <pattern id=\"still\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
 <path class=\"still-stripe\" d=\"M0 0V5\"/></pattern></defs>\n";
 
-/// Style sheet of all space-time diagrams.
+/// Style sheet of all space-time diagrams and overviews.
 const STYLE: &str = "\
 text{font-size:13px;fill:var(--ink);unicode-bidi:isolate;direction:ltr;white-space:pre}\
 path{fill:none}\

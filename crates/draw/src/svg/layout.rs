@@ -24,8 +24,8 @@ const LARGE_GROUP_LANE_DISTANCE: f64 = 38.0;
 const MAX_SMALL_GROUP: usize = 8;
 /// Height of a row of texts.
 const TEXT_ROW_HEIGHT: f64 = 16.0;
-/// Maximum numbers of rows of texts above and below a lane; its clocks may take as many more rows
-/// above it.
+/// Maximum numbers of rows of texts above and below a lane; its clocks may take another
+/// `MAX_ROWS_ABOVE` rows above it.
 const MAX_ROWS_ABOVE: usize = 3;
 const MAX_ROWS_BELOW: usize = 4;
 /// Minimum horizontal gap between two texts of a row.
@@ -39,7 +39,7 @@ const LEASE_HEIGHT: f64 = 6.0;
 /// Detail of the rule notes below each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoteDetail {
-    /// Ids and notes, truncated to this many characters.
+    /// Ids and notes; those of one step are truncated together to this many characters.
     Full(usize),
     RuleIds,
     None,

@@ -1,6 +1,6 @@
 //! Space-time diagrams as SVG: one horizontal lane per node, time to the right.
 //!
-//! All text can be selected, and every step and message has a tooltip with all details. The
+//! All text can be selected, and every step and message has a tooltip with its details. The
 //! horizontal axis follows the order of events: a gap grows with its duration, within a minimum
 //! that keeps events apart and a maximum that keeps long waits short.
 
@@ -32,7 +32,7 @@ pub struct Options {
     pub clocks: Clocks,
     pub notes: Notes,
     pub has_legend: bool,
-    /// Target width in pixels; a wider diagram continues in another row.
+    /// Target width in pixels, at least [`MIN_WIDTH`]; a wider diagram continues in further rows.
     pub width: u32,
 }
 
@@ -64,6 +64,7 @@ pub enum Notes {
     /// In full if there is room, else shortened, else only rule ids.
     #[default]
     Auto,
+    /// In full if there is room, else shortened.
     Full,
     RuleIds,
     None,

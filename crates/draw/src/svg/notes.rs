@@ -15,7 +15,7 @@ const MAX_CHARS: usize = 56;
 pub(super) struct LaneText {
     pub(super) class: &'static str,
     pub(super) text: String,
-    /// Horizontal position of the step it describes.
+    /// Horizontal position of the step or mark it describes.
     pub(super) x: f64,
     pub(super) left: f64,
     pub(super) width: f64,
@@ -40,7 +40,7 @@ fn steps(scene: &Scene, lane: usize) -> impl Iterator<Item = &Step> {
     scene.steps.iter().filter(move |step| step.lane == lane)
 }
 
-/// Returns the texts above a lane: commands, restarts, membership inputs, client events and faults.
+/// Returns the texts above a lane: commands, restarts, membership inputs, client events and marks.
 pub(super) fn texts_above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<LaneText> {
     let mut texts = Vec::new();
     for step in steps(scene, lane) {
@@ -80,7 +80,8 @@ pub(super) fn texts_above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<LaneTe
     texts
 }
 
-/// Returns an event without the time until which an entry is valid, if the lease line shows it.
+/// Returns an event without the end of its validity, which the lease lines show if the group has
+/// views.
 fn shorten_event<'a>(scene: &Scene, event: &'a str) -> Cow<'a, str> {
     let validity = event.split_once(", until ").filter(|_| !scene.view_spans.is_empty());
     match validity.and_then(|(before, after)| Some((before, after.split_once(" of its clock")?))) {

@@ -261,7 +261,7 @@ fn draw_axis(canvas: &mut Canvas, overview: &Overview, scale: &Scale, y: f64) ->
     let origin = overview.origin.nanos();
     let span = overview.to.nanos().saturating_sub(overview.from.nanos()).max(1);
     let step = round_step(span / 10);
-    // Runs of 20 seconds or more are labelled in seconds.
+    // An overview of 20 seconds or more is labelled in seconds.
     let (millis_per_unit, name) = if span >= 20_000_000_000 { (1_000, "time in s") } else { (1, "time in ms") };
     let first = overview.from.nanos().saturating_sub(origin).div_euclid(step).saturating_mul(step);
     let mut label_nanos = first;

@@ -89,7 +89,7 @@ impl<'a> SceneSlice<'a> {
         SceneRow { scene, arrow_indices }
     }
 
-    /// Converts a position of the whole scene to this row, clamped to its edges.
+    /// Converts a position of the whole scene to this row: its order is clamped to the row's edges.
     fn row_position(&self, position: TimePosition) -> TimePosition {
         let order = position.order.clamp(self.orders.start, self.orders.end) - self.orders.start;
         TimePosition { time: position.time, order }
@@ -182,8 +182,8 @@ impl<'a> SceneSlice<'a> {
             Head::Step(step) => self.row_step(step).map(Head::Step),
             Head::Lost { cause, position } => {
                 let is_in_row = match (cause, arrow.tail) {
-                    // Such a message is lost when it is sent: in the row of the sending step, even
-                    // if the position of the loss, which follows that step, is in the next row.
+                    // The loss of such a message is drawn beside the sending step, and so in the
+                    // row of that step, even if the position of the loss is in a later row.
                     (Loss::Chance, Tail::Step(step)) => self.row_step(step).is_some(),
                     (_, _) => {
                         self.orders.contains(&position.order) || (self.is_last && position.order >= self.orders.end)

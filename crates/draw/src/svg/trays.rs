@@ -26,7 +26,7 @@ const NAME_SHIFT: f64 = 4.0;
 
 /// The names in one [`Queue`], placed in its tray.
 pub(super) struct Chips {
-    /// Left edge, width and text of each name.
+    /// Left edge, width and text of each name, and of the number of the other messages.
     chips: Vec<(f64, f64, String)>,
     /// Upper edge of the tray.
     top: f64,
@@ -39,7 +39,8 @@ pub(super) fn reserved_height(scene: &Scene, lane: usize) -> f64 {
 }
 
 /// Places the names of each queue's messages at the part of its tray where the fewest arrows cross
-/// them, as counted by `count_crossings`. Returns the number of queues for which nothing fits.
+/// them, as counted by `count_crossings`. Returns the number of queues for which nothing fits,
+/// except before the first event.
 pub(super) fn place_names(scene: &Scene, layout: &mut Layout, count_crossings: impl Fn(&Area) -> usize) -> usize {
     let mut queues_without_room = 0;
     for (lane, y) in scene.lanes.iter().zip(layout.lanes.clone()) {

@@ -87,8 +87,8 @@ fn draw_frozen(
     canvas.group_with_tooltip("span", &tooltip, |canvas| {
         canvas.rectangle("frozen", (from, y - RIBBON_HALF_HEIGHT), (to - from, 2.0 * RIBBON_HALF_HEIGHT), 4.0);
         let word = inactive.reason.label();
-        // The ribbon of a leader, or of a node in the critical section, already contains its role
-        // as a word.
+        // The ribbon of a leader, or of a node in the critical section, may contain its role as a
+        // word.
         let has_role_name = lane.spans.iter().any(|span| {
             let is_chosen = [span.role, span.unpaused_role].contains(&Role::Chosen);
             is_chosen && !span.is_lease_expired && span.from < inactive.to && inactive.from < span.to

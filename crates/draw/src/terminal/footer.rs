@@ -1,4 +1,4 @@
-//! The legend below the picture, and a summary of the events that the picture omits.
+//! The legend below the picture, and a summary of what the picture omits.
 
 use super::symbols;
 use super::text::display_width;

@@ -24,7 +24,7 @@ pub(super) struct Layout {
     pub(super) max_width: Option<usize>,
     /// Width of the times, in columns.
     pub(super) time_width: usize,
-    /// For each band, the number of its bar from the left; `None` if it has none.
+    /// For each band, the index of its bar from the left; `None` if it has none.
     pub(super) bars: Vec<Option<usize>>,
     /// Column of each lane; empty if the lanes do not fit.
     pub(super) lanes: Vec<usize>,

@@ -1,4 +1,4 @@
-//! The lines of the picture, one per event.
+//! The lines of the picture between its heading and its legend.
 
 use super::TextStyle;
 use super::layout::Layout;
@@ -22,7 +22,7 @@ pub(super) struct Line {
 enum ArrowEnd {
     /// The receiver gets the message on this line.
     Received,
-    /// The network loses the message.
+    /// The message is lost.
     Lost,
     /// The message is still in flight at the end of the picture.
     InFlight,
@@ -148,7 +148,8 @@ impl<'a> LineWriter<'a> {
         row
     }
 
-    /// Returns a node's role as others see it: a node whose lease has expired is not chosen.
+    /// Returns a node's role for the symbols of arrows: a chosen node whose lease has expired
+    /// counts as idle.
     fn visible_role(&self, lane: usize) -> Role {
         let is_expired = self.expired_leases.get(lane).copied().unwrap_or_default();
         self.roles.get(lane).filter(|_| !is_expired).map(|(_, role)| *role).unwrap_or_default()

@@ -10,9 +10,10 @@ pub(super) const SEPARATOR: &str = " · ";
 /// Prefixes of texts about local effects.
 const LOCAL_PREFIXES: [&str; 3] = ["saves ", "sets timer ", "cancels timer "];
 
-/// Shortens texts towards `max_columns` columns, but never drops inputs and client events. Control
-/// effects (control messages, saves, timers) are dropped first; then sends (the arrows show them),
-/// if there is a rule or an event; then the notes of rules except their ids, if there is an event.
+/// Merges sends, and shortens texts towards `max_columns` columns, but never drops inputs and
+/// client events. Control effects (control messages, saves, timers) are dropped first; then sends
+/// (the arrows show them), if there is a rule or an event; then the notes of rules except their
+/// ids, if there is an event.
 pub(super) fn shorten(texts: &[(TextStyle, String)], max_columns: usize) -> Vec<(TextStyle, String)> {
     let mut texts = merge_sends(texts);
     if total_width(&texts) > max_columns {
@@ -41,8 +42,7 @@ fn total_width(texts: &[(TextStyle, String)]) -> usize {
     total.saturating_sub(display_width(SEPARATOR))
 }
 
-/// Merges consecutive sends of the same message to several receivers, ignoring control effects in
-/// between.
+/// Merges consecutive sends of messages of the same name, ignoring control effects in between.
 fn merge_sends(texts: &[(TextStyle, String)]) -> Vec<(TextStyle, String)> {
     let mut merged: Vec<(TextStyle, String)> = Vec::with_capacity(texts.len());
     for (style, text) in texts {
@@ -58,7 +58,7 @@ fn merge_sends(texts: &[(TextStyle, String)]) -> Vec<(TextStyle, String)> {
     merged
 }
 
-/// Returns the last send of messages of this `kind`, if only control effects follow it.
+/// Returns the last send of messages of this name (`kind`), if only control effects follow it.
 fn previous_send<'a>(merged: &'a mut [(TextStyle, String)], style: TextStyle, kind: &str) -> Option<&'a mut String> {
     for (last_style, last) in merged.iter_mut().rev() {
         if *last_style == style && split_receivers(style, last).is_some_and(|(last_kind, _)| last_kind == kind) {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn sends_of_one_message_are_merged() {
+    fn sends_of_messages_of_the_same_name_are_merged() {
         for class in [Class::Algorithm, Class::Control] {
             assert_eq!(merged(&[sent(1, "ack", class), sent(2, "ack", class)]), ["ack → 2,3"]);
             assert_eq!(merged(&[sent(1, "a → b", class), sent(2, "a → c", class)]), ["a → b → 2", "a → c → 3"]);

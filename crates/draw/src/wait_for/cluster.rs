@@ -9,7 +9,7 @@ use super::shape::{NodeBox, Point, enclosing_corners};
 use super::{Diagram, Edge, NodeState, layers, radial};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Distance between clusters.
+/// Distance between clusters, in pixels.
 const CLUSTER_GAP: f64 = 64.0;
 /// Desired ratio of the page's width to its height.
 const PAGE_ASPECT_RATIO: f64 = 1.6;

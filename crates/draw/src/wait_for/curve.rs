@@ -17,7 +17,8 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// Creates a curve between two boxes that bends to the left by `bend` of its length.
+    /// Creates a curve between two boxes that bends to the left by `bend` times the distance
+    /// between them.
     pub(super) fn between(from: &NodeBox, to: &NodeBox, bend: f64) -> Self {
         let (a, b) = (from.middle, to.middle);
         let middle = a.toward(b, 0.5);
@@ -29,8 +30,8 @@ impl Curve {
         curve
     }
 
-    /// Creates a loop from a box to itself, below it. Its two lower control points lie 58 pixels
-    /// below the box, and 26 pixels further out than its ends.
+    /// Creates a loop from a box to itself, below it. The loop's two lower control points lie 58
+    /// pixels below the box, and 26 pixels further out than the loop's ends.
     pub(super) fn around(node_box: &NodeBox) -> Self {
         let (half_width, depth) = (node_box.half_width * 0.4, node_box.half_height + 58.0);
         let offset = |x: f64, y: f64| node_box.middle.plus(x, y);
@@ -74,7 +75,7 @@ impl Curve {
         (0..=pieces).map(|piece| self.point_at(parameter(piece))).collect()
     }
 
-    /// Returns the point at this distance from the visible start.
+    /// Returns a point about this far along the visible part, or its end if the part is shorter.
     pub(super) fn point_after(&self, distance: f64) -> Point {
         let points = self.segment_points(40);
         let mut travelled = 0.0;
@@ -103,7 +104,8 @@ impl Curve {
         split(&first, if to > 0.0 { self.from / to } else { 0.0 }).1
     }
 
-    /// Returns the parameter of the point at this distance from the end.
+    /// Returns the parameter of a point about this far from the visible end, but not before the
+    /// visible start.
     pub(super) fn parameter_before_end(&self, distance: f64) -> f64 {
         let end = self.point_at(self.to);
         let back = parameters()

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// Distance between rows, in pixels.
 const ROW_DISTANCE: f64 = 104.0;
-/// Distance between the boxes of a row.
+/// Distance between the boxes of a row, in pixels.
 const BOX_GAP: f64 = 44.0;
 /// Number of passes that sort rows and pull boxes towards their neighbours.
 const SWEEPS: usize = 12;

@@ -8,9 +8,9 @@ use crate::svg::text::text_width;
 
 const FONT_SIZE: f64 = 12.5;
 const ROW_HEIGHT: f64 = 25.0;
-/// Width of a symbol and the space after it.
+/// Width of a symbol and the space after it, in pixels.
 const SYMBOL_WIDTH: f64 = 42.0;
-/// Distance between two items side by side.
+/// Distance between two items side by side, in pixels.
 const ITEM_GAP: f64 = 24.0;
 
 enum Symbol {

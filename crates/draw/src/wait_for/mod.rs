@@ -1,8 +1,9 @@
 //! Wait-for graphs, drawn so that deadlocks are obvious.
 //!
-//! The members of a deadlock are placed on a circle, and processes blocked behind them on rings
-//! around it. Other connected processes are placed in the same way around their largest cycle, or
-//! in rows with running ones at the top if there is no cycle. The layout is deterministic.
+//! The members of a deadlock are placed on a circle, and the nodes connected with them on rings
+//! around it. Other connected nodes are placed in the same way around the largest set of them that
+//! can all reach each other, or, if they have no cycle, in rows with running processes at the top.
+//! The layout is deterministic.
 
 mod cluster;
 mod curve;
@@ -83,7 +84,7 @@ pub struct Edge {
 /// The meaning of an arrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EdgeKind {
-    /// The source waits for the targets of all its arrows of this kind.
+    /// The source waits for every target of its arrows of this kind.
     All,
     /// The source, a process, waits for any one of the targets of its arrows with this number; or
     /// the source, a semaphore, has permits held by these targets, any of which may release one.

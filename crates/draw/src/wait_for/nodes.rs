@@ -6,7 +6,7 @@ use crate::svg::canvas::{Anchor, Canvas};
 use crate::svg::text::{bold_width, truncate};
 
 const FONT_SIZE: f64 = 14.5;
-/// Maximum number of characters of a name; the tooltip shows the rest.
+/// Maximum number of characters of a name; the end of a longer one is cut off.
 const MAX_CHARS: usize = 26;
 const HALF_HEIGHT: f64 = 19.0;
 

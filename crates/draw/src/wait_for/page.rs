@@ -163,7 +163,7 @@ fn draw_arcs(canvas: &mut Canvas, diagram: &Diagram, boxes: &[NodeBox], routed: 
 }
 
 /// Returns the path of an arc around `middle` through all points. It leaves out the widest gap
-/// between two adjacent points.
+/// between two adjacent points, and every gap wider than `MAX_ARC`.
 fn arc_path(middle: Point, mut points: Vec<Point>) -> String {
     let angle = |point: &Point| (point.y - middle.y).atan2(point.x - middle.x);
     points.sort_by(|one, other| angle(one).total_cmp(&angle(other)));
@@ -198,7 +198,7 @@ fn arc_path(middle: Point, mut points: Vec<Point>) -> String {
     path
 }
 
-/// Returns a description of the picture for screen readers: all tooltips.
+/// Returns a description of the picture for screen readers: the tooltips of its nodes.
 fn description(diagram: &Diagram) -> String {
     let tooltips = diagram.nodes.iter().filter(|node| !node.tooltip.is_empty()).map(|node| node.tooltip.as_str());
     tooltips.collect::<Vec<_>>().join(" ")

@@ -7,11 +7,12 @@ use std::f64::consts::{PI, TAU};
 
 /// Width of every circle divided by its height. Boxes are wide, so the circles are ellipses.
 const ASPECT_RATIO: f64 = 1.4;
-/// Minimum horizontal and vertical gaps between boxes of the core.
+/// Horizontal and vertical gaps between boxes of the core, in pixels; two boxes keep at least one
+/// of them.
 const CORE_BOX_GAPS: (f64, f64) = (54.0, 44.0);
-/// Minimum horizontal and vertical gaps between boxes of the outer rings.
+/// The same gaps for boxes of the outer rings.
 const RING_BOX_GAPS: (f64, f64) = (30.0, 34.0);
-/// Minimum distance between the radii of consecutive rings.
+/// Minimum distance between the radii of consecutive rings, in pixels.
 const RING_DISTANCE: f64 = 82.0;
 /// Maximum angle, in radians, that a core node's branches take up per leaf.
 const MAX_ANGLE_PER_LEAF: f64 = 0.9;
@@ -73,13 +74,14 @@ fn point_on_ring(radius: f64, angle: f64) -> Point {
     Point { x: ASPECT_RATIO * radius * angle.cos(), y: radius * angle.sin() }
 }
 
-/// Whether the boxes have these gaps to each other and to those already placed.
+/// Whether every box keeps at least one of these gaps to each other box, also to those already
+/// placed.
 fn have_gaps(boxes: &[(usize, NodeBox)], placed: &[(usize, NodeBox)], gaps: (f64, f64)) -> bool {
     let placed_before = |index: usize| boxes.iter().take(index).chain(placed);
     boxes.iter().enumerate().all(|(index, (_, one))| placed_before(index).all(|(_, other)| !one.is_near(other, gaps)))
 }
 
-/// Divides the circle among the core nodes in proportion to the leaves behind each.
+/// Divides the circle among the core nodes, roughly in proportion to the leaves behind each.
 fn sectors(core: &[usize], children: &BTreeMap<usize, Vec<usize>>) -> Vec<Branch> {
     // A leaf is on an outer ring, where an angle spans more room than on the core's circle.
     let weights: Vec<f64> = core.iter().map(|node| (0.7 * leaves_behind(*node, children)).max(1.0)).collect();

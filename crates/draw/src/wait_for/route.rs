@@ -14,8 +14,8 @@ const CIRCLE_BEND: f64 = 0.09;
 /// Minimum distance in pixels between an arrow and a box that is not one of its ends.
 const BOX_CLEARANCE: f64 = 7.0;
 
-/// Costs of a point inside a box, of a crossed arrow, and of a difference of 1 from the preferred
-/// bend.
+/// Costs of a point in or near a box, of a crossed arrow, and of a difference of 1 from the
+/// preferred bend.
 const HIT_COST: f64 = 60.0;
 const CROSSING_COST: f64 = 6.0;
 const BEND_COST: f64 = 32.0;
@@ -67,7 +67,7 @@ fn deadlock_middles(diagram: &Diagram, boxes: &[NodeBox]) -> BTreeMap<usize, Poi
     sums.into_iter().map(|(number, (sum, count))| (number, Point { x: sum.x / count, y: sum.y / count })).collect()
 }
 
-/// Returns the preferred bend of an arrow: outwards between members of one deadlock, which are
+/// Returns the preferred bend of an arrow: outwards if it is part of a deadlock, whose members are
 /// placed on a circle, and else none.
 fn preferred_bend(
     diagram: &Diagram,
@@ -85,7 +85,7 @@ fn preferred_bend(
     let (along_x, along_y) = (to.middle.x - from.middle.x, to.middle.y - from.middle.y);
     let (out_x, out_y) = (midpoint.x - middle.x, midpoint.y - middle.y);
     let leftness = along_y * out_x - along_x * out_y;
-    // An arrow within 12 pixels of the middle has no outer side.
+    // An arrow whose midpoint is within 12 pixels of the circle's middle has no outer side.
     if out_x.hypot(out_y) < 12.0 { 0.0 } else { CIRCLE_BEND.copysign(leftness) }
 }
 
@@ -112,7 +112,7 @@ fn best_bend(edge: &Edge, (from, to): (&NodeBox, &NodeBox), preferred_bend: f64,
 }
 
 impl Obstacles<'_> {
-    /// Returns the number of points inside boxes other than those at the ends of the arrow.
+    /// Returns the number of points in or near boxes other than those at the ends of the arrow.
     fn points_in_boxes(&self, edge: &Edge, points: &[Point]) -> f64 {
         let others = self.boxes.iter().enumerate().filter(|(index, _)| *index != edge.from && *index != edge.to);
         let hits: usize = others

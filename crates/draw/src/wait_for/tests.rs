@@ -1,4 +1,4 @@
-//! Tests of the layout: boxes do not overlap, arrows avoid boxes, and the result is deterministic.
+//! Tests of the layout of wait-for graphs, and that everything is drawn once.
 
 use super::cluster::arrange;
 use super::nodes::node_box;
@@ -40,7 +40,7 @@ fn opposite_arrows_run_apart() {
 }
 
 #[test]
-fn an_arrow_runs_past_the_box_in_between() {
+fn an_arrow_runs_past_the_boxes_in_between() {
     // A chain of four, in which the first node also waits for the last.
     let row = diagram(
         &[NodeState::Waiting, NodeState::Waiting, NodeState::Waiting, NodeState::Free],

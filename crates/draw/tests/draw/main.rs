@@ -1,5 +1,5 @@
-//! Tests of pictures: their contents, that the target tools accept them, and that no journal breaks
-//! them.
+//! Tests of pictures: their contents, that they follow the rules of the tools that read them, and
+//! that no journal breaks them.
 
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,8 +1,8 @@
-//! Tests of Mermaid diagrams: golden outputs, and that Mermaid's grammar parses every diagram as
-//! intended.
+//! Tests of Mermaid diagrams: golden outputs, and that a grammar made after Mermaid's parses the
+//! diagrams as intended.
 //!
-//! In scripts, `Send` and `Multicast` are effects of the last input's node. `Deliver` takes the
-//! index of a message in flight, in order of sending.
+//! A script here is a list of `Action`s. Its `Send` and `Multicast` are effects of the last input's
+//! node. `Deliver` takes the index of a message in flight, in order of sending.
 
 mod grammar;
 
@@ -145,11 +145,11 @@ fn a_reply_after_a_save_is_dotted() {
     ];
     let text = draw(&scene_of(3, Window::default(), &actions));
     assert!(text.contains("n2-->>n1: vote-reply\n"), "{text}");
-    assert!(!text.contains("saved"), "a disk confirmation needs no note: {text}");
+    assert!(!text.contains("durable"), "a disk confirmation with a reply needs no note: {text}");
 }
 
 #[test]
-fn runs_of_faulty_variants_are_accepted() {
+fn runs_of_fixtures_and_runs_with_faults_are_accepted() {
     for seed in 1..4 {
         let run = MutexRun::of_nodes(3).entries(4).seed(seed).duplicate("0.05").fault("pause 2 at 3ms for 4ms");
         for scene_builder in run.run_fixtures(|| run.scene_builder("fixture", Window::default())) {
@@ -258,8 +258,8 @@ fn the_names_of_very_many_nodes_do_not_fill_the_diagram() {
         assert_eq!(count(&statements), drawn_lanes);
         assert!(note.is_none_or(|note| text.contains(note)), "{text}");
         assert_eq!(text.contains("more node"), note.is_some());
-        // A message from a node without a lane is described in a note, and the node's own steps are
-        // not drawn.
+        // A message from a node whose lane is not drawn is described in a note, and the node's own
+        // steps are not drawn.
         assert_eq!(text.contains("far away"), note.is_none());
         assert_eq!(text.contains(&format!("ms · request from {lanes}")), note.is_some());
     }
@@ -279,7 +279,7 @@ fn faults_from_before_the_window_do_not_fill_the_diagram() {
 }
 
 #[test]
-fn the_grammar_of_the_tests_refuses_what_mermaid_refuses() {
+fn the_grammar_of_the_tests_refuses_what_mermaid_refuses_or_interprets() {
     let refused = [
         "",
         "graph TD",
@@ -304,7 +304,7 @@ fn in_one_line(text: &str) -> String {
     text.replace("<br/>", " ")
 }
 
-/// Parses the diagram of a scene; panics if Mermaid would refuse it.
+/// Parses the diagram of a scene; panics if Mermaid would refuse it or interpret a text as syntax.
 fn parse_accepted(scene: &Scene) -> Vec<Statement> {
     match parse(&draw(scene)) {
         Ok(statements) => statements,
@@ -312,7 +312,7 @@ fn parse_accepted(scene: &Scene) -> Vec<Statement> {
     }
 }
 
-/// Returns the messages of a diagram: sender, receiver, whether it is lost, and name.
+/// Returns the messages of a diagram: sender, receiver, whether it is lost, and its text.
 fn messages_of(statements: &[Statement]) -> Vec<(String, String, bool, String)> {
     let message = |statement: &Statement| match statement {
         Statement::Message { from, to, arrow, text } => {

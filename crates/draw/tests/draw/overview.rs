@@ -1,7 +1,7 @@
 //! Tests of overviews: counts, time range, and robustness.
 //!
-//! In scripts, `Send`, `Multicast` and `Emit` are effects of the last input's node. `Deliver` and
-//! `Lose` take the index of a message in flight, in order of sending.
+//! A script here is a list of `Action`s. Its `Send`, `Multicast` and `Emit` are effects of the last
+//! input's node. `Deliver` and `Lose` take the index of a message in flight, in order of sending.
 
 use crate::common::{Action, Script, any_script, header, heading, ms, node, window_between};
 use expect_test::expect;
@@ -162,7 +162,7 @@ fn only_violations_in_the_window_are_shown() {
 }
 
 #[test]
-fn activity_of_hidden_nodes_does_not_count() {
+fn only_activity_that_involves_a_shown_node_counts() {
     let actions = [
         acquire(1),
         send(2),

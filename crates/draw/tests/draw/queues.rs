@@ -1,7 +1,8 @@
 //! Tests of hold-back queues in pictures: a held-back message is visible until it is delivered.
 //!
-//! In scripts, all effects are those of the last input's node. `Deliver` takes the index of a
-//! message in flight, in order of sending.
+//! A script is a list of `Action`s. A `Command`, `Timer`, `Start` or `Deliver` is an input, which
+//! begins a step of a node. The effects after it, such as `emit`, belong to that step. `Deliver`
+//! takes the index of a message in flight, in order of sending.
 
 use crate::common::{Action, any_script, check_layout, header, ms, parse_svg, scene_builder, scene_of, window_between};
 use expect_test::{expect, expect_file};
@@ -46,8 +47,8 @@ fn example() -> Vec<Action> {
     actions.concat()
 }
 
-/// Returns the number of each node that holds messages back, with the messages and the start and
-/// end in milliseconds.
+/// Returns the contents of the hold-back queues over time: the node's number, the messages, and the
+/// start and end in milliseconds.
 fn held_back_spans(scene: &Scene) -> Vec<(usize, String, i64, i64)> {
     let millis = |queue: &Queue| [queue.from, queue.to].map(|position| position.time.nanos() / 1_000_000);
     let lane = |lane: &quorate_draw::scene::Lane| {
@@ -58,7 +59,8 @@ fn held_back_spans(scene: &Scene) -> Vec<(usize, String, i64, i64)> {
     scene.lanes.iter().flat_map(lane).collect()
 }
 
-/// Returns the names of held-back messages that the picture shows.
+/// Returns the texts in the trays: names of held-back messages, and numbers of those without a
+/// name.
 fn chip_names(svg: &str) -> Vec<String> {
     let (_, texts) = parse_svg(svg);
     texts.into_iter().filter(|text| text.class == "chip-name").map(|text| text.text).collect()

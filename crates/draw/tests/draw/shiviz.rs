@@ -1,8 +1,9 @@
-//! Tests of ShiViz logs: golden outputs, that ShiViz accepts them, and that clocks match
-//! happened-before.
+//! Tests of ShiViz logs: golden outputs, that the rules of ShiViz accept them, and that clocks
+//! match happened-before.
 //!
-//! In scripts, `Send` and `SendFrame` are effects of the last input's node. `Deliver`,
-//! `ReceiveFrame` and `Lose` take the index of a message in flight, in order of sending.
+//! A script here is a list of `Action`s. Its `Send` and `SendFrame` are effects of the last input's
+//! node. `Deliver`, `ReceiveFrame` and `Lose` take the index of a message in flight, in order of
+//! sending.
 
 mod grammar;
 mod oracle;
@@ -141,8 +142,8 @@ fn a_window_counts_from_its_start_and_includes_paths_through_hidden_nodes() {
 
 #[test]
 fn all_sends_of_a_step_depend_on_all_its_receipts() {
-    // The second frame arrives first and is held back. The first one then releases both, and a
-    // reply is sent in between.
+    // The second frame arrives first and is held back. When the first one arrives, the link
+    // delivers both payloads, and the node sends a message between the two deliveries.
     let actions = [
         Action::Command(1, "first".into()),
         Action::SendFrame(2, "frame".into(), 0),
@@ -159,7 +160,7 @@ fn all_sends_of_a_step_depend_on_all_its_receipts() {
 }
 
 #[test]
-fn runs_of_faulty_variants_are_accepted() {
+fn runs_of_fixtures_and_runs_with_faults_are_accepted() {
     let windows = || {
         [Window::default(), window_between(3, 20), Window { nodes: [node(1), node(3)].into(), ..window_between(2, 70) }]
     };
@@ -236,7 +237,7 @@ fn events_of_nodes_outside_the_group_are_ignored() {
 }
 
 #[test]
-fn the_rules_of_the_tests_refuse_what_shiviz_refuses() {
+fn the_rules_of_the_tests_refuse_invalid_logs() {
     let head = "(?<host>\\S*) (?<clock>{.*})\\n(?<time>\\S*) (?<event>.*)\n\n";
     let refused = [
         "",

@@ -1,4 +1,5 @@
-//! Tests of space-time diagrams: everything is drawn, text is escaped, and texts do not overlap.
+//! Tests of space-time diagrams: what is drawn, that text is escaped, and that texts do not
+//! overlap.
 
 use crate::common::{check_layout, parse_svg};
 use quorate_core::{NodeId, Time};
@@ -91,7 +92,7 @@ fn texts_do_not_overlap_with_views() {
 }
 
 #[test]
-fn every_family_can_be_drawn() {
+fn runs_of_three_families_can_be_drawn() {
     let mut election = Spec::<Election>::named("raft").unwrap();
     election.nodes = 5;
     election.faults = vec!["crash 1 at 5ms for 300ms".parse().unwrap()];
@@ -116,7 +117,7 @@ fn the_same_run_gives_the_same_bytes() {
 }
 
 #[test]
-fn every_fault_is_shown() {
+fn faults_and_roles_are_shown() {
     let drawing = draw_run(&spec_with_faults(5), Options::default());
     let svg = svg::draw(&drawing, &svg::Options::default());
     let (_, texts) = parse_svg(&svg);
@@ -135,7 +136,8 @@ fn every_fault_is_shown() {
     }
 }
 
-/// A picture of a window shows the same steps in the same roles as the picture of the whole run.
+/// A picture of a window shows its steps with the same roles and clocks as the picture of the whole
+/// run.
 #[test]
 fn a_window_shows_the_same_steps_as_the_whole_run() {
     for seed in 1..=8 {
@@ -184,7 +186,7 @@ fn arrived_arrows(scene: &Scene) -> impl Iterator<Item = (&Step, &Step, &Arrow)>
     })
 }
 
-/// Over plain links, every message carries its sender's clock. The first action of the run has
+/// Over plain links, every message carries its sender's clock. The first step in the picture has
 /// clock 1.
 #[test]
 fn clocks_grow_along_every_message() {
@@ -252,7 +254,7 @@ fn a_theme_can_be_forced() {
 }
 
 #[test]
-fn a_violation_is_shown_where_it_was_detected() {
+fn a_violation_is_shown_with_its_text() {
     let mut drawing = draw_run(&spec_with_faults(2), Options::default());
     let (time, line) = expect_scene(&drawing).steps.get(9).map(|step| (step.position.time, step.line)).unwrap();
     drawing.add_violation(Violation { time, line, text: "exclusion <fails>".into() });

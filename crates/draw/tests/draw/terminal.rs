@@ -1,4 +1,8 @@
 //! Tests of pictures for terminals: golden outputs, and robustness against any journal.
+//!
+//! A script here is a list of `Action`s. Its effects, such as `send` and `emit`, are those of the
+//! last input's node. `Deliver`, `Lose` and `Duplicate` take the index of a message in flight, in
+//! order of sending; a duplicate comes last.
 
 use crate::common::{Action, MutexRun, any_script, finish_scene, scene_of, window_between};
 use expect_test::{Expect, expect};
@@ -189,7 +193,7 @@ fn a_window_reports_lines_before_and_after_it() {
 }
 
 #[test]
-fn every_fate_of_a_message_is_drawn() {
+fn fates_of_messages_are_drawn() {
     let actions = [
         command(1, "acquire"),
         send(2, "first"),

@@ -1,7 +1,9 @@
 //! Tests of views in pictures: the members that act together, their leases, and inactive nodes.
 //!
-//! The scripts apply the view rules: by VW-1 a member freezes when its lease expires, by VW-2 it is
-//! admitted or stops acting in a view, by VW-3 it begins to act, and by VW-5 its stay ends.
+//! A script here is a list of `Action`s; an effect, such as `rule` and `emit`, belongs to the step
+//! of the last input. The scripts apply the view rules: by VW-1 a member freezes when its lease
+//! expires, by VW-2 it is admitted or stops acting in a view, by VW-3 it begins to act, and by VW-5
+//! its stay ends.
 
 use crate::common::{Action, ms, scene_of, window_between};
 use expect_test::{Expect, expect};
@@ -106,7 +108,7 @@ fn a_renewed_lease_is_one_line_and_no_steps() {
 #[test]
 fn members_without_reports_or_lease_are_frozen_and_others_are_outside() {
     let scene = scene_of(3, Window::default(), &removal_script());
-    // The lease of node 1 ended at 35 ms; at 42 ms the others acted in a view without it.
+    // The lease of node 1 ended at 35 ms; at 42 ms node 3 began to act in a view without it.
     assert_eq!(inactive_spans(&scene.lanes[0]), [(InactiveReason::Frozen, 35, 42), (InactiveReason::Outside, 42, 51)]);
     assert_eq!(inactive_spans(&scene.lanes[1]), [(InactiveReason::Frozen, 40, 45)]);
     assert_eq!(inactive_spans(&scene.lanes[2]), [(InactiveReason::Frozen, 40, 42)]);

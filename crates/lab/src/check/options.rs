@@ -1,4 +1,4 @@
-//! Options of `quorate check` that only one family accepts.
+//! Options of `quorate check` that not every family accepts.
 
 use crate::deadlock::DeadlockArgs;
 use crate::election::check::ElectionCheckArgs;
@@ -9,7 +9,7 @@ use crate::registry::Family;
 use clap::Args;
 use quorate_check::{MAX_FAULTS, Views};
 
-/// The family-specific options of a check, which set the behaviour of clients.
+/// The family-specific options of a check: the behaviour of clients and the setup of the group.
 #[derive(Args)]
 pub struct BehaviorArgs {
     #[command(flatten)]
@@ -28,7 +28,7 @@ impl BehaviorArgs {
         self.mutex.views()
     }
 
-    /// Fails if an option of another family than `checked_family` was given.
+    /// Fails if an option was given that `checked_family` does not accept.
     pub fn reject_other_families(&self, checked_family: Family, algorithm: &str) -> Result<(), OptionsError> {
         reject_views(self.views().is_some(), checked_family, algorithm)?;
         let options_by_family: [(Family, &dyn Options); 4] = [

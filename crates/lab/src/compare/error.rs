@@ -1,11 +1,11 @@
-//! Why a comparison cannot start or finish.
+//! The errors of comparisons.
 
 use crate::algorithm::AlgorithmError;
 use crate::error::LabError;
 use crate::options::OptionsError;
 use std::error::Error;
 
-/// Why a comparison cannot start or finish. Each error prints as a sentence with a remedy.
+/// Why a comparison cannot start or finish.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
     #[error(transparent)]

@@ -10,7 +10,7 @@ pub enum DeadlockError {
     #[error("--resources must be at most {maximum}; got {resources}.")]
     ResourcesOutOfRange { resources: usize, maximum: usize },
     #[error(
-        "--detect-after does not apply to '{name}'; it is an option of detectors whose waiting processes probe for a cycle."
+        "--detect-after does not apply to '{name}'; it is an option of detectors whose waiting processes start detections."
     )]
     DetectAfterNotApplicable { name: String },
     #[error("--processes cannot be combined with --resources, which requires one process per site; omit one of them.")]

@@ -38,8 +38,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadlock {}
 
-/// The period in which seed-chosen faults begin, in message times: about as long as processes send
-/// requests.
+/// The period in which seed-chosen faults begin, in message times.
 const FAULT_WINDOW: u64 = 100;
 
 const COMMAND_NAMES: &[&str] = &["ask", "answer", "give-up", "look"];
@@ -149,7 +148,7 @@ impl ScriptFamily for Deadlock {
         Some(words.join(" ").into())
     }
 
-    /// A script replaces the random requests, so the settings of these return to their defaults.
+    /// Resets the number and size of the random requests, which a script replaces.
     fn scripted_settings(settings: &Settings) -> Settings {
         let defaults = Settings::default();
         Settings { rounds: defaults.rounds, fan_out: defaults.fan_out, share: defaults.share, ..settings.clone() }

@@ -82,7 +82,8 @@ impl DeadlockArgs {
         self.fan_out.is_some()
     }
 
-    /// The first given option about times and numbers of requests, which checks do not support.
+    /// The first given option about when or how often processes request or release. Checks do not
+    /// support these.
     pub(crate) fn not_applicable_to_checks(&self) -> Option<&'static str> {
         first_given!(self; asks, share, request_after = "request-after", release_after = "release-after")
     }

@@ -17,7 +17,7 @@ pub struct Settings {
     pub processes: Option<usize>,
     pub resources: usize,
     pub rounds: u64,
-    /// Maximum number of agents in a request.
+    /// Maximum number of agents in a request, or of resources that a process acquires in a round.
     pub fan_out: usize,
     #[serde(rename = "asking")]
     pub wait_mode: Option<WaitMode>,
@@ -70,8 +70,8 @@ pub fn plan(spec: &Spec<Deadlock>) -> Plan {
     }
 }
 
-/// Completes errors about script commands. A command typed at a running node has no quotation
-/// marks, so errors about it omit this hint.
+/// Completes errors about script commands that cannot be parsed. A command typed at a running node
+/// has no quotation marks, so errors about it omit this hint.
 const QUOTATION_HINT: &str = "In a script, what follows the node is in quotation marks: ask 1 \"P2 P3\" at 5ms.";
 
 /// Rejects script commands that cannot be parsed or that name unknown agents.
@@ -120,7 +120,8 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
         (settings.fan_out == 0, DeadlockError::FanOutZero),
         (settings.share > 100, DeadlockError::ShareOutOfRange { share: settings.share }),
         (
-            // The detectors whose waiting processes probe are those with a bound on messages.
+            // The detectors whose waiting processes start detections are those with a bound on
+            // messages.
             settings.patience.is_some() && entry.facts.max_messages_per_wait.is_none(),
             DeadlockError::DetectAfterNotApplicable { name: name() },
         ),

@@ -1,5 +1,5 @@
-//! Stress for deadlock detectors: messages have long delays, and processes send requests and
-//! release all the time, so much received information is outdated.
+//! Stress for deadlock detectors: messages have long delays, and in many cases processes request
+//! and release again and again, so much received information is outdated.
 
 use super::{Deadlock, DeadlockEntry, Settings};
 use crate::deadlock::run::{AcquireMode, WaitMode};

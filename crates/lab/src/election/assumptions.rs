@@ -8,7 +8,8 @@ use quorate_core::{Bounds, Duration, NodeId};
 use quorate_journal::settings::{Fault, Latency, Length, LinkChange, RestartDisk, TimedFault};
 use std::collections::BTreeMap;
 
-/// Returns the assumptions that this experiment breaks, each as a sentence without its full stop.
+/// Returns the assumptions that this experiment breaks or may break, each as a sentence without its
+/// full stop.
 pub(super) fn broken_assumptions(spec: &Spec<Election>, entry: &ElectionEntry) -> Vec<&'static str> {
     let facts = entry.facts;
     let faults = spec.every_fault();
@@ -54,7 +55,7 @@ pub(super) fn broken_assumptions(spec: &Spec<Election>, entry: &ElectionEntry) -
     assumptions.into_iter().filter(|(is_broken, _)| *is_broken).map(|(_, assumption)| assumption).collect()
 }
 
-/// Whether some delay may exceed the bounds that nodes know.
+/// Whether some message may take longer than the bound that nodes know.
 fn may_exceed_bounds(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
     let bound = plan(spec).bounds.message;
     let may_exceed = |latency: Latency| match latency {
@@ -82,7 +83,8 @@ fn save_delay(spec: &Spec<Election>) -> Duration {
 }
 
 /// Whether, in some span of this length, half of the group or more is down, at the same time or one
-/// after the other. To find out, each outage counts as beginning `span` earlier.
+/// after the other. To find out, each outage counts as beginning `span` earlier. Crashes by failing
+/// disks do not count.
 fn may_lack_majority(spec: &Spec<Election>, faults: &[TimedFault], span: Duration) -> bool {
     let earliest = |at: Duration| Duration::from_nanos(at.nanos().saturating_sub(span.nanos()));
     // When a node goes down (`true`) or up again.
@@ -112,8 +114,8 @@ fn has_no_detector(spec: &Spec<Election>) -> bool {
     spec.settings.detector == Detector::None
 }
 
-/// Whether a heartbeat may arrive after the fixed silence that the settings give. The default
-/// silence is long enough, and an adaptive timeout is not judged.
+/// Whether a heartbeat within the bound on delays may arrive after the fixed silence that the
+/// settings give. The default silence is long enough, and an adaptive timeout is not judged.
 fn suspects_live_nodes(spec: &Spec<Election>) -> bool {
     let Settings { detector, silence, .. } = &spec.settings;
     let longest_silence = super::detector::period(spec) + plan(spec).bounds.message;

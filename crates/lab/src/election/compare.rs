@@ -1,4 +1,4 @@
-//! Elections side by side: their cost over all ring orders and starters, beside the expected cost.
+//! Elections side by side: their cost over ring orders and starters, beside the expected cost.
 
 use super::Election;
 use super::survey::{MAX_EXHAUSTIVE, Spread, StartChoice, Survey, SurveyResult};
@@ -316,8 +316,8 @@ struct ReportRow {
     /// Whether the counted messages include the announcement.
     counts: Option<Counts>,
     expected: Option<Expected>,
-    /// Whether all figures are exactly as expected; `None` if they contradict nothing, but the
-    /// expected maximum is only a bound or not all orders were tried.
+    /// Whether all figures are exactly as expected; `None` if nothing is expected, or if they
+    /// contradict nothing, but the expected maximum is only a bound or not all orders were tried.
     exact: Option<bool>,
     /// Whether the figures are as expected, within bounds and sampling error.
     as_expected: Option<bool>,

@@ -1,5 +1,5 @@
-//! Stress for elections with leases: all faults that leaders and voters must tolerate while clocks
-//! keep to their drift bound.
+//! Stress for elections with leases: faults that leaders and voters must tolerate while clocks keep
+//! to their drift bound.
 
 use super::{Election, ElectionEntry, Settings};
 use crate::chaos::{FaultMix, percent_to_chance};
@@ -42,7 +42,7 @@ fn cases() -> [StressCase; 8] {
         latency: Latency::Uniform { min: millis(1), max: millis(5) },
         delay_bound: millis(5),
         disk: Latency::Uniform { min: Duration::ZERO, max: millis(4) },
-        // Short enough that faults outlast it.
+        // Short enough that some faults outlast it.
         lease: millis(100),
         starters: Starters::All,
         faults: "crash=3,pause=2,cut=2,deaf=2,drift=4",
@@ -62,7 +62,7 @@ fn cases() -> [StressCase; 8] {
         StressCase { faults: "cut=4,deaf=4,drift=4", loss_percent: 0, starters: Starters::Lowest, ..defaults.clone() },
         StressCase { nodes: 3, faults: "crash=2,full=2,disk=2,cut=1,drift=3", ..defaults.clone() },
         StressCase { nodes: 4, latency: long_tail, loss_percent: 15, duplicate_percent: 15, ..defaults.clone() },
-        // Candidates with the shortest possible timeouts.
+        // With short timeouts, after which nodes become candidates.
         StressCase { nodes: 3, lease: millis(60), faults: "pause=6,drift=6", ..short_bound.clone() },
         StressCase { nodes: 3, lease: millis(400), faults: "crash=12,cut=4", ..short_bound.clone() },
         StressCase { lease: millis(80), faults: "crash=3,pause=3,cut=3,deaf=3,drift=6", ..short_bound },

@@ -103,8 +103,8 @@ pub struct Settings {
 /// group elects leaders and they send their first heartbeats.
 const FAULT_WINDOW: u64 = 200;
 
-/// Time after the last fault until a run without a leader counts as failed, in message times.
-/// Candidates that retry would otherwise continue forever.
+/// A run without a time limit ends at the latest this long after its last fault, in message times;
+/// in a large group, later. Otherwise candidates that retry could continue forever.
 const PATIENCE: u64 = 20_000;
 
 /// Maximum number of crashes and restarts of `--churn`.
@@ -210,7 +210,7 @@ impl RunFamily for Election {
             }
         };
         let clients = if spec.settings.detector == Detector::Oracle { clients } else { clients.without_notices() };
-        // The notice of the last fault is still in flight when the fault ends.
+        // A notice of the last fault may still be in flight when the fault ends.
         let last_notice_delay = if Self::needs_crash_notices(spec) { notice_delay(spec) } else { Duration::ZERO };
         clients
             .ending_no_earlier_than(spec.faults_end().map(|end| end + last_notice_delay))

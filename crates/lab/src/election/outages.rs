@@ -39,8 +39,8 @@ impl Outage {
     }
 }
 
-/// Draws the crashes of a seed, each with its restart: as many as the settings request, or fewer if
-/// no more fit.
+/// Draws the crashes of a seed, each with its restart: as many as the settings request, less those
+/// for which no attempt fits.
 pub(super) fn draw(spec: &Spec<Election>) -> Vec<TimedFault> {
     let margin = round_trip(spec).times(if ensures_majority(spec) { 0 } else { MARGIN });
     let mut rng = SeededRng::new(spec.seed ^ SEED_SALT, Stream::Faults);

@@ -1,6 +1,6 @@
-//! Stress for elections: messages have long delays and overtake each other, one or all nodes start
-//! elections, ring orders and ranks are random in some cases, and any node crashes and restarts at
-//! any time.
+//! Stress for elections: messages have long delays and may overtake each other, and one or all
+//! nodes start elections. In some cases ring orders and ranks are random, and any node crashes and
+//! restarts at any time.
 
 use super::{Detector, Election, ElectionEntry, Settings};
 use crate::election::run::{Attribute, RingOrder, Starters};

@@ -1,4 +1,4 @@
-//! The cost of an election over all ring orders and starters, compared with the expected cost.
+//! The cost of an election over ring orders and starters, compared with the expected cost.
 //!
 //! Small rings are tried in every order. Of a large ring's orders a sample is run, and the result
 //! includes a confidence interval.
@@ -117,8 +117,8 @@ impl Survey {
         if self.entry.facts.structure == Structure::Ring { (self.nodes as u64).saturating_sub(1) } else { 0 }
     }
 
-    /// The starters of each run. A sampled ring needs only one starter, because the orders are
-    /// random.
+    /// The starters to run each order with. With one starter in a sampled ring, it is always node
+    /// 1, because the orders are random.
     fn starters(&self) -> Vec<Starters> {
         let live = self.nodes - self.dead_nodes();
         match self.start {
@@ -229,8 +229,9 @@ fn only_starter(node: NodeId) -> Starters {
 
 impl SurveyResult {
     /// Whether the figures are as expected; `None` without an expected cost. They must match
-    /// exactly if all orders were tried, else within the sampling error. An expected maximum that
-    /// is only a bound must not be exceeded.
+    /// exactly if all orders were tried, but an expected maximum that is only a bound must just not
+    /// be exceeded. Of a sample, the mean must match within the sampling error, and the other
+    /// figures must lie within the expected minimum and maximum.
     pub fn is_as_expected(&self) -> Option<bool> {
         let ExpectedMessages { min: expected_min, mean, max: expected_max, is_max_reached, .. } = self.expected?;
         let Spread { min, mean: measured, max, margin } = self.counted;

@@ -208,7 +208,7 @@ impl Comparison for MulticastComparison {
     }
 
     fn page(&self) -> Page {
-        // Widths are in characters; text columns also have a gap before them.
+        // Widths are in characters, as are the gaps before text columns.
         let headings = vec![
             Heading::words(2, 18, "one multicast"),
             Heading::figures(6, "nodes"),

@@ -44,7 +44,7 @@ impl Cost {
 
 /// How an algorithm orders messages.
 enum OrderingMethod {
-    /// Receivers hold messages back; there are no ordering messages.
+    /// There are no ordering messages. Receivers may hold messages back.
     Local,
     Sequencer(Sequencing),
     /// Each other member proposes a position to the sender, which sends the agreed one to all.
@@ -108,8 +108,9 @@ fn messages_on_shared_medium(facts: &Facts, plan: &Plan) -> (u64, u64) {
     }
 }
 
-/// The node that numbers the messages, if the algorithm has a sequencer: the first member of the
-/// group, or of the first group if there are several. Only for groups that never change.
+/// The node that numbers the messages if the algorithm has a sequencer, which the caller must know:
+/// the first member of the group, or of the first group if there are several. Only for groups that
+/// never change.
 pub fn sequencer(spec: &Spec<Multicast>) -> Option<quorate_core::NodeId> {
     groups(spec).first().and_then(|(_, members)| members.iter().next())
 }

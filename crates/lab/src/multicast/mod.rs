@@ -425,7 +425,8 @@ fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> PropertySet {
     promises_with(spec, entry, !spec.can_stop_nodes())
 }
 
-/// Returns the properties that an algorithm promises. `is_crash_free` says that no node can crash.
+/// Returns the properties that an algorithm promises. `is_crash_free` says that no node can crash,
+/// or stop for good in another way.
 ///
 /// If a sender crashes, only some members may receive its message, unless members relay it or a
 /// view change settles it. Without views, a member that waits for a crashed one waits forever.

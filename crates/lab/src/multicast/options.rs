@@ -131,7 +131,7 @@ impl Options for MulticastArgs {
 }
 
 impl MulticastArgs {
-    /// The first given option about times, groups or runs, which checks do not support.
+    /// The first given option that checks do not support.
     pub(crate) fn not_applicable_to_checks(&self) -> Option<&'static str> {
         first_given!(self; traffic, interval, groups, leaves, medium, judge)
     }

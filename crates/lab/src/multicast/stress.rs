@@ -1,5 +1,6 @@
-//! Stress for multicasts: in a fixed group, links with any delays; in views, members that crash,
-//! restart, pause, are partitioned and leave, while views change in quick succession.
+//! Stress for multicasts: in a fixed group, links with widely varying delays, some of which also
+//! lose and duplicate messages; in views, members that crash, restart, pause, are partitioned and
+//! leave, while views change in quick succession.
 
 use super::{Multicast, MulticastEntry, Settings};
 use crate::chaos::{FaultMix, percent_to_chance};
@@ -21,7 +22,8 @@ struct StressCase {
     window: u64,
     /// The fault mix, in the syntax of `--random-faults`.
     faults: &'static str,
-    /// Whether a member whose kernel closed a connection is removed at once, or keeps its lease.
+    /// In views: whether a member whose kernel closed a connection is removed at once, or keeps its
+    /// lease.
     on_close: OnClose,
     loss_percent: u32,
     duplicate_percent: u32,

@@ -1,8 +1,8 @@
 //! The cost of one multicast without other traffic, compared with the expected cost.
 //!
-//! Every message takes one message time. One member multicasts a few times, each time when all
-//! members have delivered its previous multicast. If there is a sequencer, a second run measures
-//! the sequencer's own multicasts.
+//! All messages take the same time: one message time. One member multicasts a few times, each time
+//! when all members have delivered its previous multicast. If there is a sequencer, another run
+//! measures the sequencer's own multicasts.
 
 use super::{Cost, Multicast, MulticastMedium, Settings, plan, sequencer};
 use crate::error::LabError;
@@ -165,8 +165,8 @@ mod tests {
         result
     }
 
-    /// The message counts and slowest deliveries of every group of these sizes; relays and uniform
-    /// delivery in some of them.
+    /// Checks message counts and slowest deliveries in a group of each of these sizes; relays and
+    /// uniform delivery only at some of the sizes.
     fn assert_expected_figures(sizes: impl Iterator<Item = usize>) {
         for nodes in sizes {
             let tries_all_variants = nodes <= 9 || nodes % 16 == 0;
@@ -182,7 +182,7 @@ mod tests {
         assert_expected_figures((2..=9).chain([16]));
     }
 
-    /// `quorate compare multicast --nodes 2-64` checks every size.
+    /// Some of the sizes up to 64: `quorate compare multicast --nodes 2-64` checks all of them.
     #[test]
     #[ignore = "long: ./check long"]
     fn every_figure_is_as_expected_in_large_groups() {
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn every_figure_is_as_expected_on_broadcast_media() {
+    fn every_figure_is_as_expected_on_multicast_and_broadcast_media() {
         for nodes in [2, 3, 4, 7, 16] {
             for medium in [MulticastMedium::Multicast, MulticastMedium::Broadcast] {
                 for survey in surveys(nodes) {

@@ -45,7 +45,8 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutex {}
 
-/// The clients' behaviour. [`MutexArgs`] describes each setting and its default.
+/// The clients' behaviour, and the group's views. [`MutexArgs`] describes each setting but `views`,
+/// and its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// Number of requests, all nodes together.
@@ -162,8 +163,8 @@ impl RunFamily for Mutex {
         spec.settings.views.map_or(busy_time, |views| busy_time.max(views.lease_terms().lease.times(6)))
     }
 
-    /// If the network never becomes quiet, the run ends with the last request: idle traffic is not
-    /// part of the experiment.
+    /// If the network never becomes quiet, the run ends when the last request has ended: idle
+    /// traffic is not part of the experiment.
     fn limits(spec: &Spec<Self>) -> Limits {
         let defaults = spec.default_limits();
         let ends_with_last_request = spec.algorithm.facts.is_never_quiescent || spec.settings.views.is_some();
@@ -254,7 +255,7 @@ impl JudgeFamily for Mutex {
     fn measures(spec: &Spec<Self>) -> Measures {
         let coordinator = (spec.algorithm.facts.coordinator)(&spec.group());
         // Within this time, at least a round trip, an uncontended request would be granted. So a
-        // request that has waited for so long has arrived everywhere.
+        // request that has waited for so long counts as received by all nodes.
         let case = Case { group: &spec.group(), load: Load::SomeNodes };
         let hops = (spec.algorithm.facts.cost.client_delay)(&case).max.unwrap_or(2).max(2);
         let arrival_delay = spec.message_time().times(hops) + spec.processing.typical_delay().times(hops);
@@ -322,7 +323,7 @@ fn demand(spec: &Spec<Mutex>) -> Demand {
     let requesters: Vec<_> = if requesters.is_empty() { spec.group().iter().collect() } else { requesters };
     let requester_count = entries.min(requesters.len() as u64);
     let default_think = match workload {
-        // Long enough for the last release to arrive everywhere.
+        // Ample time for the last release to arrive everywhere. `All` does not use it.
         Pattern::Single | Pattern::All => Latency::Fixed(message_time.times(10)),
         // Requests arrive about as fast as the group can serve them, so there is contention at
         // times.

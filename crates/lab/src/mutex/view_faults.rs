@@ -1,5 +1,6 @@
 //! The faults that algorithms in views must tolerate: crashes, restarts, pauses longer than a
-//! lease, clock drift up to the bound, message loss and duplication, and all kinds of partitions.
+//! lease, clock drift up to the bound, message loss and duplication, partitions, and nodes that
+//! receive nothing from another node.
 
 use super::{Mutex, MutexEntry, Settings, ViewSettings};
 use crate::chaos::{FaultMix, percent_to_chance};

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// The logs of all replicas so far.
 #[derive(Default)]
 pub(super) struct LogAudit {
-    /// For each index, the report of the first replica that reached it.
+    /// For each index, the first report about it.
     entries: BTreeMap<u64, ReportedEntry>,
     /// For each acknowledged index, its first acknowledgement.
     acknowledged: BTreeMap<u64, Acknowledgement>,
@@ -39,11 +39,12 @@ pub(super) enum Contradiction {
     ReplacedEntry(String),
     /// Two replicas have different states at the same index.
     DifferentStates(String),
-    /// Log time decreased, or ran ahead of real time.
+    /// Log time differed between two reports of an index, decreased, or ran ahead of the fastest
+    /// clock.
     LogTime(String),
 }
 
-/// The pace of the fastest clock so far.
+/// The facts that bound log time: when it began, and how fast the fastest clock ran.
 #[derive(Default)]
 struct ClockPace {
     /// When the first replica started. In a run of real processes this may be long after zero, or
@@ -63,7 +64,7 @@ impl LogAudit {
         Self { pace: ClockPace { max_leader_step: tick.times(2), ..ClockPace::default() }, ..Self::default() }
     }
 
-    /// The highest index that any replica has reached.
+    /// The highest index that any replica has reported.
     pub(super) fn last_index(&self) -> u64 {
         self.entries.last_key_value().map_or(0, |(index, _)| *index)
     }

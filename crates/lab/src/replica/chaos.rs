@@ -1,4 +1,4 @@
-//! All faults that replicas must tolerate, drawn by the seed.
+//! Faults that replicas must tolerate, drawn by the seed.
 //!
 //! Every fault but clock drift ends, and no more nodes lose their disks than a minority of the
 //! founders (the initial voters), so correct replicas eventually answer every request. Clock drift
@@ -58,7 +58,7 @@ impl FaultDrawer {
         self.rng.between(Duration::from_nanos(1), self.limits.window)
     }
 
-    /// Some faults end before other nodes notice, some last about as long as an election, some
+    /// Some faults end before other nodes notice, some can last as long as an election, and some
     /// longer than several elections.
     fn draw_duration(&mut self) -> Duration {
         let maximum = match self.rng.below(3) {
@@ -74,7 +74,7 @@ impl FaultDrawer {
         self.faults.push(TimedFault { at, fault, duration });
     }
 
-    /// In half of all seeds each clock has its own rate from the start, and changes it once.
+    /// In about half of all seeds each clock has its own rate from the start, and changes it once.
     fn draw_drift(&mut self) {
         if self.limits.drift_ppm == 0 || self.rng.below(2) == 0 {
             return;
@@ -90,8 +90,8 @@ impl FaultDrawer {
         }
     }
 
-    /// In half of all seeds the links are bad for most of the time: they lose, duplicate or delay
-    /// messages, including pieces of snapshots.
+    /// In about half of all seeds the links are bad during the whole window: they lose, duplicate
+    /// or delay messages, including pieces of snapshots.
     fn draw_links(&mut self) {
         if self.limits.nodes < 2 || self.rng.below(2) > 0 {
             return;
@@ -118,7 +118,8 @@ impl FaultDrawer {
         }
     }
 
-    /// Draws a fault. Kinds that have several of the 13 numbers are more likely than others.
+    /// Draws a fault, or several crashes. Kinds that have several of the 13 numbers are more likely
+    /// than others.
     fn draw_one(&mut self) {
         let (at, duration) = (self.draw_time(), self.draw_duration());
         let node = self.draw_node();

@@ -14,7 +14,7 @@ pub(super) struct Client {
     pending: Option<PendingOperation>,
     /// The last known value of each register.
     known_values: BTreeMap<u64, Option<u64>>,
-    /// The node to ask first: the last known leader, or any node if none is known.
+    /// The node to ask first: the last known leader, or a random node if none was known yet.
     pub(super) preferred_node: NodeId,
 }
 
@@ -26,8 +26,9 @@ struct PendingOperation {
     asked_node: Option<NodeId>,
 }
 
-/// The next step of a client after a refusal.
+/// The next step of a client after a refusal or an unknown outcome.
 pub(super) enum AfterRefusal {
+    /// Ask this node after a short delay.
     TryLeader(NodeId),
     /// Ask any node after a delay.
     TryAnyNode,
@@ -90,7 +91,7 @@ impl Client {
         })
     }
 
-    /// Records a failed attempt, with the reason if its outcome is known.
+    /// Records that an attempt was refused or, if `refusal` is `None`, that its outcome is unknown.
     pub(super) fn record_refusal(&mut self, request: RequestId, refusal: Option<Refusal>) -> AfterRefusal {
         if !self.end_attempt(request) {
             return AfterRefusal::Stale;
@@ -104,8 +105,8 @@ impl Client {
         }
     }
 
-    /// Records an answer; `None` answers a copy of a request older than the client's last one.
-    /// Returns whether it is the first answer to the pending operation.
+    /// Records an answer. It is `None` for a late copy of a request, older than the client's last
+    /// one. Returns whether it is the first answer to the pending operation.
     pub(super) fn record_answer(&mut self, request: RequestId, node: NodeId, answer: Option<Answer>) -> bool {
         let Some(answer) = answer.filter(|_| request.number == self.operation_number) else { return false };
         let Some(pending) = self.pending.take() else { return false };

@@ -1,4 +1,4 @@
-//! Clients that read and write a replicated map, and the operator that changes its members.
+//! Clients that read and write a replicated map, and the operator that changes the group's members.
 
 use super::agenda::Agenda;
 use super::client::{AfterRefusal, Client};
@@ -24,7 +24,7 @@ pub(super) struct Demand {
     pub(super) keys: u64,
     /// The tick of the replicas, the unit of timeouts.
     pub(super) tick: Duration,
-    /// The end of the last fault. The run cannot end before.
+    /// The end of the last fault. The clients keep the run going until then.
     pub(super) faults_end: Time,
 }
 
@@ -34,10 +34,10 @@ pub struct Clients {
     rng: SeededRng,
     agenda: Agenda<Action>,
     clients: Vec<Client>,
-    /// Number of operations that no client has begun yet.
+    /// Number of operations that clients still have to begin.
     remaining_operations: u64,
     pending_operations: u64,
-    /// The last written value. Every value is written once.
+    /// The value of the last write or compare-and-set. Each of them has its own value.
     last_value: u64,
     /// Proposals that wait to be sent in a batch.
     outbox: BTreeMap<NodeId, Vec<Proposal<<Machine as quorate_replica::StateMachine>::Command>>>,

@@ -1,4 +1,4 @@
-//! The replica family in the lab: clients of a replicated map under all faults.
+//! The replica family in the lab: clients of a replicated map, under faults.
 
 mod agenda;
 mod algorithms;
@@ -48,7 +48,7 @@ type Event = quorate_replica::Event<Machine>;
 pub enum Replica {}
 
 /// The clients' behaviour and the replicas' configuration. [`ReplicaArgs`] describes each setting
-/// and its default.
+/// but `chaos`, and its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// Number of initial voters; `None` for all nodes.
@@ -56,7 +56,7 @@ pub struct Settings {
     pub clients: u64,
     pub operations: u64,
     pub keys: u64,
-    /// Number of random changes of the members by the operator.
+    /// Number of times that the operator changes the members at random or transfers the leadership.
     pub changes: u32,
     pub reads: ReadMode,
     pub tick: Length,
@@ -66,7 +66,7 @@ pub struct Settings {
     pub keep_entries: u64,
     /// Maximum size of a piece of a snapshot.
     pub piece_bytes: usize,
-    /// Whether the seed draws faults of all kinds that replicas must tolerate.
+    /// Whether the seed draws faults that replicas must tolerate.
     pub chaos: bool,
 }
 
@@ -97,14 +97,14 @@ pub struct Summary {
     pub leaders: u64,
     pub term: u64,
     pub entries: u64,
-    /// Log time at the last index, in nanoseconds: the total time with a leader.
+    /// Log time at the last index, in nanoseconds: about the total time with a leader.
     pub log_time_ns: u64,
     /// Number of snapshots that replicas installed from their leaders.
     pub snapshots: u64,
     /// Number of reads that a leader answered under its lease.
     #[serde(rename = "leased")]
     pub lease_reads: u64,
-    /// Number of proposals whose outcome was unknown to the replica that received them.
+    /// Number of requests whose outcome was unknown to the replica that received them.
     #[serde(rename = "unknown")]
     pub unknown_outcomes: u64,
     pub changes: u64,
@@ -183,7 +183,7 @@ fn operator_settings(spec: &Spec<Replica>) -> OperatorSettings {
     }
 }
 
-/// Whether every fault ends, and links do not lose messages all the time.
+/// Whether every fault that prevents progress ends, and links do not lose messages all the time.
 fn all_faults_end(spec: &Spec<Replica>) -> bool {
     let faults = spec.every_fault();
     let has_ended = |timed: &TimedFault, is_end: &dyn Fn(&Fault) -> bool| {

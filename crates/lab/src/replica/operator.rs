@@ -1,5 +1,5 @@
 //! A simulated operator. It changes members at random times, replaces replicas that lost their
-//! disks, and restores the full set of voters at the end.
+//! disks, and restores the initial number of voters at the end.
 
 use super::ticket::{OPERATOR_CLIENT, RequestId};
 use super::{Command, Event};
@@ -14,9 +14,9 @@ pub(super) struct OperatorSettings {
     pub(super) nodes: usize,
     /// Initial number of voters.
     pub(super) founders: usize,
-    /// Number of random changes.
+    /// Number of random changes of members, or transfers of the leadership instead.
     pub(super) changes: u32,
-    /// The random changes happen within this time from the start.
+    /// The random changes are due within this time from the start.
     pub(super) window: Duration,
     /// Tick of the replicas. The delays of the operator are random, with bounds in ticks.
     pub(super) tick: Duration,
@@ -32,7 +32,7 @@ pub(super) enum OperatorTask {
     Change,
     /// Count a disk loss that has happened.
     DiskLost,
-    /// Restore the full set of voters, because no more faults will happen.
+    /// Restore the initial number of voters, because no more faults will happen.
     FaultsEnded,
     /// Send the request, unless it has been replaced or is pending.
     Send(RequestId),
@@ -47,11 +47,12 @@ pub(super) struct Operator {
     settings: OperatorSettings,
     /// The members, as far as the operator knows.
     members: Members,
-    /// Abandoned goals. Any of them may have taken effect nonetheless.
+    /// Other sets that may be the members instead: abandoned goals may have taken effect
+    /// nonetheless.
     abandoned_goals: Vec<Members>,
     /// Target number of voters.
     target_voters: usize,
-    /// Members that have lost their disks.
+    /// Nodes that have lost their disks and may still be members.
     members_without_disk: BTreeSet<NodeId>,
     /// Number of disk losses that have not happened yet.
     future_disk_losses: usize,
@@ -347,9 +348,9 @@ impl Operator {
         nodes.filter(|node| self.is_node_up(*node) && !voters.contains(node) && !learners.contains(node)).collect()
     }
 
-    /// Returns the minimum number of voters. As long as disks are lost or will be lost, no random
-    /// change may reduce the number of voters, because a replica without its disk cannot replace a
-    /// voter.
+    /// Returns the minimum number of voters that a random change may leave: with more than two
+    /// founders, one less than the founders, but not while members lack their disks or disks will
+    /// be lost, because a replica without its disk cannot replace a voter.
     fn min_voters(&self) -> usize {
         let removable = usize::from(
             self.future_disk_losses == 0 && self.members_without_disk.is_empty() && self.settings.founders > 2,

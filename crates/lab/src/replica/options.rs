@@ -88,7 +88,7 @@ impl OptionsFamily for Replica {
         Some(Settings { operations: rounds.max(1).saturating_mul(settings.clients), ..settings.clone() })
     }
 
-    /// Removes the simulated clients: people type the requests, and need not repeat refused ones.
+    /// Removes the simulated clients, because people type the requests.
     fn adapt_to_manual_use(settings: &mut Settings) {
         settings.clients = 0;
     }

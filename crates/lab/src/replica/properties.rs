@@ -29,7 +29,7 @@ pub(super) struct Expectations {
 /// Which groups of `sometimes` properties are judged.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sometimes {
-    /// Properties that hold only after faults.
+    /// Properties that faults should bring about.
     pub(super) after_faults: bool,
     /// Of these, those that are judged only in groups of more than two nodes. In a pair, no node
     /// falls behind, so none installs a snapshot; an outcome may be unknown in a pair too, but that
@@ -47,7 +47,7 @@ pub struct Properties {
     history_entries: BTreeMap<RequestId, HistoryEntry>,
     /// The operations of clients with all their attempts, by client and number.
     operations: BTreeMap<(u64, u64), ClientOperation>,
-    /// Time and journal line of the answer to each operation of the history.
+    /// Time and trace line of the answer to each operation of the history.
     answers: BTreeMap<OperationId, (Time, u64)>,
     /// The last requested change of members, if it has not taken effect: its time and number, and
     /// the new members.
@@ -64,7 +64,7 @@ pub struct Properties {
     counts: Counts,
     /// Time of the latest moment; finally the end of the run.
     now: Time,
-    /// Number of journal lines so far, one per step and world event. Violations refer to them.
+    /// Number of trace lines so far, one per step and world event. Violations refer to them.
     lines: u64,
     kept_violation: Option<Violation>,
     equality_violation: Option<Violation>,
@@ -72,7 +72,7 @@ pub struct Properties {
     leader_violation: Option<Violation>,
 }
 
-/// An operation in the history.
+/// An entry of the history: a change, or one attempt at a read.
 struct HistoryEntry {
     id: OperationId,
     requested_at: Time,
@@ -81,6 +81,7 @@ struct HistoryEntry {
 /// The state of a client's operation.
 #[derive(Clone, Copy)]
 struct ClientOperation {
+    /// The node that received the first attempt.
     node: NodeId,
     requested_at: Time,
     operation: Operation,
@@ -433,7 +434,8 @@ impl Properties {
         )
     }
 
-    /// The oldest request or change of members without an answer.
+    /// The oldest unanswered operation; if there is none, operations that were never requested, or
+    /// a requested change of members that has not taken effect.
     fn unanswered_violation(&self) -> Option<Violation> {
         let waiting = self.operations.iter().filter(|(_, operation_state)| !operation_state.has_ended());
         if let Some(((client, _), first)) = waiting.min_by_key(|(_, operation_state)| operation_state.requested_at) {

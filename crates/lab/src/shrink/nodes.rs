@@ -26,7 +26,7 @@ impl<F: FamilyLab> Search<'_, F> {
     }
 }
 
-/// A range of nodes to remove.
+/// A range of nodes to remove, by index; `until` is excluded.
 pub(super) struct RemovedNodes {
     pub(super) from: usize,
     pub(super) until: usize,

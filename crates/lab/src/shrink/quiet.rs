@@ -30,7 +30,8 @@ impl<F: FamilyLab> Search<'_, F> {
         }
     }
 
-    /// Tries a script that crashes a node at the start and contains no other line about it.
+    /// Tries a script that crashes a node at the start, without the node's other faults, commands
+    /// and directions.
     fn try_crash_at_start(&mut self, node: NodeId) {
         let mut script = self.script();
         let fault = Fault::Crash { node, unsynced: UnsyncedSaves::Lost };

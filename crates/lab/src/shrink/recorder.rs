@@ -21,10 +21,11 @@ use std::collections::BTreeMap;
 /// The recorded choices of a run.
 pub(super) struct RecordedChoices {
     pub(super) script: Script,
-    /// Faults that are visible in delayed or lost messages, and need not be in a script with these
-    /// delays and losses.
+    /// Pauses and bad links. They are visible in delays and losses, so they need not be in a script
+    /// with these delays and losses.
     pub(super) implied_faults: Vec<TimedFault>,
     pub(super) pace: Pace,
+    /// The time of the last recorded event.
     pub(super) end: Duration,
     pub(super) obstacle: Option<Obstacle>,
 }
@@ -41,20 +42,21 @@ pub enum Obstacle {
 
 /// Records the choices of a run up to a line.
 pub(super) struct ChoiceRecorder<F: FamilyLab> {
-    /// Lines after this one are ignored.
+    /// Lines of the trace after this one are ignored.
     last_line: u64,
+    /// Number of trace lines so far: one for each step and each world event.
     lines: u64,
     /// The time of the first moment; all times of a script count from it.
     origin: Option<Time>,
     clock: Clock,
     /// Number of events that the simulator would have put into its queue so far.
     queue_position: u64,
-    /// Number of messages sent on each link.
+    /// Number of messages sent on each link, by sender and receiver.
     sent_counts: BTreeMap<(NodeId, NodeId), u64>,
     messages_in_flight: BTreeMap<MessageId, MessageInFlight>,
     timers: Timers,
     disks: Disks,
-    /// Active faults: the text of each, and its index in the script.
+    /// Active faults: the text of each, and its index among the script's faults.
     active_faults: Vec<(String, usize)>,
     /// Like `active_faults`, for `implied_faults`.
     active_implied_faults: Vec<(String, usize)>,

@@ -1,4 +1,4 @@
-//! Removes several parts of a script at once, and draws all other choices again at random.
+//! Removes parts of a script, and draws all other choices again at random.
 
 use super::nodes::RemovedNodes;
 use super::search::Search;
@@ -19,8 +19,8 @@ const SEEDS_PER_CANDIDATE: u64 = 20;
 const DELAYED_SEEDS: u64 = 4;
 
 impl<F: FamilyLab> Search<'_, F> {
-    /// Removes nodes, commands or nothing, and draws all other choices again. The first smaller
-    /// run that fails becomes the best run. Returns whether there is one.
+    /// Removes a node, commands or nothing, and draws all other choices again. The first failing
+    /// run whose shrunk result is smaller becomes the best run. Returns whether there is one.
     pub(super) fn reduce_and_redraw(&mut self) -> bool {
         if !self.best.is_scripted() {
             return false;

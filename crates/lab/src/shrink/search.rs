@@ -133,8 +133,9 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         seeds.into_iter().any(|seed| self.try_with_seed(Spec { seed, until, ..candidate.clone() }))
     }
 
-    /// Like [`try_spec`](Self::try_spec), with the candidate's own seed only. Keeps a candidate
-    /// that fails but is not smaller, to restart from it later.
+    /// Like [`try_spec`](Self::try_spec), with the candidate's own seed only. As long as random
+    /// choices are left, keeps an unscripted candidate that fails but is not smaller, to restart
+    /// from it later.
     fn try_with_seed(&mut self, candidate: Spec<F>) -> bool {
         let Some(failure) = self.run_candidate(&candidate) else { return false };
         let size = size_of_run(&candidate, &failure);
@@ -151,7 +152,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
     }
 
     /// Makes a failing candidate the best run, whatever its size, and removes its parts without
-    /// effect.
+    /// effect if it fails without them.
     pub(super) fn accept(&mut self, candidate: Spec<F>, failure: Failure) {
         self.size = size_of_run(&candidate, &failure);
         (self.best, self.failure) = (candidate, failure);

@@ -13,11 +13,12 @@ use quorate_journal::settings::{Direction, Fate, Latency, Length};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Size {
     pub(super) nodes: usize,
-    /// Events up to the violation plus lines of the script.
+    /// Events up to the violation plus `lines`.
     events_and_lines: u64,
-    /// Lines of the script.
+    /// Lines of the script, and faults outside it. Without a script, the commands up to the
+    /// violation count as lines.
     lines: u64,
-    /// Length of the command that repeats the run.
+    /// Length of the command that repeats the run, without `--until`.
     command_length: usize,
     /// Sum of all times and durations of the script, in milliseconds; see [`FRACTION_COST`].
     total_millis: u64,

@@ -12,16 +12,19 @@ use quorate_journal::property::PropertyKind;
 use quorate_journal::settings::Script;
 use quorate_journal::words;
 
-/// The inputs of a run, without their times.
+/// The inputs of a run up to a line of its trace. Times, the content of commands and the first
+/// start of each node are left out.
 struct Inputs {
     texts: Vec<String>,
-    max_lines: u64,
+    /// Lines of the trace after this one are ignored.
+    last_line: u64,
+    /// Number of trace lines so far: one for each step and each world event.
     lines: u64,
 }
 
 impl Inputs {
-    fn up_to(max_lines: u64) -> Self {
-        Self { texts: Vec::new(), max_lines, lines: 0 }
+    fn up_to(last_line: u64) -> Self {
+        Self { texts: Vec::new(), last_line, lines: 0 }
     }
 }
 
@@ -29,7 +32,7 @@ impl<C: std::fmt::Display, E> Observer<C, E> for Inputs {
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
         if let Moment::Input { node, input, .. } = moment
-            && self.lines <= self.max_lines
+            && self.lines <= self.last_line
             && !matches!(input, ObservedInput::Start { incarnation: Incarnation::FIRST, .. })
         {
             let text = match input {

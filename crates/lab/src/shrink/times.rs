@@ -60,7 +60,7 @@ impl<F: FamilyLab> Search<'_, F> {
         }
     }
 
-    /// Shortens all times by the same factor.
+    /// Shortens all times of at least a millisecond by about the same factor.
     fn scale_times(&mut self) {
         let scaled_to = |script: &Script, tenths: u64| {
             let mut script = script.clone();

@@ -68,7 +68,7 @@ pub(super) fn find_failure_and_count<F: FamilyLab>(spec: &Spec<F>, property: Opt
 }
 
 /// Returns the first failure that the verdicts show, or that of the named property.
-/// `is_out_of_time` tells whether the run was stopped because its time ran out.
+/// `is_out_of_time` tells whether the run was stopped at a limit, usually that of its time.
 pub(super) fn first_failure<F: FamilyLab>(
     recorder: FailureRecorder<F>,
     verdicts: &[Verdict],
@@ -97,7 +97,8 @@ pub(super) fn first_failure<F: FamilyLab>(
 }
 
 impl Failure {
-    /// Whether the run has the message, timer or sync to which this direction applies.
+    /// Whether the run has the message or timer, or may have the sync, to which this direction
+    /// applies.
     pub(super) fn has_choice(&self, direction: &Direction) -> bool {
         self.counts.contains(direction)
     }
@@ -133,7 +134,7 @@ impl ChoiceCounts {
 
 /// Records the events of a run, with their lines, from which [`first_failure`] makes a [`Failure`].
 pub(super) struct FailureRecorder<F: FamilyLab> {
-    /// Number of lines so far.
+    /// Number of trace lines so far: one for each step and each world event.
     lines: u64,
     /// The lines of inputs.
     input_lines: Vec<u64>,

@@ -1,5 +1,5 @@
-//! Algorithms that rely on a bound on message delay are correct if no message exceeds the bound,
-//! and fail if a message exceeds it by one nanosecond.
+//! An algorithm that relies on a bound on message delay is correct while no message exceeds the
+//! bound; a bound that is one nanosecond too short suffices for it to fail.
 
 use crate::common::{assert_every_seed_holds, parse, run, sweep_seeds};
 use quorate_core::Duration;
@@ -38,7 +38,7 @@ fn silence_counts_as_consent_while_the_bound_holds() {
 
 /// A bound one nanosecond below the longest delay is too short.
 #[test]
-fn a_bound_below_the_real_delay_violates_exclusion() {
+fn a_bound_below_the_real_delay_makes_the_algorithm_fail() {
     let real_delay = Duration::from_millis(5);
     let just_below = Duration::from_nanos(real_delay.nanos() - 1);
     let random = Settings { entries: 20, ..Settings::default() };

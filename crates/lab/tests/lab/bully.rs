@@ -1,7 +1,7 @@
-//! Simulated runs of the bully algorithm: exact message counts, and thousands of seeds with crashes
+//! Simulated runs of the bully algorithm: message counts, and thousands of random runs with crashes
 //! and restarts.
 
-use crate::common::{assert_no_seed_fails, election, fault_mixes, parse, run_to_completion};
+use crate::common::{assert_no_seed_fails, election, parse, run_to_completion, stress_specs};
 use quorate_core::election::{Case, Preference, Repair, Starting, bully};
 use quorate_core::{Duration, NodeId};
 use quorate_lab::election::Settings;
@@ -18,7 +18,7 @@ fn with_highest_crashed(spec: Spec<Election>) -> Spec<Election> {
     Spec { faults: vec![parse(&format!("crash {}", spec.nodes))], ..spec }
 }
 
-/// Runs an election, and returns its number of messages.
+/// Runs an election, and returns how many election and announcement messages it took.
 fn count_messages(spec: &Spec<Election>) -> u64 {
     let summary = run_to_completion(spec).summary;
     assert_eq!(summary.rounds, 1, "replay: {}", spec.command("sim"));
@@ -36,7 +36,7 @@ fn expected_messages(live: usize, dead: usize, starting: Starting) -> u64 {
 const LATENCIES: [&str; 4] = ["fixed:1ms", "fixed:30us", "uniform:1ms..5ms", "uniform:0ms..9ms"];
 
 #[test]
-fn a_start_by_the_next_highest_takes_n_minus_2_messages_and_one_delay() {
+fn a_start_by_the_next_highest_takes_n_minus_2_messages_and_at_most_one_delay() {
     for nodes in 2..=40 {
         let spec = with_highest_crashed(bully(nodes, "highest"));
         assert_eq!(count_messages(&spec), nodes as u64 - 2);
@@ -61,7 +61,7 @@ fn a_start_by_the_lowest_takes_n_squared_minus_n_minus_1_messages() {
 /// The highest live node receives a message after one delay, waits two for the crashed node's
 /// answer, and its announcement takes one.
 #[test]
-fn the_longest_run_with_the_highest_node_down_takes_four_message_delays() {
+fn a_start_by_the_lowest_with_the_highest_down_takes_four_message_delays() {
     for nodes in 3..=40 {
         assert_eq!(run_to_completion(&with_highest_crashed(bully(nodes, "lowest"))).summary.time, Some(4.0));
     }
@@ -106,9 +106,9 @@ fn when_all_start_only_the_highest_live_node_does_not_ask_the_crashed_node() {
     }
 }
 
-/// The bounds hold for every order of arrival and any number of starters.
+/// One or two nodes start, and random delays vary the order of arrival.
 #[test]
-fn every_run_stays_within_the_expected_bounds_and_elects_the_highest() {
+fn every_run_stays_within_the_expected_bounds_and_elects_the_highest_live_node() {
     for (nodes, seed) in (2..=9).flat_map(|nodes| (0..40).map(move |seed| (nodes, seed))) {
         for (starters, starting) in [("lowest", Starting::Lowest), ("1-2", Starting::Several(2)), ("2", Starting::One)]
         {
@@ -214,7 +214,7 @@ fn optional_notices_inform_lower_nodes_and_all_nodes() {
     assert_eq!((without_notices.messages.control, with_extra_notices.messages.control), (0, 2 + 3));
     let settings = Settings { starters: parse("lowest"), ..with_notices };
     let spec = Spec { settings, ..with_highest_crashed(bully(5, "lowest")) };
-    assert_eq!(count_messages(&spec), 5 * 5 - 5 - 1 + 1, "the crashed node is notified too");
+    assert_eq!(count_messages(&spec), 5 * 5 - 5 - 1 + 1, "the announcement goes to the crashed node too");
 }
 
 #[test]
@@ -229,15 +229,15 @@ fn crashes_and_restarts_that_leave_a_majority_end_with_one_leader_known_to_all()
 }
 
 #[test]
-fn the_bully_algorithm_survives_the_fault_mixes_for_elections() {
-    for spec in fault_mixes::<Election>("bully") {
+fn the_bully_algorithm_survives_the_stress_experiments_for_elections() {
+    for spec in stress_specs::<Election>("bully") {
         assert_no_seed_fails(&spec, 150);
     }
 }
 
 /// Optional notices, attributes, busy nodes and slow disks make no difference.
 #[test]
-fn crashes_are_survived_with_every_setting() {
+fn crashes_are_survived_with_other_settings() {
     let base = Spec { latency: parse("uniform:0ms..5ms"), ..bully(5, "all") };
     for (tell_lower, broadcast) in [(true, false), (false, true), (true, true)] {
         let settings =
@@ -248,7 +248,8 @@ fn crashes_are_survived_with_every_setting() {
     assert_no_seed_fails(&Spec { settings, processing: Latency::Fixed(Duration::from_millis(2)), ..base }, 300);
 }
 
-/// Crashes in the sweeps cause new elections, on average more than two in each run.
+/// Crashes like those of the sweeps above cause new elections, on average more than two in each
+/// run.
 #[test]
 fn the_sweeps_inject_faults() {
     let base = Spec { latency: parse("uniform:0ms..5ms"), ..bully(5, "all") };

@@ -33,14 +33,14 @@ pub(crate) fn election(algorithm: &str, nodes: usize, starters: &str) -> Spec<El
     Spec { nodes, settings, ..Spec::named(algorithm).unwrap() }
 }
 
-/// Runs a spec and asserts that every property holds.
+/// Runs a spec and asserts that it violates no property.
 pub(crate) fn run_without_violations<F: FamilyLab>(spec: &Spec<F>) -> Outcome<F> {
     let outcome = run(spec);
     assert!(outcome.holds(), "{:?}\nreplay: {}", outcome.verdicts, spec.command("sim"));
     outcome
 }
 
-/// Runs a spec and asserts that every property holds and that no limit ended the run.
+/// Runs a spec and asserts that it violates no property and that no limit ended the run.
 pub(crate) fn run_to_completion<F: FamilyLab>(spec: &Spec<F>) -> Outcome<F> {
     let outcome = run_without_violations(spec);
     assert_eq!(outcome.ending, Ending::Done, "replay: {}", spec.command("sim"));
@@ -73,8 +73,8 @@ pub(crate) fn assert_every_seed_holds<F: FamilyLab>(spec: &Spec<F>, seeds: u64) 
     assert_eq!(never, [""; 0], "never happened\nreplay: {}", spec.command("sweep"));
 }
 
-/// The experiments with faults that every algorithm of the family must survive, for this algorithm.
-pub(crate) fn fault_mixes<F: FamilyLab>(name: &str) -> Vec<Spec<F>> {
+/// The stress experiments of the family for this algorithm. A correct algorithm survives them.
+pub(crate) fn stress_specs<F: FamilyLab>(name: &str) -> Vec<Spec<F>> {
     F::stress_specs(find(name).and_then(F::entry).unwrap_or_else(|| panic!("{name} belongs to another family")))
 }
 

@@ -1,5 +1,4 @@
-//! Expected message counts, which runs without faults match exactly: groups of 2 to 64 nodes, and
-//! every workload.
+//! Expected message counts and delays of `central` and `ricart-agrawala`, which runs match exactly.
 
 use crate::common::run_to_completion;
 use quorate_core::{Duration, NodeId};
@@ -36,8 +35,8 @@ fn run(spec: &Spec) -> Outcome<Mutex> {
     outcome
 }
 
-/// Runs the algorithm in every group size, workload and latency, and passes each outcome to
-/// `check`.
+/// Runs the algorithm in groups of 2 to 64 nodes with every workload and latency of this file, and
+/// passes each outcome to `check`.
 fn for_every_group(algorithm: &str, mut check: impl FnMut(&Spec, &Outcome<Mutex>)) {
     for nodes in 2..=64 {
         for workload in PATTERNS {
@@ -69,21 +68,22 @@ fn ricart_agrawala_takes_exactly_two_messages_per_peer() {
 #[test]
 fn central_takes_three_messages_and_none_for_the_coordinators_own_entries() {
     for_every_group("central", |spec, outcome| {
-        let (others, own) = (outcome.summary.other_nodes.expect("others"), outcome.summary.coordinator.expect("own"));
-        assert_eq!(others.entries + own.entries, spec.settings.entries);
+        let summary = &outcome.summary;
+        let (others, coordinator) = (summary.other_nodes.as_ref().unwrap(), summary.coordinator.as_ref().unwrap());
+        assert_eq!(others.entries + coordinator.entries, spec.settings.entries);
         assert_eq!(outcome.messages.total, 3 * others.entries, "replay: {}", spec.command("sim"));
         assert_eq!(others.messages_per_entry, (others.entries > 0).then_some(3.0));
-        assert_eq!(own.messages_per_entry, (own.entries > 0).then_some(0.0));
+        assert_eq!(coordinator.messages_per_entry, (coordinator.entries > 0).then_some(0.0));
     });
 }
 
 #[test]
-fn a_coordinator_alone_sends_nothing() {
+fn a_coordinator_that_alone_requests_entry_sends_nothing() {
     for nodes in [1, 2, 9] {
         let settings = Settings { requesters: vec![NodeId::from_index(0)], ..Settings::default() };
         let outcome = run(&Spec { nodes, settings, ..Spec::named("central").unwrap() });
         assert_eq!(outcome.messages.total, 0);
-        assert_eq!(outcome.summary.coordinator.expect("own").entries, DEFAULT_ENTRIES);
+        assert_eq!(outcome.summary.coordinator.expect("a coordinator").entries, DEFAULT_ENTRIES);
     }
 }
 
@@ -123,7 +123,7 @@ fn delays_match_the_literature_in_every_size_under_fixed_latency() {
 }
 
 #[test]
-fn delays_hold_for_any_mixture_of_requests() {
+fn delays_hold_for_random_requests() {
     for (algorithm, client_delay, sync_delay) in [("ricart-agrawala", 2.0, 1.0), ("central", 2.0, 2.0)] {
         let (mut client_samples, mut sync_samples) = (0, 0);
         for seed in 0..40 {

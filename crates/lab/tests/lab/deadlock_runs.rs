@@ -40,7 +40,7 @@ fn cycle_report(members: &[(Agent, u64)]) -> Report {
     Report::cycle(&waits[0].clone(), waits)
 }
 
-/// Returns the verdicts on a run without victims, in which sites emit these events, one per
+/// Returns the verdicts on a run without victims, in which one site emits these events, one per
 /// millisecond: each property's name, and whether it holds.
 fn verdicts_without_victims(events: &[Event]) -> Vec<(&'static str, bool)> {
     verdicts_on(false, events)
@@ -152,7 +152,7 @@ fn phantoms_and_missed_deadlocks_are_detected() {
 }
 
 #[test]
-fn a_cycle_through_an_or_wait_is_a_phantom() {
+fn a_cycle_through_an_or_wait_that_can_end_is_a_phantom() {
     let (a, b, c) = (process(0), process(1), process(2));
     let or_wait = Event::Waits { agent: a, wait_id: WaitId(1), need: Need::Any(vec![b, c]) };
     let actual_waits = actual_waits_after(&[or_wait, wait_event(b, 1, &[a])]);

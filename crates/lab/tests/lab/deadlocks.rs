@@ -24,7 +24,7 @@ fn spec(name: &str, nodes: usize, settings: Settings) -> Spec<Deadlock> {
     Spec { nodes, settings, ..Spec::named(name).unwrap() }
 }
 
-/// Returns the properties that any of the first seeds violates.
+/// Returns the properties that a run with one of the seeds 1 to `seeds` violates.
 fn violated_properties(spec: &Spec<Deadlock>, seeds: u64) -> Vec<&'static str> {
     let mut violated = Vec::new();
     for seed in 1..=seeds {
@@ -37,10 +37,10 @@ fn violated_properties(spec: &Spec<Deadlock>, seeds: u64) -> Vec<&'static str> {
 }
 
 #[test]
-fn every_detector_agrees_with_a_plain_search_in_every_fault_mix() {
+fn every_detector_agrees_with_a_plain_search_in_every_stress_experiment() {
     for detector in detectors() {
-        let fault_mixes = Deadlock::stress_specs(Deadlock::entry(detector).unwrap());
-        for (index, spec) in fault_mixes.into_iter().enumerate() {
+        let stress_specs = Deadlock::stress_specs(Deadlock::entry(detector).unwrap());
+        for (index, spec) in stress_specs.into_iter().enumerate() {
             let mut deadlocks = 0;
             for seed in 1..=20 {
                 let spec = Spec { seed: seed * 100 + index as u64, ..spec.clone() };
@@ -51,7 +51,7 @@ fn every_detector_agrees_with_a_plain_search_in_every_fault_mix() {
                 assert_eq!(outcome.summary.false_reports, 0);
                 deadlocks += outcome.summary.reported_deadlocks;
             }
-            assert!(deadlocks > 0, "{} in fault mix {index} has no deadlocks", detector.name());
+            assert!(deadlocks > 0, "{} in stress experiment {index} has no deadlocks", detector.name());
         }
     }
 }
@@ -198,7 +198,7 @@ fn detectors_of_small_graphs_are_correct_in_every_schedule() {
 }
 
 #[test]
-fn the_checker_finds_the_faulty_detectors() {
+fn the_checker_finds_two_faulty_detectors() {
     let one_dependency = Settings { fan_out: 1, ..Settings::default() };
     let selfish = check_completely(
         "deadlock-and-selfish",

@@ -1,4 +1,4 @@
-//! The same seed gives the same bytes, and every journal replays.
+//! The same seed gives the same bytes, and journals replay.
 
 use crate::common::{assert_repeatable, parse, run_recorded};
 use quorate_journal::record::Journal;
@@ -32,7 +32,7 @@ fn specs() -> Vec<Spec> {
     specs
 }
 
-/// Golden hashes: a seed printed by an earlier version replays today, on every machine.
+/// Golden hashes: a seed printed by an earlier version gives the same run today, on every machine.
 #[test]
 fn seeds_keep_their_meaning() {
     let hashes: Vec<_> = specs().iter().map(|spec| run_recorded(spec).0.journal_hash).collect();

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 struct Traffic {
     messages: AtomicU64,
     writes: AtomicU64,
-    /// Disks that a starting process found and that were neither new nor lost.
+    /// Disks that a starting node found and that were neither new nor lost.
     restored_disks: AtomicU64,
 }
 
@@ -140,7 +140,7 @@ impl Transcoder {
         decoded
     }
 
-    /// Returns the disk as the starting process reads it.
+    /// Returns the disk as the starting node reads it.
     fn start(&mut self, durable: AnyDurable) -> AnyDurable {
         self.sealed = round_trip(&durable);
         self.typed = self.codec.unseal(self.sealed.clone()).unwrap();
@@ -217,7 +217,7 @@ fn assert_survives_encoding<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
     let ending = run(&mut world, &mut F::clients(spec), F::limits(spec));
     let (fingerprint, lines) = world.into_observer().finish_with(Some(ending)).unwrap();
     assert_eq!((fingerprint.to_string(), lines), (outcome.journal_hash, outcome.journal_lines), "{name}");
-    // In a group of three, these algorithms send nothing.
+    // In a group of three, these algorithms need not send anything.
     let is_silent = ["no-lock", "maekawa-rows", "voting-half", "super-peer"].contains(&name.name());
     assert!(is_silent || traffic.messages.load(Ordering::Relaxed) > 0, "{name} sends nothing");
     traffic
@@ -326,7 +326,7 @@ fn every_fixture_survives_encoding() {
 }
 
 /// Messages of members that replicate their membership do not depend on the wrapped algorithm, so
-/// one algorithm of each family is enough.
+/// one algorithm of each family that has views is enough.
 #[test]
 fn members_with_a_replicated_log_survive_encoding() {
     let views = ViewSettings { membership: MembershipService::Replica, ..ViewSettings::default() };

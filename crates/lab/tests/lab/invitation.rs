@@ -1,7 +1,7 @@
-//! Simulated runs of the invitation algorithm: costs, groups on both sides of a partition, and
-//! thousands of seeds under faults.
+//! Simulated runs of the invitation algorithm: costs, groups on both sides of a partition, and many
+//! random runs with faults.
 
-use crate::common::{assert_no_seed_fails, election, fault_mixes, parse, run, run_to_completion};
+use crate::common::{assert_no_seed_fails, election, parse, run, run_to_completion, stress_specs};
 use quorate_core::election::{Case, Command, Event, Preference, Repair, Starting, invitation};
 use quorate_core::{Epoch, NodeId};
 use quorate_journal::moment::{Moment, ObservedEffect, Observer};
@@ -115,7 +115,7 @@ fn an_isolated_node_leads_itself() {
     assert_eq!(leaders, [1, 4, 4, 4, 5]);
 }
 
-/// Liveness checks continue forever without effect.
+/// The nodes' periodic checks continue without effect.
 #[test]
 fn a_group_that_has_its_leader_keeps_it() {
     for (seed, latency) in (0..20).flat_map(|seed| ["fixed:1ms", "uniform:0ms..9ms"].map(|latency| (seed, latency))) {
@@ -142,15 +142,15 @@ fn a_crashed_leader_is_replaced_and_takes_over_after_its_restart() {
 }
 
 #[test]
-fn the_invitation_algorithm_survives_the_fault_mixes_for_elections() {
-    for spec in fault_mixes::<Election>("invitation") {
+fn the_invitation_algorithm_survives_the_stress_experiments_for_elections() {
+    for spec in stress_specs::<Election>("invitation") {
         assert_no_seed_fails(&spec, 60);
     }
 }
 
 /// Any fault may hit any number of nodes, as long as it ends.
 #[test]
-fn the_invitation_algorithm_survives_every_kind_of_fault_at_once() {
+fn the_invitation_algorithm_survives_many_kinds_of_faults_at_once() {
     let random_faults = parse("crash=3,cut=2,pause=2,deaf=2,skew=2,drift=2");
     let base = Spec { random_faults, loss: parse("0.1"), duplicate: parse("0.1"), ..invitation(5, "all") };
     for latency in ["fixed:1ms", "uniform:1ms..5ms", "long-tail:2ms"] {
@@ -164,10 +164,10 @@ fn the_invitation_algorithm_survives_every_kind_of_fault_at_once() {
     assert_no_seed_fails(&Spec { links: LinkChoice::Reliable, ..base }, 60);
 }
 
-/// If the delay bounds that nodes assume are much too short, the nodes may not agree in time, but
-/// no epoch has two leaders.
+/// If the delay bounds that nodes assume are too short, the nodes may not agree in time, but no
+/// epoch has two leaders.
 #[test]
-fn timeouts_that_are_much_too_short_never_make_two_leaders_in_an_epoch() {
+fn timeouts_that_are_too_short_never_make_two_leaders_in_an_epoch() {
     let random_faults = parse("crash=2,cut=2,pause=3");
     for bound in ["100us", "1ms"] {
         let bound = Some(parse(bound));

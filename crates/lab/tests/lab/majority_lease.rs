@@ -3,7 +3,7 @@
 //! leaders have valid leases at once.
 
 use crate::common::{
-    self, assert_every_seed_holds, election, fault_mixes, list_violations, ms, parse, run, run_to_completion,
+    self, assert_every_seed_holds, election, list_violations, ms, parse, run, run_to_completion, stress_specs,
     sweep_until_failure,
 };
 use quorate_check::Timing;
@@ -46,20 +46,20 @@ fn one_starter_takes_two_messages_per_peer_and_one_to_announce() {
 }
 
 #[test]
-fn fault_mixes_never_make_two_leaders_and_always_end_with_one() {
-    for spec in fault_mixes("majority-lease") {
+fn stress_experiments_never_make_two_leaders_and_always_end_with_one() {
+    for spec in stress_specs("majority-lease") {
         assert_every_seed_holds::<Election>(&spec, 250);
     }
 }
 
 #[test]
-fn the_same_fault_mixes_reveal_the_faulty_variants() {
+fn the_same_stress_experiments_reveal_the_faulty_variants() {
     for name in ["majority-lease-forgetful", "majority-lease-trusting"] {
         let reveals_bug = |spec: &Spec<Election>| {
             let failure = sweep_until_failure(spec, 300).first_failure;
             failure.is_some_and(|(_, violation)| violation.name == "one-master")
         };
-        assert!(fault_mixes(name).iter().any(reveals_bug), "{name} is not found");
+        assert!(stress_specs(name).iter().any(reveals_bug), "{name} is not found");
     }
 }
 
@@ -214,7 +214,7 @@ fn a_partition_splits_a_bully_and_not_a_majority() {
     }
 }
 
-/// Checks three nodes with one crash and one restart. No time passes, so no lease expires.
+/// Checks three nodes with at most one crash and one restart. No time passes, so no lease expires.
 fn check_with_crash(algorithm: &str) -> CheckRun<Election> {
     let mut check = CheckSpec::<Election>::named(algorithm).unwrap();
     check.behavior.settings.starters = parse("1,2");
@@ -224,9 +224,9 @@ fn check_with_crash(algorithm: &str) -> CheckRun<Election> {
     common::run_check(&check)
 }
 
-/// Checks every order of events, with clocks at the limits of their drift, also at the last instant
-/// of each lease. Nodes assume a drift of at most 0.1 %: a drift of 0.5 % makes two
-/// leaders in nine steps, while 0.1 % makes none in longer runs.
+/// Checks orders of events breadth first, up to 500,000 states, with clocks at the limits of their
+/// drift, also at the last instant of each lease. Nodes assume a drift of at most 0.1 %: a drift of
+/// 0.5 % makes two leaders in nine steps, while 0.1 % makes none in runs that are somewhat longer.
 #[test]
 fn the_checker_distinguishes_drift_within_the_bound_from_drift_beyond_it() {
     let check = |drift_ppm| {

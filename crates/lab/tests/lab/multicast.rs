@@ -1,4 +1,5 @@
-//! Tests of ordered multicast: properties that hold under every fault.
+//! Sweeps of ordered multicasts with faults: the algorithms violate no property, and seeded bugs
+//! are found.
 
 use crate::common::{assert_every_seed_holds, sweep_seeds};
 use quorate_core::Duration;
@@ -55,7 +56,8 @@ fn every_seeded_bug_is_found() {
     assert_eq!(names.collect::<Vec<_>>(), expected.map(|(name, _)| name));
     for (name, property) in expected {
         let entry = find(name).and_then(Multicast::entry).unwrap();
-        // Without views, the sender's retransmissions would hide the bug unless the sender crashes.
+        // Without views, the sender's retransmissions would hide the bug of `reliable-unrelayed`
+        // unless the sender crashes.
         let faults: Vec<TimedFault> = vec!["crash 1 at 10ms".parse().unwrap()];
         let with_crash = Multicast::stress_specs(entry).into_iter().map(|spec| Spec { faults: faults.clone(), ..spec });
         let specs =
@@ -70,7 +72,7 @@ fn every_seeded_bug_is_found() {
     }
 }
 
-/// One member misses the multicasts of a sender for some time, and then this sender crashes. Node 1
+/// One member misses the multicasts of a sender for some time, in which this sender crashes. Node 1
 /// is also the sequencer, if the algorithm has one.
 fn assert_missed_multicasts_are_recovered(seeds: u64) {
     for entry in algorithms() {

@@ -1,22 +1,22 @@
 //! Tests of delay and overtaking measures on hand-written runs. In each action, the time in
 //! milliseconds comes first and the node second; an entry also has its fence.
 
-use crate::mutex_script::{ScriptedRun, coordinator};
+use crate::mutex_script::{HandWrittenRun, coordinator};
 use quorate_core::{Duration, NodeId};
 use quorate_journal::metrics::{Delay, MessageCounts};
 use quorate_lab::mutex::run::{Expectations, Measures, MutexSummary, OrderCheck, Properties};
 
 /// Four nodes, of which one may be the coordinator. A request arrives everywhere within 4 ms.
-fn run_with(coordinator: Option<NodeId>) -> ScriptedRun<Measures> {
-    ScriptedRun::new(Measures::new(4, coordinator, Duration::from_millis(4)))
+fn run_with(coordinator: Option<NodeId>) -> HandWrittenRun<Measures> {
+    HandWrittenRun::new(Measures::new(4, coordinator, Duration::from_millis(4)))
 }
 
 /// Four nodes without a coordinator. A request arrives everywhere within 4 ms.
-fn run() -> ScriptedRun<Measures> {
+fn run() -> HandWrittenRun<Measures> {
     run_with(None)
 }
 
-fn summary(run: &ScriptedRun<Measures>) -> MutexSummary {
+fn summary(run: &HandWrittenRun<Measures>) -> MutexSummary {
     let expects = Expectations { order: OrderCheck::Ignored, ..Expectations::default() };
     let properties = Properties::new(4, expects);
     run.observer.summary(&MessageCounts::new(4), &properties, Duration::from_millis(1), "ms")
@@ -136,7 +136,7 @@ fn overtaking_is_counted_for_the_overtaken_node() {
     assert_eq!(summary(&in_order).max_overtaken, 0);
 }
 
-fn run_in_order() -> ScriptedRun<Measures> {
+fn run_in_order() -> HandWrittenRun<Measures> {
     run()
         .requests(0, 1)
         .requests(1, 2)
@@ -187,5 +187,5 @@ fn measures_recover_from_invalid_runs() {
 fn messages_are_divided_by_entries() {
     let run = run().requests(0, 1).enters(1, 1, 1).releases(2, 1).requests(3, 2).enters(4, 2, 2);
     assert_eq!(summary(&run).messages_per_entry, Some(0.0));
-    assert_eq!(summary(&ScriptedRun::new(Measures::new(4, None, Duration::ZERO))).messages_per_entry, None);
+    assert_eq!(summary(&HandWrittenRun::new(Measures::new(4, None, Duration::ZERO))).messages_per_entry, None);
 }

@@ -1,26 +1,26 @@
 //! Tests of the mutual-exclusion properties: each violation is caught, and correct runs pass.
 
 use crate::common::ms;
-use crate::mutex_script::ScriptedRun;
+use crate::mutex_script::HandWrittenRun;
 use expect_test::expect;
 use quorate_journal::property::{PropertyKind, Verdict};
 use quorate_lab::mutex::run::{CountedFrom, Expectations, OrderCheck, OvertakingBound, Properties};
 
-/// A run of four nodes, for which all properties are judged. In each action, the time in
-/// milliseconds comes first and the node second; an entry also has the counter of its fence, such
-/// as 6 for the fence 0.6 of epoch 0.
-fn run() -> ScriptedRun<Properties> {
+/// A run of four nodes, for which all properties except `overtaking-bounded` are judged. In each
+/// action, the time in milliseconds comes first and the node second; an entry also has the counter
+/// of its fence, such as 6 for the fence 0.6 of epoch 0.
+fn run() -> HandWrittenRun<Properties> {
     let expects = Expectations {
         has_fences: true,
         order: OrderCheck::Promised,
         expects_contention: true,
         ..Expectations::default()
     };
-    ScriptedRun::new(Properties::new(4, expects))
+    HandWrittenRun::new(Properties::new(4, expects))
 }
 
 /// Returns the violated properties, one per line.
-fn violations(run: &ScriptedRun<Properties>) -> String {
+fn violations(run: &HandWrittenRun<Properties>) -> String {
     let verdicts = run.observer.verdicts();
     let broken = verdicts.iter().filter(|verdict| verdict.is_violated());
     let line = |verdict: &Verdict| {
@@ -74,12 +74,12 @@ fn two_holders_are_caught() {
     .assert_eq(&violations(&run));
 }
 
-/// Two nodes overtake node 1, and the bound is one. Node 2 makes a try, which may be denied late
-/// but cannot be overtaken.
+/// Two nodes overtake node 1, and the bound is one. In another run node 2 makes a try, which may be
+/// denied late but cannot be overtaken.
 #[test]
 fn too_much_overtaking_is_caught_but_a_try_cannot_be_overtaken() {
     let overtaking = Some(OvertakingBound { max_entries: 1, counted_from: CountedFrom::Request });
-    let run = || ScriptedRun::new(Properties::new(4, Expectations { overtaking, ..Expectations::default() }));
+    let run = || HandWrittenRun::new(Properties::new(4, Expectations { overtaking, ..Expectations::default() }));
     let overtaken = run()
         .requests(0, 1)
         .requests(1, 3)
@@ -109,7 +109,7 @@ fn only_the_first_violation_is_reported() {
 
 #[test]
 fn a_fence_that_decreases_or_repeats_is_caught() {
-    let entry = |run: ScriptedRun<Properties>, millis, fence| {
+    let entry = |run: HandWrittenRun<Properties>, millis, fence| {
         run.requests(millis, 1).enters(millis + 1, 1, fence).releases(millis + 2, 1)
     };
     let decreasing = entry(entry(entry(run(), 0, 3), 10, 7), 20, 6);
@@ -185,7 +185,7 @@ fn concurrent_requests_have_no_order() {
 /// A message that arrives after the receiver's request does not order the two requests, nor does a
 /// message sent after the sender's request ended.
 #[test]
-fn only_requests_that_are_pending_when_the_message_is_sent_are_ordered() {
+fn a_message_that_is_sent_or_arrives_too_late_orders_no_requests() {
     let message_after_request = run()
         .requests(0, 1)
         .requests(1, 2)
@@ -220,8 +220,12 @@ fn order_is_transitive() {
 fn order_may_be_counted_without_being_promised_or_not_at_all() {
     let out_of_order = |order| {
         let properties = Properties::new(4, Expectations { order, ..Expectations::default() });
-        let run =
-            ScriptedRun::new(properties).requests(0, 1).sends_to(0, 1, 2).requests(2, 2).enters(5, 2, 1).releases(6, 2);
+        let run = HandWrittenRun::new(properties)
+            .requests(0, 1)
+            .sends_to(0, 1, 2)
+            .requests(2, 2)
+            .enters(5, 2, 1)
+            .releases(6, 2);
         let run = run.requests(7, 2).enters(8, 2, 2).releases(9, 2).enters(10, 1, 3).releases(11, 1);
         assert_eq!(violations(&run), "");
         run.observer.out_of_order()
@@ -260,8 +264,8 @@ fn a_crashed_holder_does_not_hold_the_lock() {
 }
 
 #[test]
-fn contention_is_two_pending_requests_at_once() {
-    let is_contended = |run: &ScriptedRun<Properties>| run.observer.verdicts().last().unwrap().holds == Some(true);
+fn contention_is_two_nodes_that_wait_or_hold_at_once() {
+    let is_contended = |run: &HandWrittenRun<Properties>| run.observer.verdicts().last().unwrap().holds == Some(true);
     assert!(!is_contended(
         &run().requests(0, 1).enters(1, 1, 1).releases(2, 1).requests(3, 2).enters(4, 2, 2).releases(5, 2)
     ));
@@ -273,8 +277,11 @@ fn contention_is_two_pending_requests_at_once() {
 
 /// A group with views, in which an entry is valid until its lease expires by its node's own clock.
 /// `enters_until(1, 2, 3, 10)` lets node 2 enter at 1 ms with fence 3 and a lease until 10 ms.
-fn with_leases() -> ScriptedRun<Properties> {
-    ScriptedRun::new(Properties::new(4, Expectations { has_fences: true, has_leases: true, ..Expectations::default() }))
+fn with_leases() -> HandWrittenRun<Properties> {
+    HandWrittenRun::new(Properties::new(
+        4,
+        Expectations { has_fences: true, has_leases: true, ..Expectations::default() },
+    ))
 }
 
 #[test]

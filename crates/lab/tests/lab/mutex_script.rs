@@ -1,19 +1,19 @@
-//! A builder for hand-written runs of mutual exclusion: requests, entries, releases, cancellations,
-//! crashes and messages.
+//! A builder for hand-written runs of mutual exclusion.
 
 use crate::common::ms;
 use quorate_core::mutex::{Command, Event, Refusal};
 use quorate_core::{Class, Epoch, Fence, Incarnation, NodeId};
 use quorate_journal::moment::{MessageId, Moment, ObservedEffect, ObservedInput, Observer, Sent, WorldEvent};
 
-/// Passes the moments of a hand-written run to an observer. Each method is one action of the node
-/// with this number, at a time in milliseconds. The run need not begin with the start of nodes.
-pub(crate) struct ScriptedRun<O> {
+/// Passes the moments of a hand-written run to an observer. Each method is one action, mostly of
+/// the node with this number, at a time in milliseconds. The run need not begin with the start of
+/// nodes.
+pub(crate) struct HandWrittenRun<O> {
     pub(crate) observer: O,
     sent: u64,
 }
 
-impl<O: Observer<Command, Event>> ScriptedRun<O> {
+impl<O: Observer<Command, Event>> HandWrittenRun<O> {
     pub(crate) fn new(observer: O) -> Self {
         Self { observer, sent: 0 }
     }

@@ -101,7 +101,7 @@ fn mutex_by_election_costs_one_round_per_entry_without_contention() {
     }
 }
 
-/// Exclusion, service, fences and fairness hold for every workload.
+/// No property is violated in workloads with several requesters.
 #[test]
 fn mutex_by_election_serves_every_requester_in_turn() {
     for latency in LATENCIES {

@@ -156,7 +156,7 @@ fn the_same_seed_gives_the_same_bytes_and_its_journal_replays_with_the_same_verd
 }
 
 #[test]
-fn the_printed_command_has_all_settings() {
+fn the_printed_command_has_the_settings() {
     let command = Spec { seed: 7, ..spec_with_changes() }.command("sim");
     let expected =
         "quorate sim replica --nodes 5 --seed 7 --founders 3 --operations 60 --changes 3 --reads lease --chaos";

@@ -26,8 +26,8 @@ fn run_survey(entry: &'static ElectionEntry, nodes: usize, start: StartChoice) -
     survey.run(|| true).unwrap().unwrap()
 }
 
-/// Over every order of up to six nodes, with each single starter and with all, the minimum, mean
-/// and maximum match the literature.
+/// Over every order of up to six nodes, the minimum, mean and maximum match the literature, where
+/// it gives them.
 #[test]
 fn small_rings_cost_exactly_what_the_literature_says() {
     for entry in ring_elections() {
@@ -111,8 +111,8 @@ fn the_result_does_not_depend_on_the_starters() {
     }
 }
 
-/// Crashes of every node at every millisecond of a run, with and without a restart: with repair,
-/// one leader remains.
+/// One node crashes, any one and in any of the first 14 milliseconds, with and without a restart:
+/// with repair, one leader remains.
 #[test]
 fn a_ring_survives_a_crash_of_any_node_at_any_moment() {
     for entry in ring_elections() {
@@ -142,7 +142,7 @@ fn a_ring_survives_a_crash_of_any_node_at_any_moment() {
     }
 }
 
-/// Without repair, the sweep finds the run that hangs, and the experiment names the violated
+/// Without repair, the sweep finds a run that hangs, and the experiment names the violated
 /// assumption.
 #[test]
 fn without_repair_a_crash_blocks_the_ring_and_the_sweep_names_the_assumption() {

@@ -42,9 +42,9 @@ fn count_lines(script: &Script) -> usize {
     script.commands.len() + script.faults.len() + script.directions.len()
 }
 
-/// Returns the algorithm without the seeded bug, if there is one. In the same run it must satisfy
-/// "always" properties. Only replicas must satisfy "eventually" properties too: in other families
-/// the script may lack the releases of further entries.
+/// Returns the correct algorithm that these tests compare with a fixture, if any. In the same run
+/// it must satisfy "always" properties. Only replicas must satisfy "eventually" properties too: in
+/// other families the script may lack the releases of further entries.
 fn correct_twin(fixture: &str) -> Option<&'static str> {
     let twins = [
         ("ricart-agrawala-", "ricart-agrawala"),
@@ -139,13 +139,13 @@ fn a_lease_failure_shrinks() {
 
 #[test]
 fn counterexamples_of_the_checker_become_scripts() {
-    let order = shrink_journal(
+    let shrunk = shrink_journal(
         &counterexample_journal(&check_spec("ricart-agrawala-1981", 2, 3), "happened-before-order"),
         None,
     )
     .unwrap();
-    assert!(order.after.events <= 12);
-    assert_documented(&table_row(&order, "the checker"));
+    assert!(shrunk.after.events <= 12);
+    assert_documented(&table_row(&shrunk, "the checker"));
     let walks = |seed| {
         let mut spec = CheckSpec {
             behavior: RequestKinds { allows_cancels: true, ..RequestKinds::default() },
@@ -234,8 +234,8 @@ fn an_unreported_snapshot_shrinks() {
 }
 
 /// Shrinks a run in which an unreported loss of a snapshot leaves a request unanswered. Asserts
-/// that the small run does not fail for another reason: because more disks are lost than replicas
-/// tolerate, or because it is slow.
+/// that the small run does not fail for another reason, such as more lost disks than replicas
+/// tolerate, or slowness.
 fn shrink_lost_snapshots(max_runs: u64) -> Option<Script> {
     let spec = replica_spec("replica-no-report", 42);
     let shrunk = shrink_spec(&spec, "answered", max_runs);
@@ -335,15 +335,15 @@ fn a_shrunk_run_keeps_the_release_of_its_entry() {
 
 #[test]
 fn an_invalid_journal_is_refused() {
-    let whole = counterexample_journal(&check_spec("ricart-agrawala-clock-only", 2, 1), "exclusion");
-    let text = String::from_utf8(whole.clone()).unwrap();
+    let valid_journal = counterexample_journal(&check_spec("ricart-agrawala-clock-only", 2, 1), "exclusion");
+    let text = String::from_utf8(valid_journal.clone()).unwrap();
     let shrink_bytes =
         |bytes: &[u8]| shrink_journal(bytes, None).map(|shrunk| shrunk.after).map_err(|error| error.to_string());
-    assert!(shrink_bytes(&whole).is_ok());
+    assert!(shrink_bytes(&valid_journal).is_ok());
     assert!(shrink_bytes(b"").unwrap_err().contains("empty"));
     assert!(shrink_bytes(b"{}\n").unwrap_err().contains("not a journal"));
     assert!(
-        shrink_bytes(&whole[..whole.len() - 3])
+        shrink_bytes(&valid_journal[..valid_journal.len() - 3])
             .unwrap_err()
             .contains("the file is truncated in the middle of this line")
     );
@@ -352,8 +352,8 @@ fn an_invalid_journal_is_refused() {
             .unwrap_err()
             .contains("contradicts itself")
     );
-    // A journal without a failure, and one that ends while a node waits, which no simulated run
-    // does.
+    // A journal without a failure, and one that stops in the middle of a run, which the simulator
+    // cannot repeat.
     let beginning = |lines: usize| {
         let first_lines: String = text.lines().take(lines).map(|line| format!("{line}\n")).collect();
         format!("{first_lines}{{\"end\":{}}}\n", lines + 1)

@@ -30,8 +30,9 @@ struct Holders {
     entries: usize,
 }
 
-/// Runs a group in which every node requests every name `ROUNDS` times, all at once. Asserts that
-/// each name has one holder at a time and growing fences, and that every request is served.
+/// Runs a group in which every node requests every name `ROUNDS` times, at first all at once, and
+/// then after each release. Asserts that each name has one holder at a time and growing fences, and
+/// that every request is served.
 fn assert_exclusion_by_name<P>(seed: u64, new_inner_node: impl Fn(NodeId, Group) -> P + 'static)
 where
     P: OneOfMany + Protocol<Command = Command, Event = Event>,
@@ -69,7 +70,7 @@ where
                     let other = holders.by_name.insert(name.clone(), id);
                     assert_eq!(other, None, "seed {seed}: node {id} entered {name} while another node holds it");
                     let earlier = holders.fences.insert(name.clone(), fence);
-                    assert!(earlier.is_none_or(|earlier| earlier < fence), "seed {seed}: a fence of {name} decreased");
+                    assert!(earlier.is_none_or(|earlier| earlier < fence), "seed {seed}: fences of {name} must grow");
                     holders.entries += 1;
                     world.schedule_command(
                         world.time() + Duration::from_millis(1),

@@ -1,4 +1,4 @@
-//! Sweeps over thousands of seeds: correct algorithms pass, and faulty ones are found.
+//! Sweeps over many seeds: correct algorithms pass, and faulty ones are found.
 
 use crate::common::{assert_every_seed_holds, parse, run, sweep_seeds, sweep_until_failure};
 use quorate_journal::settings::Chance;
@@ -69,7 +69,7 @@ fn lossy_bare_links_block_the_algorithm() {
 }
 
 #[test]
-fn every_flaw_is_found_within_a_thousand_seeds() {
+fn flaws_of_ricart_agrawala_variants_are_found_within_a_thousand_seeds() {
     let cancels = parse("0.5");
     for (algorithm, cancels, expected) in [
         ("ricart-agrawala-clock-only", Chance::default(), "exclusion"),

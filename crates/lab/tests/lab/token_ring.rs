@@ -1,5 +1,5 @@
 //! The token ring with acknowledgements, which tolerates crashes: safe and live if no delay exceeds
-//! its bound, and unsafe otherwise.
+//! its bound, and possibly unsafe otherwise.
 
 use crate::common::{assert_every_seed_holds, parse, run, sweep_seeds};
 use quorate_core::Duration;
@@ -39,8 +39,8 @@ fn violations_of_script(script: &str) -> Vec<&'static str> {
 #[test]
 fn a_lost_acknowledgement_makes_two_tokens() {
     assert_eq!(violations_of_script(LOST_ACKNOWLEDGEMENT), ["exclusion"]);
-    let (script_without_loss, lost) = LOST_ACKNOWLEDGEMENT.trim_end().rsplit_once('\n').expect("lines");
-    assert_eq!(lost, "message 1 of 2 > 1 is lost");
+    let (script_without_loss, loss_line) = LOST_ACKNOWLEDGEMENT.trim_end().rsplit_once('\n').expect("lines");
+    assert_eq!(loss_line, "message 1 of 2 > 1 is lost");
     assert_eq!(violations_of_script(script_without_loss), [""; 0]);
     let in_time = format!("{script_without_loss}\nmessage 1 of 2 > 1 takes 1ms");
     assert_eq!(violations_of_script(&in_time), [""; 0]);

@@ -177,7 +177,7 @@ fn a_minority_stops_entering_once_its_leases_expire() {
         spec.nodes = 5;
         spec.until = Some(parse("3s"));
         let (outcome, journal) = run_recorded(&spec);
-        // The minority's requests wait forever, so "served" fails.
+        // The minority's requests are not served, so "served" need not hold.
         let is_other_than_served = |verdict: &&quorate_journal::property::Verdict| verdict.name != "served";
         assert!(
             outcome.verdicts.iter().filter(is_other_than_served).all(|verdict| verdict.holds == Some(true)),
@@ -220,8 +220,8 @@ fn members_that_replicate_their_membership_survive_faults_too() {
     }
 }
 
-/// A crash notice for one incarnation that arrives when the next one is a member must not remove
-/// it.
+/// A crash notice about one incarnation that arrives when the next one is a member must not remove
+/// the latter.
 #[test]
 fn a_late_crash_notice_does_not_remove_a_later_incarnation() {
     let views = ViewSettings { membership: MembershipService::Replica, ..ViewSettings::default() };
@@ -261,7 +261,7 @@ fn a_full_disk_stops_only_its_own_member() {
     }
 }
 
-/// Clients of a node that lost its disk wait forever, and no others do.
+/// Only the client of a node that lost its disk waits forever.
 #[test]
 fn an_empty_disk_stops_only_its_own_member() {
     for algorithm in ["central", "token-ring"] {
@@ -278,7 +278,7 @@ fn an_empty_disk_stops_only_its_own_member() {
     }
 }
 
-/// With leases of 3 ms no member renews in time, so members freeze now and then and are overtaken,
+/// With leases of 3 ms members often renew too late, so they freeze now and then and are overtaken,
 /// which is not a violation.
 #[test]
 fn overtaking_is_not_judged_if_members_may_freeze() {

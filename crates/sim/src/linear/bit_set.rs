@@ -45,7 +45,7 @@ mod tests {
     use super::BitSet;
 
     #[test]
-    fn insert_and_remove_work_in_every_word() {
+    fn inserted_integers_are_contained_until_they_are_removed() {
         let mut some = BitSet::with_bound(130);
         let none = some.clone();
         for number in [0, 63, 64, 129] {

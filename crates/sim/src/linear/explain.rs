@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Maximum number of operations that an explanation shows, both of the order before the unexplained
-/// answer and of the conflict.
+/// answer and, besides the unexplained operation, of the conflict.
 const MAX_SHOWN_OPERATIONS: usize = 12;
 
 /// An explanation may search at least this many times before it runs out of steps.
@@ -34,8 +34,8 @@ pub(super) struct Progress {
 
 /// Explains why the chosen records of a history are not linearizable.
 ///
-/// If the search ran out of steps, returns an explanation only if the first unexplained answer
-/// contradicts a few others; otherwise returns `None`. `steps` limits the cost of the explanation:
+/// If the search ran out of steps, returns an explanation only if it finds answers that contradict
+/// each other; otherwise returns `None`. `steps` limits the cost of the explanation:
 /// with few steps it is longer, but still correct.
 pub(super) fn explain<O: Object>(
     records: &[Record<O>],

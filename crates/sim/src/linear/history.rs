@@ -152,8 +152,9 @@ impl<O: Object> History<O> {
 
     /// Decides for the operations of each key separately, each key with this initial state.
     ///
-    /// The verdict is that of [`judge`](Self::judge) if operations on different keys are
-    /// independent: none changes the answer of another. Each key has its own limit of `steps`.
+    /// If both decide, the verdict agrees with [`judge`](Self::judge), provided that operations on
+    /// different keys are independent: none changes the answer of another. Each key has its own
+    /// limit of `steps`.
     pub fn judge_by_key<K: Ord>(&self, object: &O, steps: u64, key: impl Fn(&O::Operation) -> K) -> Verdict {
         let mut parts: BTreeMap<K, Vec<usize>> = BTreeMap::new();
         for (index, record) in self.records.iter().enumerate() {

@@ -7,8 +7,8 @@
 //! taken effect at any time after its invocation, or never.
 //!
 //! The search is the algorithm of Wing and Gong with Lowe's optimizations. Objects that consist of
-//! independent parts are checked part by part ([`History::judge_by_key`]). If the search runs out
-//! of steps, the verdict is [`Verdict::Undecided`].
+//! independent parts can be checked part by part ([`History::judge_by_key`]). If the search runs
+//! out of steps, the verdict is [`Verdict::Undecided`].
 //!
 //! ```
 //! use quorate_core::Time;
@@ -64,8 +64,8 @@ pub trait Object: Clone + Eq + Hash + Display {
     /// Returns whether an operation with this answer never changes the object, in any state.
     ///
     /// The search appends such an operation to its order as soon as the answer matches, and tries
-    /// no other place in the order, which makes it much shorter. If this returns true for an
-    /// operation that does change the object, a linearizable history may be rejected; a history
+    /// no other place in the order, which makes the search much shorter. If this returns true for
+    /// an operation that does change the object, a linearizable history may be rejected; a history
     /// that is not linearizable is never accepted.
     fn is_read_only(operation: &Self::Operation, answer: &Self::Answer) -> bool {
         let (_, _) = (operation, answer);

@@ -107,7 +107,7 @@ fn collect_pending<'h, O: Object>(
 }
 
 /// Assigns each interval a slot that no overlapping interval has. Returns the number of slots, and
-/// the slot of each interval. The intervals must be sorted by their ends.
+/// the slot of each interval.
 fn assign_slots(intervals: &[OpenInterval]) -> (usize, Vec<usize>) {
     let mut by_invocation: Vec<usize> = (0..intervals.len()).collect();
     by_invocation.sort_unstable_by_key(|index| intervals[*index].from);

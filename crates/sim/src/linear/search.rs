@@ -2,7 +2,7 @@
 //!
 //! To *place* an operation is to append it to the order under construction. The search processes
 //! the answers in order of time. Before it can pass an answer, it must place the operation that was
-//! answered, and it places operations only when that is necessary for the next answer. An *open*
+//! answered; once it can pass an answer, it does so before it places more operations. An *open*
 //! operation is invoked but not yet answered; a *pending* one never has an answer. A *position* of
 //! the search consists of the number of answers passed, the open operations placed, the pending
 //! operations placed, and the state of the object.
@@ -16,8 +16,8 @@
 //! - A pending operation is placed only if it changes the effect of the operation that follows it.
 //!   If it allows the search to pass the next answer, the search tries it at once. Positions with
 //!   other pending operations come later, those with the fewest first. So the search visits the
-//!   best positions first, and a pending operation without visible effect costs one step instead of
-//!   doubling the work.
+//!   best positions first, and a pending operation without visible effect costs a few steps instead
+//!   of doubling the work.
 //!
 //! Positions are kept in explicit lists instead of the call stack, so a long history cannot
 //! overflow the stack.
@@ -159,7 +159,7 @@ impl Trail {
         Some(TrailIndex(self.0.len() - 1))
     }
 
-    /// Returns the order of operations that ends with the one placed last.
+    /// Returns the order of operations that ends with `last`.
     fn order_to(&self, mut last: Option<TrailIndex>) -> Vec<usize> {
         let mut order = Vec::new();
         while let Some(TrailIndex(index)) = last {
@@ -188,8 +188,8 @@ struct Search<'s, 'h, O: Object> {
 impl<O: Object> Search<'_, '_, O> {
     fn run(&mut self, start: Position) -> Outcome {
         let mut waiting = vec![start];
-        // Visited positions from which a pending operation is still to be placed. Each round places
-        // one more pending operation than the previous one.
+        // Visited positions from which a pending operation is still to be placed. A round places
+        // one more pending operation in each of them.
         let mut this_round: Vec<Position> = Vec::new();
         let mut next_round: Vec<Position> = Vec::new();
         loop {
@@ -286,7 +286,7 @@ impl<O: Object> Search<'_, '_, O> {
         true
     }
 
-    /// Adds to `waiting` the positions that follow if an answered operation is placed, or a pending
+    /// Adds to `waiting` the positions that follow if an open update is placed, or a pending
     /// operation that allows the search to pass the answer `next`. The position to try first comes
     /// last.
     fn expand(&mut self, position: &Position, next: &AnswerPoint, waiting: &mut Vec<Position>) {

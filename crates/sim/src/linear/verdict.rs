@@ -9,19 +9,19 @@ use std::fmt;
 pub enum Verdict {
     /// The history is linearizable.
     Linearizable {
-        /// A linearization. It leaves out operations without an answer that need not have taken
-        /// effect.
+        /// A linearization. It may leave out operations without an answer.
         order: Vec<OperationId>,
     },
     /// No order of the operations explains the answers.
     NotLinearizable(Explanation),
-    /// The search ran out of steps before it found or excluded a linearization.
+    /// The search ran out of steps before it found or excluded a linearization, of the history or
+    /// of its part with one key.
     Undecided {
         /// The limit on the steps of the search.
         steps: u64,
         /// The length of the longest prefix of the answers that an order found so far explains.
         explained_count: usize,
-        /// Number of answers in the history.
+        /// Number of answers in the history or part.
         answer_count: usize,
     },
 }
@@ -55,8 +55,8 @@ pub struct Explanation {
     /// The first operation whose answer no order explains: before that answer, the history is
     /// linearizable. It may be a later operation if the search for the first one ran out of steps.
     pub unexplained: OperationId,
-    /// An order that explains every answer before the unexplained one; empty if the search for it
-    /// ran out of steps.
+    /// An order that explains every answer before the unexplained one; empty if there is no such
+    /// answer, or if the search for the order ran out of steps.
     pub order_before: Vec<OperationId>,
     /// Operations with contradictory answers, including the unexplained one, in the order of their
     /// invocations. No order explains these answers, even if all other answers were unknown.

@@ -34,8 +34,9 @@ where
         self.sends_crash_notices = true;
     }
 
-    /// Notifies all other nodes that the process of `subject` is gone or has restarted. A node that
-    /// is cut off from the process receives no notice.
+    /// Notifies all other nodes that the process of `subject` is gone or has restarted. A restarted
+    /// node also receives notices about the nodes that are down. Between two nodes that are cut off
+    /// from each other, in either direction, no notice is sent.
     pub(super) fn send_crash_notices(&mut self, subject: NodeId, is_gone: bool) {
         if !self.sends_crash_notices || !self.is_started {
             return;

@@ -23,7 +23,8 @@ where
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {
-    /// Schedules a fault at its time. A fault at time zero takes effect before any node starts.
+    /// Schedules a fault at its time. A fault at time zero takes effect before any node starts,
+    /// unless the world has already started.
     pub fn schedule_fault(&mut self, timed: TimedFault) {
         let TimedFault { at, fault, duration } = timed;
         self.last_fault_serial += 1;

@@ -1,9 +1,9 @@
 //! A membership service that never fails: it gives nodes views and leases.
 //!
-//! Members renew their leases by keepalives, which have the delays and losses of other messages. A
-//! node reaches the service if it can communicate in both directions with a majority of all nodes,
-//! as if these ran the service. The service follows the rules of [`quorate_core::membership`], on a
-//! clock of its own that drifts within the bound.
+//! Members renew their leases by keepalives, which have the default delays and losses of messages.
+//! A node reaches the service if it can communicate in both directions with a majority of all
+//! nodes, itself included, as if these ran the service. The service follows the rules of
+//! [`quorate_core::membership`], on a clock of its own that drifts within the bound.
 
 use super::{PendingEvent, World};
 use quorate_core::membership::{Answer, LeaseTerms, Membership, Request, Suspicion};
@@ -44,7 +44,7 @@ pub(super) struct MembershipService {
 
 /// A scheduled event of the membership service or of the path to it.
 pub(super) enum MembershipEvent {
-    /// A member's next keepalive is due.
+    /// A node's next keepalive is due.
     KeepaliveDue(NodeId),
     /// A keepalive arrives at the service. The node's own clock showed `sent_at` when it sent the
     /// keepalive.
@@ -78,7 +78,7 @@ impl MembershipService {
     fn new(settings: &MembershipSettings, nodes: usize, seed: u64, latency: Latency, loss: Chance) -> Self {
         let MembershipSettings { terms, waits_for_leases } = *settings;
         let mut rng = SeededRng::new(seed, Stream::Membership);
-        // The rate of the clock is anywhere between the two bounds of the drift.
+        // The drift of the clock is anywhere between its two bounds.
         let drift_bound = u64::from(terms.drift_ppm);
         let drift = i64::try_from(rng.below(2 * drift_bound + 1)).unwrap_or(0) - i64::from(terms.drift_ppm);
         let mut clock = NodeClock::synchronized(Time::ZERO);
@@ -137,7 +137,8 @@ where
         self.membership_service = Some(Box::new(service));
     }
 
-    /// Gives all nodes that are up the first view and a lease, and schedules their keepalives.
+    /// Gives all nodes that are up the first view and a lease, reports the others to the service,
+    /// and schedules the keepalives of all.
     pub(super) fn start_membership(&mut self) {
         let Some(service) = &self.membership_service else { return };
         let view = service.membership.view();
@@ -251,8 +252,8 @@ where
         }
     }
 
-    /// Makes a node leave its group: from now on its keepalives ask to leave, and the node sends
-    /// one at once. Does nothing without a membership service.
+    /// Makes a node leave its group: from now on its keepalives ask to leave, and the node, if it
+    /// is up, sends one at once. Does nothing without a membership service.
     pub fn depart(&mut self, node: NodeId) {
         let Some(incarnation) = self.slots.get(node.index()).map(|slot| slot.host.incarnation()) else { return };
         let Some(service) = &mut self.membership_service else { return };
@@ -282,8 +283,8 @@ where
     }
 
     /// Sends the current view to all reachable nodes but `except`, if it is newer than
-    /// `epoch_before`. An unreachable node receives the view in answer to its next keepalive. In
-    /// any case schedules the next check for expired leases.
+    /// `epoch_before`. A node that does not receive it receives the latest view in answer to a
+    /// later keepalive. In any case schedules the next check for expired leases.
     fn publish_view(&mut self, epoch_before: Epoch, except: Option<NodeId>) {
         self.schedule_lease_check();
         let Some(service) =

@@ -1,8 +1,9 @@
 //! The simulated world: nodes, the network between them, their clocks and disks, and faults.
 //!
 //! A world processes one event after another from its queue. The same nodes, setup and seed give
-//! the same run, byte for byte. The cost of an event does not depend on the number of nodes or
-//! links, except for events of the membership service and for crashes and restarts with notices.
+//! the same run, byte for byte. The cost of an event, apart from the node's own step and its
+//! multicasts, does not depend on the number of nodes or links, except for events of the membership
+//! service and for crashes and restarts with notices.
 
 mod crash_notices;
 mod directions;
@@ -46,7 +47,7 @@ pub struct Setup {
 /// A world of nodes of one protocol, with one observer.
 pub struct World<P: Protocol, O> {
     slots: Vec<Slot<P>>,
-    /// Creates a node, at its first start and at every restart.
+    /// Creates a node, when the world is created and at every restart.
     create_node: Box<dyn Fn(NodeId) -> P>,
     environment: Environment<P, O>,
     /// The membership service, if nodes have views.
@@ -68,7 +69,7 @@ struct Slot<P: Protocol> {
     host: Host<P>,
 }
 
-/// Everything but the nodes.
+/// What all nodes share: time, queue, network, random generators, observer and counters.
 struct Environment<P: Protocol, O> {
     time: Time,
     queue: Queue<PendingEvent<P>>,
@@ -135,7 +136,7 @@ enum PendingEvent<P: Protocol> {
         incarnation: Option<Incarnation>,
         command: P::Command,
     },
-    /// A sync has completed. The node's first `count` saves are now durable.
+    /// A sync has completed. The first `count` saves of this incarnation are now durable.
     Synced {
         node: NodeId,
         incarnation: Incarnation,
@@ -297,8 +298,7 @@ where
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {
-    /// Creates a world. `create_node` creates each node, at its first start and again at every
-    /// restart.
+    /// Creates a world. `create_node` creates each node, now and again at every restart.
     pub fn new(setup: &Setup, create_node: impl Fn(NodeId) -> P + 'static, observer: O) -> Self {
         let slots =
             (0..setup.nodes).map(NodeId::from_index).map(|id| Slot { node: create_node(id), host: Host::new() });

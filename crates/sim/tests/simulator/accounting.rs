@@ -82,8 +82,8 @@ fn a_paused_node_with_inputs_keeps_the_world_from_being_quiet() {
     assert!(world.is_quiet());
 }
 
-/// For each transmission, the number of copies sent and the number of copies that arrived or were
-/// lost.
+/// For each transmission, the number of copies sent and the number of copies that the receiver took
+/// or that were lost.
 #[derive(Default)]
 struct MessageAccounts(BTreeMap<MessageId, (u32, u32)>);
 
@@ -106,7 +106,7 @@ impl Observer<Actions, String> for MessageAccounts {
     }
 }
 
-/// After all events, nothing but the inputs of paused nodes and full disks is left.
+/// After all events, nothing but the inputs of paused nodes and the writes for full disks is left.
 #[test]
 fn no_events_are_left_at_the_end() {
     for seed in 0..3_000 {

@@ -268,7 +268,7 @@ proptest! {
         read_and_replay(&text);
     }
 
-    /// Journals with a few bytes changed, a line removed and a line repeated.
+    /// Journals with up to three bytes changed, a line repeated and usually a line removed.
     #[test]
     fn altered_journals_cause_no_panic(
         seed in 0u64..50,

@@ -163,8 +163,9 @@ fn clocks_agree_with_the_graph() {
     assert!(steps > 5_000, "{steps} steps are too few");
 }
 
-/// Runs a scenario with reliable links until no events are left. Leaves out crashes and disk
-/// failures, and cuts, pauses and full disks without an end, because retransmission would not end.
+/// Runs a scenario with reliable links until no events are left. Leaves out crashes, restarts and
+/// disk failures, and cuts, pauses and full disks without an end, because retransmission might not
+/// end.
 fn run_over_reliable_links<O: Observer<Actions, String>>(scenario: &Scenario, observer: O) -> O {
     let create_node = |me| Reliable::new(me, ScriptedNode::default(), RetransmissionTimeouts::default());
     let mut world = World::new(&scenario.setup, create_node, observer);
@@ -224,8 +225,8 @@ fn an_acknowledgement_carries_no_causality() {
     assert!(causality.clock(node(2)).unwrap().get(node(1)) >= 2);
 }
 
-/// The second payload overtakes the first one and waits for it: until then node 2 has received
-/// neither.
+/// The second payload overtakes the first one and waits for it: until the first one arrives, the
+/// protocol of node 2 receives neither.
 #[test]
 fn a_waiting_payload_carries_no_causality_yet() {
     let scenario = Scenario::new(2)

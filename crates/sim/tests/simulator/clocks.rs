@@ -48,7 +48,7 @@ fn the_largest_offsets_do_not_overflow() {
 }
 
 #[test]
-fn drift_changes_the_clock_by_exactly_its_rate() {
+fn a_clock_runs_fast_or_slow_by_exactly_its_drift() {
     let scenario = Scenario::new(2)
         .fault("drift 1 by 100000ppm at 10ms")
         .fault("drift 2 by -250000ppm")
@@ -66,7 +66,7 @@ fn drift_changes_the_clock_by_exactly_its_rate() {
 }
 
 #[test]
-fn the_timers_of_a_fast_clock_fire_early_by_exactly_its_drift() {
+fn timers_fire_early_or_late_by_exactly_the_drift_of_their_clock() {
     // The true nanoseconds until the timer fires, and the clock when it does.
     let fires_after = |drift: &str, duration: &str| {
         let scenario =
@@ -100,7 +100,7 @@ fn skew_does_not_move_timers() {
     .assert_eq(&scenario.trace());
 }
 
-/// A change of the rate changes only the remaining duration of a timer.
+/// A change of the drift changes only the remaining duration of a timer.
 #[test]
 fn drift_moves_the_timers_that_are_set() {
     let scenario = Scenario::new(1)

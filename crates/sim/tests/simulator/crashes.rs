@@ -129,8 +129,8 @@ fn crashing_a_crashed_node_and_restarting_a_running_one_has_no_effect() {
     .assert_eq(&scenario.trace());
 }
 
-/// The end of a crash belongs to that crash: it neither shortens a later one, nor follows from a
-/// crash without effect.
+/// The end of a crash belongs to that crash: it does not shorten a later one. A crash without
+/// effect has an end without effect.
 #[test]
 fn the_end_of_one_crash_does_not_end_another() {
     let scenario = Scenario::new(1)
@@ -148,7 +148,7 @@ fn the_end_of_one_crash_does_not_end_another() {
 }
 
 #[test]
-fn a_node_that_is_crashed_from_the_start_never_starts() {
+fn a_node_that_stays_down_from_the_start_never_starts() {
     let scenario = Scenario::new(2).on_start([send(1), send(2)]).fault("crash 1");
     expect![[r#"
         0ms * 1 crashed, 0 writes lost

@@ -1,4 +1,5 @@
-//! The same setup and seed give the same journal, byte for byte.
+//! The same setup and seed give the same journal, byte for byte; messages, timers and nodes draw
+//! from separate random streams.
 
 use crate::common::{Action, Actions, Scenario, duration, random_scenario, save, send, set};
 use quorate_core::{Span, Time};

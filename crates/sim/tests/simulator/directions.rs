@@ -7,7 +7,7 @@
 use crate::common::{Scenario, cancel, emit, multicast, save, send, set};
 use expect_test::expect;
 
-/// Lets node 1 send three messages to node 2, one millisecond apart.
+/// Lets node 1 send three messages to node 2, one millisecond apart, over links that are not FIFO.
 fn send_three(scenario: Scenario) -> Scenario {
     ["1ms", "2ms", "3ms"]
         .into_iter()
@@ -111,7 +111,7 @@ fn a_direction_fixes_the_duration_of_a_sync_in_every_incarnation() {
 }
 
 #[test]
-fn a_crash_keeps_the_given_number_of_writes() {
+fn a_crash_keeps_at_most_the_given_number_of_writes() {
     for (kept, finds) in [(0, "[]"), (2, "[1, 2]"), (9, "[1, 2, 3]")] {
         let scenario = Scenario::new(1)
             .sync("fixed:50ms")

@@ -12,7 +12,7 @@ use quorate_journal::record::Journal;
 use quorate_journal::replay::replay;
 use std::collections::BTreeMap;
 
-/// Effects wait for the saves before them, except those that are issued ahead.
+/// Sends and emits that are issued ahead do not wait.
 #[test]
 fn sends_and_emits_wait_for_the_saves_before_them() {
     let scenario = Scenario::new(2).sync("fixed:5ms").command(

@@ -32,7 +32,7 @@ fn a_sync_in_progress_fails_when_it_would_have_completed() {
     assert!(!trace.contains("never") && !trace.contains("ping") && !trace.contains("saved 2"), "{trace}");
 }
 
-/// If no sync is in progress, the node crashes at once and loses no write.
+/// If no sync is in progress, the node crashes at once. Here no write waits, so none is lost.
 #[test]
 fn an_idle_disk_fails_at_once() {
     let scenario = Scenario::new(1).command("0ms", 1, [save(1)]).fault("disk 1 fails at 1ms for 2ms").command(
@@ -139,7 +139,7 @@ fn a_sync_fails_once() {
 }
 
 /// A paused node receives the result of its sync when it resumes, and crashes if the sync failed.
-/// Its later inputs are lost.
+/// The inputs that wait behind the sync are lost.
 #[test]
 fn a_paused_node_with_a_failed_sync_crashes_when_it_resumes() {
     let scenario = Scenario::new(2)

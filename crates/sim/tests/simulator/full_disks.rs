@@ -1,4 +1,4 @@
-//! Full disks: which effects wait for space, which do not, and that no write is lost.
+//! Full disks: which effects wait for space, which do not, and that only crashes lose writes.
 //!
 //! In traces, `<` marks an input of a node, `>` an effect of a node, and `*` an event of the world;
 //! `ping 1.3` is the third message that node 1 sent. `save 7` writes the number 7, but `saved 2`
@@ -316,7 +316,7 @@ fn no_sync_starts_while_a_disk_is_full() {
     assert!(sync_count > 40, "{sync_count} syncs of full disks are too few");
 }
 
-/// The journal contains both inputs by name, reads back, and replays byte for byte.
+/// The journal contains both inputs by name, and replays.
 #[test]
 fn full_and_free_are_recorded_and_replayed() {
     let scenario = Scenario::new(2)
@@ -361,7 +361,6 @@ fn a_wrapper_passes_on_the_state_of_the_disk() {
     assert!(trace.contains("6ms 1 > ping 1.1 to 2") && trace.contains("7ms 2 < ping 1.1"), "{trace}");
 }
 
-/// A full disk affects its own node only.
 #[test]
 fn a_full_disk_affects_only_its_own_node() {
     let mut world = Scenario::new(3)

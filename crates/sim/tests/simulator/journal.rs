@@ -1,4 +1,5 @@
-//! Journals: reading one and writing it again gives the same bytes.
+//! Journals: reading one and writing it again gives the same bytes. Also fingerprints, line
+//! numbers, long journals and errors.
 
 use crate::common::{Actions, Scenario, ScriptedNode, header, multicast, node, random_scenario, send};
 use quorate_core::wrap::{Reliable, RetransmissionTimeouts};
@@ -26,7 +27,7 @@ fn a_journal_is_rewritten_byte_for_byte() {
     }
 }
 
-/// Journals with the frames, payload ids and notes of a wrapper.
+/// A journal with the frames, payload ids and notes of a wrapper.
 #[test]
 fn the_journal_of_a_wrapper_is_rewritten_byte_for_byte() {
     let scenario = Scenario::new(3).loss("0.3").duplicate("0.3").latency("uniform:1ms..9ms").fifo_links(false);
@@ -48,7 +49,8 @@ fn the_journal_of_a_wrapper_is_rewritten_byte_for_byte() {
     assert!(rewrite(&journal) == journal);
 }
 
-/// Suspicions, views and leases, from outside or from the node's own membership protocol.
+/// Suspicions, notifications about the disk, and views and leases, from outside or from the node's
+/// own membership protocol.
 #[test]
 fn rare_inputs_and_effects_read_back() {
     let mut bytes = Vec::new();

@@ -1,5 +1,5 @@
 //! Message counts by the conventions of the literature: a message of a node to itself does not
-//! count, and control messages count separately.
+//! count, and control messages count separately. Also statistics of delays.
 
 use crate::common::{Action, Message, Scenario, multicast, ping, send, send_message};
 use quorate_core::{Class, Duration, Group};

@@ -97,7 +97,7 @@ fn long_tail_delays_have_a_minimum_a_median_and_no_maximum() {
     assert!(delays[9_999] > duration("50ms"), "{}", delays[9_999]);
 }
 
-/// A median near the maximum time must not overflow.
+/// A median near the longest duration must not overflow.
 #[test]
 fn extreme_latencies_do_not_overflow() {
     let deliveries =

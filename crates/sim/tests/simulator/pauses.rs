@@ -9,7 +9,7 @@ use crate::common::{Scenario, emit, node, save, send, set};
 use expect_test::expect;
 
 #[test]
-fn a_pause_delays_all_inputs_and_keeps_their_order() {
+fn a_pause_delays_all_inputs_and_keeps_the_order_within_each_kind() {
     let scenario = Scenario::new(3)
         .sync("fixed:2ms")
         .command("0ms", 2, [set('b', "4ms", []), set('a', "3ms", []), save(1)])

@@ -22,7 +22,8 @@ fn inputs_are_processed_one_at_a_time_in_order_of_arrival() {
         .command("0.5ms", 2, [send(3)])
         .command("3.2ms", 3, [emit("done")])
         .command("20ms", 3, []);
-    // The first message arrives at 3ms and is processed at 5ms; each of the others takes 2ms more.
+    // The first message arrives at 3ms and is processed at 5ms; each of the next three inputs takes
+    // 2ms more.
     expect![[r#"
         5ms 3 < ping 1.1
         7ms 3 < ping 1.2
@@ -214,8 +215,8 @@ fn a_cut_does_not_block_messages_that_have_arrived() {
     .assert_eq(&inputs(&still_cut.trace(), 2));
 }
 
-/// A pause interrupts the processing of an input, which starts again when the node resumes; the
-/// order is kept.
+/// A pause interrupts the processing of an input, which starts again when the node resumes. Inputs
+/// of the same kind keep their order.
 #[test]
 fn a_pause_keeps_the_order_of_waiting_inputs() {
     let scenario = Scenario::new(2)

@@ -81,7 +81,7 @@ fn remove(text: &str) -> impl FnOnce(&mut Vec<String>) + '_ {
 }
 
 #[test]
-fn the_example_replays_and_has_all_kinds_of_events() {
+fn the_example_replays_and_has_many_kinds_of_events() {
     let (_, lines) = example();
     assert_eq!(replay_altered(|_| {}), format!("{} lines replay.", lines.len()));
     for text in ["saved", "duplicated", "lost\"", "crashed", "\"incarnation\":1", "cancel", "timer"] {

@@ -20,7 +20,7 @@ pub enum WhenBusy {
 
 impl WhenBusy {
     /// The denying form. A requester retries after a random time of one to three message times, so
-    /// that requesters do not retry at the same time.
+    /// that requesters seldom retry at the same time.
     pub fn deny(bounds: &Bounds) -> Self {
         Self::Deny { delay: Span::between(bounds.message, bounds.message.times(MAX_DELAY_IN_MESSAGE_TIMES)) }
     }

@@ -161,7 +161,7 @@ proptest! {
         prop_assert!(nodes.iter().all(|node| node.election.is_none()), "a round is left over: {nodes:#?}");
     }
 
-    /// Mutual exclusion does not depend on which election runs inside.
+    /// The reduction works over another election as well.
     #[test]
     fn every_schedule_is_safe_and_live_over_hirschberg_and_sinclair(schedule in schedules(MAX_ACTIONS, &COMMANDS)) {
         schedule.run(new_node::<HirschbergSinclair>, &FACTS).map_err(test_error)?;

@@ -1,4 +1,5 @@
-//! Tests of quorums of every size: any two intersect, and they have the promised sizes.
+//! Tests of the quorums of groups of up to 100 nodes: any two quorums intersect, and they have the
+//! promised sizes.
 
 use super::{LINES, Quorums};
 use crate::mutex::prelude::*;
@@ -9,7 +10,7 @@ fn quorums(kind: Quorums, nodes: usize) -> Vec<Group> {
     group.iter().map(|me| kind.quorum_of(me, &group)).collect()
 }
 
-fn shared_nodes(quorum: &Group, other: &Group) -> usize {
+fn shared_node_count(quorum: &Group, other: &Group) -> usize {
     quorum.iter().filter(|node| other.contains(*node)).count()
 }
 
@@ -26,13 +27,13 @@ fn assert_quorums_intersect(kind: Quorums, nodes: usize) {
             position + 1
         );
         for other in &all {
-            assert!(shared_nodes(quorum, other) > 0, "{kind:?} of {nodes}: {quorum} and {other} do not meet");
+            assert!(shared_node_count(quorum, other) > 0, "{kind:?} of {nodes}: {quorum} and {other} do not meet");
         }
     }
 }
 
 #[test]
-fn any_two_quorums_of_any_size_meet() {
+fn any_two_quorums_of_a_group_of_up_to_100_nodes_meet() {
     for nodes in 1..=100 {
         assert_quorums_intersect(Quorums::Grid, nodes);
         assert_quorums_intersect(Quorums::Plane, nodes);
@@ -64,7 +65,7 @@ fn any_two_lines_of_a_plane_meet_in_exactly_one_node() {
         let all = quorums(Quorums::Plane, nodes);
         for (position, line) in all.iter().enumerate() {
             for other in &all[..position] {
-                assert_eq!(shared_nodes(line, other), 1, "{nodes}: {line} and {other}");
+                assert_eq!(shared_node_count(line, other), 1, "{nodes}: {line} and {other}");
             }
         }
     }
@@ -88,11 +89,11 @@ fn every_node_of_a_plane_is_on_as_many_lines_as_a_line_has_nodes() {
 }
 
 #[test]
-fn a_plane_is_known_for_these_sizes_and_no_others() {
-    let known: Vec<_> = (0..=100).filter(|nodes| Quorums::Plane.check_group_size(*nodes).is_ok()).collect();
-    assert_eq!(known, [3, 7, 13, 21, 31, 57, 73, 91]);
+fn a_plane_is_supported_for_these_sizes_and_no_others() {
+    let supported: Vec<_> = (0..=100).filter(|nodes| Quorums::Plane.check_group_size(*nodes).is_ok()).collect();
+    assert_eq!(supported, [3, 7, 13, 21, 31, 57, 73, 91]);
     let error = Quorums::Plane.check_group_size(8).expect_err("no plane has eight points");
-    for size in known {
+    for size in supported {
         assert!(error.contains(&size.to_string()), "{error}");
     }
     assert!((0..=100).all(|nodes| Quorums::Grid.check_group_size(nodes).is_ok()));
@@ -100,7 +101,7 @@ fn a_plane_is_known_for_these_sizes_and_no_others() {
 
 /// Four nodes in a square, and five with a short row.
 #[test]
-fn a_grid_is_read_row_by_row() {
+fn a_grid_is_filled_row_by_row() {
     let four: Vec<_> = quorums(Quorums::Grid, 4).iter().map(Group::to_string).collect();
     assert_eq!(four, ["1,2,3", "1,2,4", "1,3,4", "2,3,4"]);
     let five: Vec<_> = quorums(Quorums::Grid, 5).iter().map(Group::to_string).collect();

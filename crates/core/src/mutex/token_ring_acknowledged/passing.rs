@@ -48,7 +48,7 @@ pub struct Search {
 pub(super) struct Passing {
     /// The other members in the order of the ring, starting with the next one.
     ring: Fixed<Vec<NodeId>>,
-    /// The members that this node skips, because they did not acknowledge a pass.
+    /// The members that this node skips, because they did not acknowledge a pass in time.
     crashed_members: BTreeSet<NodeId>,
     last_number: PassNumber,
     /// The passes without acknowledgement: the receiver, and the content without the hops of this
@@ -80,7 +80,7 @@ impl Passing {
         self.ring.contains(&node)
     }
 
-    /// Returns whether all other members have crashed.
+    /// Returns whether this node skips all other members, or there are none.
     pub(super) fn is_alone(&self) -> bool {
         self.crashed_members.len() == self.ring.len()
     }

@@ -1,5 +1,5 @@
-//! Tests that reports are combined correctly, and that every algorithm begins a view with the
-//! combined state.
+//! Tests that reports are combined correctly, and that algorithms begin a view with the combined
+//! state.
 
 use super::{ClientState, Report, ViewStart, ViewTransition};
 use crate::effects::Effect;

@@ -75,6 +75,8 @@ mod tests {
         assert_eq!(voters_of("printer", 7), "6 6 6 6 4 2 1");
     }
 
+    /// This holds for the default resource in groups of up to 100 nodes, except that a node alone
+    /// has the only vote.
     #[test]
     fn every_replica_has_a_voter_and_no_node_votes_for_a_majority() {
         for nodes in 1..=100 {

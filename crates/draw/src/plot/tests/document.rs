@@ -1,4 +1,5 @@
-//! A strict parser of SVG documents: it panics if a document is not well-formed.
+//! A parser of SVG documents as plots write them: it panics at malformed tags, entities and
+//! characters.
 
 /// An element with its contents.
 #[derive(Debug, Default)]
@@ -135,7 +136,7 @@ fn unescape(text: &str) -> String {
 }
 
 #[test]
-fn the_parser_accepts_only_well_formed_documents() {
+fn the_parser_reads_documents_and_refuses_malformed_ones() {
     let root = read("<svg a=\"1 &lt; 2\"><g><text x=\"1\"><title>t</title>a &amp; b</text></g><p/></svg>\n");
     assert_eq!(root.get("a"), Some("1 < 2"));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Hostile names and texts, which would break a picture that does not escape them.
+//! Hostile names and texts, which could break a picture that does not escape them.
 
 use proptest::prelude::{Strategy, any, prop_oneof};
 use proptest::{collection, sample};

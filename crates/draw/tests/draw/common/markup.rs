@@ -1,4 +1,4 @@
-//! A strict SVG parser, and checks of the positions of texts.
+//! A parser of SVG documents, and checks of the positions of texts.
 
 /// A text element of an SVG.
 pub(crate) struct Text {
@@ -9,8 +9,8 @@ pub(crate) struct Text {
     pub(crate) text: String,
 }
 
-/// Parses an SVG and panics if it is not well-formed. Returns its width and height and all texts.
-/// The positions of texts include the offsets of their rows.
+/// Parses an SVG and panics at malformed tags, entities and characters. Returns its width and
+/// height and all texts. The vertical positions of texts include the offsets of their rows.
 pub(crate) fn parse_svg(svg: &str) -> ((f64, f64), Vec<Text>) {
     // The elements that are not closed yet, each with its vertical offset.
     let mut open_elements: Vec<(String, f64)> = Vec::new();

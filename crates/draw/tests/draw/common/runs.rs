@@ -1,4 +1,4 @@
-//! Simulated runs: nodes compete for the critical section, with faults.
+//! Simulated runs: nodes compete for the critical section, with or without faults.
 
 use quorate_core::fixtures::toys::{GrantOrder, Margin, Memory, Removal, VoterOrder};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
@@ -51,8 +51,7 @@ impl MutexRun {
         self
     }
 
-    /// A run with losses, duplicates, a cut, a pause and a crash, for algorithms over reliable
-    /// links.
+    /// A run with losses, duplicates, a cut, a pause and a crash.
     pub(crate) fn with_faults(seed: u64) -> Self {
         let run = Self::of_nodes(3).entries(3).seed(seed).loss("0.1").duplicate("0.1");
         run.fault("cut 1 | 2,3 at 12ms for 20ms").fault("pause 2 at 3ms for 4ms").fault("crash 3 at 60ms for 10ms")

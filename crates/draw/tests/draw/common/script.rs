@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use super::node;
 
 /// One action of a script. From `Start` to `ReceiveFrame`, an action is the input that begins a
-/// step. From `DeliverPayload` to `SetTimer`, it is an effect of the current step; after a `Wait`
-/// or a fault there is none, and the effect is ignored. All actions after `SetTimer` are faults.
-/// Nodes have the numbers 1, 2, … A frame is a message of a reliable link; its payload is a message
-/// of the algorithm.
+/// step. From `DeliverPayload` to `SetTimer`, it is an effect of the current step. All actions
+/// after `SetTimer` are faults and other changes. These and `Wait` end the current step, and
+/// effects between steps are ignored. Nodes have the numbers 1, 2, … A frame is a message of a
+/// reliable link; its payload is a message of the algorithm.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     /// Time passes, in milliseconds.

@@ -1,5 +1,5 @@
-//! The rules ShiViz applies to a log, after its `parser.js`, `vectorTimestamp.js` and
-//! `modelGraph.js`.
+//! The rules that ShiViz applies to a log, after its `parser.js`, `vectorTimestamp.js` and
+//! `modelGraph.js`; and one that it contains but does not apply ([`check_causal_closure`]).
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub(crate) struct Event {
     pub(crate) text: String,
 }
 
-/// Parses a file, or returns why ShiViz refuses it.
+/// Parses a file, or returns the rule that it breaks.
 pub(crate) fn parse(file: &str) -> Result<Vec<Event>, String> {
     let mut lines = file.splitn(3, '\n');
     if lines.next() != Some(r"(?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)") {

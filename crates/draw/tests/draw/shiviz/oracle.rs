@@ -5,13 +5,13 @@ use quorate_draw::Window;
 use quorate_journal::moment::{MessageId, Moment, ObservedEffect, ObservedInput, Observer, WorldEvent, receivers};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An event, by its line number.
+/// An event: its index in `lines`.
 type Number = usize;
-/// All events that happened before an event.
+/// All events that happened before an event, and the event itself.
 type Past = BTreeSet<Number>;
 
-/// Observes a script without wrappers. Each line is an event that depends on the node's earlier
-/// events and on the message it receives.
+/// Observes a script without frames. An event of a node depends on the node's earlier events and on
+/// the message it receives.
 pub(crate) struct HappenedBeforeModel {
     window: Window,
     nodes: BTreeMap<NodeId, Past>,
@@ -22,10 +22,10 @@ pub(crate) struct HappenedBeforeModel {
     lines: Vec<Line>,
 }
 
-/// A journal line, which is one event.
+/// A step or another event of the script.
 struct Line {
     host: String,
-    /// Whether the line is in the window and its node is shown.
+    /// Whether the event is in the window and its node is shown.
     is_shown: bool,
     /// Whether the log omits the step, because it is a first start, a timer or a completed save and
     /// has no visible effect.
@@ -39,8 +39,8 @@ impl HappenedBeforeModel {
         Self { window, nodes, world, messages, lines }
     }
 
-    /// For each event in the log, returns its host and how many events of each host happened before
-    /// it, itself included.
+    /// For each event in the log, returns its host and how many events of each host in the log
+    /// happened before it, itself included.
     pub(crate) fn expected_clocks(&self) -> Vec<(String, BTreeMap<String, u64>)> {
         let is_logged = |line: &&Line| line.is_shown && !line.is_quiet;
         let count = |line: &Line| {
@@ -100,7 +100,7 @@ impl Observer<String, String> for HappenedBeforeModel {
                     ObservedEffect::Multicast { to, sent } => {
                         (receivers(to, sent.id).map(|(_, id)| id).collect(), true)
                     }
-                    // Scripts have no other invisible effect.
+                    // Scripts without frames have no other invisible effect.
                     ObservedEffect::SetTimer { .. } => (Vec::new(), false),
                     _ => (Vec::new(), true),
                 };

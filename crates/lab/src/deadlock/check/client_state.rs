@@ -9,12 +9,12 @@ pub(super) const MAX_SITES: usize = 4;
 pub(super) const MAX_RESOURCES: usize = 3;
 /// The largest number that fits in four bits. It also stands for all larger numbers, so the wait
 /// numbers of a check must stay below it.
-pub(super) const MAX_WAITS: u8 = 15;
+pub(super) const SATURATED: u8 = 15;
 /// The packed form of a resource without a holder.
 const NO_HOLDER: u8 = 7;
 
 /// The unpacked facet of a client. Waits of an agent are numbered from 1; there are so few that
-/// four bits suffice for a number. Sets have one bit per site.
+/// four bits suffice for a number. Sets have one bit per site or resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct ClientState {
     resource_count: u8,
@@ -44,7 +44,7 @@ pub(super) struct ClientState {
 
 /// Saturates a number at four bits.
 fn to_four_bits(number: u64) -> u8 {
-    u8::try_from(number).unwrap_or(MAX_WAITS).min(MAX_WAITS)
+    u8::try_from(number).unwrap_or(SATURATED).min(SATURATED)
 }
 
 impl ClientState {
@@ -106,7 +106,7 @@ impl ClientState {
         self.answered.iter().for_each(|wait_id| word.write(u64::from(*wait_id), 4));
         word.write(self.holder.map_or(NO_HOLDER.into(), u64::from), 3);
         word.write(u64::from(self.fence), 4);
-        // Of a resource, only the last received fence and whether it was released matter.
+        // For each resource, only the fence last received matters, and whether it is still held.
         self.received.iter().for_each(|fence| word.write(u64::from(*fence), 4));
         let is_held = self.received.iter().zip(&self.released).map(|(received, released)| received > released);
         is_held.for_each(|is_held| word.write(u64::from(is_held), 1));
@@ -241,13 +241,13 @@ pub(super) fn reported_are_deadlocked(facets: &[u64]) -> bool {
     actual.sites(reported).map(process).all(|agent| stuck.contains(&agent) && is_cause(agent))
 }
 
-/// Every deadlock, and every cycle whose agents also wait for another deadlock, has a reported
+/// Every deadlock, and a shortest cycle through each process that is on a cycle, has a reported
 /// process. Judged in states in which no action is obliged, because a detection takes some steps.
 pub(super) fn deadlocks_are_reported(facets: &[u64]) -> bool {
     let actual = ActualGraph::from_facets(facets);
     let reported = actual.states.iter().fold(0, |reported, state| reported | state.reported);
     let is_reported = |agent: &Agent| !agent.is_resource() && reported >> agent.site.index() & 1 == 1;
-    // `Graph::deadlocks` omits a cycle whose agents also wait for another deadlock.
+    // `Graph::deadlocks` may omit a cycle whose agents also wait for another deadlock.
     let hidden = (0..actual.states.len()).filter_map(|site| actual.graph.deadlock_of(&process(site)));
     actual
         .graph

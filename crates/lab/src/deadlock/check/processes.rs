@@ -1,12 +1,13 @@
 //! The clients of the deadlock family in a check: each process sends a limited number of requests
-//! to any others, and when it runs, it releases what others wait for.
+//! for other processes or for resources, and when it runs, it releases what others wait for.
 //!
 //! No process is required to send a request. But a running process eventually releases what others
-//! wait for, and a victim eventually aborts. So all wait-for graphs of a few processes arise, in
-//! every order. A client's facet is the state of its own process and of the resource at its site.
-//! From the facets of all clients follows the actual wait-for graph, which no detector can see.
+//! wait for, and a victim eventually aborts. So all wait-for graphs that these requests can form
+//! arise, in every order. A client's facet is the state of its own process and of the resource at
+//! its site. From the facets of all clients follows the actual wait-for graph, which no detector
+//! can see.
 
-use super::client_state::{self, ClientState, MAX_RESOURCES, MAX_SITES, MAX_WAITS};
+use super::client_state::{self, ClientState, MAX_RESOURCES, MAX_SITES, SATURATED};
 use crate::deadlock::run::WaitMode;
 use quorate_check::{CheckError, ClientStep, Clients, Judge, Judged, Offer, Property, StepRecord};
 use quorate_core::NodeId;
@@ -19,6 +20,7 @@ pub struct Requesters {
     sites: usize,
     /// The resources; empty if processes send requests to each other.
     resources: Vec<Agent>,
+    /// Number of requests that each process may send.
     rounds: u8,
     wait_mode: WaitMode,
     /// Maximum number of agents in one request.
@@ -40,16 +42,16 @@ impl Requesters {
         (wait_mode, fan_out, is_ordered): (WaitMode, usize, bool),
         has_victims: bool,
     ) -> Result<Self, CheckError> {
-        let has_one_per_site = resources.iter().all(|resource| resource.number == 0);
+        let is_one_resource_per_site = resources.iter().all(|resource| resource.number == 0);
         // A resource waits once per grant, and each round of each process can cause one.
         let max_waits = |rounds: u8| usize::from(rounds) * if resources.is_empty() { 1 } else { sites };
-        let rounds = rounds.filter(|rounds| max_waits(*rounds) < usize::from(MAX_WAITS));
+        let rounds = rounds.filter(|rounds| max_waits(*rounds) < usize::from(SATURATED));
         match rounds {
-            Some(rounds) if sites <= MAX_SITES && resources.len() <= MAX_RESOURCES && has_one_per_site => {
+            Some(rounds) if sites <= MAX_SITES && resources.len() <= MAX_RESOURCES && is_one_resource_per_site => {
                 Ok(Self { sites, resources, rounds, wait_mode, fan_out, is_ordered, has_victims })
             }
             Some(_) | None => {
-                Err(CheckError::TooManyWaits { sites: MAX_SITES, resources: MAX_RESOURCES, rounds: MAX_WAITS - 1 })
+                Err(CheckError::TooManyWaits { sites: MAX_SITES, resources: MAX_RESOURCES, rounds: SATURATED - 1 })
             }
         }
     }
@@ -60,9 +62,9 @@ impl Requesters {
             let all = (0..self.sites).map(|site| Agent::process(NodeId::from_index(site), 0));
             return all.filter(|other| other.site != client.node).collect();
         }
-        let is_next = |resource: &Agent| !self.is_ordered || client.obligations.iter().all(|held| held < resource);
+        let keeps_order = |resource: &Agent| !self.is_ordered || client.obligations.iter().all(|held| held < resource);
         let free = self.resources.iter().copied().filter(|resource| !client.obligations.contains(resource));
-        free.filter(is_next).collect()
+        free.filter(keeps_order).collect()
     }
 
     /// The requests that the process may send next.

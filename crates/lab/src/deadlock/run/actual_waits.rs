@@ -1,7 +1,7 @@
 //! The actual waits, as known to an observer that sees the events of all nodes at once.
 //!
-//! A wait exists from the request until the other agent answers, even if the answer has not arrived
-//! yet.
+//! A wait exists from the request until the other agent sends its answer, which may arrive later,
+//! or until the waiter aborts.
 
 use quorate_core::deadlock::{Agent, Deadlock, Event, Graph, Need, Report, WaitId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -104,8 +104,8 @@ impl ActualWaits {
         self.waits.contains_key(&agent)
     }
 
-    /// Every deadlock, and every cycle of agents that wait for all, including one that is hidden
-    /// behind another deadlock.
+    /// Every deadlock. Also, for each agent on a cycle of agents that wait for all, a shortest such
+    /// cycle, which may be hidden behind another deadlock.
     pub fn deadlocks(&self) -> Vec<Deadlock<Agent>> {
         let graph = self.graph();
         let hidden = self.waits.keys().filter_map(|agent| graph.deadlock_of(agent));

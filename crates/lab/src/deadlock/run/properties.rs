@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct MessageBound {
     /// The kinds of messages that count.
     pub kinds: &'static [&'static str],
-    /// Messages per wait between two sites.
+    /// Messages that one detection may send per wait between two sites.
     pub messages_per_wait: u64,
 }
 
@@ -36,7 +36,8 @@ pub struct Properties {
     /// When each agent last began to wait.
     waiting_since: BTreeMap<Agent, Time>,
     end: Time,
-    /// Number of journal lines so far, one per step and world event. Violations refer to them.
+    /// Number of trace lines so far: one for each step and each world event. Violations refer to
+    /// them.
     lines: u64,
 }
 

@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// excludes before a run.
 pub type CommandParser = fn(&str, NodeId) -> Option<Command>;
 
-/// The processes of all sites. Without a script, they are done when every process has got what it
-/// requested or, without victims, is deadlocked.
+/// The processes of all sites. Without a script, they are done when each has sent its requests, got
+/// what it requested and released what it holds; or, if no victims are chosen, is deadlocked.
 pub struct Processes {
     behavior: Behavior,
     actual_waits: ActualWaits,
@@ -75,8 +75,8 @@ impl ProcessState {
             self.request_at = Some(at);
             plan.set_alarm(at, agent.site);
         }
-        // A process releases resources at the end of a round, and answers other processes as soon
-        // as possible.
+        // A process releases resources only at the end of a round, but may answer other processes
+        // whenever it runs.
         let may_release = if uses_resources { self.remaining_needs.is_empty() } else { true };
         if self.release_at.is_none() && may_release && !self.obligations.is_empty() {
             let at = now + choices.draw_hold_time();

@@ -1,9 +1,9 @@
-//! The clients of the election family in a check: each starts a limited number of elections, and a
-//! limited number more after its leader has crashed.
+//! The clients of the election family in a check. Starters may start elections, and each client may
+//! start some more after its leader has crashed.
 //!
 //! No client is required to start an election on its own. But a client that learns of the crash of
-//! its leader starts a new election eventually, because a crashed leader answers no requests.
-//! Crashes during an election are for the algorithm to detect.
+//! its leader starts a new election eventually, if it may start one more, because a crashed leader
+//! answers no requests. Crashes during an election are for the algorithm to detect.
 
 use crate::election::run::Expectation;
 use quorate_check::{ClientStep, Clients, Judge, Judged, Offer, PastEvent, Property, StepRecord};
@@ -86,7 +86,7 @@ const KNOWS_NO_LEADER: u64 = 2;
 const KNOWS_LEADER: u64 = 3;
 
 impl ElectionClient {
-    fn has_lost_leader(&self) -> bool {
+    fn is_leader_down(&self) -> bool {
         matches!(self.state, ClientState::KnowsLeader { leader, .. } if self.down_nodes >> leader.index() & 1 == 1)
     }
 
@@ -104,7 +104,7 @@ impl ElectionClient {
 
     fn record_command(&mut self, command: Command) {
         match command {
-            Command::Campaign if self.has_lost_leader() => {
+            Command::Campaign if self.is_leader_down() => {
                 self.remaining_reelections = self.remaining_reelections.saturating_sub(1);
             }
             Command::Campaign => {
@@ -164,7 +164,7 @@ impl Clients for ElectionClients {
         if client.state == ClientState::Down || client.awaits_event {
             return offers;
         }
-        if client.has_lost_leader() {
+        if client.is_leader_down() {
             if client.remaining_reelections > 0 {
                 offers.push(Offer { command: Command::Campaign, is_obliged: true });
             }
@@ -236,15 +236,14 @@ impl Clients for ElectionClients {
     }
 }
 
-/// Whether all live nodes know the same live leader of the same epoch, or none has taken part in an
-/// election.
+/// Whether all live nodes know the same live leader of the same epoch, or all have idle facets.
 fn all_know_the_same(facets: &[u64]) -> bool {
     let mut live = facets.iter().filter(|facet| **facet != DOWN);
     let first = live.clone().next();
     live.all(|facet| Some(facet) == first) && all_know_a_leader(facets)
 }
 
-/// Whether every live node knows a live leader, or none has taken part in an election.
+/// Whether every live node knows a live leader, or all have idle facets.
 fn all_know_a_leader(facets: &[u64]) -> bool {
     let live = || facets.iter().filter(|facet| **facet != DOWN);
     let leader_facet = |facet: &u64| facets.get((*facet >> 8 & 0xff) as usize);

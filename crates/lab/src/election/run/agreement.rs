@@ -156,7 +156,7 @@ impl Agreement {
         self.beliefs.iter().enumerate().filter_map(live_node)
     }
 
-    /// Describes why the live nodes disagree; `None` if they agree.
+    /// Describes what the expected agreement lacks; `None` if it is reached.
     pub fn describe_disagreement(&self) -> Option<String> {
         if self.is_reached() {
             return None;

@@ -8,7 +8,7 @@ use quorate_journal::moment::{Moment, WorldEvent};
 use quorate_journal::property::Violation;
 
 /// Observes leaderships with an expiry. Each is valid from the instant at which its node learns of
-/// it until the node's clock shows the expiry or the node gives it up.
+/// it until the node's clock shows the expiry, the node gives it up, or the node crashes.
 pub(super) struct LeaderLeases {
     clocks: Clocks,
     leases: Vec<Option<LeaderLease>>,

@@ -101,7 +101,7 @@ pub struct ElectionSummary {
     pub announcement_messages: u64,
     /// Number of elections: epochs that nodes reported.
     pub rounds: u64,
-    /// Time from the first campaign or election until every live node permanently knew the leader.
+    /// Time from the first campaign or election until the agreement that lasted to the end.
     pub time: Option<f64>,
     /// The unit of the time: `T`, one message time, under fixed latency; else `ms`.
     pub time_unit: &'static str,

@@ -15,14 +15,15 @@ pub struct Properties {
     expects_several_starters: bool,
     nodes: Vec<NodeRecord>,
     agreement: Agreement,
-    /// For each epoch, the winner that the first node reported.
+    /// For each epoch, the winner that was reported first.
     winners: BTreeMap<Epoch, Winner>,
     /// The last node that campaigned, if the nodes have not agreed since.
     last_starter: Option<NodeId>,
     is_contested: bool,
     has_begun: bool,
     end: Time,
-    /// Number of journal lines so far, one per step and world event. Violations refer to them.
+    /// Number of trace lines so far: one for each step and each world event. Violations refer to
+    /// them.
     lines: u64,
     leader_violation: Option<Violation>,
     epoch_violation: Option<Violation>,
@@ -90,7 +91,7 @@ impl Properties {
 
     fn disagreement(&self) -> Option<Violation> {
         if !self.has_begun {
-            // No client has started an election.
+            // No election has begun.
             return None;
         }
         let disagreement = self.agreement.describe_disagreement()?;

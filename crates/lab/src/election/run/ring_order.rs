@@ -25,7 +25,7 @@ pub enum RingOrder {
 pub enum Attribute {
     #[default]
     Id,
-    /// Numbers that the seed draws, with some ties.
+    /// Numbers that the seed draws, possibly with ties.
     Random,
     /// One number per node, in the order of the nodes' ids.
     Given(Vec<u64>),

@@ -1,5 +1,5 @@
-//! Measures the super-peers of an overlay: their number, their load, and the peers that change
-//! super-peer when nodes join or leave.
+//! Measures the super-peers of an overlay: their number, their load, and the nodes that change
+//! super-peer when others join or leave.
 
 use super::{Agreement, Change};
 use quorate_core::NodeId;
@@ -101,7 +101,7 @@ pub struct SuperPeers {
     pub mean_load: Option<f64>,
     /// Number of times that a live node learnt another super-peer than before.
     pub moved: u64,
-    /// Number of changes that joins and leaves required, each counted as if the overlay was stable
-    /// before.
+    /// Number of nodes that must change super-peer because another node joins or leaves, summed
+    /// over all joins and leaves, as if the overlay was stable before each.
     pub must_move: u64,
 }

@@ -36,7 +36,8 @@ pub(super) enum HistoryEvent {
     Delivers(u8),
     /// The client delivers a message that no client has to send.
     DeliversUnknown,
-    /// The client delivers a message in the wrong view, or begins a view with the wrong state.
+    /// The client delivers a message in the wrong view, or begins a wrong view: an old one, one of
+    /// which its node is not a member, one with the wrong state, or one without a code.
     WrongView,
     /// The client begins a view after the first one, numbered from 0.
     BeginsView(u8),
@@ -125,8 +126,8 @@ impl Facet {
         self.events().take(count)
     }
 
-    /// The number of views that the client began after the first one. This is the number of the
-    /// last view, because clients never return to earlier ones.
+    /// The number of views of the group before the client's last one. A client may skip views, and
+    /// never returns to an earlier one.
     pub(super) fn later_views(self) -> usize {
         let view_numbers = self.events().filter_map(|event| match event {
             HistoryEvent::BeginsView(index) => Some(usize::from(index) + 1),

@@ -196,8 +196,9 @@ pub(super) fn uniform(facets: &[u64]) -> bool {
 }
 
 /// Clients that begin a view have delivered the same messages before it; a message is delivered in
-/// the view in which it was sent; all clients that begin a view agree on the state; no client
-/// returns to an earlier view. A client records a violation of the last three as `WrongView`.
+/// the view in which it was sent; all clients that begin a view are members of it and agree on the
+/// state; no client returns to an earlier view. A client records violations of all but the first
+/// as `WrongView`.
 pub(super) fn view_synchrony(facets: &[u64]) -> bool {
     // By view. There are fewer views than message numbers.
     let mut delivered_before_view: [Option<MessageSet>; MESSAGE_NUMBERS] = [None; MESSAGE_NUMBERS];

@@ -9,7 +9,7 @@ use quorate_core::multicast::{GroupId, MessageId, Payload};
 use quorate_core::{Duration, Epoch, Group, Incarnation, NodeId, Time, View};
 use std::collections::BTreeMap;
 
-/// Whether a node is up and was ever down, and its current incarnation.
+/// The state of a node's process, as the run has shown it so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NodeStatus {
     pub(super) is_up: bool,
@@ -126,7 +126,7 @@ impl GroupState {
         self.views.get(&id.view)?.0.payload(MessageKey::from_id(id))
     }
 
-    /// Records a send. The error is the end of a sentence that describes the invalid message id.
+    /// Records a send. The error is the end of a sentence that describes the invalid send.
     pub(super) fn record_send(
         &mut self,
         at: Position,

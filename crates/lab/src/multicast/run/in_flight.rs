@@ -50,9 +50,9 @@ impl InFlight {
         self.messages.len()
     }
 
-    /// Whether some member still has to deliver a message whose sender is live or left in an
-    /// orderly way. With `include_crashed_senders`, messages of crashed senders count as well if a
-    /// current member has delivered them.
+    /// Whether some member still has to deliver a message whose sender is live or left voluntarily.
+    /// With `include_crashed_senders`, messages of senders that stopped or were removed count as
+    /// well if a current member has delivered them.
     pub(super) fn has_pending(&self, include_crashed_senders: bool) -> bool {
         let is_current_member = |id: &MessageId, node: &NodeId| {
             self.members.get(&(id.group, id.view)).is_some_and(|members| members.contains(node))
@@ -103,7 +103,8 @@ impl InFlight {
         self.left_nodes.retain(|(_, left)| *left != node);
     }
 
-    /// In a group without views, all nodes that were never down are members of its only view.
+    /// Unless its members were set, all nodes that were never down are members of the only view of
+    /// a group without views.
     fn ensure_members(&mut self, group: GroupId) {
         let (nodes, ever_down) = (self.nodes, &self.ever_down);
         let members = || (0..nodes).map(NodeId::from_index).filter(|node| !ever_down.contains(node)).collect();
@@ -131,7 +132,7 @@ impl InFlight {
         delay
     }
 
-    /// Forgets a message if all members have delivered it.
+    /// Forgets a message if its `Sent` event was emitted and all members have delivered it.
     fn forget_if_delivered(&mut self, id: MessageId) {
         let Some(message) = self.messages.get(&id).filter(|message| message.is_confirmed) else { return };
         let is_done = self.members.get(&(id.group, id.view)).is_none_or(|members| {
@@ -142,7 +143,7 @@ impl InFlight {
         }
     }
 
-    /// Forgets all messages that all members have delivered, and views without members.
+    /// Forgets all such messages, and views without members.
     fn forget_all_delivered(&mut self) {
         let ids: Vec<_> = self.messages.keys().copied().collect();
         ids.into_iter().for_each(|id| self.forget_if_delivered(id));
@@ -162,8 +163,8 @@ impl InFlight {
         self.forget_all_delivered();
     }
 
-    /// Records that a sender crashed, or was removed from a group: from all groups if `group` is
-    /// `None`.
+    /// Records that a sender was removed from `group`, or stopped: then `group` is `None`, and its
+    /// messages in all groups are affected.
     fn record_lost_sender(&mut self, node: NodeId, group: Option<GroupId>) {
         let is_sent_by_node = |id: &MessageId| id.sender == node && group.is_none_or(|group| group == id.group);
         for (_, message) in self.messages.iter_mut().filter(|(id, _)| is_sent_by_node(id)) {

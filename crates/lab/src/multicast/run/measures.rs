@@ -9,7 +9,7 @@ use quorate_journal::property::Verdict;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Number of slow receivers in the summary.
+/// Maximum number of slow receivers in the summary.
 const MAX_SLOWEST: usize = 3;
 
 /// Multicasts, deliveries and delays so far.
@@ -102,7 +102,7 @@ impl Measures {
     }
 
     /// The slowest receivers: those for which senders waited most often, then those with the
-    /// longest delays; ties by number.
+    /// longest mean delays; ties by number.
     fn slowest(&self, unit: Duration) -> Vec<Receiver> {
         let receiver = |(index, node): (usize, &NodeMeasures)| {
             Some(Receiver {
@@ -205,11 +205,12 @@ pub struct MulticastSummary {
     #[serde(rename = "held_back_max")]
     pub max_held_back: u64,
     pub retransmitted: u64,
-    /// Number of times that a sender had to wait, because too many of its messages were in flight
-    /// or its view had not begun.
+    /// Number of times that a node made its client wait before a send, such as because too many of
+    /// the node's messages were in flight.
     pub waits: u64,
     pub refused: u64,
-    /// The receivers for which senders waited, or with the longest delays, the slowest first.
+    /// A few receivers, the slowest first: those for which senders waited most often, then those
+    /// with the longest mean delays.
     pub slowest: Vec<Receiver>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub views: Option<ViewSummary>,
@@ -232,7 +233,7 @@ pub struct Receiver {
 /// Counts of view events.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ViewSummary {
-    /// The epoch of the last view that a node began.
+    /// The highest epoch of a view that a node began.
     pub epoch: u64,
     /// Number of views that a node began, all groups together.
     pub begun: u64,

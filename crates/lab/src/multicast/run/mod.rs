@@ -1,7 +1,7 @@
 //! The multicast family in the simulator: its workload, measures and properties.
 //!
-//! This code sees commands, events and descriptions of messages, but not their contents, so it
-//! works for every algorithm.
+//! This code sees commands, events and descriptions of the messages between nodes, but not the
+//! contents of these messages, so it works for every algorithm.
 
 mod group_state;
 mod in_flight;

@@ -38,8 +38,8 @@ impl PendingRequests {
         self.current_command = CurrentCommand::None;
     }
 
-    /// Removes the oldest request of a group, which a `Sent` or `Wait` event answers, and returns
-    /// its payload.
+    /// Removes the oldest request of a group, which a `Sent` or `Wait` event or a refusal answers,
+    /// and returns its payload.
     pub(super) fn answer_oldest(&mut self, group: GroupId) -> Option<Payload> {
         self.groups.get_mut(&group)?.pop_front()
     }

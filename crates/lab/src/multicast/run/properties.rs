@@ -145,7 +145,7 @@ impl Properties {
         violations
     }
 
-    /// Reports deliveries without a `Sent` event in the same step.
+    /// Reports deliveries by senders without a `Sent` event in the same step.
     fn judge_unconfirmed(&self, violations: &mut Violations) {
         for id in &self.unconfirmed_deliveries {
             let text = || format!("node {} delivers {id}, but does not report that it sent it", id.sender);

@@ -35,7 +35,8 @@ pub enum Property {
     Uniform,
     /// Nodes that move from one view to the same next view have delivered the same messages of the
     /// earlier view; a message is delivered in the view in which it was sent; all nodes that begin
-    /// a view agree on its members and on the state; no node returns to an earlier view.
+    /// a view are members of it, and agree on its members and on the state; no node returns to an
+    /// earlier view.
     ViewSynchrony,
     /// In the end, every survivor of a view has delivered all messages of survivors and of members
     /// that left voluntarily; every member of the last view has begun it; every request to send is
@@ -113,8 +114,8 @@ impl PropertySet {
         expects_contention: false,
     };
 
-    /// The promises of the simplest multicast: only sent messages are delivered, and senders
-    /// deliver their own.
+    /// The promises of the simplest multicast: integrity, and that senders deliver their own
+    /// messages.
     pub const BASIC: Self = Self { integrity: true, validity: true, ..Self::NONE };
 
     /// The promises of every reliable multicast without an order.

@@ -1,9 +1,9 @@
 //! The record of one view of one group: its members, the messages sent, and the deliveries of each
 //! member.
 //!
-//! A message is forgotten when every member has delivered it, apart from members that stopped, left
-//! or were removed. The record keeps its number, but numbers form few contiguous ranges, so the
-//! memory use of a view does not grow with its messages.
+//! A message is forgotten when every member has delivered it, apart from members that crashed,
+//! stopped, left or were removed. The record keeps the message's number, but numbers form few
+//! contiguous ranges, so the memory use of a view does not grow with its messages.
 
 use super::message::{Message, MessageKey};
 use super::numbers::Numbers;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// The state of a node in one view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MemberState {
-    /// Not a member, or not any more: it crashed, or the group removed it.
+    /// Not a member, or not any more: it crashed, was removed, or will never begin the view.
     Gone,
     /// A member that has not begun the view yet.
     Awaited,
@@ -48,7 +48,8 @@ struct Member {
     state: MemberState,
     /// For each sender, the delivered messages.
     delivered: Vec<Numbers>,
-    /// Messages delivered since the last send: the causes of the next one.
+    /// Messages that the node delivered since its last send: with `last_sent`, the causes of the
+    /// next message that it sends. Empty unless causal order is judged.
     next_causes: Vec<MessageKey>,
     last_sent: Option<u64>,
 }
@@ -142,7 +143,8 @@ impl ViewRecord {
         });
     }
 
-    /// Ends the stay of a node in the view.
+    /// Ends the stay of a node: a node in the view gets `end_state`, and one that has not begun the
+    /// view is gone.
     pub(super) fn end_stay(&mut self, node: NodeId, end_state: MemberState) {
         match self.state(node) {
             MemberState::InView => self.set_state(node, end_state),
@@ -234,8 +236,8 @@ impl ViewRecord {
                 violations.record(Property::Causal, at, relevant_from, text);
             }
             member.next_causes.push(key);
-            // A node that only receives would accumulate causes. All members have delivered the
-            // forgotten messages, so these are no longer needed. The bound keeps clean-ups rare.
+            // A node that only receives would accumulate causes. No member still has to deliver a
+            // forgotten message, so it is not needed as a cause. The bound keeps clean-ups rare.
             if member.next_causes.len() > 2 * self.messages.len() + 64 {
                 member.next_causes.retain(|key| self.messages.contains_key(key));
             }
@@ -243,12 +245,12 @@ impl ViewRecord {
         self.finish_delivery(at, node, key, violations);
     }
 
-    /// Checks the total order, and forgets the message if all members have delivered it.
+    /// Checks the total order, and forgets the message if no member still has to deliver it.
     fn finish_delivery(&mut self, at: Position, node: NodeId, key: MessageKey, violations: &mut Violations) {
         if self.judged.total {
             let new_conflicts = self.order.record_delivery((at.time, at.line), node, key, &mut self.messages);
             // With uniform delivery, a conflict counts even if one of its nodes crashes later.
-            // Otherwise `judge` decides when the view ends.
+            // Otherwise `judge` decides at the end of the view or of the run.
             let is_uniform = violations.is_uniform();
             for conflict in new_conflicts.iter().filter(|_| is_uniform) {
                 self.record_conflict(conflict, violations);
@@ -274,8 +276,8 @@ impl ViewRecord {
         violations.record(Property::Total, Position { time: *time, line: *line }, relevant_from, text);
     }
 
-    /// Checks that a node that begins `later_view` has delivered the same messages as the others
-    /// that moved from this view to that one.
+    /// Checks that a node that begins `later_view` has delivered the same messages as another one
+    /// that moved from this view to that one before.
     pub(super) fn check_transition(&self, at: Position, node: NodeId, later_view: Epoch, violations: &mut Violations) {
         let moves_together = |state| state == MemberState::MovedTo(later_view);
         let Some(other) = self.members_that(moves_together).find(|other| *other != node) else { return };
@@ -297,7 +299,7 @@ impl ViewRecord {
         });
     }
 
-    /// Judges the final deliveries: all members have left the view, or the run has ended while
+    /// Judges the final deliveries: no member is in the view any more, or the run has ended while
     /// `current_members` are still in the view.
     pub(super) fn judge(&self, at: Position, current_members: &Group, violations: &mut Violations) {
         let survives = |node: NodeId| match self.state(node) {

@@ -4,7 +4,7 @@ use super::property_set::{Property, PropertySet};
 use quorate_core::Time;
 use quorate_journal::property::{Verdict, Violation};
 
-/// A position in a run: the time, and the line of the journal.
+/// A position in a run: the time, and the line of the trace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Position {
     pub(super) time: Time,
@@ -16,7 +16,7 @@ pub(super) struct Position {
 pub(super) struct Violations {
     promised: PropertySet,
     judged: PropertySet,
-    /// By property: the number of violations, and the first one.
+    /// By property: the number of violations, and the earliest one.
     by_property: [(u64, Option<Violation>); Property::ALL.len()],
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Traffic {
-    /// One after another, each only when all members have delivered the previous message.
+    /// One message at a time, from the senders in turn.
     Single,
     /// All senders, at random times.
     Random,
@@ -26,13 +26,15 @@ pub struct Demand {
     pub traffic: Traffic,
     pub messages: u64,
     pub senders: Vec<NodeId>,
-    /// Minimum number of bytes of a payload. All payloads differ, such as `2:17`.
+    /// Minimum number of bytes of a payload; a shorter one is padded with dots. All payloads
+    /// differ: each begins with its sender and a count, such as `2:17`.
     pub payload: usize,
     /// Pause of a sender before its next message.
     pub interval: Latency,
     /// The groups and their members; empty for one group of all nodes.
     pub groups: Vec<(GroupId, Group)>,
-    /// Number of members that leave after some of their messages. The seed chooses them.
+    /// Number of members that leave during the run; at least one stays. The seed chooses them, and
+    /// after how many of its messages each of them leaves.
     pub leaves: usize,
     /// Whether the group has views: then removed and restarted nodes are readmitted.
     pub has_views: bool,
@@ -45,7 +47,7 @@ pub struct Demand {
 pub struct Senders {
     demand: Demand,
     rng: SeededRng,
-    /// Number of messages that no client has created yet.
+    /// Number of messages that clients still have to create.
     remaining_messages: u64,
     clients: Vec<Client>,
     next_sender: usize,
@@ -59,7 +61,8 @@ struct Client {
     /// Number of messages created so far.
     composed_messages: u64,
     sent_messages: u64,
-    /// The number of sent messages after which the client leaves; `None` if it stays.
+    /// The number of sent messages after which the client leaves; `None` if it stays or has begun
+    /// to leave.
     leaves_after_messages: Option<u64>,
 }
 
@@ -127,7 +130,7 @@ impl Senders {
     }
 
     /// Makes the client of a live node idle, and lets it leave or send its next message. With
-    /// [`Traffic::Single`] it stays idle until `start_next_sender` selects it.
+    /// [`Traffic::Single`] a sender stays idle until `start_next_sender` selects it.
     fn proceed(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         let Some(client) = self.clients.get_mut(node.index()) else { return };
         client.state = ClientState::Idle;
@@ -273,7 +276,7 @@ impl Senders {
             (ClientState::Requesting { message, .. }, Refusal::NotAMember) if self.demand.has_views => {
                 client.state = ClientState::OutOfView(Some(message));
             }
-            // The node is never readmitted, so other clients send its message instead.
+            // The node is never readmitted, so another client sends a message in place of its own.
             (ClientState::Requesting { .. }, Refusal::NotAMember | Refusal::CannotRejoin | Refusal::Leaving) => {
                 client.state = ClientState::Gone;
                 self.remaining_messages += 1;
@@ -289,7 +292,7 @@ impl Senders {
         }
     }
 
-    /// Lets an idle client send a message that another client could not send.
+    /// Lets an idle client send a message in place of one that another client could not send.
     fn wake_idle_sender(&mut self, now: Time, plan: &mut Plan<Command>) {
         if self.demand.traffic == Traffic::Single {
             return;
@@ -301,7 +304,8 @@ impl Senders {
         }
     }
 
-    /// Records a crash. Another client sends the message that was not sent before it.
+    /// Records a crash. If the node's client had created a message that was not sent, another
+    /// client sends one in its place.
     fn node_crashed(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         let Some(client) = self.clients.get_mut(node.index()) else { return };
         let is_unsent = match std::mem::replace(&mut client.state, ClientState::NodeDown) {
@@ -330,7 +334,7 @@ impl Senders {
         });
     }
 
-    /// With `Single`: the next sender sends when all earlier messages are delivered.
+    /// With `Single`: lets the next idle sender send, unless a request or a message is pending.
     fn start_next_sender(&mut self, now: Time, plan: &mut Plan<Command>) {
         let has_no_open_request = |client: &Client| match client.state {
             ClientState::Requesting { .. } | ClientState::Blocked(_) | ClientState::Leaving(_) => false,

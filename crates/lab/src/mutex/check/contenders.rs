@@ -39,11 +39,11 @@ pub struct Contenders {
     pub allows_readers: bool,
     /// Whether readers may hold the lock together.
     pub readers_share: bool,
-    /// Whether every entry must have a larger fence than all earlier entries.
+    /// Whether every entry must have a larger fence than all earlier entries that conflict with it.
     pub checks_fences: bool,
-    /// Whether requests must be granted in happened-before order.
+    /// Whether conflicting requests must be granted in happened-before order.
     pub checks_order: bool,
-    /// Whether the algorithm promises that every request is granted.
+    /// How certain it is that the algorithm grants every request.
     pub service: Service,
     /// Whether the group has views. Then answers may be delayed: a client that released or
     /// cancelled waits for the answer.
@@ -91,7 +91,7 @@ enum ClientPhase {
 const EXCLUSION: u8 = 0;
 const ASKED_FIRST: u8 = 1;
 /// The facets of a sharing and of an exclusive holder. Exclusion holds if the sum of all facets is
-/// at most `EXCLUSIVE_HOLDER`: an exclusive holder outweighs all sharing holders together.
+/// at most `EXCLUSIVE_HOLDER`: one exclusive holder alone, or up to 2^16 sharing ones.
 const SHARED_HOLDER: u64 = 1;
 const EXCLUSIVE_HOLDER: u64 = 1 << 16;
 

@@ -45,8 +45,8 @@ fn series(costs: &CostComparison, panel: &Panel, entry: &'static MutexEntry) -> 
     Series { name: name.into(), dots: simulated.chain(real).collect(), is_joined, expected: curve }
 }
 
-/// Returns the value and its maximum at each position of the horizontal axis. Several runs at one
-/// position are combined.
+/// Returns the figure and the maximum of its samples at each position of the horizontal axis where
+/// it was measured. If several runs share a position, `read_figure` receives all of them.
 fn values_by_position(
     costs: &CostComparison,
     axis: PanelAxis,
@@ -110,8 +110,9 @@ fn expected_curve(costs: &CostComparison, panel: &Panel, entry: &'static MutexEn
     Some(ExpectedCurve { text: (formula.text)(entry).into(), points: points.unwrap_or_default() })
 }
 
-/// The sizes at which to evaluate the expected cost: from the smallest group to the largest, and
-/// around a single size. Sizes that differ by less than one in 25 would look the same.
+/// The sizes at which to evaluate the expected cost: from the smallest group to the largest or, if
+/// there is only one size, from half of it to twice it. Sizes that differ by less than one in 25
+/// would look the same.
 fn line_sizes(sizes: &[usize]) -> Vec<usize> {
     let smallest = sizes.iter().copied().min().unwrap_or(2);
     let largest = sizes.iter().copied().max().unwrap_or(2);

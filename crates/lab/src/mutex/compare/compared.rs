@@ -14,11 +14,11 @@ pub(super) struct ComparedAlgorithms {
 pub(super) struct UnsupportedSizes {
     pub(super) algorithm: &'static str,
     pub(super) sizes: Vec<usize>,
-    /// The supported sizes, as a sentence.
+    /// The supported sizes, in words.
     pub(super) reason: &'static str,
 }
 
-/// The longest list of unsupported sizes in a sentence.
+/// Maximum number of sizes that [`UnsupportedSizes::to_sentence`] lists.
 const MAX_LISTED_SIZES: usize = 5;
 
 impl UnsupportedSizes {

@@ -44,7 +44,8 @@ pub enum Variants {
     All,
 }
 
-/// Returns the named algorithms, or all correct ones of the family.
+/// Returns the named algorithms, or all correct ones of the family if none is named, in the chosen
+/// variants.
 pub fn contenders(names: &[String], variants: Variants) -> Result<Vec<&'static MutexEntry>, LabError> {
     let correct = || all().iter().filter_map(Mutex::entry);
     if names.is_empty() {
@@ -141,8 +142,8 @@ impl ExpectedCost {
     }
 
     /// Like [`total_messages`](Self::total_messages), for a run whose delays have this unit. Delays
-    /// in milliseconds mean real processes, which start before their clients and stop after them,
-    /// for an unknown time: a protocol that never becomes quiet then sends any number of messages.
+    /// in milliseconds mean real processes. They also run for an unknown time before and after
+    /// their clients, in which a protocol that never becomes quiet sends any number of messages.
     pub fn total_messages_in(&self, unit: DelayUnit, entries: u64) -> Range {
         match (self.is_never_quiescent, unit) {
             (true, DelayUnit::Milliseconds) => Range { max: None, ..self.total_messages(entries) },
@@ -276,8 +277,8 @@ impl Measured {
     }
 }
 
-/// Rounds to thousandths: waiting until just after a bound adds a tiny delay, which is not a
-/// message time.
+/// Rounds to thousandths of a message time, because an algorithm that waits until just after a
+/// bound adds a tiny delay.
 fn round_to_thousandths(delay: f64) -> f64 {
     (delay * 1_000.0).round() / 1_000.0
 }

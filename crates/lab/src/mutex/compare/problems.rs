@@ -6,7 +6,8 @@ use super::table::traffic_name;
 /// Maximum number of listed problems.
 const MAX_PROBLEMS: usize = 5;
 
-/// Lists violated properties and unexpected figures.
+/// Describes one violated property or unexpected figure of each run that has any, up to a maximum
+/// number of runs.
 pub(super) fn problems(costs: &CostComparison) -> Vec<String> {
     let results = costs.rows.iter().flat_map(|row| row.results().map(move |result| (row, result)));
     let mut problems: Vec<_> = results.filter_map(|(row, result)| problem(row, result)).collect();

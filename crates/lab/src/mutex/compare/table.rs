@@ -205,8 +205,8 @@ impl DelayKind {
     };
 }
 
-/// Delays are measured only under specific conditions, so they are the same under every workload
-/// that meets these.
+/// A delay is measured only under specific conditions, whatever the workload, so one column
+/// combines the runs of all workloads.
 fn delay_columns(costs: &CostComparison, run_kind: RunKind, delay_kind: &DelayKind) -> ColumnGroup {
     let algorithms = algorithms(costs, run_kind);
     let cell = |algorithm: &AlgorithmResults<'_>, nodes: usize| {

@@ -1,4 +1,4 @@
-//! Cases that correct algorithms never show: unexpected figures, and missing runs.
+//! Comparisons with an unexpected figure or a missing run.
 
 use super::costs::{CostCase, CostComparison, CostRow, ProcessLinks};
 use super::{ExpectedCost, OfferedLoad, Traffic, Variants, contenders, problems};

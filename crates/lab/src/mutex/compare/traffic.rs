@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// A workload: when nodes send requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Traffic {
-    /// `single`: one node sends requests alone, each some time after its last release.
+    /// `single`: one node sends requests alone, each some time after its previous release.
     Single,
     /// `pair`: two nodes alternate. Each holds the lock until the other's request has arrived
     /// everywhere, and sends the next request as soon as it has released.
@@ -49,7 +49,7 @@ impl OfferedLoad {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// The load in percent, as precisely as it was given.
+    /// The load in percent, with up to seven decimals.
     pub fn in_percent(self) -> String {
         let parts = self.0.parts_per_billion();
         let digits = format!("{}.{:07}", parts / PERCENT, parts % PERCENT);
@@ -61,7 +61,7 @@ impl OfferedLoad {
 const PERCENT: u32 = 10_000_000;
 
 impl Traffic {
-    /// From idle to saturated.
+    /// The workloads of a simulated comparison by default, from idle to saturated.
     pub const ALL: [Self; 6] = [
         Self::Single,
         Self::Pair,
@@ -76,7 +76,8 @@ impl Traffic {
     ///
     /// Each hold lasts one message time, except for a pair. With a load of ρ, each of the n clients
     /// that send requests (fewer than the nodes if there are fewer requests) thinks for up to 2n/ρ
-    /// message times, and n/ρ on average, so they send ρ requests per message time together.
+    /// message times, and n/ρ on average. So they would send ρ requests per message time together
+    /// if they never waited for the lock or held it.
     pub fn settings(self, entries: u64, nodes: usize, message_time: Duration) -> Settings {
         let defaults = Settings { entries, ..Settings::default() };
         match self {
@@ -168,7 +169,7 @@ mod tests {
     use quorate_journal::settings::Latency;
 
     #[test]
-    fn every_workload_reads_back_as_printed() {
+    fn workloads_read_back_as_printed() {
         let words = ["single", "pair", "random:1%", "random:10%", "random", "all"];
         assert_eq!(Traffic::ALL.map(|traffic| traffic.to_string()), words);
         for word in words.into_iter().chain(["random:0.05%", "random:100%", "random:33.3333333%"]) {

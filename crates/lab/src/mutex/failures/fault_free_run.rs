@@ -10,7 +10,7 @@ use quorate_journal::moment::{Moment, Observer, WorldEvent};
 use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::TimedFault;
 
-/// The phase of every node over time, in a run without faults.
+/// The phase of every node over time, in the first half of a run without faults.
 pub(super) struct FaultFreeRun {
     seed: u64,
     coordinator: Option<NodeId>,
@@ -24,7 +24,7 @@ struct Interval {
     phases: Vec<LockPhase>,
 }
 
-/// Possible restart delays of the victim, in message times.
+/// Possible restart delays of the victim, as multiples of [`MAX_MESSAGE_TIME`].
 const RESTART_DELAYS: [u64; 4] = [1, 3, 8, 20];
 
 impl FaultFreeRun {
@@ -49,7 +49,7 @@ impl FaultFreeRun {
             .collect();
         let (interval, victims) = candidates.get(usize::try_from(rng.below(candidates.len() as u64)).ok()?)?;
         let node = victims.get(usize::try_from(rng.below(victims.len() as u64)).ok()?)?;
-        // Strictly between two changes, so that nothing else happens at the same instant.
+        // Strictly between two changes, so that no node changes its phase at the same instant.
         let inner = interval.to.since(interval.from).nanos().checked_sub(2)?;
         let at = interval.from.since(Time::ZERO) + Duration::from_nanos(1 + rng.below(inner + 1));
         let delay = RESTART_DELAYS.get(usize::try_from(rng.below(RESTART_DELAYS.len() as u64)).ok()?)?;
@@ -59,8 +59,8 @@ impl FaultFreeRun {
         })
     }
 
-    /// Returns the nodes that have the victim's role in this interval; `None` if there are none, or
-    /// if the interval is too short for a fault strictly inside it.
+    /// Returns the nodes that have the victim's role in this interval, as [`Victim`] describes it;
+    /// `None` if there are none, or if the interval is too short for a fault strictly inside it.
     fn possible_victims(&self, interval: &Interval, victim: Victim) -> Option<Vec<NodeId>> {
         let all = || interval.phases.iter().enumerate().map(|(index, phase)| (NodeId::from_index(index), *phase));
         let nodes_in = |wanted: LockPhase| {

@@ -41,7 +41,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Victim {
-    /// The coordinator, while one other node holds the lock and another waits.
+    /// The coordinator, itself idle, while one other node holds the lock and another waits.
     Coordinator,
     /// The node that holds the lock, while another waits.
     Holder,
@@ -140,12 +140,14 @@ impl FailureStudy {
 
 /// The longest latency, which is the unit of hold times, restart delays and time limits.
 const MAX_MESSAGE_TIME: Duration = Duration::from_millis(1);
-/// Requests per node in a run: enough for every node to send one after the fault too.
+/// Requests per node in a run, on average: enough that every node usually sends one after the
+/// fault.
 const REQUESTS_PER_NODE: u64 = 8;
-/// Number of message times after which a request counts as waiting forever. Some algorithms retry
-/// meanwhile.
+/// Number of message times that a run may take beyond the ample time for its entries. A request
+/// that still waits then counts as waiting forever. Some algorithms retry meanwhile.
 const MAX_WAIT: u64 = 4_000;
-/// Number of seeds to try per requested run. In some seeds no node ever has the victim's role.
+/// Maximum number of seeds to try per requested run. In some seeds no node ever has the victim's
+/// role.
 const SEEDS_PER_RUN: u64 = 4;
 
 /// The effect of one kind of failure of one kind of victim.

@@ -1,4 +1,4 @@
-//! Victims have the right role, and examples reproduce.
+//! Effects of failures, roles of victims, and repeated runs.
 
 use super::{Example, FailureEffect, FailureMode, FailureStudy, Finding, Victim, run_study};
 use crate::experiment;

@@ -30,8 +30,8 @@ pub struct Measures {
     coordinator_entries: u64,
     client_delay: DelaySamples,
     sync_delay: DelaySamples,
-    /// The last release, if it was not the coordinator's, and exactly one node waited whose request
-    /// had arrived everywhere: the time and that waiter.
+    /// The time of the last release and the only waiter then, if the release was not the
+    /// coordinator's and the waiter's request had arrived everywhere.
     handover: Option<(Time, NodeId)>,
     max_overtaken: u64,
     views: Option<ViewSummary>,
@@ -136,7 +136,7 @@ impl Measures {
         }
     }
 
-    /// Records a release, which begins a handover if exactly one node waits.
+    /// Records a release, and whether it begins a handover.
     fn record_release(&mut self, time: Time, node: NodeId) {
         self.holder_count = self.holder_count.saturating_sub(1);
         let mut waiting = self.waiting.values();

@@ -81,7 +81,7 @@ pub enum LockPhase {
 }
 
 impl LockPhase {
-    /// Returns the phase after a change. A second request while one is pending is rejected and
+    /// Returns the phase after a change. The request of a node that waits or holds is rejected and
     /// changes nothing.
     #[must_use]
     pub fn after(self, change: Change) -> Self {

@@ -17,8 +17,8 @@ pub struct OvertakingBound {
 pub enum CountedFrom {
     /// When the client makes the request.
     Request,
-    /// When all messages that its node sent for the request have arrived: a node cannot wait for a
-    /// request that it has not received.
+    /// When all messages that its node sent for the request have arrived: a node cannot let a
+    /// request go first that it has not received.
     Arrival,
 }
 
@@ -69,8 +69,9 @@ impl Overtaking {
         }
     }
 
-    /// Records an entry, which counts for all conflicting requests. If it overtakes some node too
-    /// often, returns the lowest such node and how often that was overtaken.
+    /// Records an entry, and counts it for every conflicting request; if the bound counts from the
+    /// arrival, only for those that have arrived. If this overtakes some node too often, returns
+    /// the lowest such node and how often it was overtaken.
     pub(super) fn record_entry(&mut self, node: NodeId, access: Access) -> Option<(NodeId, u64)> {
         self.end_request(node);
         let mut first_violation = None;

@@ -20,7 +20,7 @@ pub struct Expectations {
     pub serves_all: bool,
     /// Whether readers can hold the lock together.
     pub readers_share: bool,
-    /// Whether entries last as long as their leases, on the clocks of their nodes.
+    /// Whether entries end at the latest when their leases expire, on the clocks of their nodes.
     pub has_leases: bool,
     /// Whether several nodes send requests, so that contention should occur.
     pub expects_contention: bool,
@@ -68,8 +68,9 @@ pub struct Properties {
     clocks: Option<Clocks>,
     out_of_order: u64,
     is_contended: bool,
+    /// Time of the latest moment; finally the end of the run.
     end: Time,
-    /// Number of journal lines so far, one per step and world event. Violations refer to them.
+    /// Number of trace lines so far, one per step and world event. Violations refer to them.
     lines: u64,
     exclusion_violation: Option<Violation>,
     request_violation: Option<Violation>,
@@ -269,7 +270,7 @@ impl Properties {
         }
     }
 
-    /// No waiting request may have happened before the one that is granted.
+    /// No conflicting request that waits may have happened before the one that is granted.
     fn check_order(&mut self, time: Time, node: NodeId) {
         if self.causality.is_none() {
             return;

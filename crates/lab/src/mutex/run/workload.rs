@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 pub enum Pattern {
     /// One node alone, again after some time.
     Single,
-    /// All nodes at once, and again as soon as they have released.
+    /// All requesters at once, and again as soon as they have released.
     All,
-    /// All nodes at random times.
+    /// All requesters at random times.
     Random,
 }
 
@@ -44,7 +44,7 @@ pub struct Demand {
 pub struct Requests {
     demand: Demand,
     rng: SeededRng,
-    /// Number of requests that no client has scheduled yet.
+    /// Number of requests that clients still have to schedule.
     remaining_requests: u64,
     clients: Vec<ClientPhase>,
     is_requester: Vec<bool>,

@@ -1,7 +1,7 @@
 //! Verdicts do not depend on the search: with or without reduction, breadth or depth first, with
-//! any number of threads.
+//! one thread or several. Only `served` may stay undecided in a depth-first search.
 //!
-//! `spec("central", 3, 2)` is a check of three nodes that request entry twice each.
+//! `spec("central", 3, 2)` is a check of three nodes that may request entry twice each.
 
 use crate::check::common::{is_sample, is_small, journal, rounds_for_two_nodes, run_check, spec};
 use quorate_check::{Findings, Pass, Search};
@@ -160,6 +160,6 @@ fn depth_first_finds_the_same_verdicts_and_states() {
 
 #[test]
 #[ignore = "long: ./check long"]
-fn depth_first_finds_the_same_verdicts_and_states_with_all_settings() {
+fn depth_first_finds_the_same_verdicts_and_states_with_more_settings() {
     assert_depth_first_agrees(&[(1, FULL), (1, REDUCED), (2, REDUCED), (3, FULL)]);
 }

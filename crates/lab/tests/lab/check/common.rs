@@ -8,8 +8,8 @@ use quorate_lab::LinkChoice;
 use quorate_lab::check::{CheckRun, CheckSpec, CheckedFamily};
 use quorate_lab::registry::Entry;
 
-/// A check of `nodes` nodes that request entry `rounds` times each, or without end if `None`, on
-/// bare links.
+/// A check of `nodes` nodes that may request entry `rounds` times each, or without end if `None`,
+/// on bare links.
 pub(crate) fn spec(algorithm: &str, nodes: usize, rounds: impl Into<Option<u8>>) -> CheckSpec {
     let mut spec = CheckSpec { rounds: rounds.into(), links: LinkChoice::Bare, ..CheckSpec::named(algorithm).unwrap() };
     spec.setup.nodes = nodes;
@@ -35,8 +35,8 @@ pub(crate) fn rounds_for_two_nodes(entry: &Entry) -> u8 {
     if entry.name().starts_with("maekawa") { 1 } else { 2 }
 }
 
-/// Whether this is a correct algorithm, or a fixture whose bug the checker finds in a small group.
-/// Other fixtures have their own tests.
+/// Whether this is a correct algorithm, a toy, or a faulty variant of Ricart and Agrawala's paper
+/// of 1981. Other fixtures have their own tests.
 pub(crate) fn is_sample(entry: &Entry) -> bool {
     let prefixes =
         ["toy-", "ricart-agrawala-1981", "ricart-agrawala-clock", "ricart-agrawala-node", "ricart-agrawala-first"];
@@ -50,7 +50,7 @@ pub(crate) fn with_timing(spec: CheckSpec, drift_ppm: u32, until: Duration) -> C
     spec
 }
 
-/// Returns the verdict on a property; panics if the run did not judge it.
+/// Returns the verdict on a property, which may be undecided; panics if there is none.
 pub(crate) fn verdict<'a>(run: &'a CheckRun, name: &str) -> &'a Verdict {
     let verdicts = &run.findings.verdicts;
     verdicts.iter().find(|verdict| verdict.name == name).unwrap_or_else(|| panic!("no verdict on {name}"))
@@ -58,7 +58,7 @@ pub(crate) fn verdict<'a>(run: &'a CheckRun, name: &str) -> &'a Verdict {
 
 /// Returns the counterexample to a property; panics if there is none.
 pub(crate) fn counterexample<'a>(run: &'a CheckRun, name: &str) -> &'a Counterexample {
-    verdict(run, name).counterexample.as_ref().unwrap_or_else(|| panic!("{name} holds"))
+    verdict(run, name).counterexample.as_ref().unwrap_or_else(|| panic!("no counterexample to {name}"))
 }
 
 /// Returns the counterexample as a journal.

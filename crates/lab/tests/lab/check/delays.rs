@@ -1,4 +1,5 @@
-//! Delay bounds: an algorithm for the synchronous model is correct within them and fails beyond.
+//! Delay bounds: the bully algorithm is correct if every delay is below the bound that it assumes,
+//! and fails if delays can reach it.
 
 use crate::check::common::journal;
 use crate::common::{self, list_violations, replay_journal};
@@ -9,8 +10,8 @@ use quorate_lab::check::{CheckRun, CheckSpec};
 use quorate_lab::election::Settings;
 use quorate_lab::election::check::ElectionBehavior;
 
-/// Three bully nodes that assume a delay of at most 5 ms. The lowest detects that the leader is
-/// missing. Messages take from `min_delay` to `max_delay`.
+/// Three bully nodes, of which the lowest may start an election. They assume a delay bound of 5 ms;
+/// messages take from `min_delay` to `max_delay`.
 fn bully(min_delay: Duration, max_delay: Duration) -> CheckSpec<Election> {
     let settings = Settings { starters: "lowest".parse().unwrap(), ..Settings::default() };
     let mut spec = CheckSpec::<Election>::named("bully").unwrap();
@@ -48,7 +49,7 @@ fn bully_elects_one_leader_within_its_bound_and_two_beyond() {
 /// Events at one instant occur in any order. A reply that arrives at the very instant of its
 /// timeout may therefore be too late; a reply that arrives one nanosecond earlier is in time.
 #[test]
-fn a_wait_of_exactly_the_longest_delay_is_too_short() {
+fn a_delay_of_exactly_the_bound_is_too_long() {
     assert!(has_two_leaders(&check_completely(&bully(ASSUMED_BOUND, ASSUMED_BOUND))));
 }
 

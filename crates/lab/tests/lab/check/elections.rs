@@ -1,5 +1,5 @@
-//! Exhaustive checks of elections: each survives the crashes it promises to survive, in every order
-//! and at every point.
+//! Exhaustive checks of the elections in docs/checking.md whose state spaces are small: each
+//! survives the crashes of its row, in every order and at every point.
 
 use quorate_lab::Election;
 use quorate_lab::check::{CheckSpec, run};
@@ -8,10 +8,10 @@ use quorate_lab::election::check::ElectionBehavior;
 use quorate_lab::registry::{Entry, Family, all};
 use std::path::Path;
 
-/// Larger state spaces of the table are not explored here.
+/// Rows with larger state spaces are not explored here.
 const MAX_STATES: u64 = 120_000;
 
-/// A row of the table in docs/checking.md: the command, and its number of states.
+/// A row of a table in docs/checking.md: what follows `quorate check`, and the number of states.
 struct Row {
     command: String,
     states: u64,
@@ -46,7 +46,7 @@ impl Row {
     }
 }
 
-/// The rows of the table that check an election.
+/// The rows that check an election.
 fn table_rows() -> Vec<Row> {
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/checking.md");
     let rows = std::fs::read_to_string(document).unwrap().lines().filter_map(Row::parse).collect::<Vec<_>>();
@@ -67,7 +67,7 @@ fn every_election_is_in_the_table() {
 }
 
 #[test]
-fn each_election_survives_a_crash_at_every_point() {
+fn elections_with_small_state_spaces_survive_the_crashes_of_their_rows() {
     for row in table_rows().iter().filter(|row| row.states <= MAX_STATES) {
         let spec = row.spec();
         let check_run = run(&spec, &mut |_, _| true).unwrap_or_else(|error| panic!("{}: {error}", row.command));

@@ -1,7 +1,7 @@
-//! Fixtures that must fail, each with a shortest counterexample of known length. "The paper" is the
+//! Fixtures that must fail, with shortest counterexamples of known lengths. "The paper" is the
 //! algorithm of Ricart and Agrawala as published in 1981.
 //!
-//! `spec("central", 3, 2)` is a check of three nodes that request entry twice each.
+//! `spec("central", 3, 2)` is a check of three nodes that may request entry twice each.
 
 use crate::check::common::{list_violations, run_check, spec, verdict};
 use quorate_lab::check::CheckSpec;
@@ -23,7 +23,7 @@ fn violations(spec: &CheckSpec) -> Vec<(&'static str, usize)> {
 }
 
 #[test]
-fn the_paper_serves_requests_out_of_order_in_the_second_round() {
+fn the_paper_serves_requests_out_of_order_after_the_first_round() {
     assert_eq!(violations(&spec("ricart-agrawala-1981", 3, 1)), []);
     assert_eq!(violations(&spec("ricart-agrawala-1981", 2, 2)), []);
     assert_eq!(violations(&spec("ricart-agrawala-1981", 2, 3)), [("happened-before-order", 12)]);
@@ -59,7 +59,7 @@ fn replying_only_to_the_first_request_starves_the_other() {
 }
 
 #[test]
-fn the_correct_algorithms_violate_nothing() {
+fn three_correct_algorithms_violate_nothing() {
     let mut specs = Vec::new();
     for algorithm in ["central", "ricart-agrawala", "ricart-agrawala-modulo"] {
         specs.push(spec(algorithm, 3, 1));
@@ -75,10 +75,9 @@ fn the_correct_algorithms_violate_nothing() {
     }
 }
 
-/// Without numbers modulo a bound, a group that requests entry forever has infinitely many states,
-/// and the check does not claim to be complete.
+/// The clocks of this algorithm grow without bound, so only the memory limit ends the search.
 #[test]
-fn a_search_of_an_infinite_state_space_is_not_complete() {
+fn a_search_that_the_memory_limit_stops_is_not_complete() {
     let mut spec = spec("ricart-agrawala", 2, None);
     spec.effort.memory_limit = 1; // byte
     let run = run_check(&spec);

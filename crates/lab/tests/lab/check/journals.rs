@@ -1,6 +1,7 @@
-//! Every counterexample is a journal that replays, and the replay violates the same property.
+//! Counterexamples are journals that replay, and the replay violates the same property, or `served`
+//! where the check found a deadlock.
 //!
-//! `spec("central", 3, 2)` is a check of three nodes that request entry twice each.
+//! `spec("central", 3, 2)` is a check of three nodes that may request entry twice each.
 
 use crate::check::common::{is_sample, is_small, journal, rounds_for_two_nodes, run_check, spec, with_timing};
 use quorate_check::Search;
@@ -30,8 +31,8 @@ pub(crate) fn replay_all(run: &CheckRun, case: &str, violation_counts: &mut BTre
     }
 }
 
-/// The checks that together reveal every flaw of the fixtures; for a correct algorithm, one with a
-/// crash, which it need not survive.
+/// Checks that reveal flaws of a fixture; for a correct algorithm, one with a crash, which it need
+/// not survive.
 fn revealing_specs(algorithm: &Entry, rounds: u8) -> Vec<CheckSpec> {
     let name = algorithm.name();
     let cancels = CheckSpec {
@@ -55,7 +56,7 @@ fn revealing_specs(algorithm: &Entry, rounds: u8) -> Vec<CheckSpec> {
 }
 
 /// The number of rounds per node: fewer for Lamport's queues over unordered links, which would
-/// otherwise have as many states as all other algorithms together.
+/// otherwise have too many states.
 fn affordable_rounds(algorithm: &Entry) -> u8 {
     if algorithm.name() == "lamport-any-order" { 1 } else { rounds_for_two_nodes(algorithm) }
 }
@@ -124,13 +125,13 @@ fn counterexamples_of_every_depth_first_search_replay_too() {
 }
 
 #[test]
-fn cyclic_counterexamples_replay() {
+fn counterexamples_of_unlimited_rounds_replay() {
     let mut violation_counts = BTreeMap::new();
     for toy in ["toy-favourite", "toy-slip", "toy-embrace", "toy-forgetful"] {
         let spec = spec(toy, 3, None);
         replay_all(&run_check(&spec), &spec.command(), &mut violation_counts);
     }
-    // A node starves under all of them but toy-forgetful, which violates exclusion.
+    // A node starves under each of these toys but toy-forgetful, which violates exclusion.
     assert!(violation_counts.get("served").is_some_and(|count| *count == 3), "{violation_counts:?}");
 }
 

@@ -1,5 +1,4 @@
-//! Exhaustive checks: every fixture violates a property, its correct twin none, and every
-//! counterexample replays.
+//! Checks of algorithms and fixtures: verdicts, counterexamples and their replays.
 
 mod agreement;
 mod common;

@@ -1,7 +1,7 @@
-//! Toy algorithms: each has one seeded bug and a correct twin. The checker must find the bug and
-//! accept the twin.
+//! Faulty toy algorithms: each has one seeded bug and a correct twin. The checker must find the bug
+//! and accept the twin.
 //!
-//! `spec("central", 3, 2)` is a check of three nodes that request entry twice each.
+//! `spec("central", 3, 2)` is a check of three nodes that may request entry twice each.
 
 use crate::check::common::{counterexample, list_violations, run_check, spec, verdict, with_timing};
 use quorate_check::Counterexample;
@@ -52,7 +52,7 @@ fn a_forgetful_arbiter_violates_exclusion() {
 fn votes_in_either_order_deadlock() {
     for spec in small_groups("toy-embrace") {
         let run = run_check(&spec);
-        // While a node can still request entry there is no deadlock, but no waiter is ever served.
+        // While a node can still request entry, 'no-deadlock' holds, but waiters starve.
         assert_eq!(verdict(&run, "served").holds, Some(false), "{}", spec.command());
         assert_eq!(verdict(&run, "exclusion").holds, Some(true), "{}", spec.command());
     }
@@ -108,7 +108,7 @@ fn an_unfair_arbiter_starves_a_node_while_others_enter() {
     assert!(example.cycle_start().is_some_and(|start| start < example.len()));
     let cycle = observe_cycle(&run, example);
     assert!(cycle.is_on_cycle && cycle.entries_on_cycle > 0);
-    // The node with the highest number waits throughout; the others take turns.
+    // The node with the highest number waits throughout, while others enter.
     assert_eq!(cycle.starved, BTreeSet::from([NodeId::from_index(2)]));
 
     // No node can be overtaken forever if there are two nodes, or a bounded number of rounds.
@@ -144,7 +144,7 @@ fn a_lease_without_a_margin_violates_exclusion_if_clocks_drift() {
     for (nodes, rounds, until) in LEASES {
         let run = run_check(&with_timing(spec("toy-lease", nodes, rounds), 1_000, until));
         assert_eq!(violated_names(&run), ["exclusion"], "{nodes} nodes");
-        // A bounded time cannot decide a liveness property.
+        // A check of bounded time cannot prove a liveness property.
         assert_eq!(verdict(&run, "served").holds, None);
         let run = run_check(&with_timing(spec("toy-lease", nodes, rounds), 0, until));
         assert!(run.findings.is_complete());

@@ -18,7 +18,7 @@ fn spec_with_views(algorithm: &str, nodes: usize) -> CheckSpec {
 }
 
 #[test]
-fn every_algorithm_with_views_is_safe_and_serves_two_members() {
+fn every_checkable_algorithm_with_views_is_correct_in_groups_of_two() {
     let mut checked_names = Vec::new();
     for entry in all() {
         let Entry::Mutex(mutex) = entry else { continue };

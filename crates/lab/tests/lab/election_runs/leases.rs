@@ -1,18 +1,18 @@
-//! Hand-written runs of leaders with leases on wrong clocks, and the verdicts on `one-master`. Node
-//! numbers come second in each action, after the time in milliseconds: `leads(1, 2, 3, 50)` elects
-//! node 2 at 1 ms in epoch 3, with a lease until 50 ms.
+//! Hand-written runs of leaders with leases, some on wrong clocks, and the verdicts on
+//! `one-master`. In the actions of nodes, the time in milliseconds comes first and the node second:
+//! `leads(1, 2, 3, 50)` elects node 2 at 1 ms in epoch 3, with a lease until 50 ms.
 
-use super::{ONE_STARTER, ScriptedRun, ms, node};
+use super::{HandWrittenRun, ONE_STARTER, ms, node};
 use quorate_core::Epoch;
 use quorate_core::election::Event;
 use quorate_journal::moment::WorldEvent;
 use quorate_lab::election::run::Properties;
 
-fn run() -> ScriptedRun<Properties> {
-    ScriptedRun(Properties::new(3, ONE_STARTER).with_leases(true))
+fn run() -> HandWrittenRun<Properties> {
+    HandWrittenRun(Properties::new(3, ONE_STARTER).with_leases(true))
 }
 
-impl ScriptedRun<Properties> {
+impl HandWrittenRun<Properties> {
     /// The node is elected in this epoch, with a lease until an instant of its own clock.
     fn leads(self, millis: i64, number: u32, epoch: u64, until: i64) -> Self {
         self.emits(millis, number, Event::Elected { leader: node(number), epoch: Epoch(epoch), until: ms(until) })

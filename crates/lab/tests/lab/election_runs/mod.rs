@@ -1,4 +1,4 @@
-//! Hand-written election runs, and faulty elections.
+//! Hand-written election runs, faulty elections, and the check of agreement.
 
 mod agreement;
 mod leases;
@@ -21,11 +21,11 @@ fn ms(millis: i64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
-/// Passes the moments of a hand-written run to an observer. Each method is one action of the node
-/// with this number, at a time in milliseconds.
-struct ScriptedRun<O>(O);
+/// Passes the moments of a hand-written run to an observer. Each method is one action, mostly of
+/// the node with this number, at a time in milliseconds.
+struct HandWrittenRun<O>(O);
 
-impl<O: Observer<Command, Event>> ScriptedRun<O> {
+impl<O: Observer<Command, Event>> HandWrittenRun<O> {
     fn input(mut self, millis: i64, number: u32, input: ObservedInput<'_, Command>) -> Self {
         self.0.observe(&Moment::Input { time: ms(millis), now: ms(millis), node: node(number), input });
         self

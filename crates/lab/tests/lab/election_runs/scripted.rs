@@ -3,14 +3,14 @@
 //! In each action, the time in milliseconds comes first and the node second: `learns(3, 2, 1, 5)`
 //! says that at 3 ms node 2 learns that node 1 leads epoch 5.
 
-use super::{ONE_STARTER, SEVERAL_STARTERS, ScriptedRun, node};
+use super::{HandWrittenRun, ONE_STARTER, SEVERAL_STARTERS, node};
 use quorate_core::election::{Command, Event, Overlay, Refusal};
 use quorate_core::{Class, Duration, Epoch, Group, NodeId};
 use quorate_journal::moment::{MessageId, ObservedEffect, ObservedInput, Observer, Sent};
 use quorate_journal::property::Verdict;
 use quorate_lab::election::run::{Expectation, Measures, Properties};
 
-impl<O: Observer<Command, Event>> ScriptedRun<O> {
+impl<O: Observer<Command, Event>> HandWrittenRun<O> {
     fn campaigns(self, millis: i64, number: u32) -> Self {
         self.input(millis, number, ObservedInput::Command(&Command::Campaign))
     }
@@ -41,12 +41,12 @@ fn sent(class: Class) -> Sent<'static> {
     }
 }
 
-fn run_with_properties() -> ScriptedRun<Properties> {
-    ScriptedRun(Properties::new(3, SEVERAL_STARTERS))
+fn run_with_properties() -> HandWrittenRun<Properties> {
+    HandWrittenRun(Properties::new(3, SEVERAL_STARTERS))
 }
 
 /// Returns the violated properties with their texts, and whether several nodes contended.
-fn judge(run: &ScriptedRun<Properties>) -> (Vec<(&'static str, String)>, bool) {
+fn judge(run: &HandWrittenRun<Properties>) -> (Vec<(&'static str, String)>, bool) {
     let verdicts = run.0.verdicts();
     let violation =
         |verdict: &Verdict| verdict.violation.as_ref().map(|violation| (verdict.name, violation.text.clone()));
@@ -55,7 +55,7 @@ fn judge(run: &ScriptedRun<Properties>) -> (Vec<(&'static str, String)>, bool) {
 }
 
 #[track_caller]
-fn assert_only_violation(run: &ScriptedRun<Properties>, name: &str, text: &str) {
+fn assert_only_violation(run: &HandWrittenRun<Properties>, name: &str, text: &str) {
     let (violations, _) = judge(run);
     assert_eq!(violations, [(name, text.to_owned())]);
 }
@@ -143,11 +143,11 @@ fn a_crashed_leader_does_not_count() {
     assert_eq!(judge(&run().crashes(3, 2).crashes(3, 3)).0, [], "without live nodes there is no disagreement");
 }
 
-/// Nodes 1 and 2 lead, and 3 follows one of them.
+/// Nodes 1 and 2 lead, and node 3 must follow one of them.
 #[test]
 fn with_several_leaders_on_purpose_each_node_must_know_one() {
     let split = || {
-        let run = ScriptedRun(Properties::new(3, ONE_STARTER).expecting(Expectation::SomeLeader));
+        let run = HandWrittenRun(Properties::new(3, ONE_STARTER).expecting(Expectation::SomeLeader));
         run.learns(1, 1, 1, 4).learns(1, 2, 2, 5)
     };
     assert_only_violation(&split(), "agreed", "node 3 knows no leader at the end");
@@ -168,14 +168,14 @@ fn with_several_leaders_on_purpose_each_node_must_know_one() {
 fn moves_and_necessary_moves_are_counted() {
     let (nodes, seed, id_bits, region_bits) = (6, 3, 1, 0);
     let overlay = Overlay::new(nodes, seed, id_bits, region_bits);
-    let run = ScriptedRun(Measures::new(6).expecting(Expectation::SomeLeader).with_overlay(overlay.clone()));
+    let run = HandWrittenRun(Measures::new(6).expecting(Expectation::SomeLeader).with_overlay(overlay.clone()));
     let all_nodes = Group::of_size(6);
     let first = overlay.super_peer(node(6), |_| false);
     let next = overlay.super_peer(node(6), |other| other == first);
     let others: Vec<_> = all_nodes.others(first).map(NodeId::number).collect();
     let run = (1..=6).fold(run, |run, number| run.starts(0, number).learns(1, number, first.number(), 6));
     // Super-peers, largest load, moves, necessary moves, and whether a time was measured.
-    let measures = |run: &ScriptedRun<Measures>| {
+    let measures = |run: &HandWrittenRun<Measures>| {
         let summary = run.0.summary(Duration::from_millis(1), "T");
         let peers = summary.super_peers.expect("super-peers");
         (peers.count, peers.largest_load, peers.moved, peers.must_move, summary.time.is_some())
@@ -188,8 +188,12 @@ fn moves_and_necessary_moves_are_counted() {
     let run = run.starts(4, first.number()).learns(4, first.number(), first.number(), 18);
     // The other five nodes would have to move back.
     assert_eq!(measures(&run), (2, 4, 5, 10, false), "a joining node does not move");
-    let last = others.iter().copied().find(|number| *number != next.number()).expect("a node without followers");
-    assert_eq!(measures(&run.crashes(5, last)), (2, 3, 5, 10, false), "a leaving node moves others only if it leads");
+    let leaving = others.iter().copied().find(|number| *number != next.number()).expect("a node without followers");
+    assert_eq!(
+        measures(&run.crashes(5, leaving)),
+        (2, 3, 5, 10, false),
+        "a leaving node moves others only if it leads"
+    );
 }
 
 #[test]
@@ -209,8 +213,11 @@ fn contention_is_judged_only_if_several_starters_are_expected() {
 #[test]
 fn messages_are_counted_by_class_without_those_to_the_sender_itself() {
     let everyone = Group::of_size(3);
-    let run =
-        ScriptedRun(Measures::new(3)).effect(0, 1, ObservedEffect::Send { to: node(2), sent: sent(Class::Algorithm) });
+    let run = HandWrittenRun(Measures::new(3)).effect(
+        0,
+        1,
+        ObservedEffect::Send { to: node(2), sent: sent(Class::Algorithm) },
+    );
     let run = run.effect(0, 1, ObservedEffect::Send { to: node(1), sent: sent(Class::Algorithm) });
     let run = run.effect(0, 1, ObservedEffect::Multicast { to: &everyone, sent: sent(Class::Announcement) });
     let run = run.effect(0, 1, ObservedEffect::Multicast { to: &everyone, sent: sent(Class::Control) });
@@ -222,9 +229,9 @@ fn messages_are_counted_by_class_without_those_to_the_sender_itself() {
 #[test]
 fn time_runs_from_the_first_start_until_the_last_node_knows_the_leader() {
     let refusal = Event::Refused(Refusal::AlreadyRunning);
-    let run = ScriptedRun(Measures::new(2)).campaigns(3, 1).begins(4, 1, 1).begins(5, 2, 1);
+    let run = HandWrittenRun(Measures::new(2)).campaigns(3, 1).begins(4, 1, 1).begins(5, 2, 1);
     let run = run.learns(6, 1, 1, 1).learns(9, 2, 1, 1).effect(20, 2, ObservedEffect::Emit(&refusal));
-    let measured = |run: &ScriptedRun<Measures>| {
+    let measured = |run: &HandWrittenRun<Measures>| {
         let summary = run.0.summary(Duration::from_millis(2), "T");
         (summary.leader, summary.epoch, summary.rounds, summary.time)
     };

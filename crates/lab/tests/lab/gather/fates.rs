@@ -118,8 +118,8 @@ fn ids_continue_over_all_incarnations() {
     assert_eq!(of_two, [(0, 2, String::new()), (3, 2, "1.1".into()), (20, 2, "1.3".into())]);
 }
 
-/// A pause that is recorded before a step of its node is moved behind the step. A pause of a node
-/// that is down is left out.
+/// A pause in which its node takes a step begins only after that step. A pause of a node that is
+/// down is left out.
 #[test]
 fn no_node_steps_while_it_is_paused() {
     let sends_at = |time| sending_step(time, 1, &format!("1.{}", time / 10), 2);

@@ -16,7 +16,7 @@ fn refusal(parts: &[Part]) -> String {
 }
 
 #[test]
-fn journals_whose_clocks_disagree_are_gathered_with_a_warning() {
+fn a_message_that_arrives_before_it_was_sent_is_gathered_with_a_warning() {
     let parts = [
         incarnation_journal(1, 0, &[&sending_step(5, 1, "1.1", 2)]),
         incarnation_journal(2, 0, &[&receipt(3, 2, "1.1", &[])]),
@@ -109,7 +109,7 @@ fn lines_that_a_node_cannot_write_are_refused() {
 }
 
 #[test]
-fn files_of_different_runs_incarnations_and_nodes_are_refused() {
+fn files_that_do_not_form_one_run_are_refused() {
     let [one, two] = [incarnation_journal(1, 0, &[]), incarnation_journal(2, 0, &[])];
     let other = |from: &str, to: &str| {
         let text = String::from_utf8(two.bytes.clone()).unwrap().replacen(from, to, 1);
@@ -151,13 +151,13 @@ fn files_of_different_runs_incarnations_and_nodes_are_refused() {
 #[test]
 fn a_fault_journal_has_no_steps_and_a_whole_run_is_not_one_incarnation() {
     let truth = run_journal(&lock_spec_without_crashes("central", 1));
-    let whole = Part { name: "run.journal".into(), bytes: truth.clone().into_bytes() };
-    assert!(refusal(&[whole]).contains("journal of a whole run"));
+    let run_part = Part { name: "run.journal".into(), bytes: truth.clone().into_bytes() };
+    assert!(refusal(&[run_part]).contains("journal of a whole run"));
     let mut parts =
         split(&truth, Machines { has_fault_journal: true, has_clean_shutdowns: true, ..Machines::default() });
     let step = parts[0].bytes.split(|byte| *byte == b'\n').nth(1).unwrap().to_vec();
-    let world = parts.last_mut().unwrap();
-    world.bytes.extend([step, b"\n".to_vec()].concat());
+    let fault_journal = parts.last_mut().unwrap();
+    fault_journal.bytes.extend([step, b"\n".to_vec()].concat());
     assert!(refusal(&parts).contains("the journal is one of world events only"));
 }
 
@@ -167,8 +167,8 @@ fn extreme_clocks_do_not_overflow() {
     let sends = sending_step(i64::MAX, 1, "1.1", 2);
     let mut parts =
         [incarnation_journal(1, 0, &[&sends]), incarnation_journal(2, 0, &[&receipt(i64::MIN, 2, "1.1", &[])])];
-    // `boot` names the machine. `zero` and `offset` relate the journal's time 0 to that boot and to
-    // the wall clock.
+    // `boot` names a boot of a machine. `zero` and `offset` relate the journal's time 0 to that
+    // boot and to the wall clock.
     let text = String::from_utf8(parts[1].bytes.clone()).unwrap();
     let text =
         text.replace(r#""boot":"b","offset":0"#, &format!(r#""boot":"c","zero":{},"offset":{}"#, i64::MAX, i64::MIN));

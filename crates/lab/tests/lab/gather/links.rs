@@ -131,29 +131,33 @@ const OWN_MACHINES: Machines = Machines {
 /// their number, rounded down.
 fn assert_gaps_detected<F: FamilyLab>(spec: &Spec<F>, machines: Machines, stride: usize) -> usize {
     let parts = parts_of(spec, machines);
-    let (_, whole) = gather_parts(&parts).unwrap();
-    assert_eq!(whole.skipped_messages, 0, "seed {}", spec.seed);
+    let (_, intact) = gather_parts(&parts).unwrap();
+    assert_eq!(intact.skipped_messages, 0, "seed {}", spec.seed);
     let traffic = Traffic::from_parts(&parts);
-    let inner = |((_, to), link): (&(NodeIncarnation, NodeIncarnation), &Vec<Receipt>)| {
+    let detectable = |((_, to), link): (&(NodeIncarnation, NodeIncarnation), &Vec<Receipt>)| {
         // A first incarnation receives every message from the beginning; a later one may miss some.
-        let undetectable = if to.1 == 0 { 0 } else { 1 };
-        link[undetectable..].split_last().map_or(Vec::new(), |(_, inner)| inner.to_vec())
+        let first_detectable = if to.1 == 0 { 0 } else { 1 };
+        link[first_detectable..].split_last().map_or(Vec::new(), |(_, receipts)| receipts.to_vec())
     };
-    let inner: Vec<_> = traffic.links.iter().filter(|(_, link)| link.len() > 1).flat_map(inner).collect();
-    for Receipt { part, line, id, .. } in inner.iter().step_by(stride) {
+    let receipts: Vec<_> = traffic.links.iter().filter(|(_, link)| link.len() > 1).flat_map(detectable).collect();
+    for Receipt { part, line, id, .. } in receipts.iter().step_by(stride) {
         let case = format!("seed {}, {id} in {}, line {line}", spec.seed, parts[*part].name);
         let altered_parts =
             alter_lines(&parts, *part, |index, text| if index == *line { without_message(text) } else { text.into() });
         let (result, gathered) = gather_parts(&altered_parts).unwrap_or_else(|error| panic!("{case}: {error}"));
-        assert_eq!((gathered.skipped_messages, gathered.received_messages), (1, whole.received_messages - 1), "{case}");
-        assert_eq!((gathered.lost_messages, gathered.in_flight), (whole.lost_messages, whole.in_flight), "{case}");
+        assert_eq!(
+            (gathered.skipped_messages, gathered.received_messages),
+            (1, intact.received_messages - 1),
+            "{case}"
+        );
+        assert_eq!((gathered.lost_messages, gathered.in_flight), (intact.lost_messages, intact.in_flight), "{case}");
         assert_eq!(result.matches("\"why\":\"chance\"").count(), 1, "{case}");
         let [warning] = &gathered.warnings[..] else { panic!("{case}: {:?}", gathered.warnings) };
         // The number of the node in a name such as `n2-0.journal`.
         let node = &parts[*part].name[1..2];
         assert!(warning.contains(&format!("never reached node {node}, but ")), "{case}: {warning}");
     }
-    inner.len() / stride
+    receipts.len() / stride
 }
 
 /// Asserts that gathering refuses journals in which two neighbouring receipts of one link are
@@ -270,8 +274,8 @@ fn only_a_later_incarnation_may_miss_the_beginning() {
     assert_eq!((gathered.skipped_messages, gathered.lost_messages, gathered.warnings.len()), (0, 3, 0));
 }
 
-/// A link that delivered a later message does not return to an earlier one for the receiver's next
-/// incarnation.
+/// Once a message has reached one incarnation of the receiver, no message that the same sender sent
+/// earlier may reach a later incarnation.
 #[test]
 fn the_order_holds_over_incarnations_of_the_receiver() {
     let parts = [sender(5), receiver(0, &[1, 3]), receiver(1, &[2, 4])];

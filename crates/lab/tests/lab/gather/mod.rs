@@ -1,7 +1,7 @@
 //! Tests of gathering the journals of real nodes' incarnations into one.
 //!
-//! The journal of a simulated run is the ground truth. The tests split it into what each
-//! incarnation would have written, and gather the parts.
+//! In most tests the journal of a simulated run is the ground truth: they split it into what each
+//! incarnation would have written, and gather the parts. The others gather hand-written journals.
 
 mod fates;
 mod hand_written;

@@ -129,7 +129,7 @@ impl Splitter {
             state.writes_found += state.saves - crashed["lost_writes"].as_u64().unwrap();
             (state.saves, state.current_part) = (0, None);
         }
-        // All other events are about messages: nodes record them, or gathering infers them.
+        // Nodes record the other events themselves, or gathering infers them.
         if ["crashed", "paused", "resumed", "changed"].iter().any(|word| event.get(word).is_some()) {
             push_line(&mut self.fault_journal, line);
         }
@@ -217,11 +217,11 @@ impl Splitter {
 
     fn finish(mut self) -> Vec<Part> {
         for (node, state) in &self.nodes {
-            if let (true, Some(up)) = (self.machines.has_clean_shutdowns, state.current_part) {
+            if let (true, Some(part)) = (self.machines.has_clean_shutdowns, state.current_part) {
                 // All nodes that are up shut down one second after the last line.
                 let time = self.end_time + 1_000_000_000 + self.clock_offset(*node);
                 push_line(
-                    &mut self.parts[up],
+                    &mut self.parts[part],
                     &format!("{{\"time\":{time},\"world\":{{\"ended\":{{\"node\":{node}}}}}}}"),
                 );
             }

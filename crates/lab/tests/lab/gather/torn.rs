@@ -9,9 +9,9 @@ use quorate_lab::Mutex;
 fn parts() -> Vec<Part> {
     let truth = run_journal(&lock_spec_without_crashes("ricart-agrawala", 3));
     // The line before the end mark.
-    let last: serde_json::Value = serde_json::from_str(truth.lines().nth_back(1).unwrap()).unwrap();
+    let last_step: serde_json::Value = serde_json::from_str(truth.lines().nth_back(1).unwrap()).unwrap();
     let mut parts = split(&truth, Machines::default());
-    let index = parts.iter().position(|part| part.name == format!("n{}-0.journal", last["node"])).unwrap();
+    let index = parts.iter().position(|part| part.name == format!("n{}-0.journal", last_step["node"])).unwrap();
     parts.swap(0, index);
     parts
 }
@@ -25,14 +25,14 @@ fn last_line_start(part: &Part) -> usize {
 #[test]
 fn a_last_line_torn_at_any_byte_is_dropped_and_reported() {
     let mut parts = parts();
-    let (whole, gathered) = gather_parts(&parts).unwrap();
+    let (uncut, gathered) = gather_parts(&parts).unwrap();
     assert_eq!(gathered.torn_files, [""; 0]);
     let last_line = last_line_start(&parts[0]);
     let full = parts[0].bytes.clone();
     let mut without_last_line = parts.clone();
     without_last_line[0].bytes.truncate(last_line);
     let (shorter, _) = gather_parts(&without_last_line).unwrap();
-    assert_eq!(whole.lines().count(), shorter.lines().count() + 1);
+    assert_eq!(uncut.lines().count(), shorter.lines().count() + 1);
     for cut in last_line + 1..full.len() {
         parts[0].bytes = full[..cut].to_vec();
         let (result, gathered) = gather_parts(&parts).unwrap_or_else(|error| panic!("cut at {cut}: {error}"));
@@ -56,13 +56,13 @@ fn a_split_character_is_a_torn_line() {
 fn a_journal_cut_in_its_header_is_left_out() {
     let truth = run_journal(&lock_spec("central", 2));
     let mut parts = split(&truth, Machines { has_fault_journal: true, ..Machines::default() });
-    let (whole, gathered) = gather_parts(&parts).unwrap();
+    let (uncut, gathered) = gather_parts(&parts).unwrap();
     let header = parts[0].bytes.iter().position(|byte| *byte == b'\n').unwrap();
     for cut in [0, 1, 5, 11, header / 2, header] {
         let bytes = parts[0].bytes[..cut].to_vec();
         parts.push(Part { name: "n3-9.journal".into(), bytes });
         let (result, with_torn) = gather_parts(&parts).unwrap_or_else(|error| panic!("cut at {cut}: {error}"));
-        assert_eq!((&result, with_torn.incarnations), (&whole, gathered.incarnations));
+        assert_eq!((&result, with_torn.incarnations), (&uncut, gathered.incarnations));
         assert_eq!(with_torn.torn_files, ["n3-9.journal"]);
         parts.pop();
     }

@@ -1,4 +1,4 @@
-//! Tests that the gathered journal equals that of the simulated run from which the parts were
+//! Tests that the gathered journal agrees with that of the simulated run from which the parts were
 //! split.
 
 use crate::gather::runs::{
@@ -30,7 +30,7 @@ fn times(journal: &str) -> Vec<i64> {
     journal.lines().skip(1).filter_map(time).collect()
 }
 
-fn holding_properties(verdicts: &[Verdict]) -> Vec<(&str, bool)> {
+fn property_results(verdicts: &[Verdict]) -> Vec<(&str, bool)> {
     verdicts.iter().map(|verdict| (verdict.name, verdict.holds == Some(true))).collect()
 }
 
@@ -70,7 +70,7 @@ fn assert_same_results<F: FamilyLab>(spec: &Spec<F>) {
     .unwrap();
     let (original, regained) = (replay_and_read::<F>(&truth), replay_and_read::<F>(&result));
     assert_eq!(original.summary, regained.summary, "seed {}", spec.seed);
-    assert_eq!(holding_properties(&original.verdicts), holding_properties(&regained.verdicts), "seed {}", spec.seed);
+    assert_eq!(property_results(&original.verdicts), property_results(&regained.verdicts), "seed {}", spec.seed);
     assert_eq!(gathered.sent_messages, gathered.received_messages + gathered.lost_messages + gathered.in_flight);
 }
 
@@ -90,7 +90,7 @@ fn assert_tolerates_wrong_clocks<F: FamilyLab>(spec: &Spec<F>, error_nanos: i64)
     assert!(times(&result).is_sorted(), "seed {}", spec.seed);
     let (original, regained) = (replay_and_read::<F>(&truth), replay_and_read::<F>(&result));
     assert_eq!(original.messages, regained.messages, "seed {}", spec.seed);
-    // Errors smaller than message delays have no effect.
+    // Smaller errors may have no effect.
     if error_nanos > 10_000_000 {
         assert!(gathered.delayed_steps > 0, "wrong clocks must raise some times");
     }

@@ -11,8 +11,8 @@ use quorate_journal::settings::Latency;
 use quorate_journal::workload::{ClientEvent, Plan, PlannedAction, Workload};
 use quorate_lab::multicast::run::{Demand, Senders, Traffic};
 
-/// The clients of a group of two, in which only node 1 sends. Payloads such as `1:2` name the
-/// sender and the number of its message.
+/// The clients of a group of two, in which only node 1 sends by default. Payloads such as `1:2`
+/// name the sender and the number of its message.
 struct ClientTest {
     clients: Senders,
     plan: Plan<Command>,
@@ -144,7 +144,7 @@ fn without_views_the_run_does_not_wait_for_a_restarted_node() {
 }
 
 #[test]
-fn messages_of_a_crashed_node_count_if_a_live_node_delivered_them() {
+fn with_agreement_messages_of_a_crashed_node_count_if_a_live_node_delivered_them() {
     for agreement in [false, true] {
         let mut clients =
             Senders::new(3, SEED, Demand { messages: 1, has_views: false, requires_agreement: agreement, ..demand() });

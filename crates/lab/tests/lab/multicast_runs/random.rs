@@ -41,7 +41,7 @@ struct HistoryGenerator {
     sent: Vec<MessageId>,
     views: BTreeMap<Epoch, View>,
     actions: Vec<Action>,
-    /// Mean number of actions from one error to the next.
+    /// Mean number of draws (see `draw_error`) from one error to the next.
     error_interval: u64,
 }
 

@@ -65,7 +65,8 @@ pub(super) struct History {
     views: BTreeMap<Epoch, View>,
     incarnations: BTreeMap<NodeId, Incarnation>,
     down_nodes: BTreeSet<NodeId>,
-    /// Whether every delivery is of a message that was sent, for the first time, with its payload.
+    /// Whether every delivery in the view of its message is of a message that was sent, for the
+    /// first time, with its payload.
     has_integrity: bool,
     /// Whether every delivery is in the view of its message.
     delivers_in_views: bool,
@@ -171,7 +172,7 @@ impl History {
             }
     }
 
-    /// Returns the messages that happened before a message: those that its sender had sent and
+    /// Returns the messages that happened before a message: those that its sender had sent or
     /// delivered, and their causes.
     fn causes(&self, id: MessageId) -> BTreeSet<MessageId> {
         let visit = self.visits.iter().find(|visit| visit.sent().contains(&id)).expect("it was sent");

@@ -1,5 +1,5 @@
 //! A toy multicast without any order, run with the clients of the family: the properties find that
-//! it violates every order.
+//! it violates every order if nodes send many messages at once.
 
 use super::node;
 use quorate_core::multicast::{Command, Event, GroupId, MessageId, Payload, Refusal};
@@ -149,8 +149,8 @@ fn demand(traffic: Traffic, messages: u64) -> Demand {
 }
 
 fn simulate(seed: u64, latency: &str, demand: Demand, faults: &[&str]) -> Outcome {
-    // Only a flood is limited: in other runs a node could wait forever for acknowledgements of a
-    // node that crashed or left.
+    // Only a flood without leaves is limited: in other runs a node could wait forever for
+    // acknowledgements of a node that crashed or left.
     let window = if demand.traffic == Traffic::Flood && demand.leaves == 0 { 3 } else { usize::MAX };
     let link_defaults = LinkDefaults {
         latency: latency.parse().expect("a latency"),

@@ -1,4 +1,4 @@
-//! One seeded violation of each kind, in a history that is otherwise correct.
+//! Seeded violations of each kind in hand-written histories, and histories without violations.
 //!
 //! In histories, `1#2` is the second message of node 1, and `1#2 to 3 1` says that node 3 and then
 //! node 1 deliver it. `delivers(2, 1, 3)` says that node 2 delivers 1#3, and `id(1, 3)` is the id
@@ -188,13 +188,13 @@ fn a_property_that_is_not_promised_does_not_fail_and_can_be_queried() {
 /// Without views, a restarted node is not a member: it may start to deliver in the middle, and has
 /// no obligations.
 #[test]
-fn a_restarted_node_is_a_different_member() {
+fn without_views_a_restarted_node_has_no_obligations() {
     let (before, restart) = (actions("1#1 sent, 1#1 to 1 2, 2 crashes"), Action::Restarts(node(2), Incarnation(1)));
     let history = [before, vec![restart], actions("1#1 to 2, 1#2 sent, 1#2 to 1")].concat();
     assert_eq!(violated_properties(2, NON_UNIFORM, &history), []);
 }
 
-/// The node begins a view with state 7, like all other nodes.
+/// The node begins a view with state 7.
 fn begin_view(number: u32, view: quorate_core::View) -> Action {
     Action::Begins(node(number), view, 7)
 }

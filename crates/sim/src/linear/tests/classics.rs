@@ -1,4 +1,4 @@
-//! Classic cases of linearizability, such as a stale read and a lost update. The numbers in
+//! Classic cases of linearizability, such as a stale read and a lost update. The times in
 //! `answered(client, invoked_at, answered_at, ..)` are milliseconds.
 
 use super::{TestOperation, answered, assert_explains, at, record_history, unanswered, without_answers_after};

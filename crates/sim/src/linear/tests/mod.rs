@@ -1,5 +1,5 @@
-//! Tests of the linearizability checker: classic cases, random executions, and comparison with a
-//! brute-force check.
+//! Tests of the linearizability checker: classic cases, long histories, random executions, and
+//! comparison with a brute-force check.
 
 mod classics;
 mod random;
@@ -10,8 +10,8 @@ use super::{Client, History, Object, OperationId};
 use quorate_core::Time;
 use std::collections::BTreeSet;
 
-/// An operation on a register, with times in milliseconds. Operations overlap if one is answered in
-/// the millisecond in which the other is invoked.
+/// An operation on a register, with times in milliseconds. Operations overlap even if one is
+/// answered in the millisecond in which the other is invoked.
 #[derive(Clone, Debug)]
 struct TestOperation {
     client: u32,

@@ -107,8 +107,8 @@ fn assert_correct_verdict(operations: &[TestOperation]) {
     }
 }
 
-/// Asserts that the operation is the first answer that no order explains. Answers at the same time
-/// are ordered by their operations.
+/// Asserts that the answer to `unexplained` is the first one that no order explains. Answers at the
+/// same time are ordered by the indices of their operations.
 fn assert_first_unexplained(operations: &[TestOperation], unexplained: OperationId, order_before: &[OperationId]) {
     let (instant, _) = operations[unexplained.index()].answer.expect("an unexplained operation has an answer");
     let mut explained = without_answers_after(operations, instant);

@@ -1,5 +1,6 @@
-//! Long histories with many clients and pending operations must be decided within few steps. The
-//! tests count steps, not seconds.
+//! Long histories with several clients and many pending operations must be decided within few
+//! steps. The tests count steps, not seconds. The last test judges short histories with a changed
+//! answer.
 
 use super::{TestOperation, assert_explains, record_history};
 use crate::linear::register::{Answer, Operation, Register};
@@ -11,11 +12,11 @@ use quorate_journal::rng::{SeededRng, Stream};
 struct Shape {
     clients: u32,
     operations: usize,
-    /// One answer in this many is lost.
+    /// On average, one answer in this many is lost.
     loss_interval: u64,
-    /// Number of reads in ten operations; the rest are writes and conditional sets.
+    /// Average number of reads in ten operations; the rest are writes and conditional sets.
     reads_in_ten: u64,
-    /// Number of different values.
+    /// Number of different values that clients write or expect.
     values: u64,
 }
 
@@ -46,7 +47,7 @@ fn generate_execution(seed: u64, shape: Shape) -> Vec<TestOperation> {
     let mut register = Register::default();
     for (_, index, answered_at) in effects {
         let is_lost = rng.below(shape.loss_interval) == 0;
-        // Half of the operations without an answer never take effect.
+        // On average, half of the operations without an answer never take effect.
         if is_lost && rng.below(2) == 0 {
             continue;
         }

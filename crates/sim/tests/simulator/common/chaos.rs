@@ -1,12 +1,13 @@
-//! Random scenarios with every kind of action, fault and network. `quorate_journal::settings`
-//! defines the texts of faults and latencies.
+//! Random scenarios with all kinds of actions and many kinds of faults and networks.
+//! `quorate_journal::settings` defines the texts of faults and latencies.
 
 use super::{Action, Actions, Message, Scenario, node};
 use quorate_core::{Class, Duration, Group, NodeId, Span, Time};
 use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::{Chance, TimedFault};
 
-/// Maximum depth of actions inside the messages and timers of other actions.
+/// Maximum number of levels of actions: those of a command, those in the messages and timers of
+/// these, and so on.
 const MAX_DEPTH: u64 = 3;
 
 /// Returns the random scenario of this seed. A run of it always ends, because no action repeats
@@ -42,7 +43,7 @@ fn pick<'a>(rng: &mut SeededRng, choices: &[&'a str]) -> &'a str {
     choices[rng.below(choices.len() as u64) as usize]
 }
 
-/// Returns a probability of at most one half.
+/// Returns a probability below one half.
 fn any_chance(rng: &mut SeededRng) -> Chance {
     Chance::from_parts_per_billion(rng.below(500_000_000) as u32).unwrap()
 }
@@ -51,7 +52,7 @@ fn any_node(rng: &mut SeededRng, nodes: usize) -> NodeId {
     NodeId::from_index(rng.below(nodes as u64) as usize)
 }
 
-/// Returns random actions, nested at most `depth` levels deep. Every write is a unique number.
+/// Returns random actions of at most `depth` levels. Every save writes another number.
 fn any_actions(rng: &mut SeededRng, nodes: usize, depth: u64, last_write: &mut u64) -> Actions {
     let count = rng.below(1 + depth);
     (0..count).map(|_| any_action(rng, nodes, depth - 1, last_write)).collect()
@@ -87,7 +88,7 @@ fn any_message(rng: &mut SeededRng, nodes: usize, depth: u64, last_write: &mut u
     Message { class, on_behalf_of, then: any_actions(rng, nodes, depth, last_write) }
 }
 
-/// Returns a random fault, or `None` if the group is too small for it.
+/// Returns a random fault, or `None` if it is not valid for these nodes.
 fn any_fault(rng: &mut SeededRng, nodes: usize) -> Option<TimedFault> {
     let [one, other] = [0; 2].map(|_| any_node(rng, nodes));
     let forms = [

@@ -1,5 +1,5 @@
-//! Test helpers: a node that carries out scripted actions, a builder for scenarios, and a trace of
-//! a run.
+//! Test helpers: a node that carries out the actions in its inputs, a builder for scenarios, random
+//! scenarios, and a trace of a run.
 
 mod chaos;
 mod scenario;

@@ -1,5 +1,5 @@
-//! A builder for scenarios, which are run until no events are left. `quorate_journal::settings`
-//! defines the texts of faults, directions, latencies and probabilities.
+//! A builder for scenarios. `quorate_journal::settings` defines the texts of faults, directions,
+//! latencies and probabilities.
 
 use super::{Actions, ScriptedNode, Trace, node};
 use quorate_core::{Duration, NodeId, Time};
@@ -129,12 +129,12 @@ impl Scenario {
         self.run_to_end(observer).into_observer()
     }
 
-    /// Runs the world and returns its trace, one line for each moment.
+    /// Runs the world until no events are left, and returns its trace.
     pub(crate) fn trace(&self) -> String {
         self.run_observed(Trace::default()).text
     }
 
-    /// Runs the world and returns its journal.
+    /// Runs the world until no events are left, and returns its journal.
     pub(crate) fn journal(&self) -> String {
         let mut bytes = Vec::new();
         let writer = self.run_observed(Writer::new(&mut bytes, &header(self.setup.nodes)));

@@ -1,4 +1,4 @@
-//! A protocol that carries out scripted actions, which commands, messages and timers contain.
+//! A protocol that carries out the actions that its commands, messages and timers contain.
 
 use quorate_core::{
     Class, Describe, Durable, Effect, Effects, Group, Incarnation, Input, NodeId, Order, Protocol, Span, Time,

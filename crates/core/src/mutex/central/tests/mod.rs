@@ -1,9 +1,9 @@
 //! Tests of the rules of the central coordinator: at least one script per rule. In a script,
 //! `1 > 2` delivers the oldest message from node 1 to node 2, `1 > 2 last` the newest, and
 //! `1 > 2 as 3` the oldest as if node 3 had sent it; `rest` delivers all messages; `of 2` before a
-//! script sets the group size. Traces omit the steps before `|` and those without effect (see
-//! `crate::mutex::rules`). In a trace, `ticket 2/1` is the first one of node 2, and `fence 0.1` has
-//! epoch 0 and counter 1. Node 1 coordinates.
+//! script sets the group size, and `by f` makes the nodes with the constructor `f`. Traces omit the
+//! steps before `|` and those without effect (see `crate::mutex::rules`). In a trace, `ticket 2/1`
+//! is the first one of node 2, and `fence 0.1` has epoch 0 and counter 1. Node 1 coordinates.
 
 mod when_busy;
 
@@ -30,7 +30,7 @@ rules! { Central::new, 3;
         1 receives request from 3: CE-2 queues ticket 3/1: ticket 2/1 is granted
     "#]]);
 
-    /// Node 2 requests first, but its ticket arrives after that of 3: the queue is in order of
+    /// Node 2 requests before node 3, but its ticket arrives later: the queue is in order of
     /// arrival.
     ce_2_the_queue_is_in_order_of_arrival(
         "1 acquire; 2 acquire; 3 acquire; 3 > 1; 2 > 1; 1 release | 1 acquire; rest; 3 release; rest; 2 release;

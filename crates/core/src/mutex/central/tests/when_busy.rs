@@ -29,7 +29,7 @@ rules! { denying_node, 3;
             3 receives grant from 1: CE-3 enters with ticket 3/1; ENTERS (fence 0.2)
         "#]]);
 
-    /// Node 2 retries right after the release, though node 3 requested first.
+    /// Node 2 retries right after the release, though node 3 requested before it.
     ce_8_the_first_ticket_after_a_release_is_granted(
         "1 acquire; 3 acquire; rest; 2 acquire; rest; 1 release | 2 fires; rest; 3 fires; rest", expect![[r#"
             2 timer: CE-8 retries with ticket 2/1; request → 1
@@ -53,7 +53,7 @@ rules! { denying_node, 3;
         "#]]);
 
     /// No message is in transit, and the coordinator has no state of the ticket.
-    ce_8_a_cancellation_between_two_retries_sends_no_message(
+    ce_8_a_cancellation_before_a_retry_sends_no_message(
         "1 acquire; 2 acquire | rest; 2 cancel; 1 release; 2 acquire; rest", expect![[r#"
             1 receives request from 2: CE-7 denies ticket 2/1; denied → 2
             2 receives denied from 1: CE-8 will retry with ticket 2/1

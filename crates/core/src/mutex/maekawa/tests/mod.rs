@@ -1,9 +1,9 @@
 //! Tests of the rules of Maekawa's voting: at least one script per rule. In a script, `1 > 2`
 //! delivers the oldest message from node 1 to node 2, `1 > 2 last` the newest, and `1 > 2 as 3` the
 //! oldest as if node 3 had sent it; `rest` delivers all messages; `of 2` before a script sets the
-//! group size. Traces omit the steps before `|` and those without effect (see
-//! `crate::mutex::rules`). In a trace, the stamp `(3, 2)` has clock 3 and node 2, and `fence 0.1`
-//! has epoch 0 and counter 1.
+//! group size, and `by f` makes the nodes with the constructor `f`. Traces omit the steps before
+//! `|` and those without effect (see `crate::mutex::rules`). In a trace, the stamp `(3, 2)` has
+//! clock 3 and node 2, and `fence 0.1` has epoch 0 and counter 1.
 //!
 //! Four nodes in a square: 1 has the quorum 1, 2, 3; 2 has 1, 2, 4; 3 has 1, 3, 4; 4 has 2, 3, 4.
 //! So 1 and 4 share the voters 2 and 3, and 2 and 3 share 1 and 4.
@@ -175,8 +175,8 @@ rules! { node, 4;
         2 try: MK-11 fails at once: (1, 1) has our own vote; denied
     "#]]);
 
-    /// Two voters deny the try. The second denial arrives after the try has ended, and the release
-    /// of the try may overtake the try itself.
+    /// The release of the first try overtakes the try itself at node 3. Two voters deny the second
+    /// try, and the second denial arrives after the try has ended.
     mk_11_a_try_ends_with_the_first_denial(
         "1 acquire; 1 > 2; 1 > 3; 4 try; 4 > 2; 2 > 4; 4 > 2 | 4 > 3 last; 4 > 3; 4 try; 4 > 2; 4 > 3; 3 > 4; 2 > 4;
          rest; 1 release; rest", expect![[r#"

@@ -1,8 +1,8 @@
-//! Tests of the plain form: requests are served in order of arrival, and a request keeps its votes.
-//! In a script, `1 > 2` delivers the oldest message from node 1 to node 2; `rest` delivers all
-//! messages. Traces omit the steps before `|` and those without effect (see `crate::mutex::rules`).
-//! In a trace, the stamp `(3, 2)` has clock 3 and node 2, and `fence 0.1` has epoch 0 and counter
-//! 1.
+//! Tests of the plain form: voters queue requests in order of arrival, and a request keeps its
+//! votes. The last test shows that the deadlock-free form avoids the deadlock of this one. In a
+//! script, `1 > 2` delivers the oldest message from node 1 to node 2; `rest` delivers all messages.
+//! Traces omit the steps before `|` and those without effect (see `crate::mutex::rules`). In a
+//! trace, the stamp `(3, 2)` has clock 3 and node 2, and `fence 0.1` has epoch 0 and counter 1.
 
 use super::super::{Form, Maekawa};
 use crate::group::Group;

@@ -165,7 +165,7 @@ rules! { Raymond::new, 5;
 
     /// The pending request of node 2 is not a try, so no node denies it. A try behind it would have
     /// to wait until the holder releases.
-    ry_8_a_try_is_denied_at_once_behind_a_cancelled_request(
+    ry_8_a_try_is_denied_behind_a_cancelled_request(
         "1 acquire; 2 acquire; 2 cancel; 2 try | 4 try; 4 > 2; 2 > 4", expect![[r#"
             4 try: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
             2 receives request from 4: RY-8 denies 4; denied → 4

@@ -29,7 +29,7 @@ fn no_peer_message_fails_an_assertion() {
 proptest! {
     /// At the end there is one token, and the directions of all nodes lead to it.
     #[test]
-    fn every_schedule_keeps_one_token_and_the_paths_to_it(schedule in schedules(MAX_ACTIONS, &COMMANDS)) {
+    fn every_schedule_ends_with_one_token_and_the_paths_to_it(schedule in schedules(MAX_ACTIONS, &COMMANDS)) {
         let nodes = schedule.run(Raymond::new, &raymond::FACTS).map_err(test_error)?;
         prop_assert_eq!(nodes.iter().filter(|node| node.slot.has_token()).count(), 1, "there is one token");
         for start in &nodes {

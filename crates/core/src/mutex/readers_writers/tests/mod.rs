@@ -97,8 +97,8 @@ rules! { ReadersWriters::new, 3;
             1 receives reply from 3: RW-3 has every reply to (2, 1); ENTERS (fence 0.1)
         "#]]);
 
-    /// Nodes 1 and 2 first enter together with fence 0.1, and node 1 then again with 0.2. The
-    /// writer receives the largest fences of both with their replies.
+    /// Nodes 1 and 2 first enter together with fence 0.1, and node 1 then again with 0.2. With its
+    /// reply, each sends the writer the largest fence that it knows.
     rw_3_the_fence_of_a_writer_is_larger_than_those_of_all_readers_before_it(
         "1 share; 2 share; rest; 1 release | 2 release; 1 share; rest; 1 release; 3 acquire; rest", expect![[r#"
             2 release: LEAVES

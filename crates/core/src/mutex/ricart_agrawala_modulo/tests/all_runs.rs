@@ -1,5 +1,5 @@
-//! An exhaustive search of all runs: clients give any command forever, and messages arrive in any
-//! order.
+//! An exhaustive search of all runs of small groups: clients give commands forever, in any order,
+//! and messages arrive in any order.
 //!
 //! Readings wrap around, so a group has finitely many states, and the search visits each of them.
 
@@ -26,7 +26,7 @@ impl State {
         Self { nodes, in_transit: BTreeMap::new() }
     }
 
-    /// Returns the states after any one command or delivery.
+    /// Returns the state after each possible command or delivery.
     fn successors(&self, commands: &[Command]) -> Vec<Self> {
         let ids = (0..self.nodes.len()).map(NodeId::from_index);
         let commands = ids.flat_map(|node| commands.iter().map(move |command| (node, *command)));
@@ -57,8 +57,8 @@ impl State {
         assert_eq!(earlier, None, "two messages of a kind are in transit from {from} to {to}:\n{self:#?}");
     }
 
-    /// Asserts that at most one node is in the critical section, and that something can still
-    /// happen while a node waits.
+    /// Asserts that at most one node is in the critical section, and that while a node waits,
+    /// another one is in the critical section or a message is in transit.
     fn assert_safe_and_deadlock_free(&self) {
         let holders = self.nodes.iter().filter(|node| node.phase == Phase::Inside).count();
         assert!(holders <= 1, "{holders} nodes are in the critical section:\n{self:#?}");

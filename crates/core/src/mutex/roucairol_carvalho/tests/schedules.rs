@@ -7,7 +7,7 @@ use proptest::prelude::{prop_assert, proptest};
 
 proptest! {
     #[test]
-    fn every_schedule_is_safe_and_keeps_permissions_one_sided(schedule in schedules(MAX_ACTIONS, &COMMANDS)) {
+    fn every_schedule_is_safe_and_leaves_permissions_one_sided(schedule in schedules(MAX_ACTIONS, &COMMANDS)) {
         let nodes = schedule.run(RoucairolCarvalho::new, &FACTS).map_err(test_error)?;
         prop_assert!(nodes.iter().all(|node| node.consent.is_idle()), "a node is not idle: {nodes:#?}");
         for node in &nodes {

@@ -1,8 +1,9 @@
 //! Tests of the rules of the token on request: at least one script per rule. In a script, `1 > 2`
 //! delivers the oldest message from node 1 to node 2, and `1 > 2 last` the newest; `rest` delivers
-//! all messages; `of 2` before a script sets the group size. Traces omit the steps before `|` and
-//! those without effect (see `crate::mutex::rules`). In a trace, `fence 0.1` has epoch 0 and
-//! counter 1. Node 1 has the token at first.
+//! all messages; `of 2` before a script sets the group size, and `by f` makes the nodes with the
+//! constructor `f`. Traces omit the steps before `|` and those without effect (see
+//! `crate::mutex::rules`). In a trace, `fence 0.1` has epoch 0 and counter 1. Node 1 has the token
+//! at first.
 
 mod schedules;
 
@@ -68,7 +69,7 @@ rules! { TokenRequest::new, 3;
         3 receives token from 1: TQ-3 has the token; ENTERS (fence 0.1)
     "#]]);
 
-    /// Node 1 requested first, but node 3 is the next after node 2.
+    /// Node 1 requested before node 3, but node 3 is the next after node 2.
     tq_4_a_release_passes_the_token_to_the_next_round_the_ring(
         "2 acquire; 2 > 1; 1 > 2 | 1 acquire; 3 acquire; 1 > 2; 3 > 2; 2 release; 2 > 3 last; 1 > 3; 3 release;
          3 > 1 last", expect![[r#"
@@ -105,7 +106,8 @@ rules! { TokenRequest::new, 3;
             3 receives token from 2: TQ-3 has the token; ENTERS (fence 0.1)
         "#]]);
 
-    /// The newer request, which is answered by then, arrives late and has no effect.
+    /// The messages of the newer request arrive when node 2 already has the token for it, and do
+    /// not fetch the token again.
     tq_5_a_token_that_arrives_for_a_cancelled_request_serves_the_next_one(
         "2 acquire; 2 > 1 | 2 cancel; 2 acquire; 1 > 2; 2 > 1; 2 release; 3 acquire; 3 > 2; rest", expect![[r#"
             2 cancel: TQ-5 forgets request 1; cancelled

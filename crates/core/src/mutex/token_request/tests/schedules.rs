@@ -38,7 +38,7 @@ fn no_peer_message_fails_an_assertion() {
 
 proptest! {
     #[test]
-    fn every_schedule_keeps_one_token(schedule in schedules(MAX_ACTIONS, &COMMANDS)) {
+    fn every_schedule_ends_with_one_token(schedule in schedules(MAX_ACTIONS, &COMMANDS)) {
         let nodes = schedule.run(TokenRequest::new, &token_request::FACTS).map_err(test_error)?;
         prop_assert_eq!(nodes.iter().filter(|node| node.slot.has_token()).count(), 1, "there is one token");
     }

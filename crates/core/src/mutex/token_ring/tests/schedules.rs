@@ -36,9 +36,9 @@ proptest! {
     }
 }
 
-/// Nodes with a circulating token are never idle, except in a group of one.
+/// In a group of one, a circulating token stays, so the node is idle.
 #[test]
-fn a_node_is_idle_only_if_the_token_sleeps() {
+fn nodes_are_idle_while_the_token_sleeps_but_not_while_it_circulates() {
     let group = Group::of_size(2);
     let [lowest, other] = [0, 1].map(NodeId::from_index);
     assert!(!ring(lowest, group.clone()).is_idle() && !ring(other, group.clone()).is_idle());

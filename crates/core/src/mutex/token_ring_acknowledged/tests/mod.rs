@@ -72,7 +72,7 @@ rules! { ring, 3;
     "#]]);
 
     /// Nodes 2, 3 and 4 have crashed.
-    ta_3_any_number_of_crashed_members_are_skipped(
+    ta_3_several_crashed_members_are_skipped(
         of 5, "5 acquire; 1 fires; 1 fires; 1 fires; 1 fires; 1 > 5; 5 > 1; 5 release; 5 > 1", expect![[r#"
             5 acquire: TA-1 waits for the token
             1 timer: TA-5 passes the token on; token → 2

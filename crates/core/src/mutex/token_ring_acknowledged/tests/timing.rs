@@ -1,4 +1,4 @@
-//! Tests of timer lengths and of message classes.
+//! Tests of timer lengths, of message classes and of the algorithm's facts.
 
 use super::super::{FACTS, Message, Timer, TokenRingAcknowledged};
 use super::BOUNDS;

@@ -84,7 +84,8 @@ enum Occurrence {
         timer: Timer,
         serial: u64,
     },
-    /// The client gives a command, if it has made exactly this number of requests so far.
+    /// The client gives a command, if it is valid then and the client has made exactly this number
+    /// of requests so far.
     Command {
         command: Command,
         requests: u64,

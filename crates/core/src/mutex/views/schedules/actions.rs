@@ -2,8 +2,8 @@
 
 use std::vec::Vec;
 
-/// One action. Indices beyond the last node, message or view wrap around, so that every action
-/// stays meaningful when others are removed.
+/// One action. Indices beyond the last node, message, timer or view wrap around, so that every
+/// action stays meaningful when others are removed.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
     /// The client of this node may give a valid command; the second number selects it.
@@ -23,8 +23,8 @@ pub(super) enum Action {
     /// The service commits a view: it removes some nodes, whose leases it ends first, and then adds
     /// others. Bit `i` of a set stands for the node with index `i`.
     Commit { removed: usize, added: usize },
-    /// All nodes receive the latest view and a lease. If `removes_crashed`, the service first
-    /// commits a view without crashed nodes.
+    /// All nodes receive the latest view, and its members a lease. If `removes_crashed`, the
+    /// service first commits a view without the members whose incarnation has crashed.
     RefreshAll { removes_crashed: bool },
     /// A process crashes and loses its state.
     Crash(usize),

@@ -25,7 +25,7 @@ impl Client {
     pub(super) const IDLE: Self = Self { state: State::Idle, unanswered: None };
 
     /// Returns a valid command, which this random number selects, or `None` if the client gives no
-    /// command now. It gives none while an answer is missing.
+    /// command now. It gives none while its cancel or release command is unanswered.
     pub(super) const fn choose_command(&self, random: usize) -> Option<Command> {
         match (self.state, self.unanswered, random % 4) {
             (_, Some(_), _) => None,
@@ -48,7 +48,8 @@ impl Client {
         }
     }
 
-    /// Returns whether the client is in the critical section and has not released.
+    /// Returns whether the client is in the critical section and no command of it is unanswered, so
+    /// that it can release.
     pub(super) const fn holds_entry(&self) -> bool {
         matches!((self.state, self.unanswered), (State::Inside(..), None))
     }

@@ -1,10 +1,10 @@
-//! Random schedules over views for every algorithm that can continue in the next view: members
+//! Random schedules over views for the algorithms that can continue in the next view: members
 //! crash, restart, lose their leases, are removed from views and added again, while their clients
 //! give commands and messages arrive in any order that the algorithm's links allow.
 //!
 //! At every moment at most one current member is in the critical section (or several readers),
-//! fences grow, a member in the critical section that stays a member keeps its entry, and a removed
-//! member emits `Lost` once. After the schedule, all waiting clients are served.
+//! fences grow, a member in the critical section that stays a member keeps its entry, and one that
+//! is removed emits `Lost` once. After the schedule, all waiting clients are served.
 
 mod actions;
 mod bugs;
@@ -49,8 +49,8 @@ fn run_seed<P: ViewAlgorithm>(
     World::new(nodes, new_node, facts, bug).run(&actions)
 }
 
-/// Runs all schedules. Panics with the shortest actions found and their trace if one has a
-/// violation.
+/// Runs all schedules. If one has a violation, shrinks it, and panics with the violation and the
+/// trace of the shortest failing schedule found.
 fn assert_correct<P: ViewAlgorithm>(new_node: fn(NodeId, Group) -> P, facts: Facts) {
     let Some(seed) = (0..SCHEDULES).find(|seed| run_seed(*seed, new_node, facts, None).is_err()) else { return };
     let (nodes, actions) = actions::from_seed(seed);

@@ -210,8 +210,8 @@ impl<P: ViewAlgorithm> World<P> {
         }
     }
 
-    /// Returns the set of nodes whose current incarnation is not in the latest view. Bit `i` stands
-    /// for the node with index `i`.
+    /// Returns the set of nodes that are down, or whose current incarnation is not in the latest
+    /// view. Bit `i` stands for the node with index `i`.
     fn absent_nodes(&self) -> usize {
         let is_absent = |index: &usize| self.stay_in_latest(*index).is_none();
         (0..self.nodes.len()).filter(is_absent).fold(0, |set, index| set | 1 << index)
@@ -254,7 +254,7 @@ impl<P: ViewAlgorithm> World<P> {
         Ok(())
     }
 
-    /// Ends the lease of a member that the service removes, unless the bug omits this.
+    /// Ends the lease of a member that the service removes, unless the injected bug omits this.
     fn end_lease(&mut self, index: usize) -> Result<(), String> {
         if self.bug == Some(Bug::EvictsTooEarly) { Ok(()) } else { self.expire_lease(index) }
     }
@@ -297,7 +297,7 @@ impl<P: ViewAlgorithm> World<P> {
         Ok(())
     }
 
-    /// Renews the lease of a stay in the latest view, if the member knows of its stay.
+    /// Renews a node's lease, if the node is in the latest view and knows of its stay there.
     fn renew(&mut self, index: usize) -> Result<(), String> {
         let id = NodeId::from_index(index);
         let stay = self.stay_in_latest(index);

@@ -35,7 +35,8 @@ rules! { node, 3;
         3 receives request from 2: VO-2 denies (1, 2) the vote of replica 2: (1, 1) has it; denied → 2
     "#]]);
 
-    /// Node 3 of four requests again, and the request overtakes the votes that it returns.
+    /// Node 3 of four requests again, and its request to node 1 overtakes the vote that it returns
+    /// there.
     vo_2_a_later_request_of_the_same_node_takes_the_vote_of_the_earlier_one(
         of 4, "3 acquire; rest | 3 release; 3 acquire; 3 > 1 last; 3 > 1; rest", expect![[r#"
             3 release: LEAVES; VO-4 returns every vote for (1, 3); release → 1; release → 2; release → 4; release → 2
@@ -144,7 +145,7 @@ rules! { node, 3;
     "#]]);
 
     /// All replicas of `lock` are at node 1 of three.
-    vo_1_a_node_with_a_majority_of_its_own_votes_sends_no_messages(
+    vo_1_a_node_whose_own_votes_are_a_majority_enters_without_messages(
         by with_all_votes_at_node_1, "1 acquire; 2 acquire; rest; 1 release; 2 fires; rest", expect![[r#"
             1 acquire: VO-1 requests 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; VO-2 gives (1, 1) the vote of replica 2; VO-3 has enough votes for (1, 1); ENTERS (fence 0.1)
             2 acquire: VO-1 requests 2 of 3 votes with (1, 2); request → 1; request → 1; request → 1

@@ -112,8 +112,8 @@ rules! { node, 3;
             4 receives release from 3: VO-5 has the vote of replica 3 back from (1, 3)
         "#]]);
 
-    /// Node 1 has not answered the first attempt of node 3 when the second begins. It is not asked
-    /// twice.
+    /// Nodes 1 and 4 have not answered the first attempt of node 3 when the second begins. They are
+    /// not asked twice.
     vo_6_a_late_answer_counts_for_the_next_attempt(
         of 4, "2 acquire; 3 acquire; 3 > 2; 3 > 2; 2 > 3; 2 > 3; 2 cancel | 3 fires; 3 > 2; 3 > 2; 2 > 3; 2 > 3; 3 > 1;
                1 > 3", expect![[r#"

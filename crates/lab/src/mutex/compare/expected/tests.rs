@@ -14,7 +14,8 @@ fn settings(entries: u64, workload: Pattern) -> Settings {
     Settings { entries, workload, ..Settings::default() }
 }
 
-/// Checks every figure of every algorithm in every group of these sizes, under every workload.
+/// Checks every figure of every algorithm at each of these sizes that it supports, under every
+/// workload.
 ///
 /// To be sure that there is something to check, more than `min_runs` runs must have a client delay,
 /// more than `min_runs` runs must have an exact expected number of messages, and more than half of
@@ -54,7 +55,7 @@ fn every_figure_is_as_expected() {
     assert_expected_figures((2..=9).chain([13, 16]), 250);
 }
 
-/// `quorate compare mutex --nodes 2-49` checks every size.
+/// Some of the sizes up to 49: `quorate compare mutex --nodes 2-49` checks all of them.
 #[test]
 #[ignore = "long: ./check long"]
 fn every_figure_is_as_expected_in_large_groups() {

@@ -64,7 +64,8 @@ fn setup_with_faults(nodes: usize) -> Setup {
 fn bully_under_faults_is_judged_alike() {
     let bully = |me, plan: &Arc<Plan>| Bully::new(me, Arc::clone(plan));
     let broken = broken_by_walks(bully, plan(3), &setup_with_faults(3), 600);
-    // Bully assumes that messages take no longer than its timers, and that a majority stays up.
+    // Bully assumes a bound on message delay, that no message is lost, and that a majority stays
+    // up.
     assert!(broken.contains("one-leader-an-epoch"), "{broken:?}");
 }
 
@@ -83,7 +84,7 @@ fn elections_on_a_ring_are_judged_alike() {
 #[test]
 fn leases_on_clocks_that_drift_are_judged_alike() {
     let until = Time::ZERO + Duration::from_secs(1);
-    let clocks = |drift_ppm| Setup {
+    let setup_with_drift = |drift_ppm| Setup {
         timing: Some(Timing { drift_ppm, ..Timing::until(until) }),
         // Where time is modelled, timers fire within their spans.
         early_timers: 0,
@@ -92,16 +93,16 @@ fn leases_on_clocks_that_drift_are_judged_alike() {
     let terms = LeaseTerms { lease: Duration::from_millis(50), drift_ppm: 1_000 };
     let plan = || Plan { lease_terms: terms, ..plan(3) };
     let correct = |me, plan: &Arc<Plan>| MajorityLease::new(me, plan);
-    assert_eq!(broken_by_walks(correct, plan(), &clocks(1_000), 400), BTreeSet::new());
-    broken_by_walks(correct, plan(), &clocks(100_000), 400);
-    let forgetful = broken_by_walks(|me, plan| Forgetful::node(me, plan), plan(), &clocks(1_000), 1_500);
+    assert_eq!(broken_by_walks(correct, plan(), &setup_with_drift(1_000), 400), BTreeSet::new());
+    broken_by_walks(correct, plan(), &setup_with_drift(100_000), 400);
+    let forgetful = broken_by_walks(|me, plan| Forgetful::node(me, plan), plan(), &setup_with_drift(1_000), 1_500);
     // Random walks seldom find this bug; the exhaustive search does.
     assert!(forgetful.is_subset(&BTreeSet::from(["one-master"])), "{forgetful:?}");
-    broken_by_walks(|me, plan| Trusting::node(me, plan), plan(), &clocks(50_000), 400);
+    broken_by_walks(|me, plan| Trusting::node(me, plan), plan(), &setup_with_drift(50_000), 400);
 }
 
-/// Messages with equal contents differ by their sending times, and each is delivered at its own
-/// time.
+/// The bounds on a message's delay count from when it was sent, so messages with equal contents
+/// differ if they were sent at different times.
 #[test]
 fn delays_within_bounds_are_judged_alike() {
     let until = Time::ZERO + Duration::from_secs(1);

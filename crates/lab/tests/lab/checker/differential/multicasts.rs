@@ -29,7 +29,7 @@ fn broken_by_walks<O: Ordering>() -> BTreeSet<&'static str> {
 }
 
 #[test]
-fn each_order_violates_exactly_the_orders_that_it_does_not_promise() {
+fn four_orders_violate_exactly_the_orders_that_they_do_not_promise() {
     assert_eq!(broken_by_walks::<Unordered>(), BTreeSet::from(["fifo", "causal", "total"]));
     assert_eq!(broken_by_walks::<Fifo>(), BTreeSet::from(["causal", "total"]));
     assert_eq!(broken_by_walks::<Causal>(), BTreeSet::from(["total"]));

@@ -37,8 +37,8 @@ fn runs_on_bare_links_are_judged_alike() {
     for fifo in [false, true] {
         let setup = Setup { has_fifo_links: fifo, ..Setup::new(3) };
         let order = "happened-before-order";
-        let bare = broken_by_walks(&flawed_group(Flaw::BareReplies, 3), &setup, 800);
-        assert!(bare.contains(order) && bare.contains("exclusion"), "{bare:?}");
+        let bare_replies = broken_by_walks(&flawed_group(Flaw::BareReplies, 3), &setup, 800);
+        assert!(bare_replies.contains(order) && bare_replies.contains("exclusion"), "{bare_replies:?}");
         let node_only = broken_by_walks(&flawed_group(Flaw::NodeOnly, 3), &setup, 400);
         assert!(node_only.contains(order) && node_only.contains("exclusion"), "{node_only:?}");
         let central = broken_by_walks(&group_of(3, Central::new), &setup, 400);
@@ -56,7 +56,7 @@ fn fences_are_judged_alike_in_a_group_too_large_for_order_checks() {
     let setup = Setup { crashes: 9, restarts: 9, ..Setup::new(nodes) };
     assert!(
         broken_by_walks(&factory, &setup, 200).contains("fences-grow"),
-        "a restarted coordinator starts its fences again"
+        "a restarted coordinator counts its fences from the start again"
     );
 }
 
@@ -72,7 +72,7 @@ fn runs_with_crashes_and_restarts_are_judged_alike() {
 fn runs_over_links_that_hold_messages_back_are_judged_alike() {
     let setup = Setup { losses: 3, duplicates: 2, early_timers: 3, ..Setup::new(3) };
     let published = |me, group| RicartAgrawala1981::new(me, group, Flaw::BareReplies);
-    let bare = broken_by_walks(&group_with_reliable_links(3, published), &setup, 600);
-    assert!(bare.contains("happened-before-order"), "{bare:?}");
+    let bare_replies = broken_by_walks(&group_with_reliable_links(3, published), &setup, 600);
+    assert!(bare_replies.contains("happened-before-order"), "{bare_replies:?}");
     assert_eq!(broken_by_walks(&group_with_reliable_links(3, RicartAgrawala::new), &setup, 300), BTreeSet::new());
 }

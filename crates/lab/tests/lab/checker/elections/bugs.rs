@@ -30,9 +30,9 @@ fn a_correct_election_survives_crashes_and_restarts_at_every_point() {
 }
 
 #[test]
-fn every_seeded_bug_violates_the_expected_property() {
+fn seeded_bugs_violate_the_expected_properties() {
     let violated_by = |bug, crashes, restarts| {
-        // One starter is enough to reveal every bug, and keeps the state space small.
+        // One starter is enough to reveal these bugs, and keeps the state space small.
         let clients = ElectionClients { starters: Group::of_size(1), ..ElectionClients::new(3) };
         let full = violated_properties(&check_bug(bug, &setup(3, crashes, restarts), &clients, &plain_search()));
         let reduced = violated_properties(&check_bug(bug, &setup(3, crashes, restarts), &clients, &reduced_search()));
@@ -95,7 +95,7 @@ fn prompt_disks_change_no_verdict_and_save_states() {
 }
 
 #[test]
-fn other_searches_find_the_same_verdicts() {
+fn other_searches_contradict_no_verdict() {
     let clients = ElectionClients { starters: Group::of_size(1), ..ElectionClients::new(3) };
     for bug in [Bug::None, Bug::SharedEpochs, Bug::NoAnnouncement, Bug::IgnoresSuspicions] {
         let expected = violated_properties(&check_bug(bug, &setup(3, 1, 0), &clients, &reduced_search()));

@@ -102,7 +102,7 @@ impl Observer<Command, Event> for RunLog {
     }
 }
 
-/// Returns the shortest run in which some node receives exactly these notices, if there is one.
+/// Returns a shortest run in which some node receives exactly these notices, if there is one.
 fn shortest_run(setup: &Setup, wanted: &[Notice]) -> Option<Vec<String>> {
     let wanted = Fixed::new(wanted.to_vec());
     let make = Arc::new(move |_: NodeId| Erased::new(Recorder { wanted: wanted.clone(), received: Vec::new() }));
@@ -127,7 +127,8 @@ fn shortest_run(setup: &Setup, wanted: &[Notice]) -> Option<Vec<String>> {
 fn other_nodes_are_notified_of_a_crash_and_of_the_restart() {
     let log = shortest_run(&setup(2, 1, 1), &[Notice::Crashed(node(2)), Notice::Restarted(node(2))]).unwrap();
     assert_eq!(log, ["2 crashes", "1 suspects 2", "2 restarts", "1 trusts 2"]);
-    // A crash notice is void once the next incarnation has begun; a restart notice is not.
+    // A crash notice is void once the next incarnation has begun; the notice of that restart is
+    // not.
     let log = shortest_run(&setup(2, 1, 1), &[Notice::Restarted(node(2))]).unwrap();
     assert_eq!(log, ["2 crashes", "2 restarts", "1 trusts 2"]);
     assert_eq!(shortest_run(&setup(2, 1, 1), &[Notice::Restarted(node(2)), Notice::Crashed(node(2))]), None);
@@ -168,7 +169,7 @@ fn a_restarted_node_is_notified_of_crashed_nodes() {
 }
 
 #[test]
-fn there_are_no_notices_unless_the_setup_asks_for_them() {
+fn nodes_receive_no_notices_unless_the_setup_asks_for_them() {
     for crash_notices in [CrashNotices::Off, CrashNotices::ToClients] {
         let setup = Setup { crash_notices, ..setup(2, 1, 1) };
         assert_eq!(shortest_run(&setup, &[Notice::Crashed(node(2))]), None);

@@ -1,4 +1,4 @@
-//! Leases on drifting clocks: no two are valid at once, by the holders' own clocks.
+//! Leases on drifting clocks: with a margin, no two are valid at once by the holders' own clocks.
 
 use crate::checker::elections::toys::{LeasedLeadership, Margin};
 use crate::checker::elections::{check, counterexample_length};

@@ -1,5 +1,5 @@
-//! Elections under the checker: a correct one survives every crash and restart, every seeded bug is
-//! found, and the simulator's observers confirm every counterexample.
+//! Elections under the checker: a correct one survives crashes and restarts at every point, seeded
+//! bugs are found, and the simulator's observers confirm the counterexamples.
 
 mod bugs;
 mod crash_notices;

@@ -45,7 +45,7 @@ pub(crate) enum Bug {
     NoAnnouncement,
     /// Nodes ignore suspicions.
     IgnoresSuspicions,
-    /// Epochs decrease.
+    /// Epochs may decrease.
     DecreasingEpochs,
 }
 
@@ -133,8 +133,8 @@ impl HighestLeads {
         }
     }
 
-    /// A node that already leads in the sender's epoch or a later one announces its victory to it;
-    /// any other begins an election.
+    /// A node that already leads in the sender's epoch or a later one announces its victory to the
+    /// sender; any other begins an election.
     fn handle_nomination(&mut self, from: NodeId, epoch: u64, out: &mut Effects<'_, Self>) {
         if self.leader == Some(self.config.me) && epoch <= self.epoch && self.config.variant != Bug::NoAnnouncement {
             return out.send(from, Message::Victory { epoch: self.epoch });
@@ -202,7 +202,7 @@ impl Protocol for HighestLeads {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LeasedLeadership {
     config: Fixed<Config<Margin>>,
-    /// When this node requested leadership, until the arbiter answers.
+    /// When this node requested leadership, until the arbiter grants it.
     requested_at: Option<Time>,
     epoch: u64,
     /// The arbiter grants nothing before this time.

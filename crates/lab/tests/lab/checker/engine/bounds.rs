@@ -1,6 +1,6 @@
 //! Searches that end early say so, and claim nothing that they did not explore.
 //!
-//! `Bounds::new(3, 2)` stands for three nodes that request entry twice each. `order()` and
+//! `Bounds::new(3, 2)` stands for three nodes that may request entry twice each. `order()` and
 //! `fences()` add the properties of request order and of fences; `cancels()` lets clients cancel.
 
 use crate::checker::engine::common::{
@@ -76,7 +76,7 @@ fn walks(count: u64, steps: u64, seed: u64) -> Search {
 }
 
 #[test]
-fn random_walks_depend_only_on_their_seed() {
+fn random_walks_depend_on_their_seed_and_not_on_threads() {
     let factory = flawed_group(Flaw::ClockOnly, 3);
     let bounds = Bounds::new(3, 2).order();
     let run = |seed, threads| {

@@ -1,11 +1,11 @@
 //! The checker and the reference explorer find the same number of states and transitions, and
-//! counterexamples of the same length.
+//! finite counterexamples of the same length.
 //!
 //! "The paper" is the one by Ricart and Agrawala (1981). `Flaw::BareReplies` is its algorithm as
 //! published; the other flaws are faulty variants.
 //!
-//! `Bounds::new(3, 2)` stands for three nodes that request entry twice each; with `None` instead of
-//! a number, they request entry without limit.
+//! `Bounds::new(3, 2)` stands for three nodes that may request entry twice each; with `None`
+//! instead of a number, they request entry without limit.
 
 use crate::checker::engine::common::{
     Explored, check, counterexample_len, flawed_group, group_of, plain_search, plain_search_for,
@@ -29,14 +29,14 @@ fn assert_same_size(pass: Pass, reference: &ReferenceResult, case: &str) {
     );
 }
 
-/// Asserts that both explorers find the same in a group of any size.
+/// Asserts that both explorers find the same in a group, whatever its number of states.
 pub(crate) fn assert_agreement(factory: &NodeFactory, bounds: &Bounds) -> ReferenceResult {
     assert_agreement_within(factory, bounds, usize::MAX).unwrap().0
 }
 
 /// Asserts that both explorers find the same in a group. Returns their results, or `None` if the
-/// group has more than `max_states` states. If order or fences are judged, the reference explorer
-/// searches twice: without the history that they need, and with it.
+/// reference explorer finds more than `max_states` states. If order or fences are judged, that
+/// explorer searches twice: without the history that they need, and with it.
 pub(crate) fn assert_agreement_within(
     factory: &NodeFactory,
     bounds: &Bounds,
@@ -237,7 +237,7 @@ fn time_advances_from_timer_to_timer() {
 }
 
 #[test]
-fn message_delays_stay_within_their_bounds() {
+fn bounded_message_delays_are_explored_completely() {
     let ms = Duration::from_millis;
     let until = Time::ZERO + ms(12);
     for (minimum, maximum) in [(ms(0), ms(0)), (ms(0), ms(3)), (ms(2), ms(2)), (ms(1), ms(4))] {

@@ -6,7 +6,7 @@ use crate::checker::engine::reference::Bounds;
 use quorate_check::Findings;
 use quorate_core::fixtures::Flaw;
 
-/// Checks three nodes that request entry `rounds` times each, without and with reduction.
+/// Checks three nodes that may request entry `rounds` times each, without and with reduction.
 fn check_both_ways(rounds: u8) -> (Findings, Findings) {
     let factory = flawed_group(Flaw::BareReplies, 3);
     let bounds = Bounds::new(3, rounds).order();

@@ -1,7 +1,7 @@
-//! Durability: a crash may lose any writes that are not durable yet. The checker tries every such
-//! loss.
+//! Durability: a crash may lose the latest of the writes that are not durable yet, or all of them.
+//! The checker tries every number of lost writes.
 //!
-//! `Bounds::new(3, 2)` stands for three nodes that request entry twice each.
+//! `Bounds::new(3, 2)` stands for three nodes that may request entry twice each.
 
 use crate::checker::engine::common::{check, counterexample_len, group_of, new_checker, plain_search};
 use crate::checker::engine::reference::{Bounds, NodeFactory, explore};
@@ -22,8 +22,11 @@ fn counterexample_lengths(factory: &NodeFactory, bounds: &Bounds) -> (Option<u64
         }
     }
     let reference = explore(factory, bounds);
-    let past = findings.past_pass.unwrap();
-    assert_eq!((past.states, past.generated, past.depth), (reference.states, reference.generated, reference.depth));
+    let past_pass = findings.past_pass.unwrap();
+    assert_eq!(
+        (past_pass.states, past_pass.generated, past_pass.depth),
+        (reference.states, reference.generated, reference.depth)
+    );
     let lengths = (counterexample_len(&findings, "exclusion"), counterexample_len(&findings, "fences-grow"));
     assert_eq!(lengths, (reference.two_holders, reference.fence_decrease));
     lengths
@@ -111,8 +114,8 @@ fn a_fence_emitted_before_its_save_is_used_twice() {
 
 // ------------------------------------------------------------------------------- a lock server
 
-/// A lock server and its clients: the node `SERVER` saves to which node it has granted the lock,
-/// and the other nodes send requests to it.
+/// A node of a group with a lock server: the node `SERVER` saves to which node it has granted the
+/// lock, and the other nodes send requests to it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Server {
     /// This node, and whether the server sends grants after they are durable or ahead of that.
@@ -218,7 +221,7 @@ fn server(grant_order: Order) -> NodeFactory {
 fn a_grant_sent_before_its_save_is_given_to_two_nodes() {
     let bounds = Bounds::new(3, 1).fences().crashes(1).restarts(1);
     let (two_holders, _) = counterexample_lengths(&server(Order::Ahead), &bounds);
-    // Both clients request; the server receives one request and grants, crashes, restarts, and
+    // Both other nodes request; the server receives one request and grants, crashes, restarts, and
     // receives the other request and grants; both grants arrive.
     assert_eq!(two_holders, Some(8));
     assert_eq!(counterexample_lengths(&server(Order::AfterSaves), &bounds).0, None);
@@ -226,7 +229,8 @@ fn a_grant_sent_before_its_save_is_given_to_two_nodes() {
 
 #[test]
 fn any_number_of_pending_writes_may_survive_a_crash() {
-    // The server has up to two pending writes: that the lock is free, and the next holder.
+    // The server may have several pending writes, such as that the lock is free, and the next
+    // holder.
     let factory = server(Order::Ahead);
     let states = |bounds: &Bounds| check(&factory, bounds, &plain_search()).main_pass.states;
     let crash = Bounds::new(3, 1).crashes(1).restarts(1);

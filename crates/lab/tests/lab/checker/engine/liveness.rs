@@ -1,9 +1,9 @@
 //! Fairness on protocols that run forever: a run that never meets an obligation, such as to deliver
-//! a message, is unfair and no counterexample. A run that starves the client although it meets
+//! a message, is unfair and no counterexample. A run that starves the requester although it meets
 //! every obligation again and again is one.
 //!
-//! `Bounds::new(3, 2)` stands for three nodes that request entry twice each; with `None` instead of
-//! a number, they request entry without limit.
+//! `Bounds::new(3, 2)` stands for three nodes that may request entry twice each; with `None`
+//! instead of a number, they request entry without limit.
 
 use crate::checker::engine::common::{
     check, counterexample_len, group_of, new_checker, plain_search_for, reduced_search, verdict,
@@ -14,7 +14,7 @@ use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Duration, Effects, Fence, Fixed, Group, Input, Never, NodeId, Protocol, Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// How the client's request is handled while two nodes exchange a ping message forever.
+/// How the request is handled while nodes send a ping message forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Handling {
     Grants,
@@ -26,16 +26,16 @@ enum Handling {
     /// The server grants the request if it has sent an odd number of pings, and otherwise sends it
     /// to itself again.
     Defers,
-    /// The client sends its request when its timer fires.
+    /// The requester sends its request when its timer fires.
     RequestsLater,
-    /// The client sends its request when its timer fires, and resets the timer with every ping.
+    /// The requester sends its request when its timer fires, and resets the timer with every ping.
     ResetsTimer,
-    /// The client sends its request once its save is durable.
+    /// The requester sends its request once its save is durable.
     SavesFirst,
 }
 
-/// One of two nodes: the server, or the client that requests entry from it. The ping makes every
-/// run infinite.
+/// One of two nodes: the server, or the requester, which requests entry from it. The ping makes
+/// every run infinite.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct PingPong {
     /// This node, and how the group handles the request.
@@ -72,7 +72,7 @@ impl quorate_core::Durable for NoData {
 }
 
 const SERVER: NodeId = NodeId::from_index(0);
-const CLIENT: NodeId = NodeId::from_index(1);
+const REQUESTER: NodeId = NodeId::from_index(1);
 
 impl PingPong {
     fn set_request_timer(out: &mut Effects<'_, Self>) {
@@ -88,7 +88,7 @@ impl PingPong {
             | Handling::GrantsAlone
             | Handling::RequestsLater
             | Handling::ResetsTimer
-            | Handling::SavesFirst => out.send(CLIENT, Message::Grant),
+            | Handling::SavesFirst => out.send(REQUESTER, Message::Grant),
         }
     }
 
@@ -110,7 +110,7 @@ impl PingPong {
         let (me, handling) = *self.fixed;
         match handling {
             Handling::GrantsAlone | Handling::DropsAlone => return out.send(me, Message::Ping),
-            Handling::ResetsTimer if self.is_waiting && me == CLIENT => Self::set_request_timer(out),
+            Handling::ResetsTimer if self.is_waiting && me == REQUESTER => Self::set_request_timer(out),
             Handling::Grants
             | Handling::Drops
             | Handling::Defers
@@ -120,7 +120,7 @@ impl PingPong {
         }
         self.is_odd = !self.is_odd;
         // The ping is always the same, so that a run can return to an earlier state.
-        out.send(if me == SERVER { CLIENT } else { SERVER }, Message::Ping);
+        out.send(if me == SERVER { REQUESTER } else { SERVER }, Message::Ping);
     }
 }
 
@@ -164,7 +164,7 @@ fn ping_pong_group(handling: Handling) -> NodeFactory {
     group_of(2, move |me, _: Group| PingPong { fixed: Fixed::new((me, handling)), is_waiting: false, is_odd: false })
 }
 
-/// Returns whether the checker finds a fair run that starves the client; the reference explorer
+/// Returns whether the checker finds a fair run that starves the requester; the reference explorer
 /// must agree.
 fn is_starved(handling: Handling, bounds: &Bounds) -> bool {
     let factory = ping_pong_group(handling);
@@ -203,7 +203,7 @@ fn a_request_that_is_never_delivered_is_an_unfair_run() {
 }
 
 #[test]
-fn dropping_the_request_starves_the_client() {
+fn dropping_the_request_starves_the_requester() {
     for bounds in [Bounds::new(2, 1), Bounds::new(2, None), Bounds::new(2, 2).fifo()] {
         assert!(is_starved(Handling::Drops, &bounds));
         assert!(is_starved(Handling::DropsAlone, &bounds));
@@ -213,7 +213,7 @@ fn dropping_the_request_starves_the_client() {
 /// In the starving run, the server receives the request again and again, but only at times when it
 /// defers it.
 #[test]
-fn deferring_the_request_forever_starves_the_client() {
+fn deferring_the_request_forever_starves_the_requester() {
     assert!(is_starved(Handling::Defers, &Bounds::new(2, 1)));
 }
 
@@ -226,7 +226,7 @@ fn a_timer_that_never_fires_is_an_unfair_run() {
 }
 
 #[test]
-fn resetting_the_timer_forever_starves_the_client() {
+fn resetting_the_timer_forever_starves_the_requester() {
     assert!(is_starved(Handling::ResetsTimer, &Bounds::new(2, 1)));
     assert!(is_starved(Handling::ResetsTimer, &Bounds::new(2, 1).early_timers(1)));
 }
@@ -236,7 +236,7 @@ fn a_save_that_never_completes_is_an_unfair_run() {
     assert!(!is_starved(Handling::SavesFirst, &Bounds::new(2, 1)));
 }
 
-/// Two copies of one grant let the client enter twice, the second time without a request.
+/// Two copies of one grant let the requester enter twice, the second time without a request.
 #[test]
 fn entering_without_a_request_is_found() {
     let factory = ping_pong_group(Handling::Grants);
@@ -257,7 +257,7 @@ fn a_holder_that_never_releases_is_an_unfair_run() {
     struct SingleHolder {
         me: NodeId,
         is_held: bool,
-        is_client_waiting: bool,
+        is_waiting: bool,
     }
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -273,8 +273,8 @@ fn a_holder_that_never_releases_is_an_unfair_run() {
         }
     }
 
-    /// The server holds the lock while its own client is in the critical section. It grants the
-    /// request of the other node after that.
+    /// The server delays the other node's request while the server's own client is in the critical
+    /// section.
     impl Protocol for SingleHolder {
         type Command = Command;
         type Message = LockMessage;
@@ -294,12 +294,12 @@ fn a_holder_that_never_releases_is_an_unfair_run() {
                 Input::Command(Command::Release) => {
                     self.is_held = false;
                     out.emit(Event::Left);
-                    if std::mem::take(&mut self.is_client_waiting) {
-                        out.send(CLIENT, LockMessage::Grant);
+                    if std::mem::take(&mut self.is_waiting) {
+                        out.send(REQUESTER, LockMessage::Grant);
                     }
                 }
-                Input::Message { message: LockMessage::Request, .. } if self.is_held => self.is_client_waiting = true,
-                Input::Message { message: LockMessage::Request, .. } => out.send(CLIENT, LockMessage::Grant),
+                Input::Message { message: LockMessage::Request, .. } if self.is_held => self.is_waiting = true,
+                Input::Message { message: LockMessage::Request, .. } => out.send(REQUESTER, LockMessage::Grant),
                 Input::Message { message: LockMessage::Grant, .. } => out.emit(Event::entered(Fence::default())),
                 Input::Timer(never) => match never {},
                 Input::Start { .. }
@@ -315,7 +315,7 @@ fn a_holder_that_never_releases_is_an_unfair_run() {
         }
     }
 
-    let factory = group_of(2, |me, _| SingleHolder { me, is_held: false, is_client_waiting: false });
+    let factory = group_of(2, |me, _| SingleHolder { me, is_held: false, is_waiting: false });
     let bounds = Bounds::new(2, 1);
     let findings = check(&factory, &bounds, &plain_search_for(&["served"]));
     assert_eq!(verdict(&findings, "served").holds, Some(true));

@@ -77,8 +77,7 @@ const MODES: u64 = 2;
 const TICK: Duration = Duration::from_millis(1);
 
 impl RandomProtocol {
-    /// Returns the generator that decides the effect of an input, given by its number, in this
-    /// mode.
+    /// Returns the generator that decides the effects of an input, which is given by its number.
     fn rng(&self, input: u64) -> TestRng {
         let Parameters { me, seed, .. } = &*self.parameters;
         let mut rng = TestRng(*seed);
@@ -131,7 +130,7 @@ impl RandomProtocol {
         }
     }
 
-    /// Reacts to a command, and sends as long as the node has fuel.
+    /// Reacts to a command; the node may send messages if it has fuel.
     fn handle_command(&mut self, input: u64, out: &mut Effects<'_, Self>) {
         let (rng, fuel) = (self.rng(input), self.fuel);
         self.fuel = fuel.saturating_sub(1);
@@ -244,7 +243,7 @@ struct Tally {
     skipped_states: u64,
 }
 
-/// Searches a random group in every way, unless it has more than `max_states` states.
+/// Searches a random group in several ways, unless it has more than `max_states` states.
 fn check_seed(seed: u64, max_states: usize, tally: &mut Tally) {
     let (factory, bounds) = random_group(seed);
     let Some((reference, full)) = assert_agreement_within(&factory, &bounds, max_states) else { return };

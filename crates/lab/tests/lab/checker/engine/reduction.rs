@@ -21,7 +21,7 @@ enum Variant {
     /// The first node sends a ping to itself forever, and sends the token when it leaves.
     Forever,
     /// When the first node enters, it sends the token, and a ping to itself. It leaves when it
-    /// receives the ping.
+    /// receives the ping, or earlier if its client releases.
     Once,
 }
 
@@ -111,8 +111,8 @@ fn a_postponed_step_is_judged_when_it_is_taken() {
 }
 
 /// A step is visible if it changes which clients are in the critical section. While the first node
-/// holds the lock, only its own ping can reach it. But if reduction explored that step alone, the
-/// node would leave first, and no state would have both nodes in the critical section.
+/// holds the lock, only its own ping can reach it. But if reduction explored that receipt alone,
+/// the node would leave first, and no state would have both nodes in the critical section.
 #[test]
 fn a_visible_step_is_never_explored_alone() {
     // The first node enters, and the other one receives the token.

@@ -1,6 +1,6 @@
 //! Groups whose views change: every order of crashes, lease expiries, decisions and notifications.
 //!
-//! `Bounds::new(3, 2)` stands for three nodes that request entry twice each.
+//! `Bounds::new(3, 2)` stands for three nodes that may request entry twice each.
 
 use crate::checker::engine::common::{
     check, counterexample_len, group_of, new_checker, plain_search, plain_search_for, reduced_search, verdicts,
@@ -22,7 +22,8 @@ fn token_request(nodes: usize) -> NodeFactory {
     group_of(nodes, |me, group| Viewed::new(me, TokenRequest::new(me, group)))
 }
 
-/// Asserts that both explorers agree and that no property is violated.
+/// Asserts that both explorers agree, that no state and no entry violates a property, and that no
+/// run ends while a client waits.
 fn assert_correct(factory: &NodeFactory, bounds: &Bounds) {
     let reference = assert_agreement(factory, bounds);
     let violations = [
@@ -55,7 +56,7 @@ fn both_explorers_agree_with_restarts_and_late_views() {
 }
 
 #[test]
-fn three_members_of_which_one_crashes_or_loses_its_lease_stay_safe_and_live() {
+fn three_members_of_which_one_crashes_or_loses_its_lease_violate_nothing() {
     let bounds = Bounds::new(3, 1).fences().crashes(1).views(1);
     let safety_only = plain_search_for(&["exclusion", "fences-grow", "no-deadlock"]);
     for findings in [
@@ -131,7 +132,7 @@ fn counterexamples_with_views_replay() {
 }
 
 #[test]
-fn depth_first_search_and_random_walks_agree_with_breadth_first() {
+fn depth_first_search_visits_the_same_states_and_random_walks_find_violations() {
     let bounds = Bounds::new(2, 1).crashes(1).views(1);
     let depth_first = check(&central(2), &bounds, &Effort { search: Search::Depth, ..plain_search() });
     assert_eq!(depth_first.main_pass.states, check(&central(2), &bounds, &plain_search()).main_pass.states);

@@ -1,4 +1,4 @@
-//! The checker finds a seeded bug in each multicast order, with a short counterexample.
+//! The checker finds seeded bugs in multicast orders, in relaying and in uniform delivery.
 //!
 //! `Case::new(3, 2, 4)` is a group of three nodes, the first two of which send four messages
 //! together. `Board` is the members' replicated state, a list of the latest messages; here its

@@ -1,5 +1,5 @@
-//! Ordered multicasts under the checker: each order holds in every schedule, with a crash at every
-//! point, and the simulator's observers confirm every counterexample.
+//! Ordered multicasts under the checker: orders keep their promises in every schedule, and in views
+//! with a crash at every point; the simulator's observers confirm the counterexamples.
 
 mod bugs;
 mod orders;
@@ -53,7 +53,7 @@ impl Case {
         }
     }
 
-    /// Adds views, which change at most once per crash.
+    /// Adds views, which change at most as often as nodes may crash.
     fn in_views(self) -> Self {
         Self { promises: PropertySet { views: true, ..self.promises }, ..self }
     }

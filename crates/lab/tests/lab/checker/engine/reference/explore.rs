@@ -13,7 +13,7 @@ pub(crate) struct ReferenceResult {
     pub(crate) generated: u64,
     /// Depth of the deepest state.
     pub(crate) depth: u64,
-    /// Two clients are in the critical section.
+    /// Two or more clients are in the critical section.
     pub(crate) two_holders: Option<u64>,
     /// A node waits, and only faults can happen.
     pub(crate) deadlock: Option<u64>,

@@ -1,9 +1,8 @@
 //! A second explorer to compare the checker with: slow, simple, and without any code of the checker
 //! except the types of its settings.
 //!
-//! A state consists of the nodes themselves, the messages in flight and the state of each client,
-//! all kept and compared as they are. Only messages and timers are numbered, so that they have an
-//! order. There are no fingerprints and no reduction.
+//! A state contains the nodes themselves, kept and compared as they are. Only messages and timers
+//! are replaced by numbers, so that they have an order. There are no fingerprints and no reduction.
 
 mod explore;
 mod fair;
@@ -35,8 +34,8 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// `nodes` nodes that request entry `rounds` times each, or without limit for `None`. There are
-    /// no faults. Order and fences, which need the history, are not judged.
+    /// `nodes` nodes that may request entry `rounds` times each, or without limit for `None`. There
+    /// are no faults. Order and fences, which need the history, are not judged.
     pub(crate) fn new(nodes: usize, rounds: impl Into<Option<u8>>) -> Self {
         let rounds = rounds.into();
         let clients = Contenders { rounds, ..Contenders::default() };
@@ -116,7 +115,7 @@ enum ClientState {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Node {
-    /// `None` while it is down.
+    /// `None` while the node is down.
     protocol: Option<MutexNode>,
     incarnation: Incarnation,
     /// Running timers by number, with the earliest and the latest firing time by the node's own

@@ -1,5 +1,5 @@
 //! The history needed by properties about the past, as plain sets: which node knew of which pending
-//! request.
+//! request, and the highest fence so far.
 
 use super::{MessageInFlight, Network, Violation};
 use quorate_core::{Fence, NodeId, PayloadId};

@@ -40,7 +40,7 @@ fn clock_reading(instant: Time, drift_ppm: i32) -> Time {
     Time::from_nanos(i64::try_from(nanos).unwrap())
 }
 
-/// Returns the first instant at which a clock with this drift shows this time.
+/// Returns the first instant at which a clock with this drift shows at least this time.
 fn first_instant(reading: Time, drift_ppm: i32) -> Time {
     let pace = MILLION + i128::from(drift_ppm);
     let nanos = (i128::from(reading.nanos()) * MILLION + pace - 1).div_euclid(pace);
@@ -294,11 +294,11 @@ impl TransitionSystem {
             }
         }
         for ((message, _), _) in state.network.distinct() {
-            let Some((first, last)) = self.arrival_times(message) else { continue };
-            if last <= state.now {
+            let Some((earliest, latest)) = self.arrival_times(message) else { continue };
+            if latest <= state.now {
                 return None;
             }
-            instants.push(if first > state.now { first } else { last });
+            instants.push(if earliest > state.now { earliest } else { latest });
         }
         let now = instants.into_iter().min().filter(|next| *next <= until)?;
         Some(Edge { to: State { now, ..state.clone() }, is_regular: true, met_obligations: vec![], violations: vec![] })

@@ -12,7 +12,7 @@ pub(super) enum Lease {
     None,
     Valid,
     Expired,
-    /// The node was removed, is down or has restarted.
+    /// The node has learned of its removal, is down or has restarted.
     Lost,
 }
 
