@@ -2,8 +2,8 @@
 //! form of its models.
 //!
 //! Messages arrive in any order, each exactly once. A client's request and release are timers,
-//! because stateright fires a set timer at any time. The set timers follow from the clients'
-//! states, so that this model has the states and the steps of the other two.
+//! because stateright fires a set timer at any time. Which timers are set follows from the clients'
+//! states, so that this model has the same states and steps as the other two.
 
 use crate::nodes::{ClientState, Member};
 use quorate_core::fixtures::{Flaw, Message, RicartAgrawala1981};
@@ -20,7 +20,7 @@ pub fn ricart_agrawala(nodes: usize, rounds: u8) -> ActorModel<NodeActor> {
     ActorModel::new((), ())
         .actors((0..nodes).map(|_| NodeActor { group: group.clone(), rounds }))
         .init_network(Network::new_unordered_nonduplicating([]))
-        // A property that holds, because a search ends early once all properties are violated.
+        // This property must hold: a search ends early once all properties are violated.
         .property(Expectation::Always, "exclusion", |_, state| {
             state.actor_states.iter().filter(|member| member.client == ClientState::InCriticalSection).count() <= 1
         })
@@ -53,8 +53,8 @@ impl Actor for NodeActor {
 
     fn on_start(&self, id: Id, _storage: &Option<()>, out: &mut Out<Self>) -> Member {
         let node = RicartAgrawala1981::new(node_id(id), self.group.clone(), Flaw::BareReplies);
-        let member = Member { node, client: ClientState::Idle, rounds: self.rounds };
-        set_acquire_timer(member.rounds, out);
+        let member = Member { node, client: ClientState::Idle, rounds_left: self.rounds };
+        set_acquire_timer(member.rounds_left, out);
         member
     }
 
@@ -75,7 +75,7 @@ impl Actor for NodeActor {
         match timer {
             ClientTimer::Acquire => {
                 member.client = ClientState::Waiting;
-                member.rounds -= 1;
+                member.rounds_left -= 1;
                 step(id, member, Input::Command(Command::Acquire), out);
             }
             ClientTimer::Release => step(id, member, Input::Command(Command::Release), out),
@@ -84,7 +84,7 @@ impl Actor for NodeActor {
 }
 
 fn step(id: Id, member: &mut Member, input: Input<RicartAgrawala1981>, out: &mut Out<NodeActor>) {
-    let mut world = World { me: node_id(id), client: &mut member.client, rounds: member.rounds, out };
+    let mut world = World { me: node_id(id), client: &mut member.client, rounds_left: member.rounds_left, out };
     member.node.step(Time::ZERO, input, &mut Effects::new(&mut world));
 }
 
@@ -92,7 +92,7 @@ fn step(id: Id, member: &mut Member, input: Input<RicartAgrawala1981>, out: &mut
 struct World<'a> {
     me: NodeId,
     client: &'a mut ClientState,
-    rounds: u8,
+    rounds_left: u8,
     out: &'a mut Out<NodeActor>,
 }
 
@@ -109,7 +109,7 @@ impl Sink<RicartAgrawala1981> for World<'_> {
             }
             Effect::Emit { event: Event::Left | Event::Denied | Event::Cancelled, .. } => {
                 *self.client = ClientState::Idle;
-                set_acquire_timer(self.rounds, self.out);
+                set_acquire_timer(self.rounds_left, self.out);
             }
             Effect::Emit { event: Event::Extended { .. } | Event::Lost | Event::Refused(_), .. } => {}
             Effect::Save(never) | Effect::SetTimer { timer: never, .. } | Effect::CancelTimer(never) => match never {},
@@ -120,8 +120,8 @@ impl Sink<RicartAgrawala1981> for World<'_> {
 }
 
 /// Lets an idle client request entry while it has rounds left.
-fn set_acquire_timer(rounds: u8, out: &mut Out<NodeActor>) {
-    if rounds > 0 {
+fn set_acquire_timer(rounds_left: u8, out: &mut Out<NodeActor>) {
+    if rounds_left > 0 {
         out.set_timer(ClientTimer::Acquire, model_timeout());
     }
 }

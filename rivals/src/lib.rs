@@ -70,7 +70,7 @@ pub enum CheckError {
     #[error("--nodes must be between 2 and 5; got {0}")]
     Nodes(u8),
     /// A clock of the packed model is one byte. A request may advance the highest clock by one, and
-    /// so may each of its deliveries: with five nodes that is 25 per round, 250 in total.
+    /// so may each of its deliveries: with five nodes that is 25 per round, 250 in ten rounds.
     #[error("--rounds must be between 1 and 10; got {0}")]
     Rounds(u8),
     #[error("--threads must be at least 1; got 0")]
@@ -127,9 +127,9 @@ where
     C: Checker<M>,
 {
     let before = peak_memory();
-    let begin = Instant::now();
+    let started = Instant::now();
     let checker = spawn(builder).join();
-    let seconds = begin.elapsed().as_secs_f64();
+    let seconds = started.elapsed().as_secs_f64();
     let after = peak_memory();
     if let Some(property) = checker.discoveries().into_keys().next() {
         return Err(CheckError::Violated(property));

@@ -33,7 +33,7 @@ impl Durable for Records {
 pub struct Ours(Store<Records>);
 
 impl Ours {
-    pub fn begin(folder: &Path) -> anyhow::Result<Self> {
+    pub fn create(folder: &Path) -> anyhow::Result<Self> {
         let owner = Owner { cluster: ClusterId(1), node: NodeId::from_index(0) };
         create_founder::<Records>(folder, owner)?;
         let (store, ..) = Store::open(folder, owner, Settings::default())?;
@@ -65,23 +65,24 @@ impl MessageExt for Entries {
 /// raft-engine with its default settings, apart from the recovery mode.
 pub struct RaftEngine {
     engine: Engine,
-    last: u64,
+    /// Number of the last record; 0 if there is none.
+    last_number: u64,
 }
 
 impl RaftEngine {
     pub fn open(folder: &Path, mode: RecoveryMode) -> anyhow::Result<Self> {
         let dir = folder.to_str().context("the folder's path is not valid UTF-8")?.to_owned();
         let engine = Engine::open(Config { dir, recovery_mode: mode, ..Config::default() })?;
-        let last = engine.last_index(GROUP).unwrap_or(0);
-        Ok(Self { engine, last })
+        let last_number = engine.last_index(GROUP).unwrap_or(0);
+        Ok(Self { engine, last_number })
     }
 
     pub fn len(&self) -> u64 {
-        self.last
+        self.last_number
     }
 
     pub fn is_empty(&self) -> bool {
-        self.last == 0
+        self.last_number == 0
     }
 
     /// The record with this number, from 1.
@@ -97,13 +98,13 @@ impl Log for RaftEngine {
     const NAME: &'static str = "raft-engine";
 
     fn append(&mut self, records: &[Bytes]) -> anyhow::Result<()> {
-        let numbered = records.iter().zip(self.last + 1..);
+        let numbered = records.iter().zip(self.last_number + 1..);
         let entry = |(record, index): (&Bytes, u64)| Entry { index, data: record.to_vec().into(), ..Entry::default() };
         let entries: Vec<Entry> = numbered.map(entry).collect();
         let mut batch = LogBatch::with_capacity(entries.len());
         batch.add_entries::<Entries>(GROUP, &entries)?;
         self.engine.write(&mut batch, true)?;
-        self.last += records.len() as u64;
+        self.last_number += records.len() as u64;
         Ok(())
     }
 }

@@ -70,7 +70,7 @@ fn main() -> ExitCode {
     match run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // There is no way to report a failure of this.
+            // Ignore a failed write: there is no other place to report it.
             let _ = writeln!(io::stderr(), "error: {error:#}");
             ExitCode::from(2)
         }

@@ -32,7 +32,7 @@ pub struct State<const NODES: usize> {
 pub struct Member {
     pub node: RicartAgrawala1981,
     pub client: ClientState,
-    pub rounds: u8,
+    pub rounds_left: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,8 +51,10 @@ pub struct Envelope {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
+    /// The client of the node with this index requests entry.
     Acquire(usize),
     Release(usize),
+    /// The message with this index in the state arrives.
     Deliver(usize),
 }
 
@@ -68,19 +70,19 @@ impl<const NODES: usize> Model for RicartAgrawala<NODES> {
 
     fn init_states(&self) -> Vec<Self::State> {
         let group = Group::of_size(NODES);
-        let members = array::from_fn(|place| {
-            let node = RicartAgrawala1981::new(NodeId::from_index(place), group.clone(), Flaw::BareReplies);
-            Arc::new(Member { node, client: ClientState::Idle, rounds: self.rounds })
+        let members = array::from_fn(|index| {
+            let node = RicartAgrawala1981::new(NodeId::from_index(index), group.clone(), Flaw::BareReplies);
+            Arc::new(Member { node, client: ClientState::Idle, rounds_left: self.rounds })
         });
         vec![State { members, messages: Vec::new() }]
     }
 
     fn actions(&self, state: &Self::State, actions: &mut Vec<Action>) {
-        for (place, member) in state.members.iter().enumerate() {
+        for (index, member) in state.members.iter().enumerate() {
             match member.client {
-                ClientState::Idle if member.rounds > 0 => actions.push(Action::Acquire(place)),
+                ClientState::Idle if member.rounds_left > 0 => actions.push(Action::Acquire(index)),
                 ClientState::Idle | ClientState::Waiting => {}
-                ClientState::InCriticalSection => actions.push(Action::Release(place)),
+                ClientState::InCriticalSection => actions.push(Action::Release(index)),
             }
         }
         actions.extend((0..state.messages.len()).map(Action::Deliver));
@@ -88,13 +90,15 @@ impl<const NODES: usize> Model for RicartAgrawala<NODES> {
 
     fn next_state(&self, state: &Self::State, action: Action) -> Option<Self::State> {
         Some(match action {
-            Action::Acquire(place) => state.ask(place),
-            Action::Release(place) => state.leave(place),
-            Action::Deliver(place) => state.deliver(place),
+            Action::Acquire(node) => state.acquire(node),
+            Action::Release(node) => state.release(node),
+            Action::Deliver(message) => state.deliver(message),
         })
     }
 
-    /// A property that holds, because a search ends early once all properties are violated.
+    /// Returns a property that holds in this model, although the nodes reply without naming the
+    /// request. If every property were violated, stateright would stop before it has visited all
+    /// states.
     fn properties(&self) -> Vec<Property<Self>> {
         vec![Property::always("exclusion", |_, state: &State<NODES>| {
             state.members.iter().filter(|member| member.client == ClientState::InCriticalSection).count() <= 1
@@ -103,24 +107,24 @@ impl<const NODES: usize> Model for RicartAgrawala<NODES> {
 }
 
 impl<const NODES: usize> State<NODES> {
-    fn ask(&self, place: usize) -> Self {
-        let mut member = Member::clone(&self.members[place]);
+    fn acquire(&self, node: usize) -> Self {
+        let mut member = Member::clone(&self.members[node]);
         member.client = ClientState::Waiting;
-        member.rounds -= 1;
-        self.step(place, member, Input::Command(Command::Acquire), self.messages_with_capacity())
+        member.rounds_left -= 1;
+        self.step(node, member, Input::Command(Command::Acquire), self.messages_with_capacity())
     }
 
-    fn leave(&self, place: usize) -> Self {
-        let member = Member::clone(&self.members[place]);
-        self.step(place, member, Input::Command(Command::Release), self.messages_with_capacity())
+    fn release(&self, node: usize) -> Self {
+        let member = Member::clone(&self.members[node]);
+        self.step(node, member, Input::Command(Command::Release), self.messages_with_capacity())
     }
 
-    fn deliver(&self, place: usize) -> Self {
-        let Envelope { to, from, message } = self.messages[place];
+    fn deliver(&self, index: usize) -> Self {
+        let Envelope { to, from, message } = self.messages[index];
         // This capacity suffices: the node sends at most one reply, and one message is delivered.
         let mut messages = Vec::with_capacity(self.messages.len());
-        messages.extend_from_slice(&self.messages[..place]);
-        messages.extend_from_slice(&self.messages[place + 1..]);
+        messages.extend_from_slice(&self.messages[..index]);
+        messages.extend_from_slice(&self.messages[index + 1..]);
         let member = Member::clone(&self.members[to.index()]);
         self.step(to.index(), member, Input::Message { from, message }, messages)
     }
@@ -132,19 +136,19 @@ impl<const NODES: usize> State<NODES> {
         messages
     }
 
-    /// The next state, in which `member`, a copy of the one at `place`, has processed the input.
+    /// The next state, in which `member`, a copy of the member of `node`, has processed the input.
     fn step(
         &self,
-        place: usize,
+        node: usize,
         mut member: Member,
         input: Input<RicartAgrawala1981>,
         mut messages: Vec<Envelope>,
     ) -> Self {
-        let me = NodeId::from_index(place);
+        let me = NodeId::from_index(node);
         let mut world = World { me, client: &mut member.client, messages: &mut messages };
         member.node.step(Time::ZERO, input, &mut Effects::new(&mut world));
         let mut members = self.members.clone();
-        members[place] = Arc::new(member);
+        members[node] = Arc::new(member);
         Self { members, messages }
     }
 }
@@ -159,9 +163,9 @@ struct World<'a> {
 impl World<'_> {
     fn send(&mut self, to: NodeId, message: Message) {
         let envelope = Envelope { to, from: self.me, message };
-        let place = self.messages.partition_point(|other| other.key() < envelope.key());
-        debug_assert_ne!(self.messages.get(place), Some(&envelope), "an equal message is already in flight");
-        self.messages.insert(place, envelope);
+        let index = self.messages.partition_point(|other| other.key() < envelope.key());
+        debug_assert_ne!(self.messages.get(index), Some(&envelope), "an equal message is already in flight");
+        self.messages.insert(index, envelope);
     }
 }
 

@@ -1,14 +1,15 @@
 //! A compact model of Ricart–Agrawala with bare replies (1981) for stateright.
 //!
-//! RA-1  a node with rounds left requests entry  → tick, stamp a request, send it to every peer
+//! RA-1  a node with rounds left requests entry  → advance the clock, send every peer a request
+//!                                                 with its value
 //! RA-2  a request arrives                       → update the clock; reply, or defer if in the
 //!                                                 critical section or if our request is older
 //! RA-3  the last missing reply arrives          → enter
 //! RA-4  a node releases                         → reply to all deferred requests
 //!
 //! Messages arrive in any order, each exactly once. A state is `Copy` and owns no heap memory: its
-//! network has one slot for a request and one for a reply between any two nodes. This is not a
-//! limit of the model: a node requests entry again only after it has entered and released, which
+//! network has one slot for a request and one for a reply from each node to each other. This is not
+//! a limit of the model: a node requests entry again only after it has entered and released, which
 //! needs the reply of every peer, and a peer replies to a request only after it has arrived. So all
 //! messages of an earlier round have arrived by then.
 
@@ -38,7 +39,7 @@ pub struct Node {
     pub phase: Phase,
     /// The nodes whose requests are deferred, one bit each.
     pub deferred: u8,
-    pub rounds: u8,
+    pub rounds_left: u8,
 }
 
 /// The phase of a node.
@@ -74,14 +75,14 @@ impl<const NODES: usize> Model for RicartAgrawala<NODES> {
     type Action = Action;
 
     fn init_states(&self) -> Vec<Self::State> {
-        let node = Node { clock: 0, phase: Phase::Idle, deferred: 0, rounds: self.rounds };
+        let node = Node { clock: 0, phase: Phase::Idle, deferred: 0, rounds_left: self.rounds };
         vec![State { nodes: [node; NODES], requests: [[0; NODES]; NODES], replies: [0; NODES] }]
     }
 
     fn actions(&self, state: &Self::State, actions: &mut Vec<Action>) {
         for (index, node) in (0..).zip(&state.nodes) {
             match node.phase {
-                Phase::Idle if node.rounds > 0 => actions.push(Action::Acquire(index)),
+                Phase::Idle if node.rounds_left > 0 => actions.push(Action::Acquire(index)),
                 Phase::Idle | Phase::Waiting { .. } => {}
                 Phase::Inside { .. } => actions.push(Action::Release(index)),
             }
@@ -101,15 +102,15 @@ impl<const NODES: usize> Model for RicartAgrawala<NODES> {
     fn next_state(&self, state: &Self::State, action: Action) -> Option<Self::State> {
         let mut next = *state;
         match action {
-            Action::Acquire(me) => next.ask(me),
-            Action::Release(me) => next.leave(me),
-            Action::Request { from, to } => next.answer(to, from),
-            Action::Reply { from, to } => next.collect(to, from),
+            Action::Acquire(me) => next.acquire(me),
+            Action::Release(me) => next.release(me),
+            Action::Request { from, to } => next.receive_request(to, from),
+            Action::Reply { from, to } => next.receive_reply(to, from),
         }
         Some(next)
     }
 
-    /// A property that holds, because a search ends early once all properties are violated.
+    /// Returns a property that must hold: a search ends early once all properties are violated.
     fn properties(&self) -> Vec<Property<Self>> {
         vec![Property::always("exclusion", |_, state: &State<NODES>| {
             state.nodes.iter().filter(|node| matches!(node.phase, Phase::Inside { .. })).count() <= 1
@@ -119,29 +120,29 @@ impl<const NODES: usize> Model for RicartAgrawala<NODES> {
 
 impl<const NODES: usize> State<NODES> {
     /// RA-1.
-    fn ask(&mut self, me: u8) {
+    fn acquire(&mut self, me: u8) {
         let node = &mut self.nodes[usize::from(me)];
         node.clock += 1;
-        node.rounds -= 1;
+        node.rounds_left -= 1;
         let stamp = node.clock;
         node.phase = Phase::Waiting { stamp, missing: all_nodes(NODES) & !bit(me) };
         for (to, requests) in (0..).zip(&mut self.requests) {
             if to != me {
-                let place = &mut requests[usize::from(me)];
-                debug_assert_eq!(*place, 0, "a request is already in flight");
-                *place = stamp;
+                let slot = &mut requests[usize::from(me)];
+                debug_assert_eq!(*slot, 0, "a request is already in flight");
+                *slot = stamp;
             }
         }
     }
 
     /// RA-2.
-    fn answer(&mut self, me: u8, from: u8) {
-        let asked = std::mem::take(&mut self.requests[usize::from(me)][usize::from(from)]);
+    fn receive_request(&mut self, me: u8, from: u8) {
+        let request_clock = std::mem::take(&mut self.requests[usize::from(me)][usize::from(from)]);
         let node = &mut self.nodes[usize::from(me)];
-        node.clock = node.clock.max(asked) + 1;
+        node.clock = node.clock.max(request_clock) + 1;
         let we_go_first = match node.phase {
             Phase::Idle => false,
-            Phase::Waiting { stamp, .. } => (stamp, me) < (asked, from),
+            Phase::Waiting { stamp, .. } => (stamp, me) < (request_clock, from),
             Phase::Inside { .. } => true,
         };
         if we_go_first {
@@ -152,7 +153,7 @@ impl<const NODES: usize> State<NODES> {
     }
 
     /// RA-3. A reply carries only its sender.
-    fn collect(&mut self, me: u8, from: u8) {
+    fn receive_reply(&mut self, me: u8, from: u8) {
         self.replies[usize::from(me)] &= !bit(from);
         let node = &mut self.nodes[usize::from(me)];
         if let Phase::Waiting { stamp, missing } = &mut node.phase {
@@ -164,7 +165,7 @@ impl<const NODES: usize> State<NODES> {
     }
 
     /// RA-4.
-    fn leave(&mut self, me: u8) {
+    fn release(&mut self, me: u8) {
         let node = &mut self.nodes[usize::from(me)];
         node.phase = Phase::Idle;
         let deferred = std::mem::take(&mut node.deferred);
@@ -190,7 +191,7 @@ impl<const NODES: usize> Hash for State<NODES> {
                 Phase::Waiting { stamp, missing } => (1, stamp, missing),
                 Phase::Inside { stamp } => (2, stamp, 0),
             };
-            let bytes = [node.clock, phase, stamp, missing, node.deferred, node.rounds, replies, 0];
+            let bytes = [node.clock, phase, stamp, missing, node.deferred, node.rounds_left, replies, 0];
             hasher.write_u64(u64::from_le_bytes(bytes));
         }
         for requests in &self.requests {

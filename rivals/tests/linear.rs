@@ -82,11 +82,11 @@ fn their_answer(answer: Answer) -> RegisterRet<Option<u64>> {
 
 /// A history of an atomic register, except for some wrong answers. Operations that are open at the
 /// end stay unanswered.
-fn random(seed: u64) -> Both {
+fn random_history(seed: u64) -> Both {
     let mut rng = SeededRng::new(seed, Stream::Workload);
     let clients = 2 + rng.below(3);
-    // The share of wrong answers, from none to most.
-    let wrong = [0, 1, 3, 6, 9][rng.below(5) as usize];
+    // Of ten answers to reads, about this number is random, and probably wrong.
+    let random_answers = [0, 1, 3, 6, 9][rng.below(5) as usize];
     let mut both = Both::new(clients as usize);
     let mut register = TheirRegister(None);
     for _ in 0..4 + rng.below(24) {
@@ -103,9 +103,9 @@ fn random(seed: u64) -> Both {
             }
             Some(open) => {
                 let right = open.due.unwrap_or_else(|| apply(&mut register, open.operation));
-                let is_wrong = rng.below(10) < wrong;
+                let is_random = rng.below(10) < random_answers;
                 let answer = match right {
-                    Answer::Value(_) if is_wrong => Answer::Value(rng.below(4).checked_sub(1)),
+                    Answer::Value(_) if is_random => Answer::Value(rng.below(4).checked_sub(1)),
                     Answer::Value(_) | Answer::Written | Answer::Set | Answer::Differs => right,
                 };
                 both.answer(client, open.id, answer);
@@ -129,7 +129,7 @@ fn apply(register: &mut TheirRegister<Option<u64>>, operation: Operation) -> Ans
 fn both_checkers_agree() {
     let (mut good, mut bad, mut unanswered) = (0_u64, 0_u64, 0_u64);
     for seed in 0..HISTORIES {
-        let both = random(seed);
+        let both = random_history(seed);
         let verdict = both.ours.judge(&Register::default());
         let theirs = both.theirs.is_consistent();
         let agree = match &verdict {

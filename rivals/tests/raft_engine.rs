@@ -21,15 +21,17 @@ enum Outcome {
     Lost,
     /// The log opens without an error, and contains a record that it cannot read.
     Unreadable,
+    /// The log opens, and reads a record with another content.
     Wrong,
+    /// All records are as they were acknowledged.
     Whole,
 }
 
 fn content(number: u64) -> Vec<u8> {
-    (0..100).map(|place| (number * 7 + place) as u8).collect()
+    (0..100).map(|index| (number * 7 + index) as u8).collect()
 }
 
-/// The bytes of a log's only file, with records that were acknowledged one by one.
+/// The name and the bytes of a log's only file, whose records were acknowledged one by one.
 fn log() -> (String, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
     let mut engine = RaftEngine::open(folder.path(), RecoveryMode::AbsoluteConsistency).unwrap();
@@ -58,6 +60,7 @@ fn outcome(name: &str, bytes: &[u8], mode: RecoveryMode) -> Outcome {
         Ok(record) if record != content(number) => Outcome::Wrong,
         Ok(_) => Outcome::Whole,
     };
+    // The first variant of `Outcome` that any record has.
     (1..=RECORDS).map(check).min().unwrap()
 }
 
@@ -65,9 +68,9 @@ fn outcome(name: &str, bytes: &[u8], mode: RecoveryMode) -> Outcome {
 fn damage_the_middle(mode: RecoveryMode) -> BTreeMap<Outcome, usize> {
     let (name, bytes) = log();
     let mut counts = BTreeMap::new();
-    for place in (bytes.len() / 3..bytes.len() * 2 / 3).step_by(5) {
+    for offset in (bytes.len() / 3..bytes.len() * 2 / 3).step_by(5) {
         let mut changed = bytes.clone();
-        changed[place] ^= 0xFF;
+        changed[offset] ^= 0xFF;
         *counts.entry(outcome(&name, &changed, mode)).or_default() += 1;
     }
     println!("{mode:?}: {counts:?}");

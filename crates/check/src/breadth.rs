@@ -41,7 +41,6 @@ pub(crate) struct FoundViolation {
     pub(crate) depth: u32,
 }
 
-/// Options of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SearchOptions {
     pub(crate) threads: usize,
@@ -49,7 +48,6 @@ pub(crate) struct SearchOptions {
     pub(crate) memory_limit: u64,
     /// Whether to leave out orders of steps that lead to the same states.
     pub(crate) reduce: bool,
-    /// Whether to stop at the first violation.
     pub(crate) stop_at_first: bool,
     pub(crate) terminal_checks: TerminalChecks,
     /// Largest distance from the initial states at which a breadth-first search still expands
@@ -106,7 +104,7 @@ pub enum SearchEnd {
     /// messages in flight in one state, or for the moves of one node.
     IdsExhausted,
     /// The caller stopped the search, a thread of a depth-first search could not be started, or
-    /// random walks ended.
+    /// the search consisted of random walks, which never show that every state was explored.
     Stopped,
 }
 
@@ -207,7 +205,6 @@ struct BreadthFirstSearch<'a> {
     stepper: &'a mut dyn Stepper,
     options: SearchOptions,
     explored: Explored,
-    /// The states of the next level.
     next_level: Vec<Block>,
     next_level_size: FrontierSize,
     /// Number of states in each shard before the current level was expanded: the ordinal of the

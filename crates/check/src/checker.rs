@@ -7,9 +7,9 @@ use crate::clients::{Clients, Judged};
 use crate::depth::{DepthResult, search_depth_first};
 use crate::fair;
 use crate::findings::{CheckError, Effort, Findings, Pass, Phase, Search, Setup};
-use crate::initial_states::{initial_states, worker_group};
+use crate::initial_states::{initial_states, worker_model};
 use crate::judgement::{Judgement, Undecided};
-use crate::local::Checked;
+use crate::local::Checkable;
 use crate::path::{PathGuide, Step};
 use crate::replay::{Counterexample, replay};
 use crate::step_table::{MakeNode, StepTable};
@@ -24,7 +24,7 @@ use std::time::Instant;
 pub type ReportProgress<'a> = &'a mut dyn FnMut(Phase, Progress) -> bool;
 
 /// A checker for one group: its nodes, its clients, and the faults it allows.
-pub struct Checker<P: Checked, C: Clients<Command = P::Command, Event = P::Event>> {
+pub struct Checker<P: Checkable, C: Clients<Command = P::Command, Event = P::Event>> {
     make_node: MakeNode<P>,
     clients: C,
     setup: Setup,
@@ -37,7 +37,7 @@ pub struct Checker<P: Checked, C: Clients<Command = P::Command, Event = P::Event
 
 impl<P, C> Checker<P, C>
 where
-    P: Checked,
+    P: Checkable,
     C: Clients<Command = P::Command, Event = P::Event> + Clone + Sync,
 {
     /// Creates a checker for a group.
@@ -66,7 +66,7 @@ where
             return Err(CheckError::TooManyFaults { option, given, max: MAX_FAULTS });
         }
         if let Some(max) = clients.max_view_changes().filter(|max| changes > *max) {
-            return Err(CheckError::TooManyChanges { max });
+            return Err(CheckError::TooManyChanges { given: changes, max });
         }
         let (step_table, system, initial) = initial_states(&make_node, &clients, &setup);
         Ok(Self { make_node, clients, setup, step_table, system, initial })
@@ -341,8 +341,8 @@ where
     ) -> DepthResult {
         let (make, clients, setup) = (&self.make_node, &self.clients, &self.setup);
         let (criteria, judged_bits) = (&self.system.criteria, self.system.judged_bits);
-        let make_group = || worker_group(make, clients, setup, past, criteria, judged_bits);
-        search_depth_first(&make_group, judgement.properties.len(), options, &mut |progress| report(phase, progress))
+        let make_model = || worker_model(make, clients, setup, past, criteria, judged_bits);
+        search_depth_first(&make_model, judgement.properties.len(), options, &mut |progress| report(phase, progress))
     }
 
     fn run_walks(&mut self, walks: Walks, effort: &Effort, judgement: &mut Judgement, report: ReportProgress<'_>) {
@@ -355,8 +355,8 @@ where
         let result = {
             let (make, clients, setup) = (&self.make_node, &self.clients, &self.setup);
             let (criteria, judged_bits) = (&self.system.criteria, self.system.judged_bits);
-            let make_group = || worker_group(make, clients, setup, past, criteria, judged_bits);
-            walk(&make_group, judgement.properties.len(), walks, options, &mut |progress| {
+            let make_model = || worker_model(make, clients, setup, past, criteria, judged_bits);
+            walk(&make_model, judgement.properties.len(), walks, options, &mut |progress| {
                 report(Phase::States, progress)
             })
         };

@@ -44,7 +44,7 @@ pub trait Clients {
 
     /// A condition over all clients' facets that must eventually hold, if there is one. While it
     /// does not hold, the checker treats the group as waiting.
-    fn goal(&self) -> Option<Judge> {
+    fn goal(&self) -> Option<StateCondition> {
         None
     }
 
@@ -78,6 +78,7 @@ pub enum ClientStep<'a, C, E> {
     Issued(&'a C),
     /// The client's node emits an event.
     Emitted(&'a E),
+    /// The client's node crashes.
     Crashed,
     /// The client's node restarts and has lost all pending requests.
     Restarted,
@@ -93,7 +94,7 @@ pub enum ClientStep<'a, C, E> {
 pub struct StepRecord {
     /// Events that properties about the past remember, in order.
     pub past: Vec<PastEvent>,
-    /// The number of the property that the step itself violates.
+    /// The number of the property that the step itself violates, if any.
     pub violation: Option<u8>,
     /// The true time of the step, where time is modelled.
     pub now: Time,
@@ -107,11 +108,11 @@ impl StepRecord {
 }
 
 /// A condition on states: receives the facet of each client in order, and returns whether it holds.
-pub type Judge = fn(&[u64]) -> bool;
+pub type StateCondition = fn(&[u64]) -> bool;
 
 /// A condition on states with a bound: receives the facet of each client in order and the bound of
 /// [`Judged::ByBound`], and returns whether it holds.
-pub type BoundedJudge = fn(&[u64], u64) -> bool;
+pub type BoundedStateCondition = fn(&[u64], u64) -> bool;
 
 /// A property of a family, and how it is judged.
 #[derive(Clone, Copy, Debug)]
@@ -124,12 +125,13 @@ pub struct Property {
 #[derive(Clone, Copy, Debug)]
 pub enum Judged {
     /// In each state, by the clients' facets.
-    ByState(Judge),
+    ByState(StateCondition),
     /// In each state, by the clients' facets and an upper bound.
-    ByBound(BoundedJudge, u64),
-    /// In each state in which no action is obliged, by the clients' facets. Infinite runs are the
-    /// subject of [`Judged::ByFairRuns`].
-    ByEnds(Judge),
+    ByBound(BoundedStateCondition, u64),
+    /// In each state in which a run may end, by the clients' facets: nothing is obliged to happen,
+    /// no delivery, no timer and no obliged command. Infinite runs are the subject of
+    /// [`Judged::ByFairRuns`].
+    ByEnds(StateCondition),
     /// In each step alone: the step itself reports the violation.
     ByStep,
     /// By the fences of entries: each must exceed those of earlier conflicting entries.
@@ -140,8 +142,8 @@ pub enum Judged {
     ByResults,
     /// In each state and instant: at most one client holds something exclusive.
     ByExclusiveHolds,
-    /// In states in which no progress is possible although a client waits or the common goal does
-    /// not hold.
+    /// In states in which no progress is possible, not even by an optional command, although a
+    /// client waits or the common goal does not hold.
     ByDeadlock,
     /// By runs that continue forever, or end, while a client waits or the common goal does not
     /// hold.

@@ -9,7 +9,7 @@ use crate::expand::{Candidate, ComputingLookup, NO_BATCH, Successors, expand};
 use crate::memory;
 use crate::reduce::{Reducer, ReductionStats};
 use crate::table::FingerprintTable;
-use crate::worker_group::{FingerprintPath, MakeWorkerGroup, WorkerGroup};
+use crate::worker_group::{FingerprintPath, MakeWorkerModel, WorkerModel};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -33,7 +33,6 @@ pub(crate) struct DepthResult {
 const SHARDS: usize = 64;
 /// Number of steps after which a thread updates the shared counts.
 const STEPS_BETWEEN_REPORTS: u32 = 1_024;
-/// How often the main thread reports the progress.
 const REPORT_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The data that all threads of a search share.
@@ -47,7 +46,7 @@ struct Shared {
     task_added: Condvar,
     idle_threads: AtomicUsize,
     states: AtomicU64,
-    /// Number of transitions taken, plus the initial states.
+    /// Number of transitions found by expanding states, plus the initial states.
     generated: AtomicU64,
     /// Number of steps of the longest path followed.
     deepest: AtomicU64,
@@ -118,7 +117,7 @@ impl Shared {
 }
 
 pub(crate) fn search_depth_first(
-    make_group: MakeWorkerGroup<'_>,
+    make_model: MakeWorkerModel<'_>,
     property_count: usize,
     options: SearchOptions,
     on_progress: OnProgress<'_>,
@@ -138,14 +137,14 @@ pub(crate) fn search_depth_first(
         end: Mutex::new(SearchEnd::Complete),
         violations: Mutex::new(vec![None; property_count]),
     };
-    add_initial_states(&shared, make_group());
+    add_initial_states(&shared, make_model());
     let running = AtomicUsize::new(options.threads);
     let main_thread = thread::current();
     let mut progress = Progress::default();
     thread::scope(|scope| {
         for _ in 0..options.threads {
             let work = || {
-                DepthWorker::new(&shared, make_group()).work();
+                DepthWorker::new(&shared, make_model()).work();
                 running.fetch_sub(1, Ordering::SeqCst);
                 main_thread.unpark();
             };
@@ -188,13 +187,13 @@ fn measure(shared: &Shared) -> Progress {
 /// Estimated memory of a state on a stack, in bytes.
 const FRAME_BYTES: u64 = 400;
 
-fn add_initial_states(shared: &Shared, worker_group: WorkerGroup<'_>) {
-    for state in &worker_group.initial {
-        let fingerprint = worker_group.system.fingerprint(state);
+fn add_initial_states(shared: &Shared, model: WorkerModel<'_>) {
+    for state in &model.initial {
+        let fingerprint = model.system.fingerprint(state);
         shared.generated.fetch_add(1, Ordering::Relaxed);
         if shared.add(fingerprint, 0).is_none() {
             shared.states.fetch_add(1, Ordering::Relaxed);
-            for property in worker_group.system.violated_properties(state) {
+            for property in model.system.violated_properties(state) {
                 shared.record_violation(property, vec![fingerprint]);
             }
             lock(&shared.tasks).push_back(vec![fingerprint]);
@@ -216,7 +215,7 @@ struct Frame {
 
 struct DepthWorker<'a> {
     shared: &'a Shared,
-    worker_group: WorkerGroup<'a>,
+    model: WorkerModel<'a>,
     /// Leaves out orders of steps that lead to the same states; `None` if the search must not.
     reducer: Option<Reducer>,
     stats: ReductionStats,
@@ -236,13 +235,13 @@ struct DepthWorker<'a> {
 }
 
 impl<'a> DepthWorker<'a> {
-    fn new(shared: &'a Shared, worker_group: WorkerGroup<'a>) -> Self {
+    fn new(shared: &'a Shared, model: WorkerModel<'a>) -> Self {
         // With several threads, chance decides which thread reaches a state first, so a reduced
         // search would not be reproducible.
         let reducer = (shared.options.reduce && shared.options.threads == 1).then(Reducer::default);
         Self {
             shared,
-            worker_group,
+            model,
             reducer,
             stats: ReductionStats::default(),
             successors: Successors::default(),
@@ -272,8 +271,8 @@ impl<'a> DepthWorker<'a> {
     /// or cannot be followed.
     fn follow_path(&mut self, path: &[u64]) -> Option<Vec<u32>> {
         let (root, rest) = path.split_first()?;
-        let system = &self.worker_group.system;
-        let mut state = self.worker_group.initial.iter().find(|state| system.fingerprint(state) == *root)?.clone();
+        let system = &self.model.system;
+        let mut state = self.model.initial.iter().find(|state| system.fingerprint(state) == *root)?.clone();
         let mut current = *root;
         for next in rest {
             self.expand(&state, current);
@@ -285,7 +284,7 @@ impl<'a> DepthWorker<'a> {
     }
 
     fn expand(&mut self, state: &[u32], fingerprint: u64) {
-        let WorkerGroup { system, stepper, .. } = &mut self.worker_group;
+        let WorkerModel { system, stepper, .. } = &mut self.model;
         // Computing missing outcomes never fails.
         let _ = expand(
             &mut ComputingLookup { system, stepper: &mut **stepper },
@@ -299,7 +298,7 @@ impl<'a> DepthWorker<'a> {
     fn apply_action(&self, state: &[u32], candidate: Candidate) -> Vec<u32> {
         // A step usually adds few messages.
         let mut next = Vec::with_capacity(state.len() + 4);
-        self.worker_group.system.apply_action(state, Action::unpack(candidate.action), candidate.outcome, &mut next);
+        self.model.system.apply_action(state, Action::unpack(candidate.action), candidate.outcome, &mut next);
         next
     }
 
@@ -315,7 +314,7 @@ impl<'a> DepthWorker<'a> {
         let violations = std::mem::take(&mut self.successors.violations);
         let mut needs_full_expansion = false;
         if let Some(reducer) = &mut self.reducer {
-            let WorkerGroup { system, stepper, .. } = &mut self.worker_group;
+            let WorkerModel { system, stepper, .. } = &mut self.model;
             let lookup = &mut ComputingLookup { system, stepper: &mut **stepper };
             needs_full_expansion =
                 reducer.reduce(lookup, &state, fingerprint, self.stats, &mut self.successors).unwrap_or(false);
@@ -330,8 +329,8 @@ impl<'a> DepthWorker<'a> {
         }
         self.judge_steps(&violations);
         let ids_exhausted = self.successors.has_too_many_messages
-            || self.worker_group.system.tables.is_full()
-            || self.worker_group.stepper.has_too_many_moves();
+            || self.model.system.tables.is_full()
+            || self.model.stepper.has_too_many_moves();
         if ids_exhausted {
             self.shared.finish(SearchEnd::IdsExhausted);
         }
@@ -348,10 +347,9 @@ impl<'a> DepthWorker<'a> {
             if self.visit(candidate, depth) {
                 let parent = &self.stack[self.stack.len() - 1].state;
                 let next = self.apply_action(parent, candidate);
-                let is_visible =
-                    self.worker_group.system.is_visible(Action::unpack(candidate.action), candidate.outcome);
+                let is_visible = self.model.system.is_visible(Action::unpack(candidate.action), candidate.outcome);
                 let violated: Vec<u8> =
-                    if is_visible { self.worker_group.system.violated_properties(&next).collect() } else { Vec::new() };
+                    if is_visible { self.model.system.violated_properties(&next).collect() } else { Vec::new() };
                 self.push(next, candidate.fingerprint);
                 for property in violated {
                     self.shared.record_violation(property, self.path());
@@ -432,7 +430,7 @@ impl<'a> DepthWorker<'a> {
     /// new.
     fn share_work(&mut self) {
         let Some(frame_index) = self.stack.iter().position(|frame| !frame.remaining.is_empty()) else { return };
-        // This thread keeps the last candidate.
+        // This thread would run out of work if it gave away the only candidate of its top frame.
         if frame_index + 1 == self.stack.len() && self.stack[frame_index].remaining.len() < 2 {
             return;
         }
@@ -447,8 +445,8 @@ impl<'a> DepthWorker<'a> {
             lock(&self.shared.tasks).push_back(path);
             self.shared.task_added.notify_one();
         } else {
-            // Above this frame, the path continues: the known state may be on it even if its depth
-            // is the same.
+            // The current path continues beyond this frame, so the known state may be on it even if
+            // its depth is the same.
             self.stack[frame_index].needs_full_expansion = needs_full_expansion;
         }
     }
@@ -464,9 +462,9 @@ impl<'a> DepthWorker<'a> {
 
     fn judge_successor(&self, frame_index: usize, candidate: Candidate, path: &[u64]) {
         let action = Action::unpack(candidate.action);
-        if self.worker_group.system.is_visible(action, candidate.outcome) {
+        if self.model.system.is_visible(action, candidate.outcome) {
             let next = self.apply_action(&self.stack[frame_index].state, candidate);
-            for property in self.worker_group.system.violated_properties(&next) {
+            for property in self.model.system.violated_properties(&next) {
                 self.shared.record_violation(property, path.to_vec());
             }
         }

@@ -8,7 +8,7 @@ use crate::clients::{Clients, Judged, Property};
 use crate::content::mix;
 use crate::findings::Setup;
 use crate::initial_states::initial_states;
-use crate::local::Checked;
+use crate::local::Checkable;
 use crate::path::PathGuide;
 use crate::replay::{Counterexample, replay};
 use crate::step_table::MakeNode;
@@ -29,8 +29,8 @@ fn property_number(properties: &[Property], judged: fn(&Judged) -> bool) -> Opti
 }
 
 /// Returns the names of the properties that at least one of `walks` random walks violates.
-/// `observer` creates an observer for a walk, and `verdicts` returns the observer's verdicts. The
-/// group must have no views.
+/// `make_observer` creates an observer for a walk, and `verdicts` returns the observer's verdicts.
+/// The group must have no views.
 ///
 /// # Panics
 ///
@@ -41,11 +41,11 @@ pub fn violated_by_walks<P, C, O>(
     clients: &C,
     setup: &Setup,
     walks: u64,
-    observer: impl Fn() -> O,
+    make_observer: impl Fn() -> O,
     verdicts: impl Fn(O) -> Vec<Verdict>,
 ) -> BTreeSet<&'static str>
 where
-    P: Checked,
+    P: Checkable,
     C: Clients<Command = P::Command, Event = P::Event> + Clone,
     O: Observer<P::Command, P::Event>,
 {
@@ -60,14 +60,15 @@ where
     // All properties are judged.
     system.judged_bits = u32::MAX;
     let criteria = properties.iter().zip(0..).filter_map(|(property, number)| match property.judged {
-        Judged::ByState(judge) => Some((number, Criterion::Facets(judge))),
-        Judged::ByBound(judge, bound) => Some((number, Criterion::Bound(judge, bound))),
-        Judged::ByEnds(judge) => Some((number, Criterion::AtEnds(judge))),
+        Judged::ByState(condition) => Some((number, Criterion::Facets(condition))),
+        Judged::ByBound(condition, bound) => Some((number, Criterion::Bound(condition, bound))),
+        Judged::ByEnds(condition) => Some((number, Criterion::AtEnds(condition))),
         Judged::ByExclusiveHolds => Some((number, Criterion::OneHolder)),
         _ => None,
     });
     system.criteria = criteria.collect();
     // A walk stops anywhere, so it does not show how runs end or whether they repeat forever.
+    // `violated_properties` leaves out criteria about ends as well.
     let is_judged_by_walks = |name: &str| {
         let property = properties.iter().find(|property| property.name == name);
         property.is_some_and(|property| {
@@ -95,7 +96,7 @@ where
         let is_timed = setup.timing.is_some();
         let example =
             Counterexample { steps, cycle_start: None, drifts_ppm: drifts_ppm.clone(), is_timed, has_views: false };
-        let replayed = replay(&step_table, &example, observer());
+        let replayed = replay(&step_table, &example, make_observer());
         assert!(replayed.is_ok(), "real nodes cannot replay walk {walk}");
         let verdicts = replayed.map(&verdicts).unwrap_or_default();
         let found_by_observer: BTreeSet<_> = verdicts

@@ -2,14 +2,14 @@
 
 use crate::clients::{ClientStep, Clients, StepRecord};
 use crate::content::content_fingerprint;
-use crate::local::{ArmedTimer, Checked, LocalState};
+use crate::local::{ArmedTimer, Checkable, LocalState};
 use crate::memory_of_past;
 use crate::step_table::{Content, Envelope, timer_obligation};
 use crate::tables::{StepEvent, TimeWindow};
 use quorate_core::{Effect, Effects, Input, NodeId, Note, Sink, Time};
 
 /// A step of a node: its local state, and what the step has sent, set and recorded so far.
-pub(crate) struct NodeStep<P: Checked, C: Clients<Command = P::Command, Event = P::Event>> {
+pub(crate) struct NodeStep<P: Checkable, C: Clients<Command = P::Command, Event = P::Event>> {
     pub(crate) local: LocalState<P, C::Client>,
     pub(crate) sends: Vec<Envelope<P::Message>>,
     pub(crate) events: Vec<StepEvent>,
@@ -20,7 +20,7 @@ pub(crate) struct NodeStep<P: Checked, C: Clients<Command = P::Command, Event = 
 }
 
 /// Receives the effects of a step and applies them to the local state.
-pub(crate) struct Executor<'a, P: Checked, C: Clients<Command = P::Command, Event = P::Event>> {
+pub(crate) struct Executor<'a, P: Checkable, C: Clients<Command = P::Command, Event = P::Event>> {
     pub(crate) clients: &'a C,
     pub(crate) nodes: usize,
     /// Whether time is modelled.
@@ -34,7 +34,7 @@ pub(crate) struct Executor<'a, P: Checked, C: Clients<Command = P::Command, Even
 
 impl<P, C> Sink<P> for Executor<'_, P, C>
 where
-    P: Checked,
+    P: Checkable,
     C: Clients<Command = P::Command, Event = P::Event>,
 {
     fn effect(&mut self, effect: Effect<P>) {
@@ -54,11 +54,11 @@ where
 
 impl<P, C> Executor<'_, P, C>
 where
-    P: Checked,
+    P: Checkable,
     C: Clients<Command = P::Command, Event = P::Event>,
 {
-    /// Gives the node an input. If it reports that saves are durable, the effects that waited for
-    /// them are carried out first.
+    /// Gives the node an input. If the input reports that saves are durable, first carries out the
+    /// effects that waited for them.
     pub(crate) fn give_input(&mut self, protocol: &mut P, input: Input<P>) {
         if matches!(input, Input::Saved(_)) {
             while let Some(effect) = self.step.local.disk.release() {

@@ -271,7 +271,7 @@ impl<L: Lookup> Expansion<'_, L> {
                 continue;
             }
             self.successors.summary.must_progress = true;
-            // Time advances until the message may arrive.
+            // The message may arrive only after time has advanced.
             if !system.may_arrive(word, self.state[INSTANT]) {
                 continue;
             }
@@ -424,7 +424,7 @@ impl<L: Lookup> Expansion<'_, L> {
         let last_held_instants =
             system.last_held_instants(self.state).filter(|last| *last > now && *last <= time_limit);
         let Some(next) = last_held_instants.chain(next).min() else { return Ok(()) };
-        // Time also advances beyond the limit, although the search stops there.
+        // Beyond the limit time would advance too, although the search does not follow it there.
         self.successors.summary.must_progress = true;
         self.successors.summary.can_progress = true;
         if next > time_limit {

@@ -26,8 +26,8 @@ pub(crate) struct Lasso {
 
 /// The result of the search for fair cycles.
 pub(crate) struct FairnessResult {
+    /// A fair run that violates the property; `None` if there is none, or the search ended early.
     pub(crate) lasso: Option<Lasso>,
-    /// Why the search ended.
     pub(crate) end: SearchEnd,
     /// Size of the graph and the visited states in bytes; if the search ended early, its memory use
     /// at that time.
@@ -82,8 +82,8 @@ const GOAL_UNMET: usize = MAX_NODES;
 /// the common goal does not hold.
 struct StateGraph {
     graph: Graph,
-    /// The nodes whose clients wait in each state, one bit each, and whether the common goal does
-    /// not hold.
+    /// For each state, one bit for each node whose client waits, and the bit `GOAL_UNMET` if the
+    /// common goal does not hold.
     waiting_bits: Vec<u32>,
     /// The id of each state in the breadth-first search.
     ids: Vec<crate::visited::StateId>,
@@ -207,7 +207,7 @@ fn build_graph(
                 row.push(*number);
             }
             state_graph.graph.push_row(row);
-            if state_graph.graph.states().is_multiple_of(STATES_BETWEEN_REPORTS) {
+            if state_graph.graph.state_count().is_multiple_of(STATES_BETWEEN_REPORTS) {
                 let counted = state_graph.bytes() + explored.kept_bytes + number_of_id.len() as u64 * 4;
                 let bytes = memory::resident().map_or(counted, |resident| resident.max(counted));
                 if bytes > memory_limit {

@@ -33,8 +33,9 @@ pub struct Setup {
     /// Whether a save is durable at once; ignored unless `restarts` is 0. Without restarts, a slow
     /// disk only changes the order of events, which the check need not explore.
     pub has_prompt_disks: bool,
-    /// Whether a crash may interrupt a step's sends: each message that the node has in flight when
-    /// it crashes may be lost until it restarts; on FIFO links, only the latest ones.
+    /// Whether a crash may interrupt sends: from the crash until the restart, any message in flight
+    /// that the node sent may be lost, without counting as one of `losses`; on a FIFO link, a
+    /// message only together with all later ones of the link.
     pub crash_interrupts_sends: bool,
 }
 
@@ -67,7 +68,7 @@ pub struct Timing {
     /// The last instant to which the check advances time.
     pub until: Time,
     /// The shortest and longest delay of a message. If `None`, a message may arrive at any instant
-    /// from the one at which it was sent.
+    /// from its sending on.
     pub delay: Option<Span>,
 }
 
@@ -88,7 +89,6 @@ pub struct Effort {
     /// Whether to skip interleavings that differ only in the order of independent steps. Ignored by
     /// random walks, and by a depth-first search with several threads.
     pub reduce: bool,
-    /// Whether to stop at the first violation.
     pub stop_at_first: bool,
     /// Names of the properties to judge; all if `None`.
     pub properties: Option<Vec<String>>,
@@ -125,8 +125,8 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Whether no search ended early, and each property that a search of such a group can decide
-    /// was decided.
+    /// Whether no search ended early, and each property was decided that a search with this setup
+    /// can decide or that the caller asked for by name.
     pub fn is_complete(&self) -> bool {
         let is_settled = |verdict: &Verdict| verdict.holds.is_some() || verdict.is_out_of_scope;
         self.end == SearchEnd::Complete && self.verdicts.iter().all(is_settled)
@@ -172,10 +172,10 @@ pub struct Verdict {
     pub kind: PropertyKind,
     /// Whether the property holds; `None` if the check could not decide.
     pub holds: Option<bool>,
-    /// Why the check could not decide.
+    /// Why the check could not decide; `None` if it did.
     pub undecided_reason: Option<&'static str>,
-    /// Whether no search of such a group can decide the property. `false` if a search that did not
-    /// finish could have decided it, or if the caller asked for the property by name.
+    /// Whether the property may stay undecided: no search with this setup can decide it, and the
+    /// caller did not ask for it by name.
     pub is_out_of_scope: bool,
     pub counterexample: Option<Counterexample>,
 }
@@ -187,7 +187,8 @@ pub enum Phase {
     States,
     /// The search with memory of the past.
     Past,
-    /// The search for fair runs on which a client waits forever or the common goal never holds.
+    /// The search for fair runs on which a client waits forever, or the goal of all clients
+    /// together (such as an elected leader) never holds.
     Fair,
     /// The search without reduction, for shortest counterexamples.
     Shortest,
@@ -209,8 +210,9 @@ pub enum CheckError {
     },
     /// The group has views, and time is modelled.
     TimedViews,
-    /// Too many view changes.
+    /// More view changes than the clients can keep track of.
     TooManyChanges {
+        given: u8,
         max: u8,
     },
     TooManyMessages {
@@ -218,11 +220,11 @@ pub enum CheckError {
         max: usize,
         max_per_sender: usize,
     },
-    /// More nodes, resources or rounds than a check allows; the fields are the limits.
+    /// More nodes, processes, resources or rounds than a check of the deadlock family allows.
     TooManyWaits {
-        sites: usize,
-        resources: usize,
-        rounds: u8,
+        max_nodes: usize,
+        max_resources: usize,
+        max_waits: u8,
     },
 }
 
@@ -236,12 +238,14 @@ impl std::fmt::Display for CheckError {
             Self::TimedViews => f.write_str(
                 "views are checked without time: a lease may end at any moment, whatever its length. Omit --drift, --delay and --until.",
             ),
-            Self::TooManyChanges { max } => write!(f, "a check of this group allows at most {max} view changes."),
-            Self::TooManyWaits { sites, resources, rounds } => write!(
+            Self::TooManyChanges { given, max } => {
+                write!(f, "--changes must be at most {max} in a check of this group; got {given}.")
+            }
+            Self::TooManyWaits { max_nodes, max_resources, max_waits } => write!(
                 f,
-                "--nodes, --processes, --resources or --rounds is too large: a check allows at most {sites} nodes with one process \
-                 each, {resources} resources on nodes of their own, and {rounds} rounds of each node; if there are resources, \
-                 {rounds} rounds of all nodes together."
+                "the group is too large for a check: --nodes must be at most {max_nodes}, --processes 1, --resources at most \
+                 {max_resources} and not more than there are nodes, and --rounds at most {max_waits}; with resources, the rounds of \
+                 all nodes together at most {max_waits}."
             ),
             Self::TooManyMessages { given, max, max_per_sender } => write!(
                 f,

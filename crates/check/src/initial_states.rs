@@ -3,27 +3,27 @@
 use crate::budgets::Budgets;
 use crate::clients::Clients;
 use crate::findings::Setup;
-use crate::local::Checked;
+use crate::local::Checkable;
 use crate::membership::PackedView;
 use crate::step_table::{MakeNode, StepTable};
 use crate::system::{Criterion, PastProperties, System};
 use crate::tables::Tables;
-use crate::worker_group::WorkerGroup;
+use crate::worker_group::WorkerModel;
 use std::sync::Arc;
 
-/// Creates a group for one worker thread. If there are `past_properties`, its initial states
-/// contain the words in which the search remembers past events. `judged_bits` are the properties
-/// whose violations by steps are reported, one bit each.
-pub(crate) fn worker_group<'a, P, C>(
+/// Creates one worker thread's own model of the group. If there are `past_properties`, its initial
+/// states contain the words in which the search remembers past events. `judged_bits` are the
+/// properties whose violations by steps are reported, one bit each.
+pub(crate) fn worker_model<'a, P, C>(
     make: &MakeNode<P>,
     clients: &C,
     setup: &Setup,
     past_properties: Option<PastProperties>,
     criteria: &[(u8, Criterion)],
     judged_bits: u32,
-) -> WorkerGroup<'a>
+) -> WorkerModel<'a>
 where
-    P: Checked + 'a,
+    P: Checkable + 'a,
     C: Clients<Command = P::Command, Event = P::Event> + Clone + 'a,
 {
     let (step_table, mut system, initial) = initial_states(make, clients, setup);
@@ -31,17 +31,17 @@ where
     system.criteria = criteria.to_vec();
     system.judged_bits = judged_bits;
     let initial = initial.iter().map(|(state, _)| system.with_memory(state)).collect();
-    WorkerGroup { system, stepper: Box::new(step_table), initial }
+    WorkerModel { system, stepper: Box::new(step_table), initial }
 }
 
-/// The nodes of a group, its system, and each initial state with the drifts of its nodes' clocks in
+/// A group's step table, its system, and each initial state with the drifts of its nodes' clocks in
 /// parts per million.
 pub(crate) type InitialStates<P, C> = (StepTable<P, C>, System, Vec<(Vec<u32>, Vec<i32>)>);
 
 /// Creates the nodes of a group and its initial states, one for each choice of clock drifts.
 pub(crate) fn initial_states<P, C>(make: &MakeNode<P>, clients: &C, setup: &Setup) -> InitialStates<P, C>
 where
-    P: Checked,
+    P: Checkable,
     C: Clients<Command = P::Command, Event = P::Event> + Clone,
 {
     let mut step_table = StepTable::new(Arc::clone(make), clients.clone(), setup);

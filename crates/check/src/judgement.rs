@@ -21,14 +21,14 @@ impl Undecided {
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::Unfinished => "the search did not finish",
-            Self::BoundedTime => "the check bounds time, and an infinite run has no bound",
+            Self::BoundedTime => "the check ends at a time limit, so it sees no infinite run",
             Self::NoGraph => "runs may contain cycles, which only a breadth-first search can judge",
             Self::AtRandom => "random walks do not visit every state",
             Self::TooLarge => "the group is too large to track which node knew of which request",
         }
     }
 
-    /// Whether no search of such a group can decide the property.
+    /// Whether no search with this setup can decide the property.
     pub(crate) fn is_out_of_scope(self) -> bool {
         matches!(self, Self::BoundedTime | Self::TooLarge)
     }
@@ -42,11 +42,13 @@ pub(crate) struct Judgement {
     undecided: Vec<Option<Undecided>>,
     counterexamples: Vec<Option<Counterexample>>,
     pub(crate) main_pass: Pass,
+    /// The search for properties about the past, whose states also contain past events.
     pub(crate) past_pass: Option<Pass>,
     pub(crate) fair_pass: Option<Pass>,
     pub(crate) walk_count: Option<u64>,
-    /// How the first incomplete search ended; `Complete` if there was none.
-    first_end: SearchEnd,
+    /// `Stopped` if the caller stopped a search; otherwise how the first incomplete search ended,
+    /// and `Complete` if there was none.
+    end: SearchEnd,
     /// Whether the caller asked for properties by name.
     is_selected_by_name: bool,
 }
@@ -66,7 +68,7 @@ impl Judgement {
             past_pass: None,
             fair_pass: None,
             walk_count: None,
-            first_end: SearchEnd::Complete,
+            end: SearchEnd::Complete,
             is_selected_by_name: effort.properties.is_some(),
         }
     }
@@ -83,10 +85,10 @@ impl Judgement {
 
     pub(crate) fn criteria(&self) -> Vec<(u8, Criterion)> {
         let wanted = (0_u8..).zip(&self.properties).zip(&self.is_wanted).filter(|(_, wanted)| **wanted);
-        let judge = |((number, property), _): ((u8, &Property), &bool)| match property.judged {
-            Judged::ByState(judge) => Some((number, Criterion::Facets(judge))),
-            Judged::ByBound(judge, bound) => Some((number, Criterion::Bound(judge, bound))),
-            Judged::ByEnds(judge) => Some((number, Criterion::AtEnds(judge))),
+        let criterion = |((number, property), _): ((u8, &Property), &bool)| match property.judged {
+            Judged::ByState(condition) => Some((number, Criterion::Facets(condition))),
+            Judged::ByBound(condition, bound) => Some((number, Criterion::Bound(condition, bound))),
+            Judged::ByEnds(condition) => Some((number, Criterion::AtEnds(condition))),
             Judged::ByExclusiveHolds => Some((number, Criterion::OneHolder)),
             Judged::ByStep
             | Judged::ByFences
@@ -95,7 +97,7 @@ impl Judgement {
             | Judged::ByDeadlock
             | Judged::ByFairRuns => None,
         };
-        wanted.filter_map(judge).collect()
+        wanted.filter_map(criterion).collect()
     }
 
     /// The properties that the caller asked for, one bit each.
@@ -121,8 +123,8 @@ impl Judgement {
         if end == SearchEnd::Complete {
             return;
         }
-        if self.first_end == SearchEnd::Complete {
-            self.first_end = end;
+        if self.end == SearchEnd::Complete || end == SearchEnd::Stopped {
+            self.end = end;
         }
         for (undecided, property) in self.undecided.iter_mut().zip(&self.properties) {
             if judged(&property.judged) {
@@ -135,11 +137,11 @@ impl Judgement {
     /// it to stop at a violation that was found.
     pub(crate) fn should_continue(&self, effort: &Effort) -> bool {
         let has_violation = self.counterexamples.iter().any(Option::is_some);
-        self.first_end != SearchEnd::Stopped && !(effort.stop_at_first && has_violation)
+        self.end != SearchEnd::Stopped && !(effort.stop_at_first && has_violation)
     }
 
     pub(crate) fn conclude(self) -> Findings {
-        let mut first_end = self.first_end;
+        let mut end = self.end;
         let mut verdicts = Vec::new();
         for (((property, wanted), undecided), example) in
             self.properties.iter().zip(self.is_wanted).zip(self.undecided).zip(self.counterexamples)
@@ -171,12 +173,12 @@ impl Judgement {
                 counterexample: example,
             });
         }
-        // Random walks are never a complete search.
-        if first_end == SearchEnd::Complete && self.walk_count.is_some() {
-            first_end = SearchEnd::Stopped;
+        // Random walks that were all made are still no complete search.
+        if end == SearchEnd::Complete && self.walk_count.is_some() {
+            end = SearchEnd::Stopped;
         }
         let Self { main_pass, past_pass, fair_pass, walk_count, .. } = self;
         // The checker sets `has_timers`.
-        Findings { end: first_end, main_pass, past_pass, fair_pass, walk_count, has_timers: false, verdicts }
+        Findings { end, main_pass, past_pass, fair_pass, walk_count, has_timers: false, verdicts }
     }
 }

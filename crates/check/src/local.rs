@@ -12,7 +12,7 @@ use std::hash::{Hash, Hasher};
 /// recorded in a journal.
 ///
 /// Implemented for every protocol with such parts; no type needs to implement it by hand.
-pub trait Checked:
+pub trait Checkable:
     Recordable
     + Protocol<
         Command: Clone,
@@ -26,7 +26,7 @@ pub trait Checked:
 {
 }
 
-impl<P> Checked for P where
+impl<P> Checkable for P where
     P: Recordable
         + Protocol<
             Command: Clone,
@@ -67,7 +67,7 @@ pub(crate) struct ArmedTimer<T> {
     pub(crate) latest: Time,
 }
 
-impl<P: Checked, C: Clone> Clone for LocalState<P, C> {
+impl<P: Checkable, C: Clone> Clone for LocalState<P, C> {
     fn clone(&self) -> Self {
         Self {
             node: self.node,
@@ -82,7 +82,7 @@ impl<P: Checked, C: Clone> Clone for LocalState<P, C> {
     }
 }
 
-impl<P: Checked, C: Eq> PartialEq for LocalState<P, C> {
+impl<P: Checkable, C: Eq> PartialEq for LocalState<P, C> {
     fn eq(&self, other: &Self) -> bool {
         self.node == other.node
             && self.client == other.client
@@ -95,9 +95,9 @@ impl<P: Checked, C: Eq> PartialEq for LocalState<P, C> {
     }
 }
 
-impl<P: Checked, C: Eq> Eq for LocalState<P, C> {}
+impl<P: Checkable, C: Eq> Eq for LocalState<P, C> {}
 
-impl<P: Checked, C: Hash> Hash for LocalState<P, C> {
+impl<P: Checkable, C: Hash> Hash for LocalState<P, C> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.node.hash(state);
         self.client.hash(state);

@@ -11,8 +11,8 @@
 //! - a lease that ended is renewed, while its member is in the latest view;
 //! - the service decides the next view, without a member that crashed or whose lease has ended; in
 //!   a fair run this happens eventually;
-//! - each node that is up then, including the removed one, receives the view at any later moment. A
-//!   node may receive an older view after a newer one.
+//! - the service sends the view to each node that is up or may still restart, including the removed
+//!   one. It arrives at any later moment, even after a newer view, and is lost if the node is down.
 //!
 //! The next incarnation of a node that crashed is in no view, and is never admitted.
 
@@ -145,7 +145,8 @@ impl System {
         self.packed_view(state).is_some_and(|packed| packed.has_member(node))
     }
 
-    /// Returns the next view, without this member, if the service may decide it now.
+    /// Returns the next view, without this member, and why the service may decide it now; `None` if
+    /// it may not.
     pub(crate) fn removal(&self, node: usize, state: &[u32]) -> Option<(Removal, PackedView)> {
         let (views, packed) = (self.views?, self.packed_view(state)?);
         if !packed.has_member(node) {

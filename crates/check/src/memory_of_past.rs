@@ -1,7 +1,7 @@
 //! The memory of properties about the past, stored as words of the state.
 //!
 //! ```text
-//! n words   for each node, the pending requests that it knows, those that precede its own
+//! n words   one for each node: the pending requests that it knows, those that precede its own
 //!           request, and whether its own request is for shared access
 //! 4 words   one more than the largest fence, as its upper and lower half, and the same for
 //!           exclusive entries only

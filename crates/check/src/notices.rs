@@ -2,8 +2,8 @@
 //!
 //! When a node crashes or restarts, a notice is sent to every other node that is up, and arrives at
 //! any later moment. A restart revokes pending notices of the crash, and a crash revokes pending
-//! notices of the restart. Notices to a node are lost when it crashes; when it restarts, it
-//! receives a notice about each node that is down at that moment.
+//! notices of the restart. Notices to a node are lost when it crashes; when it restarts, a notice
+//! about each node that is down at that moment is sent to it.
 
 use crate::system::{LOCALS, System};
 use crate::tables::{LifecycleNotices, MoveKind};

@@ -13,7 +13,8 @@ pub(crate) struct Step {
     pub(crate) kind: StepKind,
     /// The true time of the step, where time is modelled.
     pub(crate) time: Time,
-    /// The number of the node's local state after the step; `NONE` if no node takes it.
+    /// The number of the local state, after the step, of the node that moves or that the message
+    /// reaches; `NONE` for other steps.
     pub(crate) local_after: u32,
 }
 
@@ -38,7 +39,8 @@ pub(crate) enum StepKind {
 /// A message in flight, identified among those with the same sender, receiver and content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MessageRef {
-    /// The number of the envelope.
+    /// The number of the envelope in the tables. Where delays are bounded, this is the envelope
+    /// with the same content and no delivery window.
     pub(crate) envelope: u32,
     /// How many older messages with the same sender, receiver and content are in flight; duplicates
     /// of one message count once.
@@ -66,10 +68,11 @@ pub(crate) struct PathGuide<'a> {
 }
 
 impl<'a> PathGuide<'a> {
-    pub(crate) fn new(system: &'a mut System, stepper: &'a mut dyn Stepper, state: &[u32]) -> Self {
+    /// Creates a guide that starts in this state, which must be an initial one.
+    pub(crate) fn new(system: &'a mut System, stepper: &'a mut dyn Stepper, initial_state: &[u32]) -> Self {
         let lookup = ComputingLookup { system, stepper };
         let mut guide = Self { lookup, successors: Successors::default(), in_flight: Vec::new(), last_serial: 0 };
-        guide.track_sent(state);
+        guide.track_sent(initial_state);
         guide
     }
 
@@ -81,8 +84,8 @@ impl<'a> PathGuide<'a> {
         &self.successors.candidates
     }
 
-    /// The properties that transitions of the state expanded last violate, each with the packed
-    /// action.
+    /// The properties that are violated by transitions of the state that was expanded last, each
+    /// with the packed action of its transition.
     #[cfg(feature = "testing")]
     pub(crate) fn violations(&self) -> &[(u8, u16)] {
         &self.successors.violations

@@ -7,7 +7,7 @@
 //!   others take all their steps, up to a limit, while this node takes none, and remembers the
 //!   answer;
 //! - no property can see the next steps of that node;
-//! - no fault budget is left, since any fault anywhere draws on it; no message of a crashed node
+//! - no fault budget is left, since a fault at any node draws on it; no message of a crashed node
 //!   may still be lost; no view may be decided; and time is not modelled;
 //! - one of its steps leads to a state of the next level or, in a depth-first search, to a state
 //!   that is not on the current path. Otherwise the search follows the steps of all nodes,
@@ -151,8 +151,8 @@ impl Reducer {
         Ok(independent)
     }
 
-    /// Whether no other node can send this node anything as long as this node takes no step. False
-    /// also if that takes more than `MAX_FOLLOWED` states to find out.
+    /// Whether no other node can send this node anything as long as this node takes no step. Also
+    /// false if the search for such a send reaches more than `MAX_FOLLOWED` states.
     fn is_isolated<L: Lookup>(
         &mut self,
         lookup: &mut L,
@@ -264,16 +264,16 @@ fn acting_node(system: &System, state: &[u32], action: u16) -> usize {
     }
 }
 
-/// Whether a property about the past remembers an outcome.
+/// Whether an outcome has events that properties about the past remember.
 fn is_remembered(system: &System, outcome: u32) -> bool {
     system.past_properties.is_some()
         && outcome != NONE
         && system.tables.consequences[outcome as usize].events.iter().any(|event| matches!(event, StepEvent::Past(_)))
 }
 
-/// Returns the fingerprint of the question whether a node is isolated: that of the state without
-/// the node and, where fingerprints add up, without the messages to it. Neither is touched while
-/// the node takes no step, and the answer does not depend on them.
+/// Returns the fingerprint of the question whether a node is isolated. It covers the node's index
+/// and the state without the node and, where fingerprints add up, without the messages to it: while
+/// the node takes no step, these stay the same, and the answer does not depend on them.
 fn question_fingerprint(system: &System, state: &[u32], fingerprint: u64, node: usize) -> u64 {
     let local_fingerprint = system.tables.local_details[state[LOCALS + node] as usize].fingerprint;
     let mut rest_fingerprint = fingerprint.wrapping_sub(local_fingerprint);

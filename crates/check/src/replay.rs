@@ -2,7 +2,7 @@
 //! can record it.
 
 use crate::clients::Clients;
-use crate::local::{Checked, local_time};
+use crate::local::{Checkable, local_time};
 use crate::membership::PackedView;
 use crate::path::{MessageRef, Step, StepKind};
 use crate::step_table::{Content, Envelope, LEASE_VALID, Move, StepTable};
@@ -48,7 +48,7 @@ const CYCLE_BEGINS: &str = "from here on the run repeats forever";
 
 pub(crate) fn replay<P, C, O>(step_table: &StepTable<P, C>, example: &Counterexample, observer: O) -> Result<O, String>
 where
-    P: Checked,
+    P: Checkable,
     C: Clients<Command = P::Command, Event = P::Event>,
     O: Observer<P::Command, P::Event>,
 {
@@ -73,7 +73,7 @@ fn replay_with<P, C, O>(
     observer: O,
 ) -> Result<O, String>
 where
-    P: Checked,
+    P: Checkable,
     C: Clients<Command = P::Command, Event = P::Event>,
     O: Observer<P::Command, P::Event>,
 {
@@ -90,7 +90,7 @@ where
 }
 
 /// A replay in progress; `M` creates its nodes.
-struct Replay<'a, P: Checked, C: Clients<Command = P::Command, Event = P::Event>, M, O> {
+struct Replay<'a, P: Checkable, C: Clients<Command = P::Command, Event = P::Event>, M, O> {
     step_table: &'a StepTable<P, C>,
     example: &'a Counterexample,
     clocks: Clocks,
@@ -101,7 +101,7 @@ struct Replay<'a, P: Checked, C: Clients<Command = P::Command, Event = P::Event>
 
 impl<P, C, M, O> Replay<'_, P, C, M, O>
 where
-    P: Checked,
+    P: Checkable,
     C: Clients<Command = P::Command, Event = P::Event>,
     M: Fn(NodeId) -> P,
     O: Observer<P::Command, P::Event>,
@@ -134,8 +134,8 @@ where
             StepKind::Drop(message) if self.is_notice(message) => Ok(()),
             StepKind::Deliver(message) => {
                 let (id, to) = self.find_message(message)?;
-                // The replayed nodes take `kind` and `is_wrapped` from the message itself. Their
-                // message ids count over all incarnations, so `incarnation` is always the first.
+                // The replayed nodes take `kind` and `is_wrapped` from the message itself. They
+                // ignore the sender's `incarnation`: a sender's message ids count over all of them.
                 self.give_input(
                     to.index(),
                     &ObservedInput::Message { id, kind: "", is_wrapped: false, incarnation: Incarnation::FIRST },
@@ -179,6 +179,7 @@ where
                 self.apply_event(&WorldEvent::Crashed { node: id, lost_writes })
             }
             Move::Restart => {
+                // A check models lost writes, but no lost disks.
                 let incarnation = self.step_table.local(step.local_after).incarnation;
                 self.give_input(node, &ObservedInput::Start { incarnation, is_disk_blank: false })
             }
@@ -212,7 +213,7 @@ where
         self.nodes
             .in_flight()
             .filter(|(id, to, _)| id.sender == wanted.from && *to == wanted.to)
-            .filter(|(_, _, message)| matches!(&wanted.content, Content::Message(wanted) if wanted == *message))
+            .filter(|(_, _, sent)| matches!(&wanted.content, Content::Message(content) if content == *sent))
             .nth(message.older_count)
             .map(|(id, to, _)| (id, to))
             .ok_or_else(|| {
@@ -239,8 +240,8 @@ where
         self.nodes.apply_world_event(self.time, event)
     }
 
-    /// Fails if the protocol of the node is in another state than the search recorded. Nodes that
-    /// are down are not compared.
+    /// Fails if the protocol of the node is in another state than the search recorded. Compares
+    /// nothing if the search recorded no state for the step, or the node is down.
     fn compare_state(&self, node: NodeId, step: &Step) -> Result<(), String> {
         if step.local_after == NONE {
             return Ok(());

@@ -7,7 +7,7 @@ use crate::executor::{Executor, NodeStep};
 use crate::expand::Stepper;
 use crate::findings::Setup;
 use crate::interner::Interner;
-use crate::local::{ArmedTimer, Checked, LocalState, local_time, true_time};
+use crate::local::{ArmedTimer, Checkable, LocalState, local_time, true_time};
 use crate::membership::{Lease, PackedView, view_sender};
 use crate::memory_of_past;
 use crate::notices::{CrashNotices, notice_sender};
@@ -67,7 +67,8 @@ pub(crate) enum Move<C, T> {
         survivors: u64,
     },
     Restart,
-    /// The membership service extends the node's lease to this time, or ends it.
+    /// The membership service renews the node's lease (`LEASE_VALID`), or the lease ends
+    /// (`LEASE_ENDED`).
     Lease {
         until: Time,
     },
@@ -76,7 +77,7 @@ pub(crate) enum Move<C, T> {
 type MoveOf<P> = Move<<P as Protocol>::Command, <P as Protocol>::Timer>;
 
 /// Steps the nodes of a group, and stores each local state, envelope and move under its number.
-pub(crate) struct StepTable<P: Checked, C: Clients<Command = P::Command, Event = P::Event>> {
+pub(crate) struct StepTable<P: Checkable, C: Clients<Command = P::Command, Event = P::Event>> {
     make_node: MakeNode<P>,
     clients: C,
     nodes: usize,
@@ -111,7 +112,7 @@ const SYNC_OBLIGATION: u8 = 3;
 
 impl<P, C> StepTable<P, C>
 where
-    P: Checked,
+    P: Checkable,
     C: Clients<Command = P::Command, Event = P::Event>,
 {
     pub(crate) fn new(make_node: MakeNode<P>, clients: C, setup: &Setup) -> Self {
@@ -178,9 +179,9 @@ where
                 client: self.clients.initial(node),
             };
             let start = Input::Start { durable: P::Durable::default(), incarnation: Incarnation::FIRST };
-            let founding = founding.map(|packed| [Input::View(packed.unpack()), Input::Lease(LEASE_VALID)]);
+            let view_inputs = founding.map(|packed| [Input::View(packed.unpack()), Input::Lease(LEASE_VALID)]);
             let mut local = local;
-            for input in std::iter::once(start).chain(founding.into_iter().flatten()) {
+            for input in std::iter::once(start).chain(view_inputs.into_iter().flatten()) {
                 let step = self.step(local, Time::ZERO, Some(input), StepRecord::empty_at(Time::ZERO));
                 local = step.local;
                 in_flight.extend(step.sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)));
@@ -421,7 +422,7 @@ pub(crate) fn timer_obligation(node: usize, fingerprint: u64) -> u64 {
 
 impl<P, C> Stepper for StepTable<P, C>
 where
-    P: Checked,
+    P: Checkable,
     C: Clients<Command = P::Command, Event = P::Event>,
 {
     fn deliver(&mut self, tables: &mut Tables, local: u32, envelope: u32, time: Time) -> u32 {

@@ -3,8 +3,8 @@
 //! ```text
 //! word 0      the remaining fault budgets
 //! word 1      the number of the instant; 0 where time is not modelled
-//! next n      the local state of each node
-//! 1 more      the latest view, where the group has views
+//! next n      the number of each node's local state
+//! 1 more      the latest view, packed, where the group has views
 //! some more   the memory of properties about the past, where they are judged
 //! the rest    the messages in flight: sorted, or by link in sending order where links are FIFO
 //! ```
@@ -21,7 +21,7 @@
 
 use crate::action::{Action, MAX_NODES};
 use crate::budgets::{Budgets, Cost};
-use crate::clients::{BoundedJudge, Judge};
+use crate::clients::{BoundedStateCondition, StateCondition};
 use crate::content::mix;
 use crate::membership::Views;
 use crate::notices::CrashNotices;
@@ -47,11 +47,11 @@ pub(crate) const MAX_ORDERED_NODES: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Criterion {
     /// A condition on the clients' facets.
-    Facets(Judge),
+    Facets(StateCondition),
     /// A condition on the clients' facets and this upper bound.
-    Bound(BoundedJudge, u64),
+    Bound(BoundedStateCondition, u64),
     /// A condition on the clients' facets, only in states in which nothing is obliged to happen.
-    AtEnds(Judge),
+    AtEnds(StateCondition),
     /// At most one client holds something exclusive.
     OneHolder,
 }
@@ -66,11 +66,11 @@ pub(crate) struct System {
     pub(crate) has_bounded_delays: bool,
     pub(crate) views: Option<Views>,
     pub(crate) crash_notices: CrashNotices,
-    /// Whether a crash may interrupt a step's sends, so the node's messages in flight may be
-    /// lost.
+    /// Whether a crash may interrupt sends, so that messages in flight of a node that is down may
+    /// be lost.
     pub(crate) crash_interrupts_sends: bool,
     /// The goal that all clients must eventually reach together.
-    pub(crate) goal: Option<Judge>,
+    pub(crate) goal: Option<StateCondition>,
     /// The properties about the past that are judged, if any.
     pub(crate) past_properties: Option<PastProperties>,
     /// The conditions of the state properties, with the numbers of the properties.
@@ -182,8 +182,8 @@ impl System {
         let facets = self.facets(state);
         let has_two_holders = self.judges_exclusive_holds() && self.holder_count(state) > 1;
         let holds = move |criterion: &Criterion| match criterion {
-            Criterion::Facets(judge) => judge(&facets[..self.nodes]),
-            Criterion::Bound(judge, bound) => judge(&facets[..self.nodes], *bound),
+            Criterion::Facets(condition) => condition(&facets[..self.nodes]),
+            Criterion::Bound(condition, bound) => condition(&facets[..self.nodes], *bound),
             Criterion::AtEnds(_) => true,
             Criterion::OneHolder => !has_two_holders,
         };
@@ -193,11 +193,11 @@ impl System {
     /// The properties that a state violates if nothing is obliged to happen in it, one bit each.
     pub(crate) fn properties_violated_at_end(&self, state: &[u32]) -> u32 {
         let criteria = self.criteria.iter().filter_map(|(number, criterion)| match criterion {
-            Criterion::AtEnds(judge) => Some((*number, judge)),
+            Criterion::AtEnds(condition) => Some((*number, condition)),
             Criterion::Facets(_) | Criterion::Bound(..) | Criterion::OneHolder => None,
         });
-        criteria.fold(0, |violated_bits, (number, judge)| {
-            let holds = judge(&self.facets(state)[..self.nodes]);
+        criteria.fold(0, |violated_bits, (number, condition)| {
+            let holds = condition(&self.facets(state)[..self.nodes]);
             if holds { violated_bits } else { violated_bits | 1 << number }
         })
     }
@@ -230,8 +230,8 @@ impl System {
         self.goal.is_some_and(|goal| !goal(&self.facets(state)[..self.nodes]))
     }
 
-    /// The last instants of exclusive holds, if a property judges them. Time stops at each: a next
-    /// hold that begins too early may overlap only at that instant.
+    /// The last instants of exclusive holds, if a property judges them. Time stops at each, because
+    /// a next hold that begins too early may overlap only at that instant.
     pub(crate) fn last_held_instants<'a>(&'a self, state: &'a [u32]) -> impl Iterator<Item = Time> + 'a {
         let is_judged = self.judges_exclusive_holds();
         let locals = state[LOCALS..LOCALS + self.nodes].iter().filter(move |_| is_judged);

@@ -15,7 +15,7 @@ pub(crate) struct FingerprintTable {
     len: usize,
 }
 
-/// Marks a free slot. A state with this fingerprint gets the next one instead.
+/// Marks a free slot. A state with this fingerprint is stored under the fingerprint 1 instead.
 const FREE: u64 = 0;
 /// Number of slots behind the last home slot. It bounds how many entries may cluster at the upper
 /// end of the table; fingerprints are hashes, so they do not cluster.
@@ -45,7 +45,7 @@ impl FingerprintTable {
         ((u128::from(fingerprint) * self.home_slots as u128) >> 64) as usize
     }
 
-    /// Reads the slot of a fingerprint, so that it is in the cache for the look-up that follows.
+    /// Reads the home slot of a fingerprint, so that it is in the cache when the look-up follows.
     /// The caller must use the result, or the compiler removes the read.
     #[inline]
     pub(crate) fn prefetch(&self, fingerprint: u64) -> u32 {

@@ -18,7 +18,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Maximum number of local states, and of envelopes. A number has 24 bits, and the search notices
 /// the limit only after a batch, so some numbers are reserved.
 const MAX_NUMBERS: usize = (1 << 24) - (1 << 20);
-/// Maximum number of instants. A number has 16 bits; half of the numbers are reserved likewise.
+/// Maximum number of instants. A number has 16 bits; half of the numbers are reserved, as above.
 const MAX_INSTANTS: usize = 1 << 15;
 
 /// One local state of one node and its client: the part that every expansion reads.
@@ -157,7 +157,7 @@ pub(crate) struct Consequences {
 /// One event of a step, as properties about the past see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StepEvent {
-    /// The node sent the envelope with this number.
+    /// The node sent the envelope with this number; during the step, its index among those sent.
     Sent(u32),
     /// A link delivered the payload with this packed id to the algorithm.
     PayloadDelivered(u32),
@@ -190,7 +190,8 @@ pub(crate) struct LifecycleNotices {
     pub(crate) restarted: u32,
 }
 
-/// Everything that the search has numbered so far, and the outcomes it has computed.
+/// Everything that the search has numbered so far, and the outcomes it has computed. A local state,
+/// move, envelope or outcome has the same index in each vector about it.
 pub(crate) struct Tables {
     pub(crate) locals: Vec<LocalInfo>,
     pub(crate) local_details: Vec<LocalDetail>,
@@ -236,7 +237,7 @@ impl Tables {
         }
     }
 
-    /// Whether the numbers of one kind are exhausted, except the reserved ones.
+    /// Whether local states, envelopes or instants have used up their unreserved numbers.
     pub(crate) fn is_full(&self) -> bool {
         self.locals.len() >= MAX_NUMBERS || self.envelopes.len() >= MAX_NUMBERS || self.instants.len() >= MAX_INSTANTS
     }

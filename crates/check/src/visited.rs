@@ -61,7 +61,7 @@ impl Shard {
         self.table.len() as u32
     }
 
-    /// Reads the slot of a fingerprint, so that it is in the cache for the look-up that follows.
+    /// Reads the home slot of a fingerprint, so that it is in the cache when the look-up follows.
     /// The caller must use the result, or the compiler removes the read.
     #[inline]
     pub(crate) fn prefetch(&self, fingerprint: u64) -> u32 {

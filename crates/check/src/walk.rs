@@ -6,7 +6,7 @@ use crate::breadth::{OnProgress, Progress, SearchEnd, SearchOptions};
 use crate::content::mix;
 use crate::expand::{ComputingLookup, NO_BATCH, Successors, expand};
 use crate::memory;
-use crate::worker_group::{FingerprintPath, MakeWorkerGroup, WorkerGroup};
+use crate::worker_group::{FingerprintPath, MakeWorkerModel, WorkerModel};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -21,7 +21,6 @@ pub struct Walks {
     pub seed: u64,
 }
 
-/// How often the main thread reports the progress.
 const REPORT_INTERVAL: Duration = Duration::from_millis(20);
 /// Number of steps after which a walk checks whether it must stop.
 const STEPS_BETWEEN_CHECKS: u64 = 4_096;
@@ -54,7 +53,7 @@ struct Shared {
 
 /// Takes random walks on several threads.
 pub(crate) fn walk(
-    make_group: MakeWorkerGroup<'_>,
+    make_model: MakeWorkerModel<'_>,
     property_count: usize,
     walks: Walks,
     options: SearchOptions,
@@ -77,8 +76,7 @@ pub(crate) fn walk(
     thread::scope(|scope| {
         for _ in 0..options.threads {
             let work = || {
-                let mut walker =
-                    Walker { shared: &shared, worker_group: make_group(), successors: Successors::default() };
+                let mut walker = Walker { shared: &shared, model: make_model(), successors: Successors::default() };
                 walker.work();
                 running.fetch_sub(1, Ordering::SeqCst);
                 main_thread.unpark();
@@ -120,7 +118,7 @@ fn measure(shared: &Shared) -> Progress {
 
 struct Walker<'a> {
     shared: &'a Shared,
-    worker_group: WorkerGroup<'a>,
+    model: WorkerModel<'a>,
     successors: Successors,
 }
 
@@ -137,7 +135,7 @@ impl Walker<'_> {
             }
             self.walk(number);
             self.shared.finished_walks.fetch_add(1, Ordering::SeqCst);
-            let WorkerGroup { system, stepper, .. } = &self.worker_group;
+            let WorkerModel { system, stepper, .. } = &self.model;
             // This thread has run out of numbers; other threads may take the remaining walks.
             if system.tables.is_full() || stepper.has_too_many_moves() {
                 return;
@@ -151,14 +149,14 @@ impl Walker<'_> {
             random = mix(random.wrapping_add(0x9e37_79b9_7f4a_7c15));
             ((u128::from(random) * count as u128) >> 64) as usize
         };
-        let mut state = self.worker_group.initial[draw_index(self.worker_group.initial.len())].clone();
-        let mut path = vec![self.worker_group.system.fingerprint(&state)];
+        let mut state = self.model.initial[draw_index(self.model.initial.len())].clone();
+        let mut path = vec![self.model.system.fingerprint(&state)];
         for step in 0..self.shared.walks.steps {
             if step.is_multiple_of(STEPS_BETWEEN_CHECKS) && self.shared.should_stop.load(Ordering::Relaxed) {
                 break;
             }
             let fingerprint = path.last().copied().unwrap_or_default();
-            let WorkerGroup { system, stepper, .. } = &mut self.worker_group;
+            let WorkerModel { system, stepper, .. } = &mut self.model;
             let lookup = &mut ComputingLookup { system, stepper: &mut **stepper };
             // Computing missing outcomes never fails.
             let _ = expand(lookup, &state, fingerprint, NO_BATCH, &mut self.successors);
@@ -180,10 +178,10 @@ impl Walker<'_> {
             let action = Action::unpack(candidate.action);
             // A step usually adds few messages.
             let mut next = Vec::with_capacity(state.len() + 4);
-            self.worker_group.system.apply_action(&state, action, candidate.outcome, &mut next);
+            self.model.system.apply_action(&state, action, candidate.outcome, &mut next);
             state = next;
-            if self.worker_group.system.is_visible(action, candidate.outcome) {
-                let violated: Vec<u8> = self.worker_group.system.violated_properties(&state).collect();
+            if self.model.system.is_visible(action, candidate.outcome) {
+                let violated: Vec<u8> = self.model.system.violated_properties(&state).collect();
                 for property in violated {
                     self.record_violation(property, number, &path);
                 }

@@ -1,5 +1,5 @@
-//! The group that one worker thread searches. Every thread of a depth-first search or of random
-//! walks has one of its own.
+//! One worker thread's own model of the group. Every thread of a depth-first search or of random
+//! walks has one.
 //!
 //! Each thread numbers states and messages in the order in which it finds them, so threads exchange
 //! fingerprints, never numbers.
@@ -7,18 +7,18 @@
 use crate::expand::Stepper;
 use crate::system::System;
 
-/// One thread's copy of the group.
-pub(crate) struct WorkerGroup<'a> {
+/// The model of the group that one thread searches.
+pub(crate) struct WorkerModel<'a> {
     /// The group's settings, the properties, and the tables that number states and messages.
     pub(crate) system: System,
-    /// The nodes, which compute the outcomes of inputs.
+    /// Steps the nodes to compute the outcomes of inputs.
     pub(crate) stepper: Box<dyn Stepper + 'a>,
-    /// Each initial state as the words that encode it.
+    /// Each initial state as the `u32` words that encode it.
     pub(crate) initial: Vec<Vec<u32>>,
 }
 
-/// Creates identical worker groups.
-pub(crate) type MakeWorkerGroup<'a> = &'a (dyn Fn() -> WorkerGroup<'a> + Sync);
+/// Creates identical models.
+pub(crate) type MakeWorkerModel<'a> = &'a (dyn Fn() -> WorkerModel<'a> + Sync);
 
 /// A path to a violation, as the fingerprints of its states; the initial state comes first.
 #[derive(Clone, Debug)]

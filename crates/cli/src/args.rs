@@ -88,7 +88,7 @@ pub(crate) enum CliCommand {
     /// Deposit into one bank account from several nodes, without a lock and with every lock, and
     /// show how much money is lost.
     Bank(BankArgs),
-    /// Compute the probability that voting admits two nodes because voters forgot their votes.
+    /// Compute the probability that voting admits two nodes at once, because voters forgot votes.
     VotingRisk(VotingRiskArgs),
     /// Find the deadlocks in a wait-for graph, explain them, choose victims, and draw the graph.
     WaitFor(WaitForArgs),
@@ -166,13 +166,13 @@ pub(crate) struct ExplainArgs {
     skew 2 by 3ms                          drift 2 by 200ppm\n  \
     link 1 > 2 latency fixed:9ms           link 1 > 2 loss 0.5 at 5ms for 9ms\n  \
     disk 2 full at 5ms for 20ms            disk 2 fails at 5ms for 20ms\n  \
-    close 2 at 40ms, in views\n\n\
+    close 2 at 40ms   (with --views)\n\n\
     A script (--script) has one fault, command or direction per line. A command is a word, a node, for some words a \
     text in quotation marks, and a time:\n  \
     acquire 2 at 5ms                       send 1 \"hello\" at 3ms      ask 1 \"P2 P3\" at 3ms\n\
     Commands are acquire, try, share, cancel and release for mutual exclusion; campaign and resign for elections; send \
-    and leave for multicasts; ask, answer, give-up and look for deadlocks; read, write and campaign for replicas. A \
-    direction fixes a time that the seed would choose:\n  \
+    and leave for multicasts; ask, answer, give-up and look for the deadlock family; read, write and campaign for \
+    replicas. A direction fixes a time that the seed would choose:\n  \
     message 3 of 1 > 2 takes 9ms           timer 5 of 2 takes 153ms    sync 2 of 1 takes 4ms\n\
     See docs/faults.md.",
     args_conflicts_with_subcommands = true,
@@ -218,9 +218,10 @@ pub(crate) struct SweepArgs {
     /// Sweep every algorithm of this family instead of one algorithm, under several fault mixes.
     /// Options of the family apply to the algorithms that accept them; options of a single run are
     /// rejected.
-    #[arg(long, value_name = "FAMILY", conflicts_with_all = RUN_OPTIONS)]
+    #[arg(long, value_name = "FAMILY", conflicts_with_all = RUN_ARGUMENTS)]
     pub(crate) family: Option<String>,
-    /// Also sweep the faulty variants of the family, which are wrong on purpose. Needs --family.
+    /// Also sweep the family's fixtures: faulty variants, which are wrong on purpose, and their
+    /// correct twins. Needs --family.
     #[arg(long, requires = "family")]
     pub(crate) fixtures: bool,
     /// Number of seeds to run, starting with --seed.
@@ -239,9 +240,9 @@ pub(crate) struct SweepArgs {
     pub(crate) picture: PictureArgs,
 }
 
-/// The clap ids of the options that describe a single run. They conflict with `--family`, which
-/// sets its own fault mixes.
-const RUN_OPTIONS: [&str; 22] = [
+/// The clap ids of the arguments that conflict with `--family`: a family's sweep chooses the
+/// algorithms and their forms, the group, the seeds, the network and the faults itself.
+const RUN_ARGUMENTS: [&str; 22] = [
     "algorithm",
     "nodes",
     "seed",
@@ -309,7 +310,9 @@ pub(crate) struct TraceArgs {
     after_help = "Examples:\n  quorate bench sim\n  quorate bench check --json\n  quorate bench replica --folder .\n  \
     quorate bench net\n  quorate bench deadlock --waiters 1000\n\n\
     'bench check' also measures stateright if the program quorate-rivals was built in the same repository:\n  \
-    cargo build --release --manifest-path rivals/Cargo.toml"
+    cargo build --release --manifest-path rivals/Cargo.toml\n\n\
+    Exit codes: 0 all targets are met, 1 one is missed, 2 the command is invalid or a measurement failed,\n\
+    3 'bench net' was interrupted."
 )]
 pub(crate) struct BenchArgs {
     /// Part of Quorate to measure.
@@ -317,12 +320,13 @@ pub(crate) struct BenchArgs {
     /// Number of times each contender is measured. The best result of each is printed.
     #[arg(long, alias = "turns", default_value_t = 5, value_parser = parse_whole::<u64>)]
     pub(crate) runs: u64,
-    /// Number of events that each loop handles in the small ring; a quarter of it in the large one.
-    /// Only for 'bench sim' [default: 20000000]
+    /// Number of events that the simulator and the bare loop each handle in a ring of 1,000 nodes;
+    /// a quarter of it in a ring of a million. Only for 'bench sim' [default: 20000000]
     #[arg(long, value_parser = parse_whole::<u64>)]
     pub(crate) events: Option<u64>,
-    /// Numbers of waiters in the final graphs; one graph of each shape for each number. Only for
-    /// 'bench deadlock' [default: 1000,10000,100000]
+    /// Numbers of waiters that a graph grows to. Each number is measured with several kinds of
+    /// graphs: queues, chains, hot locks and random waits. Only for 'bench deadlock' [default:
+    /// 1000,10000,100000]
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_whole::<u64>)]
     pub(crate) waiters: Vec<u64>,
     /// Print JSON.

@@ -1,5 +1,5 @@
-//! Handles Ctrl-C: the first one stops a long command, which then reports its results so far; the
-//! second one ends the program at once.
+//! Handles Ctrl-C and SIGTERM: the first signal stops a long command, which then reports its
+//! results so far; the second one ends the program at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// its process group.
 const SAME_REQUEST_WINDOW: Duration = Duration::from_millis(250);
 
-/// Installs the handler. If that fails, the first Ctrl-C ends the program.
+/// Installs the handler. If that fails, the first signal ends the program.
 pub(crate) fn install_handler() {
     let mut first_signal_at = None;
     let _ = ctrlc::set_handler(move || {
@@ -22,7 +22,7 @@ pub(crate) fn install_handler() {
     });
 }
 
-/// Whether the user pressed Ctrl-C.
+/// Whether a signal asked the command to stop.
 pub(crate) fn was_requested() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
 }

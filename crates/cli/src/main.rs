@@ -1,7 +1,8 @@
 //! The `quorate` command: simulates, checks, draws and runs algorithms of distributed coordination.
 //!
-//! Exit codes: 0 success, 1 a property fails, 2 the command or its input is invalid, 3 a check or a
-//! run did not finish or is inconclusive.
+//! Exit codes: 0 success; 1 a property fails, or the result is bad in another way
+//! ([`CommandOutcome::Fails`]); 2 the command or its input is invalid, or an operation failed; 3 a
+//! check or a run did not finish or is inconclusive.
 
 mod args;
 mod bench;
@@ -96,7 +97,7 @@ fn parse_command_line() -> anyhow::Result<Cli> {
     };
     let command = Cli::command().mut_subcommands(|subcommand| {
         let subcommand = subcommand.mut_args(accept_negative_numbers);
-        subcommand.mut_subcommands(|demonstration| demonstration.mut_args(accept_negative_numbers))
+        subcommand.mut_subcommands(|nested| nested.mut_args(accept_negative_numbers))
     });
     let matches = command.try_get_matches().map_err(argument_error)?;
     args::reject_ignored_options(&matches)?;
@@ -115,8 +116,9 @@ fn argument_error(error: clap::Error) -> anyhow::Error {
     }
 }
 
-/// Returns the text of an error. A bare I/O error is always from standard output: errors of files
-/// carry their own text.
+/// Returns the text of an error. An I/O error is always from writing to standard output or standard
+/// error. Commands turn an I/O error of a file into a text of their own, and never add context to
+/// it, because this function would find the I/O error inside.
 fn format_error(error: &anyhow::Error) -> String {
     match error.downcast_ref::<io::Error>() {
         Some(error) => format!("cannot write the output: {error}."),

@@ -24,7 +24,7 @@ use std::path::Path;
 const PROTOCOL_FOLDERS: [&str; 2] = ["crates/core/src/", "crates/demos/src/"];
 /// Subfolders whose files have rules: the families of algorithms, the wrappers, and some
 /// demonstrations.
-const FAMILIES: [&str; 8] = ["mutex", "election", "multicast", "deadlock", WRAPPERS, "local", "armies", "berkeley"];
+const RULE_FOLDERS: [&str; 8] = ["mutex", "election", "multicast", "deadlock", WRAPPERS, "local", "armies", "berkeley"];
 const WRAPPERS: &str = "wrap";
 
 /// The maximum length of a file; split it at about 500 lines.
@@ -149,7 +149,7 @@ fn no_protocol_ignores_inputs_by_wildcard() {
 fn every_algorithm_has_rules_in_its_header() {
     let mut findings = Findings::default();
     let algorithms = algorithms();
-    for file in family_files().into_iter().filter(|file| file.family() != Some(WRAPPERS)) {
+    for file in files_in_rule_folders().into_iter().filter(|file| file.rule_folder() != Some(WRAPPERS)) {
         let has_rules = algorithms.iter().any(|algorithm| belongs_to(&file.path, &algorithm.path));
         if let Some((number, line)) = file.lines().find(|(_, line)| opens_protocol(line)).filter(|_| !has_rules) {
             findings.add(&file.path, number, format_args!("`{}`, but the header has no rules", line.trim()));
@@ -191,7 +191,7 @@ fn every_rule_has_a_test_named_after_it() {
     }
     findings.assert_empty(
         "every rule of a header has a test named after it",
-        "Write a `#[test] fn ra_2_…`, or a row of `rules!`, that runs a script in which the rule applies, and compares the trace.\n\
+        "Write a `#[test] fn ra_2_…`, or a row of `rule_tests!`, that runs a script in which the rule applies, and compares the trace.\n\
          Put it into the algorithm's own file or, for `x.rs`, under `x/`, into `x_tests.rs` or `tests/x.rs`.",
     );
 }
@@ -200,7 +200,7 @@ fn every_rule_has_a_test_named_after_it() {
 fn every_cited_rule_is_in_the_header() {
     let mut findings = Findings::default();
     let algorithms = algorithms();
-    for file in family_files() {
+    for file in files_in_rule_folders() {
         let owners = algorithms.iter().filter(|algorithm| belongs_to(&file.path, &algorithm.path));
         let known: BTreeSet<_> = owners.flat_map(|owner| &owner.rules).map(|(_, id)| id.as_str()).collect();
         // A doc comment may begin with `UTF-8`, which looks like a rule id; notes cite only rules.
@@ -265,8 +265,8 @@ fn protocol_files() -> Vec<File> {
     rust_files().into_iter().filter(is_protocol_file).collect()
 }
 
-fn family_files() -> Vec<File> {
-    protocol_files().into_iter().filter(|file| file.family().is_some()).collect()
+fn files_in_rule_folders() -> Vec<File> {
+    protocol_files().into_iter().filter(|file| file.rule_folder().is_some()).collect()
 }
 
 fn root() -> std::path::PathBuf {
@@ -329,11 +329,11 @@ impl Findings {
 // ----------------------------------------------------------------------------------------- parsers
 
 impl File {
-    /// The file's family, if files of that family have rules.
-    fn family(&self) -> Option<&str> {
+    /// The file's folder, if it is one of [`RULE_FOLDERS`].
+    fn rule_folder(&self) -> Option<&str> {
         let path_inside = PROTOCOL_FOLDERS.iter().find_map(|folder| self.path.strip_prefix(folder))?;
         let (folder, _) = path_inside.split_once('/')?;
-        FAMILIES.contains(&folder).then_some(folder)
+        RULE_FOLDERS.contains(&folder).then_some(folder)
     }
 
     /// The lines with their numbers, from 1.
@@ -364,7 +364,7 @@ impl File {
     }
 
     /// Whether a `#[test]` has this name, or this prefix followed by an underscore. A row of a
-    /// `rules!` table counts as a test.
+    /// `rule_tests!` table counts as a test.
     fn has_test(&self, name: &str) -> bool {
         let begins_with_name = |line: &str| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['_', '(']));
         let lines: Vec<_> = self.text.lines().map(str::trim).collect();
@@ -375,12 +375,12 @@ impl File {
             || self.rule_rows().any(begins_with_name)
     }
 
-    /// The rows of every `rules! { … }` table, each from its name on. Rows are indented by four
-    /// spaces.
+    /// The rows of every `rule_tests! { … }` table, each from its name on. Rows are indented by
+    /// four spaces.
     fn rule_rows(&self) -> impl Iterator<Item = &str> {
         let mut inside = false;
         self.text.lines().filter_map(move |line| {
-            inside = (inside || line.starts_with("rules! {")) && line != "}";
+            inside = (inside || line.starts_with("rule_tests! {")) && line != "}";
             line.strip_prefix("    ").filter(|row| inside && row.starts_with(|c: char| c.is_ascii_lowercase()))
         })
     }
@@ -430,11 +430,11 @@ struct Algorithm {
 }
 
 fn algorithms() -> Vec<Algorithm> {
-    let main_files = family_files().into_iter().map(|file| (file.header_rules(), file.path));
+    let main_files = files_in_rule_folders().into_iter().map(|file| (file.header_rules(), file.path));
     let algorithms: Vec<_> = main_files
         .filter(|(rules, _)| !rules.is_empty())
         .map(|(rules, path)| {
-            let files = family_files().into_iter().filter(|file| belongs_to(&file.path, &path)).collect();
+            let files = files_in_rule_folders().into_iter().filter(|file| belongs_to(&file.path, &path)).collect();
             Algorithm { path, rules, files }
         })
         .collect();
@@ -482,7 +482,7 @@ fn rules_are_read_from_headers_doc_comments_and_notes() {
                 /// TY-1, TY-22 and TY-5. Why.\n/// See TY-6.\nout.note(\"TY-7\", x);\n//
                 /// note(\"TY-8\")\n\
                 #[test]\n#[should_panic]\nfn ty_1_works() {}\nfn ty_22_is_no_test() {}\n\
-                ty_3_no(\nrules! { Toy::new, 3;\n    /// ty_4_no(\n    ty_5_works(\n        ty_6_no(\n}\n    ty_7_no(\n";
+                ty_3_no(\nrule_tests! { Toy::new, 3;\n    /// ty_4_no(\n    ty_5_works(\n        ty_6_no(\n}\n    ty_7_no(\n";
     let file = File { path: "x.rs".into(), text: text.into() };
     assert_eq!(file.header_rules(), [(3, "TY-1".into()), (4, "TY-22".into())]);
     assert_eq!(file.documented_rules().map(|(_, id)| id).collect::<Vec<_>>(), ["TY-1", "TY-22", "TY-5"]);

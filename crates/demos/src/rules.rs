@@ -1,7 +1,7 @@
-//! Tests of rules: each has a name that begins with its rule's id, a script, and the expected
-//! trace.
+//! A macro that declares tests of rules. Each row is one test: a name that begins with the rule's
+//! id, and the arguments of the check, such as a script and the expected trace.
 
-macro_rules! rules {
+macro_rules! rule_tests {
     ($check:path; $($(#[$meta:meta])* $name:ident($($argument:expr),+);)*) => {$(
         $(#[$meta])*
         #[test]
@@ -10,4 +10,4 @@ macro_rules! rules {
         }
     )*};
 }
-pub(crate) use rules;
+pub(crate) use rule_tests;

@@ -1,10 +1,10 @@
 //! A scene as a [Mermaid](https://mermaid.js.org) sequence diagram.
 //!
 //! Messages appear in the order of their arrival, because arrows in Mermaid have no slope; a
-//! message that stays in flight or is lost appears where it was sent, or, if that is before the
-//! window, where it is lost. Notes over a node describe its steps and faults. A node in the
+//! message that stays in flight or is lost appears where it was sent, or, if the scene begins
+//! later, where it is lost. Notes over a node describe its steps and faults. A node in the
 //! critical section and a leader are drawn as active. Notes say where a lasting fault begins and
-//! ends. It is also a coloured block, unless it outlasts the block around it.
+//! ends. The fault is also a coloured block, unless it outlasts the block around it.
 //!
 //! All texts from a journal are escaped, so that Mermaid shows them and does not interpret them. By
 //! default Mermaid refuses diagrams of more than 50,000 characters. A longer diagram loses its rule

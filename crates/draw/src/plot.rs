@@ -151,16 +151,17 @@ pub struct Formula {
 pub struct Point {
     pub x: f64,
     pub y: f64,
-    pub mark: Mark,
-    /// The range of all measurements at this point; [`Key::range`] says of which kind.
+    pub mark: PointMark,
+    /// The range of all measurements at this point, if it is shown; [`Key::range`] says of which
+    /// kind.
     pub range: Option<Range>,
-    /// Confidence interval; [`Key::interval`] says of which level.
+    /// Confidence interval, if it is shown; [`Key::interval`] says of which level.
     pub interval: Option<Range>,
 }
 
 /// The mark of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum PointMark {
     Solid,
     Ring,
 }
@@ -313,12 +314,12 @@ impl Series {
 
 impl Point {
     pub fn new(x: f64, y: f64) -> Self {
-        Self { x, y, mark: Mark::Solid, range: None, interval: None }
+        Self { x, y, mark: PointMark::Solid, range: None, interval: None }
     }
 
     #[must_use]
     pub fn ring(self) -> Self {
-        Self { mark: Mark::Ring, ..self }
+        Self { mark: PointMark::Ring, ..self }
     }
 
     /// Adds the range of all measurements at this point, such as minimum to maximum.

@@ -118,8 +118,8 @@ pub struct Step {
     /// Whether an event of the step reports that the node lost its entry or leadership because the
     /// group continued without it.
     pub reports_revocation: bool,
-    /// Descriptions of the effects in order, sends included.
-    pub parts: Vec<(TextKind, String)>,
+    /// Descriptions of its effects in order, sends included.
+    pub effects: Vec<(TextKind, String)>,
     pub has_sends: bool,
     /// The node's role after the step.
     pub role: Role,

@@ -24,8 +24,8 @@
 //! - A crash, a pause, a stop and a resume are events of the node and count like its steps.
 //! - Any other event, such as a loss or a cut, belongs to a host of its own, `world`. A lost
 //!   message is drawn as an arrow to it, as if `world` had received the message.
-//! - In a window, every node counts from the window's start, and earlier events are unknown. If
-//!   a shown node learns of an event through a hidden node, that event still counts.
+//! - In the log of a [`Window`], every node counts from the window's start, and earlier events are
+//!   unknown. If a shown node learns of an event through a hidden node, that event still counts.
 //!
 //! The log is written while the run is observed. Memory holds the current step, and the clocks of
 //! nodes and of messages in flight.

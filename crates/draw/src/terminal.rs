@@ -127,10 +127,10 @@ impl Page<'_> {
         let mut next_free_column = 0;
         for (column, lane) in self.layout.lanes.iter().zip(&scene.lanes) {
             let number = lane.node.to_string();
-            let first = column.saturating_sub(number.len() / 2);
-            if first >= next_free_column {
-                row.put(first, TextStyle::Heading, &number);
-                next_free_column = first + number.len() + 1;
+            let first_column = column.saturating_sub(number.len() / 2);
+            if first_column >= next_free_column {
+                row.put(first_column, TextStyle::Heading, &number);
+                next_free_column = first_column + number.len() + 1;
             }
         }
         self.write_row(Line { row, texts: Vec::new() });

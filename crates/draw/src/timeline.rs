@@ -64,8 +64,8 @@ fn violation_position(scene: &Scene, violation: &Violation) -> Option<TimePositi
     scene.order_of(violation).map(|order| TimePosition { time: violation.time, order: order + 1 })
 }
 
-/// Returns the place of an item among those at the same position. A fault that lasted until here
-/// ends before another begins; one that begins and ends here begins first.
+/// Returns the rank of an item among those at the same position. Faults that began earlier end
+/// before other faults begin; a fault that begins and ends at this position begins before it ends.
 fn order_at_same_position(scene: &Scene, kind: ItemKind) -> u8 {
     match kind {
         ItemKind::Violation(_) => 0,

@@ -62,6 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let leader = wait_for(&receiver, |(node, event)| matches!(event, Event::Leads { .. }).then_some(*node))?;
     println!("{leader} leads");
     for number in 1..=3 {
+        // The answer to a proposal contains its ticket.
         let proposal = Proposal { ticket: Ticket(number), command: 1 };
         addresses[&leader].send_commands(vec![Command::Propose(vec![proposal])]);
         let count = wait_for(&receiver, |(_, event)| match event {

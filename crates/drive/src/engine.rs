@@ -21,8 +21,8 @@ pub trait Outlet<P: Protocol> {
     /// incarnation.
     fn send(&mut self, to: NodeId, number: u64, message: P::Message);
     /// Sends a message to every node of `to` except the sender. The transmissions have consecutive
-    /// numbers, starting with `first`.
-    fn multicast(&mut self, to: &Group, first: u64, message: P::Message);
+    /// numbers, starting with `first_number`.
+    fn multicast(&mut self, to: &Group, first_number: u64, message: P::Message);
     /// Passes an event to the client.
     fn emit(&mut self, event: P::Event);
 }
@@ -38,9 +38,9 @@ pub struct MessageOrigin {
 /// Why a node must stop.
 #[derive(Debug)]
 pub enum Failure {
-    /// The disk failed, so the node can no longer keep its promises. `None` if the thread that
-    /// writes to it has ended and the engine has received no report of the cause: the thread
-    /// panicked, or its last report is still queued at the driver.
+    /// The disk failed, so the node can no longer save its state. `None` if the thread that writes
+    /// to it has ended and the engine has received no report of the cause: the thread panicked, or
+    /// its last report is still queued at the driver.
     Disk(Option<StoreError>),
     /// The journal could not be written.
     Journal(io::Error),
@@ -204,7 +204,8 @@ where
     }
 
     /// Ends a turn: writes the journal, then submits the saves to the disk. Without a disk, all
-    /// saves count as durable at once, and this method first reports them to the node as completed.
+    /// saves count as durable immediately, and this method first reports them to the node as
+    /// completed.
     /// If the method fails, the node must stop, and no message or event of the turn may leave the
     /// process.
     pub fn settle(&mut self, out: &mut impl Outlet<P>) -> Result<(), Failure> {
@@ -235,8 +236,8 @@ where
         self.host.recorder.flush().map_err(Failure::Journal)
     }
 
-    /// Handles that the first `count` saves are durable: carries out the effects that waited for
-    /// them, and steps the node.
+    /// Carries out the effects that waited for the first `count` saves, which are now durable, and
+    /// reports the saves to the node.
     fn handle_saved(&mut self, count: u64, out: &mut impl Outlet<P>) {
         let (time, node) = (self.host.now, self.host.me);
         self.host.recorder.observe(&Moment::Input { time, now: time, node, input: ObservedInput::Saved(count) });
@@ -277,9 +278,9 @@ where
             }
             Effect::Multicast { to, message, order: _ } => {
                 let others = to.len() - usize::from(to.contains(self.me));
-                let first = self.reserve_numbers(others as u64);
-                self.observe(ObservedEffect::Multicast { to: &to, sent: self.describe_sent(first, &message) });
-                out.multicast(&to, first, message);
+                let first_number = self.reserve_numbers(others as u64);
+                self.observe(ObservedEffect::Multicast { to: &to, sent: self.describe_sent(first_number, &message) });
+                out.multicast(&to, first_number, message);
             }
             Effect::Save(write) => {
                 self.observe(ObservedEffect::Save(&write));
@@ -304,9 +305,9 @@ where
 
     /// Reserves numbers for this many transmissions and returns the first.
     fn reserve_numbers(&mut self, transmissions: u64) -> u64 {
-        let first = self.transmissions + 1;
+        let first_number = self.transmissions + 1;
         self.transmissions += transmissions;
-        first
+        first_number
     }
 
     fn describe_sent<'m>(&self, number: u64, message: &'m P::Message) -> Sent<'m> {

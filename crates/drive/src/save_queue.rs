@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// The destination of a node's saves.
 pub enum Disk<D: quorate_core::Durable> {
-    /// No disk: saves count as durable at once, and are lost when the process ends.
+    /// No disk: saves count as durable immediately, and are lost when the process ends.
     None,
     /// A thread writes the saves to a disk.
     Writer(DiskWriter<D>),

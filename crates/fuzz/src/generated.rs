@@ -152,7 +152,7 @@ fn message_examples(entry: &Entry) -> Vec<Example> {
             collect_kinds(nodes, |index| vec![election::Command::Campaign; usize::from(index == 0)])
         }
         Entry::Multicast(entry) => {
-            // With a window of one message, members acknowledge every message at once.
+            // With a window of one message, members acknowledge every message immediately.
             let default = multicast::Plan::new(group.clone());
             let window = multicast::Window { messages: 1, ..default.window };
             let plan = std::sync::Arc::new(multicast::Plan { window, ..default });
@@ -212,7 +212,7 @@ where
     run.messages_by_kind
 }
 
-/// Nodes whose messages arrive in order and whose saves are durable at once.
+/// Nodes whose messages arrive in order and whose saves are durable immediately.
 struct GroupRun<C, E>
 where
     Erased<C, E>: Protocol<Command = C, Message = AnyMessage>,

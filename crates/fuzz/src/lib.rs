@@ -49,7 +49,7 @@ pub const TARGETS: [Target; 10] = [
         run: targets::messages::read_entry,
     },
     Target { name: "frames", description: "bytes on a connection, in pieces", run: targets::frames::read_in_pieces },
-    Target { name: "gathering", description: "live journals that are gathered", run: targets::journals::gather },
+    Target { name: "gathering", description: "live journals to gather into one", run: targets::journals::gather },
     Target { name: "journals", description: "the journal of a run", run: targets::journals::read },
     Target { name: "links", description: "events of a link, one per byte", run: targets::links::drive },
     Target { name: "messages", description: "a message of each algorithm", run: targets::messages::read_message },

@@ -73,8 +73,8 @@ fn execute(request: &Request) -> Result<bool, String> {
         }
         ("remake", None) => regenerate_corpus().map(|()| true),
         ("all", None) => {
-            let share = request.seconds / TARGETS.len() as f64;
-            let outcomes = TARGETS.map(|target| run_campaign(target, request, share));
+            let seconds_per_target = request.seconds / TARGETS.len() as f64;
+            let outcomes = TARGETS.map(|target| run_campaign(target, request, seconds_per_target));
             outcomes.into_iter().try_fold(true, |all_passed, outcome| Ok(all_passed & outcome?))
         }
         (name, input) => {

@@ -45,11 +45,11 @@ pub struct Causality<K = VectorClock> {
     clocks: Vec<K>,
     /// A copy of each node's clock, shared by all messages that it sends until the clock changes.
     snapshots: Vec<Option<Rc<K>>>,
-    /// For each message in flight without a wrapper's payload, its sender's clock and the number of
-    /// copies that may still arrive.
+    /// For each message in flight without a wrapper's payload, the sender's clock at the send and
+    /// the number of copies that may still arrive.
     in_flight: HashMap<MessageId, (Rc<K>, u32)>,
-    /// For each payload that a wrapper has not delivered yet, the clock of its sender: by sender,
-    /// receiver and payload id.
+    /// For each payload that a wrapper has not delivered yet, the sender's clock at the first send:
+    /// by sender, receiver and payload id.
     payloads: HashMap<(NodeId, NodeId, PayloadId), Rc<K>>,
     /// For each link (sender and receiver), the payload delivered last.
     last_delivered: HashMap<(NodeId, NodeId), PayloadId>,

@@ -20,9 +20,9 @@ pub struct MessageCounts {
     bytes: u64,
     control_bytes: u64,
     by_kind: Vec<(String, u64)>,
-    /// For each node, the number of messages that it sent or received.
+    /// For each node, how many of the `total` messages it sent or received.
     handled_by_node: Vec<u64>,
-    /// For each node, the number of messages that served its requests.
+    /// For each node, how many of the `total` messages served its requests.
     caused_by_node: Vec<u64>,
 }
 

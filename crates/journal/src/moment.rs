@@ -99,7 +99,7 @@ pub enum ObservedInput<'a, C> {
         incarnation: Incarnation,
     },
     Timer(Body<'a>),
-    /// This many saves of the current incarnation are durable, the oldest first.
+    /// This many saves of the current incarnation are durable, from its first save on.
     Saved(u64),
     Suspect(NodeId),
     Trust(NodeId),
@@ -126,8 +126,8 @@ pub enum ObservedEffect<'a, E> {
         to: NodeId,
         sent: Sent<'a>,
     },
-    /// A message leaves for every member but the sender. The transmissions have consecutive numbers
-    /// in the order of the group, starting with the number of `sent`.
+    /// A message leaves for every node in `to` but the sender. The transmissions have consecutive
+    /// numbers in the order of `to`, starting with the number of `sent`.
     Multicast {
         to: &'a Group,
         sent: Sent<'a>,
@@ -169,7 +169,7 @@ pub struct Sent<'a> {
     /// The message's label in pictures, if its kind does not identify it.
     pub label: Option<&'a dyn fmt::Display>,
     pub class: Class,
-    /// The node whose request the message serves.
+    /// The node whose request the message serves, if any.
     pub on_behalf_of: Option<NodeId>,
     /// The message's encoded size, or 0 if no observer reads sizes.
     pub bytes: usize,
@@ -201,9 +201,9 @@ impl<'a> Sent<'a> {
 /// An event that no node causes by a step.
 #[derive(Clone, Copy, Debug)]
 pub enum WorldEvent<'a> {
-    /// A message will never arrive.
+    /// One copy of a message will never arrive.
     Lost { id: MessageId, to: NodeId, cause: Loss },
-    /// A second copy of a message is in flight.
+    /// The network makes a second copy of a message in flight.
     Duplicated { id: MessageId },
     Crashed {
         node: NodeId,
@@ -223,7 +223,7 @@ pub enum WorldEvent<'a> {
     Changed { text: &'a str },
 }
 
-/// Why a message never arrives.
+/// Why a copy of a message never arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Loss {

@@ -57,9 +57,8 @@ where
         let writer = replayer.nodes.observer_mut();
         writer.close();
         let replayed = writer.out_mut().strip_suffix(b"\n").unwrap_or_default();
-        let is_equal = |replayed: &str| {
-            replayed == journal.text() || without_rule_texts(replayed) == without_rule_texts(journal.text())
-        };
+        let is_equal =
+            |line: &str| line == journal.text() || without_rule_texts(line) == without_rule_texts(journal.text());
         if !str::from_utf8(replayed).is_ok_and(is_equal) {
             return Err(ReplayError::DifferentEffects {
                 line: journal.line(),

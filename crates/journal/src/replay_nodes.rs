@@ -260,7 +260,7 @@ where
         }
     }
 
-    /// Changes a node from one condition to another. Does nothing if it is in a third one.
+    /// Changes the condition of a node from `from` to `to`. Does nothing if it is not `from`.
     fn change_condition(&mut self, node: NodeId, from: Condition, to: Condition) -> Result<(), String> {
         let host = self.hosts.get_mut(node.index()).ok_or("the group has no such node")?;
         // A node that is paused before it starts stays down.

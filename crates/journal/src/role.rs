@@ -10,7 +10,7 @@ pub enum Role {
     /// The node has no request, and no leader that it follows.
     #[default]
     Idle,
-    /// The node has a request and waits for it.
+    /// The node has a request that is still pending.
     Waiting,
     /// The node follows a [`Chosen`](Self::Chosen) node.
     Follows,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub trait Workload<C, E> {
     /// Plans the first commands.
     fn begin(&mut self, plan: &mut Plan<C>);
-    /// Notifies the client of `node` of an event. The client may plan further actions.
+    /// Gives the client of `node` a notification. The client may then plan further actions.
     fn on_event(&mut self, now: Time, node: NodeId, notification: &ClientEvent<E>, plan: &mut Plan<C>);
     /// Returns whether all requests were made and answered.
     fn is_done(&self) -> bool;
@@ -95,9 +95,9 @@ pub enum ClientEvent<E> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// All requests were answered, and the network is quiet or had time to become quiet.
+    /// All requests were answered; then nothing was left to do, or the settling time ended.
     Done,
-    /// A client still waits, but nothing can happen any more except timers without effect.
+    /// A client still waits, but nothing more happens, except perhaps timers without effect.
     Stuck,
     /// The run reached its limit of time or events.
     Stopped,

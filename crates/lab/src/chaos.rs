@@ -80,7 +80,8 @@ impl FaultMix {
     }
 
     /// Draws the faults of this seed. They begin within `window` of the start of the run; those
-    /// that end last at most a quarter of `window`. A cut that would separate no nodes is left out.
+    /// that end last at most a quarter of `window`. A cut or deafness that would separate no two
+    /// nodes is left out.
     pub(crate) fn draw(&self, seed: u64, nodes: usize, window: Duration) -> Vec<TimedFault> {
         let mut rng = SeededRng::new(seed, Stream::Faults);
         let mut faults = Vec::new();
@@ -98,7 +99,7 @@ impl FaultMix {
     }
 }
 
-/// Draws one fault. `None` for a partition that would separate no nodes.
+/// Draws one fault. `None` for a cut or deafness that would separate no two nodes.
 fn draw_one(kind: RandomFault, nodes: usize, rng: &mut SeededRng) -> Option<Fault> {
     let node = NodeId::from_index(rng.below(nodes as u64) as usize);
     match kind {
@@ -147,8 +148,8 @@ impl FromStr for FaultMix {
         let mut mix = Vec::new();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (name, count) = part.split_once('=').map_or((part, "1"), |(name, count)| (name.trim(), count.trim()));
-            let known = RANDOM_FAULTS.iter().find(|(_, known)| known.eq_ignore_ascii_case(name));
-            let Some((kind, _)) = known else { return Err(unknown_fault_error(name)) };
+            let found = RANDOM_FAULTS.iter().find(|(_, known_name)| known_name.eq_ignore_ascii_case(name));
+            let Some((kind, _)) = found else { return Err(unknown_fault_error(name)) };
             let Ok(count @ 1..=1_000) = count.parse() else {
                 return Err(format!(
                     "the number of faults must be between 1 and 1000; got '{}'. Write it like pause=2.",

@@ -300,7 +300,7 @@ impl<F: CheckedFamily> CheckRun<F> {
     }
 }
 
-/// Why a check cannot run.
+/// Why a check cannot run, or its counterexample cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckSpecError {
     #[error(

@@ -64,7 +64,7 @@ impl<A> CompareRequest<'_, A> {
     }
 
     /// Returns the named algorithms, or all correct ones of the family that satisfy `is_default`.
-    pub fn contenders<F: FamilyLab>(
+    pub fn selected_entries<F: FamilyLab>(
         &self,
         is_default: impl Fn(&F::Entry) -> bool,
     ) -> Result<Vec<&'static F::Entry>, CompareError> {
@@ -92,12 +92,12 @@ pub trait Comparison {
     /// Measures everything, or stops early if the host is interrupted.
     fn measure(&mut self, host: &mut dyn Host<Self::Family>) -> Result<(), CompareError>;
 
-    /// Returns how many parts of the results are finished, such as runs.
-    fn parts(&self) -> Parts;
+    /// Returns how many parts of the results are finished, and how many there are in all.
+    fn parts(&self) -> PartCounts;
 
     /// Whether every part is finished.
     fn is_complete(&self) -> bool {
-        let Parts { finished, total, .. } = self.parts();
+        let PartCounts { finished, total, .. } = self.parts();
         finished == total
     }
 
@@ -114,9 +114,9 @@ pub trait Comparison {
     fn report(&self) -> impl Serialize;
 }
 
-/// The parts of a comparison's results.
+/// How many parts a comparison's results have, such as runs or lines of a table.
 #[derive(Clone, Copy)]
-pub struct Parts {
+pub struct PartCounts {
     pub finished: usize,
     pub total: usize,
     /// The name of one part: `run`.

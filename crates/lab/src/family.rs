@@ -11,9 +11,10 @@
 //! 2. A folder here, with one file per concern:
 //!    - `algorithms.rs`: the registry entries.
 //!    - Its [`Settings`](FamilyTypes::Settings), which extend a [`Spec`]. In a journal's header
-//!      they share one JSON object with the common fields, so their names must differ from those.
-//!      Every field must be written even if it is empty (no `skip_serializing_if`), because reading
-//!      rejects a header with a field that writing would not produce.
+//!      they share one JSON object with the common fields, so their names must differ from the
+//!      names of those. Every field must be written even if it is empty (no
+//!      `skip_serializing_if`), because reading rejects a header with a field that writing would
+//!      not produce.
 //!    - `run/`: its clients (a [`Workload`]), its measures (an [`Observer`]) and its properties (a
 //!      [`Judge`]).
 //!    - `options.rs`: its command-line options, and how they become settings.
@@ -68,13 +69,14 @@ pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// The settings that the family adds to a [`Spec`].
     type Settings: Clone + fmt::Debug + Default + PartialEq + Serialize + DeserializeOwned + Send + Sync;
 
-    /// Returns the family's entry, or `None` if the algorithm belongs to another family.
+    /// Returns this family's part of a registry entry, or `None` if the entry belongs to another
+    /// family.
     fn entry(entry: &'static Entry) -> Option<&'static Self::Entry>;
 
     /// Returns the algorithms in the order in which lists show them.
     fn algorithms() -> Vec<Self::Entry>;
 
-    /// Returns the faulty variants, and the correct twins of some of them.
+    /// Returns the variants with seeded bugs, and correct variants to compare some of them with.
     fn fixtures() -> Vec<Self::Entry>;
 
     /// Returns the algorithm's name and documentation.
@@ -84,7 +86,7 @@ pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// wrapper.
     fn entry_codec(entry: &Self::Entry) -> AnyCodec;
 
-    /// Returns the name of the algorithm of which this entry is a variant.
+    /// Returns the name of the algorithm of which this entry is a variant; by default its own name.
     fn algorithm_of(entry: &Self::Entry) -> &'static str {
         Self::profile(entry).name
     }
@@ -116,7 +118,8 @@ pub trait RunFamily: FamilyTypes {
         Self::view_settings(&spec.settings).is_some_and(|views| views.is_replicated())
     }
 
-    /// Whether the simulator notifies nodes when a peer's process has ended.
+    /// Whether the simulator acts as the nodes' failure detector: they suspect a peer when its
+    /// process has ended, and trust it again after its restart.
     fn needs_crash_notices(spec: &Spec<Self>) -> bool {
         Self::view_settings(&spec.settings).is_some_and(|views| views.is_replicated())
     }
@@ -159,7 +162,7 @@ pub trait RunFamily: FamilyTypes {
     }
 
     /// Whether the family's algorithms promise to tolerate the permanent losses of the run, such as
-    /// of disks. If not, a failure is not a bug.
+    /// of disks. If not, a property that fails is not a bug.
     fn is_within_fault_tolerance(_spec: &Spec<Self>) -> bool {
         true
     }
@@ -169,7 +172,7 @@ pub trait RunFamily: FamilyTypes {
         Latency::Fixed(Duration::ZERO)
     }
 
-    /// Returns the settings of views if the algorithm runs in views.
+    /// Returns the settings of views; `None` for a run without views.
     fn view_settings(_settings: &Self::Settings) -> Option<ViewSettings> {
         None
     }
@@ -209,8 +212,8 @@ pub trait ScriptFamily: FamilyTypes {
     /// The commands that a script can give to clients. A command that takes text is written as
     /// `send TEXT`.
     const COMMANDS: &'static [&'static str];
-    /// The script command that makes a node become a candidate, in families whose nodes do so
-    /// spontaneously.
+    /// The script command that makes a node become a candidate, in families whose nodes can also
+    /// become candidates without a command.
     const CANDIDACY_COMMAND: Option<&'static str> = None;
 
     /// Parses the words that a person typed at a node. An error is a sentence. See
@@ -243,8 +246,8 @@ pub trait ScriptFamily: FamilyTypes {
         false
     }
 
-    /// Returns simpler variants of the settings, such as with fewer requests: of one kind, the
-    /// smallest first. Some may equal these settings.
+    /// Returns simpler variants of the settings, such as with fewer requests. Of several variants
+    /// of one setting, the smallest comes first. Some variants may equal the given settings.
     fn smaller_settings(settings: &Self::Settings) -> Vec<Self::Settings>;
 
     /// Returns the command-line options that produce these settings. Options with default values
@@ -286,12 +289,12 @@ pub trait OptionsFamily: FamilyTypes {
     fn with_options(
         defaults: Self::Settings,
         args: &FamilyArgs,
-        basics: CommonOptions,
+        common: CommonOptions,
     ) -> Result<Self::Settings, LabError>;
 
     /// Returns the settings that the family's options describe.
-    fn settings(args: &FamilyArgs, basics: CommonOptions) -> Result<Self::Settings, LabError> {
-        Self::with_options(Self::Settings::default(), args, basics)
+    fn settings(args: &FamilyArgs, common: CommonOptions) -> Result<Self::Settings, LabError> {
+        Self::with_options(Self::Settings::default(), args, common)
     }
 
     /// Returns settings that keep clients busy for about `length`. `None` if the pace of the

@@ -1,4 +1,4 @@
-//! What the command-line options of all families share.
+//! Code that the command-line options of all families share.
 //!
 //! The options of one family are in its folder (`options.rs`). An option that does not apply to the
 //! selected algorithm is rejected with the name of the family that has it.
@@ -65,7 +65,7 @@ impl FamilyArgs {
         others.find_map(|(family, options)| Some((options.first_given()?, family)))
     }
 
-    /// The first given option that changes the settings of this family, including those of views.
+    /// The first given option that changes the settings of this family or of its views.
     pub fn first_own_option(&self, family: Family) -> Option<&'static str> {
         let own_options = self.options_by_family().into_iter().find(|(other, _)| *other == family);
         own_options.and_then(|(_, options)| options.first_given()).or_else(|| self.views.first_given())

@@ -8,7 +8,7 @@
 //! A candidate replaces the best run if the *same property* fails in it and it is smaller. Runs are
 //! compared by, in this order: nodes; events up to the violation plus lines of the script; lines;
 //! the length of the command that repeats the run; the sum of all times and durations of the script
-//! in milliseconds, where a fraction of a millisecond counts as twenty; the length of the script;
+//! in milliseconds, where any fraction of a millisecond counts as 20 ms; the length of the script;
 //! the time until the violation; the seed.
 //!
 //! A candidate must not permanently lose more, such as disks, than its algorithm promises to
@@ -172,7 +172,7 @@ pub fn run<F: FamilyLab>(
     Ok(search.finish())
 }
 
-/// Returns the first failing seed of `seeds` seeds, starting with that of the experiment.
+/// Returns the first failing seed of `seeds` seeds, starting with the seed of `spec`.
 /// `progress` is called with the index, from 0, of every seed that does not fail, and returns
 /// whether to continue.
 pub fn find_failing_seed<F: FamilyLab>(
@@ -209,7 +209,7 @@ where
     let spec = spec_of::<F, R>(&journal)?;
     check_property(&spec, property)?;
     let header = journal.header().clone();
-    // Affects only the failure's blockers, and the search uses those of the repeated run.
+    // Affects only the failure's blockers, which the search takes from the repeated run instead.
     let is_out_of_time = false;
     let (replayed, recorder) = summarise_with::<F, R, _>(&mut journal, FailureRecorder::<F>::new(spec.nodes))?;
     let Some(recorded_failure) = trial::first_failure(recorder, &replayed.verdicts, property, is_out_of_time) else {
@@ -367,7 +367,7 @@ fn saturating_difference(later: Duration, earlier: Duration) -> Duration {
 }
 
 /// Whether clients and faults follow a script, latencies are fixed, and no message is lost or
-/// duplicated by chance. Directions can fix further choices, such as those of timers.
+/// duplicated by chance. Directions can fix further choices, such as the delays of timers.
 fn has_fixed_choices<F: FamilyLab>(spec: &Spec<F>) -> bool {
     let is_fixed = |latency| matches!(latency, Latency::Fixed(_));
     let is_scripted = spec.is_scripted() || F::has_idle_clients(&spec.settings);

@@ -109,7 +109,7 @@ impl<F: RunFamily> Spec<F> {
     /// The time scale of the run: the duration of one message if it is fixed, else the maximum of a
     /// uniform latency or the median of a long-tailed one.
     pub fn message_time(&self) -> Duration {
-        self.latency.typical_delay()
+        self.latency.reference_delay()
     }
 
     /// The default limits at which the simulator stops a run that could continue. `max_silence`
@@ -310,7 +310,7 @@ impl<F: FamilyLab> Spec<F> {
     /// Returns retransmission timeouts that exceed the round trip between two nodes that are not
     /// busy with other inputs, if the latency is bounded.
     pub(crate) fn retransmission_timeouts(&self) -> RetransmissionTimeouts {
-        let wait = self.message_time() + self.processing.typical_delay();
+        let wait = self.message_time() + self.processing.reference_delay();
         RetransmissionTimeouts { first: Span::between(wait.times(3), wait.times(4)), max: wait.times(64) }
     }
 
@@ -342,14 +342,15 @@ impl<F: FamilyLab> Spec<F> {
     }
 
     /// The command that repeats this run. Most options with default values are omitted.
-    pub fn command(&self, verb: &str) -> String {
+    pub fn command(&self, subcommand: &str) -> String {
         let defaults = Self::new(self.algorithm);
         let family_flags: Vec<_> = F::flags(self).into_iter().collect();
         let flags_at = |position: FlagPosition| {
             family_flags.iter().filter(move |flag| flag.position == position).map(ToString::to_string)
         };
         let unless = |is_default: bool, text: String| (!is_default).then_some(text);
-        let mut words = vec![format!("quorate {verb} {} --nodes {} --seed {}", self.algorithm, self.nodes, self.seed)];
+        let mut words =
+            vec![format!("quorate {subcommand} {} --nodes {} --seed {}", self.algorithm, self.nodes, self.seed)];
         words.extend(flags_at(FlagPosition::Front));
         words.extend(unless(self.latency == defaults.latency, format!("--latency {}", self.latency)));
         words.extend(self.delay_bound.map(|bound| format!("--delay-bound {bound}")));
@@ -383,7 +384,7 @@ fn loses_messages(fault: &Fault) -> bool {
 
 /// Whether a fault sets the latency of a link to zero.
 fn sets_zero_latency(fault: &Fault) -> bool {
-    let is_zero = |latency: &Latency| latency.typical_delay() == Duration::ZERO;
+    let is_zero = |latency: &Latency| latency.reference_delay() == Duration::ZERO;
     matches!(fault, Fault::Link { change: LinkChange::Latency(latency), .. } if is_zero(latency))
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
-/// Number of seeds that a worker takes at once.
+/// Number of seeds that a worker takes in one batch.
 const BATCH_SEEDS: u64 = 32;
 
 /// A sweep over the seeds of one experiment.
@@ -17,7 +17,7 @@ const BATCH_SEEDS: u64 = 32;
 pub struct Sweep<F: FamilyLab> {
     /// The experiment with the first seed.
     pub spec: Spec<F>,
-    /// Number of seeds to run, starting with that of `spec`.
+    /// Number of seeds to run, starting with the seed of `spec`.
     pub seeds: u64,
     /// Maximum number of worker threads.
     pub threads: usize,

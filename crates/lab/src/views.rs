@@ -145,8 +145,8 @@ impl ViewSettings {
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
     #[error(
-        "'{name}' cannot run in views. No faulty variant can, and no algorithm that has no fences or interprets silence as an \
-         answer; see 'quorate explain {name}'. Omit --views to run the textbook form."
+        "'{name}' cannot run in views. Faulty variants cannot, nor can algorithms that have no fences or interpret silence as \
+         an answer; see 'quorate explain {name}'. Omit --views to run the textbook form."
     )]
     ViewsNotSupported { name: String },
     #[error(

@@ -69,7 +69,7 @@ impl Chaos {
     }
 
     /// The length of a fault: some are shorter than any timeout, some last about as long as an
-    /// election, some longer than several.
+    /// election, some longer than several elections.
     fn fault_length(&mut self) -> Duration {
         let length = match self.rng.below(3) {
             0 => self.random_millis(1, 40),
@@ -148,7 +148,7 @@ impl Chaos {
             _ => Cut::between(vec![isolated(), side(&[other])]),
         };
         let duration = self.fault_length();
-        // It is always valid: its sides have nodes, and none in common.
+        // The cut is always valid: its sides have nodes, and none in common.
         if let Ok(cut) = cut {
             self.add_fault(self.now, Fault::Cut(cut), duration);
         }

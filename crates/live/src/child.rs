@@ -1,5 +1,5 @@
 //! One child process: writes lines to its standard input, reads its standard output line by line,
-//! and kills it when the parent drops it.
+//! and kills it when its [`Child`] is dropped.
 
 use crate::error::LogTail;
 use quorate_core::NodeId;

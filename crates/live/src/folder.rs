@@ -18,19 +18,19 @@ impl Folder {
     /// folder. Fails if `kept_folder` is a file or not empty.
     pub(crate) fn new(kept_folder: Option<&Path>) -> Result<Self, LiveError> {
         let Some(path) = kept_folder else {
-            let failed = |reason| LiveError::File { path: std::env::temp_dir(), reason };
-            return tempfile::Builder::new().prefix("quorate-run-").tempdir().map(Self::Temporary).map_err(failed);
+            let file_error = |reason| LiveError::File { path: std::env::temp_dir(), reason };
+            return tempfile::Builder::new().prefix("quorate-run-").tempdir().map(Self::Temporary).map_err(file_error);
         };
-        let failed = |reason: io::Error| LiveError::File { path: path.to_owned(), reason };
+        let file_error = |reason: io::Error| LiveError::File { path: path.to_owned(), reason };
         if path.is_file() {
             return Err(LiveError::NotAFolder(path.to_owned()));
         }
-        fs::create_dir_all(path).map_err(failed)?;
-        if fs::read_dir(path).map_err(failed)?.next().is_some() {
+        fs::create_dir_all(path).map_err(file_error)?;
+        if fs::read_dir(path).map_err(file_error)?.next().is_some() {
             return Err(LiveError::FolderNotEmpty(path.to_owned()));
         }
         // Processes need absolute paths, wherever they are started.
-        path.canonicalize().map(Self::Kept).map_err(failed)
+        path.canonicalize().map(Self::Kept).map_err(file_error)
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -58,7 +58,7 @@ pub(crate) struct LiveGroup<F: FamilyLab> {
     retries: TimedQueue<NodeId>,
     /// The paths of the journals of all incarnations so far, except those that wrote none.
     journals: Vec<PathBuf>,
-    /// Whether the run is ending. If so, a process that gets ready is stopped at once.
+    /// Whether the run is ending. If so, a process that gets ready is stopped immediately.
     is_ending: bool,
     pub(crate) counts: Counts,
 }
@@ -315,7 +315,7 @@ impl<F: FamilyLab> LiveGroup<F> {
     }
 
     /// Stores the node's address, and once all addresses are known, sends them to every starting
-    /// process that listens. A restarted process gets them at once.
+    /// process that listens. A restarted process gets them immediately.
     fn handle_listening(&mut self, node: NodeId, address: String) -> Result<(), LiveError> {
         if let Some(live_node) = self.nodes.get_mut(node.index()) {
             live_node.address = Some(address);
@@ -417,7 +417,7 @@ impl<F: FamilyLab> LiveGroup<F> {
     }
 
     /// Pauses a process. The journal records the pause after it begins and the resumption before it
-    /// takes effect, so that no step of the node lies in between.
+    /// takes effect, so that no step of the node lies between the two records.
     fn pause(&mut self, node: NodeId) -> Result<(), LiveError> {
         let Some(live_node) = self.nodes.get_mut(node.index()) else { return Ok(()) };
         if let State::Up(child) = std::mem::replace(&mut live_node.state, State::Down) {

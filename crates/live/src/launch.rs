@@ -74,9 +74,9 @@ impl Launcher {
         self.folder.join(format!("node-{node}-life-{incarnation}.journal"))
     }
 
-    /// Starts a process for an incarnation of a node. It listens at `address`, that of the node's
-    /// earlier incarnations; with `None`, at the address in its namespace or at a free loopback
-    /// port.
+    /// Starts a process for an incarnation of a node. It listens at `address`, where the node's
+    /// earlier incarnations listened; with `None`, at the address in its namespace or at a free
+    /// loopback port.
     pub(crate) fn start(
         &self,
         node: NodeId,

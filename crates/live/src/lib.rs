@@ -59,7 +59,7 @@ const DELAY_BOUND: Duration = Duration::from_millis(250);
 ///
 /// The links of `quorate-net` already retransmit and order messages, so the nodes run without the
 /// `Reliable` wrapper. The latency is only an estimate: clients derive their pace from it.
-/// Elections also derive their timeouts from it, so theirs is longer.
+/// Elections also derive their timeouts from it, so their estimate is longer.
 pub fn spec<F: FamilyLab>(algorithm: Algorithm<F>, nodes: usize, seed: u64, settings: F::Settings) -> Spec<F> {
     let (min_micros, max_micros) = match F::FAMILY {
         Family::Mutex | Family::Multicast | Family::Deadlock | Family::Replica => (100, 900),

@@ -18,9 +18,10 @@ pub struct Options<'a> {
     pub journal_path: Option<PathBuf>,
     /// Maximum length of the run; `None` uses a limit that depends on the family.
     pub time_limit: Option<Duration>,
-    /// Time without any event, while nothing is pending, after which the run counts as stuck.
+    /// Time without any event, while no command or fault is pending, after which the run counts as
+    /// stuck.
     pub patience: Duration,
-    /// Whether the user wants to end the run; the run calls it several times a second.
+    /// Returns whether the user wants to end the run; the run calls it several times a second.
     pub is_interrupted: &'a dyn Fn() -> bool,
 }
 

@@ -143,10 +143,10 @@ fn conclude<F: FamilyLab>(
 
 /// Keeps the journal of a failed run outside its folder, because the run cannot be repeated.
 fn keep_journal(journal: &Path) -> Result<PathBuf, JudgeError> {
-    let failed = |reason| JudgeError::Write { path: std::env::temp_dir(), reason };
-    let file = tempfile::Builder::new().prefix("quorate-run-").suffix(".journal").tempfile().map_err(failed)?;
-    std::fs::copy(journal, file.path()).map_err(failed)?;
-    file.keep().map(|(_, path)| path).map_err(|error| failed(error.error))
+    let write_error = |reason| JudgeError::Write { path: std::env::temp_dir(), reason };
+    let file = tempfile::Builder::new().prefix("quorate-run-").suffix(".journal").tempfile().map_err(write_error)?;
+    std::fs::copy(journal, file.path()).map_err(write_error)?;
+    file.keep().map(|(_, path)| path).map_err(|error| write_error(error.error))
 }
 
 /// Starts all processes, and waits until they are ready or the run is interrupted.
@@ -177,12 +177,12 @@ fn create_group<F: FamilyLab>(
 
 /// Makes certificates for this run, valid for one day.
 fn make_certificates(folder: &Path, group_name: &str, nodes: usize) -> Result<PathBuf, LiveError> {
-    let failed = |error: &dyn std::error::Error| LiveError::Certificates(error.to_string());
-    let group: GroupName = group_name.parse().map_err(|error| failed(&error))?;
+    let certificate_error = |error: &dyn std::error::Error| LiveError::Certificates(error.to_string());
+    let group: GroupName = group_name.parse().map_err(|error| certificate_error(&error))?;
     let days = Days::new(1).unwrap_or_default();
     let nodes: Vec<_> = (0..nodes).map(NodeId::from_index).collect();
     let path = folder.join("certs");
-    certificates::Folder::new(&path).make(&group, &nodes, days).map_err(|error| failed(&error))?;
+    certificates::Folder::new(&path).make(&group, &nodes, days).map_err(|error| certificate_error(&error))?;
     Ok(path)
 }
 

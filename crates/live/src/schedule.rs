@@ -61,16 +61,16 @@ fn split_times<'a>(text: &'a str, example: &'static str) -> Result<(&'a str, Tim
     let parse_length = |text: &str| text.trim().parse::<Length>().map(|Length(length)| length);
     let range = match times.split_once("..") {
         None => TimeRange { at: parse_length(times)?, duration: None },
-        Some((from, to)) => {
-            let (from, to) = (parse_length(from)?, parse_length(to)?);
-            if to < from {
-                let correction = format!("{}@{}..{}", subject.trim(), Length(to), Length(from));
+        Some((start, end)) => {
+            let (start, end) = (parse_length(start)?, parse_length(end)?);
+            if end < start {
+                let correction = format!("{}@{}..{}", subject.trim(), Length(end), Length(start));
                 return Err(ScheduleError::Backwards { text: text.into(), correction });
             }
-            if to == from {
+            if end == start {
                 return Err(ScheduleError::NoDuration { text: text.into(), example });
             }
-            TimeRange { at: from, duration: Some(Duration::from_nanos(to.nanos() - from.nanos())) }
+            TimeRange { at: start, duration: Some(Duration::from_nanos(end.nanos() - start.nanos())) }
         }
     };
     Ok((subject.trim(), range))

@@ -1,6 +1,6 @@
-//! Complete runs with the fake node processes of `tests/fake_node.sh`, which grant every entry at
-//! once and misbehave as the seed says. A fake node N appends to files of the run's folder: to
-//! `received-N` each command, after the number of its incarnation (from 0); to `peers-N` the
+//! Complete runs with the fake node processes of `tests/fake_node.sh`, which grant every entry
+//! immediately and misbehave as the seed says. A fake node N appends to files of the run's folder:
+//! to `received-N` each command, after the number of its incarnation (from 0); to `peers-N` the
 //! addresses of all nodes; to `attempts-N-I` a line for each start of incarnation I.
 
 use crate::fault_journal::FaultJournal;

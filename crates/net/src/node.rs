@@ -21,7 +21,8 @@ use std::task::Poll;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Maximum number of queued inputs that one turn handles. Their messages are sent at its end.
+/// Maximum number of queued inputs that one turn handles, where a batch of messages counts as one.
+/// The turn sends the messages that they cause at its end.
 const MAX_INPUTS_PER_TURN: usize = 64;
 /// Maximum number of commands that every turn handles in addition, so that a flood of messages
 /// cannot starve clients.
@@ -56,7 +57,7 @@ pub(crate) enum NodeTaskEnd {
     Stopped,
     Failed(Failure),
     /// A message was lost, in a protocol that assumes reliable links.
-    Overflow(String),
+    MessageLost(String),
 }
 
 /// The next input of the node, or a reason to look for one.
@@ -120,7 +121,7 @@ where
         if !self.outbox.events.is_empty() {
             (self.on_events)(std::mem::take(&mut self.outbox.events));
         }
-        flushed.map_err(|MessageLoss(reason)| NodeTaskEnd::Overflow(reason))
+        flushed.map_err(|MessageLoss(reason)| NodeTaskEnd::MessageLost(reason))
     }
 
     /// Adds the reason to a disk failure that has none, from the disk's report, which is still

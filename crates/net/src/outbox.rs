@@ -121,10 +121,10 @@ impl<P: Protocol, C: Codec<P>> Outlet<P> for Outbox<P, C> {
         }
     }
 
-    fn multicast(&mut self, to: &Group, first: u64, message: P::Message) {
+    fn multicast(&mut self, to: &Group, first_number: u64, message: P::Message) {
         if self.encode(&message) {
             let me = self.me;
-            (first..).zip(to.others(me)).for_each(|(number, to)| self.stage(to, number));
+            (first_number..).zip(to.others(me)).for_each(|(number, to)| self.stage(to, number));
         }
     }
 

@@ -173,7 +173,7 @@ where
     C: Codec<P> + Send + 'static,
 {
     /// Returns the node's handle and the future that runs it, which is best spawned as a task.
-    /// `on_events` receives the node's events, all of one turn at once. Must be called inside a
+    /// `on_events` receives the node's events, all of one turn in one call. Must be called inside a
     /// tokio runtime. Fails if the limits are inconsistent or the listener cannot be used.
     pub fn prepare<H>(
         self,
@@ -247,7 +247,7 @@ where
                     Err(failure) => Ending::Failed(failure),
                 },
                 NodeTaskEnd::Failed(failure) => Ending::Failed(failure),
-                NodeTaskEnd::Overflow(reason) => Ending::Overflowed(reason),
+                NodeTaskEnd::MessageLost(reason) => Ending::Overflowed(reason),
             }
         };
         Ok((handle, running))

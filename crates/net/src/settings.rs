@@ -62,7 +62,8 @@ pub struct Limits {
     pub handshake_timeout: Duration,
     /// Interval after which an idle connection sends a keepalive.
     pub keepalive_interval: Duration,
-    /// Time without any bytes from the peer after which a connection counts as dead.
+    /// Time after which a connection counts as dead if the peer sends nothing, or reads nothing of
+    /// what this node writes.
     pub idle_timeout: Duration,
     /// Delay after the first failed dial. Each further failure doubles it.
     pub min_backoff: Duration,

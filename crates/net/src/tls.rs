@@ -1,10 +1,11 @@
 //! Mutual TLS between the nodes of a group.
 //!
 //! Both ends of a connection present a certificate that the group's CA signed. The dialling node
-//! requires the name that only its peer's certificate contains. The accepting node calls
-//! [`Identity::verify_peer`] with the id that the peer claims before it acts on anything the peer
-//! sends. Only TLS 1.3 is accepted, and every connection does a full handshake, without resumption
-//! and early data, so that no connection relies on an older check.
+//! requires the name that only its peer's certificate contains. Before a node acts on anything that
+//! a peer sends, it calls [`Identity::verify_peer`] with the id of the node that it dialled, or
+//! that the dialling peer claims. Only TLS 1.3 is accepted, and every connection does a full
+//! handshake, without session resumption or early data, so that no connection relies on an older
+//! check.
 
 mod checks;
 mod explanation;
@@ -29,11 +30,11 @@ pub enum Security {
     Tls(Identity),
 }
 
-/// Why a peer is not the node it claims to be.
+/// Why a peer is not accepted as the node that it should be, or cannot be dialled.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PeerError {
-    #[error("node {claimed} has no valid TLS server name, so this node did not dial it.")]
-    NoName { claimed: NodeId },
+    #[error("cannot dial node {node}: its name '{name}' is not a valid TLS server name. Correct --group.")]
+    InvalidServerName { node: NodeId, name: String },
     #[error("a peer claims to be node {claimed}, but presented no certificate. The connection was refused.")]
     NoCertificate { claimed: NodeId },
     #[error("a peer claims to be node {claimed}, but its certificate cannot be parsed. The connection was refused.")]

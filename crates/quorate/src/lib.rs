@@ -15,7 +15,7 @@
 //! | `store` | a checksummed log on a real disk | `store` |
 //! | `drive` | nodes on threads of one process, with real clocks, timers and disks | `drive` |
 //! | `net` | nodes in processes of their own, over TCP and TLS | `net` |
-//! | `replica` | a replicated log around raft | `replica` |
+//! | `replica` | a replicated log, built on tikv's raft | `replica` |
 //!
 //! `full` enables all of them.
 //!

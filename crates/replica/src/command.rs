@@ -75,10 +75,10 @@ pub enum Event<S: StateMachine> {
         #[serde(rename = "why")]
         refusal: Refusal,
     },
-    /// The request may or may not be executed: this replica lost the leadership, stopped, or took
-    /// over a snapshot that covers the entry. A client of an
-    /// [`ExactlyOnce`](crate::exactly_once::ExactlyOnce) machine can repeat it with the same
-    /// number.
+    /// The request may or may not be executed: this replica lost the leadership, stopped, or
+    /// installed a snapshot that covers the entry. A client of an
+    /// [`ExactlyOnce`](crate::exactly_once::ExactlyOnce) machine can repeat the machine's command
+    /// with the request number that the command carries, under a new ticket.
     Unknown { ticket: Ticket },
     /// The change of members is complete.
     Changed { ticket: Ticket, members: Members },
@@ -171,7 +171,7 @@ impl fmt::Display for Refusal {
             Self::InvalidMembers => {
                 f.write_str("the members must include a voter, and no node may be both voter and learner")
             }
-            Self::NotYetLearner(node) => write!(f, "node {node} must be a learner first, so that it has the log"),
+            Self::NotYetLearner(node) => write!(f, "node {node} must first be a learner that has received the log"),
             Self::EntryReplaced => f.write_str("another leader's entry replaced it; it was not executed"),
             Self::NotEncodable => {
                 f.write_str("a command cannot be encoded for the log and decoded again; nothing was proposed")

@@ -27,7 +27,7 @@ pub struct Durable {
     pub joining_incarnation: Option<Incarnation>,
 }
 
-/// A vote and a commit index.
+/// A vote and a commit index, which raft calls its hard state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ballot {
     pub term: u64,

@@ -36,11 +36,11 @@ pub(crate) struct Engine {
     saves_requested: u64,
     /// Number of saves that are durable.
     saves_durable: u64,
-    /// The `Ready`s whose saves may not be durable yet, oldest first.
+    /// The outputs of raft (`Ready`s) whose saves may not be durable yet, oldest first.
     unconfirmed: VecDeque<UnconfirmedReady>,
 }
 
-/// A `Ready` of raft that must be confirmed once this many saves are durable.
+/// A `Ready` to confirm to raft once `required_saves` saves are durable.
 struct UnconfirmedReady {
     required_saves: u64,
     ready_number: u64,
@@ -288,7 +288,7 @@ impl Engine {
         let configuration = self.configuration();
         self.node.mut_store().mark_checkpoint_outdated();
         if self.leads() && !configuration.is_voter(self.me) {
-            // Otherwise raft would continue to lead a group without being one of its voters.
+            // Otherwise this replica would continue to lead a group in which it is no voter.
             let term = self.node.raft.term;
             self.node.raft.become_follower(term, raft::INVALID_ID);
         }
@@ -410,8 +410,8 @@ impl Engine {
     }
 
     /// Derives the election timeout from seed, node, term and number of campaigns. Raft draws it
-    /// from the system's random source, so this replaces it after every call. The same seed then
-    /// repeats a run exactly.
+    /// from the system's random source, so this replaces it after every call to raft. The same seed
+    /// then repeats a run exactly.
     fn set_election_timeout(&mut self) {
         let min_ticks = self.node.raft.election_timeout();
         let words = [self.seed, raft_id(self.me), self.node.raft.term, self.campaign_count];

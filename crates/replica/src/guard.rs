@@ -7,7 +7,8 @@ use quorate_core::NodeId;
 /// Maximum valid term and index, far above those of any real log.
 const MAX_NUMBER: u64 = 1 << 60;
 
-const LOG_NOT_SAVED: &str = "it would have this replica lead before its log is on the disk";
+const INVALID_NUMBER: &str = "it has an invalid term or index";
+const LOG_NOT_SAVED: &str = "it could make this replica lead before its log is on the disk";
 
 /// Why the message must be ignored; `None` if raft may receive it.
 pub(crate) fn find_objection(engine: &Engine, me: NodeId, from: NodeId, message: &Message) -> Option<&'static str> {
@@ -16,7 +17,7 @@ pub(crate) fn find_objection(engine: &Engine, me: NodeId, from: NodeId, message:
     }
     let (term, highest_position) = term_and_highest_position(message);
     if term == Some(0) || term.is_some_and(|term| term > MAX_NUMBER) || highest_position > MAX_NUMBER {
-        return Some("its numbers make no sense");
+        return Some(INVALID_NUMBER);
     }
     match message {
         Message::Append { term, log_term, index, entries, commit } => {
@@ -24,9 +25,9 @@ pub(crate) fn find_objection(engine: &Engine, me: NodeId, from: NodeId, message:
             let terms = std::iter::once(*log_term).chain(entries.iter().map(|entry| entry.term));
             // The entries of every log follow the founding state at index 1, never index 0.
             if *index == 0 || !is_contiguous || !terms.is_sorted_by(|earlier, later| earlier <= later) {
-                Some("its entries do not follow on each other")
+                Some("its entries are not consecutive")
             } else if *log_term == 0 || entries.iter().any(|entry| entry.term > *term) || *commit > MAX_NUMBER {
-                Some("its numbers make no sense")
+                Some(INVALID_NUMBER)
             } else {
                 None
             }
@@ -34,7 +35,7 @@ pub(crate) fn find_objection(engine: &Engine, me: NodeId, from: NodeId, message:
         // A replica without a log accepts any commit index: if it lost its disk, the leader still
         // relies on its earlier acknowledgements, and its reply corrects the leader.
         Message::Heartbeat { commit, .. } if *commit > engine.last_index() && engine.last_index() > 0 => {
-            Some("it takes this replica to hold entries that it does not hold")
+            Some("it assumes entries that this replica does not have")
         }
         Message::AppendReply { index, rejection_hint: None, .. } if *index > engine.last_index() => {
             Some("it acknowledges entries that were never sent")
@@ -43,7 +44,7 @@ pub(crate) fn find_objection(engine: &Engine, me: NodeId, from: NodeId, message:
             let end = offset_bytes.checked_add(bytes.len() as u64);
             let has_invalid_term = snapshot.log_term == 0 || snapshot.log_term > snapshot.term;
             if has_invalid_term || snapshot.index == 0 || !members.is_valid() {
-                Some("its snapshot makes no sense")
+                Some("its snapshot has an invalid term, index or configuration")
             } else if bytes.is_empty() || end.is_none_or(|end| end > *snapshot_bytes) {
                 Some("its piece lies outside the snapshot")
             } else {

@@ -28,8 +28,8 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Opens the log from the durable state. `founding` is the initial state of the group, for its
-    /// founders.
+    /// Opens the log from the durable state. `founding` is the initial state of the group, which
+    /// only its founders have.
     pub(crate) fn open(durable: Durable, founding: Option<Checkpoint>) -> Self {
         let Durable { mut ballot, checkpoint, entries, log_start: start, is_wiped, joining_incarnation: _ } = durable;
         let checkpoint = checkpoint.or_else(|| founding.filter(|_| !is_wiped));

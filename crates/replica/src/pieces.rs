@@ -18,7 +18,7 @@ pub(crate) struct SnapshotSender {
     piece_bytes: usize,
     /// Number of bytes that the peer has acknowledged, from the beginning.
     acknowledged_bytes: u64,
-    /// Number of retransmissions of the current piece.
+    /// Number of timeouts and restarts of the peer since it last made progress.
     retries: u32,
 }
 

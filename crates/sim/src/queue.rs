@@ -13,8 +13,8 @@ use std::collections::VecDeque;
 
 /// A priority queue whose keys never fall below the last key popped.
 pub(crate) struct Queue<T> {
-    /// No key is below this one. Above level `l`, the keys of that level have the same digits as
-    /// this one; at `l`, they have a larger one.
+    /// No key in the queue is below this one. A key of level `l` has the same digits as this one
+    /// above `l`, and a larger digit at `l`.
     min_key: u64,
     /// The next entries, sorted by their keys.
     front: VecDeque<(u64, T)>,
@@ -55,7 +55,7 @@ impl<T> Queue<T> {
     #[inline]
     pub(crate) fn push(&mut self, key: u64, entry: T) {
         let key = key.max(self.min_key);
-        if key <= self.front_end { self.push_into_front(key, entry) } else { self.file_into_slot(key, entry) }
+        if key <= self.front_end { self.push_into_front(key, entry) } else { self.put_into_slot(key, entry) }
     }
 
     /// Removes and returns the entry with the smallest key, the oldest among equal keys.
@@ -107,7 +107,7 @@ impl<T> Queue<T> {
 
     /// Puts an entry whose key is greater than `min_key` into its slot.
     #[inline]
-    fn file_into_slot(&mut self, key: u64, entry: T) {
+    fn put_into_slot(&mut self, key: u64, entry: T) {
         let level = ((u64::BITS - 1 - (key ^ self.min_key).leading_zeros()) / DIGIT_BITS) as usize;
         let digit = (key >> (level as u32 * DIGIT_BITS)) as usize % SLOTS;
         if let (Some(slot), Some(occupied)) =
@@ -143,7 +143,7 @@ impl<T> Queue<T> {
         } else {
             self.front_end = slot_start;
             for (key, entry) in entries.drain(..) {
-                if key == slot_start { self.front.push_back((key, entry)) } else { self.file_into_slot(key, entry) }
+                if key == slot_start { self.front.push_back((key, entry)) } else { self.put_into_slot(key, entry) }
             }
         }
         if entries.capacity() <= MAX_KEPT_CAPACITY

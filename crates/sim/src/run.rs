@@ -15,8 +15,8 @@ pub struct Limits {
     pub max_time: Option<Time>,
     /// Maximum number of inputs that nodes take.
     pub max_inputs: u64,
-    /// Time between the end of the workload and the end of the run. The run ends earlier if the
-    /// world becomes quiet. Zero ends the run with the workload.
+    /// After the end of the workload, the run ends when the world becomes quiet, or at the first
+    /// event more than this later. Zero ends the run with the workload.
     pub max_settling: Duration,
     /// Maximum time without a notification to any client while only timers, crash notices and the
     /// membership service can cause one. Beyond it, the run counts as stuck.

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_last_frame_cut_at_any_byte_is_torn_with_zeros_after_it_and_without() {
+    fn a_last_frame_that_lacks_more_than_its_end_mark_is_torn_with_zeros_after_it_and_without() {
         let (complete, last) = segment([40, 1_500]);
         for cut in last..complete.len() - 1 {
             assert_eq!(frame_count(&complete[..cut]), Some(2), "cut at {cut}");

@@ -37,13 +37,13 @@ struct Args {
     bytes: usize,
 }
 
-const BATCHES: [usize; 3] = [1, 16, 256];
+const BATCH_SIZES: [usize; 3] = [1, 16, 256];
 
 /// The result of one turn.
 #[derive(Clone, Copy)]
 struct Figures {
     records_per_second: f64,
-    /// Time of the longest append, caused by a checkpoint or a busy disk.
+    /// Time of the longest append, such as one during a checkpoint.
     longest_ms: f64,
 }
 
@@ -60,18 +60,18 @@ fn main() -> anyhow::Result<()> {
         "{:>14}  {ours:>14} {:>8}  {theirs:>14} {:>8}  {:>6}",
         "records/sync", "longest", "longest", "ratio"
     )?;
-    for batch in BATCHES {
+    for batch_size in BATCH_SIZES {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for turn in 0..turns.max(1) {
-            let at = |name: &str| temporary.path().join(format!("{name}-{batch}-{turn}"));
-            ours.push(measure(&mut Ours::begin(&at(Ours::NAME))?, batch, &args)?);
+            let at = |name: &str| temporary.path().join(format!("{name}-{batch_size}-{turn}"));
+            ours.push(measure(&mut Ours::create(&at(Ours::NAME))?, batch_size, &args)?);
             let mut engine = RaftEngine::open(&at(RaftEngine::NAME), RecoveryMode::TolerateTailCorruption)?;
-            theirs.push(measure(&mut engine, batch, &args)?);
+            theirs.push(measure(&mut engine, batch_size, &args)?);
         }
         let (ours, theirs) = (middle(ours), middle(theirs));
         writeln!(
             out,
-            "{batch:>14}  {:>14.0} {:>8.1}  {:>14.0} {:>8.1}  {:>6.2}",
+            "{batch_size:>14}  {:>14.0} {:>8.1}  {:>14.0} {:>8.1}  {:>6.2}",
             ours.records_per_second,
             ours.longest_ms,
             theirs.records_per_second,
@@ -82,23 +82,23 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn measure<L: Log>(log: &mut L, batch: usize, args: &Args) -> anyhow::Result<Figures> {
+fn measure<L: Log>(log: &mut L, batch_size: usize, args: &Args) -> anyhow::Result<Figures> {
     // Random bytes, so that compression does not help either log.
     let mut noise: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut byte = || {
         noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (noise >> 56) as u8
     };
-    let records: Vec<Bytes> = (0..batch).map(|_| (0..args.bytes).map(|_| byte()).collect()).collect();
+    let records: Vec<Bytes> = (0..batch_size).map(|_| (0..args.bytes).map(|_| byte()).collect()).collect();
     log.append(&records)?;
     let mut longest_ms: f64 = 0.0;
-    let begin = Instant::now();
+    let started = Instant::now();
     for _ in 0..args.appends {
-        let one = Instant::now();
+        let append_started = Instant::now();
         log.append(&records)?;
-        longest_ms = longest_ms.max(one.elapsed().as_secs_f64() * 1_000.0);
+        longest_ms = longest_ms.max(append_started.elapsed().as_secs_f64() * 1_000.0);
     }
-    let records_per_second = (batch * args.appends) as f64 / begin.elapsed().as_secs_f64();
+    let records_per_second = (batch_size * args.appends) as f64 / started.elapsed().as_secs_f64();
     Ok(Figures { records_per_second, longest_ms })
 }
 

@@ -10,7 +10,7 @@ use std::ops::Range;
 ///
 /// States are numbered from 0, and there are fewer of them than [`u32::MAX`]. Two states may have
 /// several edges between them. A target whose own row was never pushed has no edges, and
-/// [`Graph::states`] does not count it.
+/// [`Graph::state_count`] does not count it.
 pub(crate) struct Graph {
     /// Index of each state's first edge in `targets`; after the last state, the number of edges.
     offsets: Vec<u64>,
@@ -49,7 +49,7 @@ impl Graph {
     }
 
     /// Returns the number of states that have a row.
-    pub(crate) fn states(&self) -> u32 {
+    pub(crate) fn state_count(&self) -> u32 {
         (self.offsets.len() - 1) as u32
     }
 

@@ -12,8 +12,9 @@
 //!
 //! A run that visits everything makes a poor counterexample, though. Hence the cycle is as short as
 //! is easy to find: the shortest one through its start, if that is fair; otherwise a walk from one
-//! edge that settles an obligation to the nearest next one, and then back. That is not always the
-//! shortest fair cycle: finding that one is as hard as the travelling salesman problem.
+//! edge that settles an obligation (it meets the obligation, or leads to a state where that is not
+//! due) to the nearest next one, and then back to the start. That is not always the shortest fair
+//! cycle, which is as hard to find as a travelling salesman's shortest tour.
 
 use super::Graph;
 
@@ -23,16 +24,16 @@ pub(crate) trait Fairness {
     /// The obligations that are due in a state, sorted and distinct.
     fn due_obligations(&self, state: u32) -> &[u64];
 
-    /// Whether following the edge at this position among its source's edges meets the obligation.
+    /// Whether following the edge with this index among its source's edges meets the obligation.
     fn meets(&self, source: u32, edge: usize, obligation: u64) -> bool;
 }
 
 /// Returns a cycle inside a component that a fair run can follow forever, or `None` if no fair run
 /// stays in the component.
 ///
-/// The cycle begins and ends at `start`. Its steps are edges, each as its source and its position
-/// there. The cycle alone is fair: an obligation that is due in all of its states is met by one of
-/// its edges.
+/// The cycle begins and ends at `start`. Its steps are edges, each as its source and its index
+/// among the source's edges. The cycle alone is fair: an obligation that is due in all of its
+/// states is met by one of its edges.
 ///
 /// The component is one of [`cyclic_components`](super::cyclic_components), or any strongly
 /// connected set of states in order; `start` is one of its states. Memory: about 17 bytes for
@@ -67,8 +68,9 @@ pub(crate) fn fair_cycle(
 }
 
 /// Whether a fair run can stay in a component forever. A walk would find that out too, but it
-/// searches the whole component for each obligation in turn. This test is cheaper, and in a correct
-/// algorithm no component passes it.
+/// searches the whole component for each obligation in turn. This test is cheaper, and the answer
+/// is almost always no: the caller passes components of states that lack what must eventually
+/// happen.
 pub(super) fn has_fair_run(graph: &Graph, component: &[u32], fairness: &impl Fairness) -> bool {
     let mut pending = component.first().map(|state| fairness.due_obligations(*state).to_vec()).unwrap_or_default();
     for state in component {
@@ -96,7 +98,7 @@ struct Walk<'a, F> {
     fairness: &'a F,
     /// The last state of the walk.
     end: u32,
-    /// Each edge as its source and its position there.
+    /// Each edge as its source and its index among the source's edges.
     steps: Vec<(u32, usize)>,
     /// The obligations that were due in all states so far and were met by no edge.
     pending: Vec<u64>,
@@ -107,7 +109,7 @@ impl<'a, F: Fairness> Walk<'a, F> {
         Self { graph, fairness, end: start, steps: Vec::new(), pending: fairness.due_obligations(start).to_vec() }
     }
 
-    /// Whether the walk is fair to this obligation once it has taken this edge.
+    /// Whether this obligation no longer makes the walk unfair once it has taken this edge.
     fn settles(&self, source: u32, edge: usize, target: u32, obligation: u64) -> bool {
         self.fairness.meets(source, edge, obligation)
             || self.fairness.due_obligations(target).binary_search(&obligation).is_err()
@@ -131,13 +133,13 @@ struct Visit {
     state: u32,
     /// Index of the visit that led here; unused for the first visit.
     previous: u32,
-    /// Position of the edge that led here.
+    /// Index, among the previous state's edges, of the edge that led here.
     edge: usize,
 }
 
-/// Returns the shortest path inside a component whose last edge is a goal: `is_goal` receives the
-/// edge's source, its position there and its target. Of several shortest paths it returns the one
-/// whose edges come first. A path has at least one step.
+/// Returns the shortest path inside a component whose last edge is a goal; `None` if there is none.
+/// `is_goal` receives an edge's source, its index there and its target. Among shortest paths the
+/// search prefers smaller edge indexes, compared from the start. A path has at least one step.
 fn shortest_path(
     graph: &Graph,
     component: &[u32],

@@ -2,9 +2,10 @@
 //!
 //! A run can miss its goal in one of two ways: it ends without it, which is visible in its last
 //! state, or it cycles forever without it. In a finite graph the second kind is a lasso: a path to
-//! a state, and from there a cycle back to it, none of whose states reaches the goal. Not every
-//! such cycle counts. A run that cycles while a message could be delivered all the time, and never
-//! delivers it, is unfair, and shows no fault of the algorithm.
+//! a state, and from there a cycle back to it. The goal holds in no state of the cycle; on the path
+//! it may have held for a while. Not every such cycle counts. A run that cycles while a message
+//! could be delivered all the time, and never delivers it, is unfair, and shows no fault of the
+//! algorithm.
 //!
 //! So a search has two steps. [`cyclic_components`] finds where runs can cycle among the states
 //! without the goal; [`fair_cycle`] finds a fair cycle there, or proves that there is none. Every

@@ -66,7 +66,7 @@ fn assert_fair(graph: &Graph, component: &[u32], start: u32, fairness: &Fairness
 #[test]
 fn a_graph_returns_its_rows_and_numbers_their_edges() {
     let graph = graph(&[&[2, 1], &[], &[0, 0, 9]]);
-    assert_eq!(graph.states(), 3);
+    assert_eq!(graph.state_count(), 3);
     assert_eq!([graph.edges(0), graph.edges(1), graph.edges(2)], [&[2, 1][..], &[], &[0, 0, 9]]);
     assert_eq!([graph.edge_numbers(0), graph.edge_numbers(1), graph.edge_numbers(2)], [0..2, 2..2, 2..5]);
     assert!(graph.bytes() >= 4 * 8 + 5 * 4, "four offsets and five targets: {}", graph.bytes());
@@ -77,7 +77,7 @@ fn a_state_without_a_row_has_no_edges() {
     let graph = graph(&[&[7]]);
     assert!(graph.edges(7).is_empty() && graph.edges(1).is_empty() && graph.edges(u32::MAX).is_empty());
     assert!(is_acyclic(&graph));
-    assert_eq!(Graph::new().states(), 0);
+    assert_eq!(Graph::new().state_count(), 0);
     assert!(is_acyclic(&Graph::new()));
 }
 
@@ -86,16 +86,17 @@ fn a_state_without_a_row_has_no_edges() {
 #[test]
 fn a_diamond_that_joins_is_no_cycle() {
     assert!(components(&[&[1, 2], &[3], &[3], &[]]).is_empty());
-    // The same numbered from the end, so that the search reaches the join first, and with more
-    // edges.
+    // The same states numbered from the end, so that the search reaches the join first, and with
+    // more edges.
     assert!(components(&[&[], &[0], &[0, 1], &[2, 1, 0]]).is_empty());
 }
 
 #[test]
 fn an_edge_into_a_complete_component_does_not_join_it() {
-    // 0 → 1 ⇄ 2, and 3 ⇄ 4 → 2: the search finds the second pair later, and it leads to the first.
+    // 0 → 1 ⇄ 2, and 3 ⇄ 4 → 2: the search finds the second pair later, and an edge leads from it
+    // to the first.
     assert_eq!(components(&[&[1], &[2], &[1], &[4], &[2, 3]]), [[1, 2], [3, 4]]);
-    // The same in one search: 0 goes to both pairs.
+    // The same in one search: 0 has edges to both pairs.
     assert_eq!(components(&[&[1, 3], &[2], &[1], &[4], &[2, 3]]), [[1, 2], [3, 4]]);
 }
 
@@ -282,10 +283,10 @@ fn draw_graph(random: &mut Random) -> (Graph, FairnessTables) {
 /// For each pair of states in the set, the length of the shortest path of at least one step inside
 /// the set.
 fn distances(graph: &Graph, inside: impl Fn(u32) -> bool) -> Vec<Vec<Option<usize>>> {
-    let states = graph.states() as usize;
+    let states = graph.state_count() as usize;
     let mut distances = vec![vec![None::<usize>; states]; states];
-    for source in (0..graph.states()).filter(|state| inside(*state)) {
-        for target in graph.edges(source).iter().filter(|target| **target < graph.states() && inside(**target)) {
+    for source in (0..graph.state_count()).filter(|state| inside(*state)) {
+        for target in graph.edges(source).iter().filter(|target| **target < graph.state_count() && inside(**target)) {
             distances[source as usize][*target as usize] = Some(1);
         }
     }
@@ -308,8 +309,9 @@ fn components_by_force(graph: &Graph, inside: impl Fn(u32) -> bool) -> Vec<Vec<u
         let (a, b) = (a as usize, b as usize);
         distances[a][b].is_some() && distances[b][a].is_some()
     };
-    let component_of = |state: u32| -> Vec<u32> { (0..graph.states()).filter(|other| joined(state, *other)).collect() };
-    (0..graph.states())
+    let component_of =
+        |state: u32| -> Vec<u32> { (0..graph.state_count()).filter(|other| joined(state, *other)).collect() };
+    (0..graph.state_count())
         .map(|state| (state, component_of(state)))
         .filter(|(state, component)| component.first() == Some(state))
         .map(|(_, component)| component)
@@ -349,7 +351,7 @@ fn brute_force_finds_the_same_components_and_the_same_verdicts() {
     for seed in 0..20_000 {
         let mut random = Random::new(seed);
         let (graph, fairness) = draw_graph(&mut random);
-        let excluded = if random.has_chance(50) { 0 } else { random.below(1 << graph.states()) };
+        let excluded = if random.has_chance(50) { 0 } else { random.below(1 << graph.state_count()) };
         let is_included = |state: u32| excluded >> state & 1 == 0;
         let components = cyclic_components(&graph, is_included);
         assert_eq!(components, components_by_force(&graph, is_included), "seed {seed}");

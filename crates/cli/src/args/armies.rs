@@ -51,8 +51,8 @@ pub(crate) struct ArmiesSimArgs {
     quorate check armies --delay 2ms..5ms\n  quorate check armies --delay 2ms..5ms --within 2999999ns\n\n\
     Exit codes: 0 all properties hold in every run, 1 one fails, 2 the command is invalid.")]
 pub(crate) struct ArmiesCheckArgs {
-    /// Longest time between the first and the second attack [default: what --delay and --drift
-    /// guarantee (max − min without drift); without --delay the time is not checked]
+    /// Longest accepted time between the first and the second attack [default: what --delay and
+    /// --drift guarantee (max − min without drift); without --delay the time is not checked]
     #[arg(long, value_name = "DURATION")]
     within: Option<Length>,
     /// Rate by which each clock may run fast or slow, such as 1000ppm. Needs --delay.

@@ -40,8 +40,8 @@ pub(crate) struct BankArgs {
     /// Number of nodes [default: as many as the tellers and the lock need, and at least 3]
     #[arg(long, value_parser = parse_whole::<usize>)]
     pub(crate) nodes: Option<usize>,
-    /// Time a message takes. Each teller requests the lock within four message times, and its
-    /// deposit takes one to three.
+    /// Time a message takes. With T as the longest time (for long-tail the median), each teller
+    /// requests the lock within 4 T, and its deposit takes T to 3 T.
     #[arg(long, default_value_t = bank::LATENCY)]
     pub(crate) latency: Latency,
     /// Write the run's journal to this file, for 'quorate replay', 'trace' or 'draw'. Needs --lock

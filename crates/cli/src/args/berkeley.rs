@@ -50,7 +50,8 @@ pub(crate) struct BerkeleyArgs {
     /// Time without a poll after which a follower suspects the leader [default: three rounds]
     #[arg(long, alias = "patience", value_name = "DURATION")]
     leader_timeout: Option<Length>,
-    /// A fault, such as "crash 5 at 8s" or "skew 2 by 1h". May be repeated.
+    /// A fault, such as "crash 5 at 8s" or "skew 2 by 1h at 5s"; without "at", at the start. May be
+    /// repeated.
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<TimedFault>,
     /// Print JSON.

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:\n  quorate certs --group demo --nodes 1-5\n  \
     quorate certs --group demo --nodes 6 --days 90\n\n\
     The command writes a CA (ca.pem, ca.key) to the folder, and for each node a certificate and a key (node-1.pem, \
-    node-1.key). If the folder already has a CA, that CA signs. Existing files are never overwritten. Each machine \
-    needs ca.pem and the two files of its node. Keep ca.key in a safe place; no node needs it.")]
+    node-1.key). If the folder already has a CA, that CA signs. If a file of one of the nodes exists, the command \
+    fails and writes nothing. Each machine needs ca.pem and the two files of its node. Keep ca.key in a safe place; no node needs it.")]
 pub(crate) struct CertsArgs {
     /// Name of the group: lower-case letters, digits and hyphens.
     #[arg(long, value_name = "NAME")]
@@ -25,7 +25,7 @@ pub(crate) struct CertsArgs {
     /// Number of days for which the certificates of the nodes are valid.
     #[arg(long, default_value_t = Days::default())]
     pub(crate) days: Days,
-    /// Print JSON.
+    /// Print the created files, and until when the certificates are valid, as JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }

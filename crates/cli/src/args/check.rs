@@ -44,8 +44,8 @@ pub(crate) struct CheckArgs {
     /// Number of nodes; their ids start at 1.
     #[arg(long, default_value = "3", value_parser = parse_whole::<usize>)]
     pub(crate) nodes: usize,
-    /// Number of requests of each node, of elections that each starter starts, or of requests of
-    /// each process: up to 255, or unbounded [default: 1]
+    /// Number of requests of each node (mutual exclusion) or process (deadlocks), or of elections
+    /// that each starter starts: up to 255, or unbounded [default: 1]
     #[arg(long)]
     rounds: Option<Rounds>,
     /// Links deliver messages in the order in which they were sent (FIFO).
@@ -100,8 +100,8 @@ pub(crate) struct CheckArgs {
     /// Do not skip orders that lead to the same states (no partial-order reduction).
     #[arg(long)]
     no_reduction: bool,
-    /// Number of threads [default: the number of cores; 1 with --dfs or --walks --stop-at-first,
-    /// because with several threads their figures would differ from run to run]
+    /// Number of threads [default: the number of cores; 1 with --dfs, and with --stop-at-first
+    /// beside --walks, because with several threads the figures would differ from run to run]
     #[arg(long, value_parser = parse_whole::<usize>)]
     threads: Option<usize>,
     /// Memory limit in GB [default: three quarters of the free memory]

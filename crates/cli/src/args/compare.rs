@@ -35,7 +35,7 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) options: CompareOptions,
     /// Print JSON.
-    // The orders of `CompareOptions` end at 14.
+    // The display orders of `CompareOptions` end at 14.
     #[arg(long, display_order = 15)]
     pub(crate) json: bool,
     /// Draw the comparison as SVG into this file, with the expected figures as lines; - is standard

@@ -44,7 +44,8 @@ pub(crate) struct DetectorSimArgs {
     /// Probability that a message is delivered twice, such as 0.1 or 10%.
     #[arg(long, default_value = "0")]
     duplicate: Chance,
-    /// Interval between two heartbeats [default: ten message times]
+    /// Interval between two heartbeats [default: ten times the longest time of --latency; for
+    /// long-tail ten times the median]
     #[arg(long, value_name = "DURATION")]
     heartbeat: Option<Length>,
     /// Total number of crashes. A crashed node restarts after forty heartbeats.

@@ -36,7 +36,7 @@ pub(crate) struct PictureArgs {
     #[arg(long, value_enum)]
     pub(crate) clocks: Option<ClocksArg>,
     /// Notes to show about the rules that nodes apply: as many as fit (auto), full text, rule
-    /// names, or none [default: auto]
+    /// ids, or none [default: auto]
     #[arg(long, value_enum)]
     pub(crate) notes: Option<NotesArg>,
     /// Colours of the picture: light, dark, or auto, which follows the viewer's setting [default:
@@ -79,7 +79,7 @@ pub(crate) struct DrawArgs {
 
 #[derive(Args)]
 #[command(after_help = "Example:\n  quorate gallery docs\n\n\
-    This example writes docs/gallery.md, and one picture for each scene of each algorithm into docs/gallery.")]
+    This example writes docs/gallery.md, and one picture for each algorithm and each scene into docs/gallery.")]
 pub(crate) struct GalleryArgs {
     /// Folder for the page gallery.md and the folder of pictures.
     pub(crate) folder: PathBuf,

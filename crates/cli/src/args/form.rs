@@ -89,8 +89,7 @@ impl FormArgs {
                         given_options.join(" ")
                     );
                 }
-                let name = name.escape_debug();
-                match form_options(find(&name.to_string())) {
+                match form_options(find(name)) {
                     choices if choices.is_empty() => {
                         anyhow::bail!(
                             "'{name}' has only one form, so {} does not apply; omit it.",

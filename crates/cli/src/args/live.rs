@@ -20,8 +20,8 @@ use std::path::PathBuf;
     quorate run replica --nodes 3 --kill 2@1s..3s --stop 3@2s..4s\n  \
     quorate run replica --nodes 5 --chaos --for 2m --seed 7\n  \
     quorate run replica --nodes 3 --namespaces --cut \"1 | 2,3 @ 2s..4s\"\n\n\
-    Each process is a 'quorate node' on this machine. The seed determines all random choices, but clocks, disks and \
-    networks are real, so no two runs are the same. The journal of a run (--trace) can be read and replayed any number \
+    Each process is a 'quorate node' on this machine. The seed determines the workload and the faults of --chaos, but \
+    clocks, disks and networks are real and delays of timers are random, so no two runs are the same. The journal of a run (--trace) can be read and replayed any number \
     of times.\n\n\
     Exit codes: 0 success, 1 a property fails, 2 the command or its input is invalid or a process failed, 3 the run \
     did not finish.")]
@@ -31,7 +31,7 @@ pub(crate) struct LiveArgs {
     /// Number of nodes, each in its own process; their ids start at 1.
     #[arg(long, default_value_t = 3, value_parser = parse_whole::<usize>)]
     nodes: usize,
-    /// Random seed of the workload and of --chaos.
+    /// Random seed of the workload, of the algorithm and of --chaos.
     #[arg(long, default_value_t = 1, value_parser = parse_whole::<u64>)]
     seed: u64,
     /// Kill a node's process: 2@1s kills node 2 after 1 s, and 2@1s..3s also restarts it after 3 s.
@@ -116,8 +116,8 @@ impl LiveArgs {
         let mut spec = quorate_live::spec::<F>(Algorithm::named(&algorithm)?, self.nodes, self.seed, settings);
         spec.validate()?;
         for (option, fault) in self.given_faults() {
-            let written = format_option(fault).unwrap_or_default();
-            let value = written.trim_start_matches(option).trim().trim_matches('"');
+            let option_text = format_option(fault).unwrap_or_default();
+            let value = option_text.trim_start_matches(option).trim().trim_matches('"');
             fault.validate_as(&value, self.nodes).context(option)?;
             spec.faults.push(fault.clone());
         }

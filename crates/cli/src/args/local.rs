@@ -4,7 +4,7 @@
 use super::{ArmiesCheckArgs, ArmiesSimArgs, BerkeleyArgs, DetectorSimArgs, parse_whole};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use quorate_demos::local::{LOCKINGS, Locking};
+use quorate_demos::local::{DEFAULT_LOCKINGS, Locking};
 
 /// Demonstrations of `quorate sim`.
 #[derive(Subcommand)]
@@ -26,7 +26,7 @@ pub(crate) enum SimDemonstration {
 #[derive(Subcommand)]
 pub(crate) enum CheckDemonstration {
     /// Run counter++ and counter-- in two threads, in every order, without a lock and with each
-    /// lock.
+    /// correct lock.
     Local(LocalCheckArgs),
     /// Let two armies agree on the leader and the time of an attack, in every run of the
     /// asynchronous model or, with --delay, of the synchronous one.
@@ -54,7 +54,7 @@ pub(crate) struct LocalSimArgs {
     Exit codes: without --lock, 0 if updates are lost without a lock and never with one, else 1;\n\
     with --lock, 0 if no update is ever lost with that lock, else 1.")]
 pub(crate) struct LocalCheckArgs {
-    /// Lock to try instead of all; test-then-set is wrong on purpose.
+    /// Lock to try; test-then-set is wrong on purpose [default: none and then each correct lock]
     #[arg(long, value_name = "LOCK", value_parser = lock_parser())]
     pub(crate) lock: Option<Locking>,
     /// Print JSON.
@@ -67,7 +67,7 @@ pub(crate) struct LocalCheckArgs {
     Exit codes: without --lock, 0 if updates are lost without a lock and never with one, else 1; with --lock, 0 if no \
     update is ever lost, else 1.")]
 pub(crate) struct RaceArgs {
-    /// Lock to try instead of all; test-then-set is wrong on purpose.
+    /// Lock to try; test-then-set is wrong on purpose [default: none and then each correct lock]
     #[arg(long, value_name = "LOCK", value_parser = lock_parser())]
     pub(crate) lock: Option<Locking>,
     /// Initial value of the counter.
@@ -80,7 +80,7 @@ pub(crate) struct RaceArgs {
 
 /// Parses the name of a lock, `none` and the faulty `test-then-set` included.
 fn lock_parser() -> impl TypedValueParser<Value = Locking> {
-    let known = || LOCKINGS.into_iter().chain([Locking::TestThenSet]);
+    let known = || DEFAULT_LOCKINGS.into_iter().chain([Locking::TestThenSet]);
     // `PossibleValuesParser` has rejected unknown names, so the fallback is never used.
     let by_name = move |name: String| known().find(|locking| locking.name() == name).unwrap_or(Locking::None);
     PossibleValuesParser::new(known().map(Locking::name)).map(by_name)

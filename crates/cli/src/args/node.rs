@@ -61,7 +61,7 @@ pub(crate) struct NodeArgs {
     /// or impersonate a node.
     #[arg(long)]
     pub(crate) insecure_plain_tcp: bool,
-    /// Random seed of the algorithm, if it makes random choices.
+    /// Random seed of the algorithm, if it makes random choices; the same at all nodes.
     #[arg(long, default_value_t = 1, value_parser = parse_whole::<u64>)]
     pub(crate) seed: u64,
     /// Least severe level that the log on standard error includes.

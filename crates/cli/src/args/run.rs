@@ -82,9 +82,9 @@ pub(crate) struct RunArgs {
 #[derive(Args)]
 #[command(next_help_heading = None::<&str>)]
 struct LastArgs {
-    /// Inject all faults that a replicated log must tolerate, as the seed chooses: crashes; torn,
-    /// full, failing and lost disks; partitions of every kind; bad links; pauses; clock drift;
-    /// outages.
+    /// Inject all faults that a replicated log must tolerate, as the seed chooses: crashes,
+    /// which can tear writes; full, failing and lost disks; partitions of every kind; bad links;
+    /// pauses; clock drift; outages.
     #[arg(long, help_heading = "Options of replicated logs")]
     chaos: bool,
 }

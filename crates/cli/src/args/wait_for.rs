@@ -18,7 +18,8 @@ use std::path::PathBuf;
     pool has 2 permits   a semaphore: a process that wants it waits for one of its holders\n  \
     P1 began 12          start time of P1, for --victim youngest\n  \
     P1 has priority 3    priority of P1, for --victim lowest-priority\n\n\
-    Names consist of letters, digits and -_.:;/, such as table:employees;row:15. See docs/deadlocks.md.\n\n\
+    Names consist of letters, digits and the characters - _ . : ; / without spaces, such as\n\
+    table:employees;row:15. See docs/deadlocks.md.\n\n\
     Exit codes: 0 there is no deadlock, 1 there is one, 2 the command or the graph is invalid.")]
 pub(crate) struct WaitForArgs {
     /// File with the graph; - is standard input.

@@ -22,7 +22,7 @@ const NODES: usize = 3;
 const ROUNDS: u8 = 2;
 const PROPERTY: &str = "exclusion";
 /// Number of reachable states of the algorithm with these nodes and rounds. Every checker must find
-/// exactly these.
+/// this number.
 const STATES: u64 = 506_546;
 
 /// Targets of the checker: states per second with one thread, speed relative to stateright,
@@ -78,7 +78,7 @@ const BASELINE_NAME: &str = "stateright's depth-first search of its own actors";
 struct Measurement {
     states: u64,
     seconds: f64,
-    /// Growth of the process's peak memory during the search.
+    /// Growth of the process's peak memory during the search, per state; `None` except on Linux.
     bytes_per_state: Option<f64>,
     /// Memory kept per visited state, without the frontier. Only Quorate reports it.
     kept_bytes_per_state: Option<f64>,
@@ -280,7 +280,7 @@ fn search_once(search: BenchSearch, threads: usize) -> anyhow::Result<Measuremen
                 BenchSearch::Dfs => Search::Depth,
             },
             threads,
-            // Stateright does not reduce its models, so no contender skips a state.
+            // Stateright does not reduce its models, so no contender may skip a state.
             reduce: false,
             properties: Some(vec![PROPERTY.into()]),
             ..default.effort.clone()

@@ -127,7 +127,10 @@ fn print(report: &DeadlockBenchReport, runs: u64) -> anyhow::Result<()> {
     writeln!(out, "Wait-for graphs that grow to the given number of waiters; one wait in 33 would close a cycle")?;
     writeln!(out, "and is refused")?;
     writeln!(out, "(ours, petgraph: insertions per second of CPU time, best of {runs} each; petgraph searches")?;
-    writeln!(out, "afresh before each wait, measured on 400 waits; both give the same answers; median, p99: time in")?;
+    writeln!(
+        out,
+        "afresh before each wait, measured on about 400 waits; both give the same answers; median, p99: time in"
+    )?;
     writeln!(out, "which ours answers whether a wait would close a cycle)\n")?;
     let heading = format!(
         "{:<20}{:>9}{:>14}{:>14}{:>9}{:>11}{:>12}",

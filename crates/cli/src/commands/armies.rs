@@ -92,7 +92,7 @@ fn describe_requirement(name: &str, max_gap: Option<Duration>) -> String {
 /// `max_gap`.
 fn describe_attacks(timeline: &Timeline, max_gap: Option<Duration>) -> String {
     let (Some(gap), [Some(one), Some(other)]) = (timeline.attack_gap(), timeline.attack_times()) else {
-        return "Not both armies attack.".into();
+        return "At most one army attacks.".into();
     };
     let excess =
         max_gap.and_then(|max_gap| Some((max_gap, Duration::from_nanos(gap.nanos().checked_sub(max_gap.nanos())?))));
@@ -146,7 +146,7 @@ fn delay_range(scenario: &Scenario) -> DurationRange {
     DurationRange(scenario.delay.unwrap_or(Span::exactly(Duration::ZERO)))
 }
 
-/// Whether both armies attacked under the same leader, within the guaranteed time of each other.
+/// Whether both armies attacked under the same leader, and not further apart than guaranteed.
 fn meets_guarantee(scenario: &Scenario, timeline: &Timeline) -> bool {
     let [one, other] = timeline.leaders();
     let is_close = |gap: Duration| scenario.guaranteed_gap().is_none_or(|guarantee| gap <= guarantee);
@@ -177,8 +177,8 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<CommandOutcome> {
 /// Prints a timeline as a table with one column per army.
 struct TimelineTable<'a>(&'a Timeline);
 
-/// Whether the table shows an occurrence. An attack has no line of its own, because the rule before
-/// it mentions it.
+/// Whether the table shows an occurrence. An attack has no line of its own, because the line of
+/// the rule before it mentions the attack.
 fn is_shown(occurrence: &&Occurrence) -> bool {
     !matches!(occurrence.kind, OccurrenceKind::Attacks)
 }

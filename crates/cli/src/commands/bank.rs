@@ -9,10 +9,10 @@ use crate::picture::{self, CommandIo, Picture, PictureObserver};
 use crate::{CommandOutcome, interrupt, progress};
 use anyhow::{bail, ensure};
 use quorate_demos::bank;
+use quorate_demos::bank::BankSettings;
 use quorate_demos::bank::NO_LOCK;
 use quorate_demos::bank::SeedTotals;
 use quorate_demos::bank::Statement;
-use quorate_demos::bank::Terms;
 use quorate_lab::FamilyTypes;
 use quorate_lab::experiment::header;
 use quorate_lab::mutex::MutexEntry;
@@ -55,7 +55,7 @@ impl LockRow {
 /// The results of all locks.
 struct BankReport<'a> {
     args: &'a BankArgs,
-    terms: Terms,
+    settings: BankSettings,
     rows: Vec<LockRow>,
     pictures: &'a [Picture],
 }
@@ -100,24 +100,24 @@ impl BankReport<'_> {
 }
 
 pub(crate) fn run(args: &BankArgs) -> anyhow::Result<CommandOutcome> {
-    let terms = Terms::new(args.tellers, args.deposit, args.balance)?;
+    let settings = BankSettings::new(args.tellers, args.deposit, args.balance)?;
     let locks = find_locks(args.lock.as_deref())?;
     validate(args)?;
     let is_recorded = args.trace.is_some() || args.picture.is_wanted();
     let mut pictures = Ok(Vec::new());
     let rows = match locks[..] {
         [(lock, entry)] if is_recorded => {
-            let spec = build_spec(args, &terms, entry)?;
+            let spec = build_spec(args, &settings, entry)?;
             let (statement, drawn) = picture::draw::<Mutex, _>(&args.picture, &header(&spec)?, |pictures| {
-                run_recorded(&spec, &terms, args.trace.as_deref(), pictures)
+                run_recorded(&spec, &settings, args.trace.as_deref(), pictures)
             })?;
             pictures = drawn;
             vec![LockRow { lock, spec, result: LockOutcome::Once(statement) }]
         }
-        _ => run_locks(args, &terms, &locks)?,
+        _ => run_locks(args, &settings, &locks)?,
     };
     // Print the result even if the picture could not be written.
-    let report = BankReport { args, terms, rows, pictures: pictures.as_deref().unwrap_or_default() };
+    let report = BankReport { args, settings, rows, pictures: pictures.as_deref().unwrap_or_default() };
     if args.json {
         json::print(&report)?;
     } else if !args.picture.takes_stdout() {
@@ -169,15 +169,15 @@ fn validate(args: &BankArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn build_spec(args: &BankArgs, terms: &Terms, lock: &'static MutexEntry) -> anyhow::Result<Spec<Mutex>> {
-    let nodes = bank::group_size(terms, lock, args.nodes)?;
-    Ok(bank::spec(terms, lock.into(), nodes, args.seed, args.latency))
+fn build_spec(args: &BankArgs, settings: &BankSettings, lock: &'static MutexEntry) -> anyhow::Result<Spec<Mutex>> {
+    let nodes = bank::group_size(settings, lock, args.nodes)?;
+    Ok(bank::spec(settings, lock.into(), nodes, args.seed, args.latency))
 }
 
 /// Runs once, observed by `pictures`, and writes the journal if there is a path for it.
 fn run_recorded(
     spec: &Spec<Mutex>,
-    terms: &Terms,
+    settings: &BankSettings,
     journal: Option<&Path>,
     pictures: &mut PictureObserver<'_, Mutex>,
 ) -> anyhow::Result<Statement> {
@@ -188,14 +188,14 @@ fn run_recorded(
             Box::new(BufWriter::new(File::create(path).map_err(failed)?))
         }
     };
-    Ok(bank::run_with_observer(spec, terms, journal, pictures)?.0)
+    Ok(bank::run_with_observer(spec, settings, journal, pictures)?.0)
 }
 
 /// Runs one lock after the other. After an interrupt no further seed is run, except with one seed
 /// per lock, where an interrupt has no effect.
 fn run_locks(
     args: &BankArgs,
-    terms: &Terms,
+    settings: &BankSettings,
     locks: &[(&'static str, &'static MutexEntry)],
 ) -> anyhow::Result<Vec<LockRow>> {
     interrupt::install_handler();
@@ -203,12 +203,12 @@ fn run_locks(
     let mut rows = Vec::new();
     for (lock, entry) in locks {
         bar.set_message(*lock);
-        let spec = build_spec(args, terms, entry)?;
+        let spec = build_spec(args, settings, entry)?;
         let result = match (entry.facts.check_group_size)(spec.nodes) {
             // A single lock is not skipped: its run reports that the size of the group is invalid.
             Err(sizes) if locks.len() > 1 => LockOutcome::NoGroup(sizes),
-            Err(_) | Ok(()) if args.seeds == 1 => LockOutcome::Once(bank::run(&spec, terms)?),
-            Err(_) | Ok(()) => LockOutcome::Many(bank::run_seeds(&spec, terms, args.seeds, || {
+            Err(_) | Ok(()) if args.seeds == 1 => LockOutcome::Once(bank::run(&spec, settings)?),
+            Err(_) | Ok(()) => LockOutcome::Many(bank::run_seeds(&spec, settings, args.seeds, || {
                 bar.inc(1);
                 !interrupt::was_requested()
             })?),

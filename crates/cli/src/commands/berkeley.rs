@@ -82,7 +82,7 @@ fn describe_milestone(kind: &MilestoneKind) -> String {
         MilestoneKind::FirstRound { leader, .. } => format!("after the first round of node {leader}"),
         MilestoneKind::Crashes { node, was_leader: true } => format!("node {node}, the leader, crashes"),
         MilestoneKind::Crashes { node, was_leader: false } => format!("node {node} crashes"),
-        MilestoneKind::Restarts { node } => format!("node {node} restarts, with its own clock"),
+        MilestoneKind::Restarts { node } => format!("node {node} restarts with its unadjusted clock"),
         MilestoneKind::Ends => "end".into(),
     }
 }

@@ -10,7 +10,7 @@ use crate::picture::FigurePlan;
 use crate::report::{self, format_count};
 use crate::{CommandOutcome, interrupt, paint, progress};
 use indicatif::ProgressBar;
-use quorate_lab::compare::{CompareTask, Comparison, Host, Page, Parts, RealRun};
+use quorate_lab::compare::{CompareTask, Comparison, Host, Page, PartCounts, RealRun};
 use quorate_lab::{Algorithm, FamilyLab, FamilyTypes, Spec};
 use quorate_live::{LiveError, Options};
 use std::error::Error;
@@ -118,7 +118,7 @@ fn print<C: Comparison>(comparison: &C) -> io::Result<()> {
         }
     }
     print_problems(&page, &mut out)?;
-    let Parts { finished, total, name } = comparison.parts();
+    let PartCounts { finished, total, name } = comparison.parts();
     if finished < total {
         writeln!(out, "\nNot finished: {finished} of {} completed.", format_count(total as u64, name))?;
     }
@@ -132,7 +132,7 @@ fn print_problems(page: &Page, out: &mut impl Write) -> io::Result<()> {
 /// Draws a complete comparison, and prints the path of the picture unless `is_quiet`. An incomplete
 /// comparison is not drawn, because the picture would not show what is missing.
 fn draw(comparison: &impl Comparison, plan: &FigurePlan, is_quiet: bool) -> anyhow::Result<()> {
-    let Parts { finished, total, name } = comparison.parts();
+    let PartCounts { finished, total, name } = comparison.parts();
     if finished < total {
         let unchanged =
             plan.path.as_ref().map(|path| format!("; {} is unchanged", display_path(path))).unwrap_or_default();

@@ -65,7 +65,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<CommandOutcome> {
     let hints = [
         ("quorate list".to_owned(), format!("all {} algorithms", all().len())),
         ("quorate explain central".into(), "idea, rules, cost, failures".into()),
-        ("quorate compare mutex --nodes 4,9,16".into(), "all of them beside the expected figures".into()),
+        ("quorate compare mutex --nodes 4,9,16".into(), "mutual exclusion beside the expected figures".into()),
         ("quorate sim central --fault \"crash 1 at 40ms\"".into(), "crash a node".into()),
         (
             "quorate sweep ricart-agrawala --seeds 10000 --loss 0.1".into(),

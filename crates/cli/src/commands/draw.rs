@@ -61,13 +61,13 @@ fn draw_journal<F: FamilyLab>(task: DrawJournal<'_>) -> anyhow::Result<CommandOu
     let header = journal.header().clone();
     let is_text = !args.is_wanted();
     let wants_diagram = is_text || args.svg.is_some() || args.mermaid.is_some();
-    let (read, unwritten) = picture::build_scene::<F, _>(args, &header, wants_diagram, |pictures| {
+    let (read_result, unwritten) = picture::build_scene::<F, _>(args, &header, wants_diagram, |pictures| {
         // If the journal is malformed, draw the part before the error.
-        let read = journal.show_all(pictures).map_err(LabError::from);
-        if read.is_err() || is_cut_short(&spec, &journal) {
+        let read_result = journal.show_all(pictures).map_err(LabError::from);
+        if read_result.is_err() || is_cut_short(&spec, &journal) {
             pictures.mark_incomplete();
         }
-        Ok(read)
+        Ok(read_result)
     })?;
     bar.finish_and_clear();
     let unwritten = unwritten?;
@@ -79,7 +79,7 @@ fn draw_journal<F: FamilyLab>(task: DrawJournal<'_>) -> anyhow::Result<CommandOu
         let mut out = output();
         pictures.iter().try_for_each(|picture| writeln!(out, "{}", paint::dim(&picture.report_line())))?;
     }
-    read.map_err(|error| journal_error(file, error))?;
+    read_result.map_err(|error| journal_error(file, error))?;
     Ok(CommandOutcome::Holds)
 }
 

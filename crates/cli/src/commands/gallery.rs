@@ -123,7 +123,7 @@ fn list_scene_pictures() -> Vec<GalleryPicture> {
             "A partition and a crash",
             "A partition separates node 2 from the coordinator, and node 3 crashes while it waits. Reliable links \
              retransmit messages until they are acknowledged. The new incarnation of node 3 ignores messages to its \
-             old one, and the forgotten request admits no node.",
+             old one, and does not enter when the request that it forgot is granted.",
             "sim central --latency fixed:2ms --workload all --entries 3 --fault 'cut 1 | 2 at 3ms for 12ms' --fault \
              'crash 3 at 5ms for 15ms'",
         ),

@@ -38,7 +38,8 @@ struct ProcessReport<'a> {
     tls: bool,
     namespaces: bool,
     interrupted: bool,
-    /// The planned faults, as options of the command line.
+    /// The planned faults, as options of the command line. Processes have no other faults than
+    /// those with an option.
     faults: Vec<String>,
     /// Number of starts and ends of these faults that were still to come when the run ended.
     spared: usize,
@@ -97,8 +98,8 @@ fn run_processes<F: FamilyLab>(args: &LiveArgs, entry: &'static F::Entry) -> any
     bar.finish_and_clear();
     let outcome = match outcome {
         Err(error @ LiveError::Interrupted) => {
-            // An interrupt is not an error. Ignore a failed write: there is no other place to
-            // report it.
+            // The run was interrupted before it began, which is not an error. Ignore a failed
+            // write: there is no other place to report it.
             let _ = writeln!(io::stderr(), "{}", capitalize(&error.to_string()));
             return Ok(CommandOutcome::Unfinished);
         }
@@ -139,14 +140,14 @@ fn command_outcome<F: FamilyLab>(outcome: &LiveOutcome<F>) -> CommandOutcome {
     }
 }
 
-/// Maximum width of a line of planned faults, in characters.
+/// Width in characters at which a line of planned faults is wrapped. Each fault stays on one line.
 const MAX_FAULT_LINE_WIDTH: usize = 110;
 
 /// Prints the planned faults before the run, so that they are known even if the run never ends.
 fn print_planned_faults<F: FamilyLab>(args: &LiveArgs, spec: &Spec<F>) -> anyhow::Result<()> {
     let mut out = output();
     let faults = format_count(spec.faults.len() as u64, "fault");
-    writeln!(out, "Random faults of seed {}: {faults} within {}", spec.seed, F::fault_window(spec))?;
+    writeln!(out, "Planned with seed {}: {faults} within {}", spec.seed, F::fault_window(spec))?;
     let mut line = String::new();
     for fault in spec.faults.iter().filter_map(format_option) {
         if line.len() + fault.len() > MAX_FAULT_LINE_WIDTH {
@@ -278,7 +279,8 @@ fn format_processes(number: u64) -> String {
     if number == 1 { "1 process".into() } else { format!("{number} processes") }
 }
 
-/// Describes the faults that happened, and those that did not.
+/// Describes the faults that happened, those that did not, and the nodes that an unfinished run
+/// left down.
 fn describe_faults<F: FamilyLab>(outcome: &LiveOutcome<F>) -> Vec<String> {
     let Counts { processes, kills, pauses, cuts } = outcome.counts;
     let counts = [(kills, "kill"), (pauses, "stop"), (cuts, "cut")];

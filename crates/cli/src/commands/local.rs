@@ -11,8 +11,8 @@ use crate::{CommandOutcome, paint, report};
 use json::{LocalCheckReport, LocalRunReport};
 use quorate_demos::armies;
 use quorate_demos::local;
+use quorate_demos::local::DEFAULT_LOCKINGS;
 use quorate_demos::local::End;
-use quorate_demos::local::LOCKINGS;
 use quorate_demos::local::Locking;
 use quorate_demos::local::Outcomes;
 use quorate_demos::local::PROFILE;
@@ -123,7 +123,8 @@ fn explore_locks(lock: Option<Locking>, start: i64) -> (Vec<LockOutcomes>, bool)
             (vec![explored], holds)
         }
         None => {
-            let explored: Vec<_> = LOCKINGS.into_iter().map(|locking| LockOutcomes::new(locking, start)).collect();
+            let explored: Vec<_> =
+                DEFAULT_LOCKINGS.into_iter().map(|locking| LockOutcomes::new(locking, start)).collect();
             // Updates must be lost without a lock, and never with a correct one.
             let holds = explored.iter().all(|explored| explored.is_correct() == explored.locking.prevents_race());
             (explored, holds)

@@ -158,7 +158,7 @@ impl<F: FamilyLab> Process<'_, F> {
         security: Security,
         clock: Clock,
         reports: quorate_net::DiskReports,
-        record: O,
+        recorder: O,
     ) -> anyhow::Result<CommandOutcome>
     where
         O: Recorder<F::Command, F::Event> + Send + 'static,
@@ -185,7 +185,7 @@ impl<F: FamilyLab> Process<'_, F> {
             listener: self.listener,
             node,
             start_state,
-            parts: EngineParts { me: self.me, clock, seed, disk, recorder: record },
+            parts: EngineParts { me: self.me, clock, seed, disk, recorder },
             reports,
             codec: F::codec(&self.spec),
         };

@@ -51,6 +51,7 @@ impl Task for ReplayJournal<'_> {
 }
 
 fn replay_journal<F: FamilyLab>(args: &ReplayArgs, mut journal: Journal) -> anyhow::Result<CommandOutcome> {
+    // Reject a journal with an invalid description of its run before any picture file is created.
     spec_of::<F, _>(&journal).map_err(|error| journal_error(&args.file, error))?;
     let header = journal.header().clone();
     let (replayed, pictures) = picture::draw::<F, _>(&args.picture, &header, |pictures| {

@@ -28,7 +28,7 @@ const MAX_FULL_EVENTS: u64 = 40;
 
 /// Message if there is no script to save.
 const UNSAVED_MESSAGE: &str = "No script was saved, because no script of the run fails in the same way. The following command \
-                       always repeats the run.";
+                       repeats the run.";
 
 #[derive(Serialize)]
 struct ShrinkReport<'a> {
@@ -127,7 +127,7 @@ fn to_anyhow(error: ShrinkError) -> anyhow::Error {
     anyhow!("{error}")
 }
 
-/// Returns the first of `seeds` seeds with which the property, or any property, fails.
+/// Returns the first of `seeds` seeds with which `property` fails, or any property if it is `None`.
 fn find_failing_seed<F: FamilyLab>(
     spec: &Spec<F>,
     seeds: u64,
@@ -197,9 +197,11 @@ fn conclude<F: FamilyLab>(
     let outcome = if shrunk.end == SearchEnd::Interrupted { CommandOutcome::Unfinished } else { CommandOutcome::Holds };
     let (ScriptOutput::File(path) | ScriptOutput::Stdout(path)) = out;
     shrunk.spec.script_path = shrunk.spec.script.is_some().then(|| path.display().to_string());
-    let saved_path = shrunk.spec.script.is_some().then_some(path.as_path());
+    // The name under which printed commands refer to the script; `None` if the failing run needs
+    // no script.
+    let script_path = shrunk.spec.script.is_some().then_some(path.as_path());
     match out {
-        ScriptOutput::Stdout(_) if saved_path.is_none() => {
+        ScriptOutput::Stdout(_) if script_path.is_none() => {
             eprintln!("{UNSAVED_MESSAGE} To see it again: {}", shrunk.spec.command("sim"));
             return Ok(outcome);
         }
@@ -208,14 +210,14 @@ fn conclude<F: FamilyLab>(
             eprint!("{}", describe_reducibility(&shrunk));
             return Ok(outcome);
         }
-        ScriptOutput::File(path) if saved_path.is_some() => fs::write(path, render_script(&shrunk))
+        ScriptOutput::File(path) if script_path.is_some() => fs::write(path, render_script(&shrunk))
             .map_err(|error| anyhow!("cannot write the script {}: {error}. Nothing was saved.", display_path(path)))?,
         ScriptOutput::File(_) => {}
     }
     if args.json {
-        print_json(&shrunk, saved_path)?;
+        print_json(&shrunk, script_path)?;
     } else {
-        print(&shrunk, saved_path, seconds)?;
+        print(&shrunk, script_path, seconds)?;
     }
     Ok(outcome)
 }
@@ -274,7 +276,7 @@ fn print_json<F: FamilyLab>(shrunk: &Shrunk<F>, out: Option<&Path>) -> anyhow::R
     })
 }
 
-fn print<F: FamilyLab>(shrunk: &Shrunk<F>, saved_path: Option<&Path>, seconds: f64) -> anyhow::Result<()> {
+fn print<F: FamilyLab>(shrunk: &Shrunk<F>, script_path: Option<&Path>, seconds: f64) -> anyhow::Result<()> {
     let Shrunk { spec, property, kind, violation, before, after, tried_runs, .. } = shrunk;
     let mut out = output();
     let tried = format!("{} tried in {seconds:.1} s", format_count(*tried_runs, "run"));
@@ -298,7 +300,7 @@ fn print<F: FamilyLab>(shrunk: &Shrunk<F>, saved_path: Option<&Path>, seconds: f
     } else {
         report::print_steps_to_violation(spec, &verdict, &mut out)?;
     }
-    match (saved_path, &spec.script) {
+    match (script_path, &spec.script) {
         (Some(path), Some(script)) => {
             writeln!(
                 out,

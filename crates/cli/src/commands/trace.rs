@@ -66,13 +66,13 @@ fn print_journal<F: FamilyLab>(args: &TraceArgs, mut journal: Journal) -> anyhow
             print_order(args, lines, &clocks, journal.line())
         }
         (None, true) => {
-            let read = summarise::<F, _>(&mut journal).map_err(invalid)?;
+            let summary = summarise::<F, _>(&mut journal).map_err(invalid)?;
             if args.json {
-                report::print_json(&JournalReport::new(&read, None))?;
+                report::print_json(&JournalReport::new(&summary, None))?;
             } else {
-                report::print_journal(&read, "")?;
+                report::print_journal(&summary, "")?;
             }
-            Ok(CommandOutcome::from_verdicts(&read.verdicts))
+            Ok(CommandOutcome::from_verdicts(&summary.verdicts))
         }
         (None, false) => {
             let mut out = BufWriter::new(output());

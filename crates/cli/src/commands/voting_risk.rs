@@ -1,5 +1,5 @@
-//! `quorate voting-risk`: computes the probability that voting admits two nodes because voters
-//! forgot their votes.
+//! `quorate voting-risk`: computes the probability that voting admits two nodes at once, because
+//! voters forgot their votes.
 
 use crate::args::{MethodArg, SimulateArg, VotingRiskArgs};
 use crate::output::output;
@@ -7,14 +7,15 @@ use crate::report::{format_thousands, print_json};
 use crate::{CommandOutcome, interrupt, paint, progress};
 use quorate_core::Duration;
 use quorate_demos::voting_risk::{
-    Ballot, CONFIDENCE_LEVEL, DrawTrial, ForgetModel, Likelihood, NodeTrial, Tally, Trial, ln_as_printed, simulate,
+    CONFIDENCE_LEVEL, DrawTrial, Electorate, ForgetModel, Likelihood, NodeTrial, Tally, Trial, ln_as_printed, simulate,
     violation_probability,
 };
 use quorate_journal::settings::Length;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Minimum probability to simulate. Rarer events do not occur in a practical number of trials.
+/// Minimum probability that `--simulate auto` simulates. Rarer events do not occur in a practical
+/// number of trials.
 const MIN_SIMULATED_PROBABILITY: f64 = 1e-4;
 
 /// The settings and results, as `--json` prints them.
@@ -62,11 +63,11 @@ struct Trials {
 }
 
 pub(crate) fn run(args: &VotingRiskArgs) -> anyhow::Result<CommandOutcome> {
-    let ballot = Ballot::new(args.replicas, args.majority())?;
+    let electorate = Electorate::new(args.replicas, args.majority())?;
     let forgetting = ForgetModel::new(args.interval.0, args.lifetime.0)?;
     let method = args.method()?;
     let requested = args.trials(method)?;
-    let likelihood = violation_probability(ballot, forgetting);
+    let likelihood = violation_probability(electorate, forgetting);
     let is_simulated = match args.simulate {
         SimulateArg::Auto => likelihood.value() >= MIN_SIMULATED_PROBABILITY,
         SimulateArg::Always => true,
@@ -74,22 +75,22 @@ pub(crate) fn run(args: &VotingRiskArgs) -> anyhow::Result<CommandOutcome> {
     };
     let trials = is_simulated.then(|| {
         let tally = match method {
-            MethodArg::Nodes => run_trials(&mut NodeTrial::new(ballot, forgetting, args.seed), requested),
-            MethodArg::Draws => run_trials(&mut DrawTrial::new(ballot, forgetting, args.seed), requested),
+            MethodArg::Nodes => run_trials(&mut NodeTrial::new(electorate, forgetting, args.seed), requested),
+            MethodArg::Draws => run_trials(&mut DrawTrial::new(electorate, forgetting, args.seed), requested),
         };
         Trials { method, requested, tally }
     });
     if args.json {
         print_json(&VotingRiskReport {
-            replicas: ballot.replicas(),
-            majority: ballot.majority(),
+            replicas: electorate.replicas(),
+            majority: electorate.majority(),
             p: forgetting.forget_probability(),
             violation_probability: likelihood.value(),
             log10: likelihood.log10(),
             simulated: trials.map(SimulationReport::from),
         })?;
     } else {
-        print(ballot, forgetting, likelihood, trials, args)?;
+        print(electorate, forgetting, likelihood, trials, args)?;
     }
     let is_complete = trials.is_none_or(|trials| trials.tally.trials == trials.requested);
     Ok(if is_complete { CommandOutcome::Holds } else { CommandOutcome::Unfinished })
@@ -108,20 +109,20 @@ fn run_trials(trial: &mut impl Trial, requested: u64) -> Tally {
 }
 
 fn print(
-    ballot: Ballot,
+    electorate: Electorate,
     forgetting: ForgetModel,
     likelihood: Likelihood,
     trials: Option<Trials>,
     args: &VotingRiskArgs,
 ) -> io::Result<()> {
     let mut out = output();
-    let (replicas, majority) = (ballot.replicas(), ballot.majority());
+    let (replicas, majority) = (electorate.replicas(), electorate.majority());
     let title = format!("{majority} of {replicas} votes admit a node");
     let (interval, lifetime) = (Length(forgetting.interval()), Length(forgetting.lifetime()));
     let chance = Likelihood::from_value(forgetting.forget_probability());
     writeln!(out, "{} · a voter forgets with p = {chance} ({interval} of {lifetime})\n", paint::bold(&title))?;
     let forgetting_voters =
-        if ballot.overlap() == majority { "all".into() } else { format!("{} or more", ballot.overlap()) };
+        if electorate.overlap() == majority { "all".into() } else { format!("{} or more", electorate.overlap()) };
     writeln!(
         out,
         "While a node is in the critical section with {majority} votes, a second node gets {majority} votes too if\n\
@@ -134,7 +135,7 @@ fn print(
         Some(trials) => print_simulated(trials, args.seed, &mut out)?,
         None => print_row("simulated", "–", None, explain_missing_simulation(args), &mut out)?,
     }
-    print_textbook_example(ballot, forgetting, &mut out)
+    print_textbook_example(electorate, forgetting, &mut out)
 }
 
 fn describe_likelihood(forgetting: ForgetModel, likelihood: Likelihood) -> String {
@@ -185,19 +186,20 @@ fn explain_missing_simulation(args: &VotingRiskArgs) -> &'static str {
 
 /// Prints the common lecture example of voting (24 of 32 votes, needed for 10 s, voters that crash
 /// every 3 h), and the result of a common misprint of the formula.
-fn print_textbook_example(ballot: Ballot, forgetting: ForgetModel, out: &mut impl Write) -> io::Result<()> {
+fn print_textbook_example(electorate: Electorate, forgetting: ForgetModel, out: &mut impl Write) -> io::Result<()> {
     let (interval, lifetime) = (Duration::from_secs(10), Duration::from_secs(3 * 60 * 60));
-    let example = Ballot::new(32, 24).and_then(|ballot| Ok((ballot, ForgetModel::new(interval, lifetime)?)));
-    let Ok((example_ballot, example_forgetting)) = example else { return Ok(()) };
-    let beginning = if (example_ballot, example_forgetting) == (ballot, forgetting) {
+    let example =
+        Electorate::new(32, 24).and_then(|electorate| Ok((electorate, ForgetModel::new(interval, lifetime)?)));
+    let Ok((example_electorate, example_forgetting)) = example else { return Ok(()) };
+    let beginning = if (example_electorate, example_forgetting) == (electorate, forgetting) {
         "This is the common lecture example, with a probability".into()
     } else {
         format!(
             "The common lecture example, 24 of 32 votes and 10s of 3h, has probability {}, which is",
-            violation_probability(example_ballot, example_forgetting)
+            violation_probability(example_electorate, example_forgetting)
         )
     };
-    let misprinted = Likelihood::from_ln(ln_as_printed(example_ballot, example_forgetting));
+    let misprinted = Likelihood::from_ln(ln_as_printed(example_electorate, example_forgetting));
     let text = format!(
         "{beginning} less than the 10^-40 that lectures state.\n\
          With a common misprint of the formula, p^k p^(m-k) in place of p^k (1-p)^(m-k), it would be {misprinted}."

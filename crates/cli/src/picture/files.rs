@@ -48,8 +48,8 @@ pub(crate) fn write_error(kind: &str, path: &Path, error: io::Error) -> anyhow::
     anyhow!("cannot write the {kind} {}: {error}.", display_path(path))
 }
 
-/// Whether both paths lead to the same file, which need not exist. Always `false` for pipes and
-/// devices.
+/// Whether both paths lead to the same file, which need not exist. Always `false` for pipes,
+/// devices and folders.
 fn is_same_file(first: &Path, second: &Path) -> bool {
     let is_special = |path: &Path| fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
     if is_special(first) {

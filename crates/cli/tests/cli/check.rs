@@ -126,8 +126,8 @@ fn the_exit_code_shows_failures_and_completeness() {
         ("ricart-agrawala-clock-only --nodes 2 --stop-at-first", 1, "first-breach", false),
         ("ricart-agrawala-clock-only --nodes 2 --walks 100", 1, "stopped", false),
         ("toy-lease --nodes 2 --drift 1000ppm --until 1100ms", 1, "complete", true),
-        // No check within bounded time can judge `served`, so that is an omission only if
-        // --property asks for it, as in the last line.
+        // No check within bounded time can judge `served`, so the check counts as complete without
+        // it, unless --property names it, as in the last line.
         ("central --nodes 2 --until 10ms", 0, "complete", true),
         ("ricart-agrawala --rounds 2 --memory 0.001", 3, "memory", false),
         ("ricart-agrawala --rounds 2 --memory 0.001 --dfs --no-reduction", 3, "memory", false),

@@ -71,7 +71,8 @@ fn comparisons_show_expected_and_measured_figures() {
     let peterson = row(&sampled, "peterson", 20, "all");
     assert!(peterson["confidence"].is_array() && peterson["exhaustive"] == false, "{peterson}");
     let table = run("compare election --algorithms chang-roberts --nodes 4").out;
-    // Minimum, mean and maximum over all arrangements of the ring.
+    // Minimum, mean and maximum over all arrangements of the ring; `=` because they are equal to
+    // the expected figures.
     assert!(table.contains("= 8 / 9.50 / 11"), "{table}");
 }
 
@@ -94,7 +95,7 @@ fn invalid_comparisons_are_rejected() {
 }
 
 #[test]
-fn options_without_effect_are_rejected() {
+fn options_without_effect_and_invalid_values_are_rejected() {
     for (line, part) in [
         ("sim bully --repair none", "--repair"),
         ("sim raft --order 3,1,2", "--order"),
@@ -133,7 +134,8 @@ fn every_election_is_explained_with_its_rules() {
             assert!(printed.out.contains(part), "{name} lacks {part}");
         }
     }
-    // The rules that all ring elections share, up to the last one.
+    // The explanation of a ring election includes the rules that all of them share. CI-12 is the
+    // last of these.
     assert!(run("explain peterson").out.contains("CI-12"));
 }
 

@@ -8,7 +8,7 @@ fn list_prints_all_algorithms() {
     expect![[r#"
         name                       family     class             messages                                                   idea
         central                    mutex      centralised       an entry: 3, own 0                                         one coordinator grants from a queue
-        central-deny               mutex      centralised       an entry: 3 + 2/denial, own 0                              one coordinator, whose clients retry until it is free
+        central-deny               mutex      centralised       an entry: 3 + 2/denial, own 0                              one coordinator denies while busy; nodes retry until it grants
         central-deny-and-queue     mutex      centralised       an entry: 3 or 4, own 0                                    one coordinator denies and queues while busy, and grants later
         lamport                    mutex      permission-based  an entry: 3(n−1)                                           all nodes keep the queue of all requests; the first enters once no older one can arrive
         ricart-agrawala            mutex      permission-based  an entry: 2(n−1)                                           ask all nodes; the holder and nodes with older requests defer their replies
@@ -16,10 +16,10 @@ fn list_prints_all_algorithms() {
         ricart-agrawala-ring       mutex      permission-based  an entry: n                                                ricart-agrawala whose request goes round a ring, from consent to consent
         ricart-agrawala-implicit   mutex      permission-based  an entry: (n−1)…3(n−1)                                     ricart-agrawala where silence means consent, if messages are never late
         ricart-agrawala-modulo     mutex      permission-based  an entry: 2(n−1)                                           ricart-agrawala with numbers modulo 2n−1: finitely many states
-        token-ring                 mutex      token-based       an entry: 1…∞, full 1                                      one token goes round a ring; its holder may enter
-        token-ring-acknowledged    mutex      token-based       an entry: 1…∞, full 1                                      a token ring that skips crashed nodes and replaces a lost token, if messages are never late
+        token-ring                 mutex      token-based       an entry: 1…∞, full load 1                                 one token goes round a ring; its holder may enter
+        token-ring-acknowledged    mutex      token-based       an entry: 1…∞, full load 1                                 a token ring that skips crashed nodes and replaces a lost token, if messages are never late
         token-request              mutex      token-based       an entry: 0 or n                                           ask all nodes for the token, which records the answered requests
-        raymond                    mutex      token-based       an entry: ≤ 2D, full ≈ 4                                   a token on a tree; each node knows in which direction it is
+        raymond                    mutex      token-based       an entry: ≤ 2D, full load ≈ 4                              a token on a tree; each node knows in which direction it is
         roucairol-carvalho         mutex      permission-based  an entry: 0…2(n−1)                                         ricart-agrawala whose permissions last until their giver requests entry
         readers-writers            mutex      permission-based  an entry: 2(n−1)                                           ricart-agrawala whose readers reply to readers at once
         maekawa                    mutex      quorum-based      an entry: ≤5(K−1)                                          ask a row and a column; younger requests return votes
@@ -76,11 +76,11 @@ fn list_prints_all_fixtures() {
         central-deny-and-queue-forgets         mutex      centralised       an entry: 3 or 4, own 0                 the coordinator does not queue a node that it denies, and the node waits forever
         lamport-any-order                      mutex      permission-based  an entry: 3(n−1)                        the algorithm needs FIFO links, but its links reorder messages
         lamport-crosses-out-first              mutex      permission-based  an entry: 3(n−1)                        a release removes the first request, whichever other node it belongs to
-        token-ring-uncancelled                 mutex      token-based       an entry: 1…∞, full 1                   the timer of a resting token fires during an entry, and the node passes the token on
-        token-ring-regenerated                 mutex      token-based       an entry: 1…∞, full 1                   a node that waits for as long as a round takes creates a new token
+        token-ring-uncancelled                 mutex      token-based       an entry: 1…∞, full load 1              the timer of a resting token fires during an entry, and the node passes the token on
+        token-ring-regenerated                 mutex      token-based       an entry: 1…∞, full load 1              a node that waits for as long as a round takes creates a new token
         token-request-no-tick                  mutex      token-based       an entry: 0 or n                        a request carries the number that the token already has for its node
-        raymond-forgets-to-ask                 mutex      token-based       an entry: ≤ 2D, full ≈ 4                a node that sends the token away does not request it back, although others are queued
-        raymond-deaf                           mutex      token-based       an entry: ≤ 2D, full ≈ 4                a node ignores a request from the direction of the token
+        raymond-forgets-to-ask                 mutex      token-based       an entry: ≤ 2D, full load ≈ 4           a node that sends the token away does not request it back, although others are queued
+        raymond-deaf                           mutex      token-based       an entry: ≤ 2D, full load ≈ 4           a node ignores a request from the direction of the token
         ricart-agrawala-ring-throws-away       mutex      permission-based  an entry: n                             a node drops a request that it should hold
         ricart-agrawala-implicit-keeps-silent  mutex      permission-based  an entry: (n−1)…3(n−1)                  a node that defers a request sends no message
         ricart-agrawala-implicit-one-way       mutex      permission-based  an entry: (n−1)…3(n−1)                  the timeout covers a request, but not the answer to it
@@ -140,11 +140,11 @@ fn explain_prints_central() {
     expect![[r#"
         central   A central coordinator (the lock server of every textbook).
 
-        One node manages the lock. A node that wants to enter sends it a request, and it grants one request
-        at a time. The coordinator's own requests take the same path without messages. If the critical
-        section is occupied, the coordinator has three ways to answer: `block` queues the request without an
-        answer, `deny` denies it, so that the requester retries later, and `deny-and-queue` denies it now
-        and grants it later, so the requester knows that it waits.
+        One node manages the lock. A node that wants to enter sends it a numbered request, its ticket, and
+        it grants one ticket at a time. The coordinator's own requests take the same path without messages.
+        If the critical section is occupied, the coordinator has three ways to answer: `block` queues the
+        request without an answer, `deny` denies it, so that the requester retries later, and
+        `deny-and-queue` denies it now and grants it later, so the requester knows that it waits.
 
         Rules
           CE-1  the client asks to enter    → take a ticket and send it to the coordinator
@@ -162,12 +162,12 @@ fn explain_prints_central() {
           CE-9  queued (deny-and-queue)     → send a denial to the requester, which continues to wait
 
         Cost
-          3 messages per entry, 0 for the coordinator's own; 2T from request to entry; 2T from a release to
-          the next entry. With deny, 2 more messages for each denial, and 2T to 7T from a release to the
-          next entry of the waiting node. The release message takes T. At best the ticket arrives right
-          after it, and the grant takes T. At worst the ticket arrives right before it; then the denial, a
-          delay of up to 3T, the ticket and the grant take 6T. With deny-and-queue, 4 messages if the ticket
-          was queued, else 3.
+          3 messages per entry, 0 for the coordinator's own; 2T (two message times) from request to entry;
+          2T from a release to the next entry. With deny, 2 more messages for each denial, and 2T to 7T from
+          a release to the next entry of the waiting node. The release message takes T. At best the ticket
+          arrives right after it, and the grant takes T. At worst the ticket arrives right before it; then
+          the denial, a delay of up to 3T, the ticket and the grant take 6T. With deny-and-queue, 4 messages
+          if the ticket was queued, else 3.
 
         Assumes
           No node crashes or restarts; every message arrives once, in any order. The queue is in order of
@@ -237,9 +237,9 @@ fn explain_prints_ricart_agrawala() {
                                               RA-5
 
         Cost
-          2(n−1) messages per entry; 2T from request to entry; T from a release to the next entry. If one
-          message reaches all nodes, as on a shared cable (`--requests broadcast`), the requests of an entry
-          are one message, and it costs n.
+          2(n−1) messages per entry; 2T (two message times) from request to entry; T from a release to the
+          next entry. If one message reaches all nodes, as on a shared cable (`--requests broadcast`), the
+          requests of an entry are one message, and it costs n.
 
         Assumes
           No node crashes or restarts; every message arrives once, in any order. Requests are granted in
@@ -360,7 +360,7 @@ fn demo_prints_the_same_run_every_time() {
         Next steps   (or cargo run --release -- instead of quorate)
           quorate list                                            all 47 algorithms
           quorate explain central                                 idea, rules, cost, failures
-          quorate compare mutex --nodes 4,9,16                    all of them beside the expected figures
+          quorate compare mutex --nodes 4,9,16                    mutual exclusion beside the expected figures
           quorate sim central --fault "crash 1 at 40ms"           crash a node
           quorate sweep ricart-agrawala --seeds 10000 --loss 0.1  search ten thousand runs for a failure
           quorate run ricart-agrawala --nodes 5                   the same in real processes

@@ -261,7 +261,7 @@ fn chaos_is_announced_and_survived() {
     let line = "run replica --chaos --for 2s --seed 3";
     let printed = run(line).exits(0);
     let mut lines = printed.lines();
-    assert!(lines.next().unwrap().starts_with("Random faults of seed 3: "), "{printed}");
+    assert!(lines.next().unwrap().starts_with("Planned with seed 3: "), "{printed}");
     assert!(printed.contains("  --kill "), "{printed}");
     // `--for 2s` is printed as the number of operations that the clients send in this time.
     let reproduction = "quorate run replica --nodes 3 --seed 3 --operations 60 --chaos";

@@ -57,20 +57,20 @@ fn node_journal(truth: &str, node: i64, ahead: i64) -> String {
     header["live"] = json!({ "node": node, "incarnation": 0, "boot": boot, "offset": -ahead, "writes": 0 });
     header["origin"] = ahead.into();
     let mut text = format!("{header}\n");
-    let mut last = 0;
+    let mut last_time = 0;
     for line in lines {
         let step: Value = serde_json::from_str(line).unwrap();
         // The end mark of the journal has no time.
         let Some(time) = step["time"].as_i64() else { break };
-        last = time;
+        last_time = time;
         if step["node"] == node {
-            let clock = if ahead == 0 { String::new() } else { format!("\"clock\":{last},") };
+            let clock = if ahead == 0 { String::new() } else { format!("\"clock\":{time},") };
             let (_, rest) = line.split_once("\"input\"").unwrap();
-            text += &format!("{{\"time\":{},\"node\":{node},{clock}\"input\"{rest}\n", last + ahead);
+            text += &format!("{{\"time\":{},\"node\":{node},{clock}\"input\"{rest}\n", time + ahead);
         }
     }
     // The node stops 1 ms after the last step.
-    let end = last + 1_000_000;
+    let end = last_time + 1_000_000;
     text + &format!("{{\"time\":{},\"world\":{{\"ended\":{{\"node\":{node}}}}}}}\n", end + ahead)
 }
 

@@ -3,8 +3,7 @@
 use crate::run::{run, run_in};
 use serde_json::{Value, json};
 
-/// A run of each family that is stopped before its clients are served, with the property that stays
-/// undecided.
+/// A run of each family that `--until` stops too early, with the property that stays undecided.
 const STOPPED: [(&str, &str); 5] = [
     ("central --workload all --until 1ms", "served"),
     ("bully --until 1ms", "agreed"),

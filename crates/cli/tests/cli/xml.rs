@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
         self.rest = rest;
         match self.enclosing.pop() {
             Some(index) if self.elements[index].name == name.trim_end() => Ok(()),
-            _ => Err(format!("</{name}> closes another element")),
+            _ => Err(format!("</{name}> does not close the innermost open element")),
         }
     }
 

@@ -35,7 +35,7 @@ pub(super) fn is_published(path: &str) -> bool {
 /// and the text of the comment above it.
 pub(super) fn public_items(file: &File) -> Vec<(usize, &str, String)> {
     let mut items = Vec::new();
-    let (mut comment, mut is_attribute) = (String::new(), false);
+    let (mut comment, mut in_attribute) = (String::new(), false);
     // The indentation of the enclosing public trait.
     let mut trait_indentation: Option<usize> = None;
     for (number, line) in file.lines() {
@@ -45,9 +45,9 @@ pub(super) fn public_items(file: &File) -> Vec<(usize, &str, String)> {
             comment.push_str(text.trim_start_matches('/'));
             continue;
         }
-        is_attribute |= text.starts_with("#[");
-        if is_attribute {
-            is_attribute = !text.ends_with(']');
+        in_attribute |= text.starts_with("#[");
+        if in_attribute {
+            in_attribute = !text.ends_with(']');
             continue;
         }
         if trait_indentation == Some(indentation) && text == "}" {

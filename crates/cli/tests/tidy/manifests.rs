@@ -1,5 +1,5 @@
-//! Conventions for every `Cargo.toml`: the core has only two optional dependencies, ARCHITECTURE.md
-//! explains every dependency, and published crates have complete metadata.
+//! Conventions for every `Cargo.toml`: the core has no dependencies but two optional ones,
+//! ARCHITECTURE.md explains every dependency, and published crates have complete metadata.
 
 use super::{File, Findings, files, read, try_read};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,8 +20,8 @@ fn the_core_depends_on_nothing_but_optional_serde_and_its_format() {
     }
     findings.assert_empty(
         "the core depends on nothing but `serde` and `postcard`, which are optional",
-        "Remove it: code that needs a library belongs to a driver (sim, net) or to the crate that shows results. Mark serde\n\
-         itself `optional = true`. Tests may use any crate: [dev-dependencies].",
+        "Remove it: code that needs a library belongs to a driver (sim, net) or to the crate that shows results. Mark both\n\
+         crates `optional = true`. Tests may use any crate: [dev-dependencies].",
     );
 }
 

@@ -55,8 +55,8 @@ impl fmt::Display for Agent {
     }
 }
 
-/// The number of one wait of an agent. Each agent numbers its own waits; a wait lasts from the
-/// request to the grant or the cancellation.
+/// The number of one wait of an agent. Each agent numbers its own waits; a wait lasts until it is
+/// met or cancelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]

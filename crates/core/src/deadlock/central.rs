@@ -2,8 +2,8 @@
 //!
 //! Every site reports to one detector which agents begin to wait and which continue, and the
 //! detector searches the whole graph. But reports take time, so the detector sees the past: one
-//! report says that a process waits, and another one, still in transit, that it was answered long
-//! before. The cycle that the detector sees then never existed: it is a phantom. So the detector
+//! report says that a process waits, and another one, still in transit, that it has been answered
+//! since. The cycle that the detector sees then never existed: it is a phantom. So the detector
 //! asks the agents that are waited for before it believes what it sees. If none of them has
 //! released, all those waits existed together at the instant of the question.
 //!
@@ -13,11 +13,11 @@
 //!       continues                  → report it to the detector
 //! CD-2  a report arrives           → store it, and search the graph, unless an answer is awaited
 //!                                    or a victim has not aborted yet
-//! CD-3  the graph has a deadlock   → ask the sites of all agents that are waited for in it whether
-//!                                    they have released
-//! CD-4  a site is asked            → answer which of these waits the agents here have released, as
-//!                                    soon as the requests of all of them have arrived
-//! CD-5  all have answered          → if none has released, it is a deadlock; else remove the waits
+//! CD-3  the graph has a deadlock   → ask the site of each agent that is waited for in it whether
+//!                                    these waits have ended
+//! CD-4  a site is asked            → answer which of these waits have ended, as soon as the
+//!                                    requests of all these waits have arrived
+//! CD-5  all have answered          → if no wait has ended, it is a deadlock; else remove the waits
 //!                                    that have ended, and search again
 //! ```
 //!
@@ -31,15 +31,15 @@
 //!
 //! Assumes: links are FIFO; every message arrives; no node crashes.
 //!
-//! When it fails: without its detector the group finds no deadlock. All reports go there, and it is
-//! the bottleneck.
+//! When it fails: without its detector the group finds no deadlock. All reports go to the detector,
+//! which is the bottleneck.
 //!
 //! Departs from the paper: there the detector asks all sites twice for all waits they know, and
 //! believes those that are in both answers. Two different waits of the same process for the same
 //! other one are indistinguishable then. Here each wait has a number, and the detector asks only
 //! the sites concerned.
 
-use super::resolution::{Action, Resolution, Ruling, perform};
+use super::resolution::{Action, Resolution, ResolverMessage, perform};
 use super::site_state::SiteState;
 use super::{AbortCost, Agent, Detector, Facts, Finding, Need, Plan, Report, Wait, WaitEvent, WaitId, Waiting};
 use crate::about::Profile;
@@ -107,7 +107,7 @@ pub enum Confirmation {
     None,
 }
 
-/// The state of the detector. It is empty at other sites.
+/// The state of the detector; empty at every site but the detector's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct DetectorState {
     /// The wait-for graph as far as reports have arrived: the current wait of each agent.
@@ -178,8 +178,9 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(rename = "void"))]
         ended: Vec<Edge>,
     },
-    /// A message of the resolution.
-    Ruling(Ruling),
+    /// A message to or from the resolver of deadlocks.
+    #[cfg_attr(feature = "serde", serde(rename = "ruling"))]
+    Resolver(ResolverMessage),
 }
 
 impl Describe for Message {
@@ -190,13 +191,13 @@ impl Describe for Message {
             Self::Unblocked { .. } => "runs",
             Self::Ask { .. } => "ask",
             Self::Answer { .. } => "answer",
-            Self::Ruling(ruling) => ruling.kind(),
+            Self::Resolver(message) => message.kind(),
         }
     }
 
     fn class(&self) -> Class {
         match self {
-            Self::Ruling(ruling) => ruling.class(),
+            Self::Resolver(message) => message.class(),
             Self::Waits(_)
             | Self::DependencyReleased { .. }
             | Self::Unblocked { .. }
@@ -273,8 +274,8 @@ impl Central {
         }
     }
 
-    /// CD-2. At the detector: applies a report to its graph, and searches.
-    fn on_report(&mut self, update: impl FnOnce(&mut BTreeMap<Agent, Wait>), out: &mut Effects<'_, Self>) {
+    /// CD-2. At the detector: applies a site's report to its graph, and searches.
+    fn update_graph(&mut self, update: impl FnOnce(&mut BTreeMap<Agent, Wait>), out: &mut Effects<'_, Self>) {
         if self.config.me == self.config.resolver {
             update(&mut self.detector.waits);
             self.search(out);
@@ -337,7 +338,7 @@ impl Central {
             return;
         };
         let ended: Vec<_> = edges.into_iter().filter(has_ended).collect();
-        out.note("CD-4", format_args!("has released {} of these waits", ended.len()));
+        out.note("CD-4", format_args!("answers that {} of these waits have ended", ended.len()));
         self.send(Message::Answer { round, ended }, self.config.resolver, out);
     }
 
@@ -377,7 +378,7 @@ impl Central {
     fn on_message(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         match message {
             Message::Waits(wait) if wait.agent.site == from && self.knows_sites_of(&wait.need) => {
-                self.on_report(|waits| drop(waits.insert(wait.agent, wait)), out);
+                self.update_graph(|waits| drop(waits.insert(wait.agent, wait)), out);
             }
             Message::DependencyReleased { edge, abort_cost } if edge.agent.site == from => {
                 if self.config.me == self.config.resolver {
@@ -393,15 +394,15 @@ impl Central {
             }
             Message::Unblocked { agent, wait_id } if agent.site == from => {
                 let is_unaffected = move |_: &Agent, wait: &mut Wait| wait.agent != agent || wait.wait_id > wait_id;
-                self.on_report(|waits| waits.retain(is_unaffected), out);
+                self.update_graph(|waits| waits.retain(is_unaffected), out);
             }
             Message::Ask { round, edges } if from == self.config.resolver => {
                 self.question = Some(Question { round, edges });
                 self.answer_question(out);
             }
             Message::Answer { round, ended } => self.on_answer(from, round, ended, out),
-            Message::Ruling(ruling) => {
-                let actions = self.resolution.on_message(from, ruling, &self.site);
+            Message::Resolver(message) => {
+                let actions = self.resolution.on_message(from, message, &self.site);
                 Self::perform(actions, out);
                 self.search(out);
             }
@@ -409,7 +410,7 @@ impl Central {
             | Message::DependencyReleased { .. }
             | Message::Unblocked { .. }
             | Message::Ask { .. } => {
-                out.note("CD-2", format_args!("ignores a message of {from} about agents of other sites"));
+                out.note("CD-2", format_args!("ignores an invalid message of {from}"));
             }
         }
     }
@@ -422,7 +423,7 @@ impl Central {
     /// Performs the actions of the resolution, but ignores which agents must check again: the
     /// detector searches its whole graph anyway.
     fn perform(actions: Vec<Action>, out: &mut Effects<'_, Self>) {
-        perform(actions, Message::Ruling, out);
+        perform(actions, Message::Resolver, out);
     }
 
     /// Sends a message, or handles it directly if it is for this site.

@@ -17,7 +17,7 @@
 //! EC-4  an agent no longer waits  → forget which probes it has forwarded
 //! ```
 //!
-//! Cost: one check takes at most one probe for each wait of one site's process for another's: a
+//! Cost: one check takes at most one probe for each wait of a process for one at another site: each
 //! process forwards a check once. For a deadlock of m processes on n sites textbooks give a maximum
 //! of m(n−1)/2 probes. That holds in two cases: if each process waits for one other and n is 3 or
 //! more; or if there is one process per site, no two wait for each other, and none in the deadlock
@@ -36,7 +36,7 @@
 //! all finders of the same deadlock choose the same victim; in the paper a probe names only three
 //! processes. One resolver selects the victims (RS-1 to RS-7).
 
-use super::resolution::{Action, Resolution, Ruling, perform};
+use super::resolution::{Action, Resolution, ResolverMessage, perform};
 use super::site_state::SiteState;
 use super::{Agent, Detector, Facts, Finding, Need, Plan, Report, Wait, WaitEvent, Waiting};
 use crate::about::Profile;
@@ -100,7 +100,8 @@ struct Config {
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Message {
     Probe(Probe),
-    Ruling(Ruling),
+    #[cfg_attr(feature = "serde", serde(rename = "ruling"))]
+    Resolver(ResolverMessage),
 }
 
 /// A probe, which follows the waits of agents.
@@ -130,28 +131,28 @@ impl Describe for Message {
     fn kind(&self) -> &'static str {
         match self {
             Self::Probe(_) => "probe",
-            Self::Ruling(ruling) => ruling.kind(),
+            Self::Resolver(message) => message.kind(),
         }
     }
 
     fn label(&self) -> Option<&dyn fmt::Display> {
         match self {
             Self::Probe(probe) => Some(probe),
-            Self::Ruling(_) => None,
+            Self::Resolver(_) => None,
         }
     }
 
     fn class(&self) -> Class {
         match self {
             Self::Probe(_) => Class::Algorithm,
-            Self::Ruling(ruling) => ruling.class(),
+            Self::Resolver(message) => message.class(),
         }
     }
 
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
             Self::Probe(probe) => probe.path.first().map(|wait| wait.agent.site),
-            Self::Ruling(_) => None,
+            Self::Resolver(_) => None,
         }
     }
 }
@@ -264,7 +265,7 @@ impl EdgeChasing {
     }
 
     fn perform(&mut self, actions: Vec<Action>, out: &mut Effects<'_, Self>) {
-        for agent in perform(actions, Message::Ruling, out) {
+        for agent in perform(actions, Message::Resolver, out) {
             self.start_check(agent, out);
         }
     }
@@ -286,8 +287,8 @@ impl Protocol for EdgeChasing {
                     self.on_probe(&probe, out);
                 }
             }
-            Input::Message { from, message: Message::Ruling(ruling) } => {
-                let actions = self.resolution.on_message(from, ruling, &self.site);
+            Input::Message { from, message: Message::Resolver(message) } => {
+                let actions = self.resolution.on_message(from, message, &self.site);
                 self.perform(actions, out);
             }
             Input::Timer(agent) => self.start_check(agent, out),

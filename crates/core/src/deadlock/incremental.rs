@@ -18,9 +18,9 @@
 //!    front, and none back.
 //! 3. Otherwise the search alternates between two directions, from the other owner along what it
 //!    waits for and from the waiter along its waiters, and stays within the part of the order
-//!    between the two. If both sides meet, there is a path back. If one side is exhausted, there is
-//!    none, and the owners that side has visited move to the other end of that part, which restores
-//!    the order. So the smaller side determines the cost: a session with a hundred thousand waiters
+//!    between these two owners. If both sides meet, there is a path back. If one side is exhausted,
+//!    there is none, and the owners that side has visited move to the other end of that part; this
+//!    restores the order. So the smaller side determines the cost: a session with 100,000 waiters
 //!    may ask for a lock with a short queue at the cost of the short queue (after Pearce and Kelly
 //!    2006, and Bender, Fineman, Gilbert and Tarjan 2016).
 //! 4. A cycle is a deadlock if each of its owners waits for all that it names. If some wait for any

@@ -437,7 +437,7 @@ impl<D: Detector> Locks<D> {
     }
 }
 
-/// A granted lock.
+/// A lock that was granted to the process of this site.
 struct GrantedLock {
     index: usize,
     /// The number of the resource's wait for its new holder.

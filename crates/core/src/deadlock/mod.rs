@@ -203,7 +203,7 @@ pub enum Refusal {
     /// that the process already holds.
     #[cfg_attr(feature = "serde", serde(rename = "nobody-to-ask"))]
     InvalidNeed,
-    /// The detector supports only waits for all, or only waits for any, of the named agents.
+    /// The host or the detector supports only waits for all, or only for any, of several agents.
     OtherModel,
     /// The agent does not wait for the process.
     #[cfg_attr(feature = "serde", serde(rename = "not-owed"))]
@@ -214,10 +214,10 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NoSuchProcess => "the site has no such process",
-            Self::Waiting => "the process waits, and can do nothing else",
+            Self::Waiting => "the process waits, and can only cancel its wait or check for a deadlock",
             Self::NotWaiting => "the process does not wait",
-            Self::InvalidNeed => "the request must name at least one other known agent, each once",
-            Self::OtherModel => "the detector does not support this kind of wait",
+            Self::InvalidNeed => "the request must name known agents, each once, except the process and what it holds",
+            Self::OtherModel => "the host or the detector does not support this kind of wait",
             Self::NotAwaited => "that agent does not wait for the process",
         })
     }

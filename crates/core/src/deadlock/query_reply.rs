@@ -5,7 +5,7 @@
 //! agent that begins to wait asks all agents it waits for whether they wait too. Each of them that
 //! does sends queries in turn, and replies when all its queries are answered; an agent that does
 //! not wait does not reply. If all replies arrive, every agent that could ever answer the first one
-//! waits, and waits only for others that do: a knot.
+//! waits, and waits only for agents that wait too: a knot.
 //!
 //! ```text
 //! QR-1  an agent begins to wait,
@@ -19,7 +19,7 @@
 //! QR-4  an agent no longer waits  → forget the queries that it has not replied to
 //! ```
 //!
-//! Cost: one check takes at most 2 messages for each wait of one site's process for another's, a
+//! Cost: one check takes at most 2 messages for each wait of a process for one at another site, a
 //! query and a reply. Queries and replies within a site are no messages.
 //!
 //! Assumes: links are FIFO, so that an answer arrives before a reply that was sent later; every
@@ -32,7 +32,7 @@
 //! Departs from the paper: replies carry the waits they have collected, so that the report can list
 //! them. One resolver selects the victims (RS-1 to RS-7).
 
-use super::resolution::{Action, Resolution, Ruling, perform};
+use super::resolution::{Action, Resolution, ResolverMessage, perform};
 use super::site_state::SiteState;
 use super::{Agent, Detector, Facts, Finding, Need, Plan, Report, Wait, WaitEvent, Waiting};
 use crate::about::Profile;
@@ -115,10 +115,12 @@ pub enum Message {
     Reply {
         #[cfg_attr(feature = "serde", serde(rename = "letter"))]
         header: CheckHeader,
-        /// The waits that no other reply has reported yet.
+        /// The sender's wait and those that replies have reported to it; empty if it replies at
+        /// once.
         gathered: Vec<Wait>,
     },
-    Ruling(Ruling),
+    #[cfg_attr(feature = "serde", serde(rename = "ruling"))]
+    Resolver(ResolverMessage),
 }
 
 /// The check that a message belongs to, its sender and its receiver.
@@ -147,28 +149,28 @@ impl Describe for Message {
         match self {
             Self::Query(_) => "query",
             Self::Reply { .. } => "reply",
-            Self::Ruling(ruling) => ruling.kind(),
+            Self::Resolver(message) => message.kind(),
         }
     }
 
     fn label(&self) -> Option<&dyn fmt::Display> {
         match self {
             Self::Query(header) | Self::Reply { header, .. } => Some(header),
-            Self::Ruling(_) => None,
+            Self::Resolver(_) => None,
         }
     }
 
     fn class(&self) -> Class {
         match self {
             Self::Query(_) | Self::Reply { .. } => Class::Algorithm,
-            Self::Ruling(ruling) => ruling.class(),
+            Self::Resolver(message) => message.class(),
         }
     }
 
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
             Self::Query(header) | Self::Reply { header, .. } => Some(header.origin.site),
-            Self::Ruling(_) => None,
+            Self::Resolver(_) => None,
         }
     }
 }
@@ -315,15 +317,15 @@ impl QueryReply {
             Message::Query(header) | Message::Reply { header, .. } => {
                 out.note("QR-2", format_args!("ignores {header}, which came from {from}"));
             }
-            Message::Ruling(ruling) => {
-                let actions = self.resolution.on_message(from, ruling, &self.site);
+            Message::Resolver(message) => {
+                let actions = self.resolution.on_message(from, message, &self.site);
                 self.perform(actions, out);
             }
         }
     }
 
     fn perform(&mut self, actions: Vec<Action>, out: &mut Effects<'_, Self>) {
-        for agent in perform(actions, Message::Ruling, out) {
+        for agent in perform(actions, Message::Resolver, out) {
             self.start_check(agent, out);
         }
     }

@@ -230,7 +230,7 @@ impl<D: Detector> Requests<D> {
         let RequestHeader { from, to, wait_id } = header;
         let process = self.processes.get_mut(usize::from(to.number)).filter(|process| process.latest_wait == wait_id);
         let Some(Process { need: Some(need), .. }) = process else {
-            return out.note("RQ-4", format_args!("{to} no longer waits for it"));
+            return out.note("RQ-4", format_args!("ignores it: that wait of {to} has ended"));
         };
         if !need.awaited().contains(&from) {
             return out.note("RQ-4", format_args!("{to} did not ask {from}"));

@@ -46,11 +46,11 @@ use alloc::vec::Vec;
 #[cfg(test)]
 mod tests;
 
-/// A message between sites about the resolution of a deadlock.
+/// A message to or from the resolver, about the resolution of a deadlock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-pub enum Ruling {
+pub enum ResolverMessage {
     /// To the resolver: a deadlock was found.
     Found(Report),
     /// To the victim's site: the victim must abort.
@@ -74,7 +74,7 @@ pub enum Ruling {
     },
 }
 
-impl Describe for Ruling {
+impl Describe for ResolverMessage {
     fn kind(&self) -> &'static str {
         match self {
             Self::Found(_) => "found",
@@ -93,7 +93,7 @@ impl Describe for Ruling {
 /// An action of the resolution, which the detector performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    Send(NodeId, Ruling),
+    Send(NodeId, ResolverMessage),
     /// A note for the trace: the rule id, the text before the agent's name, and the agent.
     Note(&'static str, &'static str, Agent),
     Emit(Finding),
@@ -163,23 +163,23 @@ impl Resolution {
             .into();
         }
         let mut actions = alloc::vec![Action::Note("RS-1", "sends the resolver a deadlock found by", report.finder)];
-        self.send(self.config.resolver, Ruling::Found(report), site, &mut actions);
+        self.send(self.config.resolver, ResolverMessage::Found(report), site, &mut actions);
         actions
     }
 
     /// Handles a message, unless it is forged. Only the resolver accepts reports and confirmations
     /// of aborts, and only from the site of the finder or victim. All other messages must come from
     /// the resolver.
-    pub(super) fn on_message(&mut self, from: NodeId, ruling: Ruling, site: &SiteState) -> Vec<Action> {
+    pub(super) fn on_message(&mut self, from: NodeId, message: ResolverMessage, site: &SiteState) -> Vec<Action> {
         let mut actions = Vec::new();
         let (is_resolver, is_from_resolver) = (self.config.me == self.config.resolver, from == self.config.resolver);
-        let is_valid = match &ruling {
-            Ruling::Found(report) => is_resolver && report.finder.site == from && self.knows_sites_of(report),
-            Ruling::Aborted { agent, .. } => is_resolver && agent.site == from,
-            Ruling::Abort(_) | Ruling::CheckAgain { .. } => is_from_resolver,
+        let is_valid = match &message {
+            ResolverMessage::Found(report) => is_resolver && report.finder.site == from && self.knows_sites_of(report),
+            ResolverMessage::Aborted { agent, .. } => is_resolver && agent.site == from,
+            ResolverMessage::Abort(_) | ResolverMessage::CheckAgain { .. } => is_from_resolver,
         };
         if is_valid {
-            self.handle(ruling, site, &mut actions);
+            self.handle(message, site, &mut actions);
         }
         actions
     }
@@ -195,20 +195,20 @@ impl Resolution {
         if self.victims.get(&agent) == Some(&wait_id) {
             self.victims.remove(&agent);
             actions.push(Action::Note("RS-5", "confirms the abort of", agent));
-            self.send(self.config.resolver, Ruling::Aborted { agent, wait_id }, site, &mut actions);
+            self.send(self.config.resolver, ResolverMessage::Aborted { agent, wait_id }, site, &mut actions);
         }
         actions
     }
 
-    fn handle(&mut self, ruling: Ruling, site: &SiteState, actions: &mut Vec<Action>) {
-        match ruling {
-            Ruling::Found(report) => {
+    fn handle(&mut self, message: ResolverMessage, site: &SiteState, actions: &mut Vec<Action>) {
+        match message {
+            ResolverMessage::Found(report) => {
                 self.queue.push_back(report);
                 self.take_up_next(site, actions);
             }
-            Ruling::Abort(report) => self.on_abort_request(report, site, actions),
-            Ruling::Aborted { agent, wait_id } => self.on_aborted(agent, wait_id, site, actions),
-            Ruling::CheckAgain { agent, wait_id } => check_again(agent, wait_id, site, actions),
+            ResolverMessage::Abort(report) => self.on_abort_request(report, site, actions),
+            ResolverMessage::Aborted { agent, wait_id } => self.on_aborted(agent, wait_id, site, actions),
+            ResolverMessage::CheckAgain { agent, wait_id } => check_again(agent, wait_id, site, actions),
         }
     }
 
@@ -237,7 +237,7 @@ impl Resolution {
         actions.push(Action::Note("RS-3", "chooses the victim", victim));
         actions.push(Action::Emit(Finding::Deadlock(report.clone())));
         self.current = Some(report.clone());
-        self.send(victim.site, Ruling::Abort(report), site, actions);
+        self.send(victim.site, ResolverMessage::Abort(report), site, actions);
     }
 
     /// RS-4.
@@ -247,7 +247,7 @@ impl Resolution {
         };
         if site.wait(agent).is_none_or(|wait| wait.wait_id != wait_id) {
             actions.push(Action::Note("RS-4", "confirms at once that it no longer waits:", agent));
-            return self.send(self.config.resolver, Ruling::Aborted { agent, wait_id }, site, actions);
+            return self.send(self.config.resolver, ResolverMessage::Aborted { agent, wait_id }, site, actions);
         }
         actions.push(Action::Note("RS-4", "asks the process to abort:", agent));
         self.victims.insert(agent, wait_id);
@@ -270,15 +270,15 @@ impl Resolution {
     /// Asks the finder of a deadlock to check again.
     fn send_check_again(&mut self, report: &Report, site: &SiteState, actions: &mut Vec<Action>) {
         let Report { finder, finder_wait_id, .. } = *report;
-        self.send(finder.site, Ruling::CheckAgain { agent: finder, wait_id: finder_wait_id }, site, actions);
+        self.send(finder.site, ResolverMessage::CheckAgain { agent: finder, wait_id: finder_wait_id }, site, actions);
     }
 
     /// Sends a message, or handles it directly if it is for this site.
-    fn send(&mut self, to: NodeId, ruling: Ruling, site: &SiteState, actions: &mut Vec<Action>) {
+    fn send(&mut self, to: NodeId, message: ResolverMessage, site: &SiteState, actions: &mut Vec<Action>) {
         if to == self.config.me {
-            self.handle(ruling, site, actions);
+            self.handle(message, site, actions);
         } else {
-            actions.push(Action::Send(to, ruling));
+            actions.push(Action::Send(to, message));
         }
     }
 }
@@ -287,13 +287,13 @@ impl Resolution {
 /// again.
 pub(super) fn perform<P: Protocol<Event = Finding>>(
     actions: Vec<Action>,
-    wrap: fn(Ruling) -> P::Message,
+    wrap: fn(ResolverMessage) -> P::Message,
     out: &mut Effects<'_, P>,
 ) -> Vec<Agent> {
     let mut agents_to_check = Vec::new();
     for action in actions {
         match action {
-            Action::Send(to, ruling) => out.send(to, wrap(ruling)),
+            Action::Send(to, message) => out.send(to, wrap(message)),
             Action::Note(rule, text, agent) => out.note(rule, format_args!("{text} {agent}")),
             Action::Emit(finding) => out.emit(finding),
             Action::Check(agent) => agents_to_check.push(agent),

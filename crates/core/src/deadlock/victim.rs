@@ -24,7 +24,7 @@ pub enum Policy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AbortCost {
-    /// When the process started.
+    /// When the process started: the time of its first request.
     #[cfg_attr(feature = "serde", serde(rename = "born"))]
     pub started_at: Time,
     /// The number of locks that it holds.

@@ -44,6 +44,6 @@ impl From<Finding> for Event {
 
 /// The part of a node that finds deadlocks.
 pub trait Detector: Protocol<Command = WaitEvent, Event = Finding, Durable = ()> {
-    /// Returns whether the detector supports such a wait.
+    /// Returns whether the detector supports waits with this need.
     fn supports(&self, need: &Need<Agent>) -> bool;
 }

@@ -9,8 +9,8 @@
 //! BU-1   the client campaigns, or the
 //!        leader is suspected                → start an election: ask every node of higher rank,
 //!                                             suspects included; but if the only higher node is a
-//!                                             suspect, declare as soon as its last messages must
-//!                                             have arrived
+//!                                             suspect, declare (BU-3) as soon as its last
+//!                                             messages must have arrived
 //! BU-2   a lower node asks                  → answer, and start an election unless one is in
 //!                                             progress, or has ended and the asker will receive
 //!                                             its result
@@ -265,7 +265,7 @@ impl Bully {
         match kind {
             Kind::Election => self.answer(from, epoch, out),
             Kind::Answer => self.record_epoch(epoch, out),
-            // The sender of a late result may be dead by now: `receive_result` decides about that.
+            // The sender may be dead by now: `receive_result` decides whether it counts as alive.
             Kind::Coordinator => return self.receive_result(from, epoch, out),
             Kind::Begun => self.receive_begun(from, epoch, out),
             Kind::Hello => self.receive_hello(from, epoch, out),
@@ -365,7 +365,7 @@ impl Bully {
     fn reject_outdated(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
         out.note(
             "BU-7",
-            format_args!("does not follow {from} in epoch {epoch}: there was {} already", self.largest_known_epoch),
+            format_args!("does not follow {from} in epoch {epoch}: knows epoch {}", self.largest_known_epoch),
         );
         out.send_ahead(from, self.message(Kind::Report));
         self.record_alive(from, out);
@@ -376,7 +376,7 @@ impl Bully {
     fn receive_report(&mut self, epoch: Epoch, out: &mut Effects<'_, Self>) {
         self.record_epoch(epoch, out);
         if self.is_leader() && self.largest_known_epoch > self.last_result_epoch {
-            out.note("BU-7", format_args!("leads in epoch {}, but there was {epoch} already", self.last_result_epoch));
+            out.note("BU-7", format_args!("leads in epoch {}, but epoch {epoch} is known", self.last_result_epoch));
             self.ask_higher("BU-7", out);
         }
     }
@@ -406,8 +406,8 @@ impl Bully {
         self.record_alive(node, out);
     }
 
-    /// BU-9. A lower node that asked this node while it was down may still declare itself leader,
-    /// until the hello reaches it.
+    /// BU-9. A lower node that asked this node while this node was down may still declare itself
+    /// leader, until it receives the hello.
     fn restart(&mut self, out: &mut Effects<'_, Self>) {
         self.begin_epoch(out);
         if self.config.group.len() == 1 {

@@ -189,13 +189,12 @@ where
         self.report_leader(out);
     }
 
-    /// CE-4, if both are known. The result of the election and the decision may arrive in any
-    /// order.
+    /// CE-4, if the leader and its decision are known. They may become known in any order.
     fn report_leader(&self, out: &mut Effects<'_, Self>) {
         if let (Some((leader, epoch)), Some(decision)) = (self.result, self.decision)
             && decision.epoch == epoch
         {
-            out.note("CE-4", format_args!("knows {leader} and its decision, {}", decision.value));
+            out.note("CE-4", format_args!("knows leader {leader} and its decision, {}", decision.value));
             out.emit(Event::elected(leader, epoch));
         }
     }

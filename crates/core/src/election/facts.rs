@@ -54,7 +54,7 @@ pub enum Splits {
     ByDesign,
 }
 
-/// The structure that an election relies on. It determines which options apply to it.
+/// The structure that an election relies on. Determines which options apply to the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {
     /// Nodes form a ring, and the highest rank wins.

@@ -8,7 +8,7 @@
 //! ```text
 //! HS-1  this node starts                   → probe one hop on both sides
 //! HS-2  a probe of a greater rank          → pass it on, or reply at the end of its reach; a node
-//!                                            that has not started yet never starts
+//!                                            that has not started yet will not start
 //! HS-3  a probe of a lesser rank           → drop it; start, unless this node has started or has
 //!                                            seen a greater rank
 //! HS-4  both replies to its own probes

@@ -443,7 +443,7 @@ impl Invitation {
                 out.send(from, Message::Confirm { epoch });
             }
             Phase::Leading(own_group) if own_group.epoch > epoch => {
-                out.note("IN-10", format_args!("invites {from}, which is in epoch {epoch}, to {}", own_group.epoch));
+                out.note("IN-10", format_args!("invites {from}, in epoch {epoch}, to epoch {}", own_group.epoch));
                 out.send(from, Message::Invitation { leader: me, epoch: own_group.epoch });
             }
             Phase::Idle

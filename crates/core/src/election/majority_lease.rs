@@ -24,14 +24,14 @@
 //! ML-8   no message of the leader
 //!        for a lease                    → know no leader, and campaign after a delay that differs
 //!                                         from node to node
-//! ML-9   too few votes arrive           → release the voters, and campaign again after such a
-//!                                         delay
+//! ML-9   too few votes arrive           → release the voters, and campaign again after a delay
+//!                                         as in ML-8
 //! ML-10  the client resigns             → stop leading, and release all voters; the successor
 //!                                         named in the release campaigns at once
 //! ML-11  the node that has this node's
 //!        promise releases it            → the promise ends
-//! ML-12  this node restarts             → be silent for a full lease: neither vote nor promise nor
-//!                                         campaign
+//! ML-12  this node restarts with a
+//!        saved vote                     → be silent for a lease: neither vote, promise nor campaign
 //! ML-13  a later term becomes known     → the leader has itself elected in an even later term, and
 //!                                         keeps leading meanwhile
 //! ```
@@ -67,7 +67,7 @@ pub use facts::FACTS;
 pub use message::{Message, Timer};
 pub use vote_record::{Ballot, VoteRecord};
 
-use super::{Command, Event, LeaseTerms, Plan, Ranking, Refusal};
+use super::{Command, Event, LeaseSettings, Plan, Ranking, Refusal};
 use crate::effects::Effects;
 use crate::fixed::Fixed;
 use crate::group::{Epoch, Group};
@@ -100,7 +100,7 @@ struct Config {
     me: NodeId,
     group: Group,
     ranking: Ranking,
-    lease_terms: LeaseTerms,
+    lease_settings: LeaseSettings,
     /// Maximum time from a request to its answer; timeouts and delays are derived from it.
     answer_time: Duration,
     seed: u64,
@@ -170,7 +170,7 @@ impl Protocol for MajorityLease {
 impl MajorityLease {
     /// Creates a node of a group with this plan.
     pub fn new(me: NodeId, plan: &Plan) -> Self {
-        Self::with_silence(me, plan, plan.lease_terms.lease)
+        Self::with_silence(me, plan, plan.lease_settings.lease)
     }
 
     /// Creates a node that is silent for `silence_after_restart`. Safety requires a full lease.
@@ -179,7 +179,7 @@ impl MajorityLease {
             me,
             group: plan.group.clone(),
             ranking: plan.ranking.clone(),
-            lease_terms: plan.lease_terms,
+            lease_settings: plan.lease_settings,
             // Not zero, so that renewals and retries take time even if messages take none.
             answer_time: plan.bounds.round_trip().max(Duration::from_micros(1)),
             seed: plan.seed,
@@ -202,7 +202,7 @@ impl MajorityLease {
     /// campaigns later by itself.
     fn start(&mut self, now: Time, record: VoteRecord, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
         self.vote_record = record;
-        let Config { silence_after_restart, lease_terms: LeaseTerms { lease, .. }, .. } = *self.config;
+        let Config { silence_after_restart, lease_settings: LeaseSettings { lease, .. }, .. } = *self.config;
         if record.is_blank() {
             if incarnation != Incarnation::FIRST {
                 self.wait_to_campaign(now, lease, out);
@@ -267,7 +267,7 @@ impl MajorityLease {
 
     /// ML-2. A promise lasts for a full lease from now on, by this node's clock.
     fn promise(&mut self, now: Time, candidate: NodeId, term: Epoch) {
-        self.promise = Some(Promise { candidate, term, until: now + self.config.lease_terms.lease });
+        self.promise = Some(Promise { candidate, term, until: now + self.config.lease_settings.lease });
     }
 
     /// Drops a promise of this node to itself, which no other node relies on.
@@ -283,7 +283,7 @@ impl MajorityLease {
                 out.note("ML-7", format_args!("its lease has expired"));
                 self.stop_leading(None, now, out);
             }
-            Phase::Campaigning(round) if now >= round.requested_at + self.config.lease_terms.trusted_duration() => {
+            Phase::Campaigning(round) if now >= round.requested_at + self.config.lease_settings.trusted_duration() => {
                 self.withdraw(now, out);
             }
             Phase::Following { leader, term, until } if now >= *until => {

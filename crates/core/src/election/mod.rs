@@ -42,7 +42,7 @@ pub use lelann::LeLann;
 pub use majority_lease::MajorityLease;
 pub use overlay::{DEFAULT_ID_BITS, DEFAULT_REGION_BITS, MAX_ID_BITS, Overlay};
 pub use peterson::Peterson;
-pub use plan::{AnnouncementMode, BullyOptions, LeaseTerms, Plan, Repair};
+pub use plan::{AnnouncementMode, BullyOptions, LeaseSettings, Plan, Repair};
 pub use rank::{Preference, Rank, Ranking};
 pub use ring::Ring;
 pub use ring_list::RingList;
@@ -141,7 +141,7 @@ impl fmt::Display for Event {
 pub enum Refusal {
     AlreadyRunning,
     AlreadyLeading,
-    /// This node has no vote or is not a member of the group, so it cannot start an election.
+    /// This node may not vote now or is not a member of the group, so it cannot start an election.
     NotEligible,
     LeaseLasts,
     NotLeading,

@@ -17,7 +17,7 @@ pub struct Plan {
     pub announcement: AnnouncementMode,
     pub repair: Repair,
     pub bully: BullyOptions,
-    pub lease_terms: LeaseTerms,
+    pub lease_settings: LeaseSettings,
     /// Positions of the nodes in an overlay, for algorithms that elect one leader per region.
     pub overlay: Overlay,
     /// Upper bounds on message and processing times.
@@ -37,7 +37,7 @@ impl Plan {
             announcement: AnnouncementMode::default(),
             repair: Repair::default(),
             bully: BullyOptions::default(),
-            lease_terms: LeaseTerms::default_for(&bounds),
+            lease_settings: LeaseSettings::default_for(&bounds),
             overlay: Overlay::new(size, 1, DEFAULT_ID_BITS, DEFAULT_REGION_BITS),
             bounds,
             seed: 1,
@@ -81,16 +81,16 @@ pub struct BullyOptions {
     pub announces_to_all: bool,
 }
 
-/// The terms of the lease that a vote grants to a leader.
+/// The settings of the lease that a vote grants to a leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LeaseTerms {
+pub struct LeaseSettings {
     /// How long a voter promises not to vote for another node.
     pub lease: Duration,
     /// Maximum deviation of a clock's rate from true time, in parts per million.
     pub drift_ppm: u32,
 }
 
-impl LeaseTerms {
+impl LeaseSettings {
     /// Returns the default: a lease of 20 round trips, and clocks that drift by at most one in a
     /// thousand.
     pub fn default_for(bounds: &Bounds) -> Self {
@@ -110,13 +110,13 @@ impl LeaseTerms {
 
 #[cfg(test)]
 mod tests {
-    use super::LeaseTerms;
+    use super::LeaseSettings;
     use crate::time::Duration;
 
     #[test]
     fn a_leader_trusts_its_lease_no_longer_than_voters_promise() {
         let trusted_nanos =
-            |drift_ppm| LeaseTerms { lease: Duration::from_secs(1), drift_ppm }.trusted_duration().nanos();
+            |drift_ppm| LeaseSettings { lease: Duration::from_secs(1), drift_ppm }.trusted_duration().nanos();
         assert_eq!(trusted_nanos(0), 1_000_000_000);
         assert_eq!(trusted_nanos(1_000), 998_001_998);
         assert_eq!(trusted_nanos(500_000), 333_333_333);

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The nodes 1 to n in a circle, in any order. Clones share one table.
+/// The nodes 1 to n in a circle, in any order. Clones share its memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ring {
     size: usize,

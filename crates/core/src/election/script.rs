@@ -41,7 +41,7 @@ use std::vec::Vec;
 /// Defines tests as a table: a name that begins with the rule's id, a script, and the expected
 /// trace. Steps before ` | ` prepare the test and are not in the trace. The first line gives the
 /// constructor and the default plan; `in` replaces the plan in one test.
-macro_rules! rules {
+macro_rules! rule_tests {
     (@plan $default:expr) => { $default };
     (@plan $default:expr, $own_plan:expr) => { $own_plan };
     (
@@ -51,12 +51,12 @@ macro_rules! rules {
         $(#[$meta])*
         #[test]
         fn $name() {
-            use $crate::election::script::{check, rules};
-            check(rules!(@plan $plan $(, $own_plan)?), $new_node, $script, &$trace);
+            use $crate::election::script::{check, rule_tests};
+            check(rule_tests!(@plan $plan $(, $own_plan)?), $new_node, $script, &$trace);
         }
     )*};
 }
-pub(crate) use rules;
+pub(crate) use rule_tests;
 
 /// Returns a plan for a group in which a message takes at most one millisecond.
 pub(crate) fn plan(nodes: usize) -> Plan {

@@ -260,10 +260,10 @@ impl SuperPeer {
         out.cancel_timer(Timer::Answer);
         self.phase = Phase::Leading;
         let waiting = core::mem::take(&mut self.waiting_peers);
-        let latest_known = waiting.values().map(|peer| peer.latest_epoch).fold(self.latest_epoch, Epoch::max);
+        let latest_known = waiting.values().map(|request| request.latest_epoch).fold(self.latest_epoch, Epoch::max);
         self.lead_in_epoch("SP-2", latest_known, out);
-        for (node, peer) in waiting {
-            self.answer(node, peer, out);
+        for (node, request) in waiting {
+            self.answer(node, request, out);
         }
     }
 
@@ -282,22 +282,22 @@ impl SuperPeer {
     }
 
     /// SP-3.
-    fn admit_peer(&mut self, node: NodeId, peer: AttachRequest, gone: &[NodeId], out: &mut Effects<'_, Self>) {
+    fn admit_peer(&mut self, node: NodeId, request: AttachRequest, gone: &[NodeId], out: &mut Effects<'_, Self>) {
         if self.phase == Phase::Leading {
-            if peer.latest_epoch > self.latest_epoch {
-                self.lead_in_epoch("SP-3", peer.latest_epoch, out);
+            if request.latest_epoch > self.latest_epoch {
+                self.lead_in_epoch("SP-3", request.latest_epoch, out);
             }
             out.note("SP-3", format_args!("accepts {node} as its peer"));
-            self.answer(node, peer, out);
+            self.answer(node, request, out);
         } else {
             out.note("SP-3", format_args!("does not lead yet: {node} waits"));
-            self.waiting_peers.insert(node, peer);
+            self.waiting_peers.insert(node, request);
             self.skip_gone(node, gone, out);
         }
     }
 
-    fn answer(&self, node: NodeId, peer: AttachRequest, out: &mut Effects<'_, Self>) {
-        out.send(node, Message::Attached { incarnation: peer.incarnation, epoch: self.latest_epoch });
+    fn answer(&self, node: NodeId, request: AttachRequest, out: &mut Effects<'_, Self>) {
+        out.send(node, Message::Attached { incarnation: request.incarnation, epoch: self.latest_epoch });
     }
 
     /// SP-8. This node has asked each node that it no longer waits for. If such a node is up, its

@@ -141,7 +141,7 @@ impl Ordering for Causal {
     fn on_received(&mut self, id: MessageId, queue: &HoldBack, sink: &mut dyn OrderSink) {
         if let Some(causes) = queue.tag(id).filter(|_| !self.is_next(id, queue)) {
             let delivered = Causes(self.delivered_counts.clone());
-            sink.note("CA-2", format_args!("{id} with {causes} waits: {delivered} lacks a message before it"));
+            sink.note("CA-2", format_args!("{id} with {causes} waits: this node has delivered {delivered}"));
         }
     }
 

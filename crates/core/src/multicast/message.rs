@@ -12,7 +12,7 @@ use core::fmt;
 pub enum Message {
     /// A multicast, optionally with its position.
     Data(DataMessage, Option<Position>),
-    /// A message about positions in the order.
+    /// A message about the order.
     Order(OrderMessage),
     /// How many messages of each member the sender acknowledges, one count per member in the order
     /// of the group. The sender holds these messages without a gap; it may hold more.

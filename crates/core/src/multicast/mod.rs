@@ -200,7 +200,7 @@ impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sent { id } => write!(f, "sends {id}"),
-            Self::Wait { slow, .. } if slow.is_empty() => f.write_str("must wait for its view to begin"),
+            Self::Wait { slow, .. } if slow.is_empty() => f.write_str("must wait for its view, lease or group state"),
             Self::Wait { slow, .. } => write!(f, "must wait: {slow} has not acknowledged enough of its messages"),
             Self::Ready { .. } => f.write_str("may send again"),
             Self::Delivered { id, payload } => write!(f, "DELIVERS {id} {payload}"),
@@ -231,7 +231,7 @@ impl fmt::Display for Refusal {
         f.write_str(match self {
             Self::Leaving => "the node is leaving, and sends nothing more",
             Self::NotAMember => "the node is not a member of that group",
-            Self::TooLong => "the payload is longer than a message may be",
+            Self::TooLong => "the payload is longer than the maximum of 1 MiB",
             Self::CannotRejoin => "the node has restarted, and a group without views does not admit a restarted node",
         })
     }

@@ -225,7 +225,7 @@ mod tests {
     use alloc::sync::Arc;
     use alloc::vec::Vec;
 
-    /// A member in views, whose group replicates a bulletin board of the latest messages.
+    /// A member of a group whose views change, and which replicates a bulletin board.
     type PartProtocol = Viewed<Member<Board>>;
 
     fn node(number: usize) -> NodeId {

@@ -1,5 +1,5 @@
-//! Messages about positions in an order, and reports of known positions. Both are of one type for
-//! all orderings.
+//! Messages about the order of multicasts, and reports of what a member knows of it: positions that
+//! a sequencer assigns, or priorities. All orderings share one message type and one report type.
 
 use super::isis::{Priorities, PriorityMessage};
 use super::sequencer::{Position, Positions};
@@ -7,12 +7,12 @@ use crate::describe::Describe;
 use crate::node::NodeId;
 use core::fmt;
 
-/// A message about positions in the order.
+/// A message about the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OrderMessage {
-    /// From a sequencer.
+    /// From a sequencer: the position of a multicast.
     Position(Position),
-    /// Between members that agree on priorities.
+    /// Between members: a proposed or an agreed priority.
     Priority(PriorityMessage),
 }
 
@@ -39,13 +39,13 @@ impl Describe for OrderMessage {
     }
 }
 
-/// The positions in the order that a member knows, which it reports to the others when the view
+/// The positions or priorities that a member knows, which it reports to the others when the view
 /// ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(untagged))]
 pub enum OrderReport {
-    /// The order has no positions to know.
+    /// The order has neither positions nor priorities.
     #[default]
     Nothing,
     Positions(Positions),
@@ -53,7 +53,7 @@ pub enum OrderReport {
 }
 
 impl OrderReport {
-    /// Returns the numbers that the sequencer assigned, if the order has a sequencer.
+    /// Returns the known positions, if a sequencer assigns them.
     pub const fn positions(&self) -> Option<&Positions> {
         match self {
             Self::Positions(positions) => Some(positions),
@@ -61,7 +61,7 @@ impl OrderReport {
         }
     }
 
-    /// Returns the proposed and agreed priorities, if members agree on priorities.
+    /// Returns the known proposed and agreed priorities, if members agree on priorities.
     pub const fn priorities(&self) -> Option<&Priorities> {
         match self {
             Self::Priorities(priorities) => Some(priorities),

@@ -50,7 +50,7 @@ pub trait Ordering: ErasedOrdering + fmt::Debug + Send + Sync {
     /// Called when this member receives a message for the first time, or sends one.
     fn on_received(&mut self, id: MessageId, queue: &HoldBack, sink: &mut dyn OrderSink);
 
-    /// Called when a message about positions arrives.
+    /// Called when a message about the order arrives.
     fn handle_message(&mut self, _from: NodeId, _message: OrderMessage, _queue: &HoldBack, _sink: &mut dyn OrderSink) {}
 
     /// Returns a message of the queue that may be delivered now; `None` if there is none.

@@ -45,7 +45,7 @@ pub(super) fn delivered_by(trace: &str, node: usize) -> Vec<String> {
     delivered.filter_map(|message| message.split(' ').next()).map(Into::into).collect()
 }
 
-/// Asserts that each of these nodes delivers exactly these messages, in this order.
+/// Asserts that each node from 1 to `nodes` delivers exactly these messages, in this order.
 #[track_caller]
 pub(super) fn assert_all_deliver(trace: &str, nodes: usize, expected: &[&str]) {
     for node in 1..=nodes {

@@ -1,9 +1,9 @@
 //! A central coordinator (the lock server of every textbook).
 //!
-//! One node manages the lock. A node that wants to enter sends it a request, and it grants one
-//! request at a time. The coordinator's own requests take the same path without messages. If the
-//! critical section is occupied, the coordinator has three ways to answer: `block` queues the
-//! request without an answer, `deny` denies it, so that the requester retries later, and
+//! One node manages the lock. A node that wants to enter sends it a numbered request, its ticket,
+//! and it grants one ticket at a time. The coordinator's own requests take the same path without
+//! messages. If the critical section is occupied, the coordinator has three ways to answer: `block`
+//! queues the request without an answer, `deny` denies it, so that the requester retries later, and
 //! `deny-and-queue` denies it now and grants it later, so the requester knows that it waits.
 //!
 //! ```text
@@ -22,12 +22,12 @@
 //! CE-9  queued (deny-and-queue)     → send a denial to the requester, which continues to wait
 //! ```
 //!
-//! Cost: 3 messages per entry, 0 for the coordinator's own; 2T from request to entry; 2T from a
-//! release to the next entry. With deny, 2 more messages for each denial, and 2T to 7T from a
-//! release to the next entry of the waiting node. The release message takes T. At best the ticket
-//! arrives right after it, and the grant takes T. At worst the ticket arrives right before it; then
-//! the denial, a delay of up to 3T, the ticket and the grant take 6T. With deny-and-queue, 4
-//! messages if the ticket was queued, else 3.
+//! Cost: 3 messages per entry, 0 for the coordinator's own; 2T (two message times) from request to
+//! entry; 2T from a release to the next entry. With deny, 2 more messages for each denial, and 2T
+//! to 7T from a release to the next entry of the waiting node. The release message takes T. At best
+//! the ticket arrives right after it, and the grant takes T. At worst the ticket arrives right
+//! before it; then the denial, a delay of up to 3T, the ticket and the grant take 6T. With
+//! deny-and-queue, 4 messages if the ticket was queued, else 3.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order. The queue is in
 //! order of arrival, which is not happened-before order. With deny there is no queue: the first
@@ -151,7 +151,7 @@ impl fmt::Display for Ticket {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Timer {
-    /// The time to retry with a denied ticket.
+    /// Fires when it is time to retry with a denied ticket.
     AskAgain,
 }
 
@@ -230,8 +230,8 @@ impl Protocol for Central {
 }
 
 impl Central {
-    /// An idle node of this group. The member with the lowest number coordinates, and blocks
-    /// requests while the lock is held.
+    /// An idle node of this group. The member with the lowest number coordinates, and queues
+    /// requests without an answer while the lock is held.
     pub fn new(me: NodeId, group: Group) -> Self {
         Self::with_when_busy(me, group, WhenBusy::Block)
     }
@@ -243,8 +243,8 @@ impl Central {
         Self::with_config(Config { me, group, coordinator, when_busy })
     }
 
-    /// An idle node of this group with this coordinator, which blocks requests while the lock is
-    /// held.
+    /// An idle node of this group with this coordinator, which queues requests without an answer
+    /// while the lock is held.
     pub fn with_coordinator(me: NodeId, group: Group, coordinator: NodeId) -> Self {
         Self::with_config(Config { me, group, coordinator, when_busy: WhenBusy::Block })
     }
@@ -297,7 +297,10 @@ impl Central {
         let Role::Coordinator(lock) = &mut self.role else {
             return out.note("CE-2", format_args!("ignores {ticket}: not the coordinator"));
         };
-        if !is_member || lock.returned_early.remove(&ticket) {
+        if !is_member {
+            return out.note("CE-2", format_args!("ignores {ticket}: its node is not a member"));
+        }
+        if lock.returned_early.remove(&ticket) {
             return out.note("CE-2", format_args!("ignores {ticket}: it is void"));
         }
         match (lock.holder, patience) {
@@ -480,7 +483,7 @@ impl Central {
 impl OneOfMany for Central {
     floor_from_fields!(last_ticket, fence);
 
-    fn is_idle(&self) -> bool {
+    fn holds_only_floor(&self) -> bool {
         let lock_is_free = match &self.role {
             Role::Requester => true,
             Role::Coordinator(lock) => lock.holder.is_none() && lock.returned_early.is_empty(),

@@ -195,7 +195,7 @@ impl<M> ConsentState<M> {
     /// Handles a consent. Returns the record of missing consents if the consent answers the request
     /// we wait with. A consent for a cancelled request only advances our clock and fence.
     pub(crate) fn on_reply(&mut self, reply: Reply) -> Option<&mut M> {
-        self.raise(&reply.floor());
+        self.raise_floor(&reply.floor());
         self.waiting().filter(|(stamp, ..)| *stamp == reply.request).map(|(_, _, missing)| missing)
     }
 
@@ -239,7 +239,7 @@ impl<M> ConsentState<M> {
         Floor { clock: self.clock, fence: self.fence }
     }
 
-    pub(crate) fn raise(&mut self, floor: &Floor) {
+    pub(crate) fn raise_floor(&mut self, floor: &Floor) {
         self.clock.witness(floor.clock);
         self.fence.raise(floor.fence);
     }
@@ -270,7 +270,7 @@ macro_rules! one_of_many {
         impl $crate::wrap::OneOfMany for $algorithm {
             type Floor = $crate::mutex::Floor;
 
-            fn is_idle(&self) -> bool {
+            fn holds_only_floor(&self) -> bool {
                 self.consent.is_idle()
             }
 
@@ -278,8 +278,8 @@ macro_rules! one_of_many {
                 self.consent.floor()
             }
 
-            fn raise(&mut self, floor: &Self::Floor) {
-                self.consent.raise(floor);
+            fn raise_floor(&mut self, floor: &Self::Floor) {
+                self.consent.raise_floor(floor);
             }
         }
     };

@@ -34,7 +34,7 @@ pub struct Facts {
     /// Returns an error that lists the valid sizes if the algorithm cannot run with this number of
     /// nodes.
     pub check_group_size: fn(usize) -> Result<(), &'static str>,
-    /// The options that select this variant of the algorithm. Empty if it has only one.
+    /// The options that select this variant. Empty if the algorithm has only one.
     pub variant_choices: &'static [Choice],
 }
 
@@ -77,7 +77,7 @@ impl Facts {
 /// letters. The functions compute the figures for a concrete run.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
-    /// Formula for the messages per entry.
+    /// Formula for the messages per entry. Full load means that all nodes request.
     pub messages_formula: &'static str,
     /// Formula for the client delay: the time from request to entry without contention.
     pub client_delay_formula: &'static str,
@@ -112,8 +112,8 @@ impl Case<'_> {
     }
 
     /// Returns the cost of `entries` entries, where `cost_of` gives the cost of one entry of a
-    /// node. If all nodes request, the first n entries are by n different nodes, or fewer than n
-    /// entries by the first nodes of the group; which nodes make later entries depends on the run.
+    /// node. If all nodes request, the first n entries are one of each node (fewer than n entries:
+    /// of the first nodes of the group); which nodes make the later ones depends on the run.
     pub fn total_cost(&self, entries: u64, cost_of: impl Fn(NodeId) -> Range) -> Range {
         let nothing = Range::exactly(0);
         let any_node = || self.group.iter().map(&cost_of).reduce(Range::union).unwrap_or(nothing);
@@ -135,7 +135,7 @@ impl Case<'_> {
 pub enum Load {
     /// Only this node, from the beginning.
     OneNode(NodeId),
-    /// All nodes at once, and again as soon as they have released.
+    /// All nodes at the same time, and each again as soon as it has released.
     AllNodes,
     /// Some nodes, now and then.
     SomeNodes,

@@ -17,9 +17,10 @@
 //!                                   remove it like LA-6
 //! ```
 //!
-//! Cost: 3(n−1) messages per entry; 2T from request to entry; T from a release to the next entry. A
-//! node always replies. Some textbooks count only 2(n−1) in the best case: there a node sends no
-//! reply if its own later request serves as one. A cancelled request costs the same.
+//! Cost: 3(n−1) messages per entry; 2T (two message times) from request to entry; T from a release
+//! to the next entry. A node always replies. Some textbooks count only 2(n−1) in the best case:
+//! there a node sends no reply if its own later request serves as one. A cancelled request costs
+//! the same.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, and links are FIFO. Requests
 //! are granted in happened-before order, which is the order of their stamps.
@@ -220,8 +221,8 @@ impl Lamport {
     }
 
     /// LA-3. Links are FIFO: a node that sent a later stamp has no older request in transit to us.
-    /// So even the late reply to a cancelled request counts for the current one, if its stamp is
-    /// later than that of the current one.
+    /// So even a late reply to a cancelled request counts for the current request, if the reply's
+    /// stamp is later than the current request.
     fn on_stamp(&mut self, sender_stamp: Stamp, out: &mut Effects<'_, Self>) {
         if let Phase::Waiting(ours) = &mut self.phase
             && ours.stamp < sender_stamp
@@ -293,7 +294,7 @@ impl Lamport {
 impl OneOfMany for Lamport {
     floor_from_fields!(clock, fence);
 
-    fn is_idle(&self) -> bool {
+    fn holds_only_floor(&self) -> bool {
         self.phase.is_idle() && self.queue.is_empty()
     }
 }

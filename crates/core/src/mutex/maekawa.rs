@@ -32,15 +32,15 @@
 //!
 //! Cost: 3(K−1) messages per entry in a quorum of K without contention, and always in the plain
 //! form; ≤5(K−1) under contention by Maekawa's count, and 6(K−1) if the count includes the vote
-//! that a voter must give again to the node that relinquished it. 2T from request to entry; T…2T
-//! from a release to the next entry, T if the releasing and the entering node share no other voter
-//! than themselves. K is 2√n−1 in a grid (any n; fewer where its last row is short) and q+1 in a
-//! projective plane of n = q²+q+1 nodes.
+//! that a voter must give again to the node that relinquished it. 2T (two message times) from
+//! request to entry; T…2T from a release to the next entry, T if the releasing and the entering
+//! node share no other voter than themselves. K is 2√n−1 in a grid (any n; fewer where its last row
+//! is short) and q+1 in a projective plane of n = q²+q+1 nodes.
 //!
-//! Assumes: no node crashes or restarts; every message arrives once, in any order. Each other node
-//! overtakes a request at most twice after the request has reached its voters: with the entry for
-//! which they had already voted, and with one more request that it stamped before it could learn of
-//! this one from them.
+//! Assumes: no node crashes or restarts; every message arrives once, in any order. After a request
+//! has reached its voters, each other node overtakes it at most twice: with the entry for which the
+//! voters had already voted, and with one more request that it stamped before their messages
+//! advanced its clock.
 //!
 //! When it fails: a crashed node blocks all nodes whose quorum it is in, and a crashed holder or
 //! waiter eventually blocks all nodes: its votes are never released. A restarted node has forgotten
@@ -113,8 +113,8 @@ struct Waiting {
     /// The voters in `missing_voters` that sent us a failure, or to which we relinquished their
     /// vote.
     failed_voters: BTreeSet<NodeId>,
-    /// The voters that inquired whether they may have their vote back, and have not got it back yet.
-    /// An inquiry may arrive before the vote.
+    /// The voters that inquired whether they may have their vote back, and have not got it back
+    /// yet. An inquiry may arrive before the vote.
     inquiring_voters: BTreeSet<NodeId>,
 }
 
@@ -227,13 +227,13 @@ impl Maekawa {
             Message::Relinquish { stamp } if self.is_request_of(stamp, from) => self.on_relinquish(stamp, out),
             Message::Release { stamp, fence } if self.is_request_of(stamp, from) => self.on_release(stamp, fence, out),
             Message::Request { stamp, .. } => {
-                out.note("MK-2", format_args!("ignores {stamp}, which came from {from}"));
+                out.note("MK-2", format_args!("ignores {stamp} from {from}: not a member's own request"));
             }
             Message::Relinquish { stamp } => {
                 out.note("MK-9", format_args!("ignores that {from} relinquishes for {stamp}"));
             }
             Message::Release { stamp, .. } => {
-                out.note("MK-5", format_args!("ignores the release of {stamp}, which came from {from}"));
+                out.note("MK-5", format_args!("ignores a release of {stamp} from {from}: not a member's own request"));
             }
             Message::Vote { stamp, clock, fence } => self.on_vote(from, stamp, clock, fence, out),
             Message::Failed { stamp } => self.on_failure(from, stamp, out),
@@ -278,11 +278,11 @@ impl Maekawa {
                 self.send(request.node, Message::Failed { stamp: request }, out);
             }
             RequestOutcome::Fails { older } => self.send_failure(request, older, out),
-            RequestOutcome::Oldest { displaced, inquired_holder } => {
+            RequestOutcome::Oldest { displaced, holder_to_inquire } => {
                 if let Some(displaced) = displaced {
                     self.send_failure(displaced, request, out);
                 }
-                self.inquire(request, inquired_holder, out);
+                self.inquire(request, holder_to_inquire, out);
             }
         }
     }
@@ -307,7 +307,7 @@ impl Maekawa {
                 out.note("MK-7", format_args!("wants its vote back from {holder} for {oldest}"));
                 self.send(holder.node, Message::Inquire { stamp: holder }, out);
             }
-            None => out.note("MK-7", format_args!("queues {oldest} first: it has already inquired about the vote")),
+            None => out.note("MK-7", format_args!("queues {oldest} first; has already inquired about the vote")),
         }
     }
 
@@ -416,7 +416,7 @@ impl Maekawa {
         }
     }
 
-    /// MK-9. The vote may go to the same request again, if the older one has been cancelled
+    /// MK-9. The vote goes to the same request again if the older request has been cancelled
     /// meanwhile.
     fn on_relinquish(&mut self, stamp: Stamp, out: &mut Effects<'_, Self>) {
         match self.voter.relinquish(stamp) {
@@ -469,7 +469,7 @@ impl Maekawa {
 impl OneOfMany for Maekawa {
     floor_from_fields!(clock, fence);
 
-    fn is_idle(&self) -> bool {
+    fn holds_only_floor(&self) -> bool {
         self.phase.is_idle() && self.voter.is_idle()
     }
 }

@@ -191,9 +191,9 @@ impl Access {
     }
 }
 
-/// Lower bounds for the clock and the fence of a resource. A node keeps them when it discards the
-/// state of an idle resource, and carries them into the next view, so that stamps and fences never
-/// decrease.
+/// Lower bounds for the clock and the fence in later states of a resource. A node keeps them when
+/// it discards the state of an idle resource, and carries them into the next view, so that stamps
+/// and fences never decrease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Floor {

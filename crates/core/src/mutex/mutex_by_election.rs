@@ -7,12 +7,12 @@
 //! rounds ranks higher, so that high node numbers are not always served first.
 //!
 //! ```text
-//! EX-1  the client asks to enter         → become a candidate in the next round, if the last one
-//!                                          has ended; else wait for its end
+//! EX-1  the client asks to enter         → become a candidate in the next round, if no round is in
+//!                                          progress; else wait for its end
 //! EX-2  a message of a later round       → take part in it; our rank is the number of rounds that
 //!                                          we have waited for, or 0
 //! EX-3  a message of an earlier round,
-//!       or of this one after its end     → drop it: its winner has released
+//!       or of the current one, ended     → drop it: its winner has released
 //! EX-4  we have won the round            → enter with the round as fence; if the request was
 //!                                          cancelled, end the round at once
 //! EX-5  the client releases              → notify all nodes that the round has ended
@@ -222,7 +222,7 @@ impl<E: RoundElection> MutexByElection<E> {
         // have begun a later one.
         let is_impossible = self.phase.inside().is_some() && number > self.round;
         if number < self.round || has_ended || is_impossible {
-            return out.note("EX-3", format_args!("drops a message of {from} from round {number}"));
+            return out.note("EX-3", format_args!("drops a message from {from} of round {number}"));
         }
         if number > self.round {
             self.deny_try(out);
@@ -283,7 +283,7 @@ impl<E: RoundElection> MutexByElection<E> {
     /// EX-6.
     fn on_round_end(&mut self, now: Time, number: u64, out: &mut Effects<'_, Self>) {
         if number < self.round || self.phase.inside().is_some() {
-            return out.note("EX-3", format_args!("knows already that round {number} has ended"));
+            return out.note("EX-3", format_args!("ignores the end of round {number}"));
         }
         self.round = number;
         self.election = None;

@@ -46,7 +46,7 @@ macro_rules! floor_from_fields {
             Floor { clock: self.$clock, fence: self.$fence }
         }
 
-        fn raise(&mut self, floor: &Floor) {
+        fn raise_floor(&mut self, floor: &Floor) {
             self.$clock.witness(floor.clock);
             self.$fence.raise(floor.fence);
         }

@@ -39,7 +39,7 @@ impl Quorums {
     pub fn check_group_size(self, nodes: usize) -> Result<(), &'static str> {
         match self {
             Self::Plane if first_line(nodes).is_none() => {
-                Err("a supported projective plane has 3, 7, 13, 21, 31, 57, 73 or 91 points")
+                Err("supported planes have 3, 7, 13, 21, 31, 57, 73 or 91 points")
             }
             Self::Plane | Self::Grid => Ok(()),
         }

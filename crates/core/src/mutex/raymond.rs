@@ -15,8 +15,8 @@
 //!                                     not empty and no earlier request is unanswered
 //! RY-5  the token arrives           → continue as in RY-3
 //! RY-6  the client releases         → the token is unused: continue as in RY-3
-//! RY-7  the client cancels          → leave the queue; a token that arrives all the same stays
-//!                                     here
+//! RY-7  the client cancels          → leave the queue; a token that arrives all the same goes to
+//!                                     the next in the queue, or stays
 //! RY-8  a try finds others queued   → deny it, also if this node is in the critical section; a
 //!                                     neighbour that forwarded the try passes the denial on
 //! ```
@@ -26,8 +26,8 @@
 //! the diameter of the tree (at most 2 log₂ n). One requesting node alone: exactly twice its
 //! distance from the root for the first entry, and none for later ones. If all nodes request, the
 //! token walks round the tree and crosses each edge twice while every node enters once: 4(n−1)
-//! messages for n entries, about 4 each. 0 to 2D T from request to entry; 1 to D T from a release
-//! to the next entry.
+//! messages for n entries, about 4 each. 0 to 2D T (message times) from request to entry; 1 to D T
+//! from a release to the next entry.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order. The tree is a
 //! balanced binary one with the lowest member as its root, which has the token at first. Every
@@ -50,9 +50,10 @@
 //! order of messages. A variant that ignores a request from the direction of the token, because
 //! it looks invalid, loses that request: see `raymond-deaf`.
 //!
-//! Many names: a node discards the state of a resource if the token is in the direction where it
-//! began. So the root keeps the state of every resource whose token is elsewhere, and any other
-//! node that of every resource whose token is in its subtree.
+//! Many resources: a node that runs the algorithm once for each resource (in the wrapper `Many`)
+//! discards the state of an idle resource if the token is in the direction where it began. So the
+//! root keeps the state of every resource whose token is elsewhere, and any other node keeps the
+//! state of every resource whose token is in its subtree.
 //!
 //! In views: a member reports the state of its client. The tree is rebuilt over the members of the
 //! new view, which has a token of its own: at the node in the critical section, or else at the
@@ -78,7 +79,7 @@ const PROFILE: Profile = Profile {
 };
 
 const COST: Cost = Cost {
-    messages_formula: "≤ 2D, full ≈ 4",
+    messages_formula: "≤ 2D, full load ≈ 4",
     client_delay_formula: "0…2D T",
     sync_delay_formula: "1…D T",
     message_count: |case, entries| {
@@ -367,9 +368,9 @@ impl Raymond {
 impl OneOfMany for Raymond {
     type Floor = Floor;
 
-    /// Idle only if the token is in its initial direction; otherwise discarding the state would
-    /// lose the path to the token.
-    fn is_idle(&self) -> bool {
+    /// Only if the token is in its initial direction; otherwise discarding the state would lose the
+    /// path to the token.
+    fn holds_only_floor(&self) -> bool {
         let initial_direction = self.config.tree.parent(self.config.me).unwrap_or(self.config.me);
         self.token_direction == initial_direction
             && self.pending_request.is_none()
@@ -381,8 +382,8 @@ impl OneOfMany for Raymond {
         self.slot.floor(Clock::default())
     }
 
-    fn raise(&mut self, floor: &Floor) {
-        self.slot.raise(floor);
+    fn raise_floor(&mut self, floor: &Floor) {
+        self.slot.raise_floor(floor);
     }
 }
 

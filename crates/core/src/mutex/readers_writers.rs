@@ -8,7 +8,7 @@
 //! ```text
 //! RW-1  the client asks to enter  → stamp a request, to read or to write, and send it to every
 //!                                   peer
-//! RW-2  a request arrives         → reply; defer the reply instead if one of the two is to write,
+//! RW-2  a request arrives         → reply; defer the reply instead if either request is to write,
 //!                                   and we are in the critical section or ours is older
 //! RW-3  all replies have arrived  → enter; a reply counts only if it answers the stamp we wait
 //!                                   with
@@ -18,8 +18,8 @@
 //!                                   RW-5
 //! ```
 //!
-//! Cost: 2(n−1) messages per entry, also of readers: each of them still needs all replies. 2T from
-//! request to entry; T from a release to the next entry.
+//! Cost: 2(n−1) messages per entry, also of readers: each of them still needs all replies. 2T (two
+//! message times) from request to entry; T from a release to the next entry.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order. Of two
 //! conflicting requests, the one that happened before the other is granted first. Two readers may
@@ -178,8 +178,8 @@ impl ReadersWriters {
         }
     }
 
-    /// RW-3. All nodes that were in our way have replied since their entries ended, with fences not
-    /// below those of these entries.
+    /// RW-3. All nodes that were in our way have replied since their entries ended, with fences at
+    /// least as large as their entries had.
     fn enter_if_permitted(&mut self, out: &mut Effects<'_, Self>) {
         if let Some((stamp, fence)) = self.consent.enter_if(BTreeSet::is_empty) {
             out.note("RW-3", format_args!("has every reply to {stamp}"));

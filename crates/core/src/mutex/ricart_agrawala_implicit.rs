@@ -7,8 +7,8 @@
 //! ```text
 //! RI-1  the client asks to enter   → stamp a request, send it to every peer, and wait for the
 //!                                    longest time that an answer can take
-//! RI-2  a request arrives          → send nothing; send "deferred" and owe a reply if we are in
-//!                                    the critical section, or if ours is older
+//! RI-2  a request arrives          → send nothing; but send "deferred" and owe a reply if we are
+//!                                    in the critical section, or if ours is older
 //! RI-3  an answer to us arrives    → wait for each node that defers, until its reply has arrived
 //!                                    too
 //! RI-4  the waiting time has ended → enter, if no node defers; else as soon as the last reply
@@ -245,7 +245,7 @@ impl RicartAgrawalaImplicit {
 
     /// RI-3. If the node has already entered, the message was late: the bound did not hold.
     fn on_deferral(&mut self, from: NodeId, request: Stamp, clock: Clock, out: &mut Effects<'_, Self>) {
-        self.consent.raise(&Floor { clock, fence: Fence::default() });
+        self.consent.raise_floor(&Floor { clock, fence: Fence::default() });
         let is_member = self.consent.group().contains(from);
         if self.consent.is_inside_with(request) {
             return out.note("RI-3", format_args!("learns too late that {from} defers {request}"));
@@ -284,7 +284,7 @@ impl RicartAgrawalaImplicit {
         let permitted = self.consent.waiting().filter(|(_, _, answers)| answers.is_consent_of_all());
         let Some((stamp, ..)) = permitted else { return };
         let fence = self.fence_before(stamp);
-        self.consent.raise(&Floor { clock: Clock::default(), fence });
+        self.consent.raise_floor(&Floor { clock: Clock::default(), fence });
         if let Some((stamp, fence)) = self.consent.enter_if(Answers::is_consent_of_all) {
             out.note("RI-4", format_args!("has the consent of all to {stamp}"));
             out.emit(Event::entered(fence));

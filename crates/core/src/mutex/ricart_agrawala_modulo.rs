@@ -24,8 +24,8 @@
 //! RM-8  our try is pending       → one denial ends it, and so does our reply to a request or a try
 //! ```
 //!
-//! Cost: 2(n−1) messages per entry; 2T from request to entry; T from a release to the next entry. A
-//! cancelled or denied request also costs 2(n−1) messages.
+//! Cost: 2(n−1) messages per entry; 2T (two message times) from request to entry; T from a release
+//! to the next entry. A cancelled or denied request also costs 2(n−1) messages.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order.
 //!
@@ -80,7 +80,7 @@ pub const FACTS: Facts = Facts {
 pub struct RicartAgrawalaModulo {
     config: Fixed<Config>,
     /// The latest reading (the number of a request) that we have received or used ourselves. If our
-    /// own readings did not count, a peer's reading could be n ahead of this one.
+    /// own readings did not count, a peer's reading could be n ahead of it.
     latest_reading: Reading,
     phase: Phase,
     /// The nodes to which we owe a reply.

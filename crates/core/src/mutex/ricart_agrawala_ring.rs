@@ -3,9 +3,9 @@
 //!
 //! A request goes from node to node round a ring of all nodes. Each node forwards it when it
 //! consents: at once, unless it is in the critical section or requested earlier itself. So a
-//! request that has returned to its origin has the permission of all, for one message per node. It
-//! saves messages but takes longer: a node receives the request only after all earlier nodes on the
-//! ring have consented.
+//! request that has returned to its origin has the permission of all, for one message per node. The
+//! ring saves messages but takes longer: a node receives the request only after all earlier nodes
+//! on the ring have consented.
 //!
 //! ```text
 //! RR-1  the client asks to enter  → stamp a request and send it to the next node of the ring
@@ -19,9 +19,9 @@
 //!                                   node, which then does as in RR-5
 //! ```
 //!
-//! Cost: n messages per entry; nT from request to entry. After a release, the request of the next
-//! holder needs 1…n−1 hops of T from the previous holder to its own node. A cancelled request also
-//! costs n messages.
+//! Cost: n messages per entry; nT (n message times) from request to entry. After a release, the
+//! request of the next holder needs 1…n−1 hops of T from the previous holder to its own node. A
+//! cancelled request also costs n messages.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order. Requests are
 //! granted in happened-before order.
@@ -129,7 +129,7 @@ impl Protocol for RicartAgrawalaRing {
             },
             Input::Message { from, message } => match message {
                 Message::Request { consents, .. } if !self.is_predecessor(from) => {
-                    out.note("RR-2", format_args!("ignores {}, which came from {from}", consents.request));
+                    out.note("RR-2", format_args!("ignores {} from {from}: not the previous node", consents.request));
                 }
                 Message::Request { consents, .. } if consents.request.node == self.consent.me() => {
                     self.on_return(consents, out);
@@ -173,7 +173,7 @@ impl RicartAgrawalaRing {
     /// is older.
     fn on_request(&mut self, consents: Reply, patience: Patience, out: &mut Effects<'_, Self>) {
         let request = consents.request;
-        self.consent.raise(&consents.floor());
+        self.consent.raise_floor(&consents.floor());
         match self.consent.on_request(Claim::exclusive(request), patience) {
             Decision::Consent => {
                 out.note("RR-2", format_args!("forwards {request}"));

@@ -23,9 +23,9 @@
 //!                                   again
 //! ```
 //!
-//! Cost: 0…2(n−1) messages per entry: two for each missing permission; 0…2T from request to entry;
-//! T from a release to the next entry. A node that requests alone pays 2(n−1) once and nothing
-//! afterwards.
+//! Cost: 0…2(n−1) messages per entry: two for each missing permission; 0…2T (up to two message
+//! times) from request to entry; T from a release to the next entry. A node that requests alone
+//! pays 2(n−1) once and nothing afterwards.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order. Requests are not
 //! granted in happened-before order: a node with all permissions enters without asking, however
@@ -34,12 +34,12 @@
 //!
 //! When it fails: one crashed node blocks the nodes that lack its permission, and no others; no
 //! node enters wrongly. A restarted node has forgotten which replies it owes and which permissions
-//! it has, and its old replies may count for a new request. Lost messages block the nodes that wait
-//! for them.
+//! it has, and late replies to its old requests may count for a new one. Lost messages block the
+//! nodes that wait for them.
 //!
 //! Try: decided within 2T, by the first denial or by all permissions, and at once if none is
-//! missing. A try is also denied if the node has to reply to an older request of a node whose
-//! permission it already had, even if that request was cancelled meanwhile.
+//! missing. A try is also denied if it loses a permission, because its node replies to an older
+//! request of the permission's giver, even if that request was cancelled meanwhile.
 //!
 //! In views: as in `ricart-agrawala`. Permissions end with their view, so every node asks all
 //! members once more.

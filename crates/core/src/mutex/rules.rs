@@ -2,7 +2,7 @@
 //! test of one rule begins with the rule's id.
 //!
 //! ```text
-//! rules! { RicartAgrawala::new, 3;
+//! rule_tests! { RicartAgrawala::new, 3;
 //!     ra_4_a_release_without_deferred_replies("1 acquire; rest | 1 release", expect![[r#"
 //!         1 release: LEAVES
 //!     "#]]);
@@ -24,7 +24,7 @@ use core::fmt::Display;
 use expect_test::Expect;
 use std::string::String;
 
-macro_rules! rules {
+macro_rules! rule_tests {
     // The value of the test itself, if it has one, else the default.
     (@own_or $default:expr) => { $default };
     (@own_or $default:expr, $own:expr) => { $own };
@@ -35,13 +35,13 @@ macro_rules! rules {
         $(#[$meta])*
         #[test]
         fn $name() {
-            use $crate::mutex::rules::{assert_trace, rules};
-            let size = rules!(@own_or $size $(, $own_size)?);
-            assert_trace(size, rules!(@own_or $new_node $(, $own_new_node)?), $script, &$trace);
+            use $crate::mutex::rules::{assert_trace, rule_tests};
+            let size = rule_tests!(@own_or $size $(, $own_size)?);
+            assert_trace(size, rule_tests!(@own_or $new_node $(, $own_new_node)?), $script, &$trace);
         }
     )*};
 }
-pub(crate) use rules;
+pub(crate) use rule_tests;
 
 /// Runs a script and compares the trace of the steps after the bar, or of all steps if there is no
 /// bar.

@@ -92,7 +92,7 @@ impl<L> TokenSlot<L> {
     }
 
     /// Raises the slot's floor, and the fence of the token in it, to at least this floor.
-    pub(super) fn raise(&mut self, floor: &Floor) {
+    pub(super) fn raise_floor(&mut self, floor: &Floor) {
         self.floor.raise(floor.fence);
         if let Some(token) = &mut self.token {
             token.fence.raise(floor.fence);
@@ -126,10 +126,10 @@ mod tests {
     fn a_floor_raises_a_held_token_and_one_that_arrives_later() {
         let floor = Floor { clock: Clock(3), fence: fence(7) };
         let mut held = TokenSlot::holding(());
-        held.raise(&floor);
+        held.raise_floor(&floor);
         assert_eq!(held.advance_fence(), Some(fence(8)));
         let mut empty = TokenSlot::empty();
-        empty.raise(&floor);
+        empty.raise_floor(&floor);
         assert_eq!(empty.floor(Clock(3)), floor);
         assert!(empty.put(Token { fence: fence(2), label: () }));
         assert_eq!(empty.advance_fence(), Some(fence(8)));

@@ -1,11 +1,11 @@
-//! Ricart–Agrawala's second algorithm: a token on request (1983; Suzuki and Kasami 1985 cost the
-//! same).
+//! Ricart–Agrawala's second algorithm: a token on request (1983; Suzuki and Kasami's of 1985 costs
+//! the same).
 //!
 //! The holder of the only token may enter, and may do so again without messages as long as no other
 //! node wants it. A node without the token sends a numbered request to all others, since only the
 //! holder knows where it is. The token carries, for each node, the number of its last answered
 //! request; a request with a larger number is pending. On a release, the holder passes the token to
-//! the next node round the ring whose request is pending.
+//! the next node, in cyclic order, whose request is pending.
 //!
 //! ```text
 //! TQ-1  the client asks to enter → enter if the token is here; else number a new request and send
@@ -18,30 +18,31 @@
 //!                                  keep it if there is none
 //! TQ-5  the client cancels       → forget the request without a message; a token that arrives for
 //!                                  it is kept or passed on
-//! TQ-6  the holder meets a try   → deny it if we are in the critical section or another request
+//! TQ-6  a try reaches the holder → deny it if we are in the critical section or another request
 //!                                  goes first, and record that it is answered
 //! ```
 //!
-//! Cost: n messages per entry, n−1 requests and the token, or 0 if the token is here; 2T or 0 from
-//! request to entry; T from a release to the next entry.
+//! Cost: n messages per entry, n−1 requests and the token, or 0 if the token is here; 2T (two
+//! message times) or 0 from request to entry; T from a release to the next entry.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order. Requests are
-//! granted round the ring, which is not happened-before order; but once all nodes know a request,
-//! at most n−1 others enter before it.
+//! granted in cyclic order of the nodes, which is not happened-before order; but once all nodes
+//! know a request, at most n−1 others enter before it.
 //!
 //! When it fails: a crashed holder blocks all other nodes, and so does a lost token. A crashed
 //! waiter blocks all nodes once the token goes to it; a crashed idle node blocks no other. If the
 //! lowest member restarts, it creates a second token, and two nodes may enter; any other restarted
 //! node numbers its requests from the beginning, and waits until the numbers are new.
 //!
-//! Try: answered by the holder, within 2T if the token is not in transit. A try that arrives before
-//! the token is answered where the token arrives: by the token if no other request wants it there,
-//! else by a denial. A cancelled try may bring the token to a node that no longer wants it, as any
-//! request may.
+//! Try: answered by the holder, within 2T if the token is not in transit. A node that receives a
+//! try and then the token answers the try: with the token if no other request goes first, else with
+//! a denial. A cancelled try may bring the token to a node that no longer wants it, as any request
+//! may.
 //!
-//! Many names: a node that has received a request stores it until it has the token, and the token
-//! stores all answers. So a node discards the state of a resource only if no node but the lowest
-//! member has used it.
+//! Many resources: if nodes run the algorithm once for each resource (in the wrapper `Many`), a
+//! node that has received a request stores it until it has the token, and the token stores all
+//! answers. So a node discards the state of a resource only if no node but the lowest member has
+//! used it.
 //!
 //! In views: a member reports the state of its client. Every view has a token of its own, at the
 //! node in the critical section or else at the lowest member; a token of an older view is dropped.
@@ -260,7 +261,7 @@ impl TokenRequest {
         out.send(next, Message::Token(token));
     }
 
-    /// Returns the first node after us on the ring whose request is pending.
+    /// Returns the first node after us, in cyclic order, whose request is pending.
     fn next_pending_node(&self) -> Option<NodeId> {
         let mut after_us = self.pending_requests.range((Bound::Excluded(self.config.me), Bound::Unbounded));
         after_us.next().or_else(|| self.pending_requests.first_key_value()).map(|(node, _)| *node)
@@ -321,9 +322,9 @@ impl TokenRequest {
 impl OneOfMany for TokenRequest {
     type Floor = Floor;
 
-    /// Idle only if the node is as at the start, except for its last number; otherwise discarding
-    /// its state would lose the token, its record of answers or a pending request.
-    fn is_idle(&self) -> bool {
+    /// Only if the node is as at the start, except for its last number; otherwise discarding its
+    /// state would lose the token, its record of answers or a pending request.
+    fn holds_only_floor(&self) -> bool {
         let is_first = self.config.group.first().is_none_or(|first| first == self.config.me);
         let is_token_in_place =
             self.slot.label().map_or(!is_first, |answered| is_first && answered.counts().is_empty());
@@ -334,9 +335,9 @@ impl OneOfMany for TokenRequest {
         self.slot.floor(self.last_number)
     }
 
-    fn raise(&mut self, floor: &Floor) {
+    fn raise_floor(&mut self, floor: &Floor) {
         self.last_number.witness(floor.clock);
-        self.slot.raise(floor);
+        self.slot.raise_floor(floor);
     }
 }
 

@@ -3,7 +3,8 @@
 //! The members form a ring in the order of their numbers, and one token goes round it, starting at
 //! the lowest member. The holder of the token may enter. A node that wants to enter keeps the token
 //! until it has released; all other nodes pass it on at once. Nodes send no requests, so a node
-//! that wants to enter does not disturb others; but the token moves even if no node wants it.
+//! that wants to enter does not disturb others; but the token moves even if no node wants it. In
+//! the form on call, the token instead sleeps at the lowest member until a node calls it.
 //!
 //! ```text
 //! TR-1  the client asks to enter → enter if the token rests here, else wait for it
@@ -12,9 +13,9 @@
 //! TR-4  the client releases      → pass the token on, even if the client requests again at once
 //! TR-5  a round without an entry → let the token rest here for one message time before it moves
 //!                                  on; it rests at the lowest member in the beginning, too
-//! TR-6  the client cancels       → become idle; the token will arrive and be passed on
-//! TR-7  the token meets a try    → enter if no other node has entered since the token was last
-//!                                  here; else deny it, and pass the token on
+//! TR-6  the client cancels       → become idle; pass the token on when it arrives
+//! TR-7  a try gets the token     → enter if no other node has entered since the token was last
+//!                                  here, rested or slept; else deny it, and pass the token on
 //! TR-8  on call: the client asks → send a call to the lowest member, where the token sleeps or
 //!                                  which it has left
 //! TR-9  on call: token unwanted  → pass it on; but let it sleep at the lowest member until it is
@@ -22,37 +23,37 @@
 //! ```
 //!
 //! Cost: 1 message per entry if all nodes request; without bound if few do, because the token moves
-//! on: n messages in n+1 message times when idle. 0 to n+1 T from request to entry: n hops, and one
-//! rest on the way. 1 to n−1 T from a release to the next entry. A group of one sends no messages
-//! and sets no timer. On call, one message for the call and n for a round of the token, which all
-//! requests made meanwhile share; none when idle.
+//! on: n messages in n+1 message times when idle. 0 to n+1 T (message times) from request to entry:
+//! n hops, and one rest on the way. 1 to n−1 T from a release to the next entry. A group of one
+//! sends no messages and sets no timer. On call, one message for the call and n for a round of the
+//! token, which all requests made meanwhile share; none when idle.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once. Requests are granted in the
-//! order of the ring, which is not happened-before order: at most n−1 others enter between a
+//! order of the ring, which is not happened-before order. At most n−1 others enter between a
 //! request and its entry.
 //!
 //! When it fails: a crashed node, even an idle one, keeps the token that arrives there, and all
-//! waiting nodes wait forever. So they do if the token is lost. If the lowest member restarts, it
+//! waiting nodes wait forever. A lost token has the same effect. If the lowest member restarts, it
 //! creates a second token, and two nodes may enter. The form `--passing acknowledged` skips crashed
 //! nodes and replaces a lost token, in the synchronous model.
 //!
 //! Try: answered when the token arrives, since no node knows where it is: within n+1 T plus the
 //! time that others spend in the critical section meanwhile. The token shows whether another node
-//! has entered since it was last here: then that node may have been in the way, and the try is
-//! denied. A try where the token rests enters at once.
+//! has entered since it was last here, rested or slept: then that node may have been in the way,
+//! and the try is denied. A try where the token rests enters at once.
 //!
-//! Many names: a token that always moves never comes to rest, so no node could ever discard the
-//! state of a resource; and a resource that only some nodes know has no token yet. The form for
-//! many names, `TokenRing::on_call`, lets the token sleep at the lowest member instead (TR-8,
-//! TR-9).
+//! Many resources: nodes that run the algorithm once for each resource (in the wrapper `Many`) use
+//! the form on call, `TokenRing::new_on_call`. With a token that always moves, no node could ever
+//! discard the state of a resource, and a resource that the lowest member does not know yet would
+//! have no token.
 //!
-//! In views: a member reports the state of its client. The ring closes over the members of the new
-//! view, which has a token of its own: at the node in the critical section, which keeps it until
-//! its release, or else at the lowest member, where it rests as in the beginning. A token of an
-//! older view is dropped.
+//! In views: a member reports the state of its client. The members of the new view form a ring,
+//! which has a token of its own: at the node in the critical section, which keeps it until its
+//! release, or else at the lowest member, where it rests as in the beginning. A token of an older
+//! view is dropped.
 //!
-//! Departs from the textbook: the token records its hops since the last entry, so that it can rest,
-//! and so that a try can be denied; and it carries the fence of the last entry.
+//! Departs from the textbook: the token records its hops since the last entry, rest or sleep, so
+//! that it can rest, and so that a try can be denied; and it carries the fence of the last entry.
 
 use super::prelude::*;
 use super::token::{Token, TokenSlot};
@@ -76,13 +77,14 @@ const PROFILE: Profile = Profile {
 };
 
 const COST: Cost = Cost {
-    messages_formula: "1…∞, full 1",
+    messages_formula: "1…∞, full load 1",
     client_delay_formula: "0…n+1 T",
     sync_delay_formula: "1…n−1 T",
     message_count: |case, entries| match (case.load, entries.checked_sub(1)) {
         _ if case.peers() == 0 => Range::exactly(0),
         (Load::AllNodes, _) => Range::exactly(entries),
-        // The way to the requesting node, a whole round for each further entry, and one more hop.
+        // The hops to the requesting node, a whole round for each further entry, and the hop by
+        // which the node passes the token on in the end.
         (Load::OneNode(node), Some(later_entries)) => {
             let position = case.group.index_of(node).unwrap_or_default() as u64;
             Range::at_least(position + 1 + case.nodes().saturating_mul(later_entries))
@@ -93,8 +95,8 @@ const COST: Cost = Cost {
     sync_delay: |case| Range::between(1, case.peers().max(1)),
 };
 
-/// The value of the option `--passing` that selects how a member passes the token: `trusting` that
-/// it arrives, or waiting until it is `acknowledged`.
+/// The value of the option `--passing` that selects how a member passes the token: `trusting`,
+/// without acknowledgement, or `acknowledged`.
 pub(super) const fn passing_choice(value: &'static str) -> Choice {
     Choice { algorithm: PROFILE.name, option: "passing", value, is_default: false }
 }
@@ -104,11 +106,12 @@ pub(super) const fn passing_choice(value: &'static str) -> Choice {
 pub struct TokenRing {
     config: Fixed<Config>,
     phase: Phase<Patience, ()>,
-    /// If the token is here, the node is in the critical section, or the token rests or sleeps.
+    /// If the token is here, the node is in the critical section, or the token rests or sleeps. The
+    /// label of the token is its lap.
     slot: TokenSlot<Lap>,
     /// On call, at the lowest member: whether another node has called the token, or our own client
-    /// has requested it, since it last left.
-    is_called: bool,
+    /// has waited for it, since it last left.
+    must_go_round: bool,
 }
 
 #[derive(Debug)]
@@ -126,7 +129,7 @@ struct Config {
 /// The movement of the token while no node wants it.
 #[derive(Clone, Copy, Debug)]
 enum Pace {
-    /// The token moves on, and rests this long after each round.
+    /// The token moves on, and rests this long after each round without an entry.
     Circulating(Duration),
     /// The token moves on to the lowest member, and sleeps there.
     OnCall,
@@ -189,7 +192,7 @@ impl Protocol for TokenRing {
             Input::Message { from, message } => match message {
                 Message::Token(token) if from == self.config.previous => self.on_token(token, out),
                 Message::Token(_) => {
-                    out.note("TR-3", format_args!("ignores a token of {from}, which is not the previous member"));
+                    out.note("TR-3", format_args!("ignores a token from {from}, which is not the previous member"));
                 }
                 Message::Call => self.on_call_message(from, out),
             },
@@ -233,7 +236,7 @@ impl TokenRing {
 
     /// An idle node of this group, for one of many resources. The token sleeps at the lowest member
     /// until a node calls it.
-    pub fn on_call(me: NodeId, group: Group) -> Self {
+    pub fn new_on_call(me: NodeId, group: Group) -> Self {
         Self::with_pace(me, &group, Pace::OnCall)
     }
 
@@ -249,7 +252,7 @@ impl TokenRing {
             pace,
         };
         let slot = if me == home { TokenSlot::holding(Lap::default()) } else { TokenSlot::empty() };
-        Self { config: Fixed::new(config), phase: Phase::Idle, slot, is_called: false }
+        Self { config: Fixed::new(config), phase: Phase::Idle, slot, must_go_round: false }
     }
 
     /// TR-1, TR-8. If an idle node has the token, the token rests or sleeps there.
@@ -264,7 +267,7 @@ impl TokenRing {
             Pace::Circulating(_) => out.note("TR-1", format_args!("waits for the token")),
             Pace::OnCall if self.is_home() => {
                 out.note("TR-8", format_args!("waits for the token, which has left"));
-                self.is_called = true;
+                self.must_go_round = true;
             }
             Pace::OnCall => {
                 out.note("TR-8", format_args!("calls the token"));
@@ -284,7 +287,7 @@ impl TokenRing {
                 self.enter(out);
             }
             Phase::Waiting(Patience::Try) if self.no_other_has_entered() => {
-                out.note("TR-7", format_args!("keeps the token: no other node has entered"));
+                out.note("TR-7", format_args!("keeps the token: it records no recent entry of another node"));
                 self.enter(out);
             }
             Phase::Waiting(Patience::Try) => {
@@ -314,7 +317,7 @@ impl TokenRing {
     /// TR-6. No other node needs a message: the token will arrive here and be passed on.
     fn cancel(&mut self, out: &mut Effects<'_, Self>) {
         self.phase.end();
-        out.note("TR-6", format_args!("will pass the token on"));
+        out.note("TR-6", format_args!("will pass the token on when it arrives"));
         out.emit(Event::Cancelled);
     }
 
@@ -323,7 +326,7 @@ impl TokenRing {
     fn pass_or_rest(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         match self.config.pace {
             Pace::Circulating(_) if self.has_gone_round() => self.start_rest(out),
-            Pace::OnCall if self.is_home() && !self.is_called => {
+            Pace::OnCall if self.is_home() && !self.must_go_round => {
                 self.set_lap(Lap::default());
                 out.note("TR-9", format_args!("lets the token sleep"));
             }
@@ -357,19 +360,19 @@ impl TokenRing {
         }
     }
 
-    /// TR-8, TR-9. The lowest member records a call that finds the token gone: the token may have
-    /// just passed the calling node.
+    /// TR-8, TR-9. The lowest member records a call that arrives while the token is away or in use:
+    /// the token may have just passed the calling node.
     fn on_call_message(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
         match self.config.pace {
             Pace::OnCall if self.is_home() => {
-                self.is_called = true;
+                self.must_go_round = true;
                 if self.slot.has_token() && self.phase.is_idle() {
                     self.pass_token("TR-9", out);
                 } else {
-                    out.note("TR-9", format_args!("records the call of {from}"));
+                    out.note("TR-9", format_args!("records the call from {from}"));
                 }
             }
-            Pace::Circulating(_) | Pace::OnCall => out.note("TR-9", format_args!("ignores a call of {from}")),
+            Pace::Circulating(_) | Pace::OnCall => out.note("TR-9", format_args!("ignores a call from {from}")),
         }
     }
 
@@ -380,7 +383,7 @@ impl TokenRing {
         }
         let Some(mut token) = self.slot.take() else { return };
         token.label.hops = token.label.hops.saturating_add(1).min(self.config.hops_per_round);
-        self.is_called = false;
+        self.must_go_round = false;
         out.note(rule, format_args!("passes the token on"));
         out.send(self.config.next, Message::Token(token));
     }
@@ -395,8 +398,9 @@ impl TokenRing {
         self.slot.label().is_some_and(|lap| lap.hops >= self.config.hops_per_round)
     }
 
-    /// Returns whether no other node has entered since the token was last here. If the token has
-    /// gone a full round since the last entry, that entry was our own or an older one.
+    /// Returns whether no other node has entered since the token was last here, rested or slept. If
+    /// the token has gone a full round since the last entry, that entry was our own, or happened
+    /// before the token was last here.
     fn no_other_has_entered(&self) -> bool {
         self.slot.label().is_some_and(|lap| !lap.began_with_entry) || self.has_gone_round()
     }
@@ -415,16 +419,16 @@ impl TokenRing {
             Phase::Waiting(_) => debug_assert!(!self.slot.has_token(), "a waiting node has no token"),
             Phase::Inside(()) => debug_assert!(self.slot.has_token(), "the node in the critical section has the token"),
         }
-        debug_assert!(!self.is_called || self.is_home(), "calls go to the lowest member");
+        debug_assert!(!self.must_go_round || self.is_home(), "only the lowest member records calls");
     }
 }
 
 impl OneOfMany for TokenRing {
     type Floor = Floor;
 
-    /// A node of a ring with a circulating token is never idle, except in a group of one, where the
-    /// token stays. A token that sleeps in its initial position leaves no state behind.
-    fn is_idle(&self) -> bool {
+    /// Never while the token circulates, except in a group of one, where the token stays. A token
+    /// that sleeps in its initial position needs no state.
+    fn holds_only_floor(&self) -> bool {
         let is_token_in_place = match self.config.pace {
             Pace::Circulating(_) => self.is_alone(),
             Pace::OnCall => self.slot.has_token() == self.is_home(),
@@ -436,8 +440,8 @@ impl OneOfMany for TokenRing {
         self.slot.floor(Clock::default())
     }
 
-    fn raise(&mut self, floor: &Floor) {
-        self.slot.raise(floor);
+    fn raise_floor(&mut self, floor: &Floor) {
+        self.slot.raise_floor(floor);
     }
 }
 

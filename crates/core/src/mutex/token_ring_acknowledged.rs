@@ -5,8 +5,8 @@
 //! receives no acknowledgement within the maximum time of an answer knows that the next member has
 //! crashed, and passes the token to the one after it. If the holder of the token crashes, waiting
 //! nodes send a search round the ring. A search ends where the token is. A search that returns to
-//! its starter has found no token, and of several searches only that of the highest member returns:
-//! its starter is elected, and creates a new token.
+//! its starter has found no token, and of several concurrent searches only the one that the highest
+//! member started returns: this member is elected, and creates a new token.
 //!
 //! ```text
 //! TA-1   the client asks to enter   → enter if the token rests here, else wait for it
@@ -17,13 +17,13 @@
 //! TA-4   the client releases        → pass the token on, even if the client requests again at once
 //! TA-5   a round without an entry   → let the token rest here for one message time before it moves
 //!                                     on; it rests at the lowest member in the beginning, too
-//! TA-6   the client cancels         → become idle; the token or a search will arrive and be passed
-//!                                     on
-//! TA-7   the token meets a try      → enter if no other node has entered since the token was last
-//!                                     here; else deny it, and pass the token on
+//! TA-6   the client cancels         → become idle; pass on the token, or a search, when it arrives
+//! TA-7   a try gets the token       → enter if no other node has entered since the token was last
+//!                                     here, rested or was created; else deny it, and pass the
+//!                                     token on
 //! TA-8   the token does not arrive  → after the longest time that it may need to go round, send a
 //!                                     search round, with a generation above all known ones; repeat
-//!                                     after as long
+//!                                     this after the same time
 //! TA-9   a search arrives           → acknowledge it; stop it if the token is here or its passing
 //!                                     is not acknowledged yet, or if we search and are the higher
 //!                                     member; else end our own search, and pass it on
@@ -35,19 +35,19 @@
 //! ```
 //!
 //! Cost: as `token-ring`: 1 message per entry if all nodes request, without bound if few do; 0 to
-//! n+1 T from request to entry, 1 to n−1 T from a release to the next entry. Acknowledgements and
-//! searches detect crashes, and are control messages, counted separately: one for each passing of
-//! the token, and twice n for a search that goes all the way round. A crashed member costs each
-//! node that passes to it the waiting time for an answer, once: 2T and a nanosecond. A lost token
-//! costs waiting nodes the time of a round with such a waiting time at each member, and the
-//! search's own round.
+//! n+1 T (message times) from request to entry, 1 to n−1 T from a release to the next entry.
+//! Acknowledgements and searches detect crashes, and are control messages, counted separately: one
+//! for each passing of the token, and twice n for a search that goes all the way round. A crashed
+//! member costs each node that passes to it the waiting time for an answer, once: 2T and a
+//! nanosecond. A lost token costs waiting nodes the time of a round with such a waiting time at
+//! each member, and the search's own round.
 //!
 //! Assumes: the synchronous model with crash-stop. Any number of nodes may crash, at any time, and
 //! stay down. Every message arrives once, in any order, also if its sender has crashed since, and
 //! none takes longer than the bound. No input keeps a node busy for longer than its bound, and at
 //! most three inputs from each member and six others are queued at a node. Clocks run at the same
 //! rate. There is no bound on the time in the critical section: a search ends at the holder.
-//! Requests are granted in the order of the ring: at most n−1 others enter between a request and
+//! Requests are granted in the order of the ring. At most n−1 others enter between a request and
 //! its entry, plus the number of other live nodes for each token that is lost meanwhile: n(n−1)/2
 //! in all.
 //!
@@ -63,9 +63,10 @@
 //! Try: answered when the token arrives, as in `token-ring`; if the token is lost, when there is a
 //! new one.
 //!
-//! Many names: not in this form. Each resource would have a token that always moves, and no node
-//! could discard its state; and the loss of a token that sleeps until it is called, as in
-//! `TokenRing::on_call`, is noticed only by nodes that call it.
+//! Many resources: nodes cannot run this form once for each resource (in the wrapper `Many`). Each
+//! resource would have a token that always moves, and no node could discard its state; and the loss
+//! of a token that sleeps until it is called, as in `TokenRing::new_on_call`, is noticed only by
+//! nodes that call it.
 //!
 //! Departs from the textbook: passes are numbered, so that an acknowledgement cannot be mistaken
 //! for one of an earlier round. A token that returns before its acknowledgement counts as one. The
@@ -224,7 +225,7 @@ impl Protocol for TokenRingAcknowledged {
                 Message::Received(number) => self.on_acknowledgement(from, number, out),
             },
             Input::Message { from, .. } => {
-                out.note("TA-2", format_args!("ignores a message of {from}, which is no other member"));
+                out.note("TA-2", format_args!("ignores a message from {from}, which is not another member"));
             }
             Input::Timer(Timer::Rest) => self.end_rest(out),
             Input::Timer(Timer::Silence(number)) => self.skip_silent_member(number, out),
@@ -346,7 +347,7 @@ impl TokenRingAcknowledged {
                 self.enter(out);
             }
             Phase::Waiting(Patience::Try) if self.no_other_has_entered() => {
-                out.note("TA-7", format_args!("keeps the token: no other node has entered"));
+                out.note("TA-7", format_args!("keeps the token: it records no recent entry of another node"));
                 self.enter(out);
             }
             Phase::Waiting(Patience::Try) => {
@@ -377,7 +378,7 @@ impl TokenRingAcknowledged {
     /// TA-6. A search in progress continues, because it may have ended those of others.
     fn cancel(&mut self, out: &mut Effects<'_, Self>) {
         self.phase.end();
-        out.note("TA-6", format_args!("will pass the token on"));
+        out.note("TA-6", format_args!("will pass the token on when it arrives"));
         out.emit(Event::Cancelled);
         if self.watch == Watch::Waiting {
             self.watch = Watch::Off;
@@ -547,8 +548,8 @@ impl TokenRingAcknowledged {
         self.slot.label().is_some_and(|lap| lap.hops >= self.config.hops_per_round)
     }
 
-    /// Returns whether no other node has entered since the token was last here. After a full round
-    /// the last entry was our own, or that of a crashed node.
+    /// Returns whether no other node has entered since the token was last here, rested or was
+    /// created. After a full round the last entry was our own, or that of a crashed node.
     fn no_other_has_entered(&self) -> bool {
         self.slot.label().is_some_and(|lap| !lap.began_with_entry) || self.has_gone_round()
     }

@@ -90,7 +90,7 @@ impl ViewStart {
                     insiders.insert(node, access);
                 }
                 ClientState::Waiting { requested_at, patience, access } => {
-                    let queue_position = queued.iter().position(|queued| *queued == node).unwrap_or(usize::MAX);
+                    let queue_position = queued.iter().position(|other| *other == node).unwrap_or(usize::MAX);
                     waiting.push(((queue_position, requested_at, node), (patience, access)));
                 }
             }
@@ -162,7 +162,7 @@ impl ViewStart {
 
 /// An algorithm of this family that can continue in the next view.
 pub trait ViewTransition: Protocol<Command = Command, Event = Event, Durable = ()> + OneOfMany<Floor = Floor> {
-    /// Returns the state of its client.
+    /// Returns the state of this node's client.
     fn client_state(&self) -> ClientState;
 
     /// Returns the waiting nodes in the order in which this node would serve them, as far as it
@@ -198,7 +198,7 @@ impl<P: ViewTransition> InViews for P {
         let before = self.client_state();
         let start = ViewStart::from_reports(view, reports);
         self.begin_view(me, &start);
-        self.raise(&start.floor_of(me));
+        self.raise_floor(&start.floor_of(me));
         self.start_view(out);
         if let (ClientState::Waiting { patience, access, .. }, ClientState::Idle) = (before, self.client_state()) {
             self.step(now, Input::Command(request_command(patience, access)), out);
@@ -214,7 +214,7 @@ impl<P: ViewTransition> InViews for P {
     fn forget(&mut self, me: NodeId, _is_released: bool) {
         let floor = self.floor();
         self.begin_view(me, &ViewStart::of_single_node(me));
-        self.raise(&floor);
+        self.raise_floor(&floor);
         // An idle node that is alone has nothing to send or emit, so its effects are discarded.
         let mut discarded: Vec<Effect<Self>> = Vec::new();
         self.start_view(&mut Effects::new(&mut discarded));

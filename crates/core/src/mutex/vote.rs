@@ -25,7 +25,7 @@ pub(super) enum VoteOutcome<R> {
     /// The vote moved from an earlier request of the same node, which has ended although its
     /// release has not arrived yet.
     Moved { from: R },
-    /// Another request holds the vote.
+    /// The vote stays with its holder, which may be this very request.
     Held { holder: R },
 }
 

@@ -3,12 +3,13 @@
 //! A resource has n replicas, and the name of each determines the node that votes for it: replica 2
 //! of `printer` is `printer-2`, and a hash of that name selects the node. A node with the votes of
 //! m replicas, more than half of them, is alone in the critical section. A voter that has voted for
-//! another request denies at once, and a node that cannot get m votes returns those it has, waits
-//! for a random time and asks again. Nothing is saved: a restarted voter has forgotten its vote,
-//! and mutual exclusion holds only as long as fewer than 2m−n of the voters of one entry restart.
+//! another request denies immediately, and a node that cannot get m votes returns those it has,
+//! waits for a random time and asks again. Nothing is saved: a restarted voter has forgotten its
+//! vote, and mutual exclusion holds only as long as fewer than 2m−n of the voters of one entry
+//! restart.
 //!
 //! ```text
-//! VO-1  the client asks to enter  → request every replica's vote, first of all our own ones
+//! VO-1  the client asks to enter  → request every replica's vote, beginning with our own
 //!                                   (sequential: one after the other, in order, until there are m)
 //! VO-2  a vote request arrives    → give the vote if it is free, or if an earlier request of the
 //!                                   same node, which must have ended, has it; else deny it
@@ -24,9 +25,10 @@
 //!
 //! Cost: 2n messages per attempt, and one for each returned vote: 3n for an entry alone;
 //! sequential: 2m per attempt and m to return the votes, 2mk+m for k attempts by the usual count. A
-//! node's own votes take no message. 2T from request to entry (sequential: 2mT, less 2T for each
-//! vote of its own), and 2T more for each further attempt, plus the waiting times between. At least
-//! T from a release to the next entry, plus the remaining waiting time of the next node.
+//! node's own votes take no message. 2T (two message times) from request to entry (sequential: 2mT,
+//! less 2T for each vote of its own), and 2T more for each further attempt, plus the waiting times
+//! between. At least T from a release to the next entry, plus the remaining waiting time of the
+//! next node.
 //!
 //! Assumes: no voter restarts; every message arrives once, in any order. Every request is granted
 //! eventually only with probability 1: concurrent requests may keep votes from each other again and
@@ -73,8 +75,8 @@ pub const RESOURCE: &str = "plotter";
 /// able to miss each other.
 const MIN_RETRY_UNIT: Duration = Duration::from_micros(1);
 
-/// Upper bound for `max_extra_delay`, per replica: if nodes request all votes at once, every node
-/// can make an attempt in so many retry units.
+/// Upper bound for `max_extra_delay`, per replica: enough retry units for an attempt of every node,
+/// if nodes request all votes at once.
 const MAX_EXTRA_DELAY_PER_REPLICA: u64 = 4;
 
 /// Returns the unit of waiting times: the maximum time of a round trip, but at least
@@ -282,7 +284,7 @@ impl Voting {
                 self.on_denial(replica, claim, out);
             }
             Message::Request { claim, .. } | Message::Release { claim, .. } => {
-                out.note("VO-2", format_args!("ignores {claim}, which came from {from}"));
+                out.note("VO-2", format_args!("ignores {claim} from {from}: not a member's own request"));
             }
             Message::Vote { replica, .. } | Message::Denied { replica, .. } => {
                 out.note("VO-3", format_args!("ignores {from}, which does not vote for replica {replica}"));
@@ -523,7 +525,7 @@ impl Voting {
 impl OneOfMany for Voting {
     floor_from_fields!(clock, fence);
 
-    fn is_idle(&self) -> bool {
+    fn holds_only_floor(&self) -> bool {
         self.phase.is_idle() && self.votes.values().all(|vote| vote.holder().is_none())
     }
 }

@@ -7,8 +7,8 @@
 //! | `both-attack` | in the end both attack |
 //! | `when` | the second attack comes within the bound after the first, if a bound is given |
 //!
-//! Every run of the armies ends: they send three messages and set one timer. So a property of every
-//! end state is a liveness property.
+//! Every run ends, because the armies send three messages and set one timer. So `both-know` and
+//! `both-attack`, which must hold in every end state, are liveness properties.
 
 use super::{Command, Event};
 use quorate_check::{ClientStep, Clients, Judged, Offer, Property, StepRecord};
@@ -17,7 +17,8 @@ use quorate_core::{Duration, NodeId, Time};
 /// The commanders of the two armies. Each orders its army to attack once, at any time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Commanders {
-    /// Bound on the time between the attacks, for the property `when`; it requires modelled time.
+    /// Bound on the time between the attacks, which requires modelled time; `None` leaves out the
+    /// property `when`.
     pub(super) max_gap: Option<Duration>,
 }
 
@@ -57,7 +58,7 @@ impl Clients for Commanders {
     }
 
     /// Packs what the properties inspect: the two lowest bits are the leader's number, the others
-    /// the time of the attack plus 1. Zero means that there is none yet.
+    /// the time of the attack in nanoseconds plus 1. Either is zero while it is unknown.
     fn facet(&self, client: &Commander, _may_act: bool) -> u64 {
         let leader = client.leader.map_or(0, |leader| leader.index() as u64 + 1);
         let attack = client.attacked_at.map_or(0, |at| at.nanos().max(0).cast_unsigned() + 1);

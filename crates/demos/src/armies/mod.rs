@@ -22,7 +22,8 @@
 //!
 //! Assumes: every message arrives, once, in any order. To agree on the leader, nothing else. To
 //! agree on the time, a message takes at least min and at most max, a step takes no time, and the
-//! leader's clock is accurate: with a clock that is off by r it waits for min/(1+r) to min/(1−r).
+//! leader's clock is accurate: with a clock whose rate is off by r it waits for min/(1+r) to
+//! min/(1−r).
 //!
 //! When it fails: if the order takes longer than max, the leader fights alone for longer than
 //! max − min, and no army can detect that. If the order takes less than min, the other army

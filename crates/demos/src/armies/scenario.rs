@@ -1,10 +1,10 @@
 //! The scenario of the two armies. Checks all of its runs, in either timing model, or simulates
 //! one.
 //!
-//! In the synchronous model, message delays have a minimum and a maximum. The check then tries both
-//! for every message, in every order that they allow. The time between the attacks is the
-//! difference of two sums of delays and waits, so it is greatest when each delay is at one of its
-//! bounds.
+//! In the synchronous model, message delays have a minimum and a maximum. The check tries each of
+//! the two for every message, in every order of events that such delays allow. The time between the
+//! attacks is the difference of two sums of delays and waits, so it is greatest when each delay is
+//! at one of its bounds.
 //!
 //! In the asynchronous model, message delays are finite but unbounded. The agreement on the leader
 //! is judged without time: the check tries every order in which messages can arrive. The time
@@ -211,8 +211,8 @@ fn run_checker(
     Ok(Outcome { verdicts, states: findings.main_pass.states, is_complete: findings.is_complete() })
 }
 
-/// Simulates one run: the seed draws the delay of each message, from the span or from an unbounded
-/// distribution. Clocks are exact: the scenario's drift has no effect.
+/// Simulates one run. The seed determines the delay of each message, drawn from the scenario's span
+/// or from an unbounded distribution. Clocks are exact: the scenario's drift has no effect.
 pub fn simulate(scenario: &Scenario, seed: u64) -> Result<Timeline, ArmiesError> {
     scenario.validate(None)?;
     let latency = match scenario.delay {

@@ -46,7 +46,7 @@ impl fmt::Display for Occurrence {
 }
 
 impl Timeline {
-    /// When each army attacked.
+    /// When each of [`ARMIES`] attacked; `None` if it did not.
     pub fn attack_times(&self) -> [Option<Time>; 2] {
         let attack = |army: NodeId| {
             let mut attacks = self
@@ -64,7 +64,7 @@ impl Timeline {
         Some(attack_of_1.max(attack_of_2).since(attack_of_1.min(attack_of_2)))
     }
 
-    /// The leader that each army knows.
+    /// The leader that each of [`ARMIES`] knows at the end; `None` if it knows none.
     pub fn leaders(&self) -> [Option<NodeId>; 2] {
         let leader_of = |army: NodeId| {
             self.occurrences.iter().find_map(|occurrence| match occurrence.kind {

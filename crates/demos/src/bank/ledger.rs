@@ -1,6 +1,6 @@
-//! The account in its store: the reads and writes of the tellers.
+//! The account, and every read and write of it by a teller.
 
-use super::Terms;
+use super::BankSettings;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{NodeId, Time};
 use quorate_journal::moment::{Moment, Observer};
@@ -47,17 +47,17 @@ pub struct Ledger {
     version: u64,
     /// For each teller that has read and not written yet: the balance that it read, and the version
     /// of the account at that time.
-    unwritten_reads: BTreeMap<NodeId, (u64, u64)>,
+    open_deposits: BTreeMap<NodeId, (u64, u64)>,
     history: Vec<Access>,
 }
 
 impl Ledger {
-    pub const fn new(terms: &Terms) -> Self {
+    pub const fn new(settings: &BankSettings) -> Self {
         Self {
-            deposit: terms.deposit,
-            balance: terms.opening_balance,
+            deposit: settings.deposit,
+            balance: settings.opening_balance,
             version: 0,
-            unwritten_reads: BTreeMap::new(),
+            open_deposits: BTreeMap::new(),
             history: Vec::new(),
         }
     }
@@ -76,12 +76,12 @@ impl Ledger {
     }
 
     fn record_read(&mut self, time: Time, node: NodeId) {
-        self.unwritten_reads.insert(node, (self.balance, self.version));
+        self.open_deposits.insert(node, (self.balance, self.version));
         self.history.push(Access { time, node, act: Act::Reads { balance: self.balance } });
     }
 
     fn record_write(&mut self, time: Time, node: NodeId) {
-        let Some((read_balance, read_version)) = self.unwritten_reads.remove(&node) else { return };
+        let Some((read_balance, read_version)) = self.open_deposits.remove(&node) else { return };
         let overwritten = (read_version != self.version).then_some(self.balance);
         self.balance = read_balance.saturating_add(self.deposit);
         self.version += 1;
@@ -96,7 +96,7 @@ impl Observer<Command, Event> for Ledger {
             Change::Enters { .. } => self.record_read(time, node),
             Change::Leaves => self.record_write(time, node),
             // A teller that crashes or loses the lock never writes, so its deposit is not made.
-            Change::Crashes | Change::Loses => drop(self.unwritten_reads.remove(&node)),
+            Change::Crashes | Change::Loses => drop(self.open_deposits.remove(&node)),
             Change::Requests(..) | Change::Extends { .. } | Change::EndsWithoutEntry => {}
         }
     }

@@ -6,18 +6,18 @@
 //! first, and money is lost. A lock with one holder at a time loses none.
 //!
 //! The tellers are clients of any mutual exclusion algorithm, so a run of the bank is a run like
-//! any other: it has a journal, it can be replayed and drawn. The account is an observer of the
-//! run, the [`Ledger`].
+//! any other: it has a journal, it can be replayed and drawn. The [`Ledger`], an observer of
+//! the run, keeps the account.
 //!
 //! ```
-//! use quorate_demos::bank::{self, NO_LOCK, Terms};
+//! use quorate_demos::bank::{self, NO_LOCK, BankSettings};
 //! use quorate_lab::Algorithm;
 //!
-//! let terms = Terms::new(2, 10_000, 1_000)?;
+//! let settings = BankSettings::new(2, 10_000, 1_000)?;
 //! let balance = |lock| {
 //!     let lock = Algorithm::named(lock)?;
-//!     let spec = bank::spec(&terms, lock, 3, 1, bank::LATENCY);
-//!     bank::run(&spec, &terms).map(|statement| statement.balance)
+//!     let spec = bank::spec(&settings, lock, 3, 1, bank::LATENCY);
+//!     bank::run(&spec, &settings).map(|statement| statement.balance)
 //! };
 //! assert_eq!((balance(NO_LOCK)?, balance("ricart-agrawala")?), (11_000, 21_000));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -42,7 +42,7 @@ use quorate_lab::{Algorithm, FamilyTypes, LabError, Spec};
 use serde::Serialize;
 use std::io::Write;
 
-/// The name of the lock that grants every request at once, so that deposits overlap.
+/// The name of the algorithm that grants every request immediately, so that deposits overlap.
 pub const NO_LOCK: &str = "no-lock";
 
 /// The default message delay; the length of deposits depends on it.
@@ -56,14 +56,14 @@ const MAX_SIZE_GAP: usize = 100;
 
 /// The tellers, the amount that each deposits, and the opening balance of the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Terms {
+pub struct BankSettings {
     tellers: usize,
     deposit: u64,
     #[serde(rename = "balance")]
     opening_balance: u64,
 }
 
-impl Terms {
+impl BankSettings {
     pub fn new(tellers: usize, deposit: u64, opening_balance: u64) -> Result<Self, BankError> {
         if tellers == 0 {
             return Err(BankError::NoTellers);
@@ -102,8 +102,8 @@ pub fn locks() -> impl Iterator<Item = &'static MutexEntry> {
 /// The size of the group for this lock: as requested, or the smallest from [`DEFAULT_NODES`] on
 /// that has a node for every teller and that the lock supports. Fails if the request is too small
 /// for the tellers; whether the lock supports a requested size shows only in the run.
-pub fn group_size(terms: &Terms, lock: &MutexEntry, requested: Option<usize>) -> Result<usize, BankError> {
-    let minimum = terms.tellers;
+pub fn group_size(settings: &BankSettings, lock: &MutexEntry, requested: Option<usize>) -> Result<usize, BankError> {
+    let minimum = settings.tellers;
     match requested {
         Some(nodes) if nodes < minimum => Err(BankError::TooFewNodes { tellers: minimum, nodes }),
         Some(nodes) => Ok(nodes),
@@ -119,19 +119,19 @@ pub fn group_size(terms: &Terms, lock: &MutexEntry, requested: Option<usize>) ->
 
 /// The experiment in which the tellers make their deposits under this lock.
 ///
-/// The tellers request the lock within four typical message delays, and a deposit takes one to
-/// three, so that without a lock most seeds lose money and some do not.
-pub fn spec(terms: &Terms, lock: Algorithm<Mutex>, nodes: usize, seed: u64, latency: Latency) -> Spec<Mutex> {
-    let typical = latency.typical_delay();
-    let settings = Settings {
-        entries: terms.tellers as u64,
+/// The tellers request the lock within four reference delays of `latency`, and a deposit takes one
+/// to three, so that without a lock most seeds lose money and some do not.
+pub fn spec(settings: &BankSettings, lock: Algorithm<Mutex>, nodes: usize, seed: u64, latency: Latency) -> Spec<Mutex> {
+    let delay = latency.reference_delay();
+    let mutex_settings = Settings {
+        entries: settings.tellers as u64,
         workload: Pattern::Random,
-        requesters: Group::of_size(terms.tellers).iter().collect(),
-        hold: Some(Latency::Uniform { min: typical, max: typical.times(3) }),
-        think: Some(Latency::Uniform { min: Duration::ZERO, max: typical.times(4) }),
+        requesters: Group::of_size(settings.tellers).iter().collect(),
+        hold: Some(Latency::Uniform { min: delay, max: delay.times(3) }),
+        think: Some(Latency::Uniform { min: Duration::ZERO, max: delay.times(4) }),
         ..Settings::default()
     };
-    Spec { nodes, seed, latency, settings, ..Spec::new(lock) }
+    Spec { nodes, seed, latency, settings: mutex_settings, ..Spec::new(lock) }
 }
 
 /// The account at the end of a run, and its history.
@@ -152,14 +152,14 @@ pub struct Statement {
 }
 
 impl Statement {
-    fn new(terms: &Terms, ending: Ending, ledger: Ledger) -> Self {
+    fn new(settings: &BankSettings, ending: Ending, ledger: Ledger) -> Self {
         let (balance, completed_deposits) = (ledger.balance(), ledger.completed_deposits());
         // Each write adds one deposit to a balance that was read before, so the balance is at most
         // the opening balance plus all completed deposits.
-        let lost = (terms.opening_balance + terms.deposit * completed_deposits).saturating_sub(balance);
+        let lost = (settings.opening_balance + settings.deposit * completed_deposits).saturating_sub(balance);
         Self {
             balance,
-            expected_balance: terms.expected_balance(),
+            expected_balance: settings.expected_balance(),
             completed_deposits,
             lost,
             ending,
@@ -173,28 +173,28 @@ impl Statement {
     }
 }
 
-pub fn run(spec: &Spec<Mutex>, terms: &Terms) -> Result<Statement, LabError> {
+pub fn run(spec: &Spec<Mutex>, settings: &BankSettings) -> Result<Statement, LabError> {
     spec.validate()?;
-    Ok(run_unvalidated(spec, terms))
+    Ok(run_unvalidated(spec, settings))
 }
 
 /// Runs the experiment once, writes its journal, and passes the run to another observer as well.
 pub fn run_with_observer<O>(
     spec: &Spec<Mutex>,
-    terms: &Terms,
+    settings: &BankSettings,
     journal: impl Write,
     observer: O,
 ) -> Result<(Statement, O), LabError>
 where
     O: Observer<quorate_core::mutex::Command, quorate_core::mutex::Event>,
 {
-    let (outcome, (ledger, observer)) = run_with(spec, journal, (Ledger::new(terms), observer))?;
-    Ok((Statement::new(terms, outcome.ending, ledger), observer))
+    let (outcome, (ledger, observer)) = run_with(spec, journal, (Ledger::new(settings), observer))?;
+    Ok((Statement::new(settings, outcome.ending, ledger), observer))
 }
 
-fn run_unvalidated(spec: &Spec<Mutex>, terms: &Terms) -> Statement {
-    let run = simulate(spec, Ledger::new(terms));
-    Statement::new(terms, run.ending, run.observer)
+fn run_unvalidated(spec: &Spec<Mutex>, settings: &BankSettings) -> Statement {
+    let run = simulate(spec, Ledger::new(settings));
+    Statement::new(settings, run.ending, run.observer)
 }
 
 /// Totals over the runs of several seeds.
@@ -210,16 +210,16 @@ pub struct SeedTotals {
     /// Largest amount that one run lost.
     #[serde(rename = "most_lost")]
     pub max_lost: u64,
-    /// The first seed whose run did not end with the expected balance.
+    /// The first seed whose run did not end with the expected balance; `None` if all did.
     #[serde(rename = "first_wrong")]
     pub first_incorrect_seed: Option<u64>,
 }
 
-/// Runs `seeds` seeds, starting with that of the experiment, as long as `should_continue` returns
-/// true.
+/// Runs the experiment with `seeds` consecutive seeds, from its own on, as long as
+/// `should_continue` returns true.
 pub fn run_seeds(
     spec: &Spec<Mutex>,
-    terms: &Terms,
+    settings: &BankSettings,
     seeds: u64,
     mut should_continue: impl FnMut() -> bool,
 ) -> Result<SeedTotals, LabError> {
@@ -227,7 +227,7 @@ pub fn run_seeds(
     let mut totals = SeedTotals::default();
     let mut spec = spec.clone();
     while totals.seeds < seeds && should_continue() {
-        let statement = run_unvalidated(&spec, terms);
+        let statement = run_unvalidated(&spec, settings);
         totals.seeds += 1;
         totals.correct += u64::from(statement.is_correct());
         totals.losing += u64::from(statement.lost > 0);

@@ -2,7 +2,7 @@
 //! if one write overwrites another.
 
 use super::{
-    Act, BankError, LATENCY, NO_LOCK, SeedTotals, Statement, Terms, group_size, locks, run, run_seeds,
+    Act, BankError, BankSettings, LATENCY, NO_LOCK, SeedTotals, Statement, group_size, locks, run, run_seeds,
     run_with_observer, spec,
 };
 use quorate_journal::workload::Ending;
@@ -12,16 +12,16 @@ use quorate_lab::{Algorithm, LabError, Spec, experiment};
 use std::io;
 
 /// Two tellers deposit 10,000 each into an account with 1,000.
-fn example() -> Terms {
-    Terms::new(2, 10_000, 1_000).expect("valid terms")
+fn example() -> BankSettings {
+    BankSettings::new(2, 10_000, 1_000).expect("valid settings")
 }
 
-fn spec_with(terms: &Terms, lock: &str, seed: u64) -> Spec<Mutex> {
-    spec(terms, Algorithm::named(lock).unwrap(), terms.tellers().max(3), seed, LATENCY)
+fn spec_with(settings: &BankSettings, lock: &str, seed: u64) -> Spec<Mutex> {
+    spec(settings, Algorithm::named(lock).unwrap(), settings.tellers().max(3), seed, LATENCY)
 }
 
-fn statement_with(terms: &Terms, lock: &str, seed: u64) -> Statement {
-    run(&spec_with(terms, lock, seed), terms).expect("a run")
+fn statement_with(settings: &BankSettings, lock: &str, seed: u64) -> Statement {
+    run(&spec_with(settings, lock, seed), settings).expect("a run")
 }
 
 #[test]
@@ -57,11 +57,11 @@ fn without_a_lock_most_but_not_all_seeds_lose_money() {
 #[test]
 fn under_every_lock_no_deposit_is_lost() {
     for tellers in [1, 2, 5] {
-        let terms = Terms::new(tellers, 10_000, 1_000).expect("terms");
+        let settings = BankSettings::new(tellers, 10_000, 1_000).expect("valid settings");
         for lock in locks() {
-            let (name, nodes) = (lock.facts.profile.name, group_size(&terms, lock, None).expect("a size"));
-            let spec = spec(&terms, lock.into(), nodes, 1, LATENCY);
-            let totals = run_seeds(&spec, &terms, 100, || true).expect("totals");
+            let (name, nodes) = (lock.facts.profile.name, group_size(&settings, lock, None).expect("a size"));
+            let spec = spec(&settings, lock.into(), nodes, 1, LATENCY);
+            let totals = run_seeds(&spec, &settings, 100, || true).expect("totals");
             assert_eq!((totals.correct, totals.losing), (100, 0), "{name} with {tellers} tellers: {totals:?}");
         }
     }
@@ -71,19 +71,19 @@ fn under_every_lock_no_deposit_is_lost() {
 /// critical section.
 #[test]
 fn money_is_lost_exactly_when_exclusion_is_violated() {
-    let terms = Terms::new(3, 500, 7).expect("terms");
+    let settings = BankSettings::new(3, 500, 7).expect("valid settings");
     let mut losing = 0;
     for entry in fixtures() {
         let Entry::Mutex(lock) = entry else { continue };
-        let Ok(nodes) = group_size(&terms, lock, None) else { continue };
+        let Ok(nodes) = group_size(&settings, lock, None) else { continue };
         for seed in 1..=60 {
-            let spec = spec(&terms, lock.into(), nodes, seed, LATENCY);
-            let (outcome, ledger) = match experiment::run_with(&spec, io::sink(), super::Ledger::new(&terms)) {
+            let spec = spec(&settings, lock.into(), nodes, seed, LATENCY);
+            let (outcome, ledger) = match experiment::run_with(&spec, io::sink(), super::Ledger::new(&settings)) {
                 Ok(completed) => completed,
                 Err(LabError::Mutex(MutexError::UnsupportedSize { .. })) => break,
                 Err(error) => panic!("{error}"),
             };
-            let statement = Statement::new(&terms, outcome.ending, ledger);
+            let statement = Statement::new(&settings, outcome.ending, ledger);
             let exclusion = outcome.verdicts.iter().find(|verdict| verdict.name == "exclusion").expect("exclusion");
             assert_eq!(
                 statement.lost > 0,
@@ -117,11 +117,11 @@ fn overwrites_a_deposit(access: &super::Access) -> bool {
 /// forever. Then no money is lost, but the balance is not the expected one.
 #[test]
 fn deposits_that_were_never_made_are_missing_but_not_lost() {
-    let terms = example();
-    let totals = run_seeds(&spec_with(&terms, "toy-embrace", 1), &terms, 200, || true).expect("totals");
+    let settings = example();
+    let totals = run_seeds(&spec_with(&settings, "toy-embrace", 1), &settings, 200, || true).expect("totals");
     assert_eq!(totals.losing, 0);
     let seed = totals.first_incorrect_seed.expect("a seed for which both tellers wait forever");
-    let statement = statement_with(&terms, "toy-embrace", seed);
+    let statement = statement_with(&settings, "toy-embrace", seed);
     assert_eq!((statement.lost, statement.ending, statement.is_correct()), (0, Ending::Stuck, false));
     assert!(statement.completed_deposits < 2 && statement.balance < statement.expected_balance);
 }
@@ -129,20 +129,20 @@ fn deposits_that_were_never_made_are_missing_but_not_lost() {
 #[test]
 fn zero_and_very_large_amounts_give_the_expected_balance() {
     for (deposit, opening) in [(0, 0), (0, 1_000), (u64::MAX / 2, 1), (1, 0)] {
-        let terms = Terms::new(2, deposit, opening).expect("terms");
-        assert!(statement_with(&terms, "central", 1).is_correct(), "{terms:?}");
-        assert_eq!(statement_with(&terms, NO_LOCK, 1).lost, deposit, "{terms:?}");
+        let settings = BankSettings::new(2, deposit, opening).expect("valid settings");
+        assert!(statement_with(&settings, "central", 1).is_correct(), "{settings:?}");
+        assert_eq!(statement_with(&settings, NO_LOCK, 1).lost, deposit, "{settings:?}");
     }
 }
 
 #[test]
 fn invalid_settings_are_refused() {
-    assert_eq!(Terms::new(0, 1, 1), Err(BankError::NoTellers));
+    assert_eq!(BankSettings::new(0, 1, 1), Err(BankError::NoTellers));
     for (tellers, deposit, opening_balance) in [(2, u64::MAX / 2 + 1, 0), (1, 1, u64::MAX)] {
         let error = BankError::TooMuchMoney { tellers, deposit, opening_balance };
-        assert_eq!(Terms::new(tellers, deposit, opening_balance), Err(error));
+        assert_eq!(BankSettings::new(tellers, deposit, opening_balance), Err(error));
     }
-    assert_eq!(Terms::new(1, 0, u64::MAX).map(|terms| terms.expected_balance()), Ok(u64::MAX));
+    assert_eq!(BankSettings::new(1, 0, u64::MAX).map(|settings| settings.expected_balance()), Ok(u64::MAX));
     let lock = locks().next().expect("a lock");
     let error = group_size(&example(), lock, Some(1)).expect_err("two tellers, one node");
     assert_eq!(error.to_string(), "--nodes must be at least 2 for 2 tellers, one node each; got 1.");
@@ -169,15 +169,15 @@ fn the_caller_may_stop_after_any_seed() {
 /// drawn.
 #[test]
 fn the_journal_of_a_run_equals_that_of_the_same_simulation() {
-    let (terms, mut journal) = (example(), Vec::new());
-    let spec = spec_with(&terms, "ricart-agrawala", 4);
-    let (statement, ()) = run_with_observer(&spec, &terms, &mut journal, ()).expect("a run");
-    assert_eq!(statement, run(&spec, &terms).expect("a run"));
+    let (settings, mut journal) = (example(), Vec::new());
+    let spec = spec_with(&settings, "ricart-agrawala", 4);
+    let (statement, ()) = run_with_observer(&spec, &settings, &mut journal, ()).expect("a run");
+    assert_eq!(statement, run(&spec, &settings).expect("a run"));
     let mut simulation_journal = Vec::new();
     experiment::run_with(&spec, &mut simulation_journal, ()).expect("a run");
     assert!(!journal.is_empty() && journal == simulation_journal);
-    // The typical delay of `LATENCY` is its upper bound, 5 ms. A deposit takes one to three typical
-    // delays, and tellers request the lock within four.
+    // The reference delay of `LATENCY` is its upper bound, 5 ms. A deposit takes one to three of
+    // these delays, and tellers request the lock within four.
     assert_eq!(
         spec.command("sim"),
         "quorate sim ricart-agrawala --nodes 3 --seed 4 --entries 2 --requesters 1,2 --hold uniform:5ms..15ms --think \

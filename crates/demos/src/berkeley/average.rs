@@ -1,4 +1,4 @@
-//! An average that a few wrong clocks do not move.
+//! An average that a minority of wrong clocks cannot move far.
 
 use super::Shift;
 use quorate_core::{Duration, Group, NodeId};

@@ -8,14 +8,14 @@
 //! ```text
 //! BK-1  this node is elected               → begin a round: poll every node, now and once in every
 //!                                            period
-//! BK-2  a poll arrives                     → answer with the adjusted clock; ignore an epoch older
-//!                                            than a known one
-//! BK-3  an answer to this round arrives    → note how far that clock is ahead, assuming half of the
-//!                                            round trip
+//! BK-2  a poll arrives                     → answer with the adjusted clock; ignore a poll of an
+//!                                            older epoch than the latest known one
+//! BK-3  an answer to this round arrives    → note how far that clock is ahead, assuming that the
+//!                                            answer took half of the round trip
 //! BK-4  all have answered, or a timeout    → average the differences within the tolerance of the
 //!                                            median, this node's own included
 //! BK-5  the average is known               → tell each node that answered by how much to move its
-//!                                            clock, including those that did not count
+//!                                            clock, even if that clock did not count
 //! BK-6  an adjustment arrives              → apply it, if it follows the last poll that this node
 //!                                            answered, and its clock was not moved since
 //! BK-7  this node leads no longer          → stop: the current round is abandoned
@@ -25,9 +25,9 @@
 //! Cost: 3(n−1) messages a round: n−1 that poll, n−1 that answer, n−1 that adjust. A round takes
 //! 3T. The cost of the election comes on top.
 //!
-//! Assumes: an answer arrives within the timeout, and poll and answer take about the same time;
-//! half of their difference is the error. Clocks run at about the same rate. More than half of the
-//! clocks that answer are within the tolerance of each other.
+//! Assumes: an answer arrives within the timeout, and poll and answer take about the same time:
+//! half of the difference between the two times is the error of the reading. Clocks run at about
+//! the same rate. More than half of the clocks that answer are within the tolerance of each other.
 //!
 //! When it fails: with message delays between t and T, the error of a reading is up to (T−t)/2, and
 //! two clocks differ by up to T−t after a round. If half of the clocks or more are wrong in the
@@ -37,9 +37,9 @@
 //! Departs from the paper: the paper averages the largest set of clocks that are close to each
 //! other, and this algorithm those that are close to the median, which lies within any such set of
 //! more than half of the clocks. It polls a clock once where the paper takes the best of several
-//! polls, and moves clocks at once where the paper lets them run faster or slower for some time.
-//! Polls have epochs, so that no node moves its clock for a leader that was replaced. Adjustments
-//! are not saved: a node that restarts begins with its own clock.
+//! polls, and moves clocks in one jump where the paper lets them run faster or slower for some
+//! time. Polls have epochs, so that no node moves its clock for a leader that was replaced.
+//! Adjustments are not saved: a node that restarts begins with its own clock.
 
 mod average;
 mod message;
@@ -65,7 +65,7 @@ use std::collections::BTreeMap;
 
 /// The parameters of clock averaging, the same at every node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Terms {
+pub struct AveragingSettings {
     /// The time from one round to the next.
     pub period: Duration,
     /// How long the leader waits for answers to a poll.
@@ -95,7 +95,7 @@ pub struct Berkeley<E> {
 struct Config {
     me: NodeId,
     group: Group,
-    terms: Terms,
+    settings: AveragingSettings,
 }
 
 /// The node's role in clock averaging.
@@ -104,7 +104,7 @@ enum Role {
     /// The node knows no leader.
     NoLeader,
     Follower,
-    /// The node leads; `poll` is that of `round` while the node waits for answers.
+    /// The node leads; `poll` is the poll of `round`, while the node waits for answers to it.
     Leader {
         round: Round,
         poll: Option<Poll>,
@@ -159,8 +159,8 @@ where
 
 impl<E> Berkeley<E> {
     /// One node of a group in which the leader that `election` finds averages the clocks.
-    pub fn new(me: NodeId, group: Group, terms: Terms, election: E) -> Self {
-        let config = Fixed::new(Config { me, group, terms });
+    pub fn new(me: NodeId, group: Group, settings: AveragingSettings, election: E) -> Self {
+        let config = Fixed::new(Config { me, group, settings });
         Self {
             config,
             election,
@@ -213,7 +213,7 @@ where
         }
     }
 
-    /// BK-1. Begins the first round of this epoch at once.
+    /// BK-1. Begins the first round of this epoch immediately.
     fn become_leader(&mut self, now: Time, epoch: Epoch, out: &mut Effects<'_, Self>) {
         out.cancel_timer(Timer::Leader);
         self.latest_epoch = self.latest_epoch.max(epoch);
@@ -226,7 +226,7 @@ where
     /// first.
     fn begin_round(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         self.conclude_round(out);
-        let Config { me, group, terms } = &*self.config;
+        let Config { me, group, settings } = &*self.config;
         let Role::Leader { round, poll } = &mut self.role else { return };
         round.number = round.number.saturating_add(1);
         if group.others(*me).next().is_none() {
@@ -235,8 +235,8 @@ where
         *poll = Some(Poll { sent_at: now, ahead: BTreeMap::from([(*me, Shift::ZERO)]) });
         out.note("BK-1", format_args!("polls all clocks: {round}"));
         out.multicast_ahead(group, Message::Poll(*round));
-        out.set_timer(Timer::Answers, Span::exactly(terms.answer_timeout));
-        out.set_timer(Timer::Round, Span::exactly(terms.period));
+        out.set_timer(Timer::Answers, Span::exactly(settings.answer_timeout));
+        out.set_timer(Timer::Round, Span::exactly(settings.period));
     }
 
     /// BK-2. A poll may arrive before the news of its sender's election, so this node answers any
@@ -283,22 +283,22 @@ where
         let round = *round;
         let Some(Poll { ahead, .. }) = poll.take() else { return };
         out.cancel_timer(Timer::Answers);
-        let Config { me, group, terms } = &*self.config;
-        let (mean, counted) = average_clocks(&ahead, terms.tolerance);
+        let Config { me, group, settings } = &*self.config;
+        let (mean, counted) = average_clocks(&ahead, settings.tolerance);
         let outliers: Group = ahead.keys().copied().filter(|node| !counted.contains(*node)).collect();
         let silent: Group = group.iter().filter(|node| !ahead.contains_key(node)).collect();
         out.note("BK-4", format_args!("nodes {counted} are ahead by {mean} on average"));
         out.emit_ahead(Event::Averaged { round, counted, outliers, silent });
-        for (node, ahead) in ahead.iter().filter(|(node, _)| *node != me) {
-            let by = mean.minus(*ahead);
+        for (node, node_ahead) in ahead.iter().filter(|(node, _)| *node != me) {
+            let by = mean.minus(*node_ahead);
             out.note("BK-5", format_args!("tells {node} to move its clock by {by}"));
             out.send_ahead(*node, Message::Adjust { round, by });
         }
         self.adjust(mean, out);
     }
 
-    /// BK-6. If the node has restarted or moved its clock since it answered, the leader's reading
-    /// no longer applies, and the node ignores the adjustment.
+    /// BK-6. If the node has restarted or moved its clock since it answered, the reading in that
+    /// answer no longer applies, and the node ignores the adjustment.
     fn apply_adjustment(&mut self, from: NodeId, round: Round, by: Shift, out: &mut Effects<'_, Self>) {
         if self.last_answered == Some((from, round)) {
             out.note("BK-6", format_args!("moves its clock by {by}, as {from} requires"));
@@ -306,8 +306,8 @@ where
         }
     }
 
-    /// Moves this node's clock. Earlier readings of it no longer apply, so it abandons its own
-    /// round and ignores later adjustments for its last answer.
+    /// Moves this node's clock. Earlier readings of the clock no longer apply, so the node abandons
+    /// its own round and ignores later adjustments for its last answer.
     fn adjust(&mut self, by: Shift, out: &mut Effects<'_, Self>) {
         self.shift = self.shift.plus(by);
         self.last_answered = None;
@@ -335,13 +335,13 @@ where
     }
 
     fn restart_leader_timer(&self, out: &mut Effects<'_, Self>) {
-        out.set_timer(Timer::Leader, Span::exactly(self.config.terms.leader_timeout));
+        out.set_timer(Timer::Leader, Span::exactly(self.config.settings.leader_timeout));
     }
 
     /// BK-8. If the leader is alive, the campaign does no harm: the election finds it again.
     fn suspect_leader(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         if self.role == Role::Follower {
-            out.note("BK-8", format_args!("suspects the leader: no poll for {}", self.config.terms.leader_timeout));
+            out.note("BK-8", format_args!("suspects the leader: no poll for {}", self.config.settings.leader_timeout));
             self.step_election(now, Input::Command(Command::Campaign), out);
         }
     }

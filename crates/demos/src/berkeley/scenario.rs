@@ -1,6 +1,6 @@
 //! The parameters of a scenario: the clocks of a group, and how they are averaged.
 
-use super::{Shift, Terms};
+use super::{AveragingSettings, Shift};
 use quorate_core::{Bounds, Duration, NodeId};
 use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::{Fault, Latency, Length, Offset, Ppm, SettingError, TimedFault};
@@ -94,7 +94,7 @@ impl Scenario {
         if self.latency.upper_bound().is_none() {
             return Err(BerkeleyError::NoBound { latency: self.latency });
         }
-        if self.latency.typical_delay() == Duration::ZERO {
+        if self.latency.reference_delay() == Duration::ZERO {
             return Err(BerkeleyError::NoLatency);
         }
         if self.max_drift.parts() < 0 {
@@ -151,15 +151,15 @@ impl Scenario {
 
     /// Upper bounds on delays, as measured by any clock: a fast clock measures longer delays.
     pub fn bounds(&self) -> Bounds {
-        // The typical delay of a bounded latency is its upper bound; `validate` refuses others.
-        let message = self.latency.typical_delay();
+        // For a bounded latency, this is its upper bound; `validate` refuses others.
+        let message = self.latency.reference_delay();
         let excess = scale_by_ppm(message, self.max_gain_ppm());
         Bounds { message: message + excess, processing: Duration::ZERO }
     }
 
-    pub fn terms(&self) -> Terms {
+    pub fn averaging_settings(&self) -> AveragingSettings {
         let bounds = self.bounds();
-        Terms {
+        AveragingSettings {
             period: self.period,
             answer_timeout: bounds.round_trip(),
             tolerance: self.tolerance.unwrap_or(self.max_skew.times(2) + bounds.round_trip()),

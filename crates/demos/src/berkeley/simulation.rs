@@ -28,8 +28,8 @@ use std::sync::Arc;
 pub fn run(scenario: &Scenario) -> Result<Report, BerkeleyError> {
     scenario.validate()?;
     let plan = Arc::new(Plan { absent: initially_crashed(scenario), ..Plan::new(scenario.nodes, scenario.bounds()) });
-    let (group, terms) = (plan.group.clone(), scenario.terms());
-    let make_node = move |me| Berkeley::new(me, plan.group.clone(), terms, Bully::new(me, Arc::clone(&plan)));
+    let (group, settings) = (plan.group.clone(), scenario.averaging_settings());
+    let make_node = move |me| Berkeley::new(me, plan.group.clone(), settings, Bully::new(me, Arc::clone(&plan)));
     let mut world = World::new(&setup(scenario), make_node, SpreadObserver::new(scenario));
     let clocks = scenario.draw_clocks();
     let clock_faults = clocks.iter().flat_map(NodeClock::faults);

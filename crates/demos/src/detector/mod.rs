@@ -41,7 +41,7 @@ use reporter::Reporter;
 /// Maximum number of nodes, all of which watch all others.
 pub const MAX_NODES: usize = 1_000;
 
-/// The default time from one heartbeat to the next, in typical message delays.
+/// The default time from one heartbeat to the next, in reference delays of the latency.
 const PERIOD_DELAYS: u64 = 10;
 
 /// How long a crashed node stays down, in heartbeats. A detector that has not noticed the crash by
@@ -61,11 +61,11 @@ pub struct Conditions {
     pub processing: Latency,
     pub loss: Chance,
     pub duplicate: Chance,
-    /// The time from one heartbeat to the next; ten typical message delays by default.
+    /// The time from one heartbeat to the next; by default, ten reference delays of `latency`.
     pub heartbeat: Option<Length>,
-    /// Number of crashes that the seed draws.
+    /// Number of random crashes, which the seed determines.
     pub crashes: u64,
-    /// Faults besides these crashes.
+    /// Further faults, besides the random crashes.
     pub faults: Vec<TimedFault>,
     pub run_length: Duration,
 }
@@ -90,7 +90,7 @@ impl Conditions {
 
     /// The time from one heartbeat to the next.
     pub fn heartbeat_period(&self) -> Duration {
-        self.heartbeat.map_or_else(|| self.latency.typical_delay().times(PERIOD_DELAYS), |Length(period)| period)
+        self.heartbeat.map_or_else(|| self.latency.reference_delay().times(PERIOD_DELAYS), |Length(period)| period)
     }
 
     pub fn validate(&self) -> Result<(), DetectorError> {

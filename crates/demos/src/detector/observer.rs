@@ -28,7 +28,7 @@ enum NodeStatus {
 struct Opinion {
     /// `None` if it trusts the other node.
     suspected_since: Option<Time>,
-    /// Whether the other node has restarted since, so that the opinion concerns its former
+    /// Whether the other node has restarted, and the opinion still concerns its former
     /// incarnation.
     is_outdated: bool,
 }
@@ -89,7 +89,7 @@ impl QualityObserver {
     }
 
     /// A node crashes, or the run ends. Its mistakes end, and so do mistakes about it: suspicions
-    /// of it become correct at once.
+    /// of a crashed node are correct.
     fn record_stop(&mut self, time: Time, node: NodeId) {
         let NodeStatus::Up(up_since) = self.status(node) else { return };
         self.quality.uptime_nanos += time.since(up_since).nanos();

@@ -71,8 +71,9 @@ pub enum Locking {
     TestThenSet,
 }
 
-/// No lock, and every correct lock. The seeded bug is not included.
-pub const LOCKINGS: [Locking; 4] = [Locking::None, Locking::TestAndSet, Locking::Semaphore, Locking::ConditionVariable];
+/// What to compare by default: no lock, and every correct lock, without the seeded bug.
+pub const DEFAULT_LOCKINGS: [Locking; 4] =
+    [Locking::None, Locking::TestAndSet, Locking::Semaphore, Locking::ConditionVariable];
 
 impl Locking {
     pub const fn name(self) -> &'static str {

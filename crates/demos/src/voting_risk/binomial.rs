@@ -6,13 +6,13 @@ use super::likelihood::Likelihood;
 /// The probabilities of an event and of its complement. Both are kept, because near 1 one cannot be
 /// computed from the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Odds {
+pub(super) struct EventProbability {
     probability: f64,
     complement: f64,
 }
 
-impl Odds {
-    /// The odds of an event that happens in `cases` of `all` equally likely cases.
+impl EventProbability {
+    /// An event that happens in `cases` of `all` equally likely cases.
     pub(super) fn new(cases: u64, all: u64) -> Self {
         Self { probability: ratio(cases, all), complement: ratio(all - cases, all) }
     }
@@ -27,8 +27,8 @@ impl Odds {
 ///
 /// Of the two tails, this sums the one whose terms decrease from its first term on, to avoid small
 /// differences of large numbers. The other tail is its complement.
-pub(super) fn probability_of_at_least(min_count: u64, draws: u64, odds: Odds) -> Likelihood {
-    let Odds { probability, complement } = odds;
+pub(super) fn probability_of_at_least(min_count: u64, draws: u64, event: EventProbability) -> Likelihood {
+    let EventProbability { probability, complement } = event;
     if probability == 0.0 {
         return Likelihood::NEVER;
     }
@@ -38,12 +38,12 @@ pub(super) fn probability_of_at_least(min_count: u64, draws: u64, odds: Odds) ->
     if min_count as f64 > (draws + 1) as f64 * probability {
         let ratio_to_next = |count: u64| ratio(draws - count, count + 1) * (probability / complement);
         let sum = sum_decreasing_tail((min_count..draws).map(ratio_to_next));
-        Likelihood::from_ln(ln_probability_of(min_count, draws, odds) + sum.ln())
+        Likelihood::from_ln(ln_probability_of(min_count, draws, event) + sum.ln())
     } else {
         let max_below = min_count - 1;
         let ratio_to_previous = |count: u64| ratio(count, draws - count + 1) * (complement / probability);
         let sum = sum_decreasing_tail((1..=max_below).rev().map(ratio_to_previous));
-        let ln_below = ln_probability_of(max_below, draws, odds) + sum.ln();
+        let ln_below = ln_probability_of(max_below, draws, event) + sum.ln();
         Likelihood::from_ln((-ln_below.exp()).ln_1p())
     }
 }
@@ -63,15 +63,15 @@ fn sum_decreasing_tail(ratios: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// The logarithm of the probability of exactly `count` events.
-fn ln_probability_of(count: u64, draws: u64, odds: Odds) -> f64 {
+fn ln_probability_of(count: u64, draws: u64, event: EventProbability) -> f64 {
     let mut sum = CompensatedSum::default();
     // C(draws, count) as a product of ratios.
     let fewer = count.min(draws - count);
     for factor in 1..=fewer {
         sum.add(ratio(draws - fewer + factor, factor).ln());
     }
-    sum.add(count as f64 * accurate_ln(odds.probability, odds.complement));
-    sum.add((draws - count) as f64 * accurate_ln(odds.complement, odds.probability));
+    sum.add(count as f64 * accurate_ln(event.probability, event.complement));
+    sum.add((draws - count) as f64 * accurate_ln(event.complement, event.probability));
     sum.total()
 }
 

@@ -2,9 +2,9 @@
 //!
 //! In the voting of Lin and others (`quorate explain voting`) a resource has n replicas, each with
 //! a voter that gives its one vote to one node at a time; a node enters with m > n/2 votes. A voter
-//! that crashes restarts at once, but has forgotten its vote. While a node holds the lock with m
-//! votes, a rival gets the votes of the n−m voters that never voted and of those that forgot, so it
-//! enters as soon as 2m−n of the m have forgotten:
+//! that crashes restarts immediately, but has forgotten its vote. While a node holds the lock with
+//! m votes, a rival gets the votes of the n−m voters that never voted and of those that forgot, so
+//! it enters as soon as 2m−n of the m have forgotten:
 //!
 //! ```text
 //! P_v = Σ C(m,k) p^k (1−p)^(m−k)   for k from 2m−n to m,   p = Δt/T
@@ -16,11 +16,11 @@
 //!
 //! ```
 //! use quorate_core::Duration;
-//! use quorate_demos::voting_risk::{Ballot, ForgetModel, violation_probability};
+//! use quorate_demos::voting_risk::{Electorate, ForgetModel, violation_probability};
 //!
-//! let ballot = Ballot::new(32, 24)?;
+//! let electorate = Electorate::new(32, 24)?;
 //! let model = ForgetModel::new(Duration::from_secs(10), Duration::from_secs(3 * 60 * 60))?;
-//! assert_eq!(violation_probability(ballot, model).to_string(), "2.132e-43");
+//! assert_eq!(violation_probability(electorate, model).to_string(), "2.132e-43");
 //! # Ok::<(), quorate_demos::voting_risk::RiskError>(())
 //! ```
 
@@ -37,7 +37,7 @@ pub use nodes::NodeTrial;
 pub use tally::{CONFIDENCE_LEVEL, ConfidenceInterval, Tally};
 pub use trial::{DrawTrial, Trial, simulate};
 
-use binomial::Odds;
+use binomial::EventProbability;
 use quorate_core::Duration;
 use quorate_journal::rng::SeededRng;
 use quorate_journal::settings::Length;
@@ -47,15 +47,15 @@ pub const MAX_REPLICAS: u64 = 1_000_000;
 
 /// The number of replicas, each with one voter, and of the votes that a node needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ballot {
+pub struct Electorate {
     replicas: u64,
     majority: u64,
 }
 
-impl Ballot {
-    /// A ballot that needs `majority` of `replicas` votes. Fails unless 1 ≤ `replicas` ≤
-    /// [`MAX_REPLICAS`], and `replicas` / 2 < `majority` ≤ `replicas`, so that any two majorities
-    /// share a voter.
+impl Electorate {
+    /// An electorate in which a node needs `majority` of `replicas` votes. Fails unless 1 ≤
+    /// `replicas` ≤ [`MAX_REPLICAS`], and `replicas` / 2 < `majority` ≤ `replicas`, so that any two
+    /// majorities share a voter.
     pub const fn new(replicas: u64, majority: u64) -> Result<Self, RiskError> {
         if replicas == 0 {
             return Err(RiskError::NoReplicas);
@@ -115,7 +115,7 @@ impl ForgetModel {
 
     /// The probability p that a voter forgets while its vote is needed.
     pub fn forget_probability(self) -> f64 {
-        self.odds().probability()
+        self.forget_event().probability()
     }
 
     /// Draws whether a voter forgets. It uses integers only, so that a seed draws the same on every
@@ -124,23 +124,24 @@ impl ForgetModel {
         rng.below(self.lifetime.nanos()) < self.interval.nanos()
     }
 
-    fn odds(self) -> Odds {
-        Odds::new(self.interval.nanos(), self.lifetime.nanos())
+    fn forget_event(self) -> EventProbability {
+        EventProbability::new(self.interval.nanos(), self.lifetime.nanos())
     }
 }
 
 /// The probability that a second node enters while the first holds the lock.
-pub fn violation_probability(ballot: Ballot, model: ForgetModel) -> Likelihood {
-    binomial::probability_of_at_least(ballot.overlap(), ballot.majority, model.odds())
+pub fn violation_probability(electorate: Electorate, model: ForgetModel) -> Likelihood {
+    binomial::probability_of_at_least(electorate.overlap(), electorate.majority, model.forget_event())
 }
 
 /// The natural logarithm of the formula as printed in the lecture slides: Σ C(m,k) p^k p^(m−k) for
 /// k from 2m−n to n. It is no probability: if p is more than a half, it may be more than 1.
-pub fn ln_as_printed(ballot: Ballot, model: ForgetModel) -> f64 {
+pub fn ln_as_printed(electorate: Electorate, model: ForgetModel) -> f64 {
     // p^m times the sum of C(m,k), which is 2^m times the probability of at least 2m−n heads in m
     // tosses of a coin.
-    let enough_heads = binomial::probability_of_at_least(ballot.overlap(), ballot.majority, Odds::new(1, 2));
-    enough_heads.ln() + ballot.majority as f64 * (2.0 * model.forget_probability()).ln()
+    let enough_heads =
+        binomial::probability_of_at_least(electorate.overlap(), electorate.majority, EventProbability::new(1, 2));
+    enough_heads.ln() + electorate.majority as f64 * (2.0 * model.forget_probability()).ln()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -2,7 +2,7 @@
 //! only faults.
 
 use super::trial::Trial;
-use super::{Ballot, ForgetModel};
+use super::{Electorate, ForgetModel};
 use quorate_core::mutex::voting::{RequestMode, Voting};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Bounds, Duration, Group, NodeId, Time};
@@ -20,30 +20,30 @@ const MESSAGE_DELAY: Duration = Duration::from_millis(1);
 ///
 /// The first node requests one vote after another, so that it has exactly a majority when it
 /// enters. While it holds the lock, the forgetful voters crash and restart without their votes.
-/// Then the rival requests all votes at once.
+/// Then the rival requests all votes at the same time.
 pub struct NodeTrial {
-    ballot: Ballot,
+    electorate: Electorate,
     model: ForgetModel,
     rng: SeededRng,
 }
 
 impl NodeTrial {
-    pub fn new(ballot: Ballot, model: ForgetModel, seed: u64) -> Self {
-        Self { ballot, model, rng: SeededRng::new(seed, Stream::Faults) }
+    pub fn new(electorate: Electorate, model: ForgetModel, seed: u64) -> Self {
+        Self { electorate, model, rng: SeededRng::new(seed, Stream::Faults) }
     }
 }
 
 impl Trial for NodeTrial {
     fn violates_exclusion(&mut self) -> bool {
-        let voters = Group::of_size(self.ballot.replicas as usize);
+        let voters = Group::of_size(self.electorate.replicas as usize);
         let forgetful: Vec<_> = voters.iter().filter(|_| self.model.draw_forgets(&mut self.rng)).collect();
-        both_enter(self.ballot, &forgetful)
+        both_enter(self.electorate, &forgetful)
     }
 }
 
 /// Simulates one trial in which exactly these voters forget. Returns whether both nodes enter.
-pub(super) fn both_enter(ballot: Ballot, forgetful: &[NodeId]) -> bool {
-    let Ballot { replicas, majority } = ballot;
+pub(super) fn both_enter(electorate: Electorate, forgetful: &[NodeId]) -> bool {
+    let Electorate { replicas, majority } = electorate;
     let (voters, needed_votes) = (replicas as usize, majority as usize);
     let (first, rival) = (NodeId::from_index(voters), NodeId::from_index(voters + 1));
     let voter_nodes: Vec<_> = Group::of_size(voters).iter().collect();

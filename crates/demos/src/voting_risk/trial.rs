@@ -1,7 +1,7 @@
 //! Trials to compare with the formula: a node holds the lock, voters forget, and a rival requests
 //! their votes.
 
-use super::{Ballot, ForgetModel, Tally};
+use super::{Electorate, ForgetModel, Tally};
 use quorate_journal::rng::{SeededRng, Stream};
 
 /// A source of random trials.
@@ -30,20 +30,20 @@ const TRIALS_PER_CALL: u64 = 256;
 /// A trial that only draws which voters forget, and counts the votes that the rival gets. It sends
 /// no messages.
 pub struct DrawTrial {
-    ballot: Ballot,
+    electorate: Electorate,
     model: ForgetModel,
     rng: SeededRng,
 }
 
 impl DrawTrial {
-    pub fn new(ballot: Ballot, model: ForgetModel, seed: u64) -> Self {
-        Self { ballot, model, rng: SeededRng::new(seed, Stream::Faults) }
+    pub fn new(electorate: Electorate, model: ForgetModel, seed: u64) -> Self {
+        Self { electorate, model, rng: SeededRng::new(seed, Stream::Faults) }
     }
 }
 
 impl Trial for DrawTrial {
     fn violates_exclusion(&mut self) -> bool {
-        let Ballot { replicas, majority } = self.ballot;
+        let Electorate { replicas, majority } = self.electorate;
         let forgotten_votes = (0..majority).filter(|_| self.model.draw_forgets(&mut self.rng)).count() as u64;
         // The rival gets the votes of all voters that never voted, and of all that forgot.
         (replicas - majority) + forgotten_votes >= majority

@@ -6,8 +6,8 @@
 //! P1 holds printer             also, for several resources: P1 holds printer and scanner
 //! P2 wants printer             P2 waits until all holders of printer, and all processes before P2
 //!                              in its queue, have released it
-//! pool has 2 permits           two processes may hold it at once, and one that wants it waits for
-//!                              one of them
+//! pool has 2 permits           two processes may hold it at the same time, and one that wants it
+//!                              waits for one of them
 //! P1 began 12                  when P1 began, for the choice of a victim
 //! P1 has priority 3            how important P1 is, for the choice of a victim
 //! ```

@@ -107,7 +107,8 @@ impl Situation {
     }
 
     /// The first wait of a process, restricted to the processes that `is_included` accepts. A wait
-    /// for any one of several processes counts only if it accepts all of them, and comes last.
+    /// for any one of several processes counts only if `is_included` accepts all of them, and only
+    /// if no other wait counts.
     fn first_wait(&self, search: &Search, process: &Name, is_included: impl Fn(&Name) -> bool) -> Option<Wait> {
         let needs = search.graph.needs(process);
         let needs_for_all = needs.iter().filter(|need| !need.has_alternatives()).map(|need| {
@@ -125,8 +126,8 @@ impl Situation {
 
     /// Chooses a victim of every deadlock until there is none, or for at most `MAX_ROUNDS`
     /// searches. Each round makes progress, because its victims are no longer stuck.
-    fn choose_victims(&self, policy: Policy, first: Search) -> Result<Vec<Round>, SearchError> {
-        let (mut remaining, mut search) = (self.clone(), first);
+    fn choose_victims(&self, policy: Policy, first_search: Search) -> Result<Vec<Round>, SearchError> {
+        let (mut remaining, mut search) = (self.clone(), first_search);
         let mut rounds = Vec::new();
         loop {
             let deadlocks = search.graph.deadlocks();

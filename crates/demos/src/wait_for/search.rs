@@ -143,8 +143,9 @@ fn combinations<'a>(names: &[&'a Name], chosen: usize) -> Vec<Vec<&'a Name>> {
     let mut indices: Vec<usize> = (0..chosen).collect();
     loop {
         ways.push(indices.iter().filter_map(|index| names.get(*index).copied()).collect());
-        let last = indices.iter().enumerate().rposition(|(digit, index)| index + (chosen - digit) < names.len());
-        let Some(digit) = last else { return ways };
+        let last_increasable =
+            indices.iter().enumerate().rposition(|(digit, index)| index + (chosen - digit) < names.len());
+        let Some(digit) = last_increasable else { return ways };
         let start = indices.get(digit).map_or(0, |index| index + 1);
         for (index, value) in indices.iter_mut().skip(digit).zip(start..) {
             *index = value;

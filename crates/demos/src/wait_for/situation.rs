@@ -29,8 +29,8 @@ pub struct Resource {
     pub holders: Vec<Name>,
     /// The processes that want it, in the order of the lines.
     pub queue: Vec<Name>,
-    /// How many processes may hold it at once, if it is a semaphore. Otherwise it is a lock:
-    /// several processes may share it, but a process in the queue wants it exclusively.
+    /// How many processes may hold it at the same time, if it is a semaphore. Otherwise it is a
+    /// lock: several processes may share it, but a process in the queue wants it exclusively.
     pub permits: Option<u32>,
 }
 

@@ -135,7 +135,8 @@ impl<'a> SequenceDiagram<'a> {
                 self.add_note_over_all(&[format!("{more} more nodes do not fit into the diagram, select fewer nodes")]);
             }
         }
-        let has_rules = self.scene.steps.iter().any(|step| step.parts.iter().any(|(kind, _)| *kind == TextKind::Rule));
+        let has_rules =
+            self.scene.steps.iter().any(|step| step.effects.iter().any(|(kind, _)| *kind == TextKind::Rule));
         if self.detail == Detail::WithoutRules && has_rules {
             self.add_note_over_all(&["The notes of rules do not fit into the diagram".into()]);
         }
@@ -214,16 +215,16 @@ impl<'a> SequenceDiagram<'a> {
         match received {
             Some(arrow) => self.draw_arrow(arrow, None),
             // A disk confirmation matters only for its consequences.
-            None if step.cause == Cause::Disk && !step.parts.is_empty() => {}
+            None if step.cause == Cause::Disk && !step.effects.is_empty() => {}
             None => lines.push(step.input.clone()),
         }
         // Sends are drawn as arrows. Timers and saves are left out.
-        let shown_parts = step.parts.iter().filter(|(kind, _)| match kind {
+        let shown_effects = step.effects.iter().filter(|(kind, _)| match kind {
             TextKind::Rule => self.detail == Detail::All,
             TextKind::Event | TextKind::Queue => true,
             TextKind::Input | TextKind::Send | TextKind::Control | TextKind::World => false,
         });
-        lines.extend(shown_parts.map(|(_, text)| text.clone()));
+        lines.extend(shown_effects.map(|(_, text)| text.clone()));
         self.add_note(step.lane, step.position.time, lines);
         self.set_role(step.lane, step.role);
         // A message that arrives is drawn with the step that receives it.

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// A message is a reply if node A sends it to node B in the step in which A receives a message from
 /// B, or in A's next step with a disk confirmation. A must send no other message of that kind in
-/// that step, and the scene must show the kind of B's message before that of the reply: so of two
-/// kinds that answer each other, the one that appears first is the request.
+/// that step, and the kind of B's message must appear in the scene before the kind of the reply. So
+/// if messages of two kinds answer each other, the kind that appears first is the request.
 pub(super) fn reply_kinds(scene: &Scene) -> BTreeSet<&str> {
     let mut first_index: BTreeMap<&str, usize> = BTreeMap::new();
     let mut receiver_counts: BTreeMap<(usize, &str), usize> = BTreeMap::new();

@@ -18,7 +18,7 @@ pub struct OverviewBuilder {
     /// Role of each node, up to the last selected one; `None` for nodes that are not selected.
     selected_roles: Vec<Option<Role>>,
     nodes_without_row: usize,
-    /// Time of the first moment.
+    /// Time of the first moment observed; `None` before it.
     start: Option<Time>,
     /// The latest time observed. In a malformed journal, time may go backwards.
     latest: Time,
@@ -68,7 +68,7 @@ impl OverviewBuilder {
         }
     }
 
-    /// Returns the time of the first moment observed.
+    /// Returns the time of the first moment observed; `None` before it.
     pub fn start(&self) -> Option<Time> {
         self.start
     }
@@ -220,7 +220,7 @@ impl OverviewBuilder {
         }
     }
 
-    /// Counts an event of the world. Returns the node whose role it may change.
+    /// Counts an event of the world. Returns the node whose role it may change, if there is one.
     fn count_world_event(&self, event: &WorldEvent<'_>, counts: &mut Bin) -> Option<NodeId> {
         match event {
             WorldEvent::Lost { id, to, .. } => {

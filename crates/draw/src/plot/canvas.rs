@@ -76,8 +76,8 @@ pub(super) enum Anchor {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TextRun {
     pub(super) text: String,
-    /// Text in a colour of its own. It is to the right of this one even if this one reads from
-    /// right to left.
+    /// Text that follows in a colour of its own, on the right even if `text` reads from right to
+    /// left.
     pub(super) suffix: Option<Suffix>,
     /// Font size in pixels.
     pub(super) size: i32,

@@ -33,8 +33,8 @@ const RIGHT_MARGIN: i32 = 12;
 const MIN_LABEL_DISTANCE: i32 = 19;
 const MAX_LABEL_WIDTH: i32 = 230;
 
-/// Maximum number of series in plots of a third of the page, whose marks have little room side by
-/// side.
+/// Maximum number of series in plots of a third of the page width. The marks of more series would
+/// have too little room side by side.
 const MAX_MARKS_IN_NARROW_PLOTS: usize = 6;
 
 /// The area of the page with a plot's points.
@@ -88,7 +88,7 @@ struct Grid {
 }
 
 impl Grid {
-    /// Chooses the arrangement. With many series, marks need more room side by side.
+    /// Chooses the arrangement for these numbers of plots and of different series.
     fn new(plots: usize, series: usize) -> Self {
         match plots {
             5.. if series > MAX_MARKS_IN_NARROW_PLOTS => Self { columns: 2, page_width: 1440, plot_height: 300 },

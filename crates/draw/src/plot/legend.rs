@@ -9,7 +9,7 @@ use super::panel::{
 };
 use super::series_style::{SeriesStyle, SeriesStyles};
 use super::text::{fit, text_width};
-use super::{Figure, Key, Mark, Plot, PlotError, Series};
+use super::{Figure, Key, Plot, PlotError, PointMark, Series};
 use crate::style::{FAINT, INK, PAPER};
 
 /// Height of a row of text, in pixels, as are all sizes here.
@@ -158,7 +158,7 @@ impl Legend {
                         let pen = Pen { opacity_percent: 70, dashes, ..Pen::new(style.colour, FORMULA_WIDTH) };
                         draw_sample_line(page, (x, y), pen)?;
                     }
-                    draw_dot(page, (x, y), marker_style(&style, Mark::Solid))?;
+                    draw_dot(page, (x, y), marker_style(&style, PointMark::Solid))?;
                 }
                 Piece::Sample(sample) => draw_sample(page, (x, y), sample)?,
             }
@@ -188,8 +188,8 @@ fn samples(figure: &Figure, has_offsets: bool) -> Vec<(Sample, &str)> {
     let series = || figure.plots.iter().flat_map(|plot| &plot.series);
     let points = || series().flat_map(|series| &series.points);
     let kinds = [
-        (Sample::Solid, solid, points().any(|point| point.mark == Mark::Solid)),
-        (Sample::Ring, ring, points().any(|point| point.mark == Mark::Ring)),
+        (Sample::Solid, solid, points().any(|point| point.mark == PointMark::Solid)),
+        (Sample::Ring, ring, points().any(|point| point.mark == PointMark::Ring)),
         (Sample::Formula, formula, series().any(|series| series.formula.is_some())),
         (Sample::Range, range, points().any(|point| point.range.is_some())),
         (Sample::Interval, interval, points().any(|point| point.interval.is_some())),

@@ -1,7 +1,7 @@
 //! Moves overlapping marks sideways, so that their vertical positions stay exact.
 
 use super::canvas::UNITS_PER_PIXEL;
-use super::{Mark, Plot, Point, Series};
+use super::{Plot, Point, PointMark, Series};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Half the height of the area around a solid mark and around a ring, in plotters units; marks
@@ -28,13 +28,13 @@ struct ColumnMark {
     top: i32,
     bottom: i32,
     series: usize,
-    mark: Mark,
+    mark: PointMark,
 }
 
 impl ColumnMark {
     fn new(point: &Point, series: usize, y_of: impl Fn(f64) -> i32) -> Self {
         let y = y_of(point.y);
-        let extent = if point.mark == Mark::Ring { RING_EXTENT } else { DOT_EXTENT };
+        let extent = if point.mark == PointMark::Ring { RING_EXTENT } else { DOT_EXTENT };
         let ranges = [point.range, point.interval].into_iter().flatten();
         let ends = ranges.flat_map(|range| [y_of(range.low), y_of(range.high)]);
         let (mut top, mut bottom) = (y - extent, y + extent);
@@ -82,7 +82,7 @@ impl MarkOffsets {
         series_indices.dedup();
         // A mark on a line is not moved.
         series_indices.retain(|series| plot.series.get(*series).is_some_and(|series| !series.is_joined));
-        let has_ring = overlapping.iter().any(|mark| mark.mark == Mark::Ring);
+        let has_ring = overlapping.iter().any(|mark| mark.mark == PointMark::Ring);
         let count = series_indices.len() as i32;
         let step = (if has_ring { RING_STEP } else { DOT_STEP }).min(max_width / count.max(1));
         for ColumnMark { y, series, .. } in overlapping {
@@ -151,7 +151,7 @@ pub(super) fn max_set_width(plot: &Plot) -> i32 {
             series_at.entry([point.x.to_bits(), y]).or_default().insert(first_series);
         }
     }
-    let step = if points().any(|point| point.mark == Mark::Ring) { RING_STEP } else { DOT_STEP };
+    let step = if points().any(|point| point.mark == PointMark::Ring) { RING_STEP } else { DOT_STEP };
     series_at.values().map(|series_indices| series_indices.len() as i32).max().unwrap_or_default() * step
         / UNITS_PER_PIXEL
 }

@@ -8,7 +8,7 @@ use super::offsets::MarkOffsets;
 use super::series_style::{SeriesStyle, SeriesStyles};
 use super::text::{fit, regular_size_of_bold, text_width};
 use super::ticks::format_number;
-use super::{Axis, Key, Mark, Plot, PlotError, Point, Range, Series};
+use super::{Axis, Key, Plot, PlotError, Point, PointMark, Range, Series};
 use crate::style::{FAINT, INK, PAPER, RULE};
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::Shift;
@@ -116,8 +116,8 @@ impl<'a> Panel<'a> {
         self.draw_formulas(&mut chart)?;
         self.draw_ranges(&mut chart)?;
         self.draw_joins(&mut chart)?;
-        self.draw_marks(&mut chart, Mark::Ring)?;
-        self.draw_marks(&mut chart, Mark::Solid)?;
+        self.draw_marks(&mut chart, PointMark::Ring)?;
+        self.draw_marks(&mut chart, PointMark::Solid)?;
         self.draw_labels(page)
     }
 
@@ -271,7 +271,7 @@ impl<'a> Panel<'a> {
 
     /// Draws the marks of this kind from left to right. Where marks overlap, the one in front
     /// differs from column to column, so that it is not always of the same series.
-    fn draw_marks(&self, chart: &mut Chart<'_>, mark: Mark) -> Result<(), PlotError> {
+    fn draw_marks(&self, chart: &mut Chart<'_>, mark: PointMark) -> Result<(), PlotError> {
         let mut markers = Vec::new();
         let count = self.plot.series.len();
         for (index, (series, style)) in self.plot.series.iter().zip(&self.styles).enumerate() {
@@ -304,7 +304,7 @@ impl<'a> Panel<'a> {
                 None => format!("{name}{}{unit}", format_number(value)),
             }
         };
-        let kind = if point.mark == Mark::Ring { &self.key.ring } else { &self.key.solid };
+        let kind = if point.mark == PointMark::Ring { &self.key.ring } else { &self.key.solid };
         let mut parts = vec![
             series.name.clone(),
             kind.clone(),
@@ -339,8 +339,8 @@ fn position_in_units(cell: &Cell, point: &Point) -> (i32, i32) {
     (cell.x.map(&point.x, (0, width)), cell.y.map(&point.y, (height, 0)))
 }
 
-pub(super) fn marker_style(style: &SeriesStyle, mark: Mark) -> MarkerStyle {
-    let (radius, rim) = if mark == Mark::Ring { (RING_RADIUS, None) } else { (DOT_RADIUS, Some(PAPER)) };
+pub(super) fn marker_style(style: &SeriesStyle, mark: PointMark) -> MarkerStyle {
+    let (radius, rim) = if mark == PointMark::Ring { (RING_RADIUS, None) } else { (DOT_RADIUS, Some(PAPER)) };
     MarkerStyle { shape: style.shape, colour: style.colour, radius, rim }
 }
 

@@ -9,8 +9,8 @@ use crate::style::{Colour, SERIES};
 pub(super) struct SeriesStyle {
     pub(super) colour: Colour,
     pub(super) shape: Shape,
-    /// Whether its lines are dashed, as in every second round of the palette, to differ from those
-    /// of the series with the same colour in the round before.
+    /// Whether the lines are dashed. The first series of each colour have solid lines, the next
+    /// ones dashed lines, and so on in turn.
     pub(super) is_dashed: bool,
 }
 

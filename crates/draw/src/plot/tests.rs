@@ -316,7 +316,7 @@ fn invalid_figures_are_refused() {
         absolute values must be between 1e-250 and 1e250; a point's x of 's' in 'p' is 1.7977·10³⁰⁸. Use another unit.
         the low end of a range must not exceed the high end; 's' in 'p' has 3 to 2.
         values must be finite; the formula's y of 's\u{a}' in 'p\u{1b}' is NaN. Leave out missing measurements.
-        a logarithmic axis has no negative values; a value to show of 'n' in 'p' is −1. Use a linear axis."#]]
+        a logarithmic axis has no negative values; an included value of 'n' in 'p' is −1. Use a linear axis."#]]
     .assert_eq(&messages.join("\n"));
     assert_eq!(Figure::new("f").svg(Theme::Auto), Err(PlotError::NoPlots));
 }

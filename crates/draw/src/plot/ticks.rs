@@ -112,8 +112,9 @@ pub(super) fn linear(low: f64, high: f64, max_count: usize, only_whole: bool) ->
     if !(min_step.is_finite() && min_step > 0.0) {
         return Vec::new();
     }
-    let first = min_step.log10().floor() as i32;
-    let steps = (first..=first + 1).flat_map(|exponent| [1, 2, 5].map(|digits| Tick { digits, exponent }));
+    let min_exponent = min_step.log10().floor() as i32;
+    let steps =
+        (min_exponent..=min_exponent + 1).flat_map(|exponent| [1, 2, 5].map(|digits| Tick { digits, exponent }));
     let fits = |step: &Tick| step.value() >= min_step * (1.0 - TOLERANCE) && !(only_whole && step.exponent < 0);
     let one = Tick { digits: 1, exponent: 0 };
     let step = steps.into_iter().find(fits).unwrap_or(one);
@@ -132,10 +133,10 @@ pub(super) fn linear(low: f64, high: f64, max_count: usize, only_whole: bool) ->
 /// remain otherwise. If `low` and `high` are close together, returns what `linear` returns for
 /// these arguments.
 pub(super) fn log(low: f64, high: f64, max_count: usize, only_whole: bool) -> Vec<Tick> {
-    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    let (min_exponent, max_exponent) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let is_within = |tick: &Tick| tick.value() >= low * (1.0 - TOLERANCE) && tick.value() <= high * (1.0 + TOLERANCE);
     let candidates = |digits: &'static [i64], interval: i32| -> Vec<Tick> {
-        let powers = (first..=last).filter(|power| power.rem_euclid(interval) == 0);
+        let powers = (min_exponent..=max_exponent).filter(|power| power.rem_euclid(interval) == 0);
         powers.flat_map(|power| digits.iter().map(move |digit| Tick::new(*digit, power))).filter(is_within).collect()
     };
     let dense = candidates(&[1, 2, 5], 1);

@@ -62,7 +62,7 @@ fn check_plot(figure: &Figure, plot: &Plot) -> Result<(), PlotError> {
     }
     for axis in [&plot.x, &plot.y] {
         let validator = Validator { plot: &name, series: &escape_controls(&axis.name), x: &plot.x, y: &plot.y };
-        axis.included_values.iter().try_for_each(|value| validator.check_value(axis, "a value to show", *value))?;
+        axis.included_values.iter().try_for_each(|value| validator.check_value(axis, "an included value", *value))?;
     }
     Ok(())
 }

@@ -5,8 +5,9 @@ use super::TimePosition;
 /// Contents of a node's hold-back queue during one span of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue {
+    /// Number of messages.
     pub count: usize,
-    /// Names of the first messages, in queue order.
+    /// Names of the first of them, in queue order.
     pub names: Vec<String>,
     pub from: TimePosition,
     pub to: TimePosition,

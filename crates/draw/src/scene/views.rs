@@ -14,8 +14,8 @@ pub struct ViewSpan {
 }
 
 impl ViewSpan {
-    /// Returns a label with the view's number and members.
-    pub fn name(&self) -> String {
+    /// Returns the view's number and members.
+    pub fn label(&self) -> String {
         format!("view {}: {}", self.view.epoch(), self.view.members())
     }
 }

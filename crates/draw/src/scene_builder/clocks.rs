@@ -16,8 +16,8 @@ const MAX_NODES: usize = 64;
 pub(super) struct Clocks {
     logical: Causality<Clock>,
     vectors: Option<Causality>,
-    /// Whether the journal is that of one real process. It records no arrival of the messages that
-    /// the process sends, so the clocks of these messages would stay in memory.
+    /// Whether one real process wrote the journal. Then no line records the arrival of a message
+    /// that it sent, so the clocks of these messages would stay in memory.
     is_single_process: bool,
     /// Whether each node's first start counts as an event; empty if the group is large.
     first_starts: Vec<FirstStart>,

@@ -1,7 +1,7 @@
 //! Builds the data of a picture from a run that is observed live or read from its journal.
 //!
-//! The builder does not keep the whole run, only the window (until it is too full for a scene), the
-//! messages in flight, and the state of every node.
+//! The builder keeps the messages in flight, the state of every node and, unless it is too large
+//! for a scene, the part of the run to show (the [`Window`]). It does not keep the rest of the run.
 
 mod bands;
 mod clocks;
@@ -19,7 +19,7 @@ use clocks::Clocks;
 use in_flight::{InFlightMessage, InFlightMessages, SentMessage};
 use lanes::{LaneState, Lanes};
 use pending_step::PendingStep;
-use queues::{QueueContents, Queues};
+use queues::{HoldBackQueues, QueueContents};
 use quorate_core::{NodeId, Time};
 use quorate_journal::moment::{
     MessageId, Moment, ObservedEffect, ObservedInput, Observer, Sent, WorldEvent, receivers,
@@ -36,8 +36,8 @@ pub struct Options {
     pub window: Window,
     /// Whether to show steps without visible effect, such as a timer or a disk confirmation.
     pub shows_quiet_steps: bool,
-    /// Limit on the steps, marks and lasting faults of a scene together. A run that exceeds it
-    /// before its last line becomes an overview.
+    /// Limit on the steps, marks and lasting faults (bands) of a scene together. It is checked when
+    /// the next journal line begins; a run that exceeds it then becomes an overview.
     pub max_steps: usize,
     /// Whether to build an overview even of a short run.
     pub forces_overview: bool,
@@ -85,7 +85,7 @@ pub struct SceneBuilder<C, E> {
     lanes: Lanes,
     bands: Bands,
     views: ViewTracker,
-    queues: Queues,
+    hold_back_queues: HoldBackQueues,
     in_flight: InFlightMessages,
     overview: OverviewBuilder,
     /// The current step, if a scene shows its time and its node has a lane.
@@ -111,7 +111,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             roles: Roles::new(header.nodes, role_update),
             bands: Bands::default(),
             views: ViewTracker::new(&shown_nodes),
-            queues: Queues::default(),
+            hold_back_queues: HoldBackQueues::default(),
             in_flight: InFlightMessages::default(),
             pending_step: None,
             line: 1,
@@ -146,7 +146,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         scene.lanes =
             self.lanes.finish(TimePosition { time: from, order: 0 }, TimePosition { time: to, order: order_end });
         self.views.finish(&mut scene);
-        self.queues.finish(&mut scene, TimePosition { time: to, order: order_end });
+        self.hold_back_queues.finish(&mut scene, TimePosition { time: to, order: order_end });
         // Nodes that the caller selected are always shown.
         if self.options.window.nodes.is_empty() {
             lanes::drop_idle_lanes(&mut scene);
@@ -193,7 +193,8 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         if !std::mem::replace(&mut self.has_window_begun, true) {
             self.lanes.begin_window(|node| LaneState::new(&self.roles, node));
             self.views.begin_window();
-            self.queues.begin_window(TimePosition { time: self.options.window.from.unwrap_or_default(), order: 0 });
+            self.hold_back_queues
+                .begin_window(TimePosition { time: self.options.window.from.unwrap_or_default(), order: 0 });
         }
     }
 
@@ -205,9 +206,9 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         let Some(lane) = self.lanes.index(node) else { return };
         let state = LaneState::new(&self.roles, node);
         let is_always_shown = self.options.shows_quiet_steps || self.lanes.state(lane) != state;
-        // The picture shows such a step elsewhere, so it does not count as omitted. In the group's
-        // first view this includes the steps by which the members enter it.
-        if !is_always_shown && pending.is_implied(self.views.is_in_founding_view(node)) {
+        // A step that the picture shows as a lease or view does not count as omitted. Nor does a
+        // step by which a member enters the group's first view.
+        if !is_always_shown && pending.is_shown_elsewhere(self.views.is_in_first_view(node)) {
             return;
         }
         if !is_always_shown && pending.is_quiet() {
@@ -230,7 +231,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             self.in_flight = InFlightMessages::default();
             self.lanes.stop_recording();
             self.views.stop_recording();
-            self.queues.stop_recording();
+            self.hold_back_queues.stop_recording();
         }
     }
 
@@ -256,18 +257,18 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         if !self.options.window.ends_before(time)
             && let Some(lane) = self.lanes.index(node)
         {
-            self.queues.record_change(lane, self.position(time), contents);
+            self.hold_back_queues.record_change(lane, self.position(time), contents);
         }
     }
 
-    /// Ends a message at the current step. Returns the index of its arrow; `None` if it has none.
+    /// Ends the arrow of a message at the current step. Returns its index; `None` if there is none.
     fn receive(&mut self, id: MessageId, node: NodeId) -> Option<usize> {
         let (message, is_duplicate) = self.in_flight.end_copy(id, node)?;
         self.end_message(id, &message, is_duplicate, Head::Step(self.scene.steps.len()))
     }
 
-    /// Ends a message. A duplicate gets an arrow of its own. Returns the index of the arrow; `None`
-    /// if an end is not shown.
+    /// Sets the head of a message's arrow. Adds the arrow if the message is a duplicate or was sent
+    /// before the window. Returns its index; `None` if the sender or the receiver has no lane.
     fn end_message(
         &mut self,
         id: MessageId,
@@ -317,7 +318,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
     }
 
     fn observe_world_event(&mut self, time: Time, event: &WorldEvent<'_>) {
-        // The hold-back queue is in memory, so a crash empties it.
+        // The hold-back queue is in memory, so a crash and a clean shutdown empty it.
         if let WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node } = event {
             self.set_queue(time, *node, QueueContents::default());
         }
@@ -335,6 +336,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             WorldEvent::Ended { node } => self.add_mark(time, Some(*node), MarkKind::Stopped, event),
             WorldEvent::Paused { node } => self.add_mark(time, Some(*node), MarkKind::Paused, event),
             WorldEvent::Resumed { node } => self.add_mark(time, Some(*node), MarkKind::Resumed, event),
+            // A fault, its end, or a remark of the checker.
             WorldEvent::Changed { text } => {
                 let (position, is_before) = (self.position(time), self.options.window.starts_after(time));
                 // Bands do not record changes after the window, and no mark shows them.

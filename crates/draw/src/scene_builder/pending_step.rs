@@ -17,7 +17,7 @@ pub(super) struct PendingStep {
     input: String,
     rules: Vec<(String, String)>,
     events: Vec<String>,
-    parts: Vec<(TextKind, String)>,
+    effects: Vec<(TextKind, String)>,
     has_sends: bool,
     reports_revocation: bool,
     input_kind: InputKind,
@@ -66,7 +66,7 @@ impl PendingStep {
             | ObservedInput::DiskFull
             | ObservedInput::DiskFree => InputKind::Other,
         };
-        let (rules, events, parts) = Default::default();
+        let (rules, events, effects) = Default::default();
         let input = words::describe_input(input);
         Self {
             node,
@@ -76,7 +76,7 @@ impl PendingStep {
             input,
             rules,
             events,
-            parts,
+            effects,
             has_sends: false,
             reports_revocation: false,
             input_kind,
@@ -98,7 +98,7 @@ impl PendingStep {
                 self.rules.push((rule.into_owned(), words::escape_controls(&text).into_owned()));
             }
             ObservedEffect::Emit(_) => {
-                // After this rule's note, the node emits only the loss of what its client held.
+                // After this rule's note, the node emits only the loss of its entry or leadership.
                 self.reports_revocation |= self.rules.last().is_some_and(|(rule, _)| rule == REMOVED_RULE);
                 self.events.push(text.clone());
             }
@@ -110,32 +110,32 @@ impl PendingStep {
             | ObservedEffect::Membership(_)
             | ObservedEffect::HoldBack { .. } => {}
         }
-        self.parts.push((kind, text));
+        self.effects.push((kind, text));
     }
 
     /// Whether the step has no visible effect: no send, event or rule note, and no change of the
     /// hold-back queue. Only a step caused by a timer, the disk or a first start can be quiet.
     pub(super) fn is_quiet(&self) -> bool {
         let is_local = matches!(self.cause, Cause::Timer | Cause::Disk | Cause::Start { is_restart: false });
-        is_local && !self.has_sends && self.parts.iter().all(|(kind, _)| *kind == TextKind::Control)
+        is_local && !self.has_sends && self.effects.iter().all(|(kind, _)| *kind == TextKind::Control)
     }
 
     /// Whether the picture already shows the step as a lease or a view: its input is one of them,
     /// it sends nothing, reports no revocation, does not change the hold-back queue, and applies no
     /// rules except those by which the members enter the first view of the group.
-    pub(super) fn is_implied(&self, is_founding_view: bool) -> bool {
-        let is_implied_rule = |rule: &str| is_founding_view && [ADMIT_RULE, BEGIN_RULE].contains(&rule);
+    pub(super) fn is_shown_elsewhere(&self, is_first_view: bool) -> bool {
+        let is_shown_rule = |rule: &str| is_first_view && [ADMIT_RULE, BEGIN_RULE].contains(&rule);
         let is_lease_or_view = self.input_kind != InputKind::Other;
-        let changes_queue = self.parts.iter().any(|(kind, _)| *kind == TextKind::Queue);
+        let changes_queue = self.effects.iter().any(|(kind, _)| *kind == TextKind::Queue);
         is_lease_or_view
             && !self.has_sends
             && !self.reports_revocation
             && !changes_queue
-            && self.rules.iter().all(|(rule, _)| is_implied_rule(rule))
+            && self.rules.iter().all(|(rule, _)| is_shown_rule(rule))
     }
 
     pub(super) fn finish(self, lane: usize, role: Role, logical_clock: u64, vector_clock: Option<Vec<u64>>) -> Step {
-        let Self { cause, line, position, input, rules, events, parts, has_sends, reports_revocation, .. } = self;
+        let Self { cause, line, position, input, rules, events, effects, has_sends, reports_revocation, .. } = self;
         Step {
             line,
             position,
@@ -145,7 +145,7 @@ impl PendingStep {
             rules,
             events,
             reports_revocation,
-            parts,
+            effects,
             has_sends,
             role,
             logical_clock,

@@ -26,7 +26,7 @@ impl QueueContents {
 
 /// The hold-back queues of all nodes shown, by lane.
 #[derive(Default)]
-pub(super) struct Queues {
+pub(super) struct HoldBackQueues {
     /// The current contents of each queue.
     current: BTreeMap<usize, QueueContents>,
     /// The contents of each queue at the start of the window, and every change since.
@@ -35,7 +35,7 @@ pub(super) struct Queues {
     is_too_large: bool,
 }
 
-impl Queues {
+impl HoldBackQueues {
     /// Records new contents of a queue. Of several changes at one position, only the last counts.
     pub(super) fn record_change(&mut self, lane: usize, position: TimePosition, contents: QueueContents) {
         if self.is_too_large || self.current.get(&lane).unwrap_or(&QueueContents::default()) == &contents {

@@ -100,7 +100,7 @@ impl ViewTracker {
     }
 
     /// Whether the node has no view, or its view is the first one of the group.
-    pub(super) fn is_in_founding_view(&self, node: NodeId) -> bool {
+    pub(super) fn is_in_first_view(&self, node: NodeId) -> bool {
         let view = self.nodes.get(&node).and_then(|tracked| tracked.view.as_ref());
         view.is_none_or(|view| view.epoch() == View::FIRST)
     }
@@ -234,8 +234,8 @@ impl ViewTracker {
     }
 
     /// Starts or changes the lease of a node that is in its view. A renewal extends the same lease;
-    /// a lease until an earlier time than the current one is ignored, unless that time has passed:
-    /// then the lease ends.
+    /// a lease that ends no later than the current one is ignored, unless it has ended already:
+    /// then the current one ends, too.
     fn record_lease_grant(&mut self, node: NodeId, until: Time, now: Time, position: TimePosition) {
         let Some(tracked) = self.nodes.get_mut(&node) else { return };
         if !tracked.view.as_ref().is_some_and(|view| tracked.is_member_of(node, view)) {

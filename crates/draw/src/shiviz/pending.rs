@@ -13,8 +13,8 @@ pub(super) struct UnwrittenStep {
     /// Whether the log shows the step. The vector clocks count hidden steps as well.
     is_shown: bool,
     pub(super) text: String,
-    /// The message that the step received, and whether a wrapper such as `Reliable` consumes it.
-    /// From such a message, the node learns only through the payloads that the wrapper delivers.
+    /// The message that the step received, and whether a wrapper such as `Reliable` consumes it. If
+    /// so, the node learns only from the payloads that the wrapper delivers.
     pub(super) message: Option<(MessageId, bool)>,
     /// The payloads that a wrapper delivered to the algorithm, with their senders.
     pub(super) delivered_payloads: Vec<(NodeId, PayloadId)>,

@@ -29,7 +29,7 @@ pub(super) struct MessageKinds {
     coloured: Vec<String>,
     /// All other kinds; their arrows have the colour `faint`.
     faint: Vec<String>,
-    /// The kind of the reports between members of a view.
+    /// The kind of the reports between members of a view, if the scene has any.
     report: Option<String>,
 }
 
@@ -210,7 +210,7 @@ impl Segments {
     }
 }
 
-/// Returns the end points of an arrow.
+/// Returns the end points of an arrow; `None` if its steps or lanes are missing from the scene.
 fn end_points(scene: &Scene, layout: &Layout, arrow: &Arrow) -> Option<(Point, Point)> {
     let (from_y, to_y) = (*layout.lanes.get(arrow.from)?, *layout.lanes.get(arrow.to)?);
     let x_of_step = |step: usize| scene.steps.get(step).map(|step| layout.axis.x_of_event(step.position.order));
@@ -243,9 +243,9 @@ fn end_points(scene: &Scene, layout: &Layout, arrow: &Arrow) -> Option<(Point, P
 /// Returns the vertical end of the arrow of a message that the network drops: in the gap next to
 /// its sender's lane.
 fn y_of_first_gap(layout: &Layout, arrow: &Arrow, y: f64) -> f64 {
-    let next = if arrow.from < arrow.to { Some(arrow.from + 1) } else { arrow.from.checked_sub(1) };
-    let next = next.and_then(|lane| layout.lanes.get(lane)).copied().unwrap_or(y);
-    y + (next - y) * 0.52
+    let next_lane = if arrow.from < arrow.to { Some(arrow.from + 1) } else { arrow.from.checked_sub(1) };
+    let next_y = next_lane.and_then(|lane| layout.lanes.get(lane)).copied().unwrap_or(y);
+    y + (next_y - y) * 0.52
 }
 
 /// Draws all arrows of one row of a diagram that may be broken into rows; their names are drawn
@@ -264,8 +264,8 @@ pub(super) fn draw(
         let colour = kinds.colour(&arrow.kind);
         let line_class = match (arrow.is_duplicate, arrow.is_retransmission, arrow.class) {
             (false, false, Class::Control) if arrow.report_for_view.is_some() => "report",
-            (true, _, _) => "copy",
-            (false, true, _) => "repeat",
+            (true, _, _) => "duplicate",
+            (false, true, _) => "retransmission",
             (false, false, Class::Control) => "control",
             (false, false, Class::Algorithm | Class::Announcement) => "arrow",
         };

@@ -84,12 +84,12 @@ impl Axis {
 
     /// Returns the order and the position of the first event at each instant.
     pub(super) fn instant_starts(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let mut last = None;
-        let first = move |(order, (time, x)): (usize, &(Time, f64))| {
-            let is_first = last.replace(*time) != Some(*time);
+        let mut previous_time = None;
+        let start_of_instant = move |(order, (time, x)): (usize, &(Time, f64))| {
+            let is_first = previous_time.replace(*time) != Some(*time);
             is_first.then_some((order, *x))
         };
-        self.event_positions.iter().enumerate().filter_map(first)
+        self.event_positions.iter().enumerate().filter_map(start_of_instant)
     }
 
     /// Returns the left edge of lanes and areas, which begin before the first event.

@@ -1,22 +1,23 @@
 //! Draws lasting faults, other changes of the whole group, views and violations as bands or lines
-//! over all lanes, with names above.
+//! over all lanes, with labels above.
 
 use super::canvas::{Anchor, Canvas};
 use super::layout::{BAND_ROW_HEIGHT, Layout};
 use super::text::{bold_width, truncate};
 use super::views;
-use crate::scene::{MarkKind, Scene, ViewSpan};
+use crate::scene::{MarkKind, Scene, TimePosition, ViewSpan};
 use quorate_journal::words::{self, format_millis};
 
 const FONT_SIZE: f64 = 12.5;
-/// Maximum number of characters of a name; the end of a longer one is cut off.
+/// Maximum number of characters of a label; the end of a longer one is cut off.
 const MAX_CHARS: usize = 60;
 
 /// The kind of an annotation above the lanes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AnnotationKind {
     Partition,
-    OtherFault,
+    /// Any other lasting fault, or another change of the whole group.
+    OtherChange,
     Violation,
     /// A view. Views with odd and even numbers have different tints.
     View {
@@ -25,21 +26,22 @@ enum AnnotationKind {
 }
 
 impl AnnotationKind {
-    /// Returns the CSS classes of the annotation's area, its edges and its name.
+    /// Returns the CSS classes of the annotation's area, its edges and its label. A violation has
+    /// no area.
     fn classes(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Partition => ("cut", "edge", "band"),
-            Self::OtherFault => ("odd", "odd-edge", "odd-band"),
-            Self::Violation => ("cut", "violation", "violation-name"),
-            Self::View { is_even: false } => ("view-one", "view-edge", "view"),
-            Self::View { is_even: true } => ("view-other", "view-edge", "view"),
+            Self::Partition => ("partition", "partition-edge", "partition-label"),
+            Self::OtherChange => ("other-change", "other-change-edge", "other-change-label"),
+            Self::Violation => ("", "violation", "violation-label"),
+            Self::View { is_even: false } => ("view-odd", "view-edge", "view-label"),
+            Self::View { is_even: true } => ("view-even", "view-edge", "view-label"),
         }
     }
 }
 
-/// A name above the lanes, with its area.
+/// A label above the lanes, with its line or area.
 pub(super) struct Annotation {
-    text: String,
+    label: String,
     from: f64,
     /// Right edge, if the annotated event lasts for some time.
     to: Option<f64>,
@@ -54,8 +56,8 @@ impl Annotation {
     }
 }
 
-/// Gives every annotation a row in which its name overlaps no other. Returns the annotations and
-/// the number of rows.
+/// Creates the annotations, each in a row in which its label overlaps no other, and counts the
+/// rows.
 pub(super) fn place(scene: &Scene, layout: &Layout) -> (Vec<Annotation>, usize) {
     let axis = &layout.axis;
     let mut annotations: Vec<Annotation> =
@@ -63,15 +65,12 @@ pub(super) fn place(scene: &Scene, layout: &Layout) -> (Vec<Annotation>, usize) 
     for band in &scene.bands {
         let from = if band.from.time < scene.from { axis.left_edge() } else { axis.x_at(band.from) };
         let to = band.to.map_or(axis.right_edge(), |position| axis.x_at(position)).max(from + 4.0);
-        let end_text = band
-            .to
-            .map_or_else(|| "on".into(), |position| format!("to {} ms", format_millis(scene.relative(position.time))));
-        let tooltip = format!("{}, from {} ms {end_text}", band.text, format_millis(scene.relative(band.from.time)));
+        let tooltip = format!("{}, {}", band.text, format_time_range(scene, band.from, band.to));
         annotations.push(Annotation {
-            text: truncate(&band.text, MAX_CHARS),
+            label: truncate(&band.text, MAX_CHARS),
             from,
             to: Some(to),
-            kind: if band.is_partition { AnnotationKind::Partition } else { AnnotationKind::OtherFault },
+            kind: if band.is_partition { AnnotationKind::Partition } else { AnnotationKind::OtherChange },
             row: 0,
             tooltip,
         });
@@ -80,10 +79,10 @@ pub(super) fn place(scene: &Scene, layout: &Layout) -> (Vec<Annotation>, usize) 
         let tooltip = format!("{} ms: {}", format_millis(scene.relative(mark.position.time)), mark.text);
         let from = axis.x_of_event(mark.position.order);
         annotations.push(Annotation {
-            text: truncate(&mark.text, MAX_CHARS),
+            label: truncate(&mark.text, MAX_CHARS),
             from,
             to: None,
-            kind: AnnotationKind::OtherFault,
+            kind: AnnotationKind::OtherChange,
             row: 0,
             tooltip,
         });
@@ -91,9 +90,8 @@ pub(super) fn place(scene: &Scene, layout: &Layout) -> (Vec<Annotation>, usize) 
     for violation in &scene.violations {
         let Some(order) = scene.order_of(violation) else { continue };
         let tooltip = format!("{} ms: {}", format_millis(scene.relative(violation.time)), violation.text);
-        let text = truncate(&violation.text, MAX_CHARS);
         annotations.push(Annotation {
-            text,
+            label: truncate(&violation.text, MAX_CHARS),
             from: axis.x_of_event(order),
             to: None,
             kind: AnnotationKind::Violation,
@@ -104,9 +102,9 @@ pub(super) fn place(scene: &Scene, layout: &Layout) -> (Vec<Annotation>, usize) 
     annotations.sort_by(|one, other| one.from.total_cmp(&other.from));
     let mut row_ends: Vec<f64> = Vec::new();
     for annotation in &mut annotations {
-        // The next view begins where this one ends, so only the name needs room.
+        // The areas of two views do not overlap, so a view needs room only for its label.
         let area_end = annotation.to.filter(|_| !annotation.is_view()).unwrap_or_default();
-        let end = (annotation.from + bold_width(&annotation.text, FONT_SIZE)).max(area_end) + 12.0;
+        let end = (annotation.from + bold_width(&annotation.label, FONT_SIZE)).max(area_end) + 12.0;
         let free_row = row_ends.iter().position(|row_end| *row_end <= annotation.from);
         annotation.row = free_row.unwrap_or(row_ends.len());
         match row_ends.get_mut(annotation.row) {
@@ -122,11 +120,10 @@ fn view_annotation(scene: &Scene, layout: &Layout, view_span: &ViewSpan) -> Anno
     // The area of a view that begins before the first event, or does not end, reaches to the edge.
     let from = if view_span.from.order == 0 { axis.left_edge() } else { axis.x_at(view_span.from) };
     let to = view_span.to.map_or(axis.right_edge(), |position| axis.x_at(position)).max(from);
-    let tooltip =
-        format!("{}, active from {} ms on", view_span.view, format_millis(scene.relative(view_span.from.time)));
+    let tooltip = format!("{}, active {}", view_span.view, format_time_range(scene, view_span.from, view_span.to));
     let kind = AnnotationKind::View { is_even: view_span.view.epoch().0.is_multiple_of(2) };
     Annotation {
-        text: truncate(&words::escape_controls(&view_span.name()), MAX_CHARS),
+        label: truncate(&words::escape_controls(&view_span.label()), MAX_CHARS),
         from,
         to: Some(to),
         kind,
@@ -135,16 +132,23 @@ fn view_annotation(scene: &Scene, layout: &Layout, view_span: &ViewSpan) -> Anno
     }
 }
 
-/// Returns the right edge of the names.
+fn format_time_range(scene: &Scene, from: TimePosition, to: Option<TimePosition>) -> String {
+    let millis = |position: TimePosition| format_millis(scene.relative(position.time));
+    let end = to.map_or_else(|| "on".into(), |to| format!("to {} ms", millis(to)));
+    format!("from {} ms {end}", millis(from))
+}
+
+/// Returns the right edge of the rightmost label.
 pub(super) fn right_edge(annotations: &[Annotation]) -> f64 {
-    annotations.iter().map(|annotation| annotation.from + bold_width(&annotation.text, FONT_SIZE)).fold(0.0, f64::max)
+    annotations.iter().map(|annotation| annotation.from + bold_width(&annotation.label, FONT_SIZE)).fold(0.0, f64::max)
 }
 
 pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout, annotations: &[Annotation], rows: usize) {
     let (views, others): (Vec<&Annotation>, Vec<&Annotation>) =
         annotations.iter().partition(|annotation| annotation.is_view());
     draw_annotations(canvas, layout, &views, rows);
-    // Removes the view's area around nodes outside it, before faults are drawn over all lanes.
+    // Erases the areas of views around nodes that are not members. Faults are drawn later, over all
+    // lanes.
     views::draw_holes(canvas, scene, layout);
     draw_annotations(canvas, layout, &others, rows);
 }
@@ -153,8 +157,8 @@ fn draw_annotations(canvas: &mut Canvas, layout: &Layout, annotations: &[&Annota
     let bottom = layout.bottom;
     for annotation in annotations {
         let y = layout.top - (rows - annotation.row) as f64 * BAND_ROW_HEIGHT;
-        let (area_class, edge_class, name_class) = annotation.kind.classes();
-        canvas.group_with_tooltip("lasting", &annotation.tooltip, |canvas| {
+        let (area_class, edge_class, label_class) = annotation.kind.classes();
+        canvas.group_with_tooltip("annotation", &annotation.tooltip, |canvas| {
             if let Some(to) = annotation.to {
                 canvas.rectangle(
                     area_class,
@@ -167,7 +171,7 @@ fn draw_annotations(canvas: &mut Canvas, layout: &Layout, annotations: &[&Annota
                 }
             }
             canvas.line(edge_class, (annotation.from, y + 4.0), (annotation.from, bottom));
-            canvas.text(name_class, (annotation.from + 5.0, y + 14.0), Anchor::Start, &annotation.text);
+            canvas.text(label_class, (annotation.from + 5.0, y + 14.0), Anchor::Start, &annotation.label);
         });
     }
 }

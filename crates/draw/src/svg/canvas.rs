@@ -120,14 +120,15 @@ impl Canvas {
     }
 }
 
-/// Stripe patterns: `still` for paused nodes, `cut` for partitions, `odd` for other lasting faults.
+/// Stripe patterns: `paused-stripes` for paused nodes, `partition`, and `other-change` for other
+/// lasting faults.
 const PATTERNS: &str = "<defs>\
-<pattern id=\"cut\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
-<path class=\"cut-stripe\" d=\"M0 0V7\"/></pattern>\
-<pattern id=\"odd\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(-45)\">\
-<path class=\"odd-stripe\" d=\"M0 0V7\"/></pattern>\
-<pattern id=\"still\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
-<path class=\"still-stripe\" d=\"M0 0V5\"/></pattern></defs>\n";
+<pattern id=\"partition\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
+<path class=\"partition-stripe\" d=\"M0 0V7\"/></pattern>\
+<pattern id=\"other-change\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(-45)\">\
+<path class=\"other-change-stripe\" d=\"M0 0V7\"/></pattern>\
+<pattern id=\"paused-stripes\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
+<path class=\"paused-stripe\" d=\"M0 0V5\"/></pattern></defs>\n";
 
 /// Style sheet of all space-time diagrams and overviews.
 const STYLE: &str = "\
@@ -137,46 +138,46 @@ path{fill:none}\
 .title{font-size:20px;font-weight:650}.detail{font-size:13px;fill:var(--faint)}\
 .node{font-size:15px;font-weight:600}\
 .lane{stroke:var(--ink);stroke-width:1.5}\
-.gone{stroke:var(--faint);stroke-width:1.5;stroke-dasharray:1 6;stroke-linecap:round}\
+.down-lane{stroke:var(--faint);stroke-width:1.5;stroke-dasharray:1 6;stroke-linecap:round}\
 .waiting{fill:var(--wait);fill-opacity:.3}.follows{fill:var(--follow);fill-opacity:.28}\
-.chosen{fill:var(--chosen)}.paused{fill:url(#still)}.down{fill:var(--alarm);fill-opacity:.16}\
-.inside{font-size:12px;font-weight:650;fill:var(--paper);paint-order:stroke;stroke:var(--chosen);stroke-width:4px}\
+.chosen{fill:var(--chosen)}.paused{fill:url(#paused-stripes)}.down{fill:var(--alarm);fill-opacity:.16}\
+.role-name{font-size:12px;font-weight:650;fill:var(--paper);paint-order:stroke;stroke:var(--chosen);stroke-width:4px}\
 .dot{fill:var(--ink);stroke:var(--paper);stroke-width:1.5}.command{fill:var(--paper);stroke:var(--ink);stroke-width:2.2}\
-.boot{fill:var(--chosen);stroke:var(--paper);stroke-width:1.5}.tick{fill:var(--faint);stroke:var(--paper);stroke-width:1.5}\
+.start{fill:var(--chosen);stroke:var(--paper);stroke-width:1.5}.other-input{fill:var(--faint);stroke:var(--paper);stroke-width:1.5}\
 .label{font-size:12.5px;font-weight:550}.event{font-size:12.5px;font-weight:600;fill:var(--chosen)}\
 .rule{font-size:11.5px;fill:var(--faint)}.clock{font-size:11px;fill:var(--faint)}\
 .label,.event,.rule,.clock,.kind,.mark{paint-order:stroke;stroke:var(--paper);stroke-width:3.5px;stroke-linejoin:round}\
-.leader{stroke:var(--rule);stroke-width:1}\
+.connector{stroke:var(--rule);stroke-width:1}\
 .time{font-size:11.5px;fill:var(--faint)}.grid{stroke:var(--rule);stroke-width:1}.axis{stroke:var(--faint);stroke-width:1}.break{stroke:var(--paper);stroke-width:3}\
 .kind{font-size:12.5px;font-weight:550}\
-.arrow{stroke-width:1.8}.control{stroke-width:1.2;stroke-dasharray:4 3}.repeat{stroke-width:1.3;stroke-dasharray:7 3}\
-.copy{stroke-width:1.3;stroke-dasharray:2 3}\
+.arrow{stroke-width:1.8}.control{stroke-width:1.2;stroke-dasharray:4 3}.retransmission{stroke-width:1.3;stroke-dasharray:7 3}\
+.duplicate{stroke-width:1.3;stroke-dasharray:2 3}\
 .cross{stroke:var(--alarm);stroke-width:2.4;stroke-linecap:round}.mark{font-size:12.5px;font-weight:600;fill:var(--alarm)}\
-.cut{fill:url(#cut)}.cut-stripe{stroke:var(--alarm);stroke-opacity:.28;stroke-width:2}\
-.odd{fill:url(#odd)}.odd-stripe{stroke:var(--wait);stroke-opacity:.3;stroke-width:2}\
-.still-stripe{stroke:var(--faint);stroke-width:2.4}\
-.edge{stroke:var(--alarm);stroke-opacity:.55;stroke-dasharray:3 4}.odd-edge{stroke:var(--wait);stroke-opacity:.7;stroke-dasharray:3 4}\
-.band{font-size:12.5px;font-weight:600;fill:var(--alarm)}.odd-band{font-size:12.5px;font-weight:600;fill:var(--wait)}\
-.violation{stroke:var(--alarm);stroke-width:2}.violation-name{font-size:13px;font-weight:700;fill:var(--alarm)}\
-.legend{font-size:12.5px}.legend-rule{font-size:12.5px;font-weight:600}.foot{font-size:12px;fill:var(--faint)}\
+.partition{fill:url(#partition)}.partition-stripe{stroke:var(--alarm);stroke-opacity:.28;stroke-width:2}\
+.other-change{fill:url(#other-change)}.other-change-stripe{stroke:var(--wait);stroke-opacity:.3;stroke-width:2}\
+.paused-stripe{stroke:var(--faint);stroke-width:2.4}\
+.partition-edge{stroke:var(--alarm);stroke-opacity:.55;stroke-dasharray:3 4}.other-change-edge{stroke:var(--wait);stroke-opacity:.7;stroke-dasharray:3 4}\
+.partition-label{font-size:12.5px;font-weight:600;fill:var(--alarm)}.other-change-label{font-size:12.5px;font-weight:600;fill:var(--wait)}\
+.violation{stroke:var(--alarm);stroke-width:2}.violation-label{font-size:13px;font-weight:700;fill:var(--alarm)}\
+.legend{font-size:12.5px}.legend-rule{font-size:12.5px;font-weight:600}.footer{font-size:12px;fill:var(--faint)}\
 .bar{fill:var(--series-1)}.bar-control{fill:var(--rule)}.bar-lost{fill:var(--alarm)}.groove{fill:var(--panel)}\
 g.step:hover circle,g.arrow-group:hover path{stroke-width:3.2}\n";
 
 /// Stripe pattern of frozen nodes.
 const VIEW_PATTERNS: &str = "<defs>\
-<pattern id=\"ice\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(-45)\">\
-<path class=\"ice-stripe\" d=\"M0 0V5\"/></pattern></defs>\n";
+<pattern id=\"frozen-stripes\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(-45)\">\
+<path class=\"frozen-stripe\" d=\"M0 0V5\"/></pattern></defs>\n";
 
 /// Additional style sheet of diagrams with views.
 const VIEW_STYLE: &str = "\
-.view-one{fill:var(--follow);fill-opacity:.13}.view-other{fill:var(--series-4);fill-opacity:.08}\
-.view{font-size:12.5px;font-weight:600}.view-edge{stroke:var(--faint);stroke-opacity:.6}.hole{fill:var(--paper)}\
+.view-odd{fill:var(--follow);fill-opacity:.13}.view-even{fill:var(--series-4);fill-opacity:.08}\
+.view-label{font-size:12.5px;font-weight:600}.view-edge{stroke:var(--faint);stroke-opacity:.6}.hole{fill:var(--paper)}\
 .outside{stroke:var(--faint);stroke-width:1.2;stroke-dasharray:2 5}\
-.lease{stroke:var(--series-8);stroke-width:2}.lease-left{stroke:var(--series-8);stroke-width:1.6;stroke-dasharray:2 3}\
+.lease{stroke:var(--series-8);stroke-width:2}.lease-of-down-node{stroke:var(--series-8);stroke-width:1.6;stroke-dasharray:2 3}\
 .lease-end{stroke:var(--series-8);stroke-width:2}\
-.frozen{fill:url(#ice);stroke:var(--series-8);stroke-opacity:.5;stroke-width:1}.ice-stripe{stroke:var(--series-8);stroke-opacity:.4;stroke-width:2}\
-.frozen-word{font-size:11px;font-weight:600;fill:var(--series-8);paint-order:stroke;stroke:var(--paper);stroke-width:4px;stroke-linejoin:round}\
-.over{fill:var(--chosen);fill-opacity:.28}.report{stroke-width:1.2;stroke-opacity:.75}\n";
+.frozen{fill:url(#frozen-stripes);stroke:var(--series-8);stroke-opacity:.5;stroke-width:1}.frozen-stripe{stroke:var(--series-8);stroke-opacity:.4;stroke-width:2}\
+.frozen-label{font-size:11px;font-weight:600;fill:var(--series-8);paint-order:stroke;stroke:var(--paper);stroke-width:4px;stroke-linejoin:round}\
+.lease-expired{fill:var(--chosen);fill-opacity:.28}.report{stroke-width:1.2;stroke-opacity:.75}\n";
 
 /// Additional style sheet of diagrams with hold-back queues, which are drawn as trays.
 const TRAY_STYLE: &str = "\

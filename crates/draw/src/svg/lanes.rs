@@ -25,7 +25,7 @@ pub(super) fn ribbon_class(role: Role) -> Option<&'static str> {
 
 /// CSS class of the ribbon of a chosen node (in the critical section or leader) whose lease has
 /// expired.
-pub(super) const LEASE_EXPIRED_CLASS: &str = "over";
+pub(super) const LEASE_EXPIRED_CLASS: &str = "lease-expired";
 
 pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     for (lane_index, (lane, y)) in scene.lanes.iter().zip(&layout.lanes).enumerate() {
@@ -36,7 +36,7 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
         for (index, span) in lane.spans.iter().enumerate() {
             let begin = if index == 0 { layout.axis.left_edge() } else { layout.axis.x_at(span.from) };
             let (from, to) = (begin, span_end_x(scene, layout, span.to));
-            let line_class = if span.role == Role::Down { "gone" } else { "lane" };
+            let line_class = if span.role == Role::Down { "down-lane" } else { "lane" };
             for (from, to, is_outside) in views::split_at_view_edges(scene, layout, lane, (from, to)) {
                 let part_class = if is_outside && span.role != Role::Down { "outside" } else { line_class };
                 canvas.line(part_class, (from, *y), (to, *y));
@@ -49,7 +49,8 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     }
 }
 
-/// Returns the horizontal position at which a span ends; the last span extends beyond the axis.
+/// Returns the horizontal position at which a span ends: for the last span, the right edge of the
+/// lanes.
 pub(super) fn span_end_x(scene: &Scene, layout: &Layout, to: TimePosition) -> f64 {
     let event_count = scene.steps.len() + scene.marks.len();
     if to.order >= event_count { layout.axis.right_edge() } else { layout.axis.x_at(to) }
@@ -73,8 +74,11 @@ fn draw_ribbon(
     if classes.is_empty() {
         return;
     }
+    let role_name = scene.heading.role_name(span.role);
+    let name_under_pause = role_under_pause.map_or("", |role| scene.heading.role_name(role));
+    let under_pause = if name_under_pause.is_empty() { String::new() } else { format!(" ({name_under_pause})") };
     let lease_suffix = if span.is_lease_expired { ", but its lease has expired" } else { "" };
-    let tooltip = format!("node {}: {}{lease_suffix}", lane.node, scene.heading.role_name(span.role));
+    let tooltip = format!("node {}: {role_name}{under_pause}{lease_suffix}", lane.node);
     canvas.group_with_tooltip("span", &tooltip, |canvas| {
         for class in classes {
             canvas.rectangle(class, (from, y - RIBBON_HALF_HEIGHT), (to - from, 2.0 * RIBBON_HALF_HEIGHT), 4.0);
@@ -84,7 +88,7 @@ fn draw_ribbon(
             && !span.is_lease_expired
             && let Some(middle) = widest_gap_middle(dots, from, to, bold_width(words, 12.0) + 18.0)
         {
-            canvas.text("inside", (middle, y + 4.0), Anchor::Middle, words);
+            canvas.text("role-name", (middle, y + 4.0), Anchor::Middle, words);
         }
     });
 }
@@ -108,7 +112,7 @@ pub(super) fn draw_steps(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
             Cause::Start { .. } => draw_triangle(canvas, position),
             Cause::Message(_) => canvas.circle("dot", position, 5.0),
             Cause::Membership if step.reports_revocation => draw_cross(canvas, position, 5.5),
-            Cause::Timer | Cause::Disk | Cause::Membership => canvas.circle("tick", position, 4.4),
+            Cause::Timer | Cause::Disk | Cause::Membership => canvas.circle("other-input", position, 4.4),
         });
     }
     for mark in &scene.marks {
@@ -122,22 +126,24 @@ pub(super) fn draw_steps(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
                 canvas.line("cross", (x - 2.5, y - 7.0), (x - 2.5, y + 7.0));
                 canvas.line("cross", (x + 2.5, y - 7.0), (x + 2.5, y + 7.0));
             }
-            MarkKind::Resumed | MarkKind::Changed => draw_triangle(canvas, (x, y)),
+            MarkKind::Resumed => draw_triangle(canvas, (x, y)),
+            // Such a mark has no lane; `bands` draws it over all lanes.
+            MarkKind::Changed => {}
         });
     }
 }
 
 pub(super) fn draw_triangle(canvas: &mut Canvas, (x, y): (f64, f64)) {
     let [left, right, top, middle, bottom] = [x - 4.0, x + 7.0, y - 7.0, y, y + 7.0].map(Number);
-    canvas.write_markup(format_args!("<path class=\"boot\" d=\"M{left} {top}L{right} {middle}L{left} {bottom}Z\"/>"));
+    canvas.write_markup(format_args!("<path class=\"start\" d=\"M{left} {top}L{right} {middle}L{left} {bottom}Z\"/>"));
 }
 
 fn tooltip(scene: &Scene, step: &Step) -> String {
     let node = scene.lanes.get(step.lane).map_or_else(String::new, |lane| lane.node.to_string());
     let mut text = format!("node {node} at {} ms: {}", format_millis(scene.relative(step.position.time)), step.input);
-    for (_, part) in &step.parts {
+    for (_, effect) in &step.effects {
         text.push_str("\n  ");
-        text.push_str(part);
+        text.push_str(effect);
     }
     text.push_str(&format!("\nlogical clock {}", step.logical_clock));
     if step.vector_clock.is_some() {

@@ -165,20 +165,20 @@ fn draw_symbol(canvas: &mut Canvas, symbol: &Symbol, (x, y): (f64, f64)) {
             if let Some(class) = ribbon_class(*role) {
                 canvas.rectangle(class, (x, y - 6.5), (26.0, 13.0), 3.0);
             }
-            canvas.line(if *role == Role::Down { "gone" } else { "lane" }, (x, y), (x + 26.0, y));
+            canvas.line(if *role == Role::Down { "down-lane" } else { "lane" }, (x, y), (x + 26.0, y));
         }
         Symbol::MessageKind { line_class, colour } => stroke(canvas, line_class, colour),
         Symbol::Command => canvas.circle("command", middle, 5.2),
         Symbol::Message => canvas.circle("dot", middle, 5.0),
-        Symbol::OtherInput => canvas.circle("tick", middle, 4.4),
+        Symbol::OtherInput => canvas.circle("other-input", middle, 4.4),
         Symbol::Start => draw_triangle(canvas, middle),
         Symbol::Crash => draw_cross(canvas, middle, 6.0),
         Symbol::Lost => {
             stroke(canvas, "arrow", "faint");
             draw_cross(canvas, (x + 24.0, y), 4.5);
         }
-        Symbol::Retransmission => stroke(canvas, "repeat", "faint"),
-        Symbol::Duplicate => stroke(canvas, "copy", "faint"),
+        Symbol::Retransmission => stroke(canvas, "retransmission", "faint"),
+        Symbol::Duplicate => stroke(canvas, "duplicate", "faint"),
         Symbol::Control => stroke(canvas, "control", "faint"),
         Symbol::LeaseExpired => {
             canvas.rectangle(LEASE_EXPIRED_CLASS, (x, y - 6.5), (26.0, 13.0), 3.0);

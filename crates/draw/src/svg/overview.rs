@@ -69,7 +69,7 @@ pub(super) fn draw(overview: &Overview, options: &Options) -> String {
     }
     closing.extend(overview.omitted.summary());
     for line in wrap(&closing.join(" "), 12.0, right - 2.0 * MARGIN) {
-        canvas.text("foot", (MARGIN, y), Anchor::Start, &line);
+        canvas.text("footer", (MARGIN, y), Anchor::Start, &line);
         y += 17.0;
     }
     let (steps, nodes) =
@@ -136,9 +136,12 @@ fn draw_bands(
     for (band, row) in overview.bands.iter().zip(rows) {
         let (from, to) =
             (scale.x(band.from.time), band.to.map_or(scale.left + TOTAL_WIDTH, |position| scale.x(position.time)));
-        let (area, edge, name_class) =
-            if band.is_partition { ("cut", "edge", "band") } else { ("odd", "odd-edge", "odd-band") };
-        canvas.group_with_tooltip("lasting", &band.text, |canvas| {
+        let (area, edge, name_class) = if band.is_partition {
+            ("partition", "partition-edge", "partition-label")
+        } else {
+            ("other-change", "other-change-edge", "other-change-label")
+        };
+        canvas.group_with_tooltip("annotation", &band.text, |canvas| {
             canvas.rectangle(area, (from, top - 4.0), ((to - from).max(1.5), bottom - top + 4.0), 0.0);
             if let Some(row) = row {
                 let y = top - 8.0 - *row as f64 * NAME_ROW_HEIGHT;
@@ -155,13 +158,14 @@ fn draw_violations(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top
     for violation in &shown_violations {
         let x = scale.x(violation.time);
         let tooltip = format!("{} ms: {}", format_millis(overview.relative(violation.time)), violation.text);
-        canvas.group_with_tooltip("lasting", &tooltip, |canvas| canvas.line("violation", (x, top - 4.0), (x, bottom)));
+        canvas
+            .group_with_tooltip("annotation", &tooltip, |canvas| canvas.line("violation", (x, top - 4.0), (x, bottom)));
     }
     if let Some(first) = shown_violations.iter().map(|violation| violation.time).min() {
         let names: Vec<&str> = shown_violations.iter().map(|violation| violation.text.as_str()).collect();
         let names = truncate(&names.join(" · "), 120);
         let at = (scale.x(first) + 5.0).min(scale.left + TOTAL_WIDTH - bold_width(&names, 13.0));
-        canvas.text("violation-name", (at.max(scale.left), bottom - BARS_HEIGHT + 8.0), Anchor::Start, &names);
+        canvas.text("violation-label", (at.max(scale.left), bottom - BARS_HEIGHT + 8.0), Anchor::Start, &names);
     }
 }
 
@@ -263,8 +267,7 @@ fn draw_axis(canvas: &mut Canvas, overview: &Overview, scale: &Scale, y: f64) ->
     let step = round_step(span / 10);
     // An overview of 20 seconds or more is labelled in seconds.
     let (millis_per_unit, name) = if span >= 20_000_000_000 { (1_000, "time in s") } else { (1, "time in ms") };
-    let first = overview.from.nanos().saturating_sub(origin).div_euclid(step).saturating_mul(step);
-    let mut label_nanos = first;
+    let mut label_nanos = overview.from.nanos().saturating_sub(origin).div_euclid(step).saturating_mul(step);
     let mut last_label_end = f64::MIN;
     for _ in 0..MAX_TIMES {
         let time = Time::from_nanos(label_nanos.saturating_add(origin));
@@ -313,7 +316,8 @@ fn draw_legend(canvas: &mut Canvas, overview: &Overview, top: f64, right: f64) -
     ];
     let bars = bars.into_iter().filter(|(count, _, _)| *count > 0).map(|(_, class, words)| (class, words));
     let has_band = |is_partition: bool| overview.bands.iter().any(|band| band.is_partition == is_partition);
-    let areas = [(has_band(true), "cut", "partition"), (has_band(false), "odd", "link fault or full disk")];
+    let areas =
+        [(has_band(true), "partition", "partition"), (has_band(false), "other-change", "link fault or full disk")];
     let areas = areas.into_iter().filter(|(occurs, _, _)| *occurs).map(|(_, class, words)| (class, words));
     let mut at = (MARGIN, top + 10.0);
     for (class, words) in roles.chain(bars).chain(areas) {
@@ -325,7 +329,7 @@ fn draw_legend(canvas: &mut Canvas, overview: &Overview, top: f64, right: f64) -
     let [from, to] = [overview.from, overview.to].map(|time| format_millis(overview.relative(time)));
     let times = format!("{from} ms to {to} ms");
     let position = next_legend_position(&mut at, text_width(&times, LEGEND_FONT_SIZE), right);
-    canvas.text("foot", position, Anchor::Start, &times);
+    canvas.text("footer", position, Anchor::Start, &times);
     at.1 + 26.0
 }
 

@@ -101,7 +101,7 @@ fn compose(scene: &Scene, options: &Options, rows: &[RowLayout<'_>], omitted_tex
     if !closing.is_empty() {
         y += 8.0;
         for line in wrap(&closing.join(" "), 12.0, right - 2.0 * MARGIN) {
-            canvas.text("foot", (MARGIN, y), Anchor::Start, &line);
+            canvas.text("footer", (MARGIN, y), Anchor::Start, &line);
             y += 17.0;
         }
     }

@@ -79,7 +79,7 @@ impl<'a> RowLayout<'a> {
         lanes::draw(canvas, scene, layout);
         for text in &layout.texts {
             if let Some((from, to)) = text.connector {
-                canvas.line("leader", from, to);
+                canvas.line("connector", from, to);
             }
         }
         trays::draw(canvas, scene, layout);

@@ -15,9 +15,9 @@ pub(super) struct SceneRow {
     pub(super) arrow_indices: Vec<usize>,
 }
 
-/// Splits a scene into rows; each of `cuts` is the order of a row's first step or mark: the number
-/// of steps and marks before it. A message between two rows has an arrow in both: one leaves, the
-/// other enters.
+/// Splits a scene into rows. A new row begins at each of `cuts`, the order of its first step or
+/// mark: the number of steps and marks before it. A message between two rows has an arrow in both:
+/// one leaves, the other enters.
 pub(super) fn split_scene(scene: &Scene, cuts: &[usize]) -> Vec<SceneRow> {
     let event_count = scene.steps.len() + scene.marks.len();
     let begins = std::iter::once(0).chain(cuts.iter().copied());
@@ -123,7 +123,8 @@ impl<'a> SceneSlice<'a> {
         }
     }
 
-    /// Returns the part of a time range that is in this row, clamped to the row's edges.
+    /// Returns the part of a time range that is in this row, clamped to the row's edges; `None` if
+    /// there is none.
     fn clip_closed(&self, from: TimePosition, to: TimePosition) -> Option<(TimePosition, TimePosition)> {
         let (from, end) = self.clip(from, Some(to))?;
         Some((from, end.unwrap_or_else(|| self.row_position(to))))
@@ -134,8 +135,8 @@ impl<'a> SceneSlice<'a> {
         Some(ViewSpan { view: view_span.view.clone(), from, to })
     }
 
-    /// Returns the part of a time range that is in this row. The end is `None` if the range
-    /// continues after the row.
+    /// Returns the part of a time range that is in this row, or `None`. The end of the part is
+    /// `None` if the range continues after the row.
     fn clip(&self, from: TimePosition, to: Option<TimePosition>) -> Option<(TimePosition, Option<TimePosition>)> {
         let has_ended = to.is_some_and(|to| to.order < self.orders.start);
         if has_ended || from.order >= self.orders.end && !self.is_last {
@@ -182,8 +183,8 @@ impl<'a> SceneSlice<'a> {
             Head::Step(step) => self.row_step(step).map(Head::Step),
             Head::Lost { cause, position } => {
                 let is_in_row = match (cause, arrow.tail) {
-                    // The loss of such a message is drawn beside the sending step, and so in the
-                    // row of that step, even if the position of the loss is in a later row.
+                    // A message that the network drops is drawn beside the step that sends it, and
+                    // so in the row of that step, even if the loss is recorded in a later row.
                     (Loss::Chance, Tail::Step(step)) => self.row_step(step).is_some(),
                     (_, _) => {
                         self.orders.contains(&position.order) || (self.is_last && position.order >= self.orders.end)

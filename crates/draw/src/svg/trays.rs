@@ -12,14 +12,14 @@ use quorate_journal::words::format_millis;
 
 /// Height reserved for a tray below its lane, in pixels, as are all sizes here.
 const RESERVED_HEIGHT: f64 = 21.0;
-/// Distance between ribbon and tray, and height of the tray.
+/// Distance above the tray, and height of the tray.
 const TRAY_GAP: f64 = 2.0;
 const TRAY_HEIGHT: f64 = 17.0;
 /// Font size of a name, its horizontal padding, and the distance between two names.
 const FONT_SIZE: f64 = 11.0;
 const PADDING: f64 = 4.0;
 const NAME_GAP: f64 = 4.0;
-/// Inset at both ends of a tray.
+/// Inset at both ends of a [`Queue`] in its tray.
 const INSET: f64 = 5.0;
 /// Step by which names are shifted to avoid arrows.
 const NAME_SHIFT: f64 = 4.0;
@@ -40,7 +40,7 @@ pub(super) fn reserved_height(scene: &Scene, lane: usize) -> f64 {
 
 /// Places the names of each queue's messages at the part of its tray where the fewest arrows cross
 /// them, as counted by `count_crossings`. Returns the number of queues for which nothing fits,
-/// except before the first event.
+/// not counting those that end at or before the first event.
 pub(super) fn place_names(scene: &Scene, layout: &mut Layout, count_crossings: impl Fn(&Area) -> usize) -> usize {
     let mut queues_without_room = 0;
     for (lane, y) in scene.lanes.iter().zip(layout.lanes.clone()) {
@@ -51,7 +51,7 @@ pub(super) fn place_names(scene: &Scene, layout: &mut Layout, count_crossings: i
             layout.occupied_areas.occupy(area(from, to));
             let available_width = to - from - 2.0 * INSET;
             let Some(names) = fitting_names(queue, available_width) else {
-                // Before the first event there is never enough room.
+                // An order of 0 is that of the first event. Before it there is never enough room.
                 queues_without_room += usize::from(queue.to.order > 0);
                 continue;
             };

@@ -25,7 +25,7 @@ fn ends_in_scene(scene: &Scene, to: TimePosition) -> bool {
     to.time <= scene.to || to.order < scene.steps.len() + scene.marks.len()
 }
 
-/// Removes the view's colour around nodes that are not in the view.
+/// Erases the colour of a view around the lanes of nodes that are not in it.
 pub(super) fn draw_holes(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     for (lane, y) in scene.lanes.iter().zip(&layout.lanes) {
         for inactive in lane.inactive_spans.iter().filter(|inactive| inactive.reason == InactiveReason::Outside) {
@@ -96,7 +96,7 @@ fn draw_frozen(
         if let Some(middle) =
             widest_gap_middle(dots, from, to, text_width(word, FONT_SIZE) + 12.0).filter(|_| !has_role_name)
         {
-            canvas.text("frozen-word", (middle, y + 4.0), Anchor::Middle, word);
+            canvas.text("frozen-label", (middle, y + 4.0), Anchor::Middle, word);
         }
     });
 }
@@ -122,5 +122,5 @@ fn draw_lease(canvas: &mut Canvas, scene: &Scene, layout: &Layout, lane: &Lane, 
 }
 
 pub(super) const fn lease_class(is_holder_up: bool) -> &'static str {
-    if is_holder_up { "lease" } else { "lease-left" }
+    if is_holder_up { "lease" } else { "lease-of-down-node" }
 }

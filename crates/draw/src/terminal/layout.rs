@@ -20,7 +20,7 @@ const DEFAULT_WIDTH: usize = 120;
 
 /// The columns of times, bars, lanes and texts.
 pub(super) struct Layout {
-    /// Maximum width of a line, in columns.
+    /// Maximum width of a line, in columns; `None` for no limit.
     pub(super) max_width: Option<usize>,
     /// Width of the times, in columns.
     pub(super) time_width: usize,

@@ -183,7 +183,7 @@ impl<'a> LineWriter<'a> {
         if !is_labelled {
             texts.push((TextStyle::Part(TextKind::Input), step.input.clone()));
         }
-        texts.extend(step.parts.iter().map(|(kind, text)| (TextStyle::Part(*kind), text.clone())));
+        texts.extend(step.effects.iter().map(|(kind, text)| (TextStyle::Part(*kind), text.clone())));
         Line { row, texts }
     }
 

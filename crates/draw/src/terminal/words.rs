@@ -71,8 +71,8 @@ fn previous_send<'a>(merged: &'a mut [(TextStyle, String)], style: TextStyle, ki
     None
 }
 
-/// Splits the text of a send into message and receivers. A message may have any name; its receivers
-/// come last and are numbers.
+/// Splits the text of a send into message and receivers; `None` if it is no send. A message may
+/// have any name; its receivers come last and are numbers.
 fn split_receivers(style: TextStyle, text: &str) -> Option<(&str, &str)> {
     let is_send = match style {
         TextStyle::Part(TextKind::Send) => true,

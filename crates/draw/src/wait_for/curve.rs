@@ -11,39 +11,39 @@ const TIP_GAP: f64 = 3.5;
 pub(super) struct Curve {
     /// Three control points for a bend, four for a loop.
     control_points: Vec<Point>,
-    /// The visible part, as parameters between 0 and 1: the parts inside the boxes are not drawn.
-    from: f64,
-    to: f64,
+    /// Start and end of the visible part, between 0 and 1: the parts in the boxes are not drawn.
+    start_parameter: f64,
+    end_parameter: f64,
 }
 
 impl Curve {
     /// Creates a curve between two boxes that bends to the left by `bend` times the distance
     /// between them.
-    pub(super) fn between(from: &NodeBox, to: &NodeBox, bend: f64) -> Self {
-        let (a, b) = (from.middle, to.middle);
+    pub(super) fn between(start_box: &NodeBox, end_box: &NodeBox, bend: f64) -> Self {
+        let (a, b) = (start_box.middle, end_box.middle);
         let middle = a.toward(b, 0.5);
         // The curve comes only halfway to its control point, hence the factor of 2.
         let control = middle.plus((b.y - a.y) * bend * 2.0, (a.x - b.x) * bend * 2.0);
-        let mut curve = Self { control_points: vec![a, control, b], from: 0.0, to: 1.0 };
-        curve.from = curve.exit_parameter(from, TAIL_GAP);
-        curve.to = curve.entry_parameter(to, TIP_GAP);
+        let mut curve = Self { control_points: vec![a, control, b], start_parameter: 0.0, end_parameter: 1.0 };
+        curve.start_parameter = curve.exit_parameter(start_box, TAIL_GAP);
+        curve.end_parameter = curve.entry_parameter(end_box, TIP_GAP);
         curve
     }
 
     /// Creates a loop from a box to itself, below it. The loop's two lower control points lie 58
-    /// pixels below the box, and 26 pixels further out than the loop's ends.
+    /// pixels below the box, and 26 pixels further from its middle than the loop's ends.
     pub(super) fn around(node_box: &NodeBox) -> Self {
-        let (half_width, depth) = (node_box.half_width * 0.4, node_box.half_height + 58.0);
+        let (end_offset, depth) = (node_box.half_width * 0.4, node_box.half_height + 58.0);
         let offset = |x: f64, y: f64| node_box.middle.plus(x, y);
         let control_points = vec![
-            offset(-half_width, 0.0),
-            offset(-half_width - 26.0, depth),
-            offset(half_width + 26.0, depth),
-            offset(half_width, 0.0),
+            offset(-end_offset, 0.0),
+            offset(-end_offset - 26.0, depth),
+            offset(end_offset + 26.0, depth),
+            offset(end_offset, 0.0),
         ];
-        let mut curve = Self { control_points, from: 0.0, to: 1.0 };
-        curve.from = curve.exit_parameter(node_box, TAIL_GAP);
-        curve.to = curve.entry_parameter(node_box, TIP_GAP);
+        let mut curve = Self { control_points, start_parameter: 0.0, end_parameter: 1.0 };
+        curve.start_parameter = curve.exit_parameter(node_box, TAIL_GAP);
+        curve.end_parameter = curve.entry_parameter(node_box, TIP_GAP);
         curve
     }
 
@@ -71,7 +71,8 @@ impl Curve {
 
     /// Returns the end points of `pieces` line segments that approximate the visible part.
     pub(super) fn segment_points(&self, pieces: u32) -> Vec<Point> {
-        let parameter = |piece: u32| self.from + (self.to - self.from) * f64::from(piece) / f64::from(pieces);
+        let visible_length = self.end_parameter - self.start_parameter;
+        let parameter = |piece: u32| self.start_parameter + visible_length * f64::from(piece) / f64::from(pieces);
         (0..=pieces).map(|piece| self.point_at(parameter(piece))).collect()
     }
 
@@ -89,29 +90,30 @@ impl Curve {
         points.last().copied().unwrap_or(Point::ZERO)
     }
 
-    /// Returns the visible end, and an earlier point at least `distance` away from it.
-    pub(super) fn end(&self, distance: f64) -> (Point, Point) {
-        let end = self.point_at(self.to);
+    /// Returns the visible end, and the last point of the whole curve before it that is at least
+    /// `distance` away; the visible start if there is none.
+    pub(super) fn end_and_point_before(&self, distance: f64) -> (Point, Point) {
+        let end = self.point_at(self.end_parameter);
         let back = parameters()
-            .map(|parameter| self.to - parameter)
+            .map(|parameter| self.end_parameter - parameter)
             .find(|parameter| self.point_at(*parameter).distance(end) >= distance);
-        (end, self.point_at(back.unwrap_or(self.from)))
+        (end, self.point_at(back.unwrap_or(self.start_parameter)))
     }
 
-    /// Returns the control points of the visible part up to the parameter `to`.
-    pub(super) fn control_points_up_to(&self, to: f64) -> Vec<Point> {
-        let first = split(&self.control_points, to).0;
-        split(&first, if to > 0.0 { self.from / to } else { 0.0 }).1
+    /// Returns the control points of the visible part up to this parameter.
+    pub(super) fn control_points_up_to(&self, parameter: f64) -> Vec<Point> {
+        let first = split(&self.control_points, parameter).0;
+        split(&first, if parameter > 0.0 { self.start_parameter / parameter } else { 0.0 }).1
     }
 
     /// Returns the parameter of a point about this far from the visible end, but not before the
     /// visible start.
     pub(super) fn parameter_before_end(&self, distance: f64) -> f64 {
-        let end = self.point_at(self.to);
+        let end = self.point_at(self.end_parameter);
         let back = parameters()
-            .map(|parameter| self.to - parameter)
+            .map(|parameter| self.end_parameter - parameter)
             .find(|parameter| self.point_at(*parameter).distance(end) >= distance);
-        back.unwrap_or(self.from).max(self.from)
+        back.unwrap_or(self.start_parameter).max(self.start_parameter)
     }
 }
 

@@ -96,7 +96,7 @@ fn draw_edge(canvas: &mut Canvas, diagram: &Diagram, edge: &Edge, curve: &Curve)
     canvas.group_with_tooltip(&format!("arrow{marked_class}"), &tooltip, |canvas| {
         let tip_length = tip_size(edge.is_in_deadlock).0;
         let line = curve.control_points_up_to(curve.parameter_before_end(tip_length - 1.5));
-        draw_arrow(canvas, edge.kind, edge.is_in_deadlock, &line, curve.end(tip_length));
+        draw_arrow(canvas, edge.kind, edge.is_in_deadlock, &line, curve.end_and_point_before(tip_length));
     });
 }
 

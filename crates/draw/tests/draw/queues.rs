@@ -99,7 +99,7 @@ fn a_terminal_and_a_sequence_diagram_show_held_back_messages() {
 }
 
 #[test]
-fn a_message_delivered_at_once_is_not_held_back() {
+fn a_message_delivered_in_the_step_that_receives_it_is_not_held_back() {
     let actions =
         [Action::Timer(1), queue(1, "2#1"), emit("DELIVERS 2#1"), queue(0, ""), Action::Wait(3), Action::Timer(2)];
     let scene = scene_of(3, Window::default(), &actions);

@@ -186,8 +186,8 @@ fn arrived_arrows(scene: &Scene) -> impl Iterator<Item = (&Step, &Step, &Arrow)>
     })
 }
 
-/// Over plain links, every message carries its sender's clock. The first step in the picture has
-/// clock 1.
+/// Without loss, links send no messages of their own, such as acknowledgements, so every message
+/// carries its sender's clock. The first step in the picture has clock 1.
 #[test]
 fn clocks_grow_along_every_message() {
     for seed in 1..=20 {
@@ -260,7 +260,7 @@ fn a_violation_is_shown_with_its_text() {
     drawing.add_violation(Violation { time, line, text: "exclusion <fails>".into() });
     let svg = svg::draw(&drawing, &svg::Options::default());
     let (_, texts) = parse_svg(&svg);
-    assert!(texts.iter().any(|text| text.class == "violation-name" && text.text == "exclusion <fails>"));
+    assert!(texts.iter().any(|text| text.class == "violation-label" && text.text == "exclusion <fails>"));
     check_layout(&svg, "a violation");
 }
 
@@ -349,7 +349,7 @@ fn a_violation_is_shown_in_one_of_many_rows() {
             drawing.add_violation(Violation { time, line: line + offset, text: "exclusion fails".into() });
             let svg = svg::draw(&drawing, &svg::Options::default());
             assert!(row_count(&svg) > 1);
-            assert_eq!(svg.matches("class=\"violation-name\"").count(), 1, "line {line} + {offset}");
+            assert_eq!(svg.matches("class=\"violation-label\"").count(), 1, "line {line} + {offset}");
         }
     }
 }

@@ -311,7 +311,7 @@ fn a_step_sends_only_if_a_message_leaves() {
     ];
     let mut scene = scene_of(2, Window::default(), &actions);
     for save in ["saves a → 2", "saves a → 3"] {
-        scene.steps[0].parts.push((TextKind::Control, save.into()));
+        scene.steps[0].effects.push((TextKind::Control, save.into()));
     }
     check(
         &scene,
@@ -434,7 +434,7 @@ fn an_empty_scene_can_be_drawn() {
 }
 
 #[test]
-fn colours_change_nothing_but_the_colour() {
+fn colours_leave_the_text_unchanged() {
     let run = MutexRun::with_faults(5);
     let scene = finish_scene(run.run_reliable(run.scene_builder("reliable", Window::default())));
     let options = Options { width: Some(100) };

@@ -88,7 +88,7 @@ fn a_view_begins_when_the_first_member_acts_in_it() {
     let view_spans: Vec<_> = scene
         .view_spans
         .iter()
-        .map(|view_span| (view_span.name(), view_span.from.time, view_span.to.map(|to| to.time)))
+        .map(|view_span| (view_span.label(), view_span.from.time, view_span.to.map(|to| to.time)))
         .collect();
     assert_eq!(view_spans, [("view 1: 1,2,3".into(), ms(0), Some(ms(42))), ("view 2: 2,3".into(), ms(42), None)]);
 }
@@ -165,7 +165,7 @@ fn a_lease_belongs_to_one_incarnation() {
 #[test]
 fn a_window_begins_in_the_current_view() {
     let scene = scene_of(3, window_between(44, 60), &removal_script());
-    let view_spans: Vec<_> = scene.view_spans.iter().map(quorate_draw::scene::ViewSpan::name).collect();
+    let view_spans: Vec<_> = scene.view_spans.iter().map(quorate_draw::scene::ViewSpan::label).collect();
     assert_eq!(view_spans, ["view 2: 2,3"]);
     assert_eq!(inactive_spans(&scene.lanes[0]), [(InactiveReason::Outside, 42, 51)]);
     assert_eq!(leases(&scene.lanes[0]), [], "node 1's lease ended before the window");

@@ -4,8 +4,8 @@ use quorate_core::{Incarnation, NodeId, Protocol};
 use quorate_store::Report;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// An entry of a node's inbox. Each message has its number among all transmissions of the sender's
-/// incarnation.
+/// An entry of a node's inbox. Each message comes with its number: an incarnation of a sender
+/// numbers its transmissions to all nodes together, from 1.
 pub(crate) enum Incoming<P: Protocol> {
     Commands(Vec<P::Command>),
     Messages { from: NodeId, incarnation: Incarnation, messages: Vec<(u64, P::Message)> },

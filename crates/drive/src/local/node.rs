@@ -1,5 +1,5 @@
-//! A node on a thread. In each turn the node handles the waiting inputs, up to a limit. Then it
-//! sends the resulting messages and events at once, except those that still wait for a save.
+//! A node on a thread. In each turn the node handles the waiting inputs, up to a limit. Then the
+//! resulting messages and events leave together, except those that wait until a save is durable.
 
 use super::mailbox::{Address, Incoming, Mailbox};
 use crate::{Clock, Disk, Engine, EngineParts, Failure, MessageOrigin, Outlet, StartState};
@@ -13,8 +13,8 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Maximum number of inbox entries that a node handles before it sends messages and events.
-const MAX_INPUTS_PER_TURN: usize = 256;
+/// Maximum number of inbox entries that a node handles in a turn. An entry may hold several inputs.
+const MAX_ENTRIES_PER_TURN: usize = 256;
 
 /// A running node. Dropping it stops the node and waits until it has ended.
 pub struct RunningNode<P: Protocol> {
@@ -27,8 +27,8 @@ pub struct RunningNode<P: Protocol> {
 pub enum Ending {
     /// The node was asked to stop, or nothing could send it inputs any more.
     Stopped,
-    /// The node's disk failed, so the node could no longer keep its promises. `None` if the disk's
-    /// thread panicked, or the node had not yet handled its last report.
+    /// The node's disk failed, so the node could no longer save its state. `None` if the disk's
+    /// thread panicked, or the node had not yet handled that thread's last report.
     DiskFailed(Option<StoreError>),
     /// The node's thread panicked.
     Panicked,
@@ -72,7 +72,7 @@ pub struct NodeSetup<P: Protocol> {
 }
 
 /// Starts a node on a thread. `create` creates the node on that thread. `on_events` receives all
-/// events of a turn at once. Fails if the system cannot start a thread.
+/// events of a turn in one call. Fails if the system cannot start a thread.
 pub fn start<P>(
     setup: NodeSetup<P>,
     (address, mailbox): (Address<P>, Mailbox<P>),
@@ -90,6 +90,7 @@ where
         let peers = peers.into_iter().map(|(node, address)| (node, (address, Vec::new()))).collect();
         let mut engine = Engine::new(create(), parts);
         let mut outbox = Outbox { me, incarnation, peers, events: Vec::new() };
+        // Only recorders read `is_disk_blank`, and this driver records nothing.
         engine.start(StartState { durable, incarnation, is_disk_blank: false }, &mut outbox);
         Worker { engine, mailbox, outbox, on_events }.run()
     };
@@ -112,6 +113,7 @@ where
 {
     fn run(&mut self) -> Ending {
         loop {
+            // Submits the saves of the turn to the disk, before its messages and events leave.
             match self.engine.settle(&mut self.outbox) {
                 Ok(()) => {}
                 Err(Failure::Disk(error)) => return Ending::DiskFailed(error),
@@ -121,7 +123,7 @@ where
             self.outbox.flush(&mut self.on_events);
             let Some(mut incoming) = self.wait_for_input() else { return Ending::Stopped };
             self.engine.read_clock();
-            let mut remaining = MAX_INPUTS_PER_TURN;
+            let mut remaining = MAX_ENTRIES_PER_TURN;
             while let Some(input) = incoming {
                 if matches!(input, Incoming::Stop) {
                     return Ending::Stopped;
@@ -163,7 +165,7 @@ where
     }
 }
 
-/// Messages with their numbers among all transmissions of this incarnation.
+/// Messages with their numbers, which count this incarnation's transmissions to all nodes.
 type Numbered<P> = Vec<(u64, <P as Protocol>::Message)>;
 
 /// Messages and events of the current turn.
@@ -193,9 +195,9 @@ impl<P: Protocol> Outlet<P> for Outbox<P> {
         }
     }
 
-    fn multicast(&mut self, to: &Group, first: u64, message: P::Message) {
+    fn multicast(&mut self, to: &Group, first_number: u64, message: P::Message) {
         let me = self.me;
-        (first..).zip(to.others(me)).for_each(|(number, to)| self.send(to, number, message.clone()));
+        (first_number..).zip(to.others(me)).for_each(|(number, to)| self.send(to, number, message.clone()));
     }
 
     fn emit(&mut self, event: P::Event) {

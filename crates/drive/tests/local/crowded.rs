@@ -8,14 +8,15 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// Number of entries, several times the limit for a turn.
-const ENTRIES: usize = 1_000;
+/// Number of times that the client enters and leaves. Each takes two inbox entries, together
+/// several times the limit for a turn.
+const ROUNDS: usize = 1_000;
 
 #[test]
 fn a_node_handles_every_entry_of_a_crowded_inbox() {
     let me = NodeId::from_index(0);
     let (address, mailbox) = create_mailbox::<Central>();
-    for _ in 0..ENTRIES {
+    for _ in 0..ROUNDS {
         address.send_commands(vec![Command::Acquire]);
         address.send_commands(vec![Command::Release]);
     }
@@ -24,10 +25,10 @@ fn a_node_handles_every_entry_of_a_crowded_inbox() {
         NodeSetup { me, durable: (), incarnation: Incarnation::FIRST, disk: Disk::None, peers: BTreeMap::new() };
     let on_events = move |events: Vec<Event>| events.into_iter().for_each(|event| sender.send(event).unwrap());
     let node = start(setup, (address, mailbox), move || Central::new(me, Group::of_size(1)), on_events).unwrap();
-    for entry in 0..ENTRIES {
+    for round in 0..ROUNDS {
         let [entered, left] = [(); 2].map(|()| receiver.recv_timeout(Duration::from_secs(30)).unwrap());
-        assert!(matches!(entered, Event::Entered { .. }), "entry {entry}: {entered:?}");
-        assert!(matches!(left, Event::Left), "entry {entry}: {left:?}");
+        assert!(matches!(entered, Event::Entered { .. }), "round {round}: {entered:?}");
+        assert!(matches!(left, Event::Left), "round {round}: {left:?}");
     }
     node.stop();
 }

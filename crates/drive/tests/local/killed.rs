@@ -42,7 +42,7 @@ fn start_replicas(folder: &Path) -> Vec<RunningNode<Node>> {
 /// numbers, three at a time, and prints which were acknowledged. Each output begins with a line
 /// break, because the test harness may have printed an unfinished line.
 fn counting_client(address: Address<Node>) -> impl FnMut(Vec<Event<Registers>>) + Send + 'static {
-    let mut last_written = 0;
+    let mut last_proposed = 0;
     move |events| {
         for event in events {
             match event {
@@ -50,14 +50,14 @@ fn counting_client(address: Address<Node>) -> impl FnMut(Vec<Event<Registers>>) 
                     address.send_commands(vec![Command::Query { ticket: Ticket(u64::MAX), query: Read { key: 1 } }]);
                 }
                 Event::Answered { answer: Answer::Value(value), .. } => {
-                    last_written = value.unwrap_or(0);
-                    println!("\nfound {last_written}");
-                    address.send_commands(vec![write_next_three(&mut last_written)]);
+                    last_proposed = value.unwrap_or(0);
+                    println!("\nfound {last_proposed}");
+                    address.send_commands(vec![write_next_three(&mut last_proposed)]);
                 }
                 Event::Answered { ticket, .. } => {
                     println!("\nacknowledged {}", ticket.0);
-                    if ticket.0 == last_written {
-                        address.send_commands(vec![write_next_three(&mut last_written)]);
+                    if ticket.0 == last_proposed {
+                        address.send_commands(vec![write_next_three(&mut last_proposed)]);
                     }
                 }
                 Event::Halted { reason } => println!("\nhalted: {reason}"),
@@ -67,15 +67,15 @@ fn counting_client(address: Address<Node>) -> impl FnMut(Vec<Event<Registers>>) 
     }
 }
 
-/// Returns the command that writes the three numbers after `last_written`, and advances it by
+/// Returns the command that writes the three numbers after `last_proposed`, and advances it by
 /// three.
-fn write_next_three(last_written: &mut u64) -> Command<Registers> {
+fn write_next_three(last_proposed: &mut u64) -> Command<Registers> {
     let proposals = (1..=3).map(|step| {
-        let value = *last_written + step;
+        let value = *last_proposed + step;
         Proposal { ticket: Ticket(value), command: Change::Write { key: 1, value } }
     });
     let command = Command::Propose(proposals.collect());
-    *last_written += 3;
+    *last_proposed += 3;
     command
 }
 

@@ -1,4 +1,4 @@
-//! Replicas on threads, with real disks or simulated faulty ones.
+//! Nodes on threads, with real disks, simulated faulty disks, or none.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;

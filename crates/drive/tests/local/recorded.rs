@@ -1,5 +1,5 @@
-//! Appends the saves of real replicas to a disk that loses and tears unsynced data, with a crash at
-//! every operation.
+//! Appends the saves of real replicas to a simulated disk, with a power loss at each of its
+//! operations in turn, which loses or tears unsynced data.
 
 use quorate_core::{Durable as _, Effect, Effects, Group, Incarnation, Input, NodeId, Protocol, Time};
 use quorate_replica::registers::{Change, Registers};
@@ -46,7 +46,7 @@ impl Replicas {
         replicas
     }
 
-    /// Steps a replica, and completes its saves at once.
+    /// Steps a replica, and completes its saves immediately.
     fn step(&mut self, index: usize, input: Input<Node>) {
         let mut effects: Vec<Effect<Node>> = Vec::new();
         self.nodes[index].step(Time::from_nanos(self.now_nanos), input, &mut Effects::new(&mut effects));

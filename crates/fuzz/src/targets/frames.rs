@@ -77,7 +77,7 @@ pub fn read_batch(input: &[u8]) -> PathSignature {
 /// Returns a frame with this kind and body and a valid checksum.
 pub(crate) fn seal(kind: u8, body: &[u8]) -> Vec<u8> {
     let mut content = encode(&header(), &Body::Ack).to_vec();
-    // The layout is that of the module `frame`: the length and its complement, version, kind,
+    // The layout, as the module `frame` describes it: the length and its complement, version, kind,
     // header, body, checksum.
     let checksum_start = content.len() - 4;
     content.truncate(checksum_start);
@@ -87,8 +87,8 @@ pub(crate) fn seal(kind: u8, body: &[u8]) -> Vec<u8> {
     content[..4].copy_from_slice(&length.to_le_bytes());
     content[4..8].copy_from_slice(&(!length).to_le_bytes());
     content[9] = kind;
-    let check = crc32c::crc32c(&content[8..]);
-    content.extend_from_slice(&check.to_le_bytes());
+    let checksum = crc32c::crc32c(&content[8..]);
+    content.extend_from_slice(&checksum.to_le_bytes());
     content
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn header() -> Header {
 }
 
 /// Reads frames of up to `limit` bytes from bytes that arrive in pieces. Returns the frames before
-/// the first error.
+/// the first error, and the error, if any.
 fn read_frames(bytes: &[u8], piece_bytes: usize, limit: usize) -> (Vec<Frame>, Result<(), FrameError>) {
     let (mut received, mut frames) = (BytesMut::new(), Vec::new());
     for piece in bytes.chunks(piece_bytes) {

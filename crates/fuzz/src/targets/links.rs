@@ -1,4 +1,5 @@
-//! Events of a link, one per byte: no message is lost, repeated or reordered within an incarnation.
+//! Drives a link with events, one per byte, and checks that no message is lost, repeated or
+//! reordered within an incarnation.
 
 use crate::PathSignature;
 use bytes::{Bytes, BytesMut};

@@ -12,8 +12,8 @@ use quorate_replica::batch::{Batch, Image};
 /// Parses a message. The input is the name of an algorithm, a newline, and the encoded message.
 pub fn read_message(input: &[u8]) -> PathSignature {
     let mut signature = PathSignature::default();
-    let end = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
-    let (name, bytes) = (&input[..end], input.get(end + 1..).unwrap_or_default());
+    let name_end = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
+    let (name, bytes) = (&input[..name_end], input.get(name_end + 1..).unwrap_or_default());
     let (index, algorithm) = find_algorithm(name);
     signature.record(index as u64);
     // `quorate_replica` also has an encoding of its own, which parses the same bytes.

@@ -90,8 +90,8 @@ impl<'a> Clauses<'a> {
         }
     }
 
-    /// Parses a clause that starts with `word`. The error for text after it names the
-    /// `last_part` that the clause may contain.
+    /// Parses the length in a clause that starts with `word`. If text follows the length, the error
+    /// says that nothing may follow `last_part`.
     fn read_length(&self, word: Timing, clause: &str, last_part: &'static str) -> Result<Duration, SettingError> {
         if clause.is_empty() {
             return Err(match word {
@@ -225,8 +225,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Fails if any text is left. The error suggests one of the words `allowed` if the next word is
-    /// similar.
+    /// Fails if any text is left. The error suggests `at`, `for` or one of the words `allowed` if
+    /// the next word is similar.
     pub(super) fn expect_end(self, allowed: &[&str]) -> Result<(), SettingError> {
         match split_first_word(self.rest).0 {
             "" => Ok(()),
@@ -239,7 +239,8 @@ impl<'a> Reader<'a> {
         SettingError::missing(self.text, part, self.form)
     }
 
-    /// Returns the error for this word, which suggests the nearest of the words `allowed`, if any.
+    /// Returns the error for this word, which suggests `at`, `for` or one of the words `allowed` if
+    /// the word is similar.
     pub(super) fn unexpected(&self, word: &str, allowed: &[&str]) -> SettingError {
         let known_words = allowed.iter().copied().chain([Timing::At.name(), Timing::For.name()]);
         let nearest = nearest(word, known_words).map(String::from);

@@ -56,7 +56,7 @@ impl Subject {
         }
     }
 
-    /// Returns the syntax of such a direction.
+    /// Returns the syntax of a direction with this subject.
     const fn form(self) -> &'static str {
         match self {
             Self::Message => "message NUMBER of NODE > NODE takes DURATION (or is lost, or comes again after DURATION)",

@@ -58,7 +58,7 @@ pub enum SettingError {
     RestEmpty { text: String },
     #[error("{} names node {node}, but {}.", quoted(text), known_nodes(*nodes))]
     NoSuchNode { text: String, node: NodeId, nodes: usize },
-    /// `line` is that of `other`.
+    /// `line` is the line number of `other`, if both are in one file.
     #[error("{} and {}{} fix the same choice; leave one of them out.", quoted(text), quoted(other), on_line(*line))]
     SameChoice { text: String, other: String, line: Option<usize> },
     #[error("{}", in_line(*line, text, mistake))]

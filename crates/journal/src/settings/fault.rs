@@ -51,7 +51,7 @@ pub enum UnsyncedSaves {
     Lost,
     /// A random prefix of them survives: `torn`.
     Torn,
-    /// This many of them survive, the oldest first: `keeping 3`.
+    /// The oldest ones survive, at most this many: `keeping 3`.
     Kept(u64),
 }
 

@@ -32,7 +32,7 @@ const FORM: &str = "fixed:1ms, uniform:1ms..5ms or long-tail:2ms";
 impl Latency {
     /// Returns a delay by which pictures and timeouts are scaled: the upper bound, or the median if
     /// there is no bound.
-    pub const fn typical_delay(&self) -> Duration {
+    pub const fn reference_delay(&self) -> Duration {
         match *self {
             Self::Fixed(length) | Self::Uniform { max: length, .. } | Self::LongTail { median: length } => length,
         }
@@ -139,7 +139,7 @@ mod tests {
     fn only_a_long_tail_has_no_bound() {
         let distributions =
             ["fixed:1ms", "uniform:1ms..5ms", "long-tail:2ms"].map(|text| text.parse::<Latency>().unwrap());
-        assert_eq!(distributions.map(|distribution| distribution.typical_delay()), [ms(1), ms(5), ms(2)]);
+        assert_eq!(distributions.map(|distribution| distribution.reference_delay()), [ms(1), ms(5), ms(2)]);
         assert_eq!(distributions.map(|distribution| distribution.upper_bound()), [Some(ms(1)), Some(ms(5)), None]);
     }
 

@@ -91,8 +91,8 @@ impl Script {
         self.faults.is_empty() && self.commands.is_empty() && self.directions.is_empty()
     }
 
-    /// Parses a script. `command` returns the command with a given name. Errors contain the line
-    /// number.
+    /// Parses a script. If `nodes` is given, also validates each line for a group of this size.
+    /// `command` returns the command with a given name. Errors contain the line number.
     fn read(
         text: &str,
         nodes: Option<usize>,

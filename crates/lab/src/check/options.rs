@@ -25,6 +25,7 @@ pub struct BehaviorArgs {
 impl BehaviorArgs {
     /// Returns the settings of views, or `None` without `--views`.
     pub fn views(&self) -> Option<Views> {
+        // Declared with the options of mutual exclusion, but every family with views accepts them.
         self.mutex.views()
     }
 

@@ -14,12 +14,13 @@ use quorate_journal::settings::nearest;
 pub struct CompareOptions {
     /// Family whose algorithms to compare: mutex, election or multicast.
     family: String,
-    /// Algorithms to compare, such as central,ricart-agrawala [default: mutex one variant of each
-    /// (all with --forms); election all but those with several leaders by design; multicast all]
+    /// Algorithms to compare, such as central,ricart-agrawala [default for mutex: one variant of
+    /// each (all with --forms); for election: all but those with several leaders by design; for
+    /// multicast: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', display_order = 1)]
     algorithms: Vec<String>,
-    /// Number of nodes in each group, such as 4,9,16 or 2-16 [default: mutex 4,9,16,25,49 (4,9 with
-    /// --real; 5 with --failures); election 4,8,16,32,64; multicast 2,4,8,16,32,64]
+    /// Number of nodes in each group, such as 4,9,16 or 2-16 [default for mutex: 4,9,16,25,49 (4,9
+    /// with --real; 5 with --failures); for election: 4,8,16,32,64; for multicast: 2,4,8,16,32,64]
     #[arg(long, value_name = "SIZES", value_parser = parse_sizes, display_order = 3)]
     nodes: Option<Sizes>,
     /// Random seed of all choices that do not depend on the machine.

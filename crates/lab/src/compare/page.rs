@@ -6,7 +6,7 @@ pub struct Page {
     /// The conditions of the measurement; printed after the family's name.
     pub conditions: String,
     pub tables: Vec<Table>,
-    /// Paragraphs, as lines.
+    /// Paragraphs, each as a list of lines.
     pub notes: Vec<Vec<String>>,
     /// Problems, with the commands that demonstrate them if there are any.
     pub problems: Vec<String>,

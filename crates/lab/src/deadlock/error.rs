@@ -20,7 +20,7 @@ pub enum DeadlockError {
     #[error("the script's command '{text}' for node {node} is invalid: {reason}")]
     InvalidCommand { text: String, node: NodeId, reason: String },
     #[error(
-        "--waits-for cannot be combined with --resources, because a process waits for each resource; omit one of them."
+        "--waits-for cannot be combined with --resources, because a process waits for all resources that it requests; omit one of them."
     )]
     WaitsForWithResources,
     #[error("--priorities has no effect without --victim lowest-priority; add that, or omit --priorities.")]

@@ -91,10 +91,10 @@ impl RunFamily for Deadlock {
     /// for them to start before the run ends.
     fn limits(spec: &Spec<Self>) -> Limits {
         let defaults = spec.default_limits();
-        let check_time = plan(spec).patience.times(2);
+        let detection_time = plan(spec).patience.times(2);
         Limits {
-            max_settling: defaults.max_settling + check_time,
-            max_silence: defaults.max_silence + check_time,
+            max_settling: defaults.max_settling + detection_time,
+            max_silence: defaults.max_silence + detection_time,
             ..defaults
         }
     }
@@ -105,6 +105,7 @@ impl RunFamily for Deadlock {
 }
 
 impl ScriptFamily for Deadlock {
+    // All have a text: `give-up` and `look` accept `as 1`, the process that they are for.
     const COMMANDS: &'static [&'static str] = &["ask TEXT", "answer TEXT", "give-up TEXT", "look TEXT"];
 
     /// `ask P2 P3`, `ask any P2 P3`, `answer P1`, `give-up`, `look`. The first process of a site
@@ -148,7 +149,8 @@ impl ScriptFamily for Deadlock {
         Some(words.join(" ").into())
     }
 
-    /// Resets the number and size of the random requests, which a script replaces.
+    /// Resets the settings of random requests, which a script replaces: their number, their size
+    /// and their probability.
     fn scripted_settings(settings: &Settings) -> Settings {
         let defaults = Settings::default();
         Settings { rounds: defaults.rounds, fan_out: defaults.fan_out, share: defaults.share, ..settings.clone() }
@@ -157,8 +159,8 @@ impl ScriptFamily for Deadlock {
     fn smaller_settings(settings: &Settings) -> Vec<Settings> {
         let fewer_rounds = smaller_counts(settings.rounds).map(|rounds| Settings { rounds, ..settings.clone() });
         let no_fan_out = Settings { fan_out: 1, ..settings.clone() };
-        let one_process_each = Settings { processes: None, ..settings.clone() };
-        fewer_rounds.chain([no_fan_out, one_process_each]).collect()
+        let one_process_per_node = Settings { processes: None, ..settings.clone() };
+        fewer_rounds.chain([no_fan_out, one_process_per_node]).collect()
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {
@@ -182,7 +184,7 @@ impl ScriptFamily for Deadlock {
             settings.rounds,
         );
         flags.add_unless_default(
-            settings.fan_out == defaults.fan_out,
+            is_scripted || settings.fan_out == defaults.fan_out,
             FlagPosition::Front,
             "fan-out",
             settings.fan_out,

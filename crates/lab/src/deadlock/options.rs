@@ -17,8 +17,8 @@ pub struct DeadlockArgs {
     /// Number of processes on all nodes [default: one per node]
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<usize>)]
     processes: Option<usize>,
-    /// Number of resources, each a central lock with its own coordinator. Without resources,
-    /// processes send requests to each other.
+    /// Number of resources, each a lock that one node coordinates. Without resources, processes
+    /// send requests to each other.
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<usize>)]
     resources: Option<usize>,
     /// Number of requests per process, or of rounds in which it acquires its resources [default: 1]
@@ -47,10 +47,10 @@ pub struct DeadlockArgs {
     /// Policy that chooses the victim of a deadlock [default: no victim]
     #[arg(long, value_name = "POLICY", value_parser = parse_one_of(Policy::ALL.map(|policy| (policy.name(), policy))))]
     victim: Option<Policy>,
-    /// Priorities of the processes, such as 3,1,2. Missing ones are lowest.
+    /// Priorities of the processes, such as 3,1,2. Processes beyond the list have the lowest, 0.
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_whole::<u32>)]
     priorities: Vec<u32>,
-    /// How long a process waits before it starts a detection [default: it starts at once]
+    /// How long a process waits before it starts a detection [default: 0ms]
     #[arg(long, alias = "looks-after", value_name = "DURATION")]
     detect_after: Option<Length>,
 }
@@ -106,7 +106,7 @@ impl Options for DeadlockArgs {
 impl OptionsFamily for Deadlock {
     type Args = DeadlockArgs;
 
-    fn with_options(defaults: Settings, args: &FamilyArgs, _basics: CommonOptions) -> Result<Settings, LabError> {
+    fn with_options(defaults: Settings, args: &FamilyArgs, _common: CommonOptions) -> Result<Settings, LabError> {
         Ok(args.deadlock.applied_to(defaults))
     }
 

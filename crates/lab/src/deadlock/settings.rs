@@ -103,15 +103,15 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
     let settings = &spec.settings;
     let name = || spec.algorithm.to_string();
     let processes = settings.processes.unwrap_or(spec.nodes);
-    let (resources, maximum) = (settings.resources, MAX_PROCESSES);
-    let max_processes = maximum.max(spec.nodes);
+    let (resources, max_resources) = (settings.resources, MAX_PROCESSES);
+    let max_processes = MAX_PROCESSES.max(spec.nodes);
     let given_priorities = settings.priorities.len();
     first_error([
         (
             processes == 0 || processes > max_processes,
             DeadlockError::ProcessesOutOfRange { processes, maximum: max_processes },
         ),
-        (resources > maximum, DeadlockError::ResourcesOutOfRange { resources, maximum }),
+        (resources > max_resources, DeadlockError::ResourcesOutOfRange { resources, maximum: max_resources }),
         (resources > 0 && processes != spec.nodes, DeadlockError::ProcessesWithResources),
         (resources == 0 && settings.acquire_mode != AcquireMode::AnyOrder, DeadlockError::AcquireWithoutResources),
         (resources > 0 && settings.wait_mode.is_some(), DeadlockError::WaitsForWithResources),

@@ -15,7 +15,7 @@ pub(super) fn broken_assumptions(spec: &Spec<Election>, entry: &ElectionEntry) -
     let faults = spec.every_fault();
     let is_ring = facts.structure == Structure::Ring;
     let is_bully = facts.structure == Structure::Bully;
-    // Bully nodes need a majority for longer, which has its own entry below.
+    // Bully nodes need a majority for longer, which is an assumption of its own below.
     let needs_majority = facts.splits != Splits::WhilePartitioned && !is_bully;
     let relies_on_bounds = facts.model == Model::Synchronous || is_ring && spec.settings.repair == Repair::Timeout;
     let survives_crashes = facts.survives_crashes && (!is_ring || spec.settings.repair != Repair::None);
@@ -136,7 +136,7 @@ fn has_partition(faults: &[TimedFault]) -> bool {
 
 /// Whether a clock exceeds the drift bound.
 fn exceeds_drift_bound(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
-    let bound = plan(spec).lease_terms.drift_ppm;
+    let bound = plan(spec).lease_settings.drift_ppm;
     faults.iter().any(|timed| matches!(timed.fault, Fault::Drift { by, .. } if by.parts().unsigned_abs() > bound))
 }
 
@@ -145,7 +145,7 @@ fn has_clock_jump(faults: &[TimedFault]) -> bool {
     faults.iter().any(|timed| matches!(timed.fault, Fault::Skew { .. }) && timed.at > Duration::ZERO)
 }
 
-/// Whether a node restarts without its disk.
+/// Whether a node restarts with a blank disk.
 fn loses_disk(timed: &TimedFault) -> bool {
     matches!(timed.fault, Fault::Restart { disk: RestartDisk::Blank, .. })
 }

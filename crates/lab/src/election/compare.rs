@@ -4,7 +4,7 @@ use super::Election;
 use super::survey::{MAX_EXHAUSTIVE, Spread, StartChoice, Survey, SurveyResult};
 use crate::compare::{
     Chart, CompareError, CompareRequest, CompareTask, ComparedFamily, Comparison, Dot, ExpectedCurve, Heading,
-    HorizontalAxis, Host, Legend, List, MARK_CORRECT, MARK_EQUAL, MARK_NOT_JUDGED, MARK_WRONG, Page, Parts, Plot,
+    HorizontalAxis, Host, Legend, List, MARK_CORRECT, MARK_EQUAL, MARK_NOT_JUDGED, MARK_WRONG, Page, PartCounts, Plot,
     Series, Table, VerticalAxis, distinct,
 };
 use crate::figures::{format_count, format_figure};
@@ -59,7 +59,7 @@ impl ComparedFamily for Election {
         }
         let mut surveys = Vec::new();
         // Algorithms with several leaders by design are compared only if the user names them.
-        for entry in request.contenders::<Self>(|entry| entry.facts.splits != Splits::ByDesign)? {
+        for entry in request.selected_entries::<Self>(|entry| entry.facts.splits != Splits::ByDesign)? {
             let defaults = if entry.facts.structure == Structure::Bully { BULLY_STARTS } else { DEFAULT_STARTS };
             let starts = if given_starts.is_empty() { defaults.to_vec() } else { given_starts.clone() };
             for nodes in sizes.iter().copied() {
@@ -144,7 +144,7 @@ impl SurveyRow {
         Dot { sample_range: (maximum > minimum).then_some((minimum, maximum)), ..dot }
     }
 
-    /// The expected mean, announcements included.
+    /// The group's size and the expected mean, announcements included, as a point of a curve.
     fn expected_mean(&self) -> Option<(f64, f64)> {
         let expected_cost = self.result.expected?;
         let announcement = match expected_cost.counts {
@@ -222,8 +222,8 @@ impl Comparison for ElectionComparison {
         Ok(())
     }
 
-    fn parts(&self) -> Parts {
-        Parts { finished: self.rows.len(), total: self.surveys.len(), name: "line" }
+    fn parts(&self) -> PartCounts {
+        PartCounts { finished: self.rows.len(), total: self.surveys.len(), name: "line" }
     }
 
     fn is_correct(&self) -> bool {
@@ -231,7 +231,8 @@ impl Comparison for ElectionComparison {
     }
 
     fn page(&self) -> Page {
-        // Widths are in characters; text columns also have a gap before them.
+        // Widths are in characters; text columns also have a gap before them. The heading of the
+        // column of algorithms says what the table counts.
         let headings = vec![
             Heading::words(2, 22, "messages"),
             Heading::figures(6, "nodes"),
@@ -284,7 +285,7 @@ impl Comparison for ElectionComparison {
             seed: self.seed,
             complete: self.is_complete(),
             holds: self.rows.iter().all(|row| row.result.holds()),
-            exact: self.rows.iter().all(|row| row.result.is_as_expected() != Some(false)),
+            as_expected: self.rows.iter().all(|row| row.result.is_as_expected() != Some(false)),
             rows: self.rows.iter().map(report_row).collect(),
         }
     }
@@ -297,7 +298,8 @@ struct Report {
     complete: bool,
     holds: bool,
     /// Whether no figure contradicts its expected figure or bound.
-    exact: bool,
+    #[serde(rename = "exact")]
+    as_expected: bool,
     rows: Vec<ReportRow>,
 }
 

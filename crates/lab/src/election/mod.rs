@@ -31,8 +31,8 @@ use crate::flag::{FlagPosition, Flags};
 use crate::spec::{Spec, option_value};
 use crate::typed::unknown_command;
 use quorate_core::election::{
-    AnnouncementMode, BullyOptions, COMMANDS, Command, Event, LeaseTerms, Links, Model, Plan, Preference, Repair, Ring,
-    Splits, Structure,
+    AnnouncementMode, BullyOptions, COMMANDS, Command, Event, LeaseSettings, Links, Model, Plan, Preference, Repair,
+    Ring, Splits, Structure,
 };
 use quorate_core::{Bounds, Duration, Group, NodeId, Time};
 use quorate_erased::AnyCodec;
@@ -105,9 +105,9 @@ const FAULT_WINDOW: u64 = 200;
 
 /// A run without a time limit ends at the latest this long after its last fault, in message times;
 /// in a large group, later. Otherwise candidates that retry could continue forever.
-const PATIENCE: u64 = 20_000;
+const MAX_TIME_AFTER_FAULTS: u64 = 20_000;
 
-/// Maximum number of crashes and restarts of `--churn`.
+/// Maximum number of crashes that `--churn` accepts. Each is followed by a restart.
 const MAX_CRASHES: u64 = 100_000;
 
 /// Upper bound of an election on a ring, in message times per node.
@@ -115,10 +115,10 @@ const ELECTION_BOUND_PER_NODE: u64 = 40;
 
 /// Time for which a run continues after all nodes know the leader, in message times, if nodes never
 /// stop sending messages such as heartbeats.
-const SETTLE: u64 = 20;
+const SETTLING_TIME: u64 = 20;
 
-/// Time added to `SETTLE`, in heartbeat intervals, to detect wrong suspicions.
-const SETTLE_HEARTBEATS: u64 = 5;
+/// Time added to `SETTLING_TIME`, in heartbeat intervals, to detect wrong suspicions.
+const SETTLING_HEARTBEATS: u64 = 5;
 
 impl RunFamily for Election {
     type Clients = Campaigns;
@@ -156,11 +156,11 @@ impl RunFamily for Election {
         if crashes > MAX_CRASHES {
             return Err(ElectionError::TooManyCrashes { crashes, maximum: MAX_CRASHES }.into());
         }
-        let Plan { lease_terms, bounds, .. } = plan(spec);
-        if spec.algorithm.facts.has_leases && lease_terms.trusted_duration() <= bounds.round_trip() {
+        let Plan { lease_settings, bounds, .. } = plan(spec);
+        if spec.algorithm.facts.has_leases && lease_settings.trusted_duration() <= bounds.round_trip() {
             return Err(ElectionError::LeaseTooShort {
-                lease: Length(lease_terms.lease),
-                trusted: Length(lease_terms.trusted_duration()),
+                lease: Length(lease_settings.lease),
+                trusted: Length(lease_settings.trusted_duration()),
                 round_trip: Length(bounds.round_trip()),
             }
             .into());
@@ -233,18 +233,18 @@ impl RunFamily for Election {
         let defaults = spec.default_limits();
         let faults_end = spec.faults_end().unwrap_or(Time::ZERO);
         let nodes = spec.nodes as u64;
-        let max_time = defaults
-            .max_time
-            .or(Some(faults_end + spec.message_time().times(PATIENCE.max(ELECTION_BOUND_PER_NODE * nodes))));
+        let max_time = defaults.max_time.or(Some(
+            faults_end + spec.message_time().times(MAX_TIME_AFTER_FAULTS.max(ELECTION_BOUND_PER_NODE * nodes)),
+        ));
         let facts = spec.algorithm.facts;
         // Nodes that form groups ask each other periodically forever. After faults they may need
-        // several intervals to notice a change, so those runs settle for longer.
+        // several intervals to notice a change, so runs with faults settle for longer.
         let checks_for_groups = facts.structure == Structure::Groups && spec.is_fault_free();
         let sends_forever = facts.has_leases || checks_for_groups || spec.settings.detector.sends_heartbeats();
-        let settle = if sends_forever { SETTLE } else { SETTLE.max(ELECTION_BOUND_PER_NODE * nodes) };
+        let settle = if sends_forever { SETTLING_TIME } else { SETTLING_TIME.max(ELECTION_BOUND_PER_NODE * nodes) };
         Limits {
             max_time,
-            max_settling: spec.message_time().times(settle) + detector::period(spec).times(SETTLE_HEARTBEATS),
+            max_settling: spec.message_time().times(settle) + detector::period(spec).times(SETTLING_HEARTBEATS),
             ..defaults
         }
     }
@@ -417,7 +417,7 @@ pub fn plan(spec: &Spec<Election>) -> Plan {
     let Settings { order, attribute, prefer, announce, repair, tell_lower, broadcast, lease, drift_ppm, .. } =
         &spec.settings;
     let bounds = spec.environment().bounds;
-    let defaults = LeaseTerms::default_for(&bounds);
+    let defaults = LeaseSettings::default_for(&bounds);
     Plan {
         ring: order.ring(spec.nodes, spec.seed).unwrap_or(Ring::of_size(spec.nodes)),
         ranking: attribute.ranking(spec.nodes, spec.seed, *prefer),
@@ -425,7 +425,7 @@ pub fn plan(spec: &Spec<Election>) -> Plan {
         announcement: *announce,
         repair: *repair,
         bully: BullyOptions { notifies_lower: *tell_lower, announces_to_all: *broadcast },
-        lease_terms: LeaseTerms {
+        lease_settings: LeaseSettings {
             lease: lease.map_or(defaults.lease, |Length(lease)| lease),
             drift_ppm: drift_ppm.unwrap_or(defaults.drift_ppm),
         },

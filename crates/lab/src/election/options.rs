@@ -50,19 +50,20 @@ pub struct ElectionArgs {
     /// [default: 1000ppm]
     #[arg(long, alias = "master-drift-bound", value_name = "DRIFT")]
     leader_drift_bound: Option<Ppm>,
-    /// Number of crashes and restarts, chosen by the seed. A majority of the group stays up
-    /// [default: 0]
+    /// Number of crashes, each followed by a restart; the seed chooses the nodes and the times. A
+    /// majority of the group stays up [default: 0]
     #[arg(long, alias = "upheaval", value_name = "COUNT")]
     churn: Option<u64>,
     /// The failure detector: oracle (perfect), heartbeat (fixed timeout), accrual (adaptive
     /// timeout) or none [default: oracle]
     #[arg(long, value_name = "WHO", value_parser = parse_one_of(DETECTORS))]
     detector: Option<Detector>,
-    /// Interval between heartbeats [default: ten message times]
+    /// Interval between heartbeats [default: ten times the delay of a message; 100ms between real
+    /// processes]
     #[arg(long, value_name = "DURATION")]
     heartbeat: Option<Length>,
-    /// Silence after which --detector heartbeat suspects a node [default: one heartbeat interval
-    /// and its longest delay]
+    /// Silence after which --detector heartbeat suspects a node [default: the heartbeat interval
+    /// plus the longest delay of a message; plus 250ms between real processes]
     #[arg(long, value_name = "DURATION")]
     silence: Option<Length>,
     /// Suspicion level at which --detector accrual suspects a node, from 0.5 to 20 [default: 8]
@@ -145,7 +146,7 @@ impl ElectionArgs {
 impl OptionsFamily for Election {
     type Args = ElectionArgs;
 
-    fn with_options(defaults: Settings, args: &FamilyArgs, _basics: CommonOptions) -> Result<Settings, LabError> {
+    fn with_options(defaults: Settings, args: &FamilyArgs, _common: CommonOptions) -> Result<Settings, LabError> {
         args.election.applied_to(defaults)
     }
 

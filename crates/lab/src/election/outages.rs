@@ -64,8 +64,8 @@ fn ensures_majority(spec: &Spec<Election>) -> bool {
     spec.algorithm.facts.structure == Structure::Ring
 }
 
-/// Draws one outage. The shortest end before other nodes notice; the longest end after the group
-/// has adapted.
+/// Draws one outage. The shortest outages end before other nodes notice; the longest end after the
+/// group has adapted.
 fn draw_outage(spec: &Spec<Election>, window: Duration, rng: &mut SeededRng) -> Outage {
     let node = NodeId::from_index(rng.below(spec.nodes as u64) as usize);
     let minimum = Duration::from_nanos(1);
@@ -78,9 +78,9 @@ fn draw_outage(spec: &Spec<Election>, window: Duration, rng: &mut SeededRng) -> 
     Outage { node, at, duration: rng.between(minimum, maximum) }
 }
 
-/// Whether the node is up long enough between this outage and its others, and a majority is always
-/// up. All outages that overlap this one count, even if they do not overlap each other, which is
-/// stricter than necessary but simple.
+/// Whether the node is up long enough between this outage and its other outages, and a majority is
+/// always up. All outages that overlap this one count, even if they do not overlap each other,
+/// which is stricter than necessary but simple.
 fn fits(spec: &Spec<Election>, outage: &Outage, others: &[Outage], margin: Duration) -> bool {
     let mut overlapping = others.iter().filter(|other| outage.overlaps(other, margin));
     let down_from_the_start = super::nodes_down_at_start(spec).len();

@@ -70,7 +70,7 @@ pub struct Survey {
 pub struct SurveyResult {
     pub runs: u64,
     pub is_exhaustive: bool,
-    /// Messages that the expected cost counts.
+    /// Messages that the expected cost counts; all messages if there is none.
     pub counted: Spread,
     /// Messages that find the winner.
     pub election: Spread,

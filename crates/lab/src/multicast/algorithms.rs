@@ -66,6 +66,7 @@ impl FamilyTypes for Multicast {
 
 pub type MulticastNode = Erased<Command, Event>;
 
+/// A member of one group, which can run with views or without.
 pub type MulticastInViews = ErasedInViews<Command, Event>;
 
 /// A multicast algorithm in the registry.

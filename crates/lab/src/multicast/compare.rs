@@ -5,7 +5,7 @@ use super::survey::{MeasuredCost, Survey, SurveyResult};
 use super::{MediumArg, Multicast, MulticastMedium};
 use crate::compare::{
     Chart, CompareError, CompareRequest, CompareTask, ComparedFamily, Comparison, Dot, ExpectedCurve, Heading,
-    HorizontalAxis, Host, Legend, List, MARK_EQUAL, MARK_WRONG, Page, Parts, Plot, Series, Table, VerticalAxis,
+    HorizontalAxis, Host, Legend, List, MARK_EQUAL, MARK_WRONG, Page, PartCounts, Plot, Series, Table, VerticalAxis,
     distinct,
 };
 use crate::figures::format_figure;
@@ -52,7 +52,7 @@ impl ComparedFamily for Multicast {
         let medium = request.family_args.medium.map_or(MulticastMedium::Unicast, MulticastMedium::from);
         let delivery = if request.family_args.uniform { Delivery::Uniform } else { Delivery::Prompt };
         let mut surveys = Vec::new();
-        for entry in request.contenders::<Self>(|_| true)? {
+        for entry in request.selected_entries::<Self>(|_| true)? {
             let methods: &[Sequencing] = if entry.facts.has_sequencer {
                 &[Sequencing::ToAll, Sequencing::ThroughSequencer]
             } else {
@@ -91,7 +91,7 @@ struct SurveyRow {
 
 impl SurveyRow {
     fn is_correct(&self) -> bool {
-        self.result.holds() && self.result.is_exact()
+        self.result.holds() && self.result.is_as_expected()
     }
 
     /// The algorithm, followed by "via" if its messages go through the sequencer.
@@ -169,7 +169,7 @@ impl MulticastComparison {
     }
 }
 
-/// The figure of a plot.
+/// A figure that a plot shows for each algorithm.
 struct PlottedFigure {
     title: &'static str,
     vertical_axis: VerticalAxis,
@@ -199,8 +199,8 @@ impl Comparison for MulticastComparison {
         Ok(())
     }
 
-    fn parts(&self) -> Parts {
-        Parts { finished: self.rows.len(), total: self.surveys.len(), name: "line" }
+    fn parts(&self) -> PartCounts {
+        PartCounts { finished: self.rows.len(), total: self.surveys.len(), name: "line" }
     }
 
     fn is_correct(&self) -> bool {
@@ -271,7 +271,7 @@ impl Comparison for MulticastComparison {
             medium: self.medium,
             complete: self.is_complete(),
             holds: self.rows.iter().all(|row| row.result.holds()),
-            exact: self.rows.iter().all(|row| row.result.is_exact()),
+            exact: self.rows.iter().all(|row| row.result.is_as_expected()),
             rows: self.rows.iter().map(report_row).collect(),
         }
     }
@@ -352,7 +352,7 @@ fn report_row(row: &SurveyRow) -> ReportRow {
         formula: result.cost.formula,
         figures: SenderFigures::of_other_sender(result),
         sequencer: SenderFigures::of_sequencer(result),
-        exact: result.is_exact(),
+        exact: result.is_as_expected(),
         holds: result.holds(),
     }
 }

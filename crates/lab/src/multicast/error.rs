@@ -12,7 +12,7 @@ pub enum MulticastError {
     #[error("--sequencing does not apply to '{name}', which has no sequencer; omit --sequencing.")]
     SequencingNotApplicable { name: String },
     #[error(
-        "'{name}' is a faulty variant, which supports only one group with an oracle; omit --groups and --membership."
+        "'{name}' is a faulty variant, which supports only one group and --membership oracle; omit --groups and --membership."
     )]
     NotForFaultyVariant { name: String },
     #[error("--judge view-synchrony has no effect without --views; add --views, or omit view-synchrony.")]

@@ -4,7 +4,7 @@ use super::{Multicast, MulticastEntry, MulticastMedium, groups, plans};
 use crate::spec::Spec;
 use quorate_core::multicast::{ExpectedCost, Facts, Plan, Sequencing};
 
-/// The cost of one multicast in a group with this setup, without other multicasts.
+/// The expected cost of one multicast in a group, without other multicasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// The formula for messages per multicast, in terms of the number n of members.
@@ -108,9 +108,8 @@ fn messages_on_shared_medium(facts: &Facts, plan: &Plan) -> (u64, u64) {
     }
 }
 
-/// The node that numbers the messages if the algorithm has a sequencer, which the caller must know:
-/// the first member of the group, or of the first group if there are several. Only for groups that
-/// never change.
+/// The node that numbers the messages, if the caller knows that the algorithm has a sequencer and
+/// that the groups never change: the first member of the group, or of the first of several groups.
 pub fn sequencer(spec: &Spec<Multicast>) -> Option<quorate_core::NodeId> {
     groups(spec).first().and_then(|(_, members)| members.iter().next())
 }

@@ -64,7 +64,7 @@ pub struct Settings {
     pub groups: Vec<Group>,
     /// Number of members that leave voluntarily.
     pub leaves: usize,
-    /// Maximum number of bytes of the state that a member sends to a joiner at once.
+    /// Maximum number of bytes of the state that one message to a joiner carries.
     pub piece: usize,
     /// Properties to judge in addition to those that the algorithm promises.
     pub judge: Vec<Property>,
@@ -392,12 +392,12 @@ fn groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
     if spec.settings.groups.is_empty() {
         return vec![(GroupId::ONLY, spec.group())];
     }
-    let named = (1..=u16::MAX).map(GroupId).zip(&spec.settings.groups);
-    named.map(|(id, members)| (id, members.clone())).collect()
+    let numbered = (1..=u16::MAX).map(GroupId).zip(&spec.settings.groups);
+    numbered.map(|(id, members)| (id, members.clone())).collect()
 }
 
-/// Returns the groups if there are no views. Observers must be given them, because they learn
-/// members only from views.
+/// Returns all groups if there are no views, else none. Observers learn the members of a group from
+/// its views; without views they need this list.
 fn static_groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
     if spec.settings.views.is_some() { Vec::new() } else { groups(spec) }
 }

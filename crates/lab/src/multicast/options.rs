@@ -57,7 +57,7 @@ pub struct MulticastArgs {
     /// Number of members that leave voluntarily, in a group with views [default: 0]
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<usize>)]
     leaves: Option<usize>,
-    /// Maximum number of bytes of the state that are sent to a joiner at once [default: 65536]
+    /// Maximum number of bytes of the state that one message to a joiner carries [default: 65536]
     #[arg(long, value_name = "BYTES", value_parser = parse_whole::<usize>)]
     piece: Option<usize>,
     /// Properties to judge although the algorithm does not promise them, such as causal,total. The
@@ -180,9 +180,9 @@ fn expand_nodes(option: &'static str, named: &NodeSet, nodes: usize) -> Result<V
 impl OptionsFamily for Multicast {
     type Args = MulticastArgs;
 
-    fn with_options(defaults: Settings, args: &FamilyArgs, basics: CommonOptions) -> Result<Settings, LabError> {
+    fn with_options(defaults: Settings, args: &FamilyArgs, common: CommonOptions) -> Result<Settings, LabError> {
         let views = args.views.applied_to(defaults.views);
-        Ok(Settings { views, ..args.multicast.applied_to(defaults, basics.nodes)? })
+        Ok(Settings { views, ..args.multicast.applied_to(defaults, common.nodes)? })
     }
 
     fn adapt_to_manual_use(settings: &mut Settings) {

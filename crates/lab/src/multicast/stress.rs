@@ -22,8 +22,8 @@ struct StressCase {
     window: u64,
     /// The fault mix, in the syntax of `--random-faults`.
     faults: &'static str,
-    /// In views: whether a member whose kernel closed a connection is removed at once, or keeps its
-    /// lease.
+    /// In views: whether a member whose kernel closed a connection is removed at once, or when its
+    /// lease expires.
     on_close: OnClose,
     loss_percent: u32,
     duplicate_percent: u32,

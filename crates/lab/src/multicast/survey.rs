@@ -15,7 +15,7 @@ use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::Latency;
 use quorate_journal::workload::Ending;
 
-/// Number of multicasts per run: enough to show the cost of each.
+/// Number of multicasts per run. The expected cost of each is the same.
 const MULTICASTS: u64 = 3;
 
 /// The runs that measure the cost of a multicast in a group with this setup.
@@ -73,7 +73,7 @@ impl Survey {
         Ok(SurveyResult { cost, other_sender: measure(&spec)?, sequencer })
     }
 
-    /// The run in which this node sends.
+    /// The experiment in which this node multicasts.
     fn run_spec(&self, sender: NodeId) -> Spec<Multicast> {
         let settings = Settings {
             messages: MULTICASTS,
@@ -103,16 +103,16 @@ fn measure(spec: &Spec<Multicast>) -> Result<MeasuredCost, LabError> {
 
 impl SurveyResult {
     /// Whether all figures are exactly as expected.
-    pub fn is_exact(&self) -> bool {
+    pub fn is_as_expected(&self) -> bool {
         let equals = |measured: Option<f64>, expected: u64| measured == Some(expected as f64);
         let expected = self.cost.expected;
-        let is_sequencer_exact = |sequencer: &MeasuredCost| {
+        let is_sequencer_as_expected = |sequencer: &MeasuredCost| {
             equals(sequencer.messages, expected.messages_of_sequencer)
                 && equals(sequencer.slowest_delivery, expected.message_times_of_sequencer)
         };
         equals(self.other_sender.messages, expected.messages)
             && equals(self.other_sender.slowest_delivery, expected.message_times)
-            && self.sequencer.as_ref().is_none_or(is_sequencer_exact)
+            && self.sequencer.as_ref().is_none_or(is_sequencer_as_expected)
     }
 
     pub fn holds(&self) -> bool {
@@ -161,7 +161,7 @@ mod tests {
         let result = survey.run().unwrap();
         let commands = || result.measured_costs().map(|measured| measured.command.clone()).collect::<Vec<_>>();
         assert!(result.holds(), "{result:?}: {:?}", commands());
-        assert!(result.is_exact(), "{result:?}: {:?}", commands());
+        assert!(result.is_as_expected(), "{result:?}: {:?}", commands());
         result
     }
 
@@ -223,13 +223,13 @@ mod tests {
     }
 
     #[test]
-    fn unexpected_figures_are_not_exact() {
+    fn unexpected_figures_are_noticed() {
         let entry = all().iter().find_map(Multicast::entry).unwrap();
         let mut result = assert_expected(&Survey::with_defaults(entry, 4));
         result.other_sender.messages = result.other_sender.messages.map(|messages| messages + 0.5);
-        assert!(!result.is_exact());
+        assert!(!result.is_as_expected());
         let mut result = assert_expected(&Survey::with_defaults(entry, 4));
         result.other_sender.slowest_delivery = None;
-        assert!(!result.is_exact());
+        assert!(!result.is_as_expected());
     }
 }

@@ -258,7 +258,7 @@ impl JudgeFamily for Mutex {
         // request that has waited for so long counts as received by all nodes.
         let case = Case { group: &spec.group(), load: Load::SomeNodes };
         let hops = (spec.algorithm.facts.cost.client_delay)(&case).max.unwrap_or(2).max(2);
-        let arrival_delay = spec.message_time().times(hops) + spec.processing.typical_delay().times(hops);
+        let arrival_delay = spec.message_time().times(hops) + spec.processing.reference_delay().times(hops);
         let measures = Measures::new(spec.nodes, coordinator, arrival_delay);
         if spec.settings.views.is_some() { measures.with_views() } else { measures }
     }

@@ -18,8 +18,8 @@ pub struct MutexArgs {
     /// Number of requests, all nodes together [default: 10]
     #[arg(long, value_parser = parse_whole::<u64>)]
     entries: Option<u64>,
-    /// When nodes send requests: one node alone, all at once and again, or all at random times
-    /// [default: random]
+    /// When nodes send requests: one node alone, all at the start and after each of their releases,
+    /// or all at random times [default: random]
     #[arg(long, value_parser = parse_one_of(WORKLOADS))]
     workload: Option<Pattern>,
     /// Nodes that send requests, such as 1,3 or 2-5 [default: all (with the workload single: the
@@ -72,9 +72,9 @@ impl MutexArgs {
 impl OptionsFamily for Mutex {
     type Args = MutexArgs;
 
-    fn with_options(defaults: Settings, args: &FamilyArgs, basics: CommonOptions) -> Result<Settings, LabError> {
+    fn with_options(defaults: Settings, args: &FamilyArgs, common: CommonOptions) -> Result<Settings, LabError> {
         let MutexArgs { entries, workload, hold, think, tries, cancels, readers, .. } = args.mutex;
-        let requesters = args.mutex.requesters(basics.nodes)?;
+        let requesters = args.mutex.requesters(common.nodes)?;
         Ok(Settings {
             entries: entries.unwrap_or(defaults.entries),
             workload: workload.unwrap_or(defaults.workload),

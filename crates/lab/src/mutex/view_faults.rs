@@ -19,7 +19,8 @@ struct ViewFaultCase {
     hold: Duration,
     /// The fault mix, in the syntax of `--random-faults`.
     faults: &'static str,
-    /// Whether a member whose kernel closed a connection is removed at once, or keeps its lease.
+    /// Whether a member whose kernel closed a connection is removed at once, or when its lease
+    /// expires.
     on_close: OnClose,
     loss_percent: u32,
     duplicate_percent: u32,

@@ -54,12 +54,12 @@ struct ClockPace {
     max_drift_ppm: u32,
     /// How much clock jumps can have added to log time.
     jump_allowance: Duration,
-    /// The most that a leader adds to log time at once.
+    /// The most that a leader adds to log time in one step.
     max_leader_step: Duration,
 }
 
 impl LogAudit {
-    /// An empty audit. A leader adds at most two ticks to log time at once.
+    /// An empty audit. A leader adds at most two ticks to log time in one step.
     pub(super) fn new(tick: Duration) -> Self {
         Self { pace: ClockPace { max_leader_step: tick.times(2), ..ClockPace::default() }, ..Self::default() }
     }
@@ -165,8 +165,8 @@ impl LogAudit {
         contradictions
     }
 
-    /// Checks that the log time at an index is between those of its neighbours, and not ahead of
-    /// the fastest clock.
+    /// Checks that the log time at an index is between the log times of the neighbouring indices,
+    /// and not ahead of the fastest clock.
     fn check_time(&self, now: Time, index: u64, report: ReportedEntry) -> Option<Contradiction> {
         let before = self.entries.range(..index).next_back();
         let after = self.entries.range(index + 1..).next();

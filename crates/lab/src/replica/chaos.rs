@@ -32,7 +32,7 @@ pub(super) fn draw(seed: u64, limits: ChaosLimits) -> Vec<TimedFault> {
     drawer.draw_drift();
     drawer.draw_links();
     if drawer.rng.below(4) == 0 {
-        // The first election is the most contested one, because all replicas start at once.
+        // The first election is the most contested one, because all replicas start together.
         drawer.draw_restarts(Duration::from_nanos(1));
     }
     for _ in 0..4 + drawer.rng.below(9) {

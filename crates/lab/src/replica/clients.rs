@@ -54,7 +54,7 @@ enum Action {
         node: NodeId,
     },
     Timeout(RequestId),
-    /// Sends a batch.
+    /// Sends the batch for this node.
     Flush(NodeId),
     Operator(OperatorTask),
     /// Does nothing, but keeps the run going until the faults have ended.

@@ -95,7 +95,9 @@ pub struct Summary {
     pub answered: u64,
     /// Number of times that a replica became the leader.
     pub leaders: u64,
+    /// The highest term with a leader.
     pub term: u64,
+    /// The highest log index.
     pub entries: u64,
     /// Log time at the last index, in nanoseconds: about the total time with a leader.
     pub log_time_ns: u64,
@@ -107,6 +109,7 @@ pub struct Summary {
     /// Number of requests whose outcome was unknown to the replica that received them.
     #[serde(rename = "unknown")]
     pub unknown_outcomes: u64,
+    /// Number of changes of the members that took effect.
     pub changes: u64,
     pub members: Members,
     /// Messages per answered operation, without control messages.
@@ -396,11 +399,11 @@ impl ScriptFamily for Replica {
         let defaults = Settings::default();
         let Settings { founders, clients, operations, keys, changes, reads, tick, .. } = &spec.settings;
         let Settings { checkpoint_every, keep_entries, piece_bytes, chaos, .. } = &spec.settings;
-        let is_omitted = spec.is_scripted() && *operations == defaults.operations;
+        let omits_operations = spec.is_scripted() && *operations == defaults.operations;
         let mut flags = Flags::default();
         flags.add_if_given(FlagPosition::Front, "founders", *founders);
         flags.add_unless_default(*clients == defaults.clients, FlagPosition::Front, "clients", clients);
-        flags.add_unless_default(is_omitted, FlagPosition::Front, "operations", operations);
+        flags.add_unless_default(omits_operations, FlagPosition::Front, "operations", operations);
         flags.add_unless_default(*keys == defaults.keys, FlagPosition::Front, "keys", keys);
         flags.add_unless_default(*changes == defaults.changes, FlagPosition::Front, "changes", changes);
         flags.add_unless_default(*reads == defaults.reads, FlagPosition::Front, "reads", option_value(reads));

@@ -62,7 +62,7 @@ impl Options for ReplicaArgs {
 impl OptionsFamily for Replica {
     type Args = ReplicaArgs;
 
-    fn with_options(defaults: Settings, args: &FamilyArgs, basics: CommonOptions) -> Result<Settings, LabError> {
+    fn with_options(defaults: Settings, args: &FamilyArgs, common: CommonOptions) -> Result<Settings, LabError> {
         let given = &args.replica;
         if let (Some(0), Some(option)) = (given.clients, first_given!(given; operations, keys)) {
             return Err(OptionsError::no_effect(option, "with --clients 0, because there are no requests").into());
@@ -78,7 +78,7 @@ impl OptionsFamily for Replica {
             checkpoint_every: given.checkpoint_every.unwrap_or(defaults.checkpoint_every),
             keep_entries: given.keep_entries.unwrap_or(defaults.keep_entries),
             piece_bytes: given.piece_bytes.unwrap_or(defaults.piece_bytes),
-            chaos: basics.has_chaos || defaults.chaos,
+            chaos: common.has_chaos || defaults.chaos,
         })
     }
 

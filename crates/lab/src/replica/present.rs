@@ -52,8 +52,8 @@ impl PresentFamily for Replica {
 
     fn figure_rows(results: &RunResults<'_, Self>) -> Vec<FigureRow> {
         let RunResults { spec, summary, .. } = results;
-        let others = spec.settings.founders.unwrap_or(spec.nodes).saturating_sub(1);
-        let cost = format!("{} = 2(n−1) for a single write", 2 * others);
+        let other_founders = spec.settings.founders.unwrap_or(spec.nodes).saturating_sub(1);
+        let cost = format!("{} = 2(n−1) for a single write", 2 * other_founders);
         let time = Duration::from_nanos(summary.log_time_ns);
         vec![
             FigureRow::new("operations", summary.operations, format!("{} answered", summary.answered)),

@@ -26,7 +26,7 @@ pub(super) struct Expectations {
     pub(super) sometimes: Sometimes,
 }
 
-/// Which groups of `sometimes` properties are judged.
+/// The groups of `sometimes` properties to judge.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sometimes {
     /// Properties that faults should bring about.
@@ -86,7 +86,8 @@ struct ClientOperation {
     requested_at: Time,
     operation: Operation,
     is_answered: bool,
-    /// Refused, or with unknown outcome, and the client does not retry.
+    /// Refused, of unknown outcome, or requested at a node that crashed, and the client does not
+    /// retry.
     is_given_up: bool,
 }
 
@@ -244,9 +245,9 @@ impl Properties {
 
     fn record_leader(&mut self, node: NodeId, term: u64) {
         self.counts.leaders += 1;
-        let first = *self.leaders.entry(term).or_insert(node);
-        if first != node && self.leader_violation.is_none() {
-            let text = format!("node {node} leads in term {term}, which already has the leader {first}");
+        let first_leader = *self.leaders.entry(term).or_insert(node);
+        if first_leader != node && self.leader_violation.is_none() {
+            let text = format!("node {node} leads in term {term}, which already has the leader {first_leader}");
             self.leader_violation = Some(self.make_violation(self.now, text));
         }
     }

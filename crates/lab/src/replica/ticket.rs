@@ -7,7 +7,7 @@ use quorate_replica::Ticket;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct RequestId {
     pub(super) client: u64,
-    /// The number of the operation among those of the client.
+    /// The number of the operation among the client's operations.
     pub(super) number: u64,
     pub(super) attempt: u64,
 }

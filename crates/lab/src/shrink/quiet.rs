@@ -11,12 +11,12 @@ use quorate_journal::property::PropertyKind;
 use quorate_journal::settings::{Direction, Fault, TimedFault, UnsyncedSaves};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// Only this many timers of each node, its first ones, are candidates to be postponed.
+/// Maximum number of timers of each node, from its first one on, that the search tries to postpone.
 const MAX_TIMERS: u64 = 60;
 
 impl<F: FamilyLab> Search<'_, F> {
     /// Tries to crash nodes at the start and to postpone timers, if this removes events. Does
-    /// nothing for liveness properties, whose violation postponed timers would only delay.
+    /// nothing if a liveness property fails: postponed timers would only delay the failure.
     pub(super) fn try_fewer_events(&mut self) {
         if self.failure.kind != PropertyKind::Always || self.best.script.is_none() {
             return;

@@ -60,7 +60,7 @@ pub(super) struct ChoiceRecorder<F: FamilyLab> {
     active_faults: Vec<(String, usize)>,
     /// Like `active_faults`, for `implied_faults`.
     active_implied_faults: Vec<(String, usize)>,
-    down_nodes: BTreeMap<NodeId, Downtime>,
+    down_nodes: BTreeMap<NodeId, DownCause>,
     /// When the pause of each paused node began.
     paused_nodes: BTreeMap<NodeId, Duration>,
     script: Script,
@@ -71,7 +71,7 @@ pub(super) struct ChoiceRecorder<F: FamilyLab> {
 }
 
 /// Why a node is down.
-enum Downtime {
+enum DownCause {
     /// A crash, with its index among the script's faults.
     Crash(usize),
     /// An orderly stop, after which the disk has `kept_writes` of the writes that were not
@@ -230,7 +230,7 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         self.disks.begin_step(node);
     }
 
-    /// Records a restart. First starts are no choices: the simulator starts all nodes at once.
+    /// Records a restart. First starts are no choices: the simulator starts all nodes together.
     fn record_start(&mut self, at: Duration, node: NodeId, incarnation: Incarnation, is_disk_blank: bool) {
         self.clock.has_started = true;
         let downtime = self.down_nodes.remove(&node);
@@ -239,8 +239,8 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         }
         let at = self.advance_to(at, EventKind::Fault);
         let crash = match downtime {
-            Some(Downtime::Crash(index)) => Some(index),
-            Some(Downtime::Ended { at, kept_writes }) => Some(self.push_crash(at, node, kept_writes)),
+            Some(DownCause::Crash(index)) => Some(index),
+            Some(DownCause::Ended { at, kept_writes }) => Some(self.push_crash(at, node, kept_writes)),
             None => None,
         };
         match crash.and_then(|index| self.script.faults.get_mut(index)) {
@@ -274,7 +274,7 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
     }
 
     fn record_send(&mut self, time: Time, to: NodeId, id: MessageId) {
-        // A message from a node to itself arrives at once.
+        // A message from a node to itself arrives immediately.
         if id.sender == to {
             return;
         }
@@ -338,12 +338,12 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
                 self.timers.record_crash(*node, at, &mut self.script.directions);
                 self.record_resume(at, *node);
                 let index = self.push_crash(at, *node, kept_writes);
-                self.down_nodes.insert(*node, Downtime::Crash(index));
+                self.down_nodes.insert(*node, DownCause::Crash(index));
             }
             WorldEvent::Ended { node } => {
                 let kept_writes = self.disks.record_crash(*node, at, &mut self.script.directions);
                 self.timers.record_crash(*node, self.clock.now, &mut self.script.directions);
-                self.down_nodes.insert(*node, Downtime::Ended { at: at.max(self.clock.now), kept_writes });
+                self.down_nodes.insert(*node, DownCause::Ended { at: at.max(self.clock.now), kept_writes });
             }
             WorldEvent::Paused { node } => {
                 let at = self.advance_to(at, EventKind::Fault);

@@ -84,8 +84,8 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         }
     }
 
-    /// Sets the figures of the first run. A journal needs this, because its figures differ from
-    /// those of the script that repeats it.
+    /// Sets the figures of the first run. A journal needs this, because the script that repeats it
+    /// has other figures.
     pub(super) fn set_first_figures(&mut self, figures: RunFigures) {
         self.first_figures = figures;
     }

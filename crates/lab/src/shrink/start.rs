@@ -14,7 +14,8 @@ use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_journal::settings::{Chance, Fault, Latency, Script, TimedCommand, TimedFault};
 
-/// Numbers of seeds to try with random choices left: few at first, more if none fails.
+/// Numbers of seeds to try with random choices left: few at first, more if these find no smaller
+/// failing run.
 const SEED_LEVELS: [u64; 3] = [8, 40, 200];
 /// Number of seeds for the first script of commands and faults.
 const FIRST_SCRIPT_SEEDS: u64 = 20;
@@ -65,8 +66,9 @@ impl<F: FamilyLab> Search<'_, F> {
         })
     }
 
-    /// Makes the first failing script the best run, and returns whether there is one. Clients of a
-    /// script do not retry, so commands that a crash would lose are removed if necessary.
+    /// Makes the first failing script the best run, and returns whether there is one. Tries the
+    /// script itself, scripts without the commands that a crash would lose, because clients of a
+    /// script do not retry, and scripts with one kind of command.
     fn accept_failing_script(&mut self, scripted: &Spec<F>) -> bool {
         let Some(script) = &scripted.script else { return false };
         let without_lost = [0, 1, 10].map(|seconds| without_crashed_commands(script, Duration::from_secs(seconds)));

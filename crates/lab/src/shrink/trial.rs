@@ -53,7 +53,7 @@ impl ProgressBlockers {
     }
 }
 
-/// Runs a candidate. Returns its first failure, or that of the named property.
+/// Runs a candidate. Returns its first failure, or the failure of the named property, if any.
 pub(super) fn find_failure<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> Option<Failure> {
     find_failure_and_count(spec, property).0
 }
@@ -67,8 +67,8 @@ pub(super) fn find_failure_and_count<F: FamilyLab>(spec: &Spec<F>, property: Opt
     (first_failure(recorder, &verdicts, property, ending == Ending::Stopped), inputs)
 }
 
-/// Returns the first failure that the verdicts show, or that of the named property.
-/// `is_out_of_time` tells whether the run was stopped at a limit, usually that of its time.
+/// Returns the first failure that the verdicts show, or the failure of the named property, if any.
+/// `is_out_of_time` tells whether the run was stopped at a limit, usually the time limit.
 pub(super) fn first_failure<F: FamilyLab>(
     recorder: FailureRecorder<F>,
     verdicts: &[Verdict],

@@ -17,7 +17,7 @@ pub(crate) struct ViewArgs {
     views: bool,
     /// The membership service: an oracle that never fails, a replicated log of the members, or a
     /// faulty oracle that does not wait for leases and so breaks mutual exclusion [default: oracle]
-    #[arg(long, value_name = "WHO", requires = "views", value_parser = parse_one_of(MEMBERSHIP_SERVICES))]
+    #[arg(long, value_name = "SERVICE", requires = "views", value_parser = parse_one_of(MEMBERSHIP_SERVICES))]
     membership: Option<MembershipService>,
     /// Duration of a member's lease [default: 2s]
     #[arg(long, value_name = "DURATION", requires = "views")]
@@ -30,7 +30,7 @@ pub(crate) struct ViewArgs {
     drift_bound: Option<Ppm>,
     /// How to treat a member whose connection was closed: remove it at once, or when its lease
     /// expires [default: evict]
-    #[arg(long, value_name = "WHAT", requires = "views", value_parser = parse_one_of(ON_CLOSE))]
+    #[arg(long, value_name = "REACTION", requires = "views", value_parser = parse_one_of(ON_CLOSE))]
     on_close: Option<OnClose>,
 }
 

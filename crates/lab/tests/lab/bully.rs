@@ -4,9 +4,8 @@
 use crate::common::{assert_no_seed_fails, election, parse, run_to_completion, stress_specs};
 use quorate_core::election::{Case, Preference, Repair, Starting, bully};
 use quorate_core::{Duration, NodeId};
-use quorate_lab::election::Settings;
-
 use quorate_journal::settings::{Latency, TimedFault};
+use quorate_lab::election::Settings;
 use quorate_lab::{Election, Spec};
 
 fn bully(nodes: usize, starters: &str) -> Spec<Election> {
@@ -58,8 +57,8 @@ fn a_start_by_the_lowest_takes_n_squared_minus_n_minus_1_messages() {
     }
 }
 
-/// The highest live node receives a message after one delay, waits two for the crashed node's
-/// answer, and its announcement takes one.
+/// The highest live node receives a message after one delay and waits two more for the crashed
+/// node's answer; its announcement takes one.
 #[test]
 fn a_start_by_the_lowest_with_the_highest_down_takes_four_message_delays() {
     for nodes in 3..=40 {
@@ -95,7 +94,7 @@ fn with_all_nodes_alive_the_highest_takes_n_minus_1_messages_and_the_lowest_or_a
 }
 
 /// One message fewer than if the lowest starts. The highest live node suspects the only node above
-/// it, so it declares at once; the others have more nodes to ask.
+/// it, so it announces its victory at once; the others have more nodes to ask.
 #[test]
 fn when_all_start_only_the_highest_live_node_does_not_ask_the_crashed_node() {
     for (nodes, latency) in (3..=40).flat_map(|nodes| LATENCIES.map(|latency| (nodes, latency))) {
@@ -190,8 +189,8 @@ fn a_leader_known_to_have_crashed_is_not_asked_by_the_next_highest() {
     // First, node 5 announces to the four others. After its crash, all four suspect it at the same
     // time: the lower three ask every higher node, and live ones answer; node 4 announces to the
     // three.
-    let (asked, answered, notified) = (4 + 3 + 2, 3 + 2 + 1, 3);
-    assert_eq!((summary.election_messages, summary.announcement_messages), (asked + answered, 4 + notified));
+    let (questions, answers, announcements) = (4 + 3 + 2, 3 + 2 + 1, 3);
+    assert_eq!((summary.election_messages, summary.announcement_messages), (questions + answers, 4 + announcements));
 }
 
 #[test]

@@ -112,9 +112,9 @@ fn a_resource_granted_to_a_process_that_cancelled_does_not_wait() {
 #[test]
 fn a_report_is_true_only_while_all_its_waits_exist() {
     let (a, b, c) = (process(0), process(1), process(2));
-    let both = [wait_event(a, 1, &[b]), wait_event(b, 1, &[a, c])];
+    let waits = [wait_event(a, 1, &[b]), wait_event(b, 1, &[a, c])];
     let report = cycle_report(&[(a, 1), (b, 1)]);
-    assert_eq!(actual_waits_after(&both).find_objection(&report), None);
+    assert_eq!(actual_waits_after(&waits).find_objection(&report), None);
     let false_reports = [
         cycle_report(&[(a, 2), (b, 1)]),
         cycle_report(&[(a, 1), (c, 1)]),
@@ -122,7 +122,7 @@ fn a_report_is_true_only_while_all_its_waits_exist() {
         Report { shape: Shape::Knot, waits: vec![report.waits[0].clone()], ..report.clone() },
     ];
     for report in false_reports {
-        assert!(actual_waits_after(&both).find_objection(&report).is_some(), "{report}");
+        assert!(actual_waits_after(&waits).find_objection(&report).is_some(), "{report}");
     }
 }
 
@@ -163,12 +163,12 @@ fn a_cycle_through_an_or_wait_that_can_end_is_a_phantom() {
 #[test]
 fn a_cycle_behind_another_deadlock_must_be_reported_too() {
     let [a, b, c, d] = [0, 1, 2, 3].map(process);
-    let all = [wait_event(a, 1, &[c, b]), wait_event(b, 1, &[a]), wait_event(c, 1, &[d]), wait_event(d, 1, &[c])];
+    let waits = [wait_event(a, 1, &[c, b]), wait_event(b, 1, &[a]), wait_event(c, 1, &[d]), wait_event(d, 1, &[c])];
     let (first, behind) =
         (Event::Deadlock(cycle_report(&[(c, 1), (d, 1)])), Event::Deadlock(cycle_report(&[(a, 1), (b, 1)])));
-    let only_first_reported = [all.to_vec(), vec![first.clone()]].concat();
+    let only_first_reported = [waits.to_vec(), vec![first.clone()]].concat();
     assert!(!holds(&verdicts_without_victims(&only_first_reported), "all-found"));
-    let both_reported = [all.to_vec(), vec![first, behind]].concat();
+    let both_reported = [waits.to_vec(), vec![first, behind]].concat();
     assert!(holds(&verdicts_without_victims(&both_reported), "all-found"));
 }
 

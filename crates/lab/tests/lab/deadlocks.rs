@@ -172,7 +172,6 @@ fn invalid_settings_are_refused() {
     }
 }
 
-/// Runs a check that must be complete.
 fn check_completely(name: &str, nodes: usize, rounds: u8, settings: Settings) -> Findings {
     let mut check = CheckSpec::<Deadlock>::named(name).unwrap();
     (check.setup.nodes, check.rounds, check.behavior) = (nodes, Some(rounds), WaitBehavior { settings });

@@ -224,9 +224,9 @@ fn check_with_crash(algorithm: &str) -> CheckRun<Election> {
     common::run_check(&check)
 }
 
-/// Checks orders of events breadth first, up to 500,000 states, with clocks at the limits of their
-/// drift, also at the last instant of each lease. Nodes assume a drift of at most 0.1 %: a drift of
-/// 0.5 % makes two leaders in nine steps, while 0.1 % makes none in runs that are somewhat longer.
+/// Checks orders of events, also of those at the last instant of a lease, breadth first up to
+/// 500,000 states, with clocks at the limits of their drift. Nodes assume a drift of at most 0.1 %:
+/// a drift of 0.5 % makes two leaders in nine steps; 0.1 % makes none in somewhat longer runs.
 #[test]
 fn the_checker_distinguishes_drift_within_the_bound_from_drift_beyond_it() {
     let check = |drift_ppm| {

@@ -111,8 +111,8 @@ fn the_result_does_not_depend_on_the_starters() {
     }
 }
 
-/// One node crashes, any one and in any of the first 14 milliseconds, with and without a restart:
-/// with repair, one leader remains.
+/// In each run one node crashes in one of the first 14 milliseconds, with or without a restart.
+/// With repair, one leader remains.
 #[test]
 fn a_ring_survives_a_crash_of_any_node_at_any_moment() {
     for entry in ring_elections() {

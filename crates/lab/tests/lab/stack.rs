@@ -95,8 +95,8 @@ where
     assert_eq!(holders.entries, NODES * NAMES.len() * ROUNDS, "seed {seed}: a request was not served");
     assert!(world.is_quiet());
     for id in group.iter() {
-        let live = world.node(id).map(|node| node.inner().instance_count());
-        assert_eq!(live, Some(0), "seed {seed}: node {id} keeps state of an idle resource");
+        let instances = world.node(id).map(|node| node.inner().instance_count());
+        assert_eq!(instances, Some(0), "seed {seed}: node {id} keeps state of an idle resource");
     }
 }
 

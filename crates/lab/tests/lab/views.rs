@@ -83,8 +83,8 @@ fn spec_with_short_leases(membership: MembershipService, faults: &[&str]) -> Spe
     Spec { nodes: 3, faults, settings, ..Spec::named("central").unwrap() }
 }
 
-/// Returns how many seeds violate exclusion, and how often a resource that checks fences refused a
-/// stale holder in those.
+/// Returns how many seeds violate exclusion, and how often in their runs a resource that checks
+/// fences refused a stale holder.
 fn count_exclusion_violations(spec: &Spec<Mutex>, seeds: u64) -> (u64, u64) {
     let (mut violating_seeds, mut refused_uses) = (0, 0);
     for seed in 1..=seeds {
@@ -220,8 +220,8 @@ fn members_that_replicate_their_membership_survive_faults_too() {
     }
 }
 
-/// A crash notice about one incarnation that arrives when the next one is a member must not remove
-/// the latter.
+/// A crash notice about one incarnation may arrive when the next incarnation is already a member.
+/// It must not remove the next one.
 #[test]
 fn a_late_crash_notice_does_not_remove_a_later_incarnation() {
     let views = ViewSettings { membership: MembershipService::Replica, ..ViewSettings::default() };

@@ -113,7 +113,7 @@ impl Authority {
         &self.certificate
     }
 
-    /// The CA's private key in PEM. Its owner can admit any node to the group.
+    /// The CA's private key in PEM. A holder of the key can admit any node to the group.
     pub fn key(&self) -> String {
         self.issuer.key().serialize_pem()
     }

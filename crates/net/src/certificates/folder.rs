@@ -71,7 +71,7 @@ pub enum FolderError {
     Unwritable { file: PathBuf, error: io::Error },
 }
 
-/// Maximum number of certificates made at once.
+/// Maximum number of certificates made in one call.
 pub const MAX_CERTIFICATES: usize = 1_000;
 
 /// Maximum length of a file to read. Files of keys and certificates are far shorter.

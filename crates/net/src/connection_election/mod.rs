@@ -8,7 +8,7 @@
 //! MEET-1  we have neither a connection nor a dial → we may dial; at most one of either at a time
 //! MEET-2  a Hello from an older incarnation, from another process with the same incarnation, from
 //!         a peer that knows a later incarnation of ours, or with a dial number that is not above
-//!         all earlier ones → refuse
+//!         all earlier ones of its process → refuse
 //! MEET-3  we are connected by our own dial, and a Hello of the same peer process says that it has
 //!         not welcomed that dial yet → refuse: the process sent the Hello before it welcomed our
 //!         dial, and has abandoned its own dial since
@@ -72,7 +72,7 @@ pub enum HelloReply {
     /// The connection is elected. Send a Welcome and close the replaced connection.
     Welcome {
         connection: Connection,
-        /// The connection, or our unanswered dial, that this one replaces.
+        /// The earlier connection, or our unanswered dial, that `connection` replaces.
         replaced: Option<Connection>,
     },
     /// Send the refusal and close the connection. Our connection or dial is unaffected.
@@ -153,8 +153,8 @@ impl ConnectionElection {
     }
 
     /// Handles that the dial's connection is open. Returns the contents of our Hello, which the
-    /// caller must send at once, or `None` if another connection replaced the dial and the caller
-    /// must close this one.
+    /// caller must send immediately, or `None` if another connection replaced the dial and the
+    /// caller must close the dialled one.
     pub fn handle_open_connection(&mut self, dial: Dial) -> Option<OutgoingHello> {
         if self.state != State::Connecting(dial) {
             return None;
@@ -232,7 +232,7 @@ impl ConnectionElection {
         }
         self.check_process(hello.process)?;
         let is_known = self.record_dial(hello)?;
-        // Dials of an older incarnation of ours say nothing about the dials of this one.
+        // The dials of our older incarnations are not the dials of our current one.
         let welcomed =
             if hello.known_incarnation == Some(self.incarnation) { hello.last_welcomed_dial } else { Dial::NONE };
         match self.state {
@@ -257,7 +257,7 @@ impl ConnectionElection {
     }
 
     /// MEET-2, for the dial. Records its number, so that a repeated or earlier dial is refused even
-    /// if this one is not welcomed. Returns whether the known process dialled.
+    /// if the recorded one is not welcomed. Returns whether the known process dialled.
     fn record_dial(&mut self, hello: &IncomingHello) -> Result<bool, Refusal> {
         let Some(known) = self.known_peer.as_mut().filter(|known| known.process == hello.process) else {
             return Ok(false);

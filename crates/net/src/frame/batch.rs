@@ -1,7 +1,7 @@
 //! Encoding of many messages in one frame.
 //!
 //! ```text
-//! first number 8 │ for each message: difference to the previous number │ length │ bytes
+//! first number (8 bytes) │ for each message: difference to the previous number │ length │ bytes
 //! ```
 //!
 //! Differences and lengths are varints (LEB128: seven bits per byte, the lowest first). The first

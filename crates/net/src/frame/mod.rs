@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! length 4 │ its complement 4 │ version 1 │ kind 1 │ group 8 │ sender 4 │ incarnation 8 │ epoch 8 │
-//! acknowledged 8 │ body │ check 4
+//! acknowledged 8 │ body │ checksum 4
 //! ```
 //!
-//! Integers are little-endian. The length counts the bytes from the version on. It is followed by
-//! its bitwise complement, because a receiver that believed a damaged length would wait for bytes
-//! that are never sent. The check is the CRC-32C of everything from the version to the end of the
-//! body. It detects damage on the network, not attacks; TLS protects against those.
+//! Each number above is the length of a field in bytes. Integers are little-endian. The length
+//! counts the bytes from the version on. It is followed by its bitwise complement, because a
+//! receiver that believed a damaged length would wait for bytes that are never sent. The checksum
+//! is the CRC-32C of everything from the version to the end of the body. It detects damage on the
+//! network, not attacks; TLS protects against those.
 
 mod batch;
 mod error;
@@ -44,7 +45,7 @@ const WORD_BYTES: usize = 4;
 const LENGTH_FIELD_BYTES: usize = 2 * WORD_BYTES;
 /// From the version to the acknowledgement.
 const HEADER_BYTES: usize = 38;
-const CHECK_BYTES: usize = 4;
+const CHECKSUM_BYTES: usize = 4;
 /// From the start of the frame to its body.
 pub(crate) const HEAD_BYTES: usize = LENGTH_FIELD_BYTES + HEADER_BYTES;
 /// Maximum number of bytes to allocate at once for a frame that is still arriving: a peer may
@@ -55,7 +56,7 @@ const MAX_REASON_BYTES: usize = 512;
 
 /// The frame limit for messages of at most `message_bytes`.
 pub const fn frame_limit(message_bytes: usize) -> usize {
-    HEADER_BYTES + BATCH_HEAD_BYTES + MAX_MESSAGE_HEAD_BYTES + message_bytes + CHECK_BYTES
+    HEADER_BYTES + BATCH_HEAD_BYTES + MAX_MESSAGE_HEAD_BYTES + message_bytes + CHECKSUM_BYTES
 }
 
 /// The fields that every frame starts with: its sender, and an acknowledgement.
@@ -120,7 +121,7 @@ impl Frame {
         if length > limit {
             return Err(FrameError::too_long(received, length, limit));
         }
-        if length < HEADER_BYTES + CHECK_BYTES {
+        if length < HEADER_BYTES + CHECKSUM_BYTES {
             return Err(FrameError::TooShort { length });
         }
         check_length(received)?;
@@ -139,7 +140,7 @@ impl Frame {
     }
 
     fn parse(frame: Bytes) -> Result<Self, FrameError> {
-        let end = frame.len() - CHECK_BYTES;
+        let end = frame.len() - CHECKSUM_BYTES;
         let (found, expected) = (read_u32(&frame[end..]), crc32c::crc32c(&frame[LENGTH_FIELD_BYTES..end]));
         if found != expected {
             return Err(FrameError::Damaged { found, expected });
@@ -162,31 +163,31 @@ pub fn encode(header: &Header, body: &Body) -> Bytes {
         Body::Ack | Body::Ping => frame,
         Body::Bye(reason) => [frame.as_slice(), sanitize(reason).as_bytes()].concat(),
     };
-    frame.extend_from_slice(&[0; CHECK_BYTES]);
+    frame.extend_from_slice(&[0; CHECKSUM_BYTES]);
     seal(&mut frame, body.kind(), header);
     frame.into()
 }
 
-/// Completes a batch that was begun with [`begin_batch`] and has space for the check at its end.
+/// Completes a batch that was begun with [`begin_batch`] and has space for the checksum at its end.
 pub(crate) fn seal_batch(frame: &mut [u8], header: &Header) {
     seal(frame, Kind::Batch, header);
 }
 
-/// Space at the end of a batch for the check that [`seal_batch`] writes.
-pub(crate) const BATCH_TAIL: [u8; CHECK_BYTES] = [0; CHECK_BYTES];
+/// Space at the end of a batch for the checksum that [`seal_batch`] writes.
+pub(crate) const BATCH_TAIL: [u8; CHECKSUM_BYTES] = [0; CHECKSUM_BYTES];
 
-/// Fills in everything but the body. The frame has space for the head in front and for the check at
-/// the end.
+/// Fills in everything but the body. The frame has space for the head in front and for the checksum
+/// at the end.
 fn seal(frame: &mut [u8], kind: Kind, header: &Header) {
-    let end = frame.len() - CHECK_BYTES;
+    let end = frame.len() - CHECKSUM_BYTES;
     // The length fits into 32 bits: a message has at most 16 MiB, and a batch of several messages
     // at most 64 KiB.
-    let length = (end + CHECK_BYTES - LENGTH_FIELD_BYTES) as u32;
+    let length = (end + CHECKSUM_BYTES - LENGTH_FIELD_BYTES) as u32;
     frame[..WORD_BYTES].copy_from_slice(&length.to_le_bytes());
     frame[WORD_BYTES..LENGTH_FIELD_BYTES].copy_from_slice(&(!length).to_le_bytes());
     header.write(kind, &mut frame[LENGTH_FIELD_BYTES..HEAD_BYTES]);
-    let check = crc32c::crc32c(&frame[LENGTH_FIELD_BYTES..end]);
-    frame[end..].copy_from_slice(&check.to_le_bytes());
+    let checksum = crc32c::crc32c(&frame[LENGTH_FIELD_BYTES..end]);
+    frame[end..].copy_from_slice(&checksum.to_le_bytes());
 }
 
 /// Checks the length against its complement, once both have arrived.
@@ -247,9 +248,9 @@ impl Body {
     }
 
     fn read(kind: Kind, bytes: Bytes) -> Result<Self, FrameError> {
-        if kind != Kind::Batch && HEADER_BYTES + bytes.len() + CHECK_BYTES > HANDSHAKE_LIMIT {
+        if kind != Kind::Batch && HEADER_BYTES + bytes.len() + CHECKSUM_BYTES > HANDSHAKE_LIMIT {
             return Err(FrameError::TooLong {
-                length: HEADER_BYTES + bytes.len() + CHECK_BYTES,
+                length: HEADER_BYTES + bytes.len() + CHECKSUM_BYTES,
                 limit: HANDSHAKE_LIMIT,
             });
         }

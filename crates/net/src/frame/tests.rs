@@ -1,7 +1,7 @@
 //! Tests of complete, truncated, damaged and forged frames.
 
 use super::{
-    BATCH_TAIL, BatchReader, Body, CHECK_BYTES, Dial, FRAME_LIMIT, Frame, FrameError, HANDSHAKE_LIMIT, HEAD_BYTES,
+    BATCH_TAIL, BatchReader, Body, CHECKSUM_BYTES, Dial, FRAME_LIMIT, Frame, FrameError, HANDSHAKE_LIMIT, HEAD_BYTES,
     HandshakeTerms, Header, Hello, Kind, LENGTH_FIELD_BYTES, ProcessNonce, Refusal, Welcome, append_message,
     begin_batch, encode, seal, seal_batch,
 };
@@ -49,7 +49,7 @@ fn batch(messages: &[(u64, &[u8])]) -> BytesMut {
 
 /// Returns a frame of any kind and body with a valid checksum.
 fn forge_frame(kind: u8, body: &[u8]) -> BytesMut {
-    let mut frame = [&[0; HEAD_BYTES], body, &[0; CHECK_BYTES]].concat();
+    let mut frame = [&[0; HEAD_BYTES], body, &[0; CHECKSUM_BYTES]].concat();
     seal(&mut frame, Kind::Ack, &header());
     frame[LENGTH_FIELD_BYTES + 1] = kind;
     reseal(&frame)
@@ -57,7 +57,7 @@ fn forge_frame(kind: u8, body: &[u8]) -> BytesMut {
 
 /// Returns the same bytes with a valid checksum.
 fn reseal(frame: &[u8]) -> BytesMut {
-    let (content, _) = frame.split_at(frame.len() - CHECK_BYTES);
+    let (content, _) = frame.split_at(frame.len() - CHECKSUM_BYTES);
     BytesMut::from(&[content, &crc32c::crc32c(&content[LENGTH_FIELD_BYTES..]).to_le_bytes()].concat()[..])
 }
 
@@ -187,7 +187,7 @@ fn malformed_bodies_with_a_valid_checksum_are_rejected() {
     let long_refusal = Refusal::OtherAlgorithm { algorithm: "x".repeat(129) };
     // The body of a Hello, followed by one byte too many.
     let mut trailing = encode(&header(), &Body::Hello(hello()))[HEAD_BYTES..].to_vec();
-    let end = trailing.len() - CHECK_BYTES;
+    let end = trailing.len() - CHECKSUM_BYTES;
     trailing.truncate(end);
     trailing.push(0);
     for bytes in [

@@ -108,9 +108,8 @@ impl Link {
 
     // --------------------------------------------------------------------- connections
 
-    /// Starts using a connection that both ends have accepted. The header is that of the peer's
-    /// Hello or Welcome, and its acknowledgement refers to our incarnation
-    /// `acknowledged_incarnation`.
+    /// Starts using a connection that both ends have accepted. `header` is from the peer's Hello or
+    /// Welcome, and its acknowledgement refers to our incarnation `acknowledged_incarnation`.
     ///
     /// After this, [`take_frame`](Self::take_frame) returns all unacknowledged frames again, from
     /// the first one on.
@@ -124,7 +123,7 @@ impl Link {
         if let Some(known_incarnation) = self.peer_incarnation.filter(|known| sender_incarnation < *known) {
             return Err(LinkError::OlderIncarnation { peer: self.peer, sender_incarnation, known_incarnation });
         }
-        // An acknowledgement to an older incarnation of ours says nothing about this one.
+        // An acknowledgement to an older incarnation of ours says nothing about our current one.
         let acknowledged =
             if acknowledged_incarnation == Some(self.origin.incarnation) { header.acknowledged } else { 0 };
         let start = match self.peer_incarnation {
@@ -244,7 +243,7 @@ impl Link {
     }
 
     /// Whether the node consumed enough bytes since the last acknowledgement to send the next one
-    /// at once.
+    /// immediately.
     pub fn must_acknowledge_now(&self) -> bool {
         self.acknowledgements.is_overdue()
     }

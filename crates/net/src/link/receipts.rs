@@ -2,7 +2,7 @@
 
 use quorate_core::Incarnation;
 
-/// Number of consumed bytes after which an acknowledgement is sent at once. It is far below the
+/// Number of consumed bytes after which the link acknowledges immediately. It is far below the
 /// maximum number of bytes that the sender holds, so that the sender does not wait for
 /// acknowledgements.
 const MAX_UNACKNOWLEDGED_BYTES: usize = 64 * 1024;
@@ -45,7 +45,7 @@ impl Acknowledgements {
         self.is_pending
     }
 
-    /// Whether so many bytes are unacknowledged that an acknowledgement must be sent at once.
+    /// Whether so many bytes are unacknowledged that an acknowledgement must be sent now.
     pub(super) fn is_overdue(&self) -> bool {
         self.unacknowledged_bytes >= MAX_UNACKNOWLEDGED_BYTES
     }

@@ -423,8 +423,8 @@ impl Pair {
         self.wires = Some([Wire::default(), Wire::default()]);
     }
 
-    /// Checks that the messages that one incarnation consumed from another are a prefix of those
-    /// addressed to it; all of them if `is_complete`.
+    /// Checks that the messages that `receiver` consumed from `sender` are a prefix of the messages
+    /// that `sender` pushed for it; all of them if `is_complete`.
     fn check(&self, sender: &Side, receiver: &Side, is_complete: bool) {
         let Some(consumed) = receiver.consumed.get(&sender.incarnation) else {
             let addressed =

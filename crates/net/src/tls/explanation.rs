@@ -58,7 +58,7 @@ fn dns_name_in(name: &str) -> &str {
 }
 
 /// Whether the name in the certificate is outside the names that the CA's certificate permits,
-/// which are those of one group.
+/// which belong to one group.
 fn is_of_another_group(error: &CertificateError) -> bool {
     let CertificateError::Other(other) = error else { return false };
     matches!(other.0.downcast_ref::<webpki::Error>(), Some(webpki::Error::NameConstraintViolation))

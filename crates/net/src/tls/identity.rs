@@ -118,7 +118,7 @@ impl Identity {
     /// answer.
     pub fn server_name(&self, node: NodeId) -> Result<ServerName<'static>, PeerError> {
         let name = dns_name(node, &self.group);
-        ServerName::try_from(name).map_err(|_| PeerError::NoName { claimed: node })
+        ServerName::try_from(name.clone()).map_err(|_| PeerError::InvalidServerName { node, name })
     }
 
     /// Checks that a peer is the node it claims to be, by the certificates that the TLS handshake
@@ -196,7 +196,7 @@ impl Credentials {
         }
     }
 
-    /// Disables resumption and early data, so that no connection relies on an older check.
+    /// Disables session resumption and early data, so that no connection relies on an older check.
     fn configure(self) -> Result<(TlsConnector, TlsAcceptor), rustls::Error> {
         let provider = Arc::new(ring::default_provider());
         let mut roots = RootCertStore::empty();

@@ -191,7 +191,7 @@ impl TestNode {
         self.handle.links()[&peer]
     }
 
-    /// Ends the node's tasks at once, as a crash would.
+    /// Ends the node's tasks immediately, as a crash would.
     pub(crate) async fn crash(self) {
         self.running.abort();
         let _ = within("the end of a node", self.running).await;

@@ -27,7 +27,7 @@ pub(crate) enum Direction {
 
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
-    plans: Plans,
+    planned_damages: PlannedDamages,
     /// The damage to each damaged connection that has ended.
     damaged: mpsc::UnboundedReceiver<Damage>,
     open_connections: watch::Receiver<usize>,
@@ -38,30 +38,31 @@ pub(crate) struct Proxy {
 }
 
 /// The damages to later connections, one for each connection, in order.
-type Plans = Arc<Mutex<VecDeque<Damage>>>;
+type PlannedDamages = Arc<Mutex<VecDeque<Damage>>>;
 
 impl Proxy {
     /// Creates a proxy that forwards connections to this address.
     pub(crate) async fn to(target: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (plans, recorded, must_cut) = (Plans::default(), Arc::default(), Arc::new(Notify::new()));
+        let (planned_damages, recorded, must_cut) =
+            (PlannedDamages::default(), Arc::default(), Arc::new(Notify::new()));
         let (sender, damaged) = mpsc::unbounded_channel();
         let (open_counter, open_connections) = watch::channel(0);
         let state = ProxyState {
-            plans: Arc::clone(&plans),
+            planned_damages: Arc::clone(&planned_damages),
             damaged: sender,
             open_connections: open_counter,
             recorded: Arc::clone(&recorded),
             must_cut: Arc::clone(&must_cut),
         };
         tokio::spawn(accept(listener, target, Arc::new(state)));
-        Self { address, plans, damaged, open_connections, recorded, must_cut }
+        Self { address, planned_damages, damaged, open_connections, recorded, must_cut }
     }
 
-    /// Plans damage to the next connections, one after another.
+    /// PlannedDamages damage to the next connections, one after another.
     pub(crate) fn plan(&self, damages: impl IntoIterator<Item = Damage>) {
-        self.plans.lock().unwrap().extend(damages);
+        self.planned_damages.lock().unwrap().extend(damages);
     }
 
     /// Waits until a damaged connection has ended, and returns the damage.
@@ -84,7 +85,7 @@ impl Proxy {
 }
 
 struct ProxyState {
-    plans: Plans,
+    planned_damages: PlannedDamages,
     damaged: mpsc::UnboundedSender<Damage>,
     open_connections: watch::Sender<usize>,
     recorded: Arc<Mutex<Vec<Vec<u8>>>>,
@@ -102,7 +103,7 @@ async fn accept(listener: TcpListener, target: SocketAddr, state: Arc<ProxyState
 
 async fn forward_connection(dialling: TcpStream, accepting: TcpStream, state: Arc<ProxyState>) {
     state.open_connections.send_modify(|open| *open += 1);
-    let plan = state.plans.lock().unwrap().pop_front();
+    let planned_damage = state.planned_damages.lock().unwrap().pop_front();
     let record_index = {
         let mut recorded = state.recorded.lock().unwrap();
         recorded.push(Vec::new());
@@ -112,22 +113,22 @@ async fn forward_connection(dialling: TcpStream, accepting: TcpStream, state: Ar
     let (accepting_read, accepting_write) = accepting.into_split();
     let is_damaged = Mutex::new(false);
     let forward = Pump {
-        plan,
+        planned_damage,
         direction: Direction::ToTarget,
         is_damaged: &is_damaged,
         record: Some((&state.recorded, record_index)),
     };
-    let backward = Pump { plan, direction: Direction::FromTarget, is_damaged: &is_damaged, record: None };
+    let backward = Pump { planned_damage, direction: Direction::FromTarget, is_damaged: &is_damaged, record: None };
     tokio::select! {
         () = forward.run(dialling_read, accepting_write) => {}
         () = backward.run(accepting_read, dialling_write) => {}
         () = state.must_cut.notified() => {}
     }
     let is_damaged = *is_damaged.lock().unwrap();
-    match plan {
+    match planned_damage {
         Some(damage) if is_damaged => state.damaged.send(damage).unwrap_or_default(),
         // The connection ended before the damage took effect: apply it to the next one.
-        Some(damage) => state.plans.lock().unwrap().push_front(damage),
+        Some(damage) => state.planned_damages.lock().unwrap().push_front(damage),
         None => {}
     }
     state.open_connections.send_modify(|open| *open -= 1);
@@ -135,7 +136,7 @@ async fn forward_connection(dialling: TcpStream, accepting: TcpStream, state: Ar
 
 /// Forwards one direction of a connection.
 struct Pump<'a> {
-    plan: Option<Damage>,
+    planned_damage: Option<Damage>,
     direction: Direction,
     is_damaged: &'a Mutex<bool>,
     /// Where to record the bytes: the records and the index of this connection's record.
@@ -163,7 +164,7 @@ impl Pump<'_> {
     /// them to forward.
     fn apply_damage(&self, bytes: &mut [u8], passed_bytes: usize) -> usize {
         let end = passed_bytes + bytes.len();
-        match self.plan {
+        match self.planned_damage {
             Some(Damage::Cut(direction, after)) if direction == self.direction && after < end => {
                 *self.is_damaged.lock().unwrap() = true;
                 after - passed_bytes
@@ -180,8 +181,8 @@ impl Pump<'_> {
     }
 }
 
-/// The address of a listener that closes every connection at once, so that only the other side can
-/// dial.
+/// The address of a listener that closes every connection immediately, so that only the other side
+/// can dial.
 pub(crate) async fn closing_listener() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

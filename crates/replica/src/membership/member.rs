@@ -275,7 +275,7 @@ impl<P: InViews> Member<P> {
         if self.replica.leads()
             && expiry.is_some_and(|expiry| self.last_applied.after(now.since(self.last_applied_at)) >= expiry)
         {
-            out.note("ME-6", format_args!("lets time pass in the log: a lease is overdue"));
+            out.note("ME-6", format_args!("proposes a tick, because a lease is overdue"));
             self.propose(now, Change::Request(TimedRequest { request: Request::Tick, requested_at: now }), out);
         }
     }

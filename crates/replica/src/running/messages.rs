@@ -69,13 +69,13 @@ impl<S: StateMachine> RunningReplica<S> {
     }
 
     /// Why a valid message is ignored: a vote would break a promise, this replica is not admitted,
-    /// or its disk is full.
+    /// or its disk is full. `None` if it is not ignored.
     pub(super) fn reason_to_ignore(&self, now: Time, message: &Message) -> Option<&'static str> {
         let is_from_leader = matches!(message, Message::Append { .. } | Message::Heartbeat { .. } | Message::Piece(_));
         match message {
             _ if self.is_joining() && !is_from_leader => Some("it waits to be admitted"),
             Message::Vote { is_forced: false, .. } if now < self.promised_until => {
-                Some("it heard from a leader just now")
+                Some("it may have promised a leader not to vote for others")
             }
             Message::Append { entries, .. } if self.is_disk_full && !entries.is_empty() => Some("its disk is full"),
             Message::Piece(_) | Message::TimeoutNow { .. } if self.is_disk_full => Some("its disk is full"),

@@ -63,7 +63,7 @@ pub(crate) struct RunningReplica<S: StateMachine> {
     snapshot_receiver: SnapshotReceiver,
     is_disk_full: bool,
     /// Whether this replica must save its initial state, because its disk had none when it started.
-    is_new: bool,
+    must_save_initial_state: bool,
 }
 
 /// A pending change of members. It is complete when the entry at `index` is applied and the group
@@ -117,7 +117,7 @@ impl<S: StateMachine> RunningReplica<S> {
             snapshot_senders: BTreeMap::new(),
             snapshot_receiver: SnapshotReceiver::default(),
             is_disk_full: false,
-            is_new: !has_run_before || (index == 0 && joining_incarnation.is_none()),
+            must_save_initial_state: !has_run_before || (index == 0 && joining_incarnation.is_none()),
             settings,
         })
     }
@@ -126,10 +126,10 @@ impl<S: StateMachine> RunningReplica<S> {
     /// admission, so that later incarnations continue with the same one.
     pub(crate) fn save_initial_state(&mut self, out: &mut Out<'_, S>) {
         match self.engine.log().checkpoint() {
-            Some(founding) if self.is_new => self.engine.save_checkpoint(founding.clone(), 0, out),
+            Some(founding) if self.must_save_initial_state => self.engine.save_checkpoint(founding.clone(), 0, out),
             Some(_) => {}
             None => {
-                if let Some(incarnation) = self.joining_incarnation.filter(|_| self.is_new) {
+                if let Some(incarnation) = self.joining_incarnation.filter(|_| self.must_save_initial_state) {
                     self.engine.request_save(Write::JoiningIncarnation(incarnation), out);
                 }
             }
@@ -180,8 +180,8 @@ impl<S: StateMachine> RunningReplica<S> {
         self.offer_leadership(out);
     }
 
-    /// RP-11. Offers the leadership to each successor in turn, because an offer can be lost, and
-    /// the successor's disk may be full too.
+    /// RP-11. A leader with a full disk offers the leadership to each successor in turn, because an
+    /// offer can be lost, and the successor's disk may be full too.
     fn offer_leadership(&mut self, out: &mut Out<'_, S>) {
         let successors = self.engine.successors();
         if !self.is_disk_full || !self.role.leads || self.engine.is_transferring_leadership() || successors.is_empty() {

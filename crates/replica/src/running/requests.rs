@@ -142,7 +142,7 @@ impl<S: StateMachine> RunningReplica<S> {
     /// remains until it expires, because a wrong suspicion would break the lease.
     pub(crate) fn handle_suspicion(&mut self, now: Time, node: NodeId, out: &mut Out<'_, S>) {
         if self.settings.reads == ReadMode::Quorum && self.role.leader == Some(node) && !self.role.leads {
-            out.note("RP-13", format_args!("owes nothing to {node}, which is gone"));
+            out.note("RP-13", format_args!("drops its promise to {node}, which seems to have crashed"));
             self.promised_until = now;
             self.engine.forget_leader();
         }

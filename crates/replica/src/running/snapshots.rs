@@ -36,9 +36,9 @@ impl<S: StateMachine> RunningReplica<S> {
         }
     }
 
-    /// RP-10. Whether the snapshot admits this incarnation. A snapshot from before this replica
-    /// lost its disk does not. Until one does, the group may rely on votes and entries that this
-    /// replica has lost.
+    /// RP-10. Whether the snapshot admits this incarnation as a learner. A snapshot from before the
+    /// replica lost its disk does not. Until one does, the group may rely on votes and entries that
+    /// this replica has lost.
     fn is_admitted_by(&self, image: &Image<S>, checkpoint: &Checkpoint) -> bool {
         let is_admitted =
             self.joining_incarnation.is_some() && image.admitted.get(&self.me) == self.joining_incarnation.as_ref();
@@ -48,7 +48,7 @@ impl<S: StateMachine> RunningReplica<S> {
     /// RP-8. Begins to send a snapshot.
     pub(super) fn send_snapshot(&mut self, to: NodeId, snapshot: &Snapshot, out: &mut Out<'_, S>) {
         let Some(checkpoint) = checkpoint_of(snapshot) else { return };
-        out.note("RP-8", format_args!("sends {to} the state at {}", checkpoint.index));
+        out.note("RP-8", format_args!("sends {to} a snapshot at entry {}", checkpoint.index));
         let sender = SnapshotSender::new(self.role.term, checkpoint, self.settings.piece_bytes);
         let first_piece = sender.piece();
         self.snapshot_senders.insert(to, sender);
@@ -82,7 +82,7 @@ impl<S: StateMachine> RunningReplica<S> {
 
     /// Ends the sending of a snapshot, and reports to raft whether it has arrived.
     pub(super) fn end_sending(&mut self, to: NodeId, has_arrived: bool, out: &mut Out<'_, S>) {
-        let outcome = if has_arrived { "has arrived" } else { "is given up" };
+        let outcome = if has_arrived { "has arrived" } else { "is abandoned" };
         out.note("RP-8", format_args!("the snapshot for {to} {outcome}"));
         self.snapshot_senders.remove(&to);
         out.cancel_timer(Timer::Piece(to));
@@ -93,7 +93,7 @@ impl<S: StateMachine> RunningReplica<S> {
     /// that it covers is unknown.
     pub(super) fn install(&mut self, checkpoint: &Checkpoint, out: &mut Out<'_, S>) -> Result<(), Halt> {
         let image = read_image(&checkpoint.image)?;
-        out.note("RP-8", format_args!("takes over the state at {}", checkpoint.index));
+        out.note("RP-8", format_args!("installs a snapshot at entry {}", checkpoint.index));
         self.machine = image.machine;
         self.position = LogPosition { index: checkpoint.index, time: image.time };
         self.applied_term = checkpoint.term;
@@ -123,7 +123,7 @@ impl<S: StateMachine> RunningReplica<S> {
             members: self.engine.configuration(),
             image: Image::write(self.position.time, &self.admitted, &self.machine),
         };
-        out.note("RP-7", format_args!("keeps the state at {}", checkpoint.index));
+        out.note("RP-7", format_args!("saves a checkpoint at entry {}", checkpoint.index));
         self.engine.save_checkpoint(checkpoint, self.settings.keep_entries, out);
     }
 }

@@ -344,9 +344,8 @@ fn count_stale_answers(seed: u64, drift_ppm: i32) -> usize {
     // For each read, the value that was committed when it began.
     let mut committed_before = std::collections::BTreeMap::new();
     for _ in 0..400 {
-        let new_leader = (1..=3)
-            .map(node)
-            .find(|new_leader| *new_leader != old_leader && cluster.world.node(*new_leader).unwrap().leads());
+        let new_leader =
+            (1..=3).map(node).find(|replica| *replica != old_leader && cluster.world.node(*replica).unwrap().leads());
         if let Some(new_leader) = new_leader.filter(|_| pending_write.is_none()) {
             value += 1;
             let command = Change::Write { key: 1, value };

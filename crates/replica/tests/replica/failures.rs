@@ -183,7 +183,7 @@ impl Harness {
     }
 }
 
-/// The snapshot admits the node as a learner, but not its next incarnation.
+/// The late snapshot admits the first incarnation of node 3 as a learner, but not the next one.
 #[test]
 fn rp_10_a_late_copy_of_a_snapshot_does_not_admit_a_replica_that_lost_its_disk() {
     let mut harness = Harness::new(3, &[1, 2]);

@@ -14,15 +14,15 @@ use super::verdict::Explanation;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Maximum number of operations that an explanation shows, both of the order before the unexplained
-/// answer and, besides the unexplained operation, of the conflict.
+/// Maximum number of operations that an explanation shows of the order before the unexplained
+/// answer, and of the conflict; the unexplained operation is shown in addition.
 const MAX_SHOWN_OPERATIONS: usize = 12;
 
 /// An explanation may search at least this many times before it runs out of steps.
 const MIN_SEARCHES: u64 = 8;
 
 /// The result of a search that found no order for all answers.
-pub(super) struct Progress {
+pub(super) struct FailedSearch {
     /// Number of answers, from the first on, that `order` explains.
     pub(super) explained_count: usize,
     /// The order of operations that explains them.
@@ -35,13 +35,13 @@ pub(super) struct Progress {
 /// Explains why the chosen records of a history are not linearizable.
 ///
 /// If the search ran out of steps, returns an explanation only if it finds answers that contradict
-/// each other; otherwise returns `None`. `steps` limits the cost of the explanation:
-/// with few steps it is longer, but still correct.
+/// each other; otherwise returns `None`. `steps` limits the cost of the explanation: with few steps
+/// it is longer, but still correct.
 pub(super) fn explain<O: Object>(
     records: &[Record<O>],
     chosen: &[usize],
     object: &O,
-    progress: Progress,
+    failed_search: FailedSearch,
     steps: u64,
 ) -> Option<Explanation> {
     let mut explainer =
@@ -50,7 +50,7 @@ pub(super) fn explain<O: Object>(
         chosen.iter().filter_map(|&record| Some((records[record].answered_at()?, record))).collect();
     answered.sort_unstable();
 
-    let Progress { explained_count, order, is_certain } = progress;
+    let FailedSearch { explained_count, order, is_certain } = failed_search;
     let considered = if is_certain { &answered[..] } else { &answered[..=explained_count] };
     let (first_unexplained, contradiction) = explainer.find_first_unexplained(chosen, considered, explained_count);
     if contradiction.is_none() && !is_certain {
@@ -203,10 +203,8 @@ impl<O: Object> Explainer<'_, O> {
     fn minimize(&mut self, chosen: &[usize], mut answers: Answers) -> Vec<usize> {
         for (answered_at, record) in answers.clone() {
             answers.remove(&answered_at);
-            let still_contradicts = matches!(
-                self.search(chosen, |answered_at| answers.contains_key(&answered_at)),
-                Outcome::NoOrder { .. }
-            );
+            let still_contradicts =
+                matches!(self.search(chosen, |time| answers.contains_key(&time)), Outcome::NoOrder { .. });
             if !still_contradicts {
                 answers.insert(answered_at, record);
             }

@@ -1,7 +1,7 @@
 //! Histories: the operations that clients invoked, and the answers that they received.
 
 use super::Object;
-use super::explain::{Progress, explain};
+use super::explain::{FailedSearch, explain};
 use super::problem::Problem;
 use super::search::{Outcome, StepBudget, search};
 use super::verdict::Verdict;
@@ -182,7 +182,7 @@ impl<O: Object> History<O> {
             Outcome::NoOrder { explained_count, order } => (explained_count, order, true),
             Outcome::Exhausted { explained_count, order } => (explained_count, order, false),
         };
-        match explain(&self.records, chosen, object, Progress { explained_count, order, is_certain }, steps) {
+        match explain(&self.records, chosen, object, FailedSearch { explained_count, order, is_certain }, steps) {
             Some(explanation) => Verdict::NotLinearizable(explanation),
             None => Verdict::Undecided { steps, explained_count, answer_count: problem.answer_points.len() },
         }

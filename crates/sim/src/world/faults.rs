@@ -44,7 +44,7 @@ where
     pub(super) fn apply_action(&mut self, action: FaultAction) {
         match action {
             FaultAction::Begin { serial, fault, duration } => {
-                // A disk fails when its sync ends: only then is the end of that failure scheduled.
+                // A disk failure waits for the end of the sync, where its own end is scheduled.
                 if let Some(duration) = duration.filter(|_| !fault.may_be_delayed()) {
                     let end = FaultAction::End { serial, fault: fault.clone() };
                     self.schedule_action(self.environment.time + duration, end);

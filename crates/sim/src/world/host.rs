@@ -37,7 +37,7 @@ pub(crate) struct RareState<P: Protocol> {
     /// The generation given last to a timer of this node, in any incarnation.
     generation: u32,
     timers: Vec<ArmedTimer<P::Timer>>,
-    /// `None` until the first save.
+    /// `None` until the first save or erasure.
     pub(crate) disk: Option<Disk<P>>,
     /// Whether the disk was erased since the last start.
     is_disk_blank: bool,

@@ -2,7 +2,7 @@
 //!
 //! Members renew their leases by keepalives, which have the default delays and losses of messages.
 //! A node reaches the service if it can communicate in both directions with a majority of all
-//! nodes, itself included, as if these ran the service. The service follows the rules of
+//! nodes, itself included, as if the nodes ran the service. The service follows the rules of
 //! [`quorate_core::membership`], on a clock of its own that drifts within the bound.
 
 use super::{PendingEvent, World};
@@ -21,8 +21,8 @@ use serde::Serialize;
 pub struct MembershipSettings {
     /// The terms by which members compute the end of their leases.
     pub terms: LeaseTerms,
-    /// Whether the service waits for a member's lease to expire before it removes the member. A
-    /// correct service does.
+    /// Whether the service waits for the lease of a silent member to expire before it removes the
+    /// member. A correct service does.
     pub waits_for_leases: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct MembershipService {
     /// For each node, the incarnation that received a view last, and the epoch of that view.
     latest_views: Vec<(Incarnation, Epoch)>,
     /// For each node, the incarnation that has asked to leave, if any.
-    departed: Vec<Option<Incarnation>>,
+    leaving: Vec<Option<Incarnation>>,
 }
 
 /// A scheduled event of the membership service or of the path to it.
@@ -89,8 +89,8 @@ impl MembershipService {
             if waits_for_leases { terms } else { LeaseTerms { lease: terms.keepalive.times(2), ..terms } };
         let membership = Membership::founding(&Group::of_size(nodes), service_terms);
         let latest_views = vec![(Incarnation::FIRST, Epoch::default()); nodes];
-        let departed = vec![None; nodes];
-        Self { membership, terms, clock, rng, latency, loss, next_check: None, latest_views, departed }
+        let leaving = vec![None; nodes];
+        Self { membership, terms, clock, rng, latency, loss, next_check: None, latest_views, leaving }
     }
 
     /// Returns the time since the start by the service's own clock.
@@ -106,7 +106,7 @@ impl MembershipService {
     /// Returns the request that a node's keepalive carries: to renew its lease, to join or to
     /// leave. `None` once the node has left.
     fn next_request(&self, node: NodeId, incarnation: Incarnation) -> Option<Request> {
-        let is_leaving = self.departed.get(node.index()) == Some(&Some(incarnation));
+        let is_leaving = self.leaving.get(node.index()) == Some(&Some(incarnation));
         match self.membership.view().stay(node) {
             Some(stay) if stay.incarnation == incarnation && is_leaving => Some(Request::Leave { node, stay }),
             Some(stay) if stay.incarnation == incarnation => Some(Request::Renew { node, stay }),
@@ -257,8 +257,8 @@ where
     pub fn depart(&mut self, node: NodeId) {
         let Some(incarnation) = self.slots.get(node.index()).map(|slot| slot.host.incarnation()) else { return };
         let Some(service) = &mut self.membership_service else { return };
-        if let Some(departed) = service.departed.get_mut(node.index()) {
-            *departed = Some(incarnation);
+        if let Some(leaving) = service.leaving.get_mut(node.index()) {
+            *leaving = Some(incarnation);
         }
         self.send_keepalive(node);
     }

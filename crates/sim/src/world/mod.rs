@@ -69,7 +69,7 @@ struct Slot<P: Protocol> {
     host: Host<P>,
 }
 
-/// What all nodes share: time, queue, network, random generators, observer and counters.
+/// The state that all nodes share: time, queue, network, random generators, observer and counters.
 struct Environment<P: Protocol, O> {
     time: Time,
     queue: Queue<PendingEvent<P>>,
@@ -410,7 +410,7 @@ where
         self.environment.time
     }
 
-    /// Returns the time of the next event.
+    /// Returns the time of the next event, or `None` if there is none.
     pub fn next_time(&self) -> Option<Time> {
         self.environment.queue.next_key().map(time_from_key)
     }

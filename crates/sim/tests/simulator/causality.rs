@@ -49,8 +49,8 @@ impl Graph {
     fn history(&self, event: usize) -> BTreeSet<usize> {
         let mut history = BTreeSet::from([event]);
         let mut unexplored = vec![event];
-        while let Some(event) = unexplored.pop() {
-            unexplored.extend(self.edges[event].iter().filter(|predecessor| history.insert(**predecessor)));
+        while let Some(found) = unexplored.pop() {
+            unexplored.extend(self.edges[found].iter().filter(|predecessor| history.insert(**predecessor)));
         }
         history
     }
@@ -62,7 +62,7 @@ struct Step {
     /// Position among the node's steps, counted from 1.
     number: u64,
     input_event: usize,
-    /// The event of the last effect; that of the input if the step has no effects.
+    /// The event of the last effect, or of the input if the step has no effects.
     last_event: usize,
     /// The node's vector clock after the step.
     clock: VectorClock,

@@ -87,7 +87,7 @@ fn timers_fire_early_or_late_by_exactly_the_drift_of_their_clock() {
     assert!(now >= at("1000.2ms") + crate::common::duration("10ms"));
 }
 
-/// A clock offset is not elapsed time: it does not change when a timer fires.
+/// A timer measures elapsed time, so a change of the clock offset neither delays nor hastens it.
 #[test]
 fn skew_does_not_move_timers() {
     let scenario = Scenario::new(1).command("0ms", 1, [set('a', "10ms", [])]).fault("skew 1 by 9ms at 5ms");

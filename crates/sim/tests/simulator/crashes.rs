@@ -129,8 +129,8 @@ fn crashing_a_crashed_node_and_restarting_a_running_one_has_no_effect() {
     .assert_eq(&scenario.trace());
 }
 
-/// The end of a crash belongs to that crash: it does not shorten a later one. A crash without
-/// effect has an end without effect.
+/// The end of a crash belongs to that crash: it does not shorten a later one. If a crash has no
+/// effect because the node is already down, its end has no effect either.
 #[test]
 fn the_end_of_one_crash_does_not_end_another() {
     let scenario = Scenario::new(1)

@@ -229,9 +229,9 @@ fn a_blank_restart_does_not_free_a_full_disk() {
 }
 
 /// A write that waits for space keeps a world from being quiet until there is space or a crash
-/// drops the write. If the full disk has no scheduled end, only timers are left.
+/// drops the write. If the disk stays full, the world counts as having only timers left.
 #[test]
-fn a_world_waits_for_a_full_disk_that_has_an_end() {
+fn a_world_is_not_quiet_while_a_write_waits_for_space() {
     let scenario = Scenario::new(2).command("1ms", 1, [save(1), send(2)]);
     let mut world = scenario.clone().fault("disk 1 full for 50ms").world(());
     while world.time() < at("1ms") && world.advance() {}

@@ -18,7 +18,7 @@ fn message_of_class(class: Class) -> Message {
 }
 
 #[test]
-fn a_message_to_itself_does_not_count() {
+fn a_message_of_a_node_to_itself_does_not_count() {
     let summary = summarize(&Scenario::new(2).command("0ms", 1, [send(1), send(1)]));
     assert_eq!((summary.total, summary.bytes, summary.control), (0, 0, 0));
     assert!(summary.by_kind.is_empty(), "{:?}", summary.by_kind);

@@ -174,7 +174,7 @@ fn probabilities_zero_and_one_are_exact() {
 }
 
 #[test]
-fn messages_to_itself_are_reliable_and_instant() {
+fn messages_of_a_node_to_itself_are_reliable_and_instant() {
     let scenario = Scenario::new(1).loss("1").duplicate("1").latency("fixed:9ms").command("1ms", 1, vec![send(1); 50]);
     let deliveries = Deliveries::from_run(&scenario);
     assert_eq!(deliveries.delays(1, 1), vec![Duration::ZERO; 50]);

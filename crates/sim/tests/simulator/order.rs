@@ -72,7 +72,7 @@ fn ties_keep_the_sending_order_on_all_links() {
 
 /// A message of a node to itself takes no time, but arrives after the step that sends it.
 #[test]
-fn a_message_to_itself_arrives_right_after_its_step() {
+fn a_message_of_a_node_to_itself_arrives_right_after_the_step() {
     let scenario = Scenario::new(1).command("3ms", 1, [send_message(1, ping([send(1)])), emit("last of the step")]);
     expect![[r#"
         3ms 1 < command

@@ -117,7 +117,7 @@ fn impossible_inputs_are_found() {
             r#""node":2,"input":{"message":{"id":"2.1""#,
         )),
         replay_altered(remove("duplicated")),
-        // A timer that was not set, and a sync of more writes than were saved.
+        // A timer that was not set, and a sync up to a save that was never submitted.
         replay_altered(replace(r#""input":{"timer":"a"}"#, r#""input":{"timer":"c"}"#)),
         replay_altered(replace(r#""input":{"saved":1}"#, r#""input":{"saved":2}"#)),
         // A step of a node that is down, a start of a node that is up, an incarnation that starts
@@ -126,8 +126,8 @@ fn impossible_inputs_are_found() {
         replay_altered(remove("crashed")),
         replay_altered(replace(r#""input":{"start":{"incarnation":1}}"#, r#""input":{"start":{"incarnation":0}}"#)),
         replay_altered(replace(r#"{"lost":{"id":"2.2","to":1,"why":"chance"}}"#, r#"{"paused":{"node":1}}"#)),
-        // Losses and copies of messages that are not in flight, and more lost writes than were
-        // made.
+        // Losses and copies of messages that are not in flight, and more lost writes than are
+        // pending.
         replay_altered(replace(r#""lost":{"id":"2.2""#, r#""lost":{"id":"2.3""#)),
         replay_altered(replace(r#""lost":{"id":"2.2","to":1"#, r#""lost":{"id":"2.2","to":2"#)),
         replay_altered(replace(r#""duplicated":{"id":"1.1""#, r#""duplicated":{"id":"1.2""#)),

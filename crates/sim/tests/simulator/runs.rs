@@ -10,17 +10,18 @@ use quorate_sim::World;
 use quorate_sim::run::{Limits, run};
 
 /// A client that gives a command to node 1 at the start and to each node that restarts, and waits
-/// for a number of events.
+/// until the nodes have emitted a number of texts.
 struct TestClient {
     actions: Actions,
-    /// Number of events that the client still waits for.
-    awaited_events: usize,
+    /// Number of emitted texts that the client still waits for.
+    awaited_texts: usize,
+    /// The calls of `begin` and `on_event` so far.
     received: Vec<String>,
 }
 
 impl TestClient {
-    fn new(actions: impl Into<Actions>, awaited_events: usize) -> Self {
-        Self { actions: actions.into(), awaited_events, received: Vec::new() }
+    fn new(actions: impl Into<Actions>, awaited_texts: usize) -> Self {
+        Self { actions: actions.into(), awaited_texts, received: Vec::new() }
     }
 }
 
@@ -34,7 +35,7 @@ impl Workload<Actions, String> for TestClient {
         match notification {
             ClientEvent::Emitted(text) => {
                 self.received.push(format!("{node} says {text}"));
-                self.awaited_events = self.awaited_events.saturating_sub(1);
+                self.awaited_texts = self.awaited_texts.saturating_sub(1);
             }
             ClientEvent::Alarm => self.received.push(format!("{node} alarm at {now}")),
             ClientEvent::Crashed => self.received.push(format!("{node} crashed")),
@@ -47,7 +48,7 @@ impl Workload<Actions, String> for TestClient {
     }
 
     fn is_done(&self) -> bool {
-        self.awaited_events == 0
+        self.awaited_texts == 0
     }
 }
 
@@ -72,20 +73,20 @@ fn run_scenario(scenario: &Scenario, client: TestClient, limits: Limits) -> (End
     run_client(&mut scenario.world(()), client, limits)
 }
 
-/// Returns actions that set a timer, which sets itself again until it has fired this many times,
-/// every 10 ms.
+/// Returns actions that set a timer of 10 ms, which sets itself again until it has fired this many
+/// times.
 fn ticks(times: u32) -> Actions {
     (0..times).fold(vec![], |then, _| vec![set('t', "10ms", then)])
 }
 
 #[test]
-fn a_run_is_done_when_all_requests_are_answered_and_the_network_is_quiet() {
+fn a_run_is_done_when_all_requests_are_answered_and_the_world_is_quiet() {
     let client = TestClient::new([emit("answer"), send(2)], 1);
     assert_eq!(run_scenario(&Scenario::new(2), client, LIMITS), (Ending::Done, at("1ms")));
 }
 
-/// The timers go on for 500 ms, so the run ends after the settling time of 20 ms, at the next
-/// event.
+/// The answer comes at 0 ms, but the timer fires every 10 ms until 500 ms. So the run ends at the
+/// first event later than 20 ms, the settling time; that is at 30 ms.
 #[test]
 fn a_run_that_is_not_quiet_in_time_ends_after_the_settling_time() {
     let mut actions = ticks(50);
@@ -105,8 +106,8 @@ fn a_run_is_stuck_when_nothing_more_can_happen() {
     assert_eq!(run_scenario(&Scenario::new(2), TestClient::new([send(2)], 1), LIMITS), (Ending::Stuck, at("1ms")));
 }
 
-/// Timers alone may continue forever, so the run ends after the maximum silence of 50 ms, at the
-/// next event, unless a fault is still to come.
+/// Timers alone may continue forever, so the run ends at the first event later than 50 ms, the
+/// maximum silence; that is at 60 ms. A scheduled fault postpones the end.
 #[test]
 fn a_run_is_stuck_when_only_timers_are_left_for_too_long() {
     let (ending, time) = run_scenario(&Scenario::new(1), TestClient::new(ticks(50), 1), LIMITS);
@@ -150,7 +151,7 @@ fn a_run_waits_for_a_slow_disk() {
     assert!(time >= at("200ms"), "{time}");
 }
 
-/// No event after the limit is processed; an event at the limit is.
+/// The world processes no event later than the limit, but processes those at the limit.
 #[test]
 fn a_run_stops_at_its_time_limit() {
     let limits_until = |text| Limits { max_time: Some(at(text)), ..LIMITS };
@@ -179,7 +180,7 @@ fn a_run_stops_at_its_input_limit() {
 }
 
 /// Clients learn which nodes are down at the start before they plan any command, and of a restart
-/// before the events of the new incarnation.
+/// before they receive any text from the new incarnation.
 #[test]
 fn clients_are_notified_in_order() {
     let scenario = Scenario::new(2).on_start([emit("hello")]).fault("crash 2 for 5ms");
@@ -194,7 +195,7 @@ fn clients_are_notified_in_order() {
 
 #[test]
 fn every_notification_restarts_the_silence() {
-    // One event every 40 ms, less than the maximum silence of 50 ms; then none.
+    // One text every 40 ms, less than the maximum silence of 50 ms; then none.
     let actions = (0..5).fold(ticks(20), |then, _| vec![set('w', "40ms", [vec![emit("word")], then].concat())]);
     let (ending, time) = run_scenario(&Scenario::new(1), TestClient::new(actions, 9), LIMITS);
     assert_eq!((ending, time), (Ending::Stuck, at("200ms") + duration("60ms")));
@@ -203,7 +204,8 @@ fn every_notification_restarts_the_silence() {
 /// A client that sets its next alarm at the start and on every alarm, until there are no more. It
 /// gives no commands.
 struct AlarmClient {
-    /// The times and nodes of the remaining alarms, the next one last.
+    /// The times of the remaining alarms and the nodes whose clients they notify, the next alarm
+    /// last.
     alarms: Vec<(&'static str, u32)>,
     /// The notifications, with their times and nodes.
     received: Vec<String>,
@@ -262,8 +264,8 @@ fn alarms_fire_regardless_of_the_state_of_the_node() {
     assert_eq!(world.time(), at("500ms"));
 }
 
-/// Unlike a timer, a scheduled alarm counts as planned until it has fired, so a run waits for it
-/// longer than the maximum silence.
+/// A scheduled alarm counts as a plan until it has fired, and not as a timer. So until then, the
+/// world never counts as having only timers left.
 #[test]
 fn a_world_with_a_scheduled_alarm_is_not_quiet() {
     let mut world = Scenario::new(1).command("0ms", 1, ticks(3)).world(());
@@ -279,7 +281,7 @@ fn a_world_with_a_scheduled_alarm_is_not_quiet() {
     assert_eq!(world.taken_inputs(), 1 + 1 + 3);
 }
 
-/// At one time, a timer comes first, then client actions in the order in which they were planned.
+/// At equal times, timers come first, then commands and alarms in the order of their scheduling.
 #[test]
 fn an_alarm_is_ordered_among_commands() {
     let mut world = Scenario::new(1).on_start([set('a', "5ms", [emit("timer")])]).world(());
@@ -295,7 +297,7 @@ fn an_alarm_is_ordered_among_commands() {
 
 /// A run waits for a full disk that will have space again, and is stuck otherwise.
 #[test]
-fn a_run_waits_for_a_full_disk_that_has_an_end() {
+fn a_run_waits_until_a_full_disk_has_space_again() {
     let actions = [ticks(60), vec![save(1), emit("answer")]].concat();
     let (ending, time) =
         run_scenario(&Scenario::new(1).fault("disk 1 full for 300ms"), TestClient::new(actions.clone(), 1), LIMITS);

@@ -93,8 +93,8 @@ fn crash_during_recovery(
             let files = before.duplicate();
             files.fail_at(files.operation_count() + operation, Fault::PowerLoss);
             let context = format!("{context}, then at operation {operation} of the recovery, {loss:?}");
-            // The recovery may succeed, because `operations` also counts those that create the
-            // folder again.
+            // The power may not fail here: `operations` also counts those with which `check`
+            // creates a missing folder, and this call creates none.
             let _ = read_contents(&files).err();
             files.power_on(loss);
             check(&files, workload, interruption, &context);

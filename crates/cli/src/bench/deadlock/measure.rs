@@ -34,17 +34,17 @@ pub(super) fn measure_insertions(waits: &[Wait]) -> Insertions {
 /// per wait, sorted. Fails if an answer contradicts `refused`.
 pub(super) fn measure_answer_seconds(waits: &[Wait], refused: &[bool]) -> anyhow::Result<Vec<f64>> {
     let mut graph = WaitForGraph::new();
-    let mut times = Vec::with_capacity(waits.len());
+    let mut answer_seconds = Vec::with_capacity(waits.len());
     for (Wait { waiter, on }, refused) in waits.iter().zip(refused) {
         let need = Need::All(vec![*on]);
         let started = Instant::now();
         let closes_cycle = graph.would_deadlock(*waiter, &need).is_some();
-        times.push(started.elapsed().as_secs_f64());
+        answer_seconds.push(started.elapsed().as_secs_f64());
         let is_consistent = closes_cycle == *refused && (closes_cycle || graph.wait(*waiter, need).is_ok());
         anyhow::ensure!(is_consistent, "the graph gave two different answers to whether {waiter} may wait for {on}.");
     }
-    times.sort_unstable_by(f64::total_cmp);
-    Ok(times)
+    answer_seconds.sort_unstable_by(f64::total_cmp);
+    Ok(answer_seconds)
 }
 
 /// Returns the estimated time in seconds that petgraph needs for all waits: before each wait a

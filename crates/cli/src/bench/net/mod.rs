@@ -103,9 +103,11 @@ struct SecurityRow {
     bare: BestFigures,
     quorate: BestFigures,
     /// Message rate relative to that of the bare loop.
-    share: f64,
+    #[serde(rename = "share")]
+    rate_ratio: f64,
     /// Median round trip relative to that of the bare loop.
-    times: f64,
+    #[serde(rename = "times")]
+    round_trip_ratio: f64,
 }
 
 #[derive(Serialize)]
@@ -129,7 +131,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     }
     let bar = progress_bar(args.runs.saturating_mul(NetContender::ALL.len() as u64));
     let mut best = [BestFigures::default(); NetContender::ALL.len()];
-    // Handle interrupts, so that the folder of certificates is always removed.
+    // From here on an interrupt ends the loop below, so that the folder of certificates is removed.
     interrupt::install_handler();
     for _ in 0..args.runs {
         for (index, contender) in NetContender::ALL.into_iter().enumerate() {
@@ -146,7 +148,8 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
             };
             // Converted to text here: the caller would report an I/O error as a failed write to the
             // output.
-            let figures = figures.map_err(|error| anyhow::anyhow!("the measurement failed: {error:#}."))?;
+            let text = |error: anyhow::Error| format!("{error:#}").trim_end_matches('.').to_owned();
+            let figures = figures.map_err(|error| anyhow::anyhow!("the measurement failed: {}.", text(error)))?;
             if let Some(best) = best.get_mut(index) {
                 best.update(figures);
             }
@@ -156,7 +159,9 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     bar.finish_and_clear();
     let [bare, quorate, bare_tls, quorate_tls] = best;
     let rows = vec![build_row("plain", bare, quorate), build_row("TLS", bare_tls, quorate_tls)];
-    let holds = rows.first().is_some_and(|row| row.share >= MIN_RATE_RATIO && row.times <= MAX_ROUND_TRIP_RATIO);
+    let holds = rows
+        .first()
+        .is_some_and(|row| row.rate_ratio >= MIN_RATE_RATIO && row.round_trip_ratio <= MAX_ROUND_TRIP_RATIO);
     let report = NetBenchReport { messages: MESSAGES, round_trips: ROUND_TRIPS, rows, holds };
     if args.json {
         report::print_json(&report)?;
@@ -167,8 +172,9 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
 }
 
 fn build_row(security: &'static str, bare: BestFigures, quorate: BestFigures) -> SecurityRow {
-    let share = quorate.messages_per_second / bare.messages_per_second;
-    SecurityRow { security, bare, quorate, share, times: quorate.p50_ns as f64 / bare.p50_ns.max(1) as f64 }
+    let rate_ratio = quorate.messages_per_second / bare.messages_per_second;
+    let round_trip_ratio = quorate.p50_ns as f64 / bare.p50_ns.max(1) as f64;
+    SecurityRow { security, bare, quorate, rate_ratio, round_trip_ratio }
 }
 
 fn print(report: &NetBenchReport, runs: u64) -> anyhow::Result<()> {
@@ -183,22 +189,22 @@ fn print(report: &NetBenchReport, runs: u64) -> anyhow::Result<()> {
         format!("{:<8}{:<12}{:>16}{:>8}{:>12}{:>10}{:>8}", "", "", "one way", "ratio", "round trip", "p99", "ratio");
     writeln!(out, "{}", paint::bold(&heading))?;
     let micros = |nanos: u64| format!("{:.1} µs", nanos as f64 / 1_000.0);
-    for SecurityRow { security, bare, quorate, share, times } in &report.rows {
-        let line = |program: &str, best: &BestFigures, share: String, times: String| {
+    for SecurityRow { security, bare, quorate, rate_ratio, round_trip_ratio } in &report.rows {
+        let line = |program: &str, best: &BestFigures, rate_ratio: String, round_trip_ratio: String| {
             let rate = format!("{:.2} M/s", best.messages_per_second / 1e6);
             let (p50, p99) = (micros(best.p50_ns), micros(best.p99_ns));
-            format!("{program:<12}{rate:>16}{share:>8}{p50:>12}{p99:>10}{times:>8}")
+            format!("{program:<12}{rate:>16}{rate_ratio:>8}{p50:>12}{p99:>10}{round_trip_ratio:>8}")
         };
         writeln!(out, "{security:<8}{}", line("bare loop", bare, String::new(), String::new()))?;
-        let quorate = line("quorate", quorate, format!("{share:.2}"), format!("{times:.2}"));
+        let quorate = line("quorate", quorate, format!("{rate_ratio:.2}"), format!("{round_trip_ratio:.2}"));
         writeln!(out, "{:<8}{quorate}", "")?;
     }
     let Some(plain) = report.rows.first() else { return Ok(()) };
     writeln!(
         out,
         "\nPlain: at least {MIN_RATE_RATIO} times the bare loop's message rate {}, at most {MAX_ROUND_TRIP_RATIO} times its round trip {}",
-        format_met_or_missed(plain.share >= MIN_RATE_RATIO),
-        format_met_or_missed(plain.times <= MAX_ROUND_TRIP_RATIO)
+        format_met_or_missed(plain.rate_ratio >= MIN_RATE_RATIO),
+        format_met_or_missed(plain.round_trip_ratio <= MAX_ROUND_TRIP_RATIO)
     )?;
     Ok(())
 }

@@ -169,7 +169,7 @@ pub(super) fn measure(contender: NetContender, environment: &Environment) -> any
     let (handle, node) = node_runtime(settings, listener, second_node()).prepare(forward)?;
     runtime.block_on(async {
         let node = tokio::spawn(node);
-        // A first batch of round trips is not measured: it waits until the nodes are connected.
+        // Discard a first batch of round trips, which includes the wait for the connection.
         measure_round_trips(&handle, &mut events).await?;
         let started = Instant::now();
         for _ in 0..MESSAGES / BURST_MESSAGES {

@@ -104,7 +104,7 @@ impl Drop for Partner {
     }
 }
 
-/// Runs as the second process until standard input ends.
+/// Runs as the second process, at the latest until standard input ends.
 pub(super) fn serve(contender: NetContender, args: &BenchArgs) -> anyhow::Result<()> {
     let folder = args.folder.as_deref().context("--partner needs --folder.")?;
     let first_address = args.partner_of.as_deref().context("--partner needs --partner-of.")?;

@@ -3,13 +3,13 @@
 use super::{BankReport, LockOutcome, LockRow};
 use crate::picture::Picture;
 use crate::report::print_json;
-use quorate_demos::bank::{SeedTotals, Statement, Terms};
+use quorate_demos::bank::{BankSettings, SeedTotals, Statement};
 use serde::Serialize;
 
 #[derive(Serialize)]
 struct BankJson<'a> {
     #[serde(flatten)]
-    terms: Terms,
+    settings: BankSettings,
     expected: u64,
     seed: u64,
     seeds: u64,
@@ -39,14 +39,16 @@ enum OutcomeJson<'a> {
     Many(&'a SeedTotals),
     /// The algorithm has no group of this size.
     NoGroup {
-        skipped: &'static str,
+        /// The sizes of groups that the algorithm accepts.
+        #[serde(rename = "skipped")]
+        accepted_sizes: &'static str,
     },
 }
 
 pub(super) fn print(report: &BankReport<'_>) -> anyhow::Result<()> {
     print_json(&BankJson {
-        terms: report.terms,
-        expected: report.terms.expected_balance(),
+        settings: report.settings,
+        expected: report.settings.expected_balance(),
         seed: report.args.seed,
         seeds: report.args.seeds,
         holds: report.failures().next().is_none(),
@@ -59,7 +61,7 @@ fn build_row<'a>(report: &BankReport<'_>, row: &'a LockRow) -> LockJson<'a> {
     let result = match &row.result {
         LockOutcome::Once(statement) => OutcomeJson::Once(statement),
         LockOutcome::Many(totals) => OutcomeJson::Many(totals),
-        LockOutcome::NoGroup(sizes) => OutcomeJson::NoGroup { skipped: sizes },
+        LockOutcome::NoGroup(sizes) => OutcomeJson::NoGroup { accepted_sizes: sizes },
     };
     let repeat_command = row.first_wrong_seed().map(|seed| report.repeat_command(row, seed));
     LockJson { lock: row.lock, nodes: row.spec.nodes, result, repeat_command }

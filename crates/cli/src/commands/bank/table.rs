@@ -35,7 +35,8 @@ pub(super) fn print(report: &BankReport<'_>) -> io::Result<()> {
 }
 
 fn write_heading(report: &BankReport<'_>, out: &mut impl Write) -> io::Result<()> {
-    let (tellers, deposit, opening) = (report.terms.tellers(), report.terms.deposit(), report.terms.opening_balance());
+    let (tellers, deposit, opening) =
+        (report.settings.tellers(), report.settings.deposit(), report.settings.opening_balance());
     let subject = if tellers == 1 { "One teller deposits".into() } else { format!("{tellers} tellers deposit") };
     let each = if tellers == 1 { "" } else { " each" };
     writeln!(
@@ -44,7 +45,7 @@ fn write_heading(report: &BankReport<'_>, out: &mut impl Write) -> io::Result<()
          balance, waits, and writes the sum.\n",
         format_thousands(deposit),
         format_thousands(opening),
-        paint::bold(&format_thousands(report.terms.expected_balance()))
+        paint::bold(&format_thousands(report.settings.expected_balance()))
     )
 }
 

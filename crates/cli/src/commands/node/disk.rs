@@ -45,7 +45,7 @@ pub(super) enum FolderAction {
     ReplaceLost,
 }
 
-/// Adds the option that an operator of `quorate node` needs to an error of the store.
+/// Adds to an error of the store which options of `quorate node` to check or to use.
 fn with_advice(error: StoreError) -> anyhow::Error {
     let advice = match error {
         StoreError::Foreign { .. } => {

@@ -16,7 +16,7 @@ use crate::deadlock::central::{Edge, Message};
 use crate::deadlock::requests::Message as HostMessage;
 use crate::deadlock::test_helpers::{assert_ignored, process, request_group, request_sites, request_trace, wait};
 use crate::deadlock::{AbortCost, Central, Plan, Policy, WaitId};
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use expect_test::expect;
 use std::vec::Vec;
 
@@ -25,7 +25,7 @@ fn plan_with_victim_p1(sites: usize) -> Plan {
     Plan { victim_policy: Some(Policy::LowestPriority), priorities: [0, 1, 1, 1].into(), ..Plan::new(sites) }
 }
 
-rules! { request_sites(Plan::new, Central::new), 3;
+rule_tests! { request_sites(Plan::new, Central::new), 3;
     cd_1_every_site_reports_waits_releases_and_ends_of_waits(
         "2 ask-P1+P3; 2 > 3; 3 answer-P2; 3 > 2; 2 > 1; 1 answer-P2; 1 > 2; rest; 1 ask-P2", expect![[r#"
             2 ask P1 and P3: RQ-1 P2 asks P1 and P3; P2 waits for P1 and P3; request → 1; request → 3; CD-1 reports that P2 waits for P1 and P3; waits → 1
@@ -42,7 +42,7 @@ rules! { request_sites(Plan::new, Central::new), 3;
     cd_2_a_report_about_an_agent_of_another_site_is_ignored("2 ask-P3; 2 > 1; 3 ask-P2; 3 > 1 as 2", expect![[r#"
         2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; CD-1 reports that P2 waits for P3; waits → 1
         3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2; CD-1 reports that P3 waits for P2; waits → 1
-        1 receives waits from 2: CD-2 ignores a message of 2 about agents of other sites
+        1 receives waits from 2: CD-2 ignores an invalid message of 2
     "#]]);
 
     cd_2_the_detector_does_not_search_while_an_answer_is_awaited(
@@ -52,33 +52,33 @@ rules! { request_sites(Plan::new, Central::new), 3;
             5 ask P4: RQ-1 P5 asks P4; P5 waits for P4; request → 4; CD-1 reports that P5 waits for P4; waits → 1
             3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3
             2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
-            2 receives ask from 1: CD-4 has released 0 of these waits; answer → 1
-            3 receives ask from 1: CD-4 has released 0 of these waits; answer → 1
+            2 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
+            3 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
             5 receives request from 4: RQ-2 P4 waits for P5; P4 waits for P5
             4 receives request from 5: RQ-2 P5 waits for P4; P5 waits for P4
             1 receives answer from 3: CD-5 all waits still exist: it is a deadlock; RS-1 reports a deadlock found by P2; CD-3 asks whether these waits still exist: P4 waits for P5; P5 waits for P4; ask → 4; ask → 5; DEADLOCK: P2 waits for P3; P3 waits for P2
-            4 receives ask from 1: CD-4 has released 0 of these waits; answer → 1
-            5 receives ask from 1: CD-4 has released 0 of these waits; answer → 1
+            4 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
+            5 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
             1 receives answer from 5: CD-5 all waits still exist: it is a deadlock; RS-1 reports a deadlock found by P4; DEADLOCK: P4 waits for P5; P5 waits for P4
         "#]]);
 
     cd_3_the_detector_asks_the_awaited_agents_first("2 ask-P3; 2 > 1 | 3 ask-P1|P2; 3 > 1; 3 > 1; 1 ask-P3", expect![[r#"
         3 ask any of P1 and P2: RQ-1 P3 asks any of P1 and P2; P3 waits for any of P1 and P2; request → 1; request → 2; CD-1 reports that P3 waits for any of P1 and P2; waits → 1
         1 receives request from 3: RQ-2 P3 waits for P1; P3 waits for P1
-        1 ask P3: RQ-1 P1 asks P3; P1 waits for P3; request → 3; CD-1 reports that P1 waits for P3; CD-3 asks whether these waits still exist: P1 waits for P3; P2 waits for P3; P3 waits for any of P1 and P2; ask → 2; ask → 3; CD-4 has released 0 of these waits
+        1 ask P3: RQ-1 P1 asks P3; P1 waits for P3; request → 3; CD-1 reports that P1 waits for P3; CD-3 asks whether these waits still exist: P1 waits for P3; P2 waits for P3; P3 waits for any of P1 and P2; ask → 2; ask → 3; CD-4 answers that 0 of these waits have ended
     "#]]);
 
     cd_4_a_site_that_has_not_received_a_request_answers_when_it_has(
         "2 ask-P3; 3 ask-P2; 3 > 2; 2 > 1; 3 > 1; 1 > 3 | 2 > 3", expect![[r#"
-            3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3; CD-4 has released 0 of these waits; answer → 1
+            3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3; CD-4 answers that 0 of these waits have ended; answer → 1
         "#]]);
 
     cd_5_a_confirmed_deadlock_is_reported_once("2 ask-P3; 3 ask-P2 | rest; 2 look; 1 ask-P2; rest; 1 look", expect![[r#"
         3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3
         2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
         1 receives waits from 3: CD-3 asks whether these waits still exist: P2 waits for P3; P3 waits for P2; ask → 2; ask → 3
-        2 receives ask from 1: CD-4 has released 0 of these waits; answer → 1
-        3 receives ask from 1: CD-4 has released 0 of these waits; answer → 1
+        2 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
+        3 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
         1 receives answer from 3: CD-5 all waits still exist: it is a deadlock; RS-1 reports a deadlock found by P2; DEADLOCK: P2 waits for P3; P3 waits for P2
         1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; CD-1 reports that P1 waits for P2
         2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
@@ -87,8 +87,8 @@ rules! { request_sites(Plan::new, Central::new), 3;
     cd_5_a_phantom_is_removed("2 ask-P3; 2 > 3; 2 > 1; 3 answer-P2; 3 ask-P2; 3 > 1 | rest", expect![[r#"
         2 receives let-go from 3: RQ-4 P2 continues; CD-1 reports that P2 no longer waits; runs → 1; P2 continues
         2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
-        2 receives ask from 1: CD-4 has released 0 of these waits; answer → 1
-        3 receives ask from 1: CD-4 has released 1 of these waits; answer → 1
+        2 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
+        3 receives ask from 1: CD-4 answers that 1 of these waits have ended; answer → 1
         1 receives answer from 3: CD-5 it was a phantom: 1 of its waits have ended
     "#]]);
 
@@ -98,8 +98,8 @@ rules! { request_sites(Plan::new, Central::new), 3;
         by request_sites(plan_with_victim_p1, Central::new), of 4, "1 ask-P2; 2 ask-P1 | rest; 3 ask-P4; 4 ask-P3; rest; 1 give-up", expect![[r#"
             2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
             1 receives request from 2: RQ-2 P2 waits for P1; P2 waits for P1
-            1 receives waits from 2: CD-3 asks whether these waits still exist: P1 waits for P2; P2 waits for P1; ask → 2; CD-4 has released 0 of these waits
-            2 receives ask from 1: CD-4 has released 0 of these waits; answer → 1
+            1 receives waits from 2: CD-3 asks whether these waits still exist: P1 waits for P2; P2 waits for P1; ask → 2; CD-4 answers that 0 of these waits have ended
+            2 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
             1 receives answer from 2: CD-5 all waits still exist: it is a deadlock; RS-1 sends the resolver a deadlock found by P1; RS-3 chooses the victim P1; RS-4 asks the process to abort: P1; DEADLOCK: P1 waits for P2; P2 waits for P1; P1 must abort; P1 MUST ABORT: P1 waits for P2; P2 waits for P1; P1 must abort
             3 ask P4: RQ-1 P3 asks P4; P3 waits for P4; request → 4; CD-1 reports that P3 waits for P4; waits → 1
             4 ask P3: RQ-1 P4 asks P3; P4 waits for P3; request → 3; CD-1 reports that P4 waits for P3; waits → 1

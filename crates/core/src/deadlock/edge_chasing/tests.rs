@@ -16,7 +16,7 @@ use crate::deadlock::edge_chasing::{Message, Probe};
 use crate::deadlock::requests::Message as HostMessage;
 use crate::deadlock::test_helpers::{assert_ignored, process, request_group, request_sites, wait};
 use crate::deadlock::{Agent, Command, EdgeChasing, Need, Plan, Wait, WaitId};
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use crate::time::Duration;
 use expect_test::expect;
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ fn two_processes(sites: usize) -> Plan {
     Plan::new(sites).with_processes(2)
 }
 
-rules! { request_sites(Plan::new, EdgeChasing::new), 3;
+rule_tests! { request_sites(Plan::new, EdgeChasing::new), 3;
     ec_1_an_agent_that_begins_to_wait_sends_a_probe_to_each_awaited_agent("1 ask-P2+P3; 1 look; 2 look", expect![[r#"
         1 ask P2 and P3: RQ-1 P1 asks P2 and P3; P1 waits for P2 and P3; request → 2; request → 3; EC-1 P1 sends a probe to P2 and P3; probe → 2; probe → 3
         1 look: EC-1 P1 sends a probe to P2 and P3; probe → 2; probe → 3

@@ -4,13 +4,13 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// The search's knowledge about a node that it has visited. The node is open until the search has
-/// visited its whole component.
+/// The search's knowledge about a node that it has visited. The node is open (on Tarjan's stack)
+/// until the search has visited its whole component.
 #[derive(Clone, Copy)]
 struct Mark {
     /// The number of nodes visited before this one.
     visit_number: usize,
-    /// The lowest visit number of an open node that this one is known to reach.
+    /// Tarjan's lowlink: the lowest visit number of an open node that this one is known to reach.
     lowest_reachable: usize,
     is_open: bool,
 }

@@ -169,7 +169,7 @@ impl DeadlockDecision {
     }
 
     /// Records that an owner named by a need of `waiter` was removed. Returns whether `waiter`
-    /// thereby lost its last blocking need. `position` is that of the need among those of `waiter`.
+    /// thereby lost its last blocking need. `position` is the need's index among those of `waiter`.
     fn lose_awaited(&mut self, waiter: OwnerSlot, position: usize, has_alternatives: bool) -> bool {
         let index = self.member_indices.get(waiter);
         let Some(member) = index.and_then(|index| self.members.get_mut(index as usize)) else { return false };
@@ -238,8 +238,8 @@ impl DeadlockDecision {
         self.describe(arena, question)
     }
 
-    /// Returns the distance to the waiter and the slot of the remaining owner that is nearest to
-    /// it.
+    /// Returns which of these owners, if it remains and can reach the waiter, is nearest to the
+    /// waiter, after its distance.
     fn nearest_to_waiter(&self, awaited: impl Iterator<Item = OwnerSlot>) -> Option<(u32, OwnerSlot)> {
         awaited.filter(|slot| self.is_remaining(*slot)).filter_map(|slot| Some((self.distances.get(slot)?, slot))).min()
     }

@@ -104,8 +104,8 @@ fn a_cycle_is_no_deadlock_until_the_last_alternative_of_its_owners_is_gone() {
     assert_eq!(knot.shape, Shape::Knot);
     assert_eq!(knot.waits, [(1, any(&[2, 4])), (2, all(&[3])), (3, all(&[1])), (4, all(&[2]))]);
     graph.must_wait(4, all(&[5]));
-    let closed = graph.remove_owner(semaphore, 4).expect("now 1 waits for 2 alone");
-    assert_eq!((closed.shape, closed.waits.len()), (Shape::Cycle, 3));
+    let cycle = graph.remove_owner(semaphore, 4).expect("now 1 waits for 2 alone");
+    assert_eq!((cycle.shape, cycle.waits.len()), (Shape::Cycle, 3));
     assert_eq!(graph.deadlock_of(3).map(|deadlock| deadlock.waits.len()), Some(3));
     graph.assert_sound();
     assert!(graph.end(semaphore));

@@ -19,32 +19,32 @@ use crate::deadlock::{Agent, EdgeChasing, QueryReply, WaitId};
 use crate::fence::Fence;
 use crate::mutex::Patience;
 use crate::mutex::central::{Message as MutexMessage, Ticket};
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use crate::testing::ScriptGroup;
 use expect_test::expect;
 
-rules! { lock_sites(&[1, 2], EdgeChasing::new), 3;
+rule_tests! { lock_sites(&[1, 2], EdgeChasing::new), 3;
     lk_1_the_detector_sends_its_messages_after_the_requests(
         "3 ask-R1+R2; 3 ask-R1; 3 answer-R1", expect![[r#"
             3 ask R1 and R2: LK-1 P3 asks for R1 and R2; P3 waits for R1 and R2; CE-1 requests entry with ticket 3/1; request → 1; CE-1 requests entry with ticket 3/1; request → 2; EC-1 P3 sends a probe to R1 and R2; probe → 1; probe → 2
-            3 ask R1: refused: the process waits, and can do nothing else
-            3 answer R1: refused: the process waits, and can do nothing else
+            3 ask R1: refused: the process waits, and can only cancel its wait or check for a deadlock
+            3 answer R1: refused: the process waits, and can only cancel its wait or check for a deadlock
         "#]]);
 
     lk_1_invalid_commands_are_refused(
         of 2, "1 ask-; 1 ask-P2; 1 ask-R1.1; 1 ask-R2+R2; 1 ask-R1|R2; 1 ask-R1@1; 1 give-up; 1 look; 1 answer-R1;
          1 ask-R1; 1 ask-R1", expect![[r#"
-             1 ask : refused: the request must name at least one other known agent, each once
-             1 ask P2: refused: the request must name at least one other known agent, each once
-             1 ask R1.1: refused: the request must name at least one other known agent, each once
-             1 ask R2 and R2: refused: the request must name at least one other known agent, each once
-             1 ask any of R1 and R2: refused: the detector does not support this kind of wait
+             1 ask : refused: the request must name known agents, each once, except the process and what it holds
+             1 ask P2: refused: the request must name known agents, each once, except the process and what it holds
+             1 ask R1.1: refused: the request must name known agents, each once, except the process and what it holds
+             1 ask R2 and R2: refused: the request must name known agents, each once, except the process and what it holds
+             1 ask any of R1 and R2: refused: the host or the detector does not support this kind of wait
              1 ask R1 (process 1): refused: the site has no such process
              1 give-up: refused: the process does not wait
              1 look: refused: the process does not wait
              1 answer R1: refused: that agent does not wait for the process
              1 ask R1: LK-1 P1 asks for R1; P1 waits for R1; LK-2 P1 waits for R1; P1 waits for R1; CE-1 requests entry with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1 is granted to P1; R1 is granted to P1; P1 holds R1; LK-4 P1 has R1; P1 has R1; P1 continues; EC-1 R1 sends a probe to P1; EC-2 drops it: P1 does not wait
-             1 ask R1: refused: the request must name at least one other known agent, each once
+             1 ask R1: refused: the request must name known agents, each once, except the process and what it holds
          "#]]);
 
     lk_2_a_process_waits_for_a_resource_when_the_request_arrives(
@@ -109,8 +109,8 @@ rules! { lock_sites(&[1, 2], EdgeChasing::new), 3;
             1 receives probe from 2: EC-3 the probe has returned: R1 is in a cycle; RS-1 reports a deadlock found by R1; DEADLOCK: P1 waits for R2, which P2 holds; P2 waits for R1, which P1 holds
         "#]]);
 
-    /// A process that gets a free resource of its own site no longer waits for it when the detector
-    /// learns that the resource waits for it.
+    /// P1 and its resources are at one site. When the detector there learns that a resource waits
+    /// for P1, it knows already that P1 no longer waits for the resource.
     lk_4_a_grant_at_its_coordinators_site_is_no_deadlock(
         by lock_sites(&[1, 1], QueryReply::new), of 1, "1 ask-R1; 1 ask-R1.1", expect![[r#"
             1 ask R1: LK-1 P1 asks for R1; P1 waits for R1; LK-2 P1 waits for R1; P1 waits for R1; CE-1 requests entry with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1 is granted to P1; R1 is granted to P1; P1 holds R1; LK-4 P1 has R1; P1 has R1; P1 continues; QR-1 R1 asks all it waits for whether they wait; QR-2 does not reply: P1 does not wait

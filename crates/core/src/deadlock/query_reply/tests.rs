@@ -2,8 +2,8 @@
 //!
 //! In scripts, `1 ask-P2+P3` lets process P1 ask P2 and P3 and wait for both, `1 ask-P2|P3` for any
 //! of them; `1 give-up` cancels its wait, and `1 look` starts its check for a deadlock. A command
-//! that ends in `@1` is for the second process of a site, which is not there. `1 > 2` delivers the
-//! oldest message from site 1 to 2, `rest` delivers all, and `1 fires` fires a timer of site 1.
+//! that ends in `@1` is for the second process of a site; no site has one here. `1 > 2` delivers
+//! the oldest message from site 1 to 2, `rest` delivers all, and `1 fires` fires a timer of site 1.
 //! Steps before ` | ` prepare the state; `of` and `by` replace the number of sites and their
 //! constructor in one test.
 //! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
@@ -15,16 +15,16 @@ use crate::deadlock::query_reply::{CheckHeader, Message};
 use crate::deadlock::requests::Message as HostMessage;
 use crate::deadlock::test_helpers::{assert_ignored, process, request_group, request_sites};
 use crate::deadlock::{Plan, QueryReply};
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use crate::time::Duration;
 use expect_test::expect;
 
-rules! { request_sites(Plan::new, QueryReply::new), 3;
+rule_tests! { request_sites(Plan::new, QueryReply::new), 3;
     qr_1_an_agent_that_begins_to_wait_asks_all_it_waits_for("1 ask-P2|P3; 1 look; 1 ask-P2+P3@1; 2 ask-P1+P3", expect![[r#"
         1 ask any of P2 and P3: RQ-1 P1 asks any of P2 and P3; P1 waits for any of P2 and P3; request → 2; request → 3; QR-1 P1 asks all it waits for whether they wait; query → 2; query → 3
         1 look: QR-1 P1 asks all it waits for whether they wait; query → 2; query → 3
         1 ask P2 and P3 (process 1): refused: the site has no such process
-        2 ask P1 and P3: refused: the detector does not support this kind of wait
+        2 ask P1 and P3: refused: the host or the detector does not support this kind of wait
     "#]]);
 
     qr_2_a_running_agent_does_not_reply_and_a_waiting_one_sends_queries(

@@ -2,9 +2,9 @@
 //!
 //! In scripts, `1 ask-P2+P3` lets process P1 ask P2 and P3 and wait for both, `1 ask-P2|P3` for any
 //! of them; `1 give-up` cancels its wait, and `1 look` starts its check for a deadlock. P2.1 is the
-//! second process of site 2, whose commands end in `@1`; it is not there. `1 > 2` delivers the
-//! oldest message from site 1 to 2, and `rest` all. Steps before ` | ` prepare the state; `of` and
-//! `by` replace the number of sites and their constructor in one test.
+//! second process of site 2, whose commands end in `@1`; no site has a second process here. `1 > 2`
+//! delivers the oldest message from site 1 to 2, and `rest` all. Steps before ` | ` prepare the
+//! state; `of` and `by` replace the number of sites and their constructor in one test.
 //! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
 //!
 //! In traces, answers have the kind `let-go`. EC and QR rules are those of the detectors, edge
@@ -15,17 +15,17 @@ use crate::deadlock::test_helpers::{
     assert_ignored, node, process, request_group, request_sites, request_trace, resource,
 };
 use crate::deadlock::{Agent, Central, EdgeChasing, Plan, QueryReply, WaitId};
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use expect_test::expect;
 use std::string::String;
 use std::vec::Vec;
 
-rules! { request_sites(Plan::new, EdgeChasing::new), 3;
+rule_tests! { request_sites(Plan::new, EdgeChasing::new), 3;
     rq_1_the_detector_sends_its_messages_after_the_requests(
         "1 ask-P2+P3; 1 ask-P2; 1 answer-P2; 2 give-up; 2 look; 2 ask-P1@1", expect![[r#"
             1 ask P2 and P3: RQ-1 P1 asks P2 and P3; P1 waits for P2 and P3; request → 2; request → 3; EC-1 P1 sends a probe to P2 and P3; probe → 2; probe → 3
-            1 ask P2: refused: the process waits, and can do nothing else
-            1 answer P2: refused: the process waits, and can do nothing else
+            1 ask P2: refused: the process waits, and can only cancel its wait or check for a deadlock
+            1 answer P2: refused: the process waits, and can only cancel its wait or check for a deadlock
             2 give-up: refused: the process does not wait
             2 look: refused: the process does not wait
             2 ask P1 (process 1): refused: the site has no such process
@@ -33,13 +33,13 @@ rules! { request_sites(Plan::new, EdgeChasing::new), 3;
 
     rq_1_invalid_commands_are_refused(
         of 2, "1 ask-; 1 ask-P1; 1 ask-P2+P2; 1 ask-P3; 1 ask-P2.1; 1 ask-R2; 1 ask-P2|P1; 1 answer-P2", expect![[r#"
-            1 ask : refused: the request must name at least one other known agent, each once
-            1 ask P1: refused: the request must name at least one other known agent, each once
-            1 ask P2 and P2: refused: the request must name at least one other known agent, each once
-            1 ask P3: refused: the request must name at least one other known agent, each once
-            1 ask P2.1: refused: the request must name at least one other known agent, each once
-            1 ask R2: refused: the request must name at least one other known agent, each once
-            1 ask any of P2 and P1: refused: the request must name at least one other known agent, each once
+            1 ask : refused: the request must name known agents, each once, except the process and what it holds
+            1 ask P1: refused: the request must name known agents, each once, except the process and what it holds
+            1 ask P2 and P2: refused: the request must name known agents, each once, except the process and what it holds
+            1 ask P3: refused: the request must name known agents, each once, except the process and what it holds
+            1 ask P2.1: refused: the request must name known agents, each once, except the process and what it holds
+            1 ask R2: refused: the request must name known agents, each once, except the process and what it holds
+            1 ask any of P2 and P1: refused: the request must name known agents, each once, except the process and what it holds
             1 answer P2: refused: that agent does not wait for the process
         "#]]);
 
@@ -47,7 +47,7 @@ rules! { request_sites(Plan::new, EdgeChasing::new), 3;
         2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; EC-1 P2 sends a probe to P3; probe → 3
         1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; EC-1 P1 sends a probe to P2; probe → 2
         2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
-        2 answer P1: refused: the process waits, and can do nothing else
+        2 answer P1: refused: the process waits, and can only cancel its wait or check for a deadlock
     "#]]);
 
     rq_3_a_process_answers_a_request_once(of 2, "1 ask-P2; 1 > 2 | 2 answer-P1; 2 answer-P1", expect![[r#"
@@ -76,7 +76,7 @@ rules! { request_sites(Plan::new, EdgeChasing::new), 3;
              2 answer P1: RQ-3 P2 answers P1; P2 answers P1; let-go → 1
              3 answer P1: RQ-3 P3 answers P1; P3 answers P1; let-go → 1
              1 receives let-go from 2: RQ-4 P1 continues; withdraw → 3; P1 continues
-             1 receives let-go from 3: RQ-4 P1 no longer waits for it
+             1 receives let-go from 3: RQ-4 ignores it: that wait of P1 has ended
              3 receives query from 1: QR-2 does not reply: P3 does not wait
              3 receives withdraw from 1: RQ-6 P3 has answered P1 already
          "#]]);
@@ -85,7 +85,7 @@ rules! { request_sites(Plan::new, EdgeChasing::new), 3;
         of 2, "1 ask-P2; 1 > 2; 2 answer-P1 | 1 give-up; 1 ask-P2; 2 > 1", expect![[r#"
             1 give-up: RQ-5 P1 cancels its wait; P1 has cancelled its wait; withdraw → 2
             1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; EC-1 P1 sends a probe to P2; probe → 2
-            1 receives let-go from 2: RQ-4 P1 no longer waits for it
+            1 receives let-go from 2: RQ-4 ignores it: that wait of P1 has ended
         "#]]);
 
     rq_5_a_cancellation_withdraws_all_requests("1 ask-P2+P3 | 1 give-up; 1 give-up", expect![[r#"

@@ -14,17 +14,17 @@
 
 use crate::deadlock::edge_chasing::Message;
 use crate::deadlock::requests::Message as HostMessage;
-use crate::deadlock::resolution::Ruling;
+use crate::deadlock::resolution::ResolverMessage;
 use crate::deadlock::test_helpers::{assert_ignored, node, process, request_group, request_sites, wait};
 use crate::deadlock::{EdgeChasing, Plan, Policy, Report, WaitId};
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use expect_test::expect;
 
 fn plan(sites: usize) -> Plan {
     Plan { victim_policy: Some(Policy::FewestLocks), ..Plan::new(sites) }
 }
 
-rules! { request_sites(plan, EdgeChasing::new), 3;
+rule_tests! { request_sites(plan, EdgeChasing::new), 3;
     rs_1_a_deadlock_is_sent_to_the_resolver("2 ask-P3; rest; 3 ask-P2; 3 > 2; 3 > 2; 2 > 3", expect![[r#"
         2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; EC-1 P2 sends a probe to P3; probe → 3
         3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3
@@ -125,8 +125,8 @@ fn rs_7_an_agent_that_no_longer_waits_does_not_check_again() {
     group.run("2 ask-P3");
     // P2 is in its first wait.
     for wait_id in [0, 2, 1] {
-        let again = Ruling::CheckAgain { agent: process(2), wait_id: WaitId(wait_id) };
-        group.forge(node(1), node(2), HostMessage::Detector(Message::Ruling(again)));
+        let again = ResolverMessage::CheckAgain { agent: process(2), wait_id: WaitId(wait_id) };
+        group.forge(node(1), node(2), HostMessage::Detector(Message::Resolver(again)));
     }
     expect![[r#"
         2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; EC-1 P2 sends a probe to P3; probe → 3
@@ -146,31 +146,33 @@ fn forged_messages_about_others_are_ignored() {
     let abort_request = Report { victim: Some(process(2)), ..report.clone() };
     let forged = [
         // Not from the resolver, not from the finder's site, or not to the resolver.
-        (4, 2, Ruling::Abort(abort_request.clone())),
-        (4, 3, Ruling::CheckAgain { agent: process(3), wait_id: WaitId(1) }),
-        (4, 1, Ruling::Found(report.clone())),
-        (2, 3, Ruling::Found(report)),
+        (4, 2, ResolverMessage::Abort(abort_request.clone())),
+        (4, 3, ResolverMessage::CheckAgain { agent: process(3), wait_id: WaitId(1) }),
+        (4, 1, ResolverMessage::Found(report.clone())),
+        (2, 3, ResolverMessage::Found(report)),
         // About an agent at a site that does not exist.
-        (2, 1, Ruling::Found(Report::cycle(&cycle[0], [wait(process(9), process(2))].into()))),
+        (2, 1, ResolverMessage::Found(Report::cycle(&cycle[0], [wait(process(9), process(2))].into()))),
         // The abort of another site's process, of another wait, of a process that is no victim, and
         // not to the resolver.
-        (4, 1, Ruling::Aborted { agent: process(2), wait_id: WaitId(1) }),
-        (2, 1, Ruling::Aborted { agent: process(2), wait_id: WaitId(9) }),
-        (3, 1, Ruling::Aborted { agent: process(3), wait_id: WaitId(1) }),
-        (2, 3, Ruling::Aborted { agent: process(2), wait_id: WaitId(1) }),
+        (4, 1, ResolverMessage::Aborted { agent: process(2), wait_id: WaitId(1) }),
+        (2, 1, ResolverMessage::Aborted { agent: process(2), wait_id: WaitId(9) }),
+        (3, 1, ResolverMessage::Aborted { agent: process(3), wait_id: WaitId(1) }),
+        (2, 3, ResolverMessage::Aborted { agent: process(2), wait_id: WaitId(1) }),
         // Without a victim, or with a victim that is not part of the deadlock or at another site.
-        (1, 3, Ruling::Abort(Report { victim: None, ..abort_request.clone() })),
-        (1, 3, Ruling::Abort(Report { victim: Some(process(4)), ..abort_request.clone() })),
-        (1, 3, Ruling::Abort(abort_request)),
+        (1, 3, ResolverMessage::Abort(Report { victim: None, ..abort_request.clone() })),
+        (1, 3, ResolverMessage::Abort(Report { victim: Some(process(4)), ..abort_request.clone() })),
+        (1, 3, ResolverMessage::Abort(abort_request)),
         // About an agent at another site than the receiver.
-        (1, 3, Ruling::CheckAgain { agent: process(4), wait_id: WaitId(1) }),
+        (1, 3, ResolverMessage::CheckAgain { agent: process(4), wait_id: WaitId(1) }),
     ];
-    assert_ignored(group, forged.map(|(from, to, ruling)| (from, to, HostMessage::Detector(Message::Ruling(ruling)))));
+    let host_message = |message| HostMessage::Detector(Message::Resolver(message));
+    assert_ignored(group, forged.map(|(from, to, message)| (from, to, host_message(message))));
 }
 
 /// The resolver drops a report without candidates and continues.
 #[test]
 fn rs_3_a_report_without_candidates_has_no_victim() {
-    let empty = Ruling::Found(Report::cycle(&wait(process(2), process(3)), [].into()));
-    assert_ignored(request_group(&plan(3), EdgeChasing::new), [(2, 1, HostMessage::Detector(Message::Ruling(empty)))]);
+    let empty = ResolverMessage::Found(Report::cycle(&wait(process(2), process(3)), [].into()));
+    let group = request_group(&plan(3), EdgeChasing::new);
+    assert_ignored(group, [(2, 1, HostMessage::Detector(Message::Resolver(empty)))]);
 }

@@ -93,7 +93,7 @@ impl Truth {
     }
 
     /// Checks that a report is true at this instant: it has members, all its waits exist, they name
-    /// only members, and a wait for any of several agents names all of these.
+    /// only members, and a reported wait for any of several agents names all of those agents.
     fn check_report(&self, report: &Report) -> Result<(), String> {
         let members: BTreeSet<Agent> = report.waits.iter().map(|wait| wait.agent).collect();
         let exists = |wait: &Wait| {

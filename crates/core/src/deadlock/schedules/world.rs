@@ -67,7 +67,7 @@ impl CheckMessage for query_reply::Message {
                 waiter: header.to,
                 awaited: header.from,
             }),
-            Self::Ruling(_) => None,
+            Self::Resolver(_) => None,
         }
     }
 }
@@ -204,8 +204,8 @@ where
 
     /// Lets a running process ask some others.
     fn ask(&mut self, rng: &mut TestRng) -> Result<(), String> {
-        let idle: Vec<_> = self.plan.all_processes().filter(|agent| !self.waiting.contains(agent)).collect();
-        let Some(agent) = pick(&idle, rng) else { return Ok(()) };
+        let running: Vec<_> = self.plan.all_processes().filter(|agent| !self.waiting.contains(agent)).collect();
+        let Some(agent) = pick(&running, rng) else { return Ok(()) };
         let mut others: Vec<Agent> = if self.plan.resource_coordinators.is_empty() {
             self.plan.all_processes().filter(|other| *other != agent).collect()
         } else {

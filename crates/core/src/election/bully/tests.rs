@@ -1,5 +1,5 @@
-//! Tests of the rules of the bully algorithm. A message takes at most one millisecond. So an answer
-//! takes 2 ms, a result 10 ms, and the silence after a restart 3 ms.
+//! Tests of the rules of the bully algorithm. A message takes at most one millisecond. So the
+//! timeouts are 2 ms for an answer, 10 ms for a result, and 3 ms after a restart.
 //!
 //! In scripts, `1 > 2` delivers the oldest message from node 1 to node 2, `2 fires` fires the timer
 //! that node 2 set last, and `rest` delivers all messages. `1 > 2 last` delivers the newest message
@@ -12,7 +12,7 @@
 //! without effects have no line.
 
 use super::Bully;
-use crate::election::script::{plan, rules};
+use crate::election::script::{plan, rule_tests};
 use crate::election::{BullyOptions, Plan, Preference, Ranking};
 use crate::group::Group;
 use crate::node::NodeId;
@@ -37,7 +37,7 @@ fn with_options(options: BullyOptions) -> Plan {
     Plan { bully: options, ..plan(3) }
 }
 
-rules! { bully, plan(3);
+rule_tests! { bully, plan(3);
     bu_1_a_campaign_asks_every_higher_node_even_a_dead_one(in without_highest(4), "2 campaign; 2 campaign", expect![[r#"
         2 campaign: knows no leader (epoch 1); BU-1 asks 3,4; election → 3,4; Answers in 2ms
         2 campaign: refused: the node already takes part in an election
@@ -165,8 +165,8 @@ rules! { bully, plan(3);
     bu_7_an_outdated_result_is_corrected_and_its_sender_starts_again(
         "3 campaign; 3 > 1; lose 3 > 2; 3 campaign; 3 > 1; lose 3 > 2; 2 suspects 3; after 1ms; 2 campaign | 2 > 1;
          2 trusts 3; 1 > 2; rest", expect![[r#"
-             1ms 1 receives coordinator from 2: BU-7 does not follow 2 in epoch 1: there was 2 already; report → 2
-             1ms 2 receives report from 1: saves; BU-7 leads in epoch 1, but there was 2 already; knows no leader (epoch 3); BU-7 asks 3; election → 3; Answers in 2ms
+             1ms 1 receives coordinator from 2: BU-7 does not follow 2 in epoch 1: knows epoch 2; report → 2
+             1ms 2 receives report from 1: saves; BU-7 leads in epoch 1, but epoch 2 is known; knows no leader (epoch 3); BU-7 asks 3; election → 3; Answers in 2ms
              1ms 3 receives election from 2: answer → 2; knows no leader (epoch 3); saves; BU-3 declares itself leader in epoch 3; coordinator → 1,2; LEADER IS 3 (epoch 3)
              1ms 2 receives answer from 3: BU-4 node 3 is alive and ranks higher: waits for its result; Result in 10ms
              1ms 1 receives coordinator from 3: saves; BU-5 follows 3 in epoch 3; LEADER IS 3 (epoch 3)

@@ -9,7 +9,7 @@
 use super::{ByMutex, Phase};
 use crate::election::{Command, Event};
 use crate::group::{Epoch, Group};
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use crate::mutex::{Central, RicartAgrawala};
 use crate::node::NodeId;
 use crate::protocol::Protocol;
@@ -27,7 +27,7 @@ fn over_a_coordinator(me: NodeId, group: Group) -> ByMutex<Central> {
     ByMutex::new(me, group.clone(), Central::new(me, group))
 }
 
-rules! { over_permissions, 3;
+rule_tests! { over_permissions, 3;
     bm_1_a_candidate_requests_the_lock_once(
         "1 campaign; 1 campaign; rest; 1 campaign; 1 resign; 2 resign", expect![[r#"
             1 campaign: BM-1 requests the lock; knows no leader (epoch 1); RA-1 requests entry with (1, 1); request → all

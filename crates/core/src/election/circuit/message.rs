@@ -49,8 +49,8 @@ pub enum Body<M> {
     /// Acknowledges the receiver's message with this number.
     #[cfg_attr(feature = "serde", serde(rename = "received"))]
     Acknowledgement(u64),
-    /// The receiver missed a run: that of the envelope is the sender's latest. `is_over` tells
-    /// whether it has ended.
+    /// The receiver missed the envelope's run, which is the sender's latest. `is_over` tells
+    /// whether that run has ended.
     Behind { is_over: bool },
 }
 

@@ -15,7 +15,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// A ring whose messages the test delivers one by one. Nodes have their numbers as ranks, unless
-/// the plan differs.
+/// the plan ranks them otherwise.
 pub(crate) struct TestRing<C: Contest> {
     pub(crate) nodes: Vec<Circuit<C>>,
     /// Messages in flight in sending order: sender, receiver, message.

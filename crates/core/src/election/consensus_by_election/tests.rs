@@ -9,7 +9,7 @@
 use super::{ConsensusByElection, ConsensusByRing, Decision};
 use crate::election::{Command, Event, HirschbergSinclair, Plan, Preference, Ranking, script};
 use crate::group::{Epoch, Group};
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use crate::node::NodeId;
 use crate::testing::ScriptGroup;
 use alloc::sync::Arc;
@@ -30,7 +30,7 @@ fn with_attributes(me: NodeId, group: Group) -> ConsensusByRing {
     ConsensusByRing::from_plan(me, &plan(&group, Ranking::by_attribute([40, 70, 5], Preference::Highest)))
 }
 
-rules! { by_number, 3;
+rule_tests! { by_number, 3;
     ce_1_commands_and_messages_go_to_the_inner_election("1 campaign; 1 campaign; 1 resign; 1 > 2", expect![[r#"
         1 campaign: CI-1 begins epoch 1; CR-1 sends its rank on; election → 2; knows no leader (epoch 1)
         1 campaign: refused: the node already takes part in an election
@@ -43,11 +43,11 @@ rules! { by_number, 3;
         "3 campaign | 3 > 1; 1 > 2; 2 > 3; 3 > 1 last; 3 > 1; 1 > 2; 3 > 2; rest", expect![[r#"
             1 receives election from 3: CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 2; knows no leader (epoch 1)
             2 receives election from 1: CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 3; knows no leader (epoch 1)
-            3 receives election from 2: CR-4 its rank came all the way around: it has won; CI-5 announces 3 in epoch 1; elected → 1; CE-2 decides 3 in epoch 1; decided → all; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
+            3 receives election from 2: CR-4 its rank came all the way around: it has won; CI-5 announces 3 in epoch 1; elected → 1; CE-2 decides 3 in epoch 1; decided → all; CE-4 knows leader 3 and its decision, 3; LEADER IS 3 (epoch 1)
             1 receives decided from 3: CE-3 value 3 is decided in epoch 1
-            1 receives elected from 3: elected → 2; CI-6 learns that 3 has won; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
+            1 receives elected from 3: elected → 2; CI-6 learns that 3 has won; CE-4 knows leader 3 and its decision, 3; LEADER IS 3 (epoch 1)
             2 receives elected from 1: elected → 3; CI-6 learns that 3 has won
-            2 receives decided from 3: CE-3 value 3 is decided in epoch 1; CE-4 knows 3 and its decision, 3; LEADER IS 3 (epoch 1)
+            2 receives decided from 3: CE-3 value 3 is decided in epoch 1; CE-4 knows leader 3 and its decision, 3; LEADER IS 3 (epoch 1)
             3 receives elected from 2: CI-6 the announcement came all the way around
         "#]]);
 }

@@ -13,7 +13,7 @@
 //! is the message `Confirm`.
 
 use super::Invitation;
-use crate::election::script::{plan, rules};
+use crate::election::script::{plan, rule_tests};
 use crate::election::{Plan, Preference, Ranking};
 use crate::node::NodeId;
 use expect_test::expect;
@@ -27,7 +27,7 @@ fn with_attributes() -> Plan {
     Plan { ranking: Ranking::by_attribute([5, 1, 1], Preference::Lowest), ..plan(3) }
 }
 
-rules! { invitation, plan(3);
+rule_tests! { invitation, plan(3);
     in_1_a_campaign_asks_every_node("2 campaign; 2 campaign; 2 resign", expect![[r#"
         2 campaign: IN-1 is alone, and asks which nodes coordinate a group; knows no leader (epoch 0); Found in 3ms; check → 1,2,3
         2 campaign: refused: the node already takes part in an election
@@ -168,7 +168,7 @@ rules! { invitation, plan(3);
     in_7_a_node_that_accepts_too_late_is_invited_again_or_learns_that_the_group_is_gone(
         "2 campaign; 2 > 1; 1 > 2; 2 fires; 2 > 1 | 2 campaign; 1 > 2; 2 crashes; 2 boots; 1 campaign; rest", expect![[r#"
             2 campaign: saves; IN-12 forms a group in epoch 7, and invites 0 nodes; LEADER IS 2 (epoch 7); Watch in 8ms
-            2 receives accept from 1: IN-10 invites 1, which is in epoch 4, to 7; invitation → 1
+            2 receives accept from 1: IN-10 invites 1, in epoch 4, to epoch 7; invitation → 1
             2 boots: IN-1 is alone, and asks which nodes coordinate a group; knows no leader (epoch 7); Found in 3ms; check → 1,2,3
             1 campaign: refused: the node already takes part in an election
             3 receives check from 2: IN-3 is alone, and asks which nodes coordinate a group; knows no leader (epoch 0); Found in 3ms; check → 1,2,3
@@ -201,7 +201,7 @@ rules! { invitation, plan(3);
          3 boots; 1 fires; 1 > 3; 3 > 1 last", expect![[r#"
              1 Watch: query → 3; Watch in 8ms
              3 campaign: saves; IN-12 forms a group in epoch 8, and invites 2 nodes; LEADER IS 3 (epoch 8); invitation → 1,2; Watch in 8ms
-             3 receives query from 1: IN-10 invites 1, which is in epoch 5, to 8; invitation → 1
+             3 receives query from 1: IN-10 invites 1, in epoch 5, to epoch 8; invitation → 1
              1 receives invitation from 3: saves; IN-6 accepts the invitation of 3 to epoch 8; knows no leader (epoch 8); accept → 3; Ready in 4ms
              3 receives accept from 1: IN-7 adds 1 to its group; ready → 1
              1 receives ready from 3: IN-8 is a member of the group of 3; LEADER IS 3 (epoch 8); Watch in 8ms

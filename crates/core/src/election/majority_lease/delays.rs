@@ -20,14 +20,14 @@ impl MajorityLease {
     /// Returns the time from one renewal to the next: at least the answer time, because only
     /// answers to the current round count.
     pub(super) fn renewal_interval(&self) -> Duration {
-        let trusted = self.config.lease_terms.trusted_duration();
+        let trusted = self.config.lease_settings.trusted_duration();
         Duration::from_nanos(trusted.nanos() / RENEWALS_PER_LEASE).max(self.config.answer_time)
     }
 
     /// Returns how long a candidate waits for votes: at most as long as a lease based on them would
     /// last.
     pub(super) fn vote_timeout(&self) -> Duration {
-        self.config.answer_time.times(VOTE_TIMEOUT_ANSWER_TIMES).min(self.config.lease_terms.trusted_duration())
+        self.config.answer_time.times(VOTE_TIMEOUT_ANSWER_TIMES).min(self.config.lease_settings.trusted_duration())
     }
 
     /// Returns how long other nodes wait for the named successor to campaign.

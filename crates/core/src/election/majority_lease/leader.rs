@@ -79,7 +79,7 @@ impl MajorityLease {
     fn win(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let (Phase::Campaigning(round) | Phase::Leading(Leadership { round, .. })) = &self.phase else { return };
         let (round, term) = (round.clone(), self.vote_record.term);
-        let until = round.requested_at + self.config.lease_terms.trusted_duration();
+        let until = round.requested_at + self.config.lease_settings.trusted_duration();
         out.note(
             "ML-3",
             format_args!(
@@ -97,7 +97,7 @@ impl MajorityLease {
 
     /// ML-6. Extends the lease, counted from the request of the current round.
     fn extend_lease(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        let trusted = self.config.lease_terms.trusted_duration();
+        let trusted = self.config.lease_settings.trusted_duration();
         let Phase::Leading(leadership) = &mut self.phase else { return };
         let until = leadership.round.requested_at + trusted;
         if until <= leadership.until {
@@ -161,7 +161,8 @@ impl MajorityLease {
         }
     }
 
-    /// ML-10. The successor is the node of highest rank among those that agreed lately.
+    /// ML-10. The successor is the node of highest rank among those that agreed in the
+    /// current or the previous round.
     pub(super) fn resign(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let Phase::Leading(Leadership { round, supporters, .. }) = &self.phase else {
             return out.emit(Event::Refused(Refusal::NotLeading));
@@ -183,7 +184,7 @@ impl MajorityLease {
         // A leader that resigned does not campaign before all other nodes could, even if its
         // release is lost.
         let extra_delay =
-            if successor.is_some() { self.config.lease_terms.lease + self.handover_delay() } else { Duration::ZERO };
+            if successor.is_some() { self.config.lease_settings.lease + self.handover_delay() } else { Duration::ZERO };
         self.wait_to_campaign(now, extra_delay, out);
     }
 }

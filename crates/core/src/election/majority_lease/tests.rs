@@ -10,8 +10,8 @@
 //! time to renew the lease, `Lapse` the end of the lease under which a node leads or follows, and
 //! `Stand` the time to campaign, after a pseudo-random delay.
 
-use crate::election::script::{self, rules, run_script};
-use crate::election::{LeaseTerms, MajorityLease, Plan, Refusal};
+use crate::election::script::{self, rule_tests, run_script};
+use crate::election::{LeaseSettings, MajorityLease, Plan, Refusal};
 use crate::time::Duration;
 use expect_test::expect;
 use std::string::ToString;
@@ -20,11 +20,11 @@ use std::string::ToString;
 /// trusts it for 24 ms, because clocks may drift by a quarter: 40·(1−1/4)/(1+1/4). The leader
 /// renews its lease four times in these 24 ms, and votes must arrive within 8 ms.
 pub(crate) fn plan(nodes: usize) -> Plan {
-    let lease_terms = LeaseTerms { lease: Duration::from_millis(40), drift_ppm: 250_000 };
-    Plan { lease_terms, ..script::plan(nodes) }
+    let lease_settings = LeaseSettings { lease: Duration::from_millis(40), drift_ppm: 250_000 };
+    Plan { lease_settings, ..script::plan(nodes) }
 }
 
-rules! { MajorityLease::new, plan(3);
+rule_tests! { MajorityLease::new, plan(3);
     ml_1_a_campaign_begins_a_term_and_saves_its_own_vote("2 campaign; 2 campaign", expect![[r#"
         2 campaign: ML-1 campaigns in term 1; saves a vote for 2 in term 1; knows no leader (epoch 1); Votes in 8ms; request → 1,2,3
         2 campaign: refused: the node already takes part in an election

@@ -100,7 +100,7 @@ impl MajorityLease {
             }
         }
         self.failed_campaigns = 0;
-        self.change_phase(Phase::Following { leader, term, until: now + self.config.lease_terms.lease }, out);
+        self.change_phase(Phase::Following { leader, term, until: now + self.config.lease_settings.lease }, out);
         self.set_lapse_timer(now, out);
         true
     }

@@ -14,7 +14,7 @@ mod churn;
 use super::{SavedEpoch, SuperPeer};
 use crate::election::{Overlay, Plan, script};
 use crate::group::{Epoch, Group};
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use crate::node::NodeId;
 use crate::testing::ScriptGroup;
 use alloc::sync::Arc;
@@ -30,7 +30,7 @@ fn peer(me: NodeId, group: Group) -> SuperPeer {
     SuperPeer::new(me, plan(&group, overlay))
 }
 
-rules! { peer, 5;
+rule_tests! { peer, 5;
     /// All nodes have booted: 1 and 3 have asked to attach to 2, and 5 to 4.
     sp_1_a_node_that_boots_or_campaigns_attaches_to_the_first_of_its_region(
         "1 campaign; 2 campaign; rest; 1 campaign; 1 resign; 2 resign; rest", expect![[r#"
@@ -58,7 +58,7 @@ rules! { peer, 5;
             3 receives attached from 1: SP-4 follows 1; LEADER IS 1 (epoch 10)
         "#]]);
 
-    /// Node 3 no longer waits for 2 when its answer arrives.
+    /// Node 3 no longer waits for 2 when the answer of 2 arrives.
     sp_4_a_late_answer_of_an_earlier_node_of_the_region_is_followed(
         "3 fires; 3 > 1; 3 > 2; 2 > 3; 1 > 2; 2 > 1", expect![[r#"
             3 timer: SP-7 considers 2 gone: it does not answer; SP-7 attaches to 1, the first of its region; knows no leader (epoch 0); attach → 1

@@ -35,7 +35,7 @@ fn ca_1_a_message_carries_the_number_of_deliveries_at_its_sender() {
 #[test]
 fn ca_2_a_reply_waits_for_its_original() {
     let trace = run_script::<Causal>(&default_plan(3), REPLY);
-    assert!(trace.contains("CA-2 2#1 with (1,1,0) waits: (0,0,0) lacks a message before it"), "{trace}");
+    assert!(trace.contains("CA-2 2#1 with (1,1,0) waits: this node has delivered (0,0,0)"), "{trace}");
     assert_eq!(delivered_by(&trace, 3), [""; 0], "{trace}");
 }
 

@@ -138,7 +138,7 @@ fn is_6_messages_without_an_agreed_priority_come_after_all_delivered_ones() {
 #[test]
 fn is_6_messages_without_an_agreed_priority_come_after_deliveries_of_a_crashed_member() {
     // Node 1, which has crashed, proposed a large priority for 2#1 and delivered 3#1, whose
-    // position all members knew.
+    // agreed priority all members knew.
     let held = without_causes([(2, 1), (3, 1)]);
     let priorities_with =
         |proposed| [((2, 1), PriorityState::Proposed(proposed)), ((3, 1), PriorityState::Agreed(priority(2, 3)))];

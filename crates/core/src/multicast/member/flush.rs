@@ -27,7 +27,7 @@ pub struct Report {
     pub next_holdings: Option<Holdings>,
     /// The order that was settled for the rest of that latest view, if the member knows one.
     pub settled: Option<Settled>,
-    /// The view for whose beginning the member still loads the state; `None` if it has the state.
+    /// The view for whose beginning the member still loads the state; `None` if it loads none.
     #[cfg_attr(feature = "serde", serde(rename = "wants"))]
     pub wanted_state: Option<Epoch>,
     /// The views for whose beginnings the member keeps the state for joiners.

@@ -253,7 +253,7 @@ fn check_memory(world: &World, plan: &Plan) -> Result<(), String> {
     };
     for process in world.members() {
         let kept = world.nodes[&process].inner().kept_count();
-        if kept > max_unacknowledged * world.group().len() {
+        if kept > max_unacknowledged * world.members().len() {
             return Err(format!("{process:?} keeps {kept} messages after all messages have arrived"));
         }
         if world.nodes[&process].inner().waiting_count() > 0 {

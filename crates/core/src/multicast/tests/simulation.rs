@@ -5,7 +5,7 @@
 //! member emitted.
 
 use crate::effects::{Effect, Effects};
-use crate::group::{Epoch, Group};
+use crate::group::Epoch;
 use crate::multicast::{Board, Command, Event, MakeOrdering, Member, Payload, Plan};
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Input, Protocol};
@@ -24,7 +24,8 @@ pub(super) const MAX_NODES: usize = 7;
 /// One incarnation of a node.
 pub(in crate::multicast) type Process = (NodeId, Incarnation);
 
-/// A member in views. The members replicate a bulletin board of the latest messages.
+/// A member of a group whose views change, and which replicates a bulletin board of the latest
+/// messages.
 type Node = Viewed<Member<Board>>;
 
 /// The number of random steps of a run, and the maximum number of each kind of fault in them.
@@ -50,6 +51,7 @@ pub(in crate::multicast) enum ViewChoice {
 
 /// The nodes, the links between them, and the view service.
 pub(in crate::multicast) struct World {
+    /// The configuration of the group.
     plan: Arc<Plan>,
     make_ordering: MakeOrdering,
     pub(in crate::multicast) nodes: BTreeMap<Process, Node>,
@@ -173,7 +175,7 @@ impl World {
         self.deliver_view(process, choice);
     }
 
-    /// Delivers a pending view to a node. If the node is a member, it gets a lease as well.
+    /// Delivers a pending view to a node. If the view contains the node, it gets a lease as well.
     pub(in crate::multicast) fn deliver_view(&mut self, process: Process, choice: ViewChoice) {
         let Some(pending_views) = self.pending_views.get_mut(&process) else { return };
         let Some(first) = pending_views.pop_front() else { return };
@@ -181,9 +183,9 @@ impl World {
             ViewChoice::Next => first,
             ViewChoice::Latest => pending_views.drain(..).next_back().unwrap_or(first),
         };
-        let is_member = view.stay(process.0).is_some_and(|stay| stay.incarnation == process.1);
+        let is_in_view = view.stay(process.0).is_some_and(|stay| stay.incarnation == process.1);
         self.feed_input(process, Input::View(view));
-        if is_member {
+        if is_in_view {
             // The time is always 0, so this lease never expires.
             self.feed_input(process, Input::Lease(Time::from_nanos(1 << 40)));
         }
@@ -248,8 +250,8 @@ impl World {
         let mut remaining = budget.clone();
         for _ in 0..budget.steps {
             let running = self.running_processes();
-            // Each number is drawn with the same probability. A fault that is not possible now
-            // becomes a delivery.
+            // Each number is drawn with the same probability. If its guard fails, the step is a
+            // delivery. If it finds no process to act on, the step does nothing.
             match self.rng.below(40) {
                 0..=6 => {
                     if let Some(process) = self.rng.pick(&running) {
@@ -377,25 +379,21 @@ impl World {
         !view_receivers.is_empty() || !links.is_empty()
     }
 
-    /// Returns the members of the last view.
+    /// Returns the members of the latest view.
     pub(in crate::multicast) fn members(&self) -> Vec<Process> {
         self.view.stays().map(|(node, stay)| (node, stay.incarnation)).collect()
     }
 
-    /// Returns the events of each process and the last view as text, for failing tests.
+    /// Returns the events of each process and the latest view as text, for failing tests.
     pub(in crate::multicast) fn history(&self) -> String {
         let mut history = String::new();
         for (process, log) in &self.logs {
             let fate = if self.crashed.contains(process) { " (crashed)" } else { "" };
-            history += &format!("{} process {:?}{fate}\n", process.0, process.1);
+            history += &format!("node {}, incarnation {}{fate}\n", process.0, process.1);
             for event in log {
                 history += &format!("    {event}\n");
             }
         }
-        history + &format!("in the end: {}\n", self.view)
-    }
-
-    pub(in crate::multicast) const fn group(&self) -> &Group {
-        self.view.members()
+        history + &format!("latest view: {}\n", self.view)
     }
 }

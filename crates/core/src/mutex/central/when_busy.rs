@@ -42,7 +42,7 @@ const MAX_DELAY_IN_MESSAGE_TIMES: u64 = 3;
 pub const DENY_FACTS: Facts = Facts {
     profile: Profile {
         name: "central-deny",
-        summary: "one coordinator, whose clients retry until it is free",
+        summary: "one coordinator denies while busy; nodes retry until it grants",
         ..PROFILE
     },
     cost: Cost {

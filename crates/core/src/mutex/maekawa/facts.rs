@@ -11,9 +11,9 @@ pub const FACTS: Facts = facts(Form::DeadlockFree, Quorums::Grid);
 /// algorithm, and checks must detect that it deadlocks.
 pub const fn facts(form: Form, quorums: Quorums) -> Facts {
     // Once a request has reached its voters, each other node enters before it at most twice: with
-    // the entry for which they had already voted, and with one more request that it stamped before
-    // it could learn of this one from them. In the plain form it does so at most once, because
-    // voters vote in order of arrival.
+    // the entry for which the voters had already voted, and with one more request that it stamped
+    // before their messages advanced its clock. In the plain form it enters before the request at
+    // most once, because voters vote in order of arrival.
     let fairness = match form {
         Form::DeadlockFree => Fairness::FromArrival(|nodes| 2 * (nodes as u64 - 1)),
         Form::Plain => Fairness::FromArrival(|nodes| nodes as u64 - 1),

@@ -35,9 +35,8 @@ pub(super) enum RequestOutcome {
     Oldest {
         /// The request that was next in the queue until now and must receive a failure.
         displaced: Option<Stamp>,
-        /// The request that has the vote and must receive an inquiry; `None` if it has received
-        /// one.
-        inquired_holder: Option<Stamp>,
+        /// The request that has the vote and must receive an inquiry; `None` if it has one already.
+        holder_to_inquire: Option<Stamp>,
     },
 }
 
@@ -117,15 +116,16 @@ impl Voter {
             _ => {
                 // A request that is younger than the holder received a failure when it arrived.
                 let displaced = first.filter(|first| *first < holder);
-                let inquired_holder = (!self.has_inquired).then_some(holder);
+                let holder_to_inquire = (!self.has_inquired).then_some(holder);
                 self.has_inquired = true;
-                RequestOutcome::Oldest { displaced, inquired_holder }
+                RequestOutcome::Oldest { displaced, holder_to_inquire }
             }
         }
     }
 
     /// Takes the vote back from a request, which continues to wait. Returns the request that has
-    /// the vote now, or `None` if this one did not have it or was not asked for it.
+    /// the vote now, or `None` if the given request did not have it or the voter has not inquired
+    /// about it.
     pub(super) fn relinquish(&mut self, stamp: Stamp) -> Option<Stamp> {
         if !self.has_inquired || !self.vote.take_back(stamp) {
             return None;

@@ -12,7 +12,7 @@ use crate::election::{ChangRoberts, HirschbergSinclair};
 use crate::mutex::COMMANDS;
 use crate::mutex::prelude::*;
 use crate::mutex::random_schedule::{MAX_ACTIONS, schedules, test_error};
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use expect_test::expect;
 use proptest::prelude::{prop_assert, proptest};
 
@@ -20,7 +20,7 @@ fn new_node<E: RoundElection>(me: NodeId, group: Group) -> MutexByElection<E> {
     MutexByElection::new(me, group, Bounds { message: Duration::from_millis(1), processing: Duration::ZERO })
 }
 
-rules! { new_node::<ChangRoberts>, 3;
+rule_tests! { new_node::<ChangRoberts>, 3;
     ex_1_a_requesting_node_is_a_candidate_in_the_next_round("1 acquire; 1 acquire; rest; 2 acquire", expect![[r#"
         1 acquire: EX-1 is a candidate in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2
         1 acquire: refused: a request is already pending
@@ -69,13 +69,13 @@ rules! { new_node::<ChangRoberts>, 3;
     ex_3_a_message_of_an_ended_round_is_dropped(
         "1 acquire; 1 > 2; 2 > 3; 3 > 1; 1 release; 1 > 2 last | 1 > 2; 1 > 3 last; 3 acquire; 3 > 1; 1 > 2; 2 > 3;
          3 > 2 last; 1 > 3", expect![[r#"
-             2 receives elected from 1: EX-3 drops a message of 1 from round 1
+             2 receives elected from 1: EX-3 drops a message from 1 of round 1
              3 acquire: EX-1 is a candidate in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 1
              1 receives election from 3: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 2
              2 receives election from 1: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 3
              3 receives election from 2: CR-4 its rank came all the way around: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
              2 receives elected from 3: CI-6 learns that 3 has won
-             3 receives elected from 1: EX-3 drops a message of 1 from round 1
+             3 receives elected from 1: EX-3 drops a message from 1 of round 1
          "#]]);
 
     ex_4_a_winner_whose_request_was_cancelled_ends_the_round(
@@ -149,7 +149,7 @@ rules! { new_node::<ChangRoberts>, 3;
             2 receives election from 1: CR-4 its rank came all the way around: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
             2 release: LEAVES; EX-5 ends round 1; over → all
             1 receives over from 2: EX-8 another node goes first; denied
-            1 receives elected from 2: EX-3 drops a message of 2 from round 1
+            1 receives elected from 2: EX-3 drops a message from 2 of round 1
             3 receives elected from 2: CI-6 learns that 2 has won
         "#]]);
 }

@@ -1,38 +1,41 @@
 //! Many resources side by side: one instance of a protocol per name.
 //!
-//! Every command, message, timer and write carries the name of the instance it belongs to. A node
-//! creates an instance when a name is first used and forgets the instance when it is idle, so a
-//! name costs memory only while it is in use. The state that must outlive forgotten instances, such
-//! as the largest clock reading and the largest fence, is called the floor. A node has one floor
-//! for all names, and every later instance starts from it.
+//! Every command, message, timer and save carries the name of the instance it belongs to. A node
+//! creates an instance when a name is first used, and forgets the instance once it holds nothing
+//! but its floor, so a name costs memory only while it is in use. The floor is the state that must
+//! outlive forgotten instances, such as the largest clock reading and the largest fence. A node
+//! keeps one floor for all names, in memory, and every later instance starts from it.
 //!
 //! ```text
 //! MA-1  the first command or message for a name     → create an instance: a copy of the template,
-//!                                                     which is given the node's start, view,
-//!                                                     lease, suspicions and a full disk as inputs
+//!                                                     which first receives the node's start, view,
+//!                                                     lease and suspicions, and a full disk, as
+//!                                                     inputs
 //! MA-2  an input for a name                         → its instance handles it; the effects carry the
 //!                                                     name
-//! MA-3  an instance is idle after a step            → raise the template to the instance's floor,
-//!                                                     and forget the instance, unless it has a
-//!                                                     timer set or ever saved something
+//! MA-3  an instance holds only its floor            → raise the template to that floor, and forget
+//!                                                     the instance, unless it has a timer set or
+//!                                                     ever saved something
 //! MA-4  a suspicion, view, lease or disk state      → pass it to every instance, and keep it for
 //!                                                     later ones
-//! MA-5  saves become durable                        → pass to each instance how many of its own are
+//! MA-5  saves become durable                        → report to each instance how many of its own
+//!                                                     are durable
 //! MA-6  too many names, or too long a name          → refuse the command, drop the message
-//! MA-7  the node starts                             → create an instance for each name that ever saved
-//!                                                     something; if the disk was lost, every later
-//!                                                     instance starts as wiped
+//! MA-7  the node starts                             → create an instance for each name that ever
+//!                                                     saved something; if the disk was ever lost,
+//!                                                     every instance starts with the durable state
+//!                                                     that marks a lost disk
 //! ```
 //!
 //! Cost: no message of its own.
 //!
 //! Assumes: what the inner protocol assumes. All nodes have the same limits. A peer's messages may
 //! create twice as many instances as the peer may have names in use, since messages of names that
-//! it no longer uses may still be in flight; messages that would create more are lost.
+//! it no longer uses may still be in flight; the node drops messages that would create more.
 //!
-//! When it fails: the floor is not durable, so after a restart only names whose instances saved
-//! something know their past. Their instances are never forgotten: a protocol that saves needs room
-//! for every name it is ever used with.
+//! When it fails: the floor is not durable, so after a crash the node knows the past only of names
+//! whose instances saved something. It never forgets these instances: a protocol that saves needs
+//! room for every name it is ever used with.
 
 mod named;
 #[cfg(test)]
@@ -42,11 +45,10 @@ pub use named::{ManyDurable, ManyEvent, Named};
 
 use crate::wrap::prelude::*;
 
-/// A peer's messages may create this many times as many instances as the peer may have names in
-/// use.
+/// A peer's messages may create at most this multiple of [`Limits::max_names`] instances.
 const PEER_FACTOR: usize = 2;
 
-/// A protocol that can be one of many: its idle instances can be forgotten.
+/// A protocol that can be one of many: a node can forget an instance that holds only its floor.
 pub trait OneOfMany: Protocol + Clone {
     /// State that must outlive a forgotten instance, such as the largest clock reading and the
     /// largest fence.
@@ -54,13 +56,13 @@ pub trait OneOfMany: Protocol + Clone {
 
     /// Returns whether the node could forget this instance now, except for its floor, without a
     /// visible effect.
-    fn is_idle(&self) -> bool;
+    fn holds_only_floor(&self) -> bool;
 
-    /// The floor that a later instance must start from.
+    /// Returns the floor that a later instance must start from.
     fn floor(&self) -> Self::Floor;
 
     /// Raises this instance's floor to at least `floor`.
-    fn raise(&mut self, floor: &Self::Floor);
+    fn raise_floor(&mut self, floor: &Self::Floor);
 }
 
 /// One node with an instance of a protocol for each name in use.
@@ -70,8 +72,8 @@ pub struct Many<Name, P: OneOfMany> {
     /// The initial state of an instance. Its floor is at least that of every forgotten instance.
     template: P,
     instances: BTreeMap<Name, Instance<P, P::Timer>>,
-    /// Number of instances of each owner that has any.
-    instance_counts: BTreeMap<Owner, usize>,
+    /// Number of instances that use each quota. Quotas without instances are left out.
+    instance_counts: BTreeMap<Quota, usize>,
     incarnation: Option<Incarnation>,
     view: Option<View>,
     /// The instant until which the node may act in its view.
@@ -105,7 +107,7 @@ impl Default for Limits {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Instance<P, T> {
     protocol: P,
-    owner: Owner,
+    quota: Quota,
     /// Timers that are set.
     timers: Vec<T>,
     /// Whether the instance ever saved something, in this incarnation or an earlier one.
@@ -114,11 +116,12 @@ struct Instance<P, T> {
     durable_saves: u64,
 }
 
-/// The node whose limit an instance counts for.
+/// The limit that an instance counts against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Owner {
+enum Quota {
+    /// This node's own limit: a command has used the instance, or it has saved something.
     Local,
-    /// The peer whose message created the instance.
+    /// The limit of the peer whose message created the instance.
     Peer(NodeId),
 }
 
@@ -199,8 +202,8 @@ impl<Name, P: OneOfMany> Many<Name, P> {
 }
 
 impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
-    /// MA-7. An incarnation starts with the durable state. Of an earlier one, only the template and
-    /// the limits remain.
+    /// MA-7. Starts an incarnation with the durable state. If this value ran an earlier
+    /// incarnation, it keeps only the limits and the template, whose floor may have been raised.
     fn start(
         &mut self,
         now: Time,
@@ -211,7 +214,7 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
         let ManyDurable { instances: saved_states, was_wiped } = durable;
         *self = Self { incarnation: Some(incarnation), was_wiped, ..Self::new(self.template.clone(), *self.limits) };
         for (name, saved_state) in saved_states {
-            self.create(now, &name, Owner::Local, Some(saved_state), out);
+            self.create(now, &name, Quota::Local, Some(saved_state), out);
         }
     }
 
@@ -221,13 +224,13 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
         &mut self,
         now: Time,
         name: &Name,
-        owner: Owner,
+        quota: Quota,
         durable: Option<P::Durable>,
         out: &mut Effects<'_, Self>,
     ) {
         let has_saved = durable.is_some();
         let protocol = self.template.clone();
-        let mut instance = Instance { protocol, owner, timers: Vec::new(), has_saved, durable_saves: 0 };
+        let mut instance = Instance { protocol, quota, timers: Vec::new(), has_saved, durable_saves: 0 };
         if let Some(incarnation) = self.incarnation {
             let durable = durable.unwrap_or_else(|| named::initial_durable(self.was_wiped));
             let start = Input::Start { durable, incarnation };
@@ -246,22 +249,22 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
             instance.step(now, name, Input::DiskFull, &mut self.pending_saves, out);
         }
         self.instances.insert(name.clone(), instance);
-        self.count_for(owner);
+        self.add_to_quota(quota);
     }
 
-    /// MA-2, MA-6. An instance that a peer's message created counts for this node instead once a
-    /// command uses it.
+    /// MA-2, MA-6. An instance that a peer's message created counts against this node's limit
+    /// instead once a command uses it.
     fn handle_command(&mut self, now: Time, name: Name, command: P::Command, out: &mut Effects<'_, Self>) {
         if self.is_too_long(&name) {
             return out.emit(ManyEvent::NameTooLong { name });
         }
-        let owner = self.instances.get(&name).map(|instance| instance.owner);
-        if owner != Some(Owner::Local) && !self.has_room(Owner::Local) {
+        let quota = self.instances.get(&name).map(|instance| instance.quota);
+        if quota != Some(Quota::Local) && !self.has_room(Quota::Local) {
             return out.emit(ManyEvent::TooManyNames { name });
         }
-        match owner {
-            None => self.create(now, &name, Owner::Local, None, out),
-            Some(owner) => self.transfer(&name, owner, Owner::Local),
+        match quota {
+            None => self.create(now, &name, Quota::Local, None, out),
+            Some(quota) => self.move_to_quota(&name, quota, Quota::Local),
         }
         self.step_instance(now, &name, Input::Command(command), out);
     }
@@ -269,13 +272,13 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
     /// MA-2, MA-6.
     fn receive(&mut self, now: Time, from: NodeId, name: Name, message: P::Message, out: &mut Effects<'_, Self>) {
         if self.is_too_long(&name) {
-            return out.note("MA-6", format_args!("drops a message from {from}: its name is too long"));
+            return out.note("MA-6", format_args!("drops a message from {from}: the name of its instance is too long"));
         }
         if !self.instances.contains_key(&name) {
-            if !self.has_room(Owner::Peer(from)) {
-                return out.note("MA-6", format_args!("drops a message from {from} for one name too many"));
+            if !self.has_room(Quota::Peer(from)) {
+                return out.note("MA-6", format_args!("drops a message from {from}: too many names are in use"));
             }
-            self.create(now, &name, Owner::Peer(from), None, out);
+            self.create(now, &name, Quota::Peer(from), None, out);
         }
         self.step_instance(now, &name, Input::Message { from, message }, out);
     }
@@ -311,10 +314,10 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
         let Some(instance) = self.instances.get_mut(name) else { return };
         instance.step(now, name, input, &mut self.pending_saves, out);
         if instance.is_forgettable() {
-            self.template.raise(&instance.protocol.floor());
-            let owner = instance.owner;
+            self.template.raise_floor(&instance.protocol.floor());
+            let quota = instance.quota;
             self.instances.remove(name);
-            self.uncount_for(owner);
+            self.remove_from_quota(quota);
         }
     }
 
@@ -330,31 +333,31 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
         name.as_ref().len() > self.limits.max_name_bytes
     }
 
-    fn has_room(&self, owner: Owner) -> bool {
-        let maximum = match owner {
-            Owner::Local => self.limits.max_names,
-            Owner::Peer(_) => self.limits.max_names.saturating_mul(PEER_FACTOR),
+    fn has_room(&self, quota: Quota) -> bool {
+        let maximum = match quota {
+            Quota::Local => self.limits.max_names,
+            Quota::Peer(_) => self.limits.max_names.saturating_mul(PEER_FACTOR),
         };
-        self.instance_counts.get(&owner).is_none_or(|count| *count < maximum)
+        self.instance_counts.get(&quota).is_none_or(|count| *count < maximum)
     }
 
-    fn transfer(&mut self, name: &Name, from: Owner, to: Owner) {
+    fn move_to_quota(&mut self, name: &Name, from: Quota, to: Quota) {
         if let Some(instance) = self.instances.get_mut(name) {
-            instance.owner = to;
-            self.uncount_for(from);
-            self.count_for(to);
+            instance.quota = to;
+            self.remove_from_quota(from);
+            self.add_to_quota(to);
         }
     }
 
-    fn count_for(&mut self, owner: Owner) {
-        *self.instance_counts.entry(owner).or_default() += 1;
+    fn add_to_quota(&mut self, quota: Quota) {
+        *self.instance_counts.entry(quota).or_default() += 1;
     }
 
-    fn uncount_for(&mut self, owner: Owner) {
-        if let Some(count) = self.instance_counts.get_mut(&owner) {
+    fn remove_from_quota(&mut self, quota: Quota) {
+        if let Some(count) = self.instance_counts.get_mut(&quota) {
             *count -= 1;
             if *count == 0 {
-                self.instance_counts.remove(&owner);
+                self.instance_counts.remove(&quota);
             }
         }
     }
@@ -363,9 +366,9 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
         debug_assert_eq!(
             self.instance_counts.values().sum::<usize>(),
             self.instances.len(),
-            "every instance counts for one owner"
+            "every instance counts against one quota"
         );
-        debug_assert!(self.instance_counts.values().all(|count| *count > 0), "an owner without instances has no entry");
+        debug_assert!(self.instance_counts.values().all(|count| *count > 0), "a quota without instances is left out");
         debug_assert!(
             self.pending_saves.iter().all(|name| self.instances.contains_key(name)),
             "an instance that saved is not forgotten"
@@ -389,7 +392,7 @@ impl<P: OneOfMany> Instance<P, P::Timer> {
 
     /// MA-3. Saves outlive this incarnation, so an instance that saved something is kept.
     fn is_forgettable(&self) -> bool {
-        self.timers.is_empty() && !self.has_saved && self.protocol.is_idle()
+        self.timers.is_empty() && !self.has_saved && self.protocol.holds_only_floor()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Commands, messages, timers, events and writes with the name of their instance.
+//! Commands, messages, timers, events and saves with the name of their instance.
 
 use crate::wrap::prelude::*;
 use core::fmt;

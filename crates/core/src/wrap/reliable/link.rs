@@ -182,7 +182,7 @@ pub(super) enum Arrival<M> {
     Duplicate,
     /// The message is too far ahead to be held back.
     TooFar,
-    /// No correct peer sends such numbers.
+    /// No correct peer sends this number with this base.
     Impossible,
 }
 
@@ -198,9 +198,9 @@ impl<M> Incoming<M> {
         self.expected.unwrap_or(0)
     }
 
-    /// Holds a message back if it is early, and returns it if it is next. In the latter case the
-    /// caller must deliver it, and then the messages that [`take_held`](Self::take_held) returns,
-    /// until that returns `None`.
+    /// Holds a message back if it is early, and returns it if it is next. The caller must deliver a
+    /// returned message, and then the messages that [`take_held`](Self::take_held) returns, until
+    /// that returns `None`.
     pub(super) fn accept(&mut self, base: u64, number: u64, message: M) -> Arrival<M> {
         let Some(next_expected) = number.checked_add(1).filter(|_| base <= number) else {
             return Arrival::Impossible;

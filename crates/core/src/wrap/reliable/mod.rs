@@ -19,9 +19,10 @@
 //! RL-6   an acknowledgement arrives        → forget what it covers; if anything is left, reset the
 //!                                            timeout, and send the next batch of a retransmission
 //!                                            whose last batch is acknowledged
-//! RL-7   a peer shows a new incarnation    → forget what the old one sent; retransmit what the old one
-//!                                            did not acknowledge, and its first number is the base of
-//!                                            the new pair
+//! RL-7   a peer shows a new incarnation    → forget messages held back from the old one;
+//!                                            retransmit the messages that the old one did not
+//!                                            acknowledge: the first of their numbers is the base
+//!                                            of the new pair
 //! RL-8   a frame of a past incarnation     → drop it, and an acknowledgement to a past incarnation of
 //!                                            ours too
 //! RL-9   a message to our past incarnation → do not deliver it; answer with an acknowledgement, which
@@ -239,7 +240,7 @@ impl<P: Protocol> Reliable<P> {
                 out.note("RL-10", format_args!("drops message {number} from node {from}: it is too far ahead"));
             }
             Arrival::Impossible => {
-                out.note("RL-10", format_args!("drops message {number} from node {from}: its base is {base}"));
+                out.note("RL-10", format_args!("drops message {number} from node {from}: invalid with base {base}"));
             }
         }
     }

@@ -11,9 +11,9 @@
 //!                                  renewed
 //! VW-2  a view has our stay      → stop acting in the previous view, and send our report to its other
 //!                                  members
-//! VW-3  the reports are in       → from all members that were in an earlier view: start anew from
-//!                                  them, and act; a later view starts this over, and views may be
-//!                                  skipped
+//! VW-3  the reports are in       → all members that were in an earlier view have sent theirs:
+//!                                  start anew from them, and act; a later view starts this over,
+//!                                  and views may be skipped
 //! VW-4  a message arrives        → drop it if its view is older; hold it if its view is a later one,
 //!                                  or one that we do not act in yet
 //! VW-5  a view lacks our stay    → we are out: an entry ends; a pending request is made again in our
@@ -39,9 +39,9 @@
 //! sender. Members of a view can reach each other, or else a later view follows: until then a
 //! member that lacks a report waits. The wrapper does not request that view.
 //!
-//! When it fails: if clocks drift beyond the bound, or the service does not wait, two nodes may be
-//! in the critical section; the resource still rejects the older one by its fence, since the epoch
-//! is part of it.
+//! When it fails: if clocks drift beyond the bound, or the service does not wait for the end of a
+//! lease, two nodes may be in the critical section; the resource still rejects the one in the older
+//! view by its fence, since the epoch is part of it.
 
 mod envelope;
 #[cfg(test)]
@@ -68,8 +68,9 @@ pub trait Leased<C>: Sized {
     /// `None` if the family has no such event.
     fn extension_event(until: Time) -> Option<Self>;
 
-    /// Returns whether this command gives up what the client holds. If the client loses that while
-    /// the command is queued, the command is dropped, and the event of the loss answers it.
+    /// Returns whether this command gives up what the client holds. If the client loses what it
+    /// holds while the command is queued, the node drops the command, and the event of the loss
+    /// answers it.
     fn is_release(command: &C) -> bool;
 }
 
@@ -266,8 +267,8 @@ impl<P: InViews> Viewed<P> {
         ViewPhase::Gathering(reports)
     }
 
-    /// VW-5. Informs the client that it lost what it held, if anything. A queued release of that
-    /// counts as done, and so does the node's own request to leave.
+    /// VW-5. Informs the client that it lost what it held, if anything. A queued release counts as
+    /// done, and so does the node's own request to leave.
     fn end_stay(&mut self, view: &View, out: &mut Effects<'_, Self>) {
         out.note("VW-5", format_args!("is out: {view} does not contain its stay"));
         if self.inner.is_holder() {
@@ -324,7 +325,7 @@ impl<P: InViews> Viewed<P> {
             return self.held_inputs.push(held);
         }
         if let HeldInput::Message { from, envelope } = held {
-            out.note("VW-4", format_args!("drops a message of {from} from view {}, which has ended", envelope.epoch));
+            out.note("VW-4", format_args!("drops a message from {from} of view {}, which has ended", envelope.epoch));
         }
     }
 

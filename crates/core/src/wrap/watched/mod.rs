@@ -12,8 +12,8 @@
 //! WA-3  the wait times out                   → suspect the peer
 //! WA-4  a suspect gives a sign of life       → trust it again, before its message is delivered
 //! WA-5  a peer shows a new incarnation       → it crashed, noticed or not: suspect it unless it is
-//!                                              suspected, then trust it; if we restarted, trust it
-//!                                              at its first message too
+//!                                              suspected already, then trust it; if we restarted,
+//!                                              trust it at its first message too
 //! WA-6  a message of a past incarnation      → deliver it; it is no sign of life of the current one
 //! WA-7  a heartbeat arrives                  → with an accrual detector, learn the peer's pace from
 //!                                              the gap since the last one

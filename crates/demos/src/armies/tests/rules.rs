@@ -3,11 +3,11 @@
 //!
 //! A script has one step a line. `1 attack` gives army 1 the command, `2 > 1` delivers the oldest
 //! message from 2 to 1, `1 > 2 overtakes 1` delivers the second-oldest one from 1 to 2, which
-//! overtakes one message, `1 fires` fires army 1's timer, and `rest` delivers all messages in
-//! flight. `quorate_core::testing` runs the scripts.
+//! overtakes one message, `1 fires` fires army 1's timer, and `rest` delivers messages until
+//! none is in flight. `quorate_core::testing` runs the scripts.
 
 use crate::armies::{ARMIES, Army, Command, Event, Message, Strength, Timer};
-use crate::rules::rules;
+use crate::rules::rule_tests;
 use expect_test::{Expect, expect};
 use quorate_core::testing::{ScriptCommand, ScriptGroup, run_script};
 use quorate_core::{Duration, Effect, Effects, Group, Incarnation, Input, NodeId, Protocol, Span, Time};
@@ -53,7 +53,7 @@ fn ar_1_an_army_that_starts_sends_its_strength() {
     assert_eq!((group.in_flight_count(), group.timer_count()), (2, 0));
 }
 
-rules! { check;
+rule_tests! { check;
     ar_2_the_stronger_one_leads([3, 5], "2 > 1\n1 > 2", expect![[r#"
         1 receives strength from 2: AR-2 compares its strength 3 with 5; army 2 leads
         2 receives strength from 1: AR-2 compares its strength 5 with 3; army 2 leads

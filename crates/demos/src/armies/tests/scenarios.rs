@@ -39,7 +39,7 @@ fn spans() -> impl Iterator<Item = Span> {
 }
 
 #[test]
-fn the_armies_agree_on_the_leader_in_both_models_and_on_any_links() {
+fn the_armies_agree_on_the_leader_in_both_models_with_and_without_fifo_links() {
     for strengths in STRENGTHS {
         for is_fifo in [false, true] {
             let unbounded = Scenario { is_fifo, ..scenario(strengths) };
@@ -55,7 +55,7 @@ fn the_armies_agree_on_the_leader_in_both_models_and_on_any_links() {
 }
 
 #[test]
-fn for_each_bound_some_run_without_bounds_on_delay_exceeds_it() {
+fn with_unbounded_delays_some_run_exceeds_any_bound_on_the_gap() {
     let hour = 60 * 60;
     let bounds = [0, 1, 1_000_000, 1_000_000_000, hour * 1_000_000_000, 365 * 24 * hour * 1_000_000_000].map(ns);
     for strengths in STRENGTHS {
@@ -79,7 +79,7 @@ fn for_each_bound_some_run_without_bounds_on_delay_exceeds_it() {
 }
 
 #[test]
-fn with_bounds_the_second_army_attacks_at_most_max_minus_min_after_the_first() {
+fn with_bounded_delays_the_second_army_attacks_at_most_max_minus_min_after_the_first() {
     for strengths in STRENGTHS {
         for delay in spans() {
             for is_fifo in [false, true] {
@@ -97,7 +97,7 @@ fn with_bounds_the_second_army_attacks_at_most_max_minus_min_after_the_first() {
 }
 
 #[test]
-fn drifting_clocks_cost_the_error_of_the_leaders_wait() {
+fn drifting_clocks_widen_the_gap_by_the_error_of_the_leaders_wait() {
     let exact = Scenario { delay: Some(Span::between(ms(200), ms(500))), ..scenario([3, 5]) };
     for drift_ppm in [1, 1_000, 100_000, 900_000] {
         let drifting = Scenario { drift_ppm, ..exact };
@@ -126,7 +126,7 @@ fn a_seed_determines_the_run_and_the_guarantee_holds() {
             let bounded = Scenario { delay: Some(delay), ..scenario(strengths) };
             let timeline = simulate(&bounded, seed).unwrap();
             assert_eq!(simulate(&bounded, seed).unwrap(), timeline);
-            // The guarantee is the difference of the delays, 5 − 2 ms.
+            // The guarantee is the difference of the bounds of `delay`, 5 − 2 ms.
             assert!(timeline.attack_gap().unwrap() <= ms(3), "{timeline:?}");
             let leader = if strengths[1] > strengths[0] { ARMIES[1] } else { ARMIES[0] };
             assert_eq!(timeline.leaders(), [Some(leader); 2]);

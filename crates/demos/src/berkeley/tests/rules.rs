@@ -1,7 +1,7 @@
 //! Each rule on one node: the test gives it inputs at instants of its own clock, and checks its
 //! effects.
 
-use crate::berkeley::{Berkeley, Event, Message, Round, Shift, Terms, Timer};
+use crate::berkeley::{AveragingSettings, Berkeley, Event, Message, Round, Shift, Timer};
 use expect_test::expect;
 use quorate_core::election::bully::{self, Kind, SavedEpoch};
 use quorate_core::election::{Bounds, Bully, Command, Plan};
@@ -11,7 +11,7 @@ use quorate_core::{
 
 type Node = Berkeley<Bully>;
 
-const TERMS: Terms = Terms {
+const SETTINGS: AveragingSettings = AveragingSettings {
     period: Duration::from_secs(1),
     answer_timeout: Duration::from_millis(10),
     tolerance: Duration::from_millis(100),
@@ -68,7 +68,7 @@ fn format_message(message: &Message<bully::Message>) -> String {
 impl Harness {
     fn new(me: u32, nodes: usize) -> Self {
         let plan = plan(nodes);
-        let node = Berkeley::new(node_id(me), plan.group.clone(), TERMS, Bully::new(node_id(me), plan));
+        let node = Berkeley::new(node_id(me), plan.group.clone(), SETTINGS, Bully::new(node_id(me), plan));
         let mut harness = Self { node, trace: String::new() };
         harness.start(0, Incarnation::FIRST);
         harness
@@ -246,8 +246,8 @@ fn bk_3_only_the_first_answer_of_a_node_to_this_round_counts() {
     let mut harness = leader();
     harness.receive(2, 1, clock(1, 1, 1));
     harness.take_trace();
-    // A second answer, answers to another round and epoch, one from itself and one from a node
-    // outside the group.
+    // A second answer, answers to another round and epoch, one from the leader itself and one from
+    // a node outside the group.
     harness.receive(3, 1, clock(1, 1, 90));
     harness.receive(3, 2, clock(1, 9, 90));
     harness.receive(3, 2, clock(2, 1, 90));

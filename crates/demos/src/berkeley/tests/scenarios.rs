@@ -163,12 +163,12 @@ fn a_leader_that_restarts_leads_again_and_begins_with_its_own_clock() {
 fn the_clocks_converge_again_after_a_pause_of_the_leader() {
     for seed in 1..=20 {
         let (scenario, report) = run_seed(seed, &with_faults(&["pause 5 at 8s for 6s"]));
-        let last = report.rounds.last().expect("a round");
-        assert!(last.round.epoch.0 > 1, "seed {seed}: {last:?}");
-        let last = report.milestones.last().expect("an end");
+        let last_round = report.rounds.last().expect("a round");
+        assert!(last_round.round.epoch.0 > 1, "seed {seed}: {last_round:?}");
+        let end = report.milestones.last().expect("an end");
         assert!(
-            last.spread <= scenario.uncertainty() + max_drift_apart(&scenario, scenario.period),
-            "seed {seed}: {last:?}"
+            end.spread <= scenario.uncertainty() + max_drift_apart(&scenario, scenario.period),
+            "seed {seed}: {end:?}"
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Compares the explorer with a slower and simpler one, which follows every schedule to its end,
 //! even through states that it has visited.
 
-use super::super::{End, LOCKINGS, Locking, Race, Run, Schedule, State, Thread, explore};
+use super::super::{DEFAULT_LOCKINGS, End, Locking, Race, Run, Schedule, State, Thread, explore};
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,11 @@ struct BruteForce {
     /// For each value, the number of schedules that lead to it and the length of the shortest.
     endings: BTreeMap<i64, (u64, usize)>,
     states: BTreeSet<State>,
-    /// The length of a shortest schedule after which two threads are in the critical section.
+    /// The length of a shortest schedule after which two threads are in the critical section;
+    /// `None` if there is no such schedule.
     overlap_length: Option<usize>,
     /// The length of a shortest schedule after which no thread can continue although some have not
-    /// ended.
+    /// ended; `None` if there is no such schedule.
     stuck_length: Option<usize>,
 }
 
@@ -49,7 +50,7 @@ fn schedule_length(schedule: &Option<Schedule>) -> Option<usize> {
 
 #[test]
 fn the_explorer_agrees_with_following_every_schedule() {
-    let with_two_threads = LOCKINGS.into_iter().chain([Locking::TestThenSet]).map(Race::new);
+    let with_two_threads = DEFAULT_LOCKINGS.into_iter().chain([Locking::TestThenSet]).map(Race::new);
     let with_three_threads = [Locking::None, Locking::TestAndSet, Locking::Semaphore]
         .map(|locking| Race::with_changes(locking, 0, &[1, 2, 4]));
     for race in with_two_threads.chain(with_three_threads) {
@@ -67,7 +68,7 @@ fn the_explorer_agrees_with_following_every_schedule() {
 
 #[test]
 fn every_schedule_replays_to_its_ending() {
-    for locking in LOCKINGS.into_iter().chain([Locking::TestThenSet]) {
+    for locking in DEFAULT_LOCKINGS.into_iter().chain([Locking::TestThenSet]) {
         let race = Race::new(locking);
         for (value, ending) in explore(&race).endings {
             let Run { schedule, end, counter, .. } = race.run_schedule(&ending.schedule);
@@ -92,7 +93,7 @@ fn the_overlap_schedule_leads_to_two_threads_in_the_critical_section() {
 proptest! {
     #[test]
     fn a_random_run_ends_as_the_explorer_predicts(
-        locking in prop::sample::select(&LOCKINGS[..]),
+        locking in prop::sample::select(&DEFAULT_LOCKINGS[..]),
         choices in prop::collection::vec(any::<usize>(), 400),
     ) {
         let race = Race::new(locking);
@@ -107,7 +108,7 @@ proptest! {
 
     #[test]
     fn a_schedule_ends_the_run_at_its_first_invalid_step(
-        locking in prop::sample::select(&LOCKINGS[..]),
+        locking in prop::sample::select(&DEFAULT_LOCKINGS[..]),
         threads in prop::collection::vec(0..4_usize, 0..40),
     ) {
         let schedule = Schedule(threads.into_iter().map(Thread::from_index).collect::<Vec<_>>());

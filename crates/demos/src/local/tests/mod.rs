@@ -2,8 +2,8 @@
 
 mod exhaustive;
 
-use super::{End, LOCKINGS, Locking, Outcomes, Race, Schedule, Thread, explore};
-use crate::rules::rules;
+use super::{DEFAULT_LOCKINGS, End, Locking, Outcomes, Race, Schedule, Thread, explore};
+use crate::rules::rule_tests;
 use expect_test::{Expect, expect};
 
 /// Runs a schedule, and compares the printed steps with the expected ones. The schedule `1 1 2` has
@@ -32,7 +32,7 @@ fn interleavings_by_value(outcomes: &Outcomes) -> Vec<(i64, u64)> {
     outcomes.endings.iter().map(|(value, ending)| (*value, ending.interleavings)).collect()
 }
 
-rules! { check;
+rule_tests! { check;
     lo_1_a_change_of_the_counter_is_three_instructions(Locking::None, "1 1 1 2 2 2", expect![[r#"
         thread 1 loads 5
         thread 1 adds 1 and has 6
@@ -200,7 +200,7 @@ fn unlocked_the_counter_can_be_4_5_or_6() {
 
 #[test]
 fn with_any_lock_the_counter_is_5_and_threads_exclude_each_other() {
-    for locking in LOCKINGS.into_iter().filter(|locking| locking.prevents_race()) {
+    for locking in DEFAULT_LOCKINGS.into_iter().filter(|locking| locking.prevents_race()) {
         let race = Race::new(locking);
         let outcomes = explore(&race);
         assert!(outcomes.always_end_with(5), "{locking}: {outcomes:?}");
@@ -219,7 +219,7 @@ fn with_a_flag_that_is_tested_and_then_set_stores_are_lost() {
 /// final value shows which stores were lost.
 #[test]
 fn locks_hold_for_three_threads() {
-    for locking in LOCKINGS {
+    for locking in DEFAULT_LOCKINGS {
         let outcomes = explore(&Race::with_changes(locking, 0, &[1, 2, 4]));
         assert_eq!(outcomes.always_end_with(7), locking.prevents_race(), "{locking}: {outcomes:?}");
     }
@@ -233,7 +233,7 @@ fn locks_hold_for_three_threads() {
 
 #[test]
 fn one_thread_alone_has_one_outcome() {
-    for locking in LOCKINGS.into_iter().chain([Locking::TestThenSet]) {
+    for locking in DEFAULT_LOCKINGS.into_iter().chain([Locking::TestThenSet]) {
         let outcomes = explore(&Race::with_changes(locking, 5, &[1]));
         assert!(outcomes.always_end_with(6), "{locking}: {outcomes:?}");
         assert_eq!(interleavings_by_value(&outcomes), [(6, 1)]);
@@ -248,7 +248,7 @@ fn a_race_without_threads_ends_in_its_initial_state() {
 
 #[test]
 fn the_states_of_each_locking_are_counted() {
-    let counts = LOCKINGS.into_iter().chain([Locking::TestThenSet]).map(|locking| {
+    let counts = DEFAULT_LOCKINGS.into_iter().chain([Locking::TestThenSet]).map(|locking| {
         let outcomes = explore(&Race::new(locking));
         let endings: Vec<_> = outcomes
             .endings

@@ -4,7 +4,7 @@ mod exact;
 
 use super::nodes::both_enter;
 use super::{
-    Ballot, DrawTrial, ForgetModel, Likelihood, MAX_REPLICAS, NodeTrial, RiskError, Trial, ln_as_printed, simulate,
+    DrawTrial, Electorate, ForgetModel, Likelihood, MAX_REPLICAS, NodeTrial, RiskError, Trial, ln_as_printed, simulate,
     violation_probability,
 };
 use exact::Natural;
@@ -12,11 +12,11 @@ use quorate_core::{Duration, NodeId};
 
 /// The probability of a violation if each voter forgets with probability `parts` / `whole`.
 fn risk(replicas: u64, majority: u64, parts: u64, whole: u64) -> Likelihood {
-    violation_probability(ballot(replicas, majority), model(parts, whole))
+    violation_probability(electorate(replicas, majority), model(parts, whole))
 }
 
-fn ballot(replicas: u64, majority: u64) -> Ballot {
-    Ballot::new(replicas, majority).expect("a majority")
+fn electorate(replicas: u64, majority: u64) -> Electorate {
+    Electorate::new(replicas, majority).expect("a majority")
 }
 
 fn model(parts: u64, whole: u64) -> ForgetModel {
@@ -66,7 +66,7 @@ fn the_standard_example_is_about_2e_43() {
     assert!(relative_error(32, 24, 1, 1080) < 1e-13);
     // Durations as on the command line, with the same ratio.
     let model = ForgetModel::new(Duration::from_secs(10), Duration::from_secs(3 * 60 * 60)).unwrap();
-    assert_eq!(violation_probability(ballot(32, 24), model), likelihood);
+    assert_eq!(violation_probability(electorate(32, 24), model), likelihood);
 }
 
 /// As printed in the lecture slides, the formula gives 2.00534577501011886835108855773e-67
@@ -74,17 +74,17 @@ fn the_standard_example_is_about_2e_43() {
 /// 2e-43, which is much closer.
 #[test]
 fn the_printed_formula_has_an_error() {
-    let printed = ln_as_printed(ballot(32, 24), model(1, 1080));
+    let printed = ln_as_printed(electorate(32, 24), model(1, 1080));
     assert!((printed.exp() / 2.005_345_775_010_119e-67 - 1.0).abs() < 1e-12, "{:e}", printed.exp());
-    assert!(ln_as_printed(ballot(32, 24), model(9, 10)) > 0.0, "the printed formula exceeds 1");
+    assert!(ln_as_printed(electorate(32, 24), model(9, 10)) > 0.0, "the printed formula exceeds 1");
     // By hand: C(3,2) p³ + C(3,3) p³ with p = 1/10 is 4/1000; the correct value is 3·0.01·0.9 +
     // 0.001.
-    assert!((ln_as_printed(ballot(4, 3), model(1, 10)).exp() - 0.004).abs() < 1e-15);
+    assert!((ln_as_printed(electorate(4, 3), model(1, 10)).exp() - 0.004).abs() < 1e-15);
     assert!((risk(4, 3, 1, 10).value() - 0.028).abs() < 1e-15);
 }
 
 #[test]
-fn every_small_ballot_agrees_with_exact_arithmetic() {
+fn every_small_electorate_agrees_with_exact_arithmetic() {
     for replicas in 1..=40 {
         for majority in replicas / 2 + 1..=replicas {
             for (parts, whole) in [(1, 1080), (1, 10), (1, 3), (1, 2), (9, 10), (999_999, 1_000_000), (1, 1 << 40)] {
@@ -162,14 +162,14 @@ fn the_risk_falls_with_the_majority_and_grows_with_forgetting() {
 
 #[test]
 fn invalid_settings_are_refused() {
-    let message = |replicas, majority| Ballot::new(replicas, majority).expect_err("no ballot").to_string();
+    let message = |replicas, majority| Electorate::new(replicas, majority).expect_err("no electorate").to_string();
     assert_eq!(
         message(32, 16),
         "--majority must be at least 17 of 32 replicas; got 16, which two nodes could have at the same time even if no voter forgets."
     );
     assert!(message(5, 0).starts_with("--majority must be at least 3 of 5"));
     assert_eq!(message(32, 33), "--majority must be at most 32, the number of replicas; got 33.");
-    assert_eq!(Ballot::new(0, 0), Err(RiskError::NoReplicas));
+    assert_eq!(Electorate::new(0, 0), Err(RiskError::NoReplicas));
     assert!(message(u64::MAX, u64::MAX).contains("at most 1000000"));
     let second = Duration::from_secs(1);
     assert_eq!(ForgetModel::new(second, Duration::ZERO), Err(RiskError::NoLifetime));
@@ -182,14 +182,14 @@ fn invalid_settings_are_refused() {
 /// majority, parts and whole (as in [`risk`]). The interval has a confidence level of 99 %, so it
 /// misses the prediction for one seed in a hundred; the seed is fixed.
 fn assert_predicted_rate<T: Trial>(
-    make_trial: impl Fn(Ballot, ForgetModel, u64) -> T,
+    make_trial: impl Fn(Electorate, ForgetModel, u64) -> T,
     trials: u64,
     cases: &[(u64, u64, u64, u64)],
 ) {
     for (replicas, majority, parts, whole) in cases.iter().copied() {
-        let (ballot, model) = (ballot(replicas, majority), model(parts, whole));
-        let tally = simulate(&mut make_trial(ballot, model, 1), trials, |_| true);
-        let (predicted, interval) = (violation_probability(ballot, model).value(), tally.confidence_interval());
+        let (electorate, model) = (electorate(replicas, majority), model(parts, whole));
+        let tally = simulate(&mut make_trial(electorate, model, 1), trials, |_| true);
+        let (predicted, interval) = (violation_probability(electorate, model).value(), tally.confidence_interval());
         assert_eq!(tally.trials, trials);
         assert!(tally.violations > 20, "{majority} of {replicas} at {parts}/{whole}: {tally:?}");
         assert!(interval.contains(predicted), "{majority} of {replicas}: {predicted} is not in {interval:?}");
@@ -208,7 +208,7 @@ fn draws_violate_exclusion_at_the_predicted_rate() {
 #[test]
 fn real_voters_grant_twice_exactly_if_enough_forget() {
     for (replicas, majority) in [(1, 1), (2, 2), (3, 2), (3, 3), (4, 3), (5, 3), (5, 4), (5, 5), (6, 4)] {
-        let ballot = ballot(replicas, majority);
+        let electorate = electorate(replicas, majority);
         // Every subset of the voters as a bit mask.
         for forgotten_mask in 0..1_u64 << replicas {
             let forgot = |voter: &u64| forgotten_mask >> voter & 1 == 1;
@@ -216,8 +216,8 @@ fn real_voters_grant_twice_exactly_if_enough_forget() {
                 (0..replicas).filter(forgot).map(|voter| NodeId::from_index(voter as usize)).collect();
             // The first node has the votes of the first voters, because it asked them in order.
             let forgotten_votes = (0..majority).filter(forgot).count() as u64;
-            let expected = forgotten_votes >= ballot.overlap();
-            assert_eq!(both_enter(ballot, &forgetful), expected, "{majority} of {replicas}, {forgetful:?} forgot");
+            let expected = forgotten_votes >= electorate.overlap();
+            assert_eq!(both_enter(electorate, &forgetful), expected, "{majority} of {replicas}, {forgetful:?} forgot");
         }
     }
 }
@@ -231,7 +231,7 @@ fn real_voters_grant_twice_at_the_predicted_rate() {
 #[test]
 fn the_same_seed_draws_the_same_and_another_does_not() {
     let outcomes = |seed| {
-        let mut draws = DrawTrial::new(ballot(9, 5), model(1, 7), seed);
+        let mut draws = DrawTrial::new(electorate(9, 5), model(1, 7), seed);
         (0..100).map(|_| draws.violates_exclusion()).collect::<Vec<_>>()
     };
     assert_eq!(outcomes(7), outcomes(7));
@@ -240,7 +240,7 @@ fn the_same_seed_draws_the_same_and_another_does_not() {
 
 #[test]
 fn the_caller_may_stop_the_trials() {
-    let mut draws = DrawTrial::new(ballot(9, 5), model(1, 7), 1);
+    let mut draws = DrawTrial::new(electorate(9, 5), model(1, 7), 1);
     let tally = simulate(&mut draws, u64::MAX, |tally| tally.trials < 1_000);
     assert_eq!(tally.trials, 1_024, "should_continue is called after every 256 trials");
     assert_eq!(simulate(&mut draws, 0, |_| true).trials, 0);

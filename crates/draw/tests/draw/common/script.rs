@@ -62,7 +62,7 @@ pub(crate) struct Script<O> {
     observer: O,
     nodes: usize,
     time: Time,
-    /// The node that takes the current step.
+    /// The node that takes the current step; `None` between steps.
     stepping_node: Option<NodeId>,
     /// The number of each node's next message.
     next_numbers: BTreeMap<NodeId, u64>,

@@ -1,5 +1,5 @@
 //! The rules that ShiViz applies to a log, after its `parser.js`, `vectorTimestamp.js` and
-//! `modelGraph.js`; and one that it contains but does not apply ([`check_causal_closure`]).
+//! `modelGraph.js`; and one that ShiViz contains but does not apply ([`check_causal_closure`]).
 
 use std::collections::BTreeMap;
 

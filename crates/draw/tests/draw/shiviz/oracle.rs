@@ -5,25 +5,27 @@ use quorate_draw::Window;
 use quorate_journal::moment::{MessageId, Moment, ObservedEffect, ObservedInput, Observer, WorldEvent, receivers};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An event: its index in `lines`.
-type Number = usize;
+/// The index of an event in `events`.
+type EventIndex = usize;
 /// All events that happened before an event, and the event itself.
-type Past = BTreeSet<Number>;
+type Past = BTreeSet<EventIndex>;
 
 /// Observes a script without frames. An event of a node depends on the node's earlier events and on
 /// the message it receives.
 pub(crate) struct HappenedBeforeModel {
     window: Window,
-    nodes: BTreeMap<NodeId, Past>,
-    /// The past of the network's last event in the log. Network events that the log omits have no
-    /// line, so nothing depends on them.
-    world: Past,
-    messages: BTreeMap<MessageId, Past>,
-    lines: Vec<Line>,
+    /// The past of each node's last event.
+    node_pasts: BTreeMap<NodeId, Past>,
+    /// The past of the network's last event in the log. Network events that the log omits are not
+    /// in `events`, so nothing depends on them.
+    world_past: Past,
+    /// The past of the sender of each message when it was sent.
+    message_pasts: BTreeMap<MessageId, Past>,
+    events: Vec<Event>,
 }
 
 /// A step or another event of the script.
-struct Line {
+struct Event {
     host: String,
     /// Whether the event is in the window and its node is shown.
     is_shown: bool,
@@ -35,49 +37,49 @@ struct Line {
 
 impl HappenedBeforeModel {
     pub(crate) fn new(window: Window) -> Self {
-        let (nodes, world, messages, lines) = Default::default();
-        Self { window, nodes, world, messages, lines }
+        let (node_pasts, world_past, message_pasts, events) = Default::default();
+        Self { window, node_pasts, world_past, message_pasts, events }
     }
 
     /// For each event in the log, returns its host and how many events of each host in the log
     /// happened before it, itself included.
     pub(crate) fn expected_clocks(&self) -> Vec<(String, BTreeMap<String, u64>)> {
-        let is_logged = |line: &&Line| line.is_shown && !line.is_quiet;
-        let count = |line: &Line| {
+        let is_logged = |event: &&Event| event.is_shown && !event.is_quiet;
+        let count = |event: &Event| {
             let mut counts = BTreeMap::new();
-            for line in line.past.iter().filter_map(|number| self.lines.get(*number)).filter(is_logged) {
-                *counts.entry(line.host.clone()).or_default() += 1;
+            for earlier in event.past.iter().filter_map(|index| self.events.get(*index)).filter(is_logged) {
+                *counts.entry(earlier.host.clone()).or_default() += 1;
             }
             counts
         };
-        self.lines.iter().filter(is_logged).map(|line| (line.host.clone(), count(line))).collect()
+        self.events.iter().filter(is_logged).map(|event| (event.host.clone(), count(event))).collect()
     }
 
     /// Adds an event after the events in `past`. Returns them with the new event.
-    fn add_line(&mut self, host: String, is_shown: bool, is_quiet: bool, mut past: Past) -> Past {
-        past.insert(self.lines.len());
-        self.lines.push(Line { host, is_shown, is_quiet, past: past.clone() });
+    fn add_event(&mut self, host: String, is_shown: bool, is_quiet: bool, mut past: Past) -> Past {
+        past.insert(self.events.len());
+        self.events.push(Event { host, is_shown, is_quiet, past: past.clone() });
         past
     }
 
     fn add_node_event(&mut self, node: NodeId, is_in_window: bool, is_quiet: bool, received: Past) {
-        let mut past = self.nodes.get(&node).cloned().unwrap_or_default();
+        let mut past = self.node_pasts.get(&node).cloned().unwrap_or_default();
         past.extend(received);
         let is_shown = is_in_window && self.window.shows_node(node);
-        let past = self.add_line(format!("n{node}"), is_shown, is_quiet, past);
-        self.nodes.insert(node, past);
+        let past = self.add_event(format!("n{node}"), is_shown, is_quiet, past);
+        self.node_pasts.insert(node, past);
     }
 
     /// Adds a network event, which depends on the network's earlier events and those in `received`.
     fn add_world_event(&mut self, received: Past) {
-        let mut past = self.world.clone();
+        let mut past = self.world_past.clone();
         past.extend(received);
         let (is_shown, is_quiet) = (true, false);
-        self.world = self.add_line("world".into(), is_shown, is_quiet, past);
+        self.world_past = self.add_event("world".into(), is_shown, is_quiet, past);
     }
 
     fn record_send(&mut self, node: NodeId, id: MessageId) {
-        self.messages.insert(id, self.nodes.get(&node).cloned().unwrap_or_default());
+        self.message_pasts.insert(id, self.node_pasts.get(&node).cloned().unwrap_or_default());
     }
 }
 
@@ -87,7 +89,9 @@ impl Observer<String, String> for HappenedBeforeModel {
         match moment {
             Moment::Input { node, input, .. } => {
                 let (is_quiet, received) = match input {
-                    ObservedInput::Message { id, .. } => (false, self.messages.get(id).cloned().unwrap_or_default()),
+                    ObservedInput::Message { id, .. } => {
+                        (false, self.message_pasts.get(id).cloned().unwrap_or_default())
+                    }
                     ObservedInput::Start { incarnation, .. } => (incarnation.0 == 0, Past::new()),
                     ObservedInput::Timer(_) | ObservedInput::Saved(_) => (true, Past::new()),
                     _ => (false, Past::new()),
@@ -105,15 +109,15 @@ impl Observer<String, String> for HappenedBeforeModel {
                     _ => (Vec::new(), true),
                 };
                 ids.into_iter().for_each(|id| self.record_send(*node, id));
-                if let Some(line) = self.lines.last_mut().filter(|_| is_visible) {
-                    line.is_quiet = false;
+                if let Some(event) = self.events.last_mut().filter(|_| is_visible) {
+                    event.is_quiet = false;
                 }
             }
             Moment::World { event, .. } => match event {
                 WorldEvent::Lost { id, to, .. } => {
                     let has_shown_end = self.window.shows_node(id.sender) || self.window.shows_node(*to);
                     if is_in_window && has_shown_end {
-                        let received = self.messages.get(id).cloned().unwrap_or_default();
+                        let received = self.message_pasts.get(id).cloned().unwrap_or_default();
                         self.add_world_event(received);
                     }
                 }

@@ -39,7 +39,7 @@ struct SortedSurveys {
     incarnations: BTreeMap<(NodeId, Incarnation), (String, usize, IncarnationSurvey)>,
     /// The journals of the parent process that injected faults, each with the name of its file.
     worlds: Vec<(String, WorldSurvey)>,
-    /// Files whose last line is truncated.
+    /// Files that are empty or whose last line is truncated.
     torn_files: Vec<String>,
     /// Number of files without a complete header.
     files_without_header: usize,
@@ -126,8 +126,8 @@ impl SortedSurveys {
         worlds.chain(self.incarnations.values().map(|(file, _, survey)| (file, &survey.header)))
     }
 
-    /// Returns the journal whose header the result gets. That of the parent process describes the
-    /// run best.
+    /// Returns the header for the result, with its file: the one of the parent process if there is
+    /// one, because it describes the run best.
     fn reference_header(&self) -> Option<(&String, &Header)> {
         self.headers().next()
     }
@@ -153,8 +153,8 @@ impl SortedSurveys {
         Ok(())
     }
 
-    /// Checks that every node has a journal. Each file without a header may stand for one node that
-    /// has none.
+    /// Checks that every node has a journal. Each file without a header may be the journal of one
+    /// node for which no other is given.
     fn check_nodes(&self) -> Result<(), GatherError> {
         let nodes = self.reference_header().map_or(0, |(_, header)| header.nodes);
         let present: BTreeSet<_> = self.incarnations.keys().map(|(node, _)| node.index()).collect();
@@ -188,8 +188,8 @@ impl SortedSurveys {
         Ok(())
     }
 
-    /// Checks the message order across a node's incarnations. A message that a link has skipped
-    /// cannot arrive at a later incarnation.
+    /// Checks the message order across a receiver's incarnations: from one incarnation of a sender,
+    /// each receives only messages sent after those that the previous ones received.
     fn check_order(&self) -> Result<(), GatherError> {
         // For each receiver and each incarnation of a sender, the file and the receipt seen last.
         let mut last_receipts: BTreeMap<(NodeId, NodeId, Incarnation), (&String, Receipt)> = BTreeMap::new();
@@ -234,8 +234,8 @@ impl SortedSurveys {
 /// Returns the first difference between two headers that shows that they belong to different runs.
 /// If there is a parent process, only its header lists the faults.
 fn find_difference(one: &Header, other: &Header, has_parent: bool) -> Option<String> {
-    let differ = |name: &str, one: &dyn std::fmt::Display, other: &dyn std::fmt::Display| {
-        Some(format!("its {name} is {one}, not {other}"))
+    let differ = |name: &str, value: &dyn std::fmt::Display, other_value: &dyn std::fmt::Display| {
+        Some(format!("its {name} is {value}, not {other_value}"))
     };
     if one.algorithm != other.algorithm {
         return differ("algorithm", &one.algorithm, &other.algorithm);

@@ -107,9 +107,9 @@ impl InFlight {
         let sender = (message.sender, message.incarnation);
         let Some(received) = current.and_then(|senders| senders.get(&sender)) else { return Vec::new() };
         let first = LiveMessageId { number: message.number.min(*received.start()), ..message };
-        let skipped: Vec<_> = inbox.in_flight.range(first..message).map(|(message, _)| *message).collect();
-        for message in &skipped {
-            inbox.in_flight.remove(message);
+        let skipped: Vec<_> = inbox.in_flight.range(first..message).map(|(earlier, _)| *earlier).collect();
+        for earlier in &skipped {
+            inbox.in_flight.remove(earlier);
         }
         skipped
     }

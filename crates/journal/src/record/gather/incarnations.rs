@@ -17,7 +17,7 @@ pub(super) struct IncarnationPlan {
     pub(super) incarnation: Incarnation,
     /// The number of its last complete line.
     pub(super) last_line: u64,
-    /// When it started, on the common scale.
+    /// When it started, on the common scale; `None` if it never did.
     pub(super) started_at: Option<Time>,
     pub(super) shift: Shift,
     /// Number of messages that earlier incarnations of the node sent.

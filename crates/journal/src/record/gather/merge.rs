@@ -53,8 +53,8 @@ struct Merge<'a, S, W: Write> {
     ready: BinaryHeap<Reverse<(Time, u64, usize)>>,
     /// Number of items that have become ready so far, which is the last sequence number.
     ready_count: u64,
-    /// For each message that a node's next item receives although it was not sent yet, the index of
-    /// that node.
+    /// For each message that a node's next item receives but whose send is not written yet, the
+    /// index of that node.
     waiting: BTreeMap<LiveMessageId, usize>,
     changes: VecDeque<(Time, String)>,
     in_flight: InFlight,
@@ -68,7 +68,7 @@ struct NodeCursor<'a, S> {
     stream: NodeStream<'a, S>,
     /// The next item to write.
     next_item: Option<StreamItem>,
-    /// The time of the last written item in the result.
+    /// The time that the last written item has in the result.
     last_time: Time,
 }
 
@@ -97,7 +97,8 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
         Ok(self.report)
     }
 
-    /// Fetches a node's next item. It is ready unless it receives a message that was not sent yet.
+    /// Fetches a node's next item. It is ready unless it receives a message whose send is not
+    /// written yet.
     fn advance(&mut self, index: usize) -> Result<(), GatherError> {
         let Some(cursor) = self.cursors.get_mut(index) else { return Ok(()) };
         let Some(item) = cursor.stream.next()? else { return Ok(()) };

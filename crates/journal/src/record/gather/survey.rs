@@ -23,7 +23,7 @@ pub(super) struct Survey {
     /// Index of its file.
     pub(super) source_index: usize,
     pub(super) file: String,
-    /// Whether its last line is truncated.
+    /// Whether the file is empty or its last line is truncated.
     pub(super) is_torn: bool,
     pub(super) content: SurveyContent,
 }

@@ -20,7 +20,7 @@ pub(super) struct ClientState {
     resource_count: u8,
     /// The agents that the process waits for: sites, or resources by their numbers.
     awaited: u8,
-    /// Whether the process waits for any of them, not for all.
+    /// Whether the process's last wait is for any of several agents, not for all.
     is_any: bool,
     /// The number of the process's last wait.
     wait_id: u8,
@@ -207,7 +207,7 @@ impl ActualGraph {
         let has_received = other.received[number] >= state.fence;
         let has_released = other.released[number] >= state.fence;
         // The grant answered a wait that the process aborted before the grant arrived. The process
-        // will return the resource at once.
+        // will return the resource immediately.
         let is_void = !has_received && other.aborted >= state.answered[holder];
         if !has_released && !is_void {
             self.graph.add_need(resource(site), Need::All(vec![process(holder)]));
@@ -227,8 +227,8 @@ impl ActualGraph {
 
 /// Every reported process is deadlocked, and is on a cycle or a member of the cause of a deadlock.
 /// But if the last wait of some process was for any of several agents, several sets of agents may
-/// be valid causes, and the graph computes only one. Then it is enough that the process is
-/// deadlocked.
+/// be valid causes, and the graph computes only one. Then it is enough that every reported process
+/// is deadlocked.
 pub(super) fn reported_are_deadlocked(facets: &[u64]) -> bool {
     let reported = facets.iter().fold(0, |reported, facet| reported | ClientState::unpack(*facet).reported);
     if reported == 0 {
@@ -242,18 +242,18 @@ pub(super) fn reported_are_deadlocked(facets: &[u64]) -> bool {
 }
 
 /// Every deadlock, and a shortest cycle through each process that is on a cycle, has a reported
-/// process. Judged in states in which no action is obliged, because a detection takes some steps.
+/// process. Judged in states in which a run may end, because a detection takes some steps.
 pub(super) fn deadlocks_are_reported(facets: &[u64]) -> bool {
     let actual = ActualGraph::from_facets(facets);
     let reported = actual.states.iter().fold(0, |reported, state| reported | state.reported);
     let is_reported = |agent: &Agent| !agent.is_resource() && reported >> agent.site.index() & 1 == 1;
     // `Graph::deadlocks` may omit a cycle whose agents also wait for another deadlock.
-    let hidden = (0..actual.states.len()).filter_map(|site| actual.graph.deadlock_of(&process(site)));
+    let hidden_deadlocks = (0..actual.states.len()).filter_map(|site| actual.graph.deadlock_of(&process(site)));
     actual
         .graph
         .deadlocks()
         .into_iter()
-        .chain(hidden)
+        .chain(hidden_deadlocks)
         .all(|deadlock| deadlock.waits.iter().any(|(agent, _)| is_reported(agent)))
 }
 
@@ -267,8 +267,8 @@ pub(super) fn victims_are_deadlocked(facets: &[u64]) -> bool {
     victims.map(process).all(|agent| actual.graph.deadlock_of(&agent).is_some())
 }
 
-/// No process is deadlocked. Judged in states in which no action is obliged, because a victim
-/// aborts only after a detection.
+/// No process is deadlocked. Judged in states in which a run may end, because a victim aborts only
+/// after a detection.
 pub(super) fn none_is_deadlocked(facets: &[u64]) -> bool {
     ActualGraph::from_facets(facets).graph.stuck_agents().is_empty()
 }

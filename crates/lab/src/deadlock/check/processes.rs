@@ -9,7 +9,7 @@
 
 use super::client_state::{self, ClientState, MAX_RESOURCES, MAX_SITES, SATURATED};
 use crate::deadlock::run::WaitMode;
-use quorate_check::{CheckError, ClientStep, Clients, Judge, Judged, Offer, Property, StepRecord};
+use quorate_check::{CheckError, ClientStep, Clients, Judged, Offer, Property, StateCondition, StepRecord};
 use quorate_core::NodeId;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Report, WaitId};
 use std::collections::BTreeSet;
@@ -50,21 +50,23 @@ impl Requesters {
             Some(rounds) if sites <= MAX_SITES && resources.len() <= MAX_RESOURCES && is_one_resource_per_site => {
                 Ok(Self { sites, resources, rounds, wait_mode, fan_out, is_ordered, has_victims })
             }
-            Some(_) | None => {
-                Err(CheckError::TooManyWaits { sites: MAX_SITES, resources: MAX_RESOURCES, rounds: SATURATED - 1 })
-            }
+            Some(_) | None => Err(CheckError::TooManyWaits {
+                max_nodes: MAX_SITES,
+                max_resources: MAX_RESOURCES,
+                max_waits: SATURATED - 1,
+            }),
         }
     }
 
     /// The agents that the process may request next.
     fn requestable_agents(&self, client: &Requester) -> Vec<Agent> {
         if self.resources.is_empty() {
-            let all = (0..self.sites).map(|site| Agent::process(NodeId::from_index(site), 0));
-            return all.filter(|other| other.site != client.node).collect();
+            let all_processes = (0..self.sites).map(|site| Agent::process(NodeId::from_index(site), 0));
+            return all_processes.filter(|other| other.site != client.node).collect();
         }
         let keeps_order = |resource: &Agent| !self.is_ordered || client.obligations.iter().all(|held| held < resource);
-        let free = self.resources.iter().copied().filter(|resource| !client.obligations.contains(resource));
-        free.filter(keeps_order).collect()
+        let not_held = self.resources.iter().copied().filter(|resource| !client.obligations.contains(resource));
+        not_held.filter(keeps_order).collect()
     }
 
     /// The requests that the process may send next.
@@ -238,9 +240,9 @@ impl Clients for Requesters {
     }
 
     fn properties(&self) -> Vec<Property> {
-        let no_phantom: Judge =
+        let no_phantom: StateCondition =
             if self.has_victims { client_state::victims_are_deadlocked } else { client_state::reported_are_deadlocked };
-        let all_found: Judge =
+        let all_found: StateCondition =
             if self.has_victims { client_state::none_is_deadlocked } else { client_state::deadlocks_are_reported };
         vec![
             Property { name: "no-phantom", judged: Judged::ByState(no_phantom) },

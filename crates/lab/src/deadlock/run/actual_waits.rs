@@ -1,4 +1,4 @@
-//! The actual waits, as known to an observer that sees the events of all nodes at once.
+//! The actual waits, as known to an observer that sees the events of all nodes without delay.
 //!
 //! A wait exists from the request until the other agent sends its answer, which may arrive later,
 //! or until the waiter aborts.
@@ -12,7 +12,7 @@ pub struct ActualWaits {
     waits: BTreeMap<Agent, (WaitId, Need<Agent>)>,
     /// The last grant of each resource: the holder, and the holder's wait that the grant answered.
     granted: BTreeMap<Agent, (Agent, WaitId)>,
-    /// For each resource, the last of its waits that its holder has learnt of.
+    /// For each resource, the last of its waits whose holder has received the grant.
     received: BTreeMap<Agent, WaitId>,
     /// The last wait that each agent has aborted.
     aborted: BTreeMap<Agent, WaitId>,
@@ -23,7 +23,7 @@ impl ActualWaits {
         match event {
             Event::Waits { agent, wait_id, need } => {
                 // If the holder aborted the wait that the grant answered, it will return the
-                // resource at once, so the resource does not wait for it.
+                // resource immediately, so the resource does not wait for it.
                 let is_void =
                     self.granted.get(agent).is_some_and(|(holder, answered)| self.has_aborted(*holder, *answered));
                 if !(agent.is_resource() && is_void) {
@@ -75,7 +75,7 @@ impl ActualWaits {
     }
 
     /// Records that an agent aborts a wait. If a grant that answered this wait has not arrived yet,
-    /// the agent will return the resource at once, so the resource no longer waits for it.
+    /// the agent will return the resource immediately, so the resource no longer waits for it.
     fn abort(&mut self, agent: Agent, wait_id: WaitId) {
         self.end_wait(agent, wait_id);
         self.aborted.insert(agent, wait_id);
@@ -108,8 +108,8 @@ impl ActualWaits {
     /// cycle, which may be hidden behind another deadlock.
     pub fn deadlocks(&self) -> Vec<Deadlock<Agent>> {
         let graph = self.graph();
-        let hidden = self.waits.keys().filter_map(|agent| graph.deadlock_of(agent));
-        graph.deadlocks().into_iter().chain(hidden).collect()
+        let hidden_deadlocks = self.waits.keys().filter_map(|agent| graph.deadlock_of(agent));
+        graph.deadlocks().into_iter().chain(hidden_deadlocks).collect()
     }
 
     /// Returns why a report does not describe an actual deadlock; `None` if it does.
@@ -121,16 +121,16 @@ impl ActualWaits {
             if *current_id != wait_id {
                 return Some(format!("{agent} has another wait by now"));
             }
-            let ended = need.awaited().iter().find(|other| !current_need.awaited().contains(other));
-            ended.map(|other| format!("{agent} does not wait for {other} any more"))
+            let no_longer_awaited = need.awaited().iter().find(|other| !current_need.awaited().contains(other));
+            no_longer_awaited.map(|other| format!("{agent} does not wait for {other} any more"))
         };
         let first_objection = report.waits.iter().find_map(|wait| objection_to(&wait.agent, wait.wait_id, &wait.need));
         first_objection
             .or_else(|| self.can_some_continue(report).then(|| "the reported agents can continue".to_owned()))
     }
 
-    /// Whether a reported agent can continue if only the reported waits exist, or the report has no
-    /// waits.
+    /// Whether some reported agent could continue if only the reported waits existed. True for a
+    /// report without waits.
     fn can_some_continue(&self, report: &Report) -> bool {
         let mut graph = Graph::new();
         for wait in &report.waits {

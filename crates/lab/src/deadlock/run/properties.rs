@@ -3,7 +3,7 @@
 
 use super::actual_waits::ActualWaits;
 use super::emitted_event;
-use quorate_core::deadlock::{Agent, Command, Event, Report, WaitId};
+use quorate_core::deadlock::{Agent, Command, Event, Report};
 use quorate_core::{Class, Time};
 use quorate_journal::moment::{Moment, ObservedEffect, Observer, Sent};
 use quorate_journal::property::{PropertyKind, Verdict, Violation};
@@ -24,14 +24,16 @@ pub struct Properties {
     actual_waits: ActualWaits,
     has_victims: bool,
     bound: Option<MessageBound>,
-    /// Victims that have not aborted yet, with the reports that chose them. Until then these
-    /// reports must remain correct.
+    /// Victims that have not aborted yet, with the reports that chose them. A report must remain
+    /// correct until its victim aborts.
     pending_victims: BTreeMap<Agent, Report>,
-    reported_waits: BTreeSet<(Agent, WaitId)>,
+    /// Agents of deadlock reports that have not stopped waiting since.
+    reported_agents: BTreeSet<Agent>,
     budget: MessageBudget,
     false_report: Option<Violation>,
     exceeded_bound: Option<Violation>,
-    /// Whether a correct report was made.
+    /// Whether a correct report was made. Detectors report each deadlock before they choose its
+    /// victim, so the reports of victims need not count.
     has_correct_report: bool,
     /// When each agent last began to wait.
     waiting_since: BTreeMap<Agent, Time>,
@@ -58,7 +60,7 @@ struct MessageBudget {
     /// Number of waits between two sites so far, including ended ones.
     total_waits: u64,
     /// For each agent, the number of its detections, and an offset: the sum over these detections
-    /// of the current waits minus the total waits when each started.
+    /// of `current_waits - total_waits`, both as they were when the detection started.
     detections: BTreeMap<Agent, (u64, i128)>,
     sent_messages: BTreeMap<Agent, u64>,
 }
@@ -78,8 +80,8 @@ impl MessageBudget {
         self.current_waits -= self.waits_by_agent.remove(&agent).unwrap_or(0);
     }
 
-    /// The number of waits between two sites that existed during an agent's detections, summed over
-    /// these detections.
+    /// Counts, for each detection of the agent, the waits between two sites that existed at its
+    /// start or have begun since. Returns the sum over all detections.
     fn waits_during_detections(&self, agent: Agent) -> u64 {
         let (detections, offset) = self.detections.get(&agent).copied().unwrap_or_default();
         u64::try_from(i128::from(detections) * i128::from(self.total_waits) + offset).unwrap_or(0)
@@ -92,8 +94,8 @@ impl Properties {
     }
 
     pub fn verdicts(&self) -> Vec<Verdict> {
-        let missed = self.undetected_deadlock();
-        let happened = self.has_correct_report || missed.is_some();
+        let missed = self.remaining_deadlock();
+        let has_deadlocked = self.has_correct_report || missed.is_some();
         let mut verdicts = vec![
             Verdict::from_violation("no-phantom", PropertyKind::Always, self.false_report.clone()),
             Verdict::from_violation("all-found", PropertyKind::Eventually, missed),
@@ -101,14 +103,14 @@ impl Properties {
         if self.bound.is_some() && !self.has_victims {
             verdicts.push(Verdict::from_violation("within-bound", PropertyKind::Always, self.exceeded_bound.clone()));
         }
-        verdicts.push(Verdict::sometimes("deadlock", happened));
+        verdicts.push(Verdict::sometimes("deadlock", has_deadlocked));
         verdicts
     }
 
     /// A deadlock at the end that was not reported, or not resolved although victims are chosen.
-    fn undetected_deadlock(&self) -> Option<Violation> {
+    fn remaining_deadlock(&self) -> Option<Violation> {
         let deadlocks = self.actual_waits.deadlocks();
-        let is_reported = |agent: &Agent| self.reported_waits.iter().any(|(other, _)| other == agent);
+        let is_reported = |agent: &Agent| self.reported_agents.contains(agent);
         let missed = deadlocks
             .iter()
             .find(|deadlock| self.has_victims || !deadlock.waits.iter().any(|(agent, _)| is_reported(agent)))?;
@@ -138,7 +140,7 @@ impl Properties {
             }
             Event::Deadlock(report) => {
                 self.has_correct_report |= self.actual_waits.find_objection(report).is_none();
-                self.reported_waits.extend(report.waits.iter().map(|wait| (wait.agent, wait.wait_id)));
+                self.reported_agents.extend(report.waits.iter().map(|wait| wait.agent));
                 self.judge(time, report, ReportUse::Announcement);
             }
             Event::Victim { agent, report } => {
@@ -148,7 +150,7 @@ impl Properties {
             Event::Asked { .. } | Event::Answers { .. } | Event::Withdrawn { .. } | Event::Refused(_) => {}
         }
         self.actual_waits.record_event(event);
-        self.reported_waits.retain(|(agent, _)| self.actual_waits.is_waiting(*agent));
+        self.reported_agents.retain(|agent| self.actual_waits.is_waiting(*agent));
         if let Event::Answers { .. } | Event::Cancelled { .. } = event {
             for (agent, report) in self.pending_victims.clone() {
                 self.judge(time, &report, ReportUse::Victim(agent));

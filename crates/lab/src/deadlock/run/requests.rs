@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Demand {
     pub processes: Vec<Agent>,
     pub resources: Vec<Agent>,
+    /// Number of rounds per process.
     pub rounds: u64,
     /// Maximum number of processes in a request. Of resources, a process requests exactly this
     /// number in each round, or all if there are fewer.
@@ -19,7 +20,7 @@ pub struct Demand {
     pub acquire_mode: AcquireMode,
     /// How long a process runs before it sends a request.
     pub think: Latency,
-    /// How long a process holds what others wait for.
+    /// How long a process holds what candidates wait for.
     pub hold: Latency,
     /// Probability in percent that a process sends a request in a round.
     pub share: u64,
@@ -80,16 +81,16 @@ impl Choices {
     /// The requests of one round. The process waits for each before it sends the next.
     pub(super) fn next_round(&mut self, agent: Agent) -> Vec<Need<Agent>> {
         let uses_resources = !self.demand.resources.is_empty();
-        let mut others: Vec<_> = match uses_resources {
+        let mut candidates: Vec<_> = match uses_resources {
             true => self.demand.resources.clone(),
             false => self.demand.processes.iter().copied().filter(|other| *other != agent).collect(),
         };
-        let maximum = self.demand.fan_out.clamp(1, others.len().max(1));
+        let maximum = self.demand.fan_out.clamp(1, candidates.len().max(1));
         let count = if uses_resources { maximum } else { 1 + self.rng.below(maximum as u64) as usize };
         let mut chosen = Vec::new();
-        while chosen.len() < count && !others.is_empty() {
-            let index = self.rng.below(others.len() as u64) as usize;
-            chosen.push(others.swap_remove(index));
+        while chosen.len() < count && !candidates.is_empty() {
+            let index = self.rng.below(candidates.len() as u64) as usize;
+            chosen.push(candidates.swap_remove(index));
         }
         match (uses_resources, self.demand.acquire_mode) {
             (false, _) => self.make_need(chosen).into_iter().collect(),

@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 pub type CommandParser = fn(&str, NodeId) -> Option<Command>;
 
 /// The processes of all sites. Without a script, they are done when each has sent its requests, got
-/// what it requested and released what it holds; or, if no victims are chosen, is deadlocked.
+/// what it requested and released what it holds; or, if no victims are chosen, is deadlocked. With
+/// a script, they are always done: the run ends when no command or message is left.
 pub struct Processes {
     behavior: Behavior,
     actual_waits: ActualWaits,
@@ -25,7 +26,7 @@ enum Behavior {
         choices: Box<Choices>,
         states: BTreeMap<Agent, ProcessState>,
     },
-    /// The processes follow a script; victims abort at once.
+    /// The processes follow a script; victims abort immediately.
     Script {
         commands: Vec<TimedCommand>,
         parse_command: CommandParser,
@@ -152,7 +153,7 @@ impl Behavior {
                 state.obligations.remove(by);
             }
             Event::Runs { .. } => state.is_waiting = false,
-            // The process releases at once what it holds, and its round has ended.
+            // The process immediately releases what it holds, and its round has ended.
             Event::Cancelled { .. } => {
                 state.is_waiting = false;
                 state.remaining_needs.clear();

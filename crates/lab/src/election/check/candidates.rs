@@ -6,7 +6,7 @@
 //! answers no requests. Crashes during an election are for the algorithm to detect.
 
 use crate::election::run::Expectation;
-use quorate_check::{ClientStep, Clients, Judge, Judged, Offer, PastEvent, Property, StepRecord};
+use quorate_check::{ClientStep, Clients, Judged, Offer, PastEvent, Property, StateCondition, StepRecord};
 use quorate_core::election::{Command, Event};
 use quorate_core::{Epoch, Group, NodeId, Time};
 
@@ -78,7 +78,7 @@ enum ClientState {
 /// The index of `epochs-grow` in the list of properties.
 const EPOCHS_GROW: u8 = 1;
 
-/// The lowest byte of a client's facet, which is the part of its state that properties inspect.
+/// Values of the lowest byte of a client's facet, the part of its state that properties inspect.
 /// With `KNOWS_LEADER`, the second byte is the leader's index, and the rest the epoch.
 const IDLE: u64 = 0;
 const DOWN: u64 = 1;
@@ -212,7 +212,7 @@ impl Clients for ElectionClients {
         }
     }
 
-    fn goal(&self) -> Option<Judge> {
+    fn goal(&self) -> Option<StateCondition> {
         Some(match self.expectation {
             Expectation::SameLeader => all_know_the_same,
             Expectation::SomeLeader => all_know_a_leader,

@@ -18,6 +18,7 @@ use quorate_core::election::Plan;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ElectionBehavior {
     pub settings: Settings,
+    /// Number of times that each client may resign.
     pub resignations: u8,
 }
 

@@ -14,7 +14,7 @@ pub struct Measures {
     /// When a node first campaigned or took part in an election.
     began_at: Option<Time>,
     /// When agreement was last reached or lost, or changed to another leader or epoch.
-    agreed_at: Option<Time>,
+    agreement_changed_at: Option<Time>,
     epochs: BTreeSet<Epoch>,
     election_messages: u64,
     announcement_messages: u64,
@@ -39,7 +39,7 @@ impl Measures {
 
     pub fn summary(&self, unit: Duration, unit_name: &'static str) -> ElectionSummary {
         let leader = self.agreement.leader();
-        let agreed_at = self.agreed_at.filter(|_| self.agreement.is_reached());
+        let agreed_at = self.agreement_changed_at.filter(|_| self.agreement.is_reached());
         let length = agreed_at.zip(self.began_at).map(|(agreed_at, began_at)| agreed_at.since(began_at));
         ElectionSummary {
             leader: leader.map(|(leader, _)| leader),
@@ -86,7 +86,7 @@ impl Observer<Command, Event> for Measures {
         let before = (self.agreement.is_reached(), self.agreement.leader());
         self.agreement.record_change(node, change);
         if (self.agreement.is_reached(), self.agreement.leader()) != before {
-            self.agreed_at = Some(time);
+            self.agreement_changed_at = Some(time);
         }
     }
 }
@@ -94,14 +94,14 @@ impl Observer<Command, Event> for Measures {
 /// An election and its cost, as `--json` prints them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ElectionSummary {
-    /// The leader that every live node knows at the end.
+    /// The leader that every live node knows at the end, with its epoch.
     pub leader: Option<NodeId>,
     pub epoch: Option<Epoch>,
     pub election_messages: u64,
     pub announcement_messages: u64,
     /// Number of elections: epochs that nodes reported.
     pub rounds: u64,
-    /// Time from the first campaign or election until the agreement that lasted to the end.
+    /// Time from the first campaign or election until the agreement that lasted to the end, if any.
     pub time: Option<f64>,
     /// The unit of the time: `T`, one message time, under fixed latency; else `ms`.
     pub time_unit: &'static str,

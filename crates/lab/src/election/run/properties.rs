@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Judges the properties of elections.
 #[derive(Default)]
 pub struct Properties {
-    /// Several nodes may start elections, so some run should be contested.
+    /// Whether several nodes may start elections, so that some run should be contested.
     expects_several_starters: bool,
     nodes: Vec<NodeRecord>,
     agreement: Agreement,
@@ -19,6 +19,7 @@ pub struct Properties {
     winners: BTreeMap<Epoch, Winner>,
     /// The last node that campaigned, if the nodes have not agreed since.
     last_starter: Option<NodeId>,
+    /// Whether two nodes campaigned before the nodes agreed.
     is_contested: bool,
     has_begun: bool,
     end: Time,
@@ -91,7 +92,6 @@ impl Properties {
 
     fn disagreement(&self) -> Option<Violation> {
         if !self.has_begun {
-            // No election has begun.
             return None;
         }
         let disagreement = self.agreement.describe_disagreement()?;

@@ -53,7 +53,7 @@ impl SuperPeerMeasures {
     }
 
     /// Number of other nodes whose super-peer changes because this node starts or crashes. Zero
-    /// before the first start, or if the node was already up or down.
+    /// before the first start, if a live node starts, or if a dead node crashes.
     fn moves_caused_by(&self, node: NodeId, before: &Agreement, change: Change) -> u64 {
         let joins = change == Change::Starts;
         if !self.has_begun || before.is_live(node) == joins {
@@ -93,7 +93,7 @@ pub struct SuperPeers {
     /// Number of id bits that identify a region. Each region with a live node has one super-peer.
     pub reserved_bits: u32,
     pub count: u64,
-    /// Average number of super-peers with random ids.
+    /// Mean number of super-peers over random ids of the live nodes.
     pub expected: f64,
     /// Super-peers per live node.
     pub ratio: Option<f64>,

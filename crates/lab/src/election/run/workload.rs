@@ -36,8 +36,8 @@ enum CampaignSource {
 }
 
 impl Campaigns {
-    /// Creates clients of which the starters campaign at once, and again `notice_delay` after their
-    /// leader has crashed.
+    /// Creates clients of which the starters campaign at time 0, and again `notice_delay` after
+    /// their leader has crashed.
     pub fn new(starters: Starters, ring: Ring, ranking: Ranking, notice_delay: Duration) -> Self {
         let agreement = Agreement::new(ring.len());
         Self {

@@ -126,17 +126,17 @@ impl Facet {
         self.events().take(count)
     }
 
-    /// The number of views of the group before the client's last one. A client may skip views, and
-    /// never returns to an earlier one.
-    pub(super) fn later_views(self) -> usize {
-        let view_numbers = self.events().filter_map(|event| match event {
+    /// How often the group's view had changed when the client's last view began. A client may skip
+    /// views, and never returns to an earlier one.
+    pub(super) fn view_changes(self) -> usize {
+        let change_counts = self.events().filter_map(|event| match event {
             HistoryEvent::BeginsView(index) => Some(usize::from(index) + 1),
             HistoryEvent::Sends
             | HistoryEvent::Delivers(_)
             | HistoryEvent::DeliversUnknown
             | HistoryEvent::WrongView => None,
         });
-        view_numbers.last().unwrap_or(0)
+        change_counts.last().unwrap_or(0)
     }
 }
 
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn gone_clients_count_in_views_that_they_survived() {
-        // Views begin with epoch 1. That view needs no event.
+        // The first view has epoch 1, and is not recorded as an event.
         let mut history = History::default();
         history.begin_view(Epoch(1));
         history.add(HistoryEvent::Delivers(1));
@@ -187,6 +187,6 @@ mod tests {
         history.begin_view(Epoch(3));
         history.add(HistoryEvent::Delivers(2));
         assert_eq!((surviving(history, live), surviving(history, gone)), (3, 1));
-        assert_eq!(facet(history, live).later_views(), 2);
+        assert_eq!(facet(history, live).view_changes(), 2);
     }
 }

@@ -108,7 +108,7 @@ pub(super) fn causal(facets: &[u64]) -> bool {
                     causes[usize::from(number & 0xf)] = known;
                     known |= bit(number);
                 }
-                HistoryEvent::Delivers(number) => known |= bit(number),
+                HistoryEvent::Delivers(delivered) => known |= bit(delivered),
                 HistoryEvent::DeliversUnknown | HistoryEvent::WrongView | HistoryEvent::BeginsView(_) => {}
             }
         }
@@ -159,9 +159,9 @@ impl Sequence {
     }
 
     fn agrees_with(&self, other: &Self) -> bool {
-        let both = self.delivered & other.delivered;
+        let common = self.delivered & other.delivered;
         let pairs = self.before.iter().zip(&other.before).enumerate();
-        pairs.filter(|(number, _)| both >> number & 1 == 1).all(|(_, (mine, theirs))| (mine ^ theirs) & both == 0)
+        pairs.filter(|(number, _)| common >> number & 1 == 1).all(|(_, (mine, theirs))| (mine ^ theirs) & common == 0)
     }
 }
 
@@ -197,10 +197,10 @@ pub(super) fn uniform(facets: &[u64]) -> bool {
 
 /// Clients that begin a view have delivered the same messages before it; a message is delivered in
 /// the view in which it was sent; all clients that begin a view are members of it and agree on the
-/// state; no client returns to an earlier view. A client records violations of all but the first
-/// as `WrongView`.
+/// state; no client returns to an earlier view. A client records a violation of any rule but the
+/// first as `WrongView`.
 pub(super) fn view_synchrony(facets: &[u64]) -> bool {
-    // By view. There are fewer views than message numbers.
+    // Indexed by view, of which there are fewer than message numbers.
     let mut delivered_before_view: [Option<MessageSet>; MESSAGE_NUMBERS] = [None; MESSAGE_NUMBERS];
     all_histories(facets).all(|history| {
         let mut delivered = 0;
@@ -209,8 +209,8 @@ pub(super) fn view_synchrony(facets: &[u64]) -> bool {
                 delivered |= bit(number);
                 true
             }
-            HistoryEvent::BeginsView(later) => {
-                *delivered_before_view[usize::from(later & 0xf)].get_or_insert(delivered) == delivered
+            HistoryEvent::BeginsView(index) => {
+                *delivered_before_view[usize::from(index & 0xf)].get_or_insert(delivered) == delivered
             }
             HistoryEvent::WrongView => false,
             HistoryEvent::Sends | HistoryEvent::DeliversUnknown => true,
@@ -219,13 +219,14 @@ pub(super) fn view_synchrony(facets: &[u64]) -> bool {
 }
 
 /// Every survivor has delivered all messages that survivors sent, and every member of the last view
-/// has begun it: each crash causes one view.
+/// has begun it: each crash causes one view change.
 pub(super) fn all_delivered(facets: &[u64]) -> bool {
     let survivors_with_messages = senders(facets).filter(|(history, _, _)| !history.is_gone());
     let sent = survivors_with_messages.fold(0, |set, (history, offset, _)| set | sent_by(history, offset));
-    let views = all_histories(facets).filter(|history| history.is_gone()).count();
-    survivors(facets)
-        .all(|history| sent & !delivered_by(history) == 0 && (!history.has_views() || history.later_views() == views))
+    let view_changes = all_histories(facets).filter(|history| history.is_gone()).count();
+    survivors(facets).all(|history| {
+        sent & !delivered_by(history) == 0 && (!history.has_views() || history.view_changes() == view_changes)
+    })
 }
 
 #[cfg(test)]

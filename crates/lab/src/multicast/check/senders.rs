@@ -8,7 +8,7 @@
 use super::history::{self, History, HistoryEvent, MAX_EVENTS, MAX_MESSAGES};
 use super::judges;
 use crate::multicast::run::{Property as MulticastProperty, PropertySet};
-use quorate_check::{CheckError, ClientStep, Clients, Judge, Judged, Offer, Property, StepRecord};
+use quorate_check::{CheckError, ClientStep, Clients, Judged, Offer, Property, StateCondition, StepRecord};
 use quorate_core::multicast::{Board, Command, Event, MessageId, Payload, State};
 use quorate_core::{Epoch, Group, NodeId, View};
 
@@ -43,8 +43,8 @@ impl Senders {
     fn messages_of(&self, node: NodeId) -> u8 {
         let Some(index) = self.senders.iter().position(|sender| sender == node) else { return 0 };
         let count = self.senders.len();
-        let (each, rest) = (usize::from(self.messages) / count, usize::from(self.messages) % count);
-        (each + usize::from(index < rest)) as u8
+        let (each, remainder) = (usize::from(self.messages) / count, usize::from(self.messages) % count);
+        (each + usize::from(index < remainder)) as u8
     }
 
     /// Number of messages of all earlier senders.
@@ -189,7 +189,7 @@ impl Clients for Senders {
         client.history.to_facet(client.assigned_messages, is_gone, self.promises.views)
     }
 
-    fn goal(&self) -> Option<Judge> {
+    fn goal(&self) -> Option<StateCondition> {
         self.promises.delivered.then_some(judges::all_delivered)
     }
 

@@ -9,19 +9,19 @@ use quorate_core::multicast::{GroupId, MessageId, Payload};
 use quorate_core::{Duration, Epoch, Group, Incarnation, NodeId, Time, View};
 use std::collections::BTreeMap;
 
-/// The state of a node's process, as the run has shown it so far.
+/// The state of a node's process, from the starts and stops that were observed so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NodeStatus {
     pub(super) is_up: bool,
     pub(super) has_recorded_start: bool,
-    pub(super) was_down: bool,
+    pub(super) has_stopped: bool,
     pub(super) incarnation: Incarnation,
 }
 
 impl Default for NodeStatus {
     /// A recording may start in the middle of a run, so nodes may be up without a recorded start.
     fn default() -> Self {
-        Self { is_up: true, has_recorded_start: false, was_down: false, incarnation: Incarnation::FIRST }
+        Self { is_up: true, has_recorded_start: false, has_stopped: false, incarnation: Incarnation::FIRST }
     }
 }
 
@@ -31,7 +31,8 @@ pub(super) struct GroupState {
     group: GroupId,
     judged: PropertySet,
     has_views: bool,
-    /// The views in which some node may still deliver messages.
+    /// The views in which some node may still deliver messages. Each has its start, except the only
+    /// view of a group without views.
     views: BTreeMap<Epoch, (ViewRecord, Option<ViewStart>)>,
     node_views: Vec<NodeViews>,
     latest_view: Option<View>,
@@ -75,7 +76,7 @@ impl GroupState {
         };
         if !has_views {
             let is_member = |(index, node): (usize, &NodeStatus)| {
-                !node.was_down && members.is_none_or(|members| members.contains(NodeId::from_index(index)))
+                !node.has_stopped && members.is_none_or(|members| members.contains(NodeId::from_index(index)))
             };
             let is_member: Vec<_> = nodes.iter().enumerate().map(is_member).collect();
             for (views, is_member) in group_state.node_views.iter_mut().zip(&is_member) {
@@ -331,7 +332,7 @@ impl GroupState {
     }
 
     /// Judges the open views as if the run ended here. Members of the latest view have `grace` to
-    /// begin it after the first one did.
+    /// begin it, counted from when the first member began it.
     pub(super) fn judge_end(&self, at: Position, grace: Duration, violations: &mut Violations) {
         for (epoch, (record, _)) in &self.views {
             let current_members: Group =

@@ -122,7 +122,7 @@ impl InFlight {
 
     fn record_delivery(&mut self, time: Time, node: NodeId, id: MessageId) -> Option<Duration> {
         // A sender may deliver its own message before its `Sent` event, in the same step. In
-        // recordings of real processes, deliveries of any node may come first.
+        // recordings of real processes, deliveries at other nodes may precede that event too.
         if self.last_confirmed.get(&(id.group, id.view, id.sender)).is_none_or(|confirmed| id.number > *confirmed) {
             self.message_mut(time, id);
         }
@@ -143,7 +143,8 @@ impl InFlight {
         }
     }
 
-    /// Forgets all such messages, and views without members.
+    /// Forgets every message that [`forget_if_delivered`](Self::forget_if_delivered) would forget,
+    /// and views without members.
     fn forget_all_delivered(&mut self) {
         let ids: Vec<_> = self.messages.keys().copied().collect();
         ids.into_iter().for_each(|id| self.forget_if_delivered(id));

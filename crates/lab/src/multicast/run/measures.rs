@@ -233,9 +233,9 @@ pub struct Receiver {
 /// Counts of view events.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ViewSummary {
-    /// The highest epoch of a view that a node began.
+    /// The highest epoch of a view that at least one node began.
     pub epoch: u64,
-    /// Number of views that a node began, all groups together.
+    /// Number of views that at least one node began, all groups together.
     pub begun: u64,
     #[serde(rename = "outs")]
     pub removals: u64,

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 pub(super) struct Numbers {
     /// All numbers from 1 to this one are in the set.
     prefix: u64,
-    /// The other numbers as ranges, from first to last. No range touches another, and only that of
-    /// the number 0 may touch the prefix.
+    /// The other numbers as ranges, from first to last. No range touches another, and only the
+    /// range of the number 0 may touch the prefix.
     ranges: BTreeMap<u64, u64>,
 }
 

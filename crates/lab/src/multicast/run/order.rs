@@ -4,10 +4,11 @@
 //! as each node delivers in the order of ordinals, all nodes share one order, and one comparison
 //! per delivery is enough. The first delivery out of this order is not yet a violation, because the
 //! two nodes that differ may not have two messages in common. From then on nodes are compared in
-//! pairs, by the latest delivery of one node that the other made as well. If the other node then
-//! delivers a message that the first node delivered earlier than that one, the two messages are in
-//! different orders. Until the first delivery out of the order of ordinals, the ordinals serve as
-//! positions of deliveries, so messages that all nodes have delivered can be forgotten.
+//! pairs, by the latest delivery of the first node that the second made as well. If the second node
+//! then delivers a message that the first delivered before that one, the two nodes deliver these
+//! two messages in different orders. Until the first delivery out of the order of ordinals, the
+//! ordinals serve as positions of deliveries, so messages that all nodes have delivered can be
+//! forgotten.
 
 use super::message::{Message, MessageKey};
 use quorate_core::{NodeId, Time};
@@ -115,7 +116,7 @@ impl Order {
     }
 
     /// Records that a message is forgotten, because no member still has to deliver it.
-    pub(super) fn settle(&mut self, key: MessageKey, message: &Message) {
+    pub(super) fn forget(&mut self, key: MessageKey, message: &Message) {
         for (node, position) in &message.deliveries {
             if let Some(progress) = self.progress.get_mut(node.index()) {
                 progress.settled = progress.settled.max(Some((*position, key)));

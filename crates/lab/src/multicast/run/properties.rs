@@ -32,7 +32,7 @@ pub struct Properties {
     violations: Violations,
     /// Whether messages of two senders were in flight at once in a closed view.
     is_contended: bool,
-    /// Time that members of a view have to begin it after the first one did.
+    /// Time that members of a view have to begin it after the first member did.
     grace: Duration,
     /// The time and line of the latest moment.
     position: Position,
@@ -70,8 +70,8 @@ impl Properties {
         Self { judged, violations: Violations::new(self.promised, judged), ..self }
     }
 
-    /// Sets the time that members of a view have to begin it after the first one did. By default it
-    /// is zero.
+    /// Sets the time that members of a view have to begin it after the first member did. By default
+    /// it is zero.
     #[must_use]
     pub fn with_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -264,7 +264,7 @@ impl Properties {
     /// Records that a node stopped: in an orderly way, or by a crash.
     fn node_stopped(&mut self, node: NodeId, is_orderly: bool) {
         let Some(state) = self.nodes.get_mut(node.index()) else { return };
-        (state.is_up, state.was_down) = (false, true);
+        (state.is_up, state.has_stopped) = (false, true);
         if let Some(requests) = self.requests.get_mut(node.index()) {
             requests.clear();
         }

@@ -26,17 +26,17 @@ pub enum Property {
     Causal,
     /// Two nodes that both deliver two messages deliver them in the same order.
     ///
-    /// Judged among the survivors of a view and the nodes that stopped in an orderly way: a node
-    /// that crashes may have delivered messages that no other node received, and the survivors may
-    /// then choose another order. With uniform delivery, crashed nodes are judged as well.
+    /// Judged among the survivors of a view and the nodes whose process ended in an orderly way: a
+    /// node that crashes may have delivered messages that no other node received, and the survivors
+    /// may then choose another order. With uniform delivery, crashed nodes are judged as well.
     Total,
     /// A message that any node delivers in a view, even one that crashes, is delivered by every
     /// survivor of the view.
     Uniform,
     /// Nodes that move from one view to the same next view have delivered the same messages of the
     /// earlier view; a message is delivered in the view in which it was sent; all nodes that begin
-    /// a view are members of it, and agree on its members and on the state; no node returns to an
-    /// earlier view.
+    /// a view are members of it, and agree on its members and on the state that they begin it with;
+    /// no node returns to an earlier view.
     ViewSynchrony,
     /// In the end, every survivor of a view has delivered all messages of survivors and of members
     /// that left voluntarily; every member of the last view has begun it; every request to send is

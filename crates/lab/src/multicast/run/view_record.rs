@@ -1,8 +1,8 @@
 //! The record of one view of one group: its members, the messages sent, and the deliveries of each
 //! member.
 //!
-//! A message is forgotten when every member has delivered it, apart from members that crashed,
-//! stopped, left or were removed. The record keeps the message's number, but numbers form few
+//! The record forgets a message when every member has delivered it, apart from members that
+//! crashed, stopped, left or were removed. It keeps the message's number, but the numbers form few
 //! contiguous ranges, so the memory use of a view does not grow with its messages.
 
 use super::message::{Message, MessageKey};
@@ -22,7 +22,7 @@ pub(super) enum MemberState {
     /// A member that has not begun the view yet.
     Awaited,
     InView,
-    /// It has begun that later view.
+    /// It has begun this later view.
     MovedTo(Epoch),
     /// It left voluntarily.
     Left,
@@ -65,7 +65,7 @@ pub(super) struct ViewRecord {
     sent: Vec<Numbers>,
     messages: BTreeMap<MessageKey, Message>,
     order: Order,
-    /// Whether messages of two senders were in flight at once.
+    /// Whether messages of two senders were in flight at the same time.
     pub(super) is_contended: bool,
 }
 
@@ -137,7 +137,7 @@ impl ViewRecord {
         let order = &mut self.order;
         self.messages.retain(|key, message| {
             if message.undelivered == 0 {
-                order.settle(*key, message);
+                order.forget(*key, message);
             }
             message.undelivered > 0
         });
@@ -162,7 +162,8 @@ impl ViewRecord {
         has_number(&self.sent, key)
     }
 
-    /// Records a send. Returns `false` if the message id is already used.
+    /// Records a send. Returns `false` if the message id is already used, or the sender is no node
+    /// of the run.
     pub(super) fn record_send(&mut self, at: Position, key: MessageKey, payload: Option<Payload>) -> bool {
         if !insert_number(&mut self.sent, key) {
             return false;
@@ -262,7 +263,7 @@ impl ViewRecord {
         if message.undelivered == 0
             && let Some(message) = self.messages.remove(&key)
         {
-            self.order.settle(key, &message);
+            self.order.forget(key, &message);
         }
     }
 
@@ -276,8 +277,8 @@ impl ViewRecord {
         violations.record(Property::Total, Position { time: *time, line: *line }, relevant_from, text);
     }
 
-    /// Checks that a node that begins `later_view` has delivered the same messages as another one
-    /// that moved from this view to that one before.
+    /// Checks that a node that begins `later_view` has delivered the same messages of this view as
+    /// another member that has begun `later_view` before.
     pub(super) fn check_transition(&self, at: Position, node: NodeId, later_view: Epoch, violations: &mut Violations) {
         let moves_together = |state| state == MemberState::MovedTo(later_view);
         let Some(other) = self.members_that(moves_together).find(|other| *other != node) else { return };

@@ -24,6 +24,7 @@ pub enum Traffic {
 #[derive(Clone, Debug)]
 pub struct Demand {
     pub traffic: Traffic,
+    /// Number of messages, all senders together.
     pub messages: u64,
     pub senders: Vec<NodeId>,
     /// Minimum number of bytes of a payload; a shorter one is padded with dots. All payloads
@@ -134,7 +135,7 @@ impl Senders {
     fn proceed(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         let Some(client) = self.clients.get_mut(node.index()) else { return };
         client.state = ClientState::Idle;
-        // A client that is to leave does so at the latest when no messages remain.
+        // A client that must leave does so at the latest when no messages remain to be created.
         if client
             .leaves_after_messages
             .is_some_and(|messages| client.sent_messages >= messages || self.remaining_messages == 0)

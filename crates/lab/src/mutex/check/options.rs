@@ -9,7 +9,7 @@ use quorate_check::Views;
 
 const VIEWS_HEADING: &str = "Options of groups with views";
 
-/// Options of a check that only mutual exclusion accepts, and those of views.
+/// Options of a check that only mutual exclusion accepts, and the options of views.
 #[derive(Args)]
 #[command(next_help_heading = "Options of mutual exclusion")]
 pub(crate) struct MutexCheckArgs {
@@ -35,7 +35,7 @@ pub(crate) struct MutexCheckArgs {
     /// The membership service: an oracle that waits for leases to expire, or a faulty one that does
     /// not [default: oracle]
     #[arg(
-        long, value_name = "WHO", requires = "views", help_heading = VIEWS_HEADING,
+        long, value_name = "SERVICE", requires = "views", help_heading = VIEWS_HEADING,
         value_parser = parse_one_of(MEMBERSHIP_SERVICES)
     )]
     membership: Option<MembershipService>,

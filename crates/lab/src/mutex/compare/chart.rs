@@ -18,7 +18,7 @@ pub(super) fn chart(costs: &CostComparison) -> Chart {
 }
 
 fn plot(costs: &CostComparison, panel: Panel) -> Plot {
-    let series = costs.contenders.iter().map(|entry| series(costs, &panel, entry)).collect();
+    let series = costs.algorithms.iter().map(|algorithm| series(costs, &panel, algorithm)).collect();
     Plot {
         horizontal_axis: horizontal_axis(costs, panel.horizontal_axis),
         series,
@@ -27,8 +27,8 @@ fn plot(costs: &CostComparison, panel: Panel) -> Plot {
     }
 }
 
-fn series(costs: &CostComparison, panel: &Panel, entry: &'static MutexEntry) -> Series {
-    let name = entry.facts.profile.name;
+fn series(costs: &CostComparison, panel: &Panel, algorithm: &'static MutexEntry) -> Series {
+    let name = algorithm.facts.profile.name;
     let rows: Vec<_> = costs.rows.iter().filter(|row| row.name() == name).collect();
     let read = |kind, read_figure: Option<ReadFigure>| match read_figure {
         Some(read_figure) => values_by_position(costs, panel.horizontal_axis, &rows, kind, read_figure),
@@ -39,8 +39,8 @@ fn series(costs: &CostComparison, panel: &Panel, entry: &'static MutexEntry) -> 
         let sample_range = (longest > value).then_some((value, longest));
         Dot { is_real: true, sample_range, ..Dot::new(x, value) }
     });
-    let curve = expected_curve(costs, panel, entry);
-    // Without an expected curve, a line joins the dots.
+    let curve = expected_curve(costs, panel, algorithm);
+    // An expected curve takes the place of the line that joins the dots.
     let is_joined = panel.is_joined && curve.as_ref().is_none_or(|curve| curve.points.is_empty());
     Series { name: name.into(), dots: simulated.chain(real).collect(), is_joined, expected: curve }
 }
@@ -84,16 +84,17 @@ fn horizontal_axis(costs: &CostComparison, axis: PanelAxis) -> HorizontalAxis {
 }
 
 /// The expected curve of an algorithm. It has points, and so a line, only if the expected figure is
-/// exact at all of them. `None` if the panel has no expected figure, for fixtures, and for
-/// algorithms that support none of the sizes.
-fn expected_curve(costs: &CostComparison, panel: &Panel, entry: &'static MutexEntry) -> Option<ExpectedCurve> {
+/// a single value at all of them, not a range. `None` if the panel has no expected figure, for
+/// fixtures, and for algorithms that support none of the sizes.
+fn expected_curve(costs: &CostComparison, panel: &Panel, algorithm: &'static MutexEntry) -> Option<ExpectedCurve> {
     let formula = panel.expected.as_ref()?;
     let expected = |nodes: usize, traffic: Traffic| {
-        ExpectedCost::of_experiment(entry, &costs.simulation(CostCase { entry, nodes, traffic }))
+        ExpectedCost::of_experiment(algorithm, &costs.simulation_spec(CostCase { algorithm, nodes, traffic }))
     };
     let value = |nodes: usize, traffic: Traffic| (formula.value)(&expected(nodes, traffic), costs.entries);
     let traffic = costs.traffics.first().copied()?;
-    let sizes = || line_sizes(&costs.sizes).into_iter().filter(|nodes| (entry.facts.check_group_size)(*nodes).is_ok());
+    let sizes =
+        || line_sizes(&costs.sizes).into_iter().filter(|nodes| (algorithm.facts.check_group_size)(*nodes).is_ok());
     if !expected(sizes().next()?, traffic).is_binding {
         return None;
     }
@@ -101,13 +102,13 @@ fn expected_curve(costs: &CostComparison, panel: &Panel, entry: &'static MutexEn
         PanelAxis::Sizes(only_traffic) => {
             sizes().map(|nodes| Some((nodes as f64, value(nodes, only_traffic.unwrap_or(traffic))?))).collect()
         }
-        PanelAxis::Loads(nodes) if (entry.facts.check_group_size)(nodes).is_ok() => {
+        PanelAxis::Loads(nodes) if (algorithm.facts.check_group_size)(nodes).is_ok() => {
             let traffics = loads(costs).into_iter().enumerate();
             traffics.map(|(index, traffic)| Some((index as f64, value(nodes, traffic)?))).collect()
         }
         PanelAxis::Loads(_) => None,
     };
-    Some(ExpectedCurve { text: (formula.text)(entry).into(), points: points.unwrap_or_default() })
+    Some(ExpectedCurve { text: (formula.text)(algorithm).into(), points: points.unwrap_or_default() })
 }
 
 /// The sizes at which to evaluate the expected cost: from the smallest group to the largest or, if

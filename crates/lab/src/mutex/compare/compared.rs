@@ -6,7 +6,7 @@ use crate::mutex::MutexEntry;
 /// The algorithms to compare.
 pub(super) struct ComparedAlgorithms {
     /// The algorithms that support at least one of the sizes.
-    pub(super) contenders: Vec<&'static MutexEntry>,
+    pub(super) algorithms: Vec<&'static MutexEntry>,
     pub(super) unsupported_sizes: Vec<UnsupportedSizes>,
 }
 
@@ -14,7 +14,7 @@ pub(super) struct ComparedAlgorithms {
 pub(super) struct UnsupportedSizes {
     pub(super) algorithm: &'static str,
     pub(super) sizes: Vec<usize>,
-    /// The supported sizes, in words.
+    /// The supported sizes, in words, from [`Facts`](quorate_core::mutex::Facts).
     pub(super) reason: &'static str,
 }
 
@@ -35,7 +35,7 @@ impl ComparedAlgorithms {
     /// Omits algorithms at sizes that they do not support. Fails if no algorithm is left, or if a
     /// named algorithm supports none of the sizes.
     pub(super) fn new(all: Vec<&'static MutexEntry>, sizes: &[usize], named: &[String]) -> Result<Self, CompareError> {
-        let mut compared = Self { contenders: Vec::new(), unsupported_sizes: Vec::new() };
+        let mut compared = Self { algorithms: Vec::new(), unsupported_sizes: Vec::new() };
         for entry in all {
             let algorithm = entry.facts.profile.name;
             let unsupported =
@@ -51,9 +51,9 @@ impl ComparedAlgorithms {
                 }
                 compared.unsupported_sizes.push(UnsupportedSizes { algorithm, sizes: unsupported, reason });
             }
-            compared.contenders.extend(supports_any.then_some(entry));
+            compared.algorithms.extend(supports_any.then_some(entry));
         }
-        if compared.contenders.is_empty() {
+        if compared.algorithms.is_empty() {
             let omission = compared.unsupported_sizes.first().map(UnsupportedSizes::to_sentence).unwrap_or_default();
             return CompareError::invalid_option(format!("no algorithm supports the given sizes. {omission}"));
         }
@@ -74,12 +74,12 @@ fn join_sizes(sizes: &[usize], conjunction: &str) -> String {
 mod tests {
     use super::{ComparedAlgorithms, join_sizes};
     use crate::mutex::MutexEntry;
-    use crate::mutex::compare::{Variants, contenders};
+    use crate::mutex::compare::{Variants, select_algorithms};
     use quorate_core::mutex::Facts;
 
     /// A variant of `central` that supports only square sizes.
     fn squares_only() -> &'static MutexEntry {
-        let [central] = contenders(&["central".into()], Variants::Default).unwrap()[..] else {
+        let [central] = select_algorithms(&["central".into()], Variants::Default).unwrap()[..] else {
             panic!("one algorithm")
         };
         let fits = |nodes: usize| if nodes.isqrt().pow(2) == nodes { Ok(()) } else { Err("it needs a square") };
@@ -90,11 +90,11 @@ mod tests {
     /// Compares `squares_only`, and `ricart-agrawala` as well if no algorithm is named. Returns the
     /// number of algorithms that are left, and the sentences about omitted sizes.
     fn compared(sizes: &[usize], named: &[String]) -> Result<(usize, String), String> {
-        let others = contenders(&["ricart-agrawala".into()], Variants::Default).unwrap();
+        let others = select_algorithms(&["ricart-agrawala".into()], Variants::Default).unwrap();
         let all = std::iter::once(squares_only()).chain(others.into_iter().filter(|_| named.is_empty())).collect();
         let compared = ComparedAlgorithms::new(all, sizes, named).map_err(|error| error.to_string())?;
         Ok((
-            compared.contenders.len(),
+            compared.algorithms.len(),
             compared.unsupported_sizes.iter().map(|omitted| omitted.to_sentence()).collect::<Vec<_>>().join(" "),
         ))
     }
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn at_least_one_algorithm_must_be_left() {
         let result = ComparedAlgorithms::new(vec![squares_only()], &[2], &[])
-            .map(|compared| compared.contenders.len())
+            .map(|compared| compared.algorithms.len())
             .map_err(|error| error.to_string());
         let error = "no algorithm supports the given sizes. central is omitted for 2 nodes: it needs a square.";
         assert_eq!(result, Err(error.into()));

@@ -1,8 +1,8 @@
 //! The cost of an entry, simulated and with real processes, beside the expected cost.
 
 use super::compared::UnsupportedSizes;
-use super::{DelayUnit, ExpectedCost, Measured, Traffic, chart, json, problems, simulate, simulation, table};
-use crate::compare::{Chart, CompareError, Comparison, Host, Page, Parts};
+use super::{DelayUnit, ExpectedCost, Measured, Traffic, chart, json, problems, simulate, simulation_spec, table};
+use crate::compare::{Chart, CompareError, Comparison, Host, Page, PartCounts};
 use crate::family::ScriptFamily;
 use crate::mutex::{Mutex, MutexEntry, Settings};
 use crate::spec::Spec;
@@ -11,16 +11,17 @@ use serde::Serialize;
 
 /// The planned comparison, and its results so far.
 pub(super) struct CostComparison {
-    pub(super) contenders: Vec<&'static MutexEntry>,
+    pub(super) algorithms: Vec<&'static MutexEntry>,
     pub(super) sizes: Vec<usize>,
-    /// By default from idle to saturated.
+    /// The workloads, by default from idle to saturated.
     pub(super) traffics: Vec<Traffic>,
     /// The algorithms that do not support some sizes, with these sizes.
     pub(super) unsupported_sizes: Vec<UnsupportedSizes>,
+    /// Number of requests in each run, all nodes together.
     pub(super) entries: u64,
     pub(super) seed: u64,
     /// The links of real processes; `None` to simulate only.
-    pub(super) real: Option<ProcessLinks>,
+    pub(super) process_links: Option<ProcessLinks>,
     pub(super) rows: Vec<CostRow>,
 }
 
@@ -39,7 +40,7 @@ impl ProcessLinks {
 /// One algorithm in a group of one size under one workload.
 #[derive(Clone, Copy)]
 pub(super) struct CostCase {
-    pub(super) entry: &'static MutexEntry,
+    pub(super) algorithm: &'static MutexEntry,
     pub(super) nodes: usize,
     pub(super) traffic: Traffic,
 }
@@ -49,7 +50,7 @@ pub(super) struct CostRow {
     pub(super) case: CostCase,
     pub(super) expected: ExpectedCost,
     pub(super) simulated: RunResult,
-    /// `None` if not requested or not complete.
+    /// `None` without `--real`, and if the run was interrupted or failed.
     pub(super) real: Option<RunResult>,
 }
 
@@ -61,7 +62,7 @@ pub(super) enum RunKind {
 }
 
 impl RunKind {
-    /// The unit of delays.
+    /// The unit of delays. A simulated message always takes the same time, which is then the unit.
     pub(super) fn delay_unit(self) -> DelayUnit {
         match self {
             Self::Simulated => DelayUnit::MessageTimes,
@@ -82,7 +83,7 @@ pub(super) struct RunResult {
 
 impl CostRow {
     pub(super) fn name(&self) -> &'static str {
-        self.case.entry.facts.profile.name
+        self.case.algorithm.facts.profile.name
     }
 
     /// The result of this kind of run, if it was measured.
@@ -103,10 +104,10 @@ impl CostRow {
     }
 
     /// Whether all figures are as expected; `None` if no figure can be judged.
-    pub(super) fn is_exact(&self) -> Option<bool> {
-        let mut judged = self.results().filter_map(|result| result.measured.is_exact(&self.expected)).peekable();
+    pub(super) fn is_as_expected(&self) -> Option<bool> {
+        let mut judged = self.results().filter_map(|result| result.measured.is_as_expected(&self.expected)).peekable();
         judged.peek()?;
-        Some(judged.all(|is_exact| is_exact))
+        Some(judged.all(|is_as_expected| is_as_expected))
     }
 }
 
@@ -115,44 +116,44 @@ impl CostComparison {
         self.rows.iter().all(CostRow::holds)
     }
 
-    /// Whether no figure that must match the expected one differs.
-    pub(super) fn is_exact(&self) -> bool {
-        self.rows.iter().all(|row| row.is_exact() != Some(false))
+    /// Whether all figures that can be judged are as expected.
+    pub(super) fn is_as_expected(&self) -> bool {
+        self.rows.iter().all(|row| row.is_as_expected() != Some(false))
     }
 
     /// The cases to run, in display order.
     pub(super) fn cases(&self) -> Vec<CostCase> {
-        let pairs = self.contenders.iter().flat_map(|entry| self.sizes.iter().map(|nodes| (*entry, *nodes)));
-        let fitting = pairs.filter(|(entry, nodes)| (entry.facts.check_group_size)(*nodes).is_ok());
-        let cases = fitting.flat_map(|(entry, nodes)| {
-            self.traffics.iter().map(move |traffic| CostCase { entry, nodes, traffic: *traffic })
+        let pairs = self.algorithms.iter().flat_map(|algorithm| self.sizes.iter().map(|nodes| (*algorithm, *nodes)));
+        let fitting = pairs.filter(|(algorithm, nodes)| (algorithm.facts.check_group_size)(*nodes).is_ok());
+        let cases = fitting.flat_map(|(algorithm, nodes)| {
+            self.traffics.iter().map(move |traffic| CostCase { algorithm, nodes, traffic: *traffic })
         });
         cases.collect()
     }
 
-    pub(super) fn simulation(&self, CostCase { entry, nodes, traffic }: CostCase) -> Spec<Mutex> {
-        let mut spec = simulation(entry, nodes, self.seed, &Settings::default());
+    pub(super) fn simulation_spec(&self, CostCase { algorithm, nodes, traffic }: CostCase) -> Spec<Mutex> {
+        let mut spec = simulation_spec(algorithm, nodes, self.seed, &Settings::default());
         spec.settings = traffic.settings(self.entries, nodes, spec.message_time());
         spec
     }
 
     pub(super) fn simulate(&self, case: CostCase) -> Result<CostRow, CompareError> {
-        let spec = self.simulation(case);
+        let spec = self.simulation_spec(case);
         let (expected, measured) = simulate(&spec)?;
         let simulated =
             RunResult { kind: RunKind::Simulated, measured, repeat_command: spec.command("sim"), journal: None };
         Ok(CostRow { case, expected, simulated, real: None })
     }
 
-    /// Runs the same case with real processes; `None` if interrupted.
+    /// Runs the case of this row with real processes; `None` if interrupted.
     pub(super) fn run_real(
         &self,
         row: &CostRow,
         links: ProcessLinks,
         host: &mut dyn Host<Mutex>,
     ) -> Result<Option<RunResult>, CompareError> {
-        let CostCase { entry, nodes, traffic } = row.case;
-        let mut spec = host.real_spec(entry.into(), nodes, self.seed);
+        let CostCase { algorithm, nodes, traffic } = row.case;
+        let mut spec = host.real_spec(algorithm.into(), nodes, self.seed);
         spec.settings = traffic.settings(self.entries, nodes, spec.message_time());
         let Some(run) = host.run_real(&spec, links.is_tls).map_err(CompareError::Real)? else { return Ok(None) };
         let replayed = &run.replayed;
@@ -188,10 +189,10 @@ impl Comparison for CostComparison {
             if host.is_interrupted() {
                 break;
             }
-            host.begin_measurement(case.entry.facts.profile.name, case.nodes);
+            host.begin_measurement(case.algorithm.facts.profile.name, case.nodes);
             let row = self.simulate(case)?;
             host.advance();
-            let real = self.real.map(|links| self.run_real(&row, links, host));
+            let real = self.process_links.map(|links| self.run_real(&row, links, host));
             real.iter().for_each(|_| host.advance());
             // Keep the simulated result even if the real run failed.
             let (real, result) = match real.transpose() {
@@ -204,21 +205,21 @@ impl Comparison for CostComparison {
         Ok(())
     }
 
-    fn parts(&self) -> Parts {
-        let kinds = if self.real.is_some() { 2 } else { 1 };
+    fn parts(&self) -> PartCounts {
+        let kinds = if self.process_links.is_some() { 2 } else { 1 };
         let finished = self.rows.iter().flat_map(CostRow::results).count();
-        Parts { finished, total: self.cases().len() * kinds, name: "run" }
+        PartCounts { finished, total: self.cases().len() * kinds, name: "run" }
     }
 
     /// Whether every run is finished, and none was stopped early.
     fn is_complete(&self) -> bool {
-        let Parts { finished, total, .. } = self.parts();
+        let PartCounts { finished, total, .. } = self.parts();
         finished == total
             && self.rows.iter().flat_map(CostRow::results).all(|result| result.measured.ending == Ending::Done)
     }
 
     fn is_correct(&self) -> bool {
-        self.holds() && self.is_exact()
+        self.holds() && self.is_as_expected()
     }
 
     fn page(&self) -> Page {

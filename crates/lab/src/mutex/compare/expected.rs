@@ -10,10 +10,10 @@
 //! use quorate_lab::mutex;
 //!
 //! let settings = mutex::Settings { entries: 20, ..Default::default() };
-//! for entry in compare::contenders(&[], Variants::Default)? {
+//! for entry in compare::select_algorithms(&[], Variants::Default)? {
 //!     // Five nodes, seed 1.
-//!     let (expected, measured) = compare::simulate(&compare::simulation(entry, 5, 1, &settings))?;
-//!     assert_eq!(measured.is_exact(&expected), Some(true));
+//!     let (expected, measured) = compare::simulate(&compare::simulation_spec(entry, 5, 1, &settings))?;
+//!     assert_eq!(measured.is_as_expected(&expected), Some(true));
 //! }
 //! # Ok::<(), quorate_lab::LabError>(())
 //! ```
@@ -46,7 +46,7 @@ pub enum Variants {
 
 /// Returns the named algorithms, or all correct ones of the family if none is named, in the chosen
 /// variants.
-pub fn contenders(names: &[String], variants: Variants) -> Result<Vec<&'static MutexEntry>, LabError> {
+pub fn select_algorithms(names: &[String], variants: Variants) -> Result<Vec<&'static MutexEntry>, LabError> {
     let correct = || all().iter().filter_map(Mutex::entry);
     if names.is_empty() {
         return Ok(correct()
@@ -68,7 +68,7 @@ pub fn contenders(names: &[String], variants: Variants) -> Result<Vec<&'static M
 
 /// The experiment that simulates one algorithm in a group of one size. Every message takes 1 ms, so
 /// delays are multiples of one message time, the unit of the expected figures.
-pub fn simulation(entry: &'static MutexEntry, nodes: usize, seed: u64, settings: &Settings) -> Spec<Mutex> {
+pub fn simulation_spec(entry: &'static MutexEntry, nodes: usize, seed: u64, settings: &Settings) -> Spec<Mutex> {
     let latency = Latency::Fixed(Duration::from_millis(1));
     Spec { nodes, seed, latency, settings: settings.clone(), ..Spec::new(entry) }
 }
@@ -186,9 +186,9 @@ pub enum DelayUnit {
 pub struct Measured {
     pub ending: Ending,
     pub entries: u64,
-    /// Number of entries that `messages_per_entry` counts.
+    /// Number of entries without those of the coordinator, if there is one.
     pub counted_entries: u64,
-    /// Messages per entry; without the coordinator's entries if there is a coordinator.
+    /// Messages per counted entry; `None` if there is none.
     pub messages_per_entry: Option<f64>,
     /// Messages per entry of the coordinator, if there is one and it entered.
     pub coordinator_messages_per_entry: Option<f64>,
@@ -241,7 +241,7 @@ impl Measured {
     /// Whether every measured figure is as expected: equal where the expected figure is exact,
     /// within bounds elsewhere. `None` if the expected cost is not binding, the run was incomplete,
     /// or no node entered.
-    pub fn is_exact(&self, expected: &ExpectedCost) -> Option<bool> {
+    pub fn is_as_expected(&self, expected: &ExpectedCost) -> Option<bool> {
         let is_judged = expected.is_binding && self.ending == Ending::Done && self.entries > 0;
         is_judged.then_some(self.differences.is_empty())
     }
@@ -249,7 +249,7 @@ impl Measured {
     fn compare(&self, expected: &ExpectedCost, unit: DelayUnit) -> Vec<Difference> {
         let in_message_times = |delay: Option<Delay>| delay.filter(|_| unit == DelayUnit::MessageTimes);
         let messages = self.messages_per_entry.and_then(|measured| {
-            // The count is a whole number, which the mean would hide.
+            // The mean has rounding errors; the number of messages is a whole number.
             let total = (measured * self.counted_entries as f64).round();
             let (expected_min, expected_max) = expected.messages_per_entry(self.counted_entries);
             let is_expected = is_within(total, expected.total_messages_in(unit, self.counted_entries));

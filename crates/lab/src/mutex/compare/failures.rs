@@ -4,7 +4,7 @@
 use super::compared::UnsupportedSizes;
 use super::json::{UnsupportedSize, unsupported_sizes};
 use crate::compare::{
-    Chart, Column, ColumnGroup, CompareError, Comparison, GroupedTable, Host, MARK_NOT_JUDGED, Page, Parts, Table,
+    Chart, Column, ColumnGroup, CompareError, Comparison, GroupedTable, Host, MARK_NOT_JUDGED, Page, PartCounts, Table,
 };
 use crate::mutex::Mutex;
 use crate::mutex::failures::{FailureEffect, FailureMode, FailureStudy, Finding, Tally, Victim, run_study};
@@ -61,8 +61,8 @@ impl Comparison for FailureComparison {
         Ok(())
     }
 
-    fn parts(&self) -> Parts {
-        Parts { finished: self.rows.len(), total: self.studies.len(), name: "row" }
+    fn parts(&self) -> PartCounts {
+        PartCounts { finished: self.rows.len(), total: self.studies.len(), name: "row" }
     }
 
     /// A finding is never an error: textbook algorithms promise nothing under failures.

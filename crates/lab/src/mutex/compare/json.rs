@@ -15,11 +15,13 @@ use serde::Serialize;
 pub(super) struct Report<'a> {
     family: Family,
     seed: u64,
-    /// The links of real processes, if there were any.
+    /// `tcp` or `tls`, the links between real processes; `None` if all runs were simulated.
     links: Option<&'static str>,
     complete: bool,
     holds: bool,
-    exact: bool,
+    /// Whether all figures that can be judged are as expected.
+    #[serde(rename = "exact")]
+    is_as_expected: bool,
     rows: Vec<ReportRow<'a>>,
     /// Algorithms that do not support some sizes.
     left_out: Vec<UnsupportedSize>,
@@ -41,26 +43,29 @@ struct ReportRow<'a> {
     workload: String,
     #[serde(flatten)]
     counts: Counts,
-    /// In message times, as all delays of simulated runs.
+    /// Mean in message times, as all delays of simulated runs.
     client_delay: Option<f64>,
     sync_delay: Option<f64>,
     expected: Expected,
     /// Whether every property holds, simulated and real.
     holds: bool,
     /// Whether every figure is as expected, simulated and real; `None` if no figure can be judged.
-    exact: Option<bool>,
+    #[serde(rename = "exact")]
+    is_as_expected: Option<bool>,
+    /// The judgement of the simulated run.
     #[serde(flatten)]
     judged: Judged<'a>,
     real: Option<RealReport<'a>>,
 }
 
-/// The expected figures: a number if exact, else the minimum and the maximum.
+/// The expected figures: a single number, or the minimum and the maximum.
 #[derive(Serialize)]
 struct Expected {
     formula: &'static str,
     messages_per_entry: ExpectedRange,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    own_messages_per_entry: Option<u64>,
+    /// 0 if there is a coordinator, whose own entries cost no messages.
+    #[serde(rename = "own_messages_per_entry", skip_serializing_if = "Option::is_none")]
+    coordinator_messages_per_entry: Option<u64>,
     client_delay: ExpectedRange,
     sync_delay: ExpectedRange,
     /// Whether every run must have these figures.
@@ -96,7 +101,7 @@ fn expected(expected_cost: &ExpectedCost, entries: u64) -> Expected {
     Expected {
         formula: expected_cost.messages_formula,
         messages_per_entry: ExpectedRange::new(min, max),
-        own_messages_per_entry: expected_cost.has_coordinator.then_some(0),
+        coordinator_messages_per_entry: expected_cost.has_coordinator.then_some(0),
         client_delay: expected_cost.client_delay.into(),
         sync_delay: expected_cost.sync_delay.into(),
         binding: expected_cost.is_binding,
@@ -110,7 +115,8 @@ struct RealReport<'a> {
     client_delay_ms: Option<f64>,
     sync_delay_ms: Option<f64>,
     holds: bool,
-    exact: Option<bool>,
+    #[serde(rename = "exact")]
+    is_as_expected: Option<bool>,
     #[serde(flatten)]
     judged: Judged<'a>,
     /// Path of the journal, if a property was violated.
@@ -122,12 +128,13 @@ struct Counts {
     entries: u64,
     /// Without the coordinator's entries if there is a coordinator.
     messages_per_entry: Option<f64>,
-    /// Messages per entry of the coordinator.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    own_messages_per_entry: Option<f64>,
+    /// Messages per entry of the coordinator; `None` if there is none or it never entered.
+    #[serde(rename = "own_messages_per_entry", skip_serializing_if = "Option::is_none")]
+    coordinator_messages_per_entry: Option<f64>,
     client_delay_samples: u64,
     sync_delay_samples: u64,
     overtaken_max: u64,
+    /// Share of all messages that the busiest node sent or received.
     busiest_share: f64,
 }
 
@@ -144,10 +151,10 @@ pub(super) fn report(costs: &CostComparison) -> Report<'_> {
     Report {
         family: Family::Mutex,
         seed: costs.seed,
-        links: costs.real.map(|links| links.name()),
+        links: costs.process_links.map(|links| links.name()),
         complete: costs.is_complete(),
         holds: costs.holds(),
-        exact: costs.is_exact(),
+        is_as_expected: costs.is_as_expected(),
         rows: costs.rows.iter().map(report_row).collect(),
         left_out: unsupported_sizes(&costs.unsupported_sizes),
     }
@@ -172,7 +179,7 @@ fn report_row(row: &CostRow) -> ReportRow<'_> {
         sync_delay: mean(measured.sync_delay),
         expected: expected(&row.expected, measured.counted_entries),
         holds: row.holds(),
-        exact: row.is_exact(),
+        is_as_expected: row.is_as_expected(),
         judged: judged(&row.simulated),
         real: row.real.as_ref().map(|result| real(result, &row.expected)),
     }
@@ -184,7 +191,7 @@ fn real<'a>(result: &'a RunResult, expected_cost: &ExpectedCost) -> RealReport<'
         client_delay_ms: mean(result.measured.client_delay),
         sync_delay_ms: mean(result.measured.sync_delay),
         holds: result.measured.holds(),
-        exact: result.measured.is_exact(expected_cost),
+        is_as_expected: result.measured.is_as_expected(expected_cost),
         judged: judged(result),
         journal: result.journal.as_deref(),
     }
@@ -195,7 +202,7 @@ fn counts(RunResult { measured, .. }: &RunResult) -> Counts {
     Counts {
         entries: measured.entries,
         messages_per_entry: measured.messages_per_entry,
-        own_messages_per_entry: measured.coordinator_messages_per_entry,
+        coordinator_messages_per_entry: measured.coordinator_messages_per_entry,
         client_delay_samples: samples(measured.client_delay),
         sync_delay_samples: samples(measured.sync_delay),
         overtaken_max: measured.max_overtaken,

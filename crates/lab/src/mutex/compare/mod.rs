@@ -13,7 +13,9 @@ mod table;
 mod tests;
 mod traffic;
 
-pub use expected::{DelayUnit, Difference, ExpectedCost, Figure, Measured, Variants, contenders, simulate, simulation};
+pub use expected::{
+    DelayUnit, Difference, ExpectedCost, Figure, Measured, Variants, select_algorithms, simulate, simulation_spec,
+};
 pub use traffic::{OfferedLoad, Traffic, TrafficError};
 
 use super::failures::FailureStudy;
@@ -110,7 +112,7 @@ impl CompareRequest<'_, MutexCompareArgs> {
         }
         let traffics = self.workloads()?;
         let sizes = self.sizes_or(if real { &DEFAULT_REAL_SIZES } else { &DEFAULT_SIZES });
-        let ComparedAlgorithms { contenders, unsupported_sizes } = self.algorithms_for_sizes(&sizes)?;
+        let ComparedAlgorithms { algorithms, unsupported_sizes } = self.algorithms_for_sizes(&sizes)?;
         let largest = sizes.iter().copied().max().unwrap_or_default();
         if real && largest > MAX_PROCESSES {
             return CompareError::invalid_option(format!(
@@ -118,9 +120,10 @@ impl CompareRequest<'_, MutexCompareArgs> {
                  larger groups are simulated."
             ));
         }
-        let real = real.then_some(costs::ProcessLinks { is_tls: tls });
+        let process_links = real.then_some(costs::ProcessLinks { is_tls: tls });
         let seed = self.seed;
-        Ok(CostComparison { contenders, sizes, traffics, unsupported_sizes, entries, seed, real, rows: Vec::new() })
+        let rows = Vec::new();
+        Ok(CostComparison { algorithms, sizes, traffics, unsupported_sizes, entries, seed, process_links, rows })
     }
 
     /// Plans the failure studies.
@@ -131,13 +134,13 @@ impl CompareRequest<'_, MutexCompareArgs> {
                 "--nodes must be at least {MIN_FAILURE_SIZE} with --failures, for a holder, a waiter and an idle node; got {smallest}."
             ));
         }
-        let ComparedAlgorithms { contenders, unsupported_sizes } = match self.sizes {
+        let ComparedAlgorithms { algorithms, unsupported_sizes } = match self.sizes {
             Some(sizes) => self.algorithms_for_sizes(sizes)?,
             // An algorithm that does not support the default size supports a slightly larger one.
-            None => ComparedAlgorithms { contenders: self.selected_algorithms()?, unsupported_sizes: Vec::new() },
+            None => ComparedAlgorithms { algorithms: self.selected_algorithms()?, unsupported_sizes: Vec::new() },
         };
         let mut studies = Vec::new();
-        for entry in contenders {
+        for entry in algorithms {
             let is_supported = |nodes: &usize| (entry.facts.check_group_size)(*nodes).is_ok();
             let sizes: Vec<_> = match self.sizes {
                 Some(sizes) => sizes.iter().copied().filter(is_supported).collect(),
@@ -153,7 +156,7 @@ impl CompareRequest<'_, MutexCompareArgs> {
     /// Returns the algorithms that the options select.
     fn selected_algorithms(&self) -> Result<Vec<&'static MutexEntry>, CompareError> {
         let variants = if self.family_args.forms { Variants::All } else { Variants::Default };
-        Ok(contenders(self.algorithms, variants)?)
+        Ok(select_algorithms(self.algorithms, variants)?)
     }
 
     fn algorithms_for_sizes(&self, sizes: &[usize]) -> Result<ComparedAlgorithms, CompareError> {

@@ -14,7 +14,7 @@ pub(super) fn tables(costs: &CostComparison) -> Vec<Table> {
 
 pub(super) fn conditions(costs: &CostComparison) -> String {
     let entries = format_count(costs.entries, "request");
-    let real = costs.real.map(|links| format!(" · real: {} on loopback", links.name().to_uppercase()));
+    let real = costs.process_links.map(|links| format!(" · real: {} on loopback", links.name().to_uppercase()));
     format!("{entries} a run · seed {}{}", costs.seed, real.unwrap_or_default())
 }
 
@@ -33,7 +33,6 @@ pub(super) fn heaviest_traffic(costs: &CostComparison) -> Option<Traffic> {
     costs.traffics.iter().copied().max_by_key(heaviness)
 }
 
-/// The lightest workload.
 pub(super) fn lightest_traffic(costs: &CostComparison) -> Option<Traffic> {
     costs.traffics.iter().copied().min_by_key(heaviness)
 }
@@ -51,13 +50,13 @@ pub(super) fn heaviness(traffic: &Traffic) -> (u8, Option<OfferedLoad>) {
 /// All results of one algorithm in one kind of run.
 struct AlgorithmResults<'a> {
     costs: &'a CostComparison,
-    entry: &'static MutexEntry,
+    algorithm: &'static MutexEntry,
     kind: RunKind,
 }
 
 impl<'a> AlgorithmResults<'a> {
     fn rows(&self) -> impl Iterator<Item = (&'a CostRow, &'a RunResult)> + '_ {
-        let rows = self.costs.rows.iter().filter(|row| row.name() == self.entry.facts.profile.name);
+        let rows = self.costs.rows.iter().filter(|row| row.name() == self.algorithm.facts.profile.name);
         rows.filter_map(|row| Some((row, row.result(self.kind)?)))
     }
 
@@ -80,7 +79,7 @@ impl<'a> AlgorithmResults<'a> {
     ) -> String {
         let rows: Vec<_> =
             self.rows().filter(|(row, _)| traffic.is_none_or(|traffic| row.case.traffic == traffic)).collect();
-        let judged = rows.iter().filter(|(row, result)| result.measured.is_exact(&row.expected).is_some());
+        let judged = rows.iter().filter(|(row, result)| result.measured.is_as_expected(&row.expected).is_some());
         let have_one_value: Vec<_> =
             judged.filter_map(|(row, result)| expects_one_value(&row.expected, &result.measured)).collect();
         let differs = |(_, result): &(&CostRow, &RunResult)| {
@@ -98,21 +97,21 @@ impl<'a> AlgorithmResults<'a> {
 
 /// The kinds of runs that were measured, with the suffix of their columns.
 fn run_kinds(costs: &CostComparison) -> impl Iterator<Item = (RunKind, &'static str)> + use<> {
-    let real = costs.real.is_some().then_some((RunKind::Real, " · real"));
+    let real = costs.process_links.is_some().then_some((RunKind::Real, " · real"));
     std::iter::once((RunKind::Simulated, "")).chain(real)
 }
 
-fn algorithms(costs: &CostComparison, kind: RunKind) -> Vec<AlgorithmResults<'_>> {
-    costs.contenders.iter().map(|entry| AlgorithmResults { costs, entry, kind }).collect()
+fn results_by_algorithm(costs: &CostComparison, kind: RunKind) -> Vec<AlgorithmResults<'_>> {
+    costs.algorithms.iter().map(|algorithm| AlgorithmResults { costs, algorithm, kind }).collect()
 }
 
 fn names_column(costs: &CostComparison) -> Column {
-    let names = costs.contenders.iter().map(|entry| entry.facts.profile.name.to_owned());
+    let names = costs.algorithms.iter().map(|entry| entry.facts.profile.name.to_owned());
     Column::words("algorithm", names.collect())
 }
 
 fn expected_column(costs: &CostComparison, text: fn(&MutexEntry) -> &'static str) -> Column {
-    Column::words("expected", costs.contenders.iter().map(|entry| text(entry).to_owned()).collect())
+    Column::words("expected", costs.algorithms.iter().map(|entry| text(entry).to_owned()).collect())
 }
 
 fn columns_by_size(
@@ -130,7 +129,7 @@ fn messages_table(costs: &CostComparison) -> GroupedTable {
     let mut groups = Vec::new();
     for traffic in costs.traffics.iter().copied() {
         for (kind, suffix) in run_kinds(costs) {
-            let algorithms = algorithms(costs, kind);
+            let algorithms = results_by_algorithm(costs, kind);
             let cell = |algorithm: &AlgorithmResults<'_>, nodes: usize| {
                 let row = algorithm.with_traffic(traffic).find(|(row, _)| row.case.nodes == nodes);
                 row.and_then(|(_, result)| result.measured.messages_per_entry)
@@ -170,7 +169,7 @@ fn delays_and_load_table(costs: &CostComparison) -> GroupedTable {
         let mut rows = costs.rows.iter().filter(|row| row.name() == entry.facts.profile.name);
         if rows.all(CostRow::holds) { MARK_CORRECT.into() } else { MARK_WRONG.into() }
     };
-    let holds = costs.contenders.iter().map(holds).collect();
+    let holds = costs.algorithms.iter().map(holds).collect();
     groups.push(ColumnGroup { lead: vec![Column::figures("holds", holds)], ..ColumnGroup::default() });
     GroupedTable { title: "delays, fairness, load", stub: vec![names_column(costs)], groups }
 }
@@ -208,7 +207,7 @@ impl DelayKind {
 /// A delay is measured only under specific conditions, whatever the workload, so one column
 /// combines the runs of all workloads.
 fn delay_columns(costs: &CostComparison, run_kind: RunKind, delay_kind: &DelayKind) -> ColumnGroup {
-    let algorithms = algorithms(costs, run_kind);
+    let algorithms = results_by_algorithm(costs, run_kind);
     let cell = |algorithm: &AlgorithmResults<'_>, nodes: usize| {
         let delays = algorithm.with_size(nodes).filter_map(|(_, result)| (delay_kind.measured)(&result.measured));
         mean(delays).map_or(MARK_NOT_JUDGED.into(), format_short)
@@ -237,7 +236,7 @@ fn overtaken_columns(costs: &CostComparison, kind: RunKind, suffix: &str) -> Col
         let maximum = algorithm.with_size(nodes).map(|(_, result)| result.measured.max_overtaken).max();
         maximum.map_or(MARK_NOT_JUDGED.into(), |maximum| maximum.to_string())
     };
-    let figures = columns_by_size(&algorithms(costs, kind), &costs.sizes, cell);
+    let figures = columns_by_size(&results_by_algorithm(costs, kind), &costs.sizes, cell);
     ColumnGroup { name: format!("overtaken{suffix}"), figures, ..ColumnGroup::default() }
 }
 
@@ -247,7 +246,7 @@ fn busiest_node_columns(costs: &CostComparison, kind: RunKind, suffix: &str) -> 
         let row = algorithm.with_size(nodes).find(|(row, _)| Some(row.case.traffic) == heaviest);
         row.map_or(MARK_NOT_JUDGED.into(), |(_, result)| format!("{:.0}%", 100.0 * result.measured.busiest_share))
     };
-    let figures = columns_by_size(&algorithms(costs, kind), &costs.sizes, cell);
+    let figures = columns_by_size(&results_by_algorithm(costs, kind), &costs.sizes, cell);
     let when = heaviest.map(traffic_name).unwrap_or_default();
     ColumnGroup { name: format!("busiest, {when}{suffix}"), figures, ..ColumnGroup::default() }
 }
@@ -270,12 +269,12 @@ pub(super) fn notes(costs: &CostComparison) -> Vec<String> {
             "after the figures: {MARK_EQUAL} exactly as expected   {MARK_CORRECT} within the expected bounds   \
              {MARK_WRONG} unexpected   {MARK_NOT_JUDGED} not judged"
         ),
-        match costs.real {
+        match costs.process_links {
             Some(_) => "T: one message time, 1 ms in the simulator; real delays are means in milliseconds".into(),
             None => "T: one message time, 1 ms in the simulator".into(),
         },
         "client: from request to entry, without contention   sync: from a release to the next entry".into(),
-        "overtaken: most later requests granted first   busiest: the busiest node's share of all messages".into(),
+        "overtaken: later requests granted first, at most   busiest: the busiest node's share of all messages".into(),
     ];
     if has_load {
         notes.push("10% load: without waiting, the lock would be held a tenth of the time".into());

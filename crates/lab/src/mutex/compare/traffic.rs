@@ -17,7 +17,7 @@ pub enum Traffic {
     Pair,
     /// `random:10%`: all nodes send requests at random times, with this offered load.
     Random(OfferedLoad),
-    /// `all`: all nodes send requests at once, and again as soon as they have released.
+    /// `all`: all nodes send requests at the start, and again as soon as they have released.
     All,
 }
 

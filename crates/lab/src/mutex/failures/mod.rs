@@ -8,10 +8,10 @@
 //! Algorithms are in their textbook form, over bare links and without failure detection.
 //!
 //! ```
-//! use quorate_lab::mutex::compare::{Variants, contenders};
+//! use quorate_lab::mutex::compare::{Variants, select_algorithms};
 //! use quorate_lab::mutex::failures::{FailureEffect, FailureMode, FailureStudy, Victim, run_study};
 //!
-//! let [central] = contenders(&["central".into()], Variants::Default)?[..] else { panic!() };
+//! let [central] = select_algorithms(&["central".into()], Variants::Default)?[..] else { panic!() };
 //! // Five runs of each kind of failure, with four nodes.
 //! let findings = run_study(&FailureStudy { runs: 5, ..FailureStudy::new(central, 4) }, &mut || true)?;
 //! let worst_effect = |victim, mode| {
@@ -37,7 +37,7 @@ use quorate_journal::settings::{Fault, Latency, Length, TimedFault, UnsyncedSave
 use quorate_journal::workload::Ending;
 use serde::Serialize;
 
-/// The role of the failing node. A coordinator counts only as coordinator.
+/// The role of the failing node. The coordinator is a victim only in the role `Coordinator`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Victim {

@@ -3,7 +3,7 @@
 use super::{Example, FailureEffect, FailureMode, FailureStudy, Finding, Victim, run_study};
 use crate::experiment;
 use crate::mutex::MutexEntry;
-use crate::mutex::compare::{Variants, contenders};
+use crate::mutex::compare::{Variants, select_algorithms};
 use crate::mutex::run::{LockPhase, observed_change};
 use quorate_core::NodeId;
 use quorate_core::mutex::{Command, Event};
@@ -11,7 +11,9 @@ use quorate_journal::moment::{Moment, Observer, WorldEvent};
 use quorate_journal::workload::Ending;
 
 fn entry(name: &str) -> &'static MutexEntry {
-    let [entry] = contenders(&[name.into()], Variants::Default).unwrap()[..] else { panic!("one name, one algorithm") };
+    let [entry] = select_algorithms(&[name.into()], Variants::Default).unwrap()[..] else {
+        panic!("one name, one algorithm")
+    };
     entry
 }
 
@@ -84,12 +86,12 @@ fn every_example_reproduces_its_finding() {
             let (node, phases) = observer.crash.expect("a node crashes");
             let others = || phases.iter().enumerate().filter(|(index, _)| *index != node.index());
             let another_is = |wanted: LockPhase| others().any(|(_, phase)| *phase == wanted);
-            let (inside, waiting) = (another_is(LockPhase::Holding), another_is(LockPhase::Waiting));
+            let (another_holds, another_waits) = (another_is(LockPhase::Holding), another_is(LockPhase::Waiting));
             let has_role = match (victim, phases[node.index()]) {
-                (Victim::Coordinator, LockPhase::Idle) => coordinator == Some(node) && inside && waiting,
-                (Victim::Holder, LockPhase::Holding) => coordinator != Some(node) && waiting,
+                (Victim::Coordinator, LockPhase::Idle) => coordinator == Some(node) && another_holds && another_waits,
+                (Victim::Holder, LockPhase::Holding) => coordinator != Some(node) && another_waits,
                 (Victim::Waiter, LockPhase::Waiting) => coordinator != Some(node),
-                (Victim::Idle, LockPhase::Idle) => coordinator != Some(node) && inside,
+                (Victim::Idle, LockPhase::Idle) => coordinator != Some(node) && another_holds,
                 (Victim::Coordinator | Victim::Holder | Victim::Waiter | Victim::Idle, _) => false,
             };
             assert!(has_role, "{victim:?} is node {node} among {phases:?}: {command}");

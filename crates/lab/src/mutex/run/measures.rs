@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 ///
 /// *Client delay*: from request to entry, while no other node waits for or holds the lock.
 /// *Synchronization delay*: from a release to the next entry, if exactly one node was waiting, for
-/// long enough that its request had arrived everywhere. If there is a coordinator, neither delay
-/// includes its own entries, and the second does not begin with its releases.
+/// long enough that its request had arrived everywhere. If there is a coordinator, neither delay is
+/// measured for its own entries, nor a synchronization delay from its releases.
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
     coordinator: Option<NodeId>,
@@ -82,10 +82,10 @@ impl Measures {
             entries,
             messages_per_entry: if entries == 0 { None } else { Some(messages as f64 / entries as f64) },
         };
-        let all = cost(self.entries, messages.total());
+        let all_entries = cost(self.entries, messages.total());
         MutexSummary {
             entries: self.entries,
-            messages_per_entry: all.messages_per_entry,
+            messages_per_entry: all_entries.messages_per_entry,
             client_delay: self.client_delay.in_units_of(unit),
             sync_delay: self.sync_delay.in_units_of(unit),
             delay_unit: unit_name,
@@ -198,8 +198,8 @@ pub struct MutexSummary {
     /// Maximum number of entries by later requests ahead of an earlier one.
     #[serde(rename = "overtaken_max")]
     pub max_overtaken: u64,
-    /// Number of entries whose request had happened after one that still waited; absent if not
-    /// counted.
+    /// Number of entries although a conflicting request that had happened before theirs still
+    /// waited; absent if not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub out_of_order: Option<u64>,
     /// Entries of all nodes but the coordinator.

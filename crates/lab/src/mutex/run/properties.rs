@@ -117,8 +117,8 @@ impl Properties {
         }
     }
 
-    /// Number of entries whose request had happened after one that still waited; `None` if not
-    /// counted.
+    /// Number of entries although a conflicting request that had happened before theirs still
+    /// waited; `None` if not counted.
     pub fn out_of_order(&self) -> Option<u64> {
         self.causality.as_ref().map(|_| self.out_of_order)
     }
@@ -223,8 +223,8 @@ impl Properties {
         self.exclusion_violation = Some(Violation { time, line: self.lines, relevant_from, text });
     }
 
-    /// Marks every conflicting entry as succeeded. Such an entry must have expired, and must not be
-    /// extended.
+    /// Marks every entry that conflicts with the entry of `node` as succeeded by it. The marked
+    /// entry must have expired, and must not be extended.
     fn mark_succeeded(&mut self, node: NodeId) {
         let access = self.access(node);
         for (index, state) in self.nodes.iter_mut().enumerate() {

@@ -39,8 +39,8 @@ impl Resource {
     }
 
     /// Records an access by a node, if it holds the lock.
-    fn access(&mut self, by: NodeId) {
-        let Some((LockPhase::Holding, fence)) = self.holders.get(by.index()) else { return };
+    fn access(&mut self, node: NodeId) {
+        let Some((LockPhase::Holding, fence)) = self.holders.get(node.index()) else { return };
         if *fence < self.largest_fence {
             self.refused += 1;
         } else {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub enum Pattern {
     /// One node alone, again after some time.
     Single,
-    /// All requesters at once, and again as soon as they have released.
+    /// All requesters at the start, and again as soon as they have released.
     All,
     /// All requesters at random times.
     Random,
@@ -54,7 +54,7 @@ pub struct Requests {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ClientPhase {
     Idle,
-    /// Requests entry at that instant. Neither the request nor the entry that it led to has ended.
+    /// Requests entry at `request_at`. Neither the request nor the entry that it led to has ended.
     Requesting {
         request_at: Time,
     },

@@ -140,7 +140,8 @@ fn assert_depth_first_agrees(settings: &[(usize, bool)]) {
                 assert_eq!((one.name, one.holds), (other.name, other.holds), "{case}");
                 if let (Some(one), Some(other)) = (&one.counterexample, &other.counterexample) {
                     assert!(one.len() <= other.len(), "{case}: breadth first is shortest");
-                    journal(&depth, other);
+                    // Real nodes replay the counterexample, and panic if it is not a run of theirs.
+                    let _ = journal(&depth, other);
                 }
             }
             let states = |run: &CheckRun| run.findings.main_pass.states;

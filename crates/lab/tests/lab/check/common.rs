@@ -9,7 +9,7 @@ use quorate_lab::check::{CheckRun, CheckSpec, CheckedFamily};
 use quorate_lab::registry::Entry;
 
 /// A check of `nodes` nodes that may request entry `rounds` times each, or without end if `None`,
-/// on bare links.
+/// on links that do not retransmit.
 pub(crate) fn spec(algorithm: &str, nodes: usize, rounds: impl Into<Option<u8>>) -> CheckSpec {
     let mut spec = CheckSpec { rounds: rounds.into(), links: LinkChoice::Bare, ..CheckSpec::named(algorithm).unwrap() };
     spec.setup.nodes = nodes;

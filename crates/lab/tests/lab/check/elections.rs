@@ -1,5 +1,5 @@
 //! Exhaustive checks of the elections in docs/checking.md whose state spaces are small: each
-//! survives the crashes of its row, in every order and at every point.
+//! survives the crashes that its row of the table allows, in every order and at every point.
 
 use quorate_lab::Election;
 use quorate_lab::check::{CheckSpec, run};
@@ -72,8 +72,8 @@ fn elections_with_small_state_spaces_survive_the_crashes_of_their_rows() {
         let spec = row.spec();
         let check_run = run(&spec, &mut |_, _| true).unwrap_or_else(|error| panic!("{}: {error}", row.command));
         assert!(check_run.findings.is_complete(), "{}: {:?}", row.command, check_run.findings.end);
-        let broken: Vec<_> = check_run.violations().into_iter().map(|(verdict, _)| verdict.name).collect();
-        assert!(broken.is_empty(), "{}: {broken:?}", row.command);
+        let violated: Vec<_> = check_run.violations().into_iter().map(|(verdict, _)| verdict.name).collect();
+        assert!(violated.is_empty(), "{}: {violated:?}", row.command);
         assert_eq!(check_run.findings.main_pass.states, row.states, "{}", row.command);
     }
 }

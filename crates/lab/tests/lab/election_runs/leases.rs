@@ -87,7 +87,7 @@ fn each_nodes_own_clock_decides() {
 }
 
 #[test]
-fn extending_an_expired_lease_or_turning_its_clock_back_is_judged() {
+fn extending_an_expired_lease_or_turning_a_clock_back_is_judged() {
     let two_leaders_in_turn = || run().leads(1, 1, 1, 50).leads(60, 2, 2, 90);
     two_leaders_in_turn().extends(95, 1, 120).assert_no_violation();
     two_leaders_in_turn().extends(70, 1, 120).assert_violation(

@@ -163,7 +163,8 @@ fn with_several_leaders_on_purpose_each_node_must_know_one() {
     );
 }
 
-/// The overlay has a single region, and ids of one bit, which nodes share.
+/// A move is a node's change to another super-peer; it is necessary if a node that joined or left
+/// causes it. The overlay has a single region, and ids of one bit, which nodes share.
 #[test]
 fn moves_and_necessary_moves_are_counted() {
     let (nodes, seed, id_bits, region_bits) = (6, 3, 1, 0);

@@ -39,9 +39,9 @@ fn starting_at(part: Part, time: i64) -> Part {
 
 const END_OF_NODE_1: &str = r#"{"time":90,"world":{"ended":{"node":1}}}"#;
 
-/// Message 1.1 reached the first incarnation of node 2, 1.2 was lost with it, 1.3 was sent while
-/// the node was down, 1.4 was still addressed to the first incarnation, and 1.5 reached the second
-/// one.
+/// Message 1.1 reached the first incarnation of node 2, 1.2 was lost when that incarnation crashed,
+/// 1.3 was sent while the node was down, 1.4 was still addressed to the first incarnation, and 1.5
+/// reached the second one.
 #[test]
 fn messages_are_lost_with_the_incarnation_they_were_sent_to() {
     let sends: Vec<_> = (1..=5).map(|number| sending_step(number * 10, 1, &format!("1.{number}"), 2)).collect();
@@ -114,8 +114,8 @@ fn ids_continue_over_all_incarnations() {
     // `life` is the incarnation that sent the message.
     let later = receipt(5, 2, "1.1", &[]).replace(r#""kind""#, r#""life":1,"kind""#);
     let two = incarnation_journal(2, 0, &[&receipt(3, 2, "1.1", &[]), &later]);
-    let of_two: Vec<_> = steps(&[first, second, two]).into_iter().filter(|(_, node, _)| *node == 2).collect();
-    assert_eq!(of_two, [(0, 2, String::new()), (3, 2, "1.1".into()), (20, 2, "1.3".into())]);
+    let steps_of_2: Vec<_> = steps(&[first, second, two]).into_iter().filter(|(_, node, _)| *node == 2).collect();
+    assert_eq!(steps_of_2, [(0, 2, String::new()), (3, 2, "1.1".into()), (20, 2, "1.3".into())]);
 }
 
 /// A pause in which its node takes a step begins only after that step. A pause of a node that is

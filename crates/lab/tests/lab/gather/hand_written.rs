@@ -26,7 +26,6 @@ pub(crate) fn receipt(time: i64, node: u32, id: &str, sends: &[(&str, u32)]) -> 
     format!(r#"{{"time":{time},"node":{node},"input":{{"message":{{"id":"{id}","kind":"k"}}}},"effects":[{effects}]}}"#)
 }
 
-/// A step that sends a message.
 pub(crate) fn sending_step(time: i64, node: u32, id: &str, to: u32) -> String {
     format!(r#"{{"time":{time},"node":{node},"input":{{"command":"acquire"}},"effects":[{}]}}"#, send_effect(id, to))
 }
@@ -35,7 +34,6 @@ fn send_effect(id: &str, to: u32) -> String {
     format!(r#"{{"send":{{"id":"{id}","to":{to},"kind":"k","bytes":1,"body":null}}}}"#)
 }
 
-/// A hand-written journal of faults.
 pub(crate) fn fault_journal(lines: &[&str]) -> Part {
     let header = r#"{"journal":1,"algorithm":"central","family":"mutex","nodes":2,"seed":1,"live":{"boot":"b","offset":0},"run":{"a":1,"faults":["kill"]}}"#;
     let text: String = [header].iter().chain(lines).map(|line| format!("{line}\n")).collect();

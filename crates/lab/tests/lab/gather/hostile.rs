@@ -111,24 +111,24 @@ fn lines_that_a_node_cannot_write_are_refused() {
 #[test]
 fn files_that_do_not_form_one_run_are_refused() {
     let [one, two] = [incarnation_journal(1, 0, &[]), incarnation_journal(2, 0, &[])];
-    let other = |from: &str, to: &str| {
+    let altered = |from: &str, to: &str| {
         let text = String::from_utf8(two.bytes.clone()).unwrap().replacen(from, to, 1);
         Part { name: "odd".into(), bytes: text.into_bytes() }
     };
-    let in_group = |name: &str| other(r#""boot""#, &format!(r#""group":"{name}","boot""#));
+    let in_group = |name: &str| altered(r#""boot""#, &format!(r#""group":"{name}","boot""#));
     let cases = [
         (
-            other("central", "ricart-agrawala"),
+            altered("central", "ricart-agrawala"),
             "odd and n1-0 belong to different runs: its algorithm is ricart-agrawala",
         ),
         (in_group("b"), "odd and n1-0 belong to different runs: its group is 'b', not absent"),
-        (other(r#""seed":1"#, r#""seed":2"#), "its seed is 2, not 1"),
-        (other(r#""nodes":2"#, r#""nodes":3"#), "its number of nodes is 3, not 2"),
-        (other(r#"{"a":1}"#, r#"{"a":2}"#), "its setting 'a' is 2, not 1"),
-        (other(r#"{"a":1}"#, r#"{}"#), "its setting 'a' is absent, not 1"),
+        (altered(r#""seed":1"#, r#""seed":2"#), "its seed is 2, not 1"),
+        (altered(r#""nodes":2"#, r#""nodes":3"#), "its number of nodes is 3, not 2"),
+        (altered(r#"{"a":1}"#, r#"{"a":2}"#), "its setting 'a' is 2, not 1"),
+        (altered(r#"{"a":1}"#, r#"{}"#), "its setting 'a' is absent, not 1"),
         (one.clone(), "n1-0 and n1-0 are both journals of incarnation 0 of node 1"),
         (
-            other(r#""node":2,"incarnation""#, r#""node":9,"incarnation""#),
+            altered(r#""node":2,"incarnation""#, r#""node":9,"incarnation""#),
             "the journal is one of node 9, but declares 2 nodes",
         ),
         (Part { name: "odd".into(), bytes: b"garbage".to_vec() }, "in odd: "),

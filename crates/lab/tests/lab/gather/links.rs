@@ -233,13 +233,13 @@ fn only_messages_lost_to_a_partition_count_as_skipped() {
 const END_OF_NODE_1: &str = r#"{"time":90,"world":{"ended":{"node":1}}}"#;
 const END_OF_NODE_2: &str = r#"{"time":95,"world":{"ended":{"node":2}}}"#;
 
-/// The first node, which sends this many messages to the second.
+/// The journal of node 1, which sends this many messages to node 2.
 fn sender(messages: i64) -> Part {
     let sends: Vec<_> = (1..=messages).map(|number| sending_step(number, 1, &format!("1.{number}"), 2)).collect();
     incarnation_journal(1, 0, &sends.iter().map(String::as_str).chain([END_OF_NODE_1]).collect::<Vec<_>>())
 }
 
-/// An incarnation of the second node, which receives these messages of the first.
+/// The journal of an incarnation of node 2, which receives these messages of node 1.
 fn receiver(incarnation: u64, numbers: &[i64]) -> Part {
     let receives: Vec<_> = numbers.iter().map(|number| receipt(50 + number, 2, &format!("1.{number}"), &[])).collect();
     incarnation_journal(2, incarnation, &receives.iter().map(String::as_str).chain([END_OF_NODE_2]).collect::<Vec<_>>())

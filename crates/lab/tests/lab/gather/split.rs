@@ -30,7 +30,7 @@ pub(crate) fn gather_parts(parts: &[Part]) -> Result<(String, GatherReport), Gat
     Ok((String::from_utf8(bytes).unwrap(), gathered))
 }
 
-/// Properties of the machines that run the nodes.
+/// The machines that run the nodes, and the journals that they leave.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Machines {
     /// Whether each node has a separate machine.

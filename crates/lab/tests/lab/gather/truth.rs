@@ -1,5 +1,5 @@
-//! Tests that the gathered journal agrees with that of the simulated run from which the parts were
-//! split.
+//! Tests that the gathered journal agrees with the journal of the simulated run that was split into
+//! the parts.
 
 use crate::gather::runs::{
     election_spec, lock_spec, lock_spec_without_crashes, replay_and_read, replica_spec, replica_spec_with_lost_disk,

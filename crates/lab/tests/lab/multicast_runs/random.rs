@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const SEEDS: u64 = 8_000;
 
-/// The order in which nodes deliver messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DeliveryOrder {
     /// In sending order, which is fifo, causal and total.
@@ -78,7 +77,6 @@ impl HistoryGenerator {
         }
     }
 
-    /// Generates a random history.
     fn generate(mut self) -> Self {
         if self.has_views {
             self.decide_view();

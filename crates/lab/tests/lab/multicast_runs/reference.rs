@@ -65,8 +65,8 @@ pub(super) struct History {
     views: BTreeMap<Epoch, View>,
     incarnations: BTreeMap<NodeId, Incarnation>,
     down_nodes: BTreeSet<NodeId>,
-    /// Whether every delivery in the view of its message is of a message that was sent, for the
-    /// first time, with its payload.
+    /// Whether each message that a node delivers in the message's view was sent before, is
+    /// delivered there for the first time, and has the payload with which it was sent.
     has_integrity: bool,
     /// Whether every delivery is in the view of its message.
     delivers_in_views: bool,

@@ -252,14 +252,13 @@ fn other_nodes_send_the_messages_of_members_that_left() {
         .into_iter()
         .flat_map(|traffic| (0..20).map(move |seed| (traffic, seed)))
     {
-        let demand = Demand { leaves: 2, ..demand(traffic, 40) };
-        let outcome = simulate(seed, "fixed:1ms", demand, &[]);
+        let outcome = simulate(seed, "fixed:1ms", Demand { leaves: 2, ..demand(traffic, 40) }, &[]);
         assert_eq!(
             (outcome.ending, outcome.unsent_messages, outcome.summary.sent),
             (Ending::Done, 0, 40),
             "{traffic:?}, seed {seed}"
         );
-        let more_leaves_than_nodes = Demand { leaves: 9, ..super::toys::demand(traffic, 40) };
+        let more_leaves_than_nodes = Demand { leaves: 9, ..demand(traffic, 40) };
         assert_eq!(
             simulate(seed, "fixed:1ms", more_leaves_than_nodes, &[]).ending,
             Ending::Done,

@@ -179,7 +179,7 @@ fn a_property_that_is_not_promised_does_not_fail_and_can_be_queried() {
     observe_all(&mut properties, &actions(TWO_ORDERS));
     assert!(properties.verdicts().iter().all(|verdict| verdict.holds == Some(true)));
     assert!(properties.verdicts().iter().all(|verdict| verdict.name != "total"));
-    let total = properties.verdict(Property::Total).expect("it was watched");
+    let total = properties.verdict(Property::Total).expect("it was judged");
     assert!(total.is_violated());
     assert_eq!((properties.violation_count(Property::Total), properties.violation_count(Property::Fifo)), (1, 0));
     assert_eq!(properties.verdict(Property::ViewSynchrony), None);

@@ -130,7 +130,7 @@ impl Harness {
         host.incarnation = host.incarnation.next();
     }
 
-    /// Replaces the disk of a node that is down by an empty one.
+    /// Replaces the disk of a node that is down with an empty one.
     pub(crate) fn wipe(&mut self, node: NodeId) {
         self.hosts[node.index()].durable = Durable { is_wiped: true, ..Durable::default() };
     }
@@ -203,9 +203,9 @@ impl Harness {
 
     /// Advances to the next message or timer, at most to `end`.
     fn advance(&mut self, end: Time) {
-        let message = self.messages.iter().map(|(at, ..)| *at).min();
-        let timers = self.hosts.iter().flat_map(|host| &host.timers).map(|(at, _)| *at);
-        let next = timers.chain(message).min().filter(|next| *next <= end);
+        let arrivals = self.messages.iter().map(|(at, ..)| *at);
+        let expiries = self.hosts.iter().flat_map(|host| &host.timers).map(|(at, _)| *at);
+        let next = arrivals.chain(expiries).min().filter(|next| *next <= end);
         self.now = next.unwrap_or(end);
         if next.is_none() {
             return;

@@ -6,8 +6,8 @@ use quorate_core::{Class, Duration, Group, NodeId, Span, Time};
 use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::{Chance, TimedFault};
 
-/// Maximum number of levels of actions: those of a command, those in the messages and timers of
-/// these, and so on.
+/// Maximum nesting of actions: the actions of a command, the actions in the messages and timers
+/// that they contain, and so on.
 const MAX_DEPTH: u64 = 3;
 
 /// Returns the random scenario of this seed. A run of it always ends, because no action repeats
@@ -52,7 +52,7 @@ fn any_node(rng: &mut SeededRng, nodes: usize) -> NodeId {
     NodeId::from_index(rng.below(nodes as u64) as usize)
 }
 
-/// Returns random actions of at most `depth` levels. Every save writes another number.
+/// Returns random actions of at most `depth` levels. Every save writes a different number.
 fn any_actions(rng: &mut SeededRng, nodes: usize, depth: u64, last_write: &mut u64) -> Actions {
     let count = rng.below(1 + depth);
     (0..count).map(|_| any_action(rng, nodes, depth - 1, last_write)).collect()

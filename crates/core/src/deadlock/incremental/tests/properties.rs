@@ -42,8 +42,8 @@ struct Comparison {
     graph: WaitForGraph<u8>,
     waits: BTreeMap<WaitHandle, (u8, Need<u8>)>,
     /// Whether no deadlock stays in the graph: none is forced, and if a removal makes a wait part
-    /// of one, that wait ends. Then all answers equal those of the complete search.
-    is_strict: bool,
+    /// of a deadlock, that wait ends. Then all answers equal those of the complete search.
+    is_deadlock_free: bool,
 }
 
 impl Comparison {
@@ -58,11 +58,11 @@ impl Comparison {
         assert_eq!(found.is_some(), closes_deadlock(&complete, waiter, need), "{waiter} {need:?} in {complete:?}");
         if let Some(deadlock) = found {
             assert_real(deadlock, &complete, (waiter, need));
-            if self.is_strict && deadlock.shape == Shape::Cycle {
+            if self.is_deadlock_free && deadlock.shape == Shape::Cycle {
                 assert_minimal(deadlock, &complete, need);
             }
         }
-        if self.is_strict {
+        if self.is_deadlock_free {
             let mut after = complete;
             after.add_need(waiter, need.clone());
             assert_eq!(found.is_some(), !after.stuck_agents().is_empty(), "as the complete search answers");
@@ -117,7 +117,7 @@ impl Comparison {
             assert_eq!(found.is_some(), closes_deadlock(&complete, waiter, &need), "{waiter} {need:?} in {complete:?}");
             found.iter().for_each(|deadlock| assert_real(deadlock, &complete, (waiter, &need)));
         }
-        if self.is_strict && found.is_some() {
+        if self.is_deadlock_free && found.is_some() {
             self.graph.end(wait);
             self.waits.remove(&wait);
         }
@@ -130,7 +130,7 @@ impl Comparison {
             self.waits.iter().filter(|(_, (_, need))| need.awaited().contains(&owner)).map(|(wait, _)| *wait);
         assert_eq!(affected, naming_waits.collect::<Vec<_>>());
         self.waits.values_mut().for_each(|(_, need)| remove(need, owner));
-        for wait in affected.into_iter().filter(|_| self.is_strict) {
+        for wait in affected.into_iter().filter(|_| self.is_deadlock_free) {
             if self.graph.deadlock_of(self.waits[&wait].0).is_some() {
                 self.graph.end(wait);
                 self.waits.remove(&wait);
@@ -141,7 +141,7 @@ impl Comparison {
     fn call(&mut self, call: Call) {
         match call {
             Call::Wait(waiter, need) => self.wait(waiter, need),
-            Call::WaitAnyway(waiter, need) if self.is_strict => self.wait(waiter, need),
+            Call::WaitAnyway(waiter, need) if self.is_deadlock_free => self.wait(waiter, need),
             Call::WaitAnyway(waiter, need) => {
                 let (wait, found) = self.graph.wait_anyway(waiter, need.clone());
                 self.check_answer(found.as_ref(), waiter, &need);
@@ -157,7 +157,7 @@ impl Comparison {
                 self.nth_wait(index).into_iter().for_each(|wait| self.add_owner(wait, owner, false));
             }
             Call::AddOwnerAnyway(index, owner) => {
-                self.nth_wait(index).into_iter().for_each(|wait| self.add_owner(wait, owner, !self.is_strict));
+                self.nth_wait(index).into_iter().for_each(|wait| self.add_owner(wait, owner, !self.is_deadlock_free));
             }
             Call::RemoveOwner(index, owner) => {
                 self.nth_wait(index).into_iter().for_each(|wait| self.remove_owner(wait, owner));
@@ -179,7 +179,7 @@ impl Comparison {
         };
         let complete = self.complete_graph();
         assert_eq!(sorted(&self.graph.snapshot()), sorted(&complete));
-        if self.is_strict {
+        if self.is_deadlock_free {
             assert!(complete.stuck_agents().is_empty(), "{complete:?}");
         }
         for owner in 0..OWNERS {
@@ -209,7 +209,7 @@ proptest! {
 
     #[test]
     fn no_owner_is_ever_stuck_if_deadlocks_are_refused(calls in prop::collection::vec(call(), 0..50)) {
-        let mut comparison = Comparison { is_strict: true, ..Comparison::default() };
+        let mut comparison = Comparison { is_deadlock_free: true, ..Comparison::default() };
         calls.into_iter().for_each(|call| comparison.call(call));
     }
 

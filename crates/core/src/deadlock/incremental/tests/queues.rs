@@ -152,13 +152,13 @@ impl Service {
     fn replace_edges(&mut self, lock: usize, leaver: u8) {
         let lock_state = &self.locks[lock];
         for (position, queued) in lock_state.queue.iter().enumerate() {
-            let waits_for =
+            let previous_awaited =
                 self.reduced_graph.need(queued.reduced_wait).expect("a queued request waits").awaited().to_vec();
             let request = (queued.owner, queued.mode);
             let holders = lock_state.holders.iter().copied();
             let changes = mode_conflicts().changes_after(
                 leaver,
-                &waits_for,
+                &previous_awaited,
                 request,
                 lock_state.requests_ahead(position),
                 holders,

@@ -69,7 +69,7 @@ impl OverlayGroup {
         group
     }
 
-    /// Draws the next number of a linear congruential generator (Knuth's constants).
+    /// Draws a number below `bound` from a linear congruential generator (Knuth's constants).
     fn random_below(&mut self, bound: usize) -> usize {
         self.random_state =
             self.random_state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

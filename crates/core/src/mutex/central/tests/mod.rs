@@ -9,11 +9,11 @@ mod when_busy;
 
 use super::Central;
 use crate::group::Group;
-use crate::mutex::rules::{rules, with_a_nonmember};
+use crate::mutex::rules::{rule_tests, with_a_nonmember};
 use crate::node::NodeId;
 use expect_test::expect;
 
-rules! { Central::new, 3;
+rule_tests! { Central::new, 3;
     ce_1_a_requesting_node_sends_a_ticket_to_the_coordinator("2 acquire", expect![[r#"
         2 acquire: CE-1 requests entry with ticket 2/1; request → 1
     "#]]);
@@ -191,7 +191,7 @@ rules! { Central::new, 3;
     ce_2_a_request_of_a_nonmember_is_ignored(
         by with_a_nonmember(Central::new), "3 acquire; 3 > 1; 3 cancel; 3 > 1", expect![[r#"
             3 acquire: CE-1 requests entry with ticket 3/1; request → 1
-            1 receives request from 3: CE-2 ignores ticket 3/1: it is void
+            1 receives request from 3: CE-2 ignores ticket 3/1: its node is not a member
             3 cancel: cancelled; CE-6 cancels ticket 3/1; release → 1
         "#]]);
 

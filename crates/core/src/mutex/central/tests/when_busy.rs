@@ -8,7 +8,7 @@ use super::super::WhenBusy;
 use super::Central;
 use crate::bounds::Bounds;
 use crate::mutex::prelude::*;
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use expect_test::expect;
 
 const MESSAGE_TIME: Duration = Duration::from_millis(10);
@@ -21,7 +21,7 @@ fn queueing_node(me: NodeId, group: Group) -> Central {
     Central::with_when_busy(me, group, WhenBusy::DenyAndQueue)
 }
 
-rules! { denying_node, 3;
+rule_tests! { denying_node, 3;
     ce_8_a_node_retries_with_its_denied_ticket(
         "2 acquire; rest; 3 acquire; rest; 3 fires; rest; 2 release; rest | 3 fires; rest", expect![[r#"
             3 timer: CE-8 retries with ticket 3/1; request → 1
@@ -85,7 +85,7 @@ rules! { denying_node, 3;
     "#]]);
 }
 
-rules! { queueing_node, 3;
+rule_tests! { queueing_node, 3;
     ce_9_a_queued_node_receives_a_denial_first(
         "2 acquire; rest; 3 acquire | rest; 2 release; rest", expect![[r#"
             1 receives request from 3: CE-2 queues ticket 3/1: ticket 2/1 is granted; CE-9 denies ticket 3/1 for now; denied → 3

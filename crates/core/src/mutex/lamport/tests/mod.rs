@@ -5,10 +5,10 @@
 //! `(3, 2)` has clock 3 and node 2, and `fence 0.1` has epoch 0 and counter 1.
 
 use super::Lamport;
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use expect_test::expect;
 
-rules! { Lamport::new, 3;
+rule_tests! { Lamport::new, 3;
     la_1_a_requesting_node_queues_its_request_and_sends_it_to_all("1 acquire", expect![[r#"
         1 acquire: LA-1 queues (1, 1) and sends it to all; request → all
     "#]]);
@@ -37,7 +37,7 @@ rules! { Lamport::new, 3;
     "#]]);
 
     /// Both requests have the same clock, and the node numbers decide: the request of 2 is later
-    /// than that of 1, so 1 need not wait for the reply, and 2 must.
+    /// than the request of 1, so 1 need not wait for the reply, and 2 must.
     la_3_a_later_request_counts_like_a_reply(of 2, "1 acquire; 2 acquire | 2 > 1; 1 > 2; 2 > 1; 1 > 2", expect![[r#"
         1 receives request from 2: LA-2 queues (1, 2); reply → 2; LA-3 is first with (1, 1); ENTERS (fence 0.1)
         2 receives request from 1: LA-2 queues (1, 1); reply → 1
@@ -156,7 +156,7 @@ rules! { Lamport::new, 3;
 
     /// The older of two simultaneous tries is first, and the node of the younger one receives it
     /// before its last answer.
-    la_7_of_two_tries_at_once_the_older_one_enters(of 2, "1 try; 2 try; rest", expect![[r#"
+    la_7_of_two_simultaneous_tries_the_older_one_enters(of 2, "1 try; 2 try; rest", expect![[r#"
         1 try: LA-1 queues (1, 1) and sends it to all; request → all
         2 try: LA-1 queues (1, 2) and sends it to all; request → all
         2 receives request from 1: LA-2 queues (1, 1); reply → 1

@@ -14,7 +14,7 @@ mod yielding;
 use super::{Form, Maekawa};
 use crate::group::Group;
 use crate::mutex::quorum::Quorums;
-use crate::mutex::rules::{rules, with_a_nonmember};
+use crate::mutex::rules::{rule_tests, with_a_nonmember};
 use crate::node::NodeId;
 use expect_test::expect;
 
@@ -22,7 +22,7 @@ fn node(me: NodeId, group: Group) -> Maekawa {
     Maekawa::new(me, group, Form::DeadlockFree, Quorums::Grid)
 }
 
-rules! { node, 4;
+rule_tests! { node, 4;
     mk_1_a_requesting_node_sends_a_stamped_request_to_its_quorum("2 acquire", expect![[r#"
         2 acquire: MK-1 requests votes of 1,2,4 with (1, 2); request → 1; request → 4; MK-2 votes for (1, 2)
     "#]]);
@@ -65,9 +65,9 @@ rules! { node, 4;
 
     mk_2_a_request_in_the_name_of_another_is_ignored("2 acquire; 2 > 1 as 3; 2 cancel; 2 > 1 as 3", expect![[r#"
         2 acquire: MK-1 requests votes of 1,2,4 with (1, 2); request → 1; request → 4; MK-2 votes for (1, 2)
-        1 receives request from 3: MK-2 ignores (1, 2), which came from 3
+        1 receives request from 3: MK-2 ignores (1, 2) from 3: not a member's own request
         2 cancel: cancelled; MK-10 releases every vote for (1, 2); release → 1; release → 4; MK-5 has its vote back; the queue is empty
-        1 receives release from 3: MK-5 ignores the release of (1, 2), which came from 3
+        1 receives release from 3: MK-5 ignores a release of (1, 2) from 3: not a member's own request
     "#]]);
 
     mk_3_a_node_with_every_vote_of_its_quorum_enters("4 acquire; 4 > 2; 4 > 3 | 2 > 4; 3 > 4", expect![[r#"
@@ -216,9 +216,9 @@ rules! { node, 4;
     /// Node 3 believes that it is a member; nodes 1 and 2 know that it is not.
     mk_2_a_request_of_a_nonmember_is_ignored(by with_a_nonmember(node), of 3, "3 acquire; 3 > 1; 3 cancel; 3 > 1", expect![[r#"
         3 acquire: MK-1 requests votes of 1,3 with (1, 3); request → 1; MK-2 votes for (1, 3)
-        1 receives request from 3: MK-2 ignores (1, 3), which came from 3
+        1 receives request from 3: MK-2 ignores (1, 3) from 3: not a member's own request
         3 cancel: cancelled; MK-10 releases every vote for (1, 3); release → 1; MK-5 has its vote back; the queue is empty
-        1 receives release from 3: MK-5 ignores the release of (1, 3), which came from 3
+        1 receives release from 3: MK-5 ignores a release of (1, 3) from 3: not a member's own request
     "#]]);
 
     mk_3_a_group_of_one_sends_no_messages(of 1, "1 acquire; 1 release; 1 try; 1 release", expect![[r#"

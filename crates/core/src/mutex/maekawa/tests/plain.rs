@@ -1,13 +1,13 @@
 //! Tests of the plain form: voters queue requests in order of arrival, and a request keeps its
-//! votes. The last test shows that the deadlock-free form avoids the deadlock of this one. In a
-//! script, `1 > 2` delivers the oldest message from node 1 to node 2; `rest` delivers all messages.
-//! Traces omit the steps before `|` and those without effect (see `crate::mutex::rules`). In a
-//! trace, the stamp `(3, 2)` has clock 3 and node 2, and `fence 0.1` has epoch 0 and counter 1.
+//! votes. The last test shows that the deadlock-free form avoids the deadlock. In a script, `1 > 2`
+//! delivers the oldest message from node 1 to node 2; `rest` delivers all messages. Traces omit the
+//! steps before `|` and those without effect (see `crate::mutex::rules`). In a trace, the stamp
+//! `(3, 2)` has clock 3 and node 2, and `fence 0.1` has epoch 0 and counter 1.
 
 use super::super::{Form, Maekawa};
 use crate::group::Group;
 use crate::mutex::quorum::Quorums;
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use crate::node::NodeId;
 use crate::testing::run_script;
 use expect_test::expect;
@@ -16,8 +16,8 @@ fn plain_node(me: NodeId, group: Group) -> Maekawa {
     Maekawa::new(me, group, Form::Plain, Quorums::Grid)
 }
 
-rules! { plain_node, 4;
-    /// The request of node 1 is younger than that of 2, but arrives first.
+rule_tests! { plain_node, 4;
+    /// The request of node 1 is younger than the request of node 2, but arrives first.
     mk_2_plain_voters_queue_in_order_of_arrival(
         "3 acquire; 3 > 1; 2 acquire; 1 acquire; 2 > 1; 3 cancel; 3 > 1", expect![[r#"
             3 acquire: MK-1 requests votes of 1,3,4 with (1, 3); request → 1; request → 4; MK-2 votes for (1, 3)
@@ -29,7 +29,7 @@ rules! { plain_node, 4;
             1 receives release from 3: MK-5 votes for (2, 1)
         "#]]);
 
-    /// The textbook deadlock: all nodes request at once, and each has its own vote.
+    /// The textbook deadlock: all nodes request at the same time, and each has its own vote.
     mk_2_four_plain_nodes_deadlock("1 acquire; 2 acquire; 3 acquire | 4 acquire; rest", expect![[r#"
         4 acquire: MK-1 requests votes of 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
         2 receives request from 1: MK-2 queues (1, 1): (1, 2) has the vote

@@ -5,10 +5,10 @@
 //! 2, and `fence 0.1` has epoch 0 and counter 1.
 
 use super::node;
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use expect_test::expect;
 
-rules! { node, 4;
+rule_tests! { node, 4;
     mk_6_a_request_that_finds_an_older_one_receives_a_failure(
         "1 acquire; 4 acquire; 1 > 2 | 4 > 2; 2 > 4", expect![[r#"
             2 receives request from 4: MK-6 queues (1, 4) behind (1, 1); failed → 4
@@ -22,7 +22,7 @@ rules! { node, 4;
             1 receives request from 3: MK-2 votes for (1, 3); vote → 3
             1 receives request from 2: MK-7 wants its vote back from (1, 3) for (1, 2); inquire → 3
             4 receives request from 3: MK-7 wants its vote back from (1, 4) for (1, 3)
-            4 receives request from 2: MK-6 queues (1, 3) behind (1, 2); failed → 3; MK-7 queues (1, 2) first: it has already inquired about the vote
+            4 receives request from 2: MK-6 queues (1, 3) behind (1, 2); failed → 3; MK-7 queues (1, 2) first; has already inquired about the vote
             3 receives request from 4: MK-6 queues (1, 4) behind (1, 3); failed → 4
             2 receives request from 4: MK-6 queues (1, 4) behind (1, 2); failed → 4
             3 receives failed from 4: MK-8 returns to 1 its vote for (1, 3); relinquish → 1
@@ -37,13 +37,13 @@ rules! { node, 4;
     "#]]);
 
     /// Node 4 inquires of itself, and does not inquire again when the request of 2 arrives after
-    /// that of 3.
+    /// the request of 3.
     mk_7_a_voter_inquires_once_about_one_vote("4 acquire; 3 acquire; 2 acquire; 3 > 4; 2 > 4", expect![[r#"
         4 acquire: MK-1 requests votes of 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
         3 acquire: MK-1 requests votes of 1,3,4 with (1, 3); request → 1; request → 4; MK-2 votes for (1, 3)
         2 acquire: MK-1 requests votes of 1,2,4 with (1, 2); request → 1; request → 4; MK-2 votes for (1, 2)
         4 receives request from 3: MK-7 wants its vote back from (1, 4) for (1, 3)
-        4 receives request from 2: MK-6 queues (1, 3) behind (1, 2); failed → 3; MK-7 queues (1, 2) first: it has already inquired about the vote
+        4 receives request from 2: MK-6 queues (1, 3) behind (1, 2); failed → 3; MK-7 queues (1, 2) first; has already inquired about the vote
     "#]]);
 
     mk_8_a_request_that_failed_elsewhere_relinquishes_the_vote(
@@ -80,7 +80,7 @@ rules! { node, 4;
             4 receives inquire from 2: MK-8 does not answer: (1, 4) is in the critical section or has ended
         "#]]);
 
-    /// The request of 4 fails at 2 and then gets its vote; the vote overtakes the failure. If the
+    /// The request of 4 fails at 2 and then gets the vote of 2, which overtakes the failure. If the
     /// failure counted, node 4 would relinquish other votes without need.
     mk_8_a_failure_that_arrives_after_the_vote_does_not_count(
         "1 acquire; 1 > 2; 4 acquire; 4 > 2; 1 cancel; 1 > 2; 2 > 4 last | 2 > 4; 4 > 3; 3 > 4", expect![[r#"

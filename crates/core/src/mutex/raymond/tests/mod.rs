@@ -4,16 +4,16 @@
 //! group size. Traces omit the steps before `|` and those without effect (see
 //! `crate::mutex::rules`). In a trace, `fence 0.1` has epoch 0 and counter 1.
 //!
-//! Node 1 is the root and has the token at first; 2 and 3 are its children, and 4 and 5 those of 2.
+//! Node 1 is the root and has the token at first; 2 and 3 are its children; 4 and 5 are those of 2.
 
 mod message_cost;
 mod schedules;
 
 use super::Raymond;
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use expect_test::expect;
 
-rules! { Raymond::new, 5;
+rule_tests! { Raymond::new, 5;
     ry_1_the_holder_enters_again_without_messages("1 acquire; 1 release | 1 acquire; 1 release", expect![[r#"
         1 acquire: RY-1 queues 1; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
         1 release: LEAVES; RY-6 no longer uses the token

@@ -6,10 +6,10 @@
 //! has epoch 0 and counter 1.
 
 use super::ReadersWriters;
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use expect_test::expect;
 
-rules! { ReadersWriters::new, 3;
+rule_tests! { ReadersWriters::new, 3;
     rw_1_a_request_says_whether_it_reads_or_writes("1 share; 2 acquire; 3 try", expect![[r#"
         1 share: RW-1 requests entry with (1, 1) to read; read → all
         2 acquire: RW-1 requests entry with (1, 2) to write; write → all

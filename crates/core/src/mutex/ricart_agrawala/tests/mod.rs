@@ -6,10 +6,10 @@
 //! has epoch 0 and counter 1.
 
 use super::RicartAgrawala;
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use expect_test::expect;
 
-rules! { RicartAgrawala::new, 3;
+rule_tests! { RicartAgrawala::new, 3;
     ra_1_a_requesting_node_sends_a_stamped_request_to_all_others("1 acquire", expect![[r#"
         1 acquire: RA-1 requests entry with (1, 1); request → all
     "#]]);

@@ -11,7 +11,7 @@ mod timing;
 use super::RicartAgrawalaImplicit;
 use crate::bounds::Bounds;
 use crate::mutex::prelude::*;
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use expect_test::expect;
 
 const BOUNDS: Bounds = Bounds { message: Duration::from_millis(5), processing: Duration::from_millis(1) };
@@ -20,7 +20,7 @@ fn node(me: NodeId, group: Group) -> RicartAgrawalaImplicit {
     RicartAgrawalaImplicit::new(me, group, BOUNDS)
 }
 
-rules! { node, 3;
+rule_tests! { node, 3;
     ri_1_a_requesting_node_asks_all_others_and_waits("1 acquire; rest", expect![[r#"
         1 acquire: RI-1 requests entry with (1, 1); request → all
         2 receives request from 1: RI-2 consents to (1, 1) by silence

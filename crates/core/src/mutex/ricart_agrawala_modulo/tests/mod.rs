@@ -8,10 +8,10 @@
 mod all_runs;
 
 use super::RicartAgrawalaModulo;
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use expect_test::expect;
 
-rules! { RicartAgrawalaModulo::new, 3;
+rule_tests! { RicartAgrawalaModulo::new, 3;
     rm_1_a_requesting_node_sends_a_numbered_request_to_all_others("1 acquire", expect![[r#"
         1 acquire: RM-1 requests entry with (1, 1); request → all
     "#]]);

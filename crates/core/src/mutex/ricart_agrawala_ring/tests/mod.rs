@@ -6,10 +6,10 @@
 //! has epoch 0 and counter 1.
 
 use super::RicartAgrawalaRing;
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use expect_test::expect;
 
-rules! { RicartAgrawalaRing::new, 3;
+rule_tests! { RicartAgrawalaRing::new, 3;
     rr_1_a_requesting_node_sends_a_request_to_the_next("1 acquire; 3 acquire", expect![[r#"
         1 acquire: RR-1 sends (1, 1) round the ring; request → 2
         3 acquire: RR-1 sends (1, 3) round the ring; request → 1
@@ -45,12 +45,12 @@ rules! { RicartAgrawalaRing::new, 3;
 
     rr_2_a_request_that_skipped_a_node_is_ignored(
         "1 acquire; 1 > 2 | 2 > 3 as 1; 1 cancel; 2 acquire; 2 > 3; 3 > 1; 1 > 2 as 3", expect![[r#"
-            3 receives request from 1: RR-2 ignores (1, 1), which came from 1
+            3 receives request from 1: RR-2 ignores (1, 1) from 1: not the previous node
             1 cancel: cancelled
             2 acquire: RR-1 sends (2, 2) round the ring; request → 3
             3 receives request from 2: RR-2 forwards (2, 2); request → 1
             1 receives request from 3: RR-2 forwards (2, 2); request → 2
-            2 receives request from 3: RR-2 ignores (2, 2), which came from 3
+            2 receives request from 3: RR-2 ignores (2, 2) from 3: not the previous node
         "#]]);
 
     rr_3_a_node_whose_request_returns_enters("2 acquire; 2 > 3 | 3 > 1; 1 > 2", expect![[r#"

@@ -8,12 +8,12 @@
 mod schedules;
 
 use super::{FACTS, RoucairolCarvalho};
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use crate::mutex::{Case, Load, Range};
 use crate::{Group, NodeId};
 use expect_test::expect;
 
-rules! { RoucairolCarvalho::new, 3;
+rule_tests! { RoucairolCarvalho::new, 3;
     rc_1_the_first_request_goes_to_all_others("1 acquire", expect![[r#"
         1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
     "#]]);

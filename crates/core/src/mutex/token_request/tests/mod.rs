@@ -8,10 +8,10 @@
 mod schedules;
 
 use super::TokenRequest;
-use crate::mutex::rules::{rules, with_a_nonmember};
+use crate::mutex::rules::{rule_tests, with_a_nonmember};
 use expect_test::expect;
 
-rules! { TokenRequest::new, 3;
+rule_tests! { TokenRequest::new, 3;
     tq_1_the_holder_enters_again_without_messages("1 acquire; 1 release | 1 acquire; 1 release", expect![[r#"
         1 acquire: TQ-1 has the token here; ENTERS (fence 0.2)
         1 release: LEAVES; TQ-4 keeps the token: no request is pending
@@ -70,7 +70,7 @@ rules! { TokenRequest::new, 3;
     "#]]);
 
     /// Node 1 requested before node 3, but node 3 is the next after node 2.
-    tq_4_a_release_passes_the_token_to_the_next_round_the_ring(
+    tq_4_a_release_passes_the_token_to_the_next_in_cyclic_order(
         "2 acquire; 2 > 1; 1 > 2 | 1 acquire; 3 acquire; 1 > 2; 3 > 2; 2 release; 2 > 3 last; 1 > 3; 3 release;
          3 > 1 last", expect![[r#"
              1 acquire: TQ-1 sends request 1 to all; request → all

@@ -11,7 +11,7 @@ mod schedules;
 use super::TokenRing;
 use crate::bounds::Bounds;
 use crate::mutex::prelude::*;
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use crate::testing::ScriptGroup;
 use expect_test::expect;
 
@@ -20,7 +20,7 @@ fn ring(me: NodeId, group: Group) -> TokenRing {
     TokenRing::new(me, group, bounds)
 }
 
-rules! { ring, 3;
+rule_tests! { ring, 3;
     tr_1_a_request_where_the_token_rests_enters_at_once("1 acquire", expect![[r#"
         1 acquire: TR-1 has the token here; ENTERS (fence 0.1)
     "#]]);
@@ -44,7 +44,7 @@ rules! { ring, 3;
 
     tr_3_only_the_previous_member_can_send_the_token("1 fires; 1 > 2 as 3", expect![[r#"
         1 timer: TR-5 passes the token on; token → 2
-        2 receives token from 3: TR-3 ignores a token of 3, which is not the previous member
+        2 receives token from 3: TR-3 ignores a token from 3, which is not the previous member
     "#]]);
 
     /// Node 1 has to wait until the token has gone round, though no other node wants it.
@@ -79,7 +79,7 @@ rules! { ring, 3;
             1 timer: TR-5 passes the token on; token → 2
         "#]]);
 
-    /// Node 2 was the last to enter, so the token rests at node 2, and again after each round.
+    /// Node 2 was the last to enter, so the token rests there after each round without an entry.
     tr_5_the_round_is_counted_from_the_last_entry(
         "2 acquire; 1 fires; 1 > 2; 2 release; 2 > 3; 3 > 1; 1 > 2 | 2 fires; 2 > 3; 3 > 1; 1 > 2", expect![[r#"
             2 timer: TR-5 passes the token on; token → 3
@@ -105,7 +105,7 @@ rules! { ring, 3;
 
     tr_6_a_cancelling_node_passes_the_token_on("2 acquire; 2 cancel; 1 fires; 1 > 2", expect![[r#"
         2 acquire: TR-1 waits for the token
-        2 cancel: TR-6 will pass the token on; cancelled
+        2 cancel: TR-6 will pass the token on when it arrives; cancelled
         1 timer: TR-5 passes the token on; token → 2
         2 receives token from 1: TR-3 passes the token on; token → 3
     "#]]);
@@ -113,7 +113,7 @@ rules! { ring, 3;
     tr_6_a_node_that_cancels_and_requests_again_gets_the_same_token(
         "2 acquire; 2 cancel; 2 acquire; 1 fires; 1 > 2", expect![[r#"
             2 acquire: TR-1 waits for the token
-            2 cancel: TR-6 will pass the token on; cancelled
+            2 cancel: TR-6 will pass the token on when it arrives; cancelled
             2 acquire: TR-1 waits for the token
             1 timer: TR-5 passes the token on; token → 2
             2 receives token from 1: TR-2 keeps the token; ENTERS (fence 0.1)
@@ -122,7 +122,7 @@ rules! { ring, 3;
     tr_7_a_try_enters_if_no_other_node_has_entered_since_the_token_was_here("2 try; 1 fires; 1 > 2", expect![[r#"
         2 try: TR-1 waits for the token
         1 timer: TR-5 passes the token on; token → 2
-        2 receives token from 1: TR-7 keeps the token: no other node has entered; ENTERS (fence 0.1)
+        2 receives token from 1: TR-7 keeps the token: it records no recent entry of another node; ENTERS (fence 0.1)
     "#]]);
 
     tr_7_a_try_is_denied_if_another_node_has_entered_meanwhile("1 acquire; 2 try | 1 release; 1 > 2", expect![[r#"
@@ -133,14 +133,14 @@ rules! { ring, 3;
     tr_7_a_nodes_own_entry_does_not_deny_its_try(
         "2 acquire; 1 fires; 1 > 2; 2 release; 2 try; 2 > 3 | 3 > 1; 1 > 2", expect![[r#"
             1 receives token from 3: TR-3 passes the token on; token → 2
-            2 receives token from 1: TR-7 keeps the token: no other node has entered; ENTERS (fence 0.2)
+            2 receives token from 1: TR-7 keeps the token: it records no recent entry of another node; ENTERS (fence 0.2)
         "#]]);
 
     /// The token has gone a full round since the entry of node 1, and has rested.
     tr_7_an_old_entry_does_not_deny_a_try(
         "1 acquire; 1 release; 1 > 2; 2 > 3; 3 > 1; 1 fires | 2 try; 1 > 2", expect![[r#"
             2 try: TR-1 waits for the token
-            2 receives token from 1: TR-7 keeps the token: no other node has entered; ENTERS (fence 0.2)
+            2 receives token from 1: TR-7 keeps the token: it records no recent entry of another node; ENTERS (fence 0.2)
         "#]]);
 
     tr_7_a_try_where_the_token_rests_enters_at_once("1 try", expect![[r#"

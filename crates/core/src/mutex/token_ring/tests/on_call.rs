@@ -6,12 +6,12 @@
 use super::ring;
 use crate::group::Group;
 use crate::mutex::TokenRing;
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use crate::node::NodeId;
 use crate::testing::{ScriptGroup, run_script};
 use expect_test::expect;
 
-rules! { TokenRing::on_call, 3;
+rule_tests! { TokenRing::new_on_call, 3;
     tr_8_a_requesting_node_calls_the_token("3 acquire; 3 > 1; 1 > 2; 2 > 3; 3 release; 3 > 1", expect![[r#"
         3 acquire: TR-8 calls the token; call → 1
         1 receives call from 3: TR-9 passes the token on; token → 2
@@ -53,7 +53,7 @@ rules! { TokenRing::on_call, 3;
 
     tr_9_a_call_while_the_lowest_member_holds_the_lock_is_recorded(
         "1 acquire; 2 acquire | 2 > 1; 1 release; 1 > 2; 2 release; 2 > 3; 3 > 1", expect![[r#"
-            1 receives call from 2: TR-9 records the call of 2
+            1 receives call from 2: TR-9 records the call from 2
             1 release: LEAVES; TR-4 passes the token on; token → 2
             2 receives token from 1: TR-2 keeps the token; ENTERS (fence 0.2)
             2 release: LEAVES; TR-4 passes the token on; token → 3
@@ -63,7 +63,7 @@ rules! { TokenRing::on_call, 3;
 
     tr_9_the_call_of_a_cancelled_request_still_costs_a_round("2 acquire; 2 cancel; 2 > 1; 1 > 2; 2 > 3; 3 > 1", expect![[r#"
         2 acquire: TR-8 calls the token; call → 1
-        2 cancel: TR-6 will pass the token on; cancelled
+        2 cancel: TR-6 will pass the token on when it arrives; cancelled
         1 receives call from 2: TR-9 passes the token on; token → 2
         2 receives token from 1: TR-3 passes the token on; token → 3
         3 receives token from 2: TR-3 passes the token on; token → 1
@@ -76,16 +76,16 @@ rules! { TokenRing::on_call, 3;
 #[test]
 fn tr_9_a_node_of_an_ordinary_ring_ignores_calls() {
     let mixed_variants =
-        |me: NodeId, group: Group| if me.number() == 2 { TokenRing::on_call(me, group) } else { ring(me, group) };
+        |me: NodeId, group: Group| if me.number() == 2 { TokenRing::new_on_call(me, group) } else { ring(me, group) };
     let trace = run_script(3, mixed_variants, "2 acquire\n2 > 1");
     expect![[r#"
         2 acquire: TR-8 calls the token; call → 1
-        1 receives call from 2: TR-9 ignores a call of 2
+        1 receives call from 2: TR-9 ignores a call from 2
     "#]]
     .assert_eq(&trace);
 }
 
 #[test]
 fn tr_9_a_sleeping_token_sets_no_timer() {
-    assert_eq!(ScriptGroup::new(3, TokenRing::on_call).timer_count(), 0);
+    assert_eq!(ScriptGroup::new(3, TokenRing::new_on_call).timer_count(), 0);
 }

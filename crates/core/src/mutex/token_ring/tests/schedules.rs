@@ -26,7 +26,7 @@ fn inputs() -> impl Strategy<Value = Input<TokenRing>> {
 #[test]
 fn no_peer_message_fails_an_assertion() {
     assert_no_panic(4, ring, inputs());
-    assert_no_panic(4, TokenRing::on_call, inputs());
+    assert_no_panic(4, TokenRing::new_on_call, inputs());
 }
 
 proptest! {
@@ -36,15 +36,15 @@ proptest! {
     }
 }
 
-/// In a group of one, a circulating token stays, so the node is idle.
+/// In a group of one, a circulating token stays, so the node needs no other state.
 #[test]
-fn nodes_are_idle_while_the_token_sleeps_but_not_while_it_circulates() {
+fn nodes_hold_only_their_floor_while_the_token_sleeps_but_not_while_it_circulates() {
     let group = Group::of_size(2);
     let [lowest, other] = [0, 1].map(NodeId::from_index);
-    assert!(!ring(lowest, group.clone()).is_idle() && !ring(other, group.clone()).is_idle());
-    assert!(ring(lowest, Group::of_size(1)).is_idle());
-    let mut caller = TokenRing::on_call(other, group.clone());
-    assert!(TokenRing::on_call(lowest, group).is_idle() && caller.is_idle());
+    assert!(!ring(lowest, group.clone()).holds_only_floor() && !ring(other, group.clone()).holds_only_floor());
+    assert!(ring(lowest, Group::of_size(1)).holds_only_floor());
+    let mut caller = TokenRing::new_on_call(other, group.clone());
+    assert!(TokenRing::new_on_call(lowest, group).holds_only_floor() && caller.holds_only_floor());
     caller.step(Time::ZERO, Input::Command(Command::Acquire), &mut Effects::new(&mut Vec::new()));
-    assert!(!caller.is_idle());
+    assert!(!caller.holds_only_floor());
 }

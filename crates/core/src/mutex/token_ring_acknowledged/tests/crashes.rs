@@ -1,11 +1,12 @@
 //! Random simulations of the synchronous model with crash-stop, and of late messages. Two tests
-//! bound counts from below, to show that the runs include enough entries and crashes.
+//! require minimum counts, to show that the runs include enough entries and crashes.
 
 use super::world::{MESSAGE_BOUND, Scenario, Tally, World};
 
 const SEEDS: u64 = 1_500;
 
-/// Asserts that the scenario runs without a violation with all seeds. Returns the counts, added up.
+/// Asserts that the scenario runs without a violation with all seeds. Returns the summed counts,
+/// and the largest generation.
 fn run_all(scenario: Scenario) -> Tally {
     let mut total = Tally::default();
     for seed in 0..SEEDS {

@@ -17,7 +17,7 @@ mod world;
 use super::TokenRingAcknowledged;
 use crate::bounds::Bounds;
 use crate::mutex::prelude::*;
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use crate::testing::ScriptGroup;
 use expect_test::expect;
 
@@ -27,7 +27,7 @@ fn ring(me: NodeId, group: Group) -> TokenRingAcknowledged {
     TokenRingAcknowledged::new(me, group, BOUNDS)
 }
 
-rules! { ring, 3;
+rule_tests! { ring, 3;
     ta_1_a_request_where_the_token_rests_enters_at_once("1 acquire", expect![[r#"
         1 acquire: TA-1 has the token here; ENTERS (fence 0.1)
     "#]]);
@@ -48,7 +48,7 @@ rules! { ring, 3;
 
     ta_2_only_a_member_can_send_the_token("1 fires; 1 > 2 as 9", expect![[r#"
         1 timer: TA-5 passes the token on; token → 2
-        2 receives token from 9: TA-2 ignores a message of 9, which is no other member
+        2 receives token from 9: TA-2 ignores a message from 9, which is not another member
     "#]]);
 
     /// The acknowledgement of the first round arrives in the second, and does not count for the
@@ -169,7 +169,7 @@ rules! { ring, 3;
 
     ta_6_a_cancelling_node_passes_the_token_on("2 acquire; 2 cancel; 1 fires; 1 > 2", expect![[r#"
         2 acquire: TA-1 waits for the token
-        2 cancel: TA-6 will pass the token on; cancelled
+        2 cancel: TA-6 will pass the token on when it arrives; cancelled
         1 timer: TA-5 passes the token on; token → 2
         2 receives token from 1: received → 1; TA-2 passes the token on; token → 3
     "#]]);
@@ -177,7 +177,7 @@ rules! { ring, 3;
     ta_6_a_node_that_cancels_and_requests_again_gets_the_same_token(
         "2 acquire; 2 cancel; 2 acquire; 1 fires; 1 > 2", expect![[r#"
             2 acquire: TA-1 waits for the token
-            2 cancel: TA-6 will pass the token on; cancelled
+            2 cancel: TA-6 will pass the token on when it arrives; cancelled
             2 acquire: TA-1 waits for the token
             1 timer: TA-5 passes the token on; token → 2
             2 receives token from 1: received → 1; TA-2 keeps the token; ENTERS (fence 0.1)
@@ -186,7 +186,7 @@ rules! { ring, 3;
     /// Node 1 has crashed with the token. Node 3 creates a new one and passes it on.
     ta_6_a_search_continues_though_its_starter_has_cancelled(
         "3 acquire; 3 fires | 3 cancel; 3 fires; 3 > 2; 2 > 3; 2 > 3; 3 > 2; 3 > 2", expect![[r#"
-            3 cancel: TA-6 will pass the token on; cancelled
+            3 cancel: TA-6 will pass the token on when it arrives; cancelled
             3 timer: TA-3 suspects 1, and skips it; search → 2
             2 receives search from 3: received → 3; TA-9 passes the search of 3 on; search → 3
             3 receives search from 2: received → 2; TA-10 creates a new token: no node has one; TA-10 passes the token on; token → 2
@@ -201,7 +201,7 @@ rules! { ring, 3;
                    4 acquire: TA-1 waits for the token
                    4 timer: TA-8 searches for the token, to create one of generation 1; search → 1
                    1 receives search from 4: received → 4; TA-9 passes the search of 4 on; search → 2
-                   4 cancel: TA-6 will pass the token on; cancelled
+                   4 cancel: TA-6 will pass the token on when it arrives; cancelled
                    3 acquire: TA-1 waits for the token
                    3 timer: TA-8 searches for the token, to create one of generation 1; search → 4
                    4 receives search from 3: received → 3; TA-9 passes the search of 3 on; search → 1
@@ -210,7 +210,7 @@ rules! { ring, 3;
     ta_7_a_try_enters_if_no_other_node_has_entered_since_the_token_was_here("2 try; 1 fires; 1 > 2", expect![[r#"
         2 try: TA-1 waits for the token
         1 timer: TA-5 passes the token on; token → 2
-        2 receives token from 1: received → 1; TA-7 keeps the token: no other node has entered; ENTERS (fence 0.1)
+        2 receives token from 1: received → 1; TA-7 keeps the token: it records no recent entry of another node; ENTERS (fence 0.1)
     "#]]);
 
     ta_7_a_try_is_denied_if_another_node_has_entered_meanwhile("1 acquire; 2 try | 1 release; 1 > 2", expect![[r#"
@@ -222,7 +222,7 @@ rules! { ring, 3;
         1 try: TA-1 waits for the token
         2 receives token from 1: received → 1; TA-2 passes the token on; token → 3
         3 receives token from 2: received → 2; TA-2 passes the token on; token → 1
-        1 receives token from 3: received → 3; TA-7 keeps the token: no other node has entered; ENTERS (fence 0.2)
+        1 receives token from 3: received → 3; TA-7 keeps the token: it records no recent entry of another node; ENTERS (fence 0.2)
     "#]]);
 
     /// Node 2 entered, passed the token on and crashed. The token has gone a full round when it
@@ -232,14 +232,14 @@ rules! { ring, 3;
             1 receives token from 3: received → 3; TA-2 passes the token on; token → 2
             1 timer: TA-3 suspects 2, and skips it; token → 3
             3 try: TA-1 waits for the token
-            3 receives token from 1: received → 1; TA-7 keeps the token: no other node has entered; ENTERS (fence 0.3)
+            3 receives token from 1: received → 1; TA-7 keeps the token: it records no recent entry of another node; ENTERS (fence 0.3)
         "#]]);
 
     /// Node 1 has crashed with the token.
     ta_7_a_try_enters_with_a_new_token(of 2, "2 try; 2 fires; 2 fires", expect![[r#"
         2 try: TA-1 waits for the token
         2 timer: TA-8 searches for the token, to create one of generation 1; search → 1
-        2 timer: TA-3 suspects 1, and skips it; TA-10 creates a new token: no node has one; TA-7 keeps the token: no other node has entered; ENTERS (fence 1.1)
+        2 timer: TA-3 suspects 1, and skips it; TA-10 creates a new token: no node has one; TA-7 keeps the token: it records no recent entry of another node; ENTERS (fence 1.1)
     "#]]);
 }
 

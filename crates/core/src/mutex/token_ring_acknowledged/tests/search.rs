@@ -11,11 +11,11 @@ use super::ring;
 use crate::effects::Effect;
 use crate::group::Epoch;
 use crate::mutex::prelude::*;
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use crate::testing::ScriptGroup;
 use expect_test::expect;
 
-rules! { ring, 3;
+rule_tests! { ring, 3;
     /// Node 1 stays in the critical section for as long as it likes. Node 3 searches again when its
     /// round timer fires again.
     ta_8_a_search_stops_at_the_node_with_the_token(

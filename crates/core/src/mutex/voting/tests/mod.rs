@@ -15,7 +15,7 @@ mod sequential;
 use super::{RequestMode, Voting};
 use crate::bounds::Bounds;
 use crate::mutex::prelude::*;
-use crate::mutex::rules::{rules, with_a_nonmember};
+use crate::mutex::rules::{rule_tests, with_a_nonmember};
 use expect_test::expect;
 
 /// A round trip, which is the unit of waiting times, takes 2 ms.
@@ -25,7 +25,7 @@ fn node(me: NodeId, group: Group) -> Voting {
     Voting::new(me, group, RequestMode::AllAtOnce, BOUNDS)
 }
 
-rules! { node, 3;
+rule_tests! { node, 3;
     vo_1_a_requesting_node_asks_for_every_vote_and_for_its_own_first("2 acquire", expect![[r#"
         2 acquire: VO-1 requests 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
     "#]]);
@@ -63,7 +63,7 @@ rules! { node, 3;
 
     vo_2_a_request_in_the_name_of_another_is_ignored("2 acquire; 2 > 1 as 3; 2 > 3; 3 > 2 as 1; 2 cancel", expect![[r#"
         2 acquire: VO-1 requests 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
-        1 receives request from 3: VO-2 ignores (1, 2), which came from 3
+        1 receives request from 3: VO-2 ignores (1, 2) from 3: not a member's own request
         3 receives request from 2: VO-2 gives (1, 2) the vote of replica 2; vote → 2
         2 receives vote from 1: VO-3 ignores 1, which does not vote for replica 2
         2 cancel: cancelled; VO-7 returns every vote for (1, 2); VO-5 has the vote of replica 3 back from (1, 2)
@@ -174,8 +174,8 @@ rules! { node, 3;
     /// at node 2.
     vo_2_a_request_of_a_nonmember_is_ignored(by with_a_nonmember(node), "3 acquire; rest", expect![[r#"
         3 acquire: VO-1 requests 2 of 3 votes with (1, 3); VO-2 gives (1, 3) the vote of replica 2; request → 1; request → 2
-        1 receives request from 3: VO-2 ignores (1, 3), which came from 3
-        2 receives request from 3: VO-2 ignores (1, 3), which came from 3
+        1 receives request from 3: VO-2 ignores (1, 3) from 3: not a member's own request
+        2 receives request from 3: VO-2 ignores (1, 3) from 3: not a member's own request
     "#]]);
 }
 

@@ -9,10 +9,10 @@
 //! node 4 for 3, and node 3 for none; three votes suffice. A round trip takes 2 ms.
 
 use super::node;
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use expect_test::expect;
 
-rules! { node, 3;
+rule_tests! { node, 3;
     /// Each node has one vote, and none has two.
     vo_6_a_node_that_cannot_get_enough_votes_returns_them_and_retries_later(
         "1 acquire; 2 acquire | 3 acquire; rest; 1 fires; rest", expect![[r#"
@@ -125,8 +125,8 @@ rules! { node, 3;
                "#]]);
 
     /// The vote for (1, 1) reaches node 1 after it has cancelled that request and sent the next
-    /// one, (2, 1), which arrives before the return. Node 3 gives (2, 1) the vote at once: a later
-    /// request of the same node shows that the earlier one has ended.
+    /// one, (2, 1), which arrives before the return. Node 3 gives (2, 1) the vote immediately: a
+    /// later request of the same node shows that the earlier one has ended.
     vo_8_a_vote_for_an_ended_request_is_returned(
         "1 acquire; 1 > 3; 1 cancel; 1 acquire | 3 > 1; 1 > 3; 1 > 3; 3 > 1", expect![[r#"
             1 receives vote from 3: VO-8 does not need the vote of replica 2 for (1, 1); release → 3

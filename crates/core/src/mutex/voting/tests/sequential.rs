@@ -7,7 +7,7 @@
 use super::super::{RequestMode, Voting};
 use super::BOUNDS;
 use crate::group::Group;
-use crate::mutex::rules::rules;
+use crate::mutex::rules::rule_tests;
 use crate::node::NodeId;
 use expect_test::expect;
 
@@ -15,7 +15,7 @@ fn sequential_node(me: NodeId, group: Group) -> Voting {
     Voting::new(me, group, RequestMode::Sequential, BOUNDS)
 }
 
-rules! { sequential_node, 3;
+rule_tests! { sequential_node, 3;
     /// Of three replicas, two are asked.
     vo_1_sequential_requests_stop_at_enough_votes("2 acquire; rest; 2 release; rest", expect![[r#"
         2 acquire: VO-1 requests 2 of 3 votes with (1, 2); request → 1

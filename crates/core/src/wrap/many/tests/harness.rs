@@ -62,7 +62,7 @@ impl Protocol for TestProtocol {
             Input::Timer(timer) => out.emit(format!("timer {timer} fires")),
             Input::Saved(count) => out.emit(format!("has saved {count}")),
             Input::Suspect(node) => out.emit(format!("suspects {node}")),
-            // Makes the instance idle, so that a test can make all instances idle at once.
+            // Makes the instance idle, so that a test can make all instances idle together.
             Input::Trust(node) => {
                 self.is_busy = false;
                 out.emit(format!("trusts {node}"));
@@ -96,7 +96,7 @@ impl TestProtocol {
 impl OneOfMany for TestProtocol {
     type Floor = u64;
 
-    fn is_idle(&self) -> bool {
+    fn holds_only_floor(&self) -> bool {
         !self.is_busy
     }
 
@@ -104,7 +104,7 @@ impl OneOfMany for TestProtocol {
         self.steps
     }
 
-    fn raise(&mut self, floor: &u64) {
+    fn raise_floor(&mut self, floor: &u64) {
         self.steps = self.steps.max(*floor);
     }
 }

@@ -350,14 +350,14 @@ fn ma_6_each_peer_has_a_limit_of_its_own() {
     let node_before = harness.node.clone();
     harness.deliver(2, "e", Task::Work);
     assert_eq!(harness.node, node_before, "nothing changed");
-    assert_eq!(harness.take_lines(), "MA-6 drops a message from 2 for one name too many\n");
+    assert_eq!(harness.take_lines(), "MA-6 drops a message from 2: too many names are in use\n");
     harness.deliver(2, "a", Task::Work);
     harness.deliver(3, "e", Task::Work);
     harness.command("f", Task::Work);
     assert_eq!(harness.node.instance_count(), 6);
     harness.deliver(3, "a", Task::Rest);
     harness.deliver(2, "g", Task::Work);
-    assert!(harness.node.instance(&"g").is_some(), "the owner has room again, whichever node ends the instance");
+    assert!(harness.node.instance(&"g").is_some(), "the peer has room again, whichever node ends its instance");
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn ma_6_names_too_long_are_refused() {
     assert_eq!(harness.node, node_before, "nothing changed");
     harness.expect_lines(expect![[r#"
         fünf: refused: the name is too long
-        MA-6 drops a message from 2: its name is too long
+        MA-6 drops a message from 2: the name of its instance is too long
     "#]]);
     harness.command("four", Task::Work);
     assert_eq!(harness.node.instance_count(), 1);

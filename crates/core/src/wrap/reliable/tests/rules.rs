@@ -17,7 +17,7 @@ use crate::wrap::{Frame, IncarnationPair, Reliable, ReliableTimer, Retransmissio
 use expect_test::expect;
 use std::string::String;
 
-macro_rules! rules {
+macro_rules! rule_tests {
     ($($name:ident($script:literal, $trace:expr);)*) => {$(
         #[test]
         fn $name() {
@@ -26,7 +26,7 @@ macro_rules! rules {
     )*};
 }
 
-rules! {
+rule_tests! {
     rl_1_each_peer_has_its_own_numbers_and_one_timer(
         "1 says all, 1 says 2, 1 says 2 ahead, 1 says 1", expect![[r#"
             1 command: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2; [0→0 base 0 number 0: 0.0] → 3; waits 50ms..75ms for 3
@@ -281,9 +281,9 @@ fn rl_10_impossible_frames_are_dropped() {
     expect![[r#"
         1 gets [0→1 base 0 number 0: 0.0] from 2: RL-10 drops a frame from node 2: 0→1 names a future incarnation
         1 gets [7→1 base 0 number 0: 0.0] from 2: RL-10 drops a frame from node 2: 7→1 names a future incarnation
-        1 gets [0→0 base 6 number 5: 0.0] from 2: RL-10 drops message 5 from node 2: its base is 6
-        1 gets [0→0 base 18446744073709551615 number 18446744073709551615: 0.0] from 2: RL-10 drops message 18446744073709551615 from node 2: its base is 18446744073709551615
-        1 gets [0→0 base 0 number 18446744073709551615: 0.0] from 2: RL-10 drops message 18446744073709551615 from node 2: its base is 0
+        1 gets [0→0 base 6 number 5: 0.0] from 2: RL-10 drops message 5 from node 2: invalid with base 6
+        1 gets [0→0 base 18446744073709551615 number 18446744073709551615: 0.0] from 2: RL-10 drops message 18446744073709551615 from node 2: invalid with base 18446744073709551615
+        1 gets [0→0 base 0 number 18446744073709551615: 0.0] from 2: RL-10 drops message 18446744073709551615 from node 2: invalid with base 0
         1 gets [0→0 base 0 number 1024: 0.0] from 2: RL-10 drops message 1024 from node 2: it is too far ahead
         1 gets [0→0 ack below 2] from 2: RL-10 ignores an acknowledgement of node 2: it covers all below 2, which was never sent
         1 gets [0→0 ack below 18446744073709551615] from 2: RL-10 ignores an acknowledgement of node 2: it covers all below 18446744073709551615, which was never sent

@@ -98,7 +98,7 @@ fn vw_3_reports_of_joiners_and_nonmembers_are_ignored() {
 }
 
 #[test]
-fn vw_3_reports_that_arrive_before_the_view_count() {
+fn vw_3_a_report_that_arrives_before_its_view_counts() {
     let mut member = Harness::acting(1, 3, Central::new);
     assert_eq!(member.receive_report(2, 2, ClientState::Idle), NO_EFFECTS);
     assert_eq!(member.receive_report(3, 2, ClientState::Idle), NO_EFFECTS);
@@ -109,7 +109,7 @@ fn vw_3_reports_that_arrive_before_the_view_count() {
 }
 
 #[test]
-fn vw_3_a_later_view_starts_it_over() {
+fn vw_3_a_later_view_restarts_the_wait_for_reports() {
     let mut member = Harness::acting(1, 3, Central::new);
     member.receive_view(&view_of_all(2));
     member.receive_report(2, 2, ClientState::Idle);
@@ -149,7 +149,8 @@ fn vw_3_a_new_coordinator_knows_the_holder_and_the_waiters() {
     coordinator.receive_report(3, 2, HOLDING);
     assert_eq!(coordinator.receive_report(4, 2, WAITING), NO_EFFECTS);
     assert_eq!(coordinator.command(Command::Try), ["denied"]);
-    // The holder's ticket has the largest number that any member reported.
+    // The coordinator gives the holder a ticket whose number is the largest clock reading that a
+    // member reported, here 5.
     assert_eq!(coordinator.receive(3, 2, release(3, 5)), ["grant of view 2 to 4"]);
 }
 

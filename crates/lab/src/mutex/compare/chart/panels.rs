@@ -17,7 +17,7 @@ pub(super) struct Panel {
     /// Reads the figure of real runs; `None` if the panel shows only simulated runs.
     pub(super) real: Option<ReadFigure>,
     pub(super) expected: Option<Formula>,
-    /// Whether a line joins the dots of an algorithm without an expected curve.
+    /// Whether a line joins the dots of an algorithm that has no expected curve.
     pub(super) is_joined: bool,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn panels(costs: &CostComparison) -> Vec<Panel> {
     }
     panels.extend([client_delay_panel(), sync_delay_panel(), overtaking_panel()]);
     panels.extend(heaviest.map(load_panel));
-    if costs.real.is_some() {
+    if costs.process_links.is_some() {
         panels.extend([
             real_delay_panel("Client delay, real", CLIENT_DELAY_LABEL, client_delay_of),
             real_delay_panel("Sync delay, real", SYNC_DELAY_LABEL, sync_delay_of),
@@ -172,7 +172,7 @@ fn overtaking_panel() -> Panel {
         vertical_axis: VerticalAxis {
             // A logarithmic axis shows zero in a place of its own.
             included_values: vec![0.0],
-            ..VerticalAxis::log("most later requests granted first")
+            ..VerticalAxis::log("maximum number of later requests granted first")
         },
         horizontal_axis: PanelAxis::Sizes(None),
         simulated: Some(read),

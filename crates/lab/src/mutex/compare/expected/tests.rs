@@ -1,8 +1,8 @@
 //! Simulations have the expected figures, and unexpected figures are reported.
 //!
-//! `simulation` takes the algorithm, the number of nodes, the seed and the settings.
+//! `simulation_spec` takes the algorithm, the number of nodes, the seed and the settings.
 
-use super::{DelayUnit, ExpectedCost, Figure, Measured, Variants, contenders, simulate, simulation};
+use super::{DelayUnit, ExpectedCost, Figure, Measured, Variants, select_algorithms, simulate, simulation_spec};
 use crate::algorithm::AlgorithmError;
 use crate::error::LabError;
 use crate::experiment;
@@ -22,15 +22,15 @@ fn settings(entries: u64, workload: Pattern) -> Settings {
 /// `min_runs` runs must have a synchronization delay.
 fn assert_expected_figures(sizes: impl Iterator<Item = usize> + Clone, min_runs: u64) {
     let (mut client_delays, mut sync_delays, mut exact) = (0, 0, 0);
-    for entry in contenders(&[], Variants::All).unwrap() {
+    for entry in select_algorithms(&[], Variants::All).unwrap() {
         for nodes in sizes.clone().filter(|nodes| (entry.facts.check_group_size)(*nodes).is_ok()) {
             for workload in [Pattern::Single, Pattern::All, Pattern::Random] {
                 // Any seed would do.
                 let seed = nodes as u64 * 7;
-                let spec = simulation(entry, nodes, seed, &settings(50, workload));
+                let spec = simulation_spec(entry, nodes, seed, &settings(50, workload));
                 let (expected, measured) = simulate(&spec).unwrap();
                 assert_eq!(
-                    measured.is_exact(&expected),
+                    measured.is_as_expected(&expected),
                     Some(true),
                     "{:?}: {}",
                     measured.differences,
@@ -65,10 +65,10 @@ fn every_figure_is_as_expected_in_large_groups() {
 /// The coordinator's own entries cost nothing, and would hide the cost of the others.
 #[test]
 fn the_coordinators_entries_are_counted_separately() {
-    let [entry] = contenders(&["central".into()], Variants::Default).unwrap()[..] else {
+    let [entry] = select_algorithms(&["central".into()], Variants::Default).unwrap()[..] else {
         panic!("one name, one algorithm")
     };
-    let (expected, measured) = simulate(&simulation(entry, 3, 1, &settings(60, Pattern::Random))).unwrap();
+    let (expected, measured) = simulate(&simulation_spec(entry, 3, 1, &settings(60, Pattern::Random))).unwrap();
     // The minimum and the maximum are three: a request, a grant and a release. Any number of
     // entries would do.
     assert_eq!((expected.messages_per_entry(7), expected.has_coordinator), ((3.0, Some(3.0)), true));
@@ -80,20 +80,20 @@ fn the_coordinators_entries_are_counted_separately() {
 /// figures.
 #[test]
 fn unexpected_figures_are_reported() {
-    let found = contenders(&["central".into(), "ricart-agrawala".into()], Variants::Default).unwrap();
+    let found = select_algorithms(&["central".into(), "ricart-agrawala".into()], Variants::Default).unwrap();
     let [central, ricart_agrawala] = found[..] else { panic!("two names, two algorithms") };
-    let outcome = experiment::run(&simulation(ricart_agrawala, 4, 3, &settings(60, Pattern::Random))).unwrap();
+    let outcome = experiment::run(&simulation_spec(ricart_agrawala, 4, 3, &settings(60, Pattern::Random))).unwrap();
     let compare_with = |expected: &ExpectedCost, delay_unit, ending| {
         let measured =
             Measured::new(expected, delay_unit, ending, &outcome.summary, &outcome.messages, &outcome.verdicts);
         let figures: Vec<_> = measured.differences.iter().map(|difference| difference.figure).collect();
-        (figures, measured.is_exact(expected))
+        (figures, measured.is_as_expected(expected))
     };
     let random = settings(60, Pattern::Random);
-    let larger = ExpectedCost::of_experiment(ricart_agrawala, &simulation(ricart_agrawala, 5, 1, &random));
+    let larger = ExpectedCost::of_experiment(ricart_agrawala, &simulation_spec(ricart_agrawala, 5, 1, &random));
     let (times, millis) = (DelayUnit::MessageTimes, DelayUnit::Milliseconds);
     assert_eq!(compare_with(&larger, times, Ending::Done), (vec![Figure::Messages], Some(false)));
-    let other = ExpectedCost::of_experiment(central, &simulation(central, 4, 1, &random));
+    let other = ExpectedCost::of_experiment(central, &simulation_spec(central, 4, 1, &random));
     assert_eq!(compare_with(&other, times, Ending::Done), (vec![Figure::Messages, Figure::SyncDelay], Some(false)));
     // There is no expected delay in milliseconds.
     assert_eq!(compare_with(&other, millis, Ending::Done), (vec![Figure::Messages], Some(false)));
@@ -105,28 +105,29 @@ fn unexpected_figures_are_reported() {
 #[test]
 fn faulty_variants_are_compared_only_if_named() {
     let name = |entry: &crate::mutex::MutexEntry| entry.facts.profile.name;
-    assert!(contenders(&[], Variants::All).unwrap().into_iter().all(|entry| {
-        ExpectedCost::of_experiment(entry, &simulation(entry, 3, 1, &settings(1, Pattern::All))).is_binding
+    assert!(select_algorithms(&[], Variants::All).unwrap().into_iter().all(|entry| {
+        ExpectedCost::of_experiment(entry, &simulation_spec(entry, 3, 1, &settings(1, Pattern::All))).is_binding
     }));
-    let [wrong] = contenders(&["ricart-agrawala-clock-only".into()], Variants::Default).unwrap()[..] else {
+    let [wrong] = select_algorithms(&["ricart-agrawala-clock-only".into()], Variants::Default).unwrap()[..] else {
         panic!("one algorithm")
     };
     assert_eq!(name(wrong), "ricart-agrawala-clock-only");
-    let (expected, measured) = simulate(&simulation(wrong, 4, 1, &settings(100, Pattern::All))).unwrap();
-    assert_eq!((measured.holds(), measured.is_exact(&expected)), (false, None));
+    let (expected, measured) = simulate(&simulation_spec(wrong, 4, 1, &settings(100, Pattern::All))).unwrap();
+    assert_eq!((measured.holds(), measured.is_as_expected(&expected)), (false, None));
 }
 
 #[test]
 fn a_run_without_entries_is_not_judged() {
-    for entry in contenders(&[], Variants::All).unwrap() {
-        let (expected, measured) = simulate(&simulation(entry, 3, 1, &settings(0, Pattern::Random))).unwrap();
-        assert_eq!(measured.is_exact(&expected), None);
+    for entry in select_algorithms(&[], Variants::All).unwrap() {
+        let (expected, measured) = simulate(&simulation_spec(entry, 3, 1, &settings(0, Pattern::Random))).unwrap();
+        assert_eq!(measured.is_as_expected(&expected), None);
     }
 }
 
 #[test]
 fn unknown_names_and_names_of_other_families_are_rejected() {
-    let found = |name: &str| contenders(&["central".into(), name.into()], Variants::Default).map(|found| found.len());
+    let found =
+        |name: &str| select_algorithms(&["central".into(), name.into()], Variants::Default).map(|found| found.len());
     assert!(matches!(found("raft"), Err(LabError::Algorithm(AlgorithmError::OtherFamily { .. }))));
     assert!(matches!(found("centrel"), Err(LabError::Algorithm(AlgorithmError::UnknownAlgorithm { .. }))));
 }

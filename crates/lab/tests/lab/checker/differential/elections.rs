@@ -2,7 +2,9 @@
 
 use quorate_check::differential;
 use quorate_check::{CrashNotices, MakeNode, Setup, Timing};
-use quorate_core::election::{Bully, ChangRoberts, Command, Event, LeaseTerms, MajorityLease, Plan, Repair, RingList};
+use quorate_core::election::{
+    Bully, ChangRoberts, Command, Event, LeaseSettings, MajorityLease, Plan, Repair, RingList,
+};
 use quorate_core::fixtures::majority_lease::{Forgetful, Trusting};
 use quorate_core::{Bounds, Duration, NodeId, Span, Time, WriteOf};
 use quorate_erased::{Erasable, ErasableWrite, Erased};
@@ -38,8 +40,8 @@ fn compare_on_walks(make: &MakeNode<ElectionNode>, setup: &Setup, walks: u64) ->
         ..ElectionClients::new(setup.nodes)
     };
     let expects_several_starters = false;
-    let observer = || Properties::new(setup.nodes, expects_several_starters).with_leases(has_leases);
-    differential::violated_by_walks(make, &clients, setup, walks, observer, |judges| judges.verdicts())
+    let make_observer = || Properties::new(setup.nodes, expects_several_starters).with_leases(has_leases);
+    differential::violated_by_walks(make, &clients, setup, walks, make_observer, |observer| observer.verdicts())
 }
 
 fn plan(nodes: usize) -> Plan {
@@ -90,8 +92,8 @@ fn leases_on_clocks_that_drift_are_judged_alike() {
         early_timers: 0,
         ..setup_with_faults(3)
     };
-    let terms = LeaseTerms { lease: Duration::from_millis(50), drift_ppm: 1_000 };
-    let plan = || Plan { lease_terms: terms, ..plan(3) };
+    let lease_settings = LeaseSettings { lease: Duration::from_millis(50), drift_ppm: 1_000 };
+    let plan = || Plan { lease_settings, ..plan(3) };
     let correct = |me, plan: &Arc<Plan>| MajorityLease::new(me, plan);
     assert_eq!(broken_by_walks(correct, plan(), &setup_with_drift(1_000), 400), BTreeSet::new());
     broken_by_walks(correct, plan(), &setup_with_drift(100_000), 400);
@@ -108,7 +110,7 @@ fn delays_within_bounds_are_judged_alike() {
     let until = Time::ZERO + Duration::from_secs(1);
     let ms = Duration::from_millis;
     let lease = |me, plan: &Arc<Plan>| MajorityLease::new(me, plan);
-    let plan = || Plan { lease_terms: LeaseTerms { lease: ms(50), drift_ppm: 1_000 }, ..plan(3) };
+    let plan = || Plan { lease_settings: LeaseSettings { lease: ms(50), drift_ppm: 1_000 }, ..plan(3) };
     for (min_millis, max_millis) in [(0, 0), (1, 4), (2, 30)] {
         let delay = Some(Span::between(ms(min_millis), ms(max_millis)));
         for fifo in [false, true] {

@@ -24,8 +24,8 @@ fn broken_by_walks<O: Ordering>() -> BTreeSet<&'static str> {
     let properties = PropertySet { views: false, uniform: false, expects_contention: false, ..PropertySet::ALL };
     let clients = Senders::new(Group::of_size(NODES), MESSAGES, properties).expect("few messages");
     let setup = Setup { duplicates: 3, ..Setup::new(NODES) };
-    let observer = || Properties::new(NODES, properties);
-    differential::violated_by_walks(&make, &clients, &setup, 400, observer, |judges| judges.verdicts())
+    let make_observer = || Properties::new(NODES, properties);
+    differential::violated_by_walks(&make, &clients, &setup, 400, make_observer, |observer| observer.verdicts())
 }
 
 #[test]

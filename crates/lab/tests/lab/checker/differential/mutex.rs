@@ -28,8 +28,10 @@ const CLIENTS: Contenders = Contenders {
 fn broken_by_walks(factory: &NodeFactory, setup: &Setup, walks: u64) -> BTreeSet<&'static str> {
     let order = if setup.nodes <= MAX_ORDERED_NODES { OrderCheck::Promised } else { OrderCheck::Ignored };
     let expects = Expectations { has_fences: true, order, ..Expectations::default() };
-    let observer = || Properties::new(setup.nodes, expects);
-    differential::violated_by_walks(&factory.make, &CLIENTS, setup, walks, observer, |judges| judges.verdicts())
+    let make_observer = || Properties::new(setup.nodes, expects);
+    differential::violated_by_walks(&factory.make, &CLIENTS, setup, walks, make_observer, |observer| {
+        observer.verdicts()
+    })
 }
 
 #[test]

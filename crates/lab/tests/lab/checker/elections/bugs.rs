@@ -83,7 +83,7 @@ fn a_result_emitted_before_its_save_decreases_after_a_restart() {
 /// On a prompt disk a save is durable at once. Without restarts, a slow disk changes no verdict,
 /// only the number of states.
 #[test]
-fn prompt_disks_change_no_verdict_and_save_states() {
+fn prompt_disks_change_no_verdict_and_need_fewer_states() {
     for bug in [Bug::None, Bug::SharedEpochs, Bug::IgnoresSuspicions, Bug::NoAnnouncement] {
         let (prompt, clients) = (setup(2, 1, 0), ElectionClients::new(2));
         let slow = Setup { has_prompt_disks: false, ..prompt.clone() };

@@ -13,8 +13,8 @@ use quorate_lab::election::check::ElectionClients;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// A node that records the notices it receives, and violates a property as soon as they are exactly
-/// the wanted ones.
+/// A node that records its own restarts and the notices it receives, and violates a property as
+/// soon as they are exactly the wanted ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Recorder {
     wanted: Fixed<Vec<Notice>>,
@@ -26,7 +26,7 @@ enum Notice {
     Crashed(NodeId),
     Restarted(NodeId),
     /// The node itself has restarted.
-    Started,
+    SelfRestarted,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -58,7 +58,9 @@ impl Protocol for Recorder {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Start { incarnation, .. } if incarnation != Incarnation::FIRST => self.record(Notice::Started, out),
+            Input::Start { incarnation, .. } if incarnation != Incarnation::FIRST => {
+                self.record(Notice::SelfRestarted, out);
+            }
             Input::Suspect(node) => self.record(Notice::Crashed(node), out),
             Input::Trust(node) => self.record(Notice::Restarted(node), out),
             Input::Command(_) => out.emit(Event::Refused(Refusal::NotEligible)),
@@ -150,12 +152,12 @@ fn a_notice_about_an_ended_incarnation_is_void() {
 
 #[test]
 fn a_restarted_node_is_notified_of_crashed_nodes() {
-    let log = shortest_run(&setup(2, 2, 1), &[Notice::Started, Notice::Crashed(node(2))]).unwrap();
+    let log = shortest_run(&setup(2, 2, 1), &[Notice::SelfRestarted, Notice::Crashed(node(2))]).unwrap();
     // Either node may crash first; the notice does not arrive before node 1 has restarted.
     assert!(log[..2] == ["2 crashes", "1 crashes"] || log[..2] == ["1 crashes", "2 crashes"], "{log:?}");
     assert_eq!(log[2..], ["1 restarts", "1 suspects 2"]);
     assert_eq!(
-        shortest_run(&setup(2, 2, 1), &[Notice::Started, Notice::Crashed(node(2)), Notice::Crashed(node(2))]),
+        shortest_run(&setup(2, 2, 1), &[Notice::SelfRestarted, Notice::Crashed(node(2)), Notice::Crashed(node(2))]),
         None
     );
     let group_of_three = setup(3, 2, 0);

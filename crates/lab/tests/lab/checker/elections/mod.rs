@@ -42,9 +42,9 @@ where
     for verdict in &findings.verdicts {
         let Some(example) = &verdict.counterexample else { continue };
         let expects_several_starters = false;
-        let judges = Properties::new(setup.nodes, expects_several_starters).with_leases(clients.has_leases);
+        let properties = Properties::new(setup.nodes, expects_several_starters).with_leases(clients.has_leases);
         let judged =
-            checker.replay(example, judges).unwrap_or_else(|error| panic!("{}: {error}", verdict.name)).verdicts();
+            checker.replay(example, properties).unwrap_or_else(|error| panic!("{}: {error}", verdict.name)).verdicts();
         let simulated = judged.iter().find(|simulated| simulated.name == verdict.name).unwrap();
         assert!(
             simulated.is_violated(),

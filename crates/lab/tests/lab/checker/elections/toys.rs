@@ -18,34 +18,31 @@ struct Config<V> {
 
 // ------------------------------------------------------------------------------- the highest leads
 
-/// The highest node that is not known to have crashed leads. A starter nominates it, and the
-/// nominee elects itself in an epoch that only it uses and that is larger than all that the two
-/// know.
+/// The highest node that is not known to have crashed leads. A starter nominates it. A nominee that
+/// knows of no higher live node elects itself, in an epoch that no other node uses and that is
+/// larger than every epoch that it or the starter knows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct HighestLeads {
     config: Fixed<Config<Bug>>,
     epoch: u64,
     leader: Option<NodeId>,
-    /// The node that this one nominated, until it receives a result.
+    /// The nominee of the election that this node began, until this node learns the winner.
     nominee: Option<NodeId>,
     crashed: BTreeSet<NodeId>,
 }
 
-/// The seeded bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Bug {
     None,
     /// Several nodes may use the same epoch.
     SharedEpochs,
-    /// Nodes save nothing.
     SavesNothing,
-    /// Messages and events do not wait for saves.
+    /// The announcement of a victory and the event of an elected leader do not wait for saves.
     BeforeSaves,
     /// The winner does not announce its victory.
     NoAnnouncement,
-    /// Nodes ignore suspicions.
     IgnoresSuspicions,
-    /// Epochs may decrease.
+    /// Each second election uses a lower epoch, 0 after 100, and nodes accept it.
     DecreasingEpochs,
 }
 
@@ -228,7 +225,7 @@ pub(crate) enum LeaseMessage {
 impl Describe for LeaseMessage {
     fn kind(&self) -> &'static str {
         match self {
-            Self::Request => "ask",
+            Self::Request => "request",
             Self::Grant { .. } => "grant",
             Self::Leads { .. } => "leads",
         }
@@ -265,7 +262,8 @@ impl Protocol for LeasedLeadership {
                 self.requested_at = Some(now);
                 out.send(arbiter, LeaseMessage::Request);
             }
-            Input::Command(_) => out.emit(Event::Refused(Refusal::NotEligible)),
+            Input::Command(Command::Campaign) => out.emit(Event::Refused(Refusal::NotEligible)),
+            Input::Command(Command::Resign) => out.emit(Event::Refused(Refusal::CannotResign)),
             Input::Message { from, message: LeaseMessage::Request } => {
                 if now >= self.promised_until {
                     (self.promised_until, self.epoch) = (now + LEASE, self.epoch + 1);

@@ -33,14 +33,14 @@ pub(crate) fn plain_search_for(properties: &[&str]) -> Effort {
 }
 
 /// A mutual exclusion protocol that both the checker and the reference explorer can run.
-pub(crate) trait Explored:
+pub(crate) trait Explorable:
     Erasable<Command = Command, Event = Event, Durable: Durable<Write: ErasableWrite>>
 {
 }
 
-impl<P> Explored for P where P: Erasable<Command = Command, Event = Event, Durable: Durable<Write: ErasableWrite>> {}
+impl<P> Explorable for P where P: Erasable<Command = Command, Event = Event, Durable: Durable<Write: ErasableWrite>> {}
 
-pub(crate) fn group_of<P: Explored>(
+pub(crate) fn group_of<P: Explorable>(
     nodes: usize,
     new_node: impl Fn(NodeId, Group) -> P + Send + Sync + 'static,
 ) -> NodeFactory {

@@ -8,7 +8,7 @@
 //! instead of a number, they request entry without limit.
 
 use crate::checker::engine::common::{
-    Explored, check, counterexample_len, flawed_group, group_of, plain_search, plain_search_for,
+    Explorable, check, counterexample_len, flawed_group, group_of, plain_search, plain_search_for,
 };
 use crate::checker::engine::reference::{Bounds, NodeFactory, ReferenceResult, explore_within, starves};
 use quorate_check::{Findings, Pass};
@@ -35,8 +35,8 @@ pub(crate) fn assert_agreement(factory: &NodeFactory, bounds: &Bounds) -> Refere
 }
 
 /// Asserts that both explorers find the same in a group. Returns their results, or `None` if the
-/// reference explorer finds more than `max_states` states. If order or fences are judged, that
-/// explorer searches twice: without the history that they need, and with it.
+/// reference explorer finds more than `max_states` states. If order or fences are judged, the
+/// reference explorer searches twice: without the history that they need, and with it.
 pub(crate) fn assert_agreement_within(
     factory: &NodeFactory,
     bounds: &Bounds,
@@ -151,7 +151,7 @@ fn the_algorithms_are_explored_completely() {
     assert_agreement(&group_of(3, Central::new), &Bounds::new(3, 1).cancels().fifo());
 }
 
-fn assert_agreement_on_toy<P: Explored>(new_node: fn(NodeId, Group) -> P) {
+fn assert_agreement_on_toy<P: Explorable>(new_node: fn(NodeId, Group) -> P) {
     for nodes in [2, 3] {
         assert_agreement(&group_of(nodes, new_node), &Bounds::new(nodes, 2).order());
         assert_agreement(&group_of(nodes, new_node), &Bounds::new(nodes, None));
@@ -172,7 +172,7 @@ fn toys_with_unlimited_requests_are_explored_completely() {
     assert_agreement_on_toy(|me, group| Removal::GrantedOnly.node(me, group));
 }
 
-fn assert_agreement_under_faults<P: Explored>(new_node: fn(NodeId, Group) -> P) {
+fn assert_agreement_under_faults<P: Explorable>(new_node: fn(NodeId, Group) -> P) {
     let factory = group_of(2, new_node);
     for rounds in [1, 2] {
         let bounds = Bounds::new(2, rounds);
@@ -202,7 +202,7 @@ fn losses_duplicates_crashes_and_restarts_are_all_tried() {
 }
 
 /// A group over links that retransmit lost messages.
-pub(crate) fn group_with_reliable_links<P: Explored>(nodes: usize, new_node: fn(NodeId, Group) -> P) -> NodeFactory {
+pub(crate) fn group_with_reliable_links<P: Explorable>(nodes: usize, new_node: fn(NodeId, Group) -> P) -> NodeFactory {
     group_of(nodes, move |me, group| Reliable::new(me, new_node(me, group), RetransmissionTimeouts::default()))
 }
 
@@ -217,7 +217,7 @@ fn links_that_retransmit_are_explored_with_their_timers() {
     assert_agreement(&group_with_reliable_links(2, published), &Bounds::new(2, 1).losses(1).order());
 }
 
-/// Leases with a margin: of one tick of a microsecond, or for a drift of up to 1,000 ppm.
+/// Leases with a margin of one microsecond, or one that covers a drift of up to 1,000 ppm.
 #[test]
 fn time_advances_from_timer_to_timer() {
     for (margin, drift_ppm, violates_exclusion) in [

@@ -118,7 +118,7 @@ fn a_fence_emitted_before_its_save_is_used_twice() {
 /// lock, and the other nodes send requests to it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Server {
-    /// This node, and whether the server sends grants after they are durable or ahead of that.
+    /// This node, and whether the server sends a grant after it is durable or before.
     fixed: Fixed<(NodeId, Order)>,
     granted: Option<NodeId>,
     /// Waiters, in order of arrival. They are lost in a crash, which is safe.

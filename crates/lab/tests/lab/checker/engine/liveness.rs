@@ -1,6 +1,6 @@
 //! Fairness on protocols that run forever: a run that never meets an obligation, such as to deliver
 //! a message, is unfair and no counterexample. A run that starves the requester although it meets
-//! every obligation again and again is one.
+//! every obligation again and again is a counterexample.
 //!
 //! `Bounds::new(3, 2)` stands for three nodes that may request entry twice each; with `None`
 //! instead of a number, they request entry without limit.
@@ -14,7 +14,8 @@ use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Duration, Effects, Fence, Fixed, Group, Input, Never, NodeId, Protocol, Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// How the request is handled while nodes send a ping message forever.
+/// How the group handles the request. Unless a variant says otherwise, the two nodes return a ping
+/// to each other forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Handling {
     Grants,

@@ -90,8 +90,8 @@ impl Case {
             let properties = Properties::new(self.nodes, self.promises);
             let properties =
                 checker.replay(example, properties).unwrap_or_else(|error| panic!("{}: {error}", verdict.name));
-            let replayed = properties.verdicts();
-            let replayed = replayed.iter().find(|replayed| replayed.name == verdict.name).unwrap();
+            let replayed_verdicts = properties.verdicts();
+            let replayed = replayed_verdicts.iter().find(|replayed| replayed.name == verdict.name).unwrap();
             assert!(
                 replayed.is_violated(),
                 "the simulator's observers do not confirm the violation of '{}'",

@@ -34,8 +34,7 @@ fn check_all(case: &Case) -> Vec<(&'static str, Findings)> {
 
 fn assert_all_hold(case: &Case) {
     for (name, findings) in check_all(case) {
-        let states = findings.main_pass;
-        println!("{name}: {} states, {:.1} s", states.states, states.seconds);
+        println!("{name}: {} states, {:.1} s", findings.main_pass.states, findings.main_pass.seconds);
         assert_eq!(violated_properties(&findings), [""; 0], "{name}: {case:?}");
     }
 }

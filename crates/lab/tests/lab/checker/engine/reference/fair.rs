@@ -8,7 +8,7 @@ struct StateGraph {
     states: Vec<Rc<State>>,
     /// For each state, its successors with the obligations that the transition meets.
     edges: Vec<Vec<(usize, Vec<Obligation>)>>,
-    /// For each state, the obligations that a fair run has in it.
+    /// For each state, the obligations of a fair run that are due in it.
     obligations: Vec<Vec<Obligation>>,
 }
 

@@ -261,7 +261,7 @@ enum Violation {
 /// A transition to a state.
 struct Edge {
     to: State,
-    /// Whether this is no fault. A restart is regular, because it repairs a fault.
+    /// Whether the transition is no fault. A restart is regular, because it repairs a fault.
     is_regular: bool,
     /// The obligations that the transition meets; setting a timer again counts as firing it.
     met_obligations: Vec<Obligation>,

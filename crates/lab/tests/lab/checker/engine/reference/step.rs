@@ -42,8 +42,9 @@ fn clock_reading(instant: Time, drift_ppm: i32) -> Time {
 
 /// Returns the first instant at which a clock with this drift shows at least this time.
 fn first_instant(reading: Time, drift_ppm: i32) -> Time {
-    let pace = MILLION + i128::from(drift_ppm);
-    let nanos = (i128::from(reading.nanos()) * MILLION + pace - 1).div_euclid(pace);
+    let ticks_per_million = MILLION + i128::from(drift_ppm);
+    // Rounded up.
+    let nanos = (i128::from(reading.nanos()) * MILLION + ticks_per_million - 1).div_euclid(ticks_per_million);
     Time::from_nanos(i64::try_from(nanos).unwrap())
 }
 

@@ -54,7 +54,8 @@ impl State {
         is_inactive && self.membership.as_ref().is_some_and(|membership| membership.has_member(node))
     }
 
-    /// Whether a crash of a node would require a view change that nothing else requires.
+    /// Whether a crash of a node would use up a view change: whether it is a member with a valid
+    /// lease.
     pub(super) fn crash_costs_view_change(&self, node: usize) -> bool {
         self.membership.as_ref().is_some_and(|membership| membership.has_member(node))
             && self.nodes[node].lease == Lease::Valid
