@@ -1,7 +1,7 @@
 //! Actions, and their encoding in 16 bits.
 
-/// A transition out of a state. Messages are identified by their position among the messages in
-/// flight in that state, nodes by their index.
+/// A transition out of a state. Messages, and likewise notices of views, crashes and restarts, are
+/// identified by their position among the messages in flight in that state, nodes by their index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// The network delivers a message.

@@ -18,7 +18,7 @@ const BUDGET_BITS: u32 = 5;
 /// Maximum number of faults of each kind.
 pub const MAX_FAULTS: u8 = (1 << BUDGET_BITS) - 1;
 
-/// The budget that a move or a removal of a member draws on.
+/// What a move or the removal of a member takes from the budgets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cost {
     Free,

@@ -211,11 +211,11 @@ where
     ) -> Explored {
         let initial = self.prepare(past, judgement);
         let count = judgement.properties.len();
-        let mut explored = explore(&mut self.system, &mut self.step_table, &initial, count, options, &mut |progress| {
+        let explored = explore(&mut self.system, &mut self.step_table, &initial, count, options, &mut |progress| {
             report(phase, progress)
         });
         if phase != Phase::Fair {
-            let shorter = self.find_shortest_violations(&mut explored, &initial, options, report);
+            let shorter = self.find_shortest_violations(&explored, &initial, options, report);
             let source = shorter.as_ref().unwrap_or(&explored);
             for (property, violation) in (0_u8..).zip(source.violations.clone()) {
                 if let Some(violation) = violation
@@ -234,7 +234,7 @@ where
     /// search was not reduced, or if the second one ended before it found every violation again.
     fn find_shortest_violations(
         &mut self,
-        explored: &mut Explored,
+        explored: &Explored,
         initial: &[Vec<u32>],
         options: SearchOptions,
         report: ReportProgress<'_>,

@@ -128,9 +128,9 @@ pub enum Judged {
     ByState(StateCondition),
     /// In each state, by the clients' facets and an upper bound.
     ByBound(BoundedStateCondition, u64),
-    /// In each state in which a run may end, by the clients' facets: nothing is obliged to happen,
-    /// no delivery, no timer and no obliged command. Infinite runs are the subject of
-    /// [`Judged::ByFairRuns`].
+    /// In each state in which a run may end, by the clients' facets. A run may end where nothing is
+    /// obliged to happen, such as a delivery, a timer or an obliged command. Infinite runs are the
+    /// subject of [`Judged::ByFairRuns`].
     ByEnds(StateCondition),
     /// In each step alone: the step itself reports the violation.
     ByStep,

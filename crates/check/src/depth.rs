@@ -79,6 +79,9 @@ impl Shared {
         if *recorded_end == SearchEnd::Complete {
             *recorded_end = end;
         }
+        // The lock keeps a thread in `next_task` from missing the notification between its look at
+        // `should_stop` and its wait.
+        let _tasks = lock(&self.tasks);
         self.should_stop.store(true, Ordering::SeqCst);
         self.task_added.notify_all();
     }
@@ -453,6 +456,7 @@ impl<'a> DepthWorker<'a> {
 
     /// Does what `visit` does, for a successor of any state on the stack.
     fn visit_from(&mut self, frame_index: usize, candidate: Candidate, depth: usize) -> bool {
+        // `visit` updates the last frame, so this frame takes its place during the call.
         let last_index = self.stack.len() - 1;
         self.stack.swap(frame_index, last_index);
         let is_new = self.visit(candidate, depth);

@@ -17,7 +17,8 @@ use quorate_journal::moment::Observer;
 use quorate_journal::property::Verdict;
 use std::collections::BTreeSet;
 
-/// Largest group in which the order of requests is judged.
+/// Largest group in which the checker judges the order of requests. In larger groups, the observer
+/// must not judge it either.
 pub const MAX_ORDERED_NODES: usize = system::MAX_ORDERED_NODES;
 
 /// Maximum number of steps of a walk.

@@ -18,7 +18,7 @@ use quorate_core::Time;
 pub(crate) struct Candidate {
     pub(crate) fingerprint: u64,
     /// The number of a node's outcome, of the instant to which time advances, or of the view that
-    /// removes a member; `NONE` for all other transitions.
+    /// removes a member; `NONE` for losses, duplications and deliveries to a node that is down.
     pub(crate) outcome: u32,
     /// The index of the source state in its batch; `NO_BATCH` if there are no batches.
     pub(crate) parent: u16,

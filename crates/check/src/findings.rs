@@ -89,8 +89,9 @@ pub struct Effort {
     /// Whether to skip interleavings that differ only in the order of independent steps. Ignored by
     /// random walks, and by a depth-first search with several threads.
     pub reduce: bool,
+    /// Whether to stop soon after the first violation of any property.
     pub stop_at_first: bool,
-    /// Names of the properties to judge; all if `None`.
+    /// Names of the properties to judge; all if `None`. A name that no property has is ignored.
     pub properties: Option<Vec<String>>,
 }
 
@@ -108,7 +109,8 @@ pub enum Search {
 /// The result of a check.
 #[derive(Clone, Debug)]
 pub struct Findings {
-    /// Why the first incomplete search ended; `Complete` if no search was incomplete.
+    /// `Stopped` if any search ended so; otherwise why the first incomplete search ended, and
+    /// `Complete` if every search was complete.
     pub end: SearchEnd,
     /// The main search, over the group's states.
     pub main_pass: Pass,
@@ -125,8 +127,8 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Whether no search ended early, and each property was decided that a search with this setup
-    /// can decide or that the caller asked for by name.
+    /// Whether no search ended early and every property was decided, except for properties that are
+    /// out of scope ([`Verdict::is_out_of_scope`]).
     pub fn is_complete(&self) -> bool {
         let is_settled = |verdict: &Verdict| verdict.holds.is_some() || verdict.is_out_of_scope;
         self.end == SearchEnd::Complete && self.verdicts.iter().all(is_settled)
@@ -161,7 +163,7 @@ pub struct Pass {
     /// state from the initial states.
     pub depth: u64,
     pub seconds: f64,
-    /// Bytes kept per state, without the frontier.
+    /// Bytes kept per state, without the frontier; `None` for random walks.
     pub bytes_per_state: Option<f64>,
 }
 

@@ -119,7 +119,8 @@ impl WordMap {
     }
 }
 
-/// Returns the hash of a key; the upper bits of the product are mixed best.
+/// Returns the hash of a key. The shift drops the bits of the product that depend only on low bits
+/// of the key.
 #[inline]
 fn hash(key: u64) -> usize {
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 29) as usize

@@ -37,17 +37,18 @@ impl Undecided {
 /// The findings about each property so far.
 pub(crate) struct Judgement {
     pub(crate) properties: Vec<Property>,
-    /// Whether the caller asked for each property.
+    /// For each property, whether the caller asked for it.
     is_wanted: Vec<bool>,
+    /// For each property, why it is undecided; ignored if it has a counterexample.
     undecided: Vec<Option<Undecided>>,
     counterexamples: Vec<Option<Counterexample>>,
     pub(crate) main_pass: Pass,
-    /// The search for properties about the past, whose states also contain past events.
+    /// The search for properties about the past. Its states also contain past events.
     pub(crate) past_pass: Option<Pass>,
     pub(crate) fair_pass: Option<Pass>,
     pub(crate) walk_count: Option<u64>,
-    /// `Stopped` if the caller stopped a search; otherwise how the first incomplete search ended,
-    /// and `Complete` if there was none.
+    /// `Stopped` if any search ended so; otherwise why the first incomplete search ended, and
+    /// `Complete` if every search so far was complete.
     end: SearchEnd,
     /// Whether the caller asked for properties by name.
     is_selected_by_name: bool,
@@ -73,7 +74,7 @@ impl Judgement {
         }
     }
 
-    /// Returns the number of the first wanted property that is judged this way.
+    /// Returns the number of the first wanted property whose way of judging `judged` accepts.
     pub(crate) fn find_property(&self, judged: impl Fn(&Judged) -> bool) -> Option<u8> {
         let mut numbered = (0_u8..).zip(self.properties.iter().zip(&self.is_wanted));
         numbered.find(|(_, (property, wanted))| **wanted && judged(&property.judged)).map(|(number, _)| number)
@@ -117,8 +118,8 @@ impl Judgement {
         self.undecided[usize::from(property)] = Some(reason);
     }
 
-    /// Records how the search for the properties selected by `judged` ended. Unless it was
-    /// complete, those without a counterexample are undecided.
+    /// Records how the search for the properties selected by `judged` ended. Unless the search was
+    /// complete, these properties are undecided.
     pub(crate) fn record_end(&mut self, end: SearchEnd, judged: impl Fn(&Judged) -> bool) {
         if end == SearchEnd::Complete {
             return;
@@ -133,15 +134,14 @@ impl Judgement {
         }
     }
 
-    /// Whether the next search should run: the caller has not stopped the check, and does not want
-    /// it to stop at a violation that was found.
+    /// Whether the next search should run: no search was stopped, and the caller does not want the
+    /// check to stop at a violation that was found.
     pub(crate) fn should_continue(&self, effort: &Effort) -> bool {
         let has_violation = self.counterexamples.iter().any(Option::is_some);
         self.end != SearchEnd::Stopped && !(effort.stop_at_first && has_violation)
     }
 
     pub(crate) fn conclude(self) -> Findings {
-        let mut end = self.end;
         let mut verdicts = Vec::new();
         for (((property, wanted), undecided), example) in
             self.properties.iter().zip(self.is_wanted).zip(self.undecided).zip(self.counterexamples)
@@ -167,17 +167,13 @@ impl Judgement {
                 kind,
                 holds,
                 undecided_reason: undecided.map(Undecided::reason),
-                // A caller that asks for a property by name gets an answer even if it is out of
-                // scope.
+                // If the caller asked for the property by name, the check is incomplete without a
+                // verdict on it.
                 is_out_of_scope: !self.is_selected_by_name && undecided.is_some_and(Undecided::is_out_of_scope),
                 counterexample: example,
             });
         }
-        // Random walks that were all made are still no complete search.
-        if end == SearchEnd::Complete && self.walk_count.is_some() {
-            end = SearchEnd::Stopped;
-        }
-        let Self { main_pass, past_pass, fair_pass, walk_count, .. } = self;
+        let Self { main_pass, past_pass, fair_pass, walk_count, end, .. } = self;
         // The checker sets `has_timers`.
         Findings { end, main_pass, past_pass, fair_pass, walk_count, has_timers: false, verdicts }
     }

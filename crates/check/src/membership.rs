@@ -141,6 +141,7 @@ impl System {
         self.views.map(|_| PackedView(state[self.view_offset()]))
     }
 
+    /// Whether the latest view has this node; `false` for every node if the group has no views.
     pub(crate) fn is_member(&self, node: usize, state: &[u32]) -> bool {
         self.packed_view(state).is_some_and(|packed| packed.has_member(node))
     }

@@ -181,7 +181,8 @@ impl System {
         true
     }
 
-    /// Removes a delivered payload, and returns the requests that its sender knew.
+    /// Removes a delivered payload, and returns the requests that its sender knew; 0 if the sender
+    /// knew none.
     fn take_payload(&self, payload: u32, out: &mut Vec<u32>, start: usize) -> u32 {
         let count_index = start + self.pair_count_offset();
         let index = self.pair_index(payload, out, start);
@@ -232,7 +233,7 @@ impl System {
 }
 
 /// Records an entry's fence. Returns whether it is larger than the fences of all earlier entries
-/// that conflict with it; shared entries may have equal fences.
+/// that conflict with it; two shared entries do not conflict.
 fn record_fence(fences: &mut [u32], fence: u64, access: Access) -> bool {
     let (all, exclusive) = fences.split_at_mut(FENCE_WORDS / 2);
     match access {
@@ -247,13 +248,13 @@ fn record_fence(fences: &mut [u32], fence: u64, access: Access) -> bool {
     }
 }
 
-/// Whether a fence is larger than the stored one.
+/// Whether a fence is larger than the stored one. The stored value is one more than the fence, so
+/// that zero means none.
 fn exceeds(halves: &[u32], fence: u64) -> bool {
     fence.saturating_add(1) > (u64::from(halves[0]) << 32 | u64::from(halves[1]))
 }
 
-/// Raises the largest fence to this one and returns true; returns false if it is not larger. The
-/// stored value is one more than the fence, so that zero means none.
+/// Raises the stored fence to this one and returns true; returns false if this one is not larger.
 fn raise_fence(halves: &mut [u32], fence: u64) -> bool {
     if !exceeds(halves, fence) {
         return false;

@@ -1,11 +1,11 @@
 //! Partial-order reduction: explores one order of steps that commute, instead of all of them.
 //!
-//! Steps of different nodes commute. So it is enough to follow the steps of one node, and to leave
-//! the steps of the others for later, if
+//! Steps of different nodes commute. So it is enough to follow the steps of one node (an
+//! independent node), and to leave the steps of the others for later, if
 //!
-//! - no other node can send that node anything before it acts. To find out, the search lets the
-//!   others take all their steps, up to a limit, while this node takes none, and remembers the
-//!   answer;
+//! - the node is isolated: no other node can send it anything before it acts. To find out, the
+//!   search lets the others take all their steps, up to a limit, while this node takes none, and
+//!   remembers the answer;
 //! - no property can see the next steps of that node;
 //! - no fault budget is left, since a fault at any node draws on it; no message of a crashed node
 //!   may still be lost; no view may be decided; and time is not modelled;
@@ -13,7 +13,8 @@
 //!   that is not on the current path. Otherwise the search follows the steps of all nodes,
 //!   because a cycle could postpone a node forever.
 //!
-//! If a message to a node that is down is in flight, only the steps of that node are followed.
+//! For a node that is down, a message in flight to it and the last two conditions suffice: its
+//! steps only drop such messages.
 //! Where the search rarely finds a node whose steps may be followed alone, it soon looks only now
 //! and then.
 //!
@@ -35,10 +36,10 @@ const MAX_FOLLOWED: usize = 64;
 /// Maximum number of answers that one reducer remembers.
 const ANSWER_SLOTS: usize = 1 << 16;
 
-/// How often the search for an independent node succeeded. Where fewer than half of the attempts
-/// succeed, it costs more than it saves. About every sixty-fourth state is tried in any case, to
-/// notice a change. The statistics count attempts, one for each node examined, and never time, so
-/// the same check always skips the same states.
+/// How often the search for an independent node succeeded. If fewer than half of at least
+/// `MIN_TRIED` attempts succeeded, this search costs more than it saves. Only about every
+/// sixty-fourth state is then tried, to notice a change. The statistics count attempts, one for
+/// each node examined, and never time, so the same check always skips the same states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReductionStats {
     pub(crate) tried: u64,
@@ -252,8 +253,8 @@ impl NodeSets {
     }
 }
 
-/// Returns the node that an action belongs to, where there are no faults; the number of nodes if it
-/// belongs to none.
+/// Returns the node that moves, or the receiver of the action's message; the number of nodes if the
+/// action has neither.
 fn acting_node(system: &System, state: &[u32], action: u16) -> usize {
     match Action::unpack(action) {
         Action::Move { node, .. } => node,
@@ -272,8 +273,9 @@ fn is_remembered(system: &System, outcome: u32) -> bool {
 }
 
 /// Returns the fingerprint of the question whether a node is isolated. It covers the node's index
-/// and the state without the node and, where fingerprints add up, without the messages to it: while
-/// the node takes no step, these stay the same, and the answer does not depend on them.
+/// and the state without the node's local state and, if the system is additive, without the
+/// messages to the node. While the node takes no step, these parts stay the same, and the answer
+/// does not depend on them.
 fn question_fingerprint(system: &System, state: &[u32], fingerprint: u64, node: usize) -> u64 {
     let local_fingerprint = system.tables.local_details[state[LOCALS + node] as usize].fingerprint;
     let mut rest_fingerprint = fingerprint.wrapping_sub(local_fingerprint);

@@ -52,9 +52,9 @@ where
     C: Clients<Command = P::Command, Event = P::Event>,
     O: Observer<P::Command, P::Event>,
 {
-    // Where time is not modelled, the search stepped the nodes at time zero. A journal with
-    // increasing times is easier to read, so the clocks run, unless a trial replay with running
-    // clocks fails: then the nodes read the time.
+    // Where time is not modelled, the search stepped the nodes at time zero. A journal in which the
+    // nodes' clocks run is easier to read, so they run unless a trial replay with running clocks
+    // fails. In that case the nodes read the time, and their clocks stop at zero.
     let nodes_read_time = !example.is_timed && replay_with(step_table, example, Clocks::Running, ()).is_err();
     let clocks = if nodes_read_time { Clocks::Stopped } else { Clocks::Running };
     replay_with(step_table, example, clocks, observer)
@@ -134,8 +134,8 @@ where
             StepKind::Drop(message) if self.is_notice(message) => Ok(()),
             StepKind::Deliver(message) => {
                 let (id, to) = self.find_message(message)?;
-                // The replayed nodes take `kind` and `is_wrapped` from the message itself. They
-                // ignore the sender's `incarnation`: a sender's message ids count over all of them.
+                // The replayed nodes take `kind` and `is_wrapped` from the message itself. Message
+                // ids count over a sender's incarnations, so `incarnation` is always the first.
                 self.give_input(
                     to.index(),
                     &ObservedInput::Message { id, kind: "", is_wrapped: false, incarnation: Incarnation::FIRST },

@@ -100,7 +100,7 @@ pub(crate) fn delivery_obligation(envelope: &EnvelopeInfo) -> u64 {
     mix(envelope.fingerprint ^ DELIVERY_OBLIGATION)
 }
 
-/// While time is not modelled, a lease has no length: it is valid, or it has ended.
+/// Views are checked without time, so a lease has no length: it is valid, or it has ended.
 pub(crate) const LEASE_VALID: Time = Time::NEVER;
 const LEASE_ENDED: Time = Time::ZERO;
 
@@ -123,6 +123,7 @@ where
             is_timed: setup.timing.is_some(),
             delay: setup.timing.and_then(|timing| timing.delay),
             crash_notices: setup.crash_notices,
+            // With restarts it matters which saves are durable, so syncs stay separate moves.
             has_prompt_disks: setup.has_prompt_disks && setup.restarts == 0,
             locals: Interner::new(),
             envelopes: Interner::new(),
@@ -191,7 +192,8 @@ where
         (locals, in_flight)
     }
 
-    /// Gives an input to a node, if it is up and there is an input, and collects the effects.
+    /// Gives an input to a node, if it is up and there is an input, and collects the effects. If
+    /// disks are prompt, the node's saves become durable within the step.
     fn step(
         &self,
         mut local: LocalState<P, C::Client>,
@@ -269,6 +271,8 @@ where
         let next_local = self.number_local(tables, local);
         let sends: Box<[u32]> = sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)).collect();
         let (old, new) = (&tables.local_details[before as usize], &tables.local_details[next_local as usize]);
+        // Properties of states see a client's facet and how long it holds what it holds. Properties of
+        // steps see a violation of the step itself.
         let is_visible = (old.facet, old.held_until) != (new.facet, new.held_until) || record.violation.is_some();
         let sent = sends.iter().map(|number| tables.envelopes[*number as usize].fingerprint);
         let delta = sent.fold(new.fingerprint.wrapping_sub(old.fingerprint), u64::wrapping_add);
@@ -378,8 +382,8 @@ where
             add(Move::Command(offer.command), obligation, Time::ZERO);
         }
         for armed in &local.timers {
-            // By the node's own clock, another timer must have fired before this one may, even if
-            // both are due in true time.
+            // By the node's own clock, another timer must fire before this one can. Rounding to true
+            // time may hide this order.
             if self.is_timed && local.timers.iter().any(|other| other.latest < armed.earliest) {
                 continue;
             }

@@ -231,7 +231,8 @@ impl System {
     }
 
     /// The last instants of exclusive holds, if a property judges them. Time stops at each, because
-    /// a next hold that begins too early may overlap only at that instant.
+    /// a next hold that begins too early may overlap only at that instant. A client that holds
+    /// nothing yields an instant before zero.
     pub(crate) fn last_held_instants<'a>(&'a self, state: &'a [u32]) -> impl Iterator<Item = Time> + 'a {
         let is_judged = self.judges_exclusive_holds();
         let locals = state[LOCALS..LOCALS + self.nodes].iter().filter(move |_| is_judged);

@@ -5,12 +5,12 @@
 //! look-up ends at the first larger fingerprint or free slot, and growing is a sweep through
 //! memory. An entry takes twelve bytes, and a large table is 60 to 85 per cent full.
 
-/// Fingerprints, each with a number.
+/// Fingerprints of states, each with a number that the caller chooses, such as a depth.
 pub(crate) struct FingerprintTable {
     /// The two halves of a fingerprint and its number; all zero in a free slot.
     entries: Vec<[u32; 3]>,
-    /// Number of home slots. Behind the last one, `MARGIN` slots hold entries that were pushed
-    /// aside.
+    /// Number of home slots. The `MARGIN` slots behind the last home slot hold entries that were
+    /// pushed aside.
     home_slots: usize,
     len: usize,
 }
@@ -52,7 +52,8 @@ impl FingerprintTable {
         self.entries[self.home_slot(fingerprint)][0]
     }
 
-    /// Returns the slot of a fingerprint and its number, or the slot where it belongs.
+    /// Returns the slot of a fingerprint and its number. If the fingerprint is absent, returns the
+    /// slot where it belongs, which may lie just past the last slot.
     #[inline]
     fn find_slot(&self, fingerprint: u64) -> (usize, Option<u32>) {
         let start = self.home_slot(fingerprint);
@@ -154,7 +155,8 @@ mod tests {
             let mut table = FingerprintTable::new();
             let mut known = HashMap::new();
             for number in 0..3_000_u32 {
-                let offset = u64::from(number.wrapping_mul(2_654_435_761) % 5_000);
+                // Knuth's multiplicative hash: the offsets come in no order, and some repeat.
+                let offset = u64::from(number.wrapping_mul(2_654_435_761) % 2_000);
                 let fingerprint = base.wrapping_add(offset).max(1);
                 assert_eq!(table.add(fingerprint, number), known.get(&fingerprint).copied(), "{base} {number}");
                 known.entry(fingerprint).or_insert(number);

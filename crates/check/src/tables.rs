@@ -27,7 +27,7 @@ pub(crate) struct LocalInfo {
     /// The number of its first move; the numbers of its moves are consecutive.
     pub(crate) first_move: u32,
     pub(crate) move_count: u16,
-    /// Number of moves that are crashes; they are the last ones.
+    /// How many of its moves are crashes; these come last.
     pub(crate) crash_moves: u16,
     /// Whether the client waits for something that must eventually happen, and its node may act.
     pub(crate) is_waiting: bool,
@@ -41,9 +41,10 @@ pub(crate) struct LocalDetail {
     pub(crate) fingerprint: u64,
     /// The part of the client's state that properties inspect.
     pub(crate) facet: u64,
-    /// The true instant until which the client holds something exclusive; zero if it holds nothing.
+    /// The true instant until which the client holds something exclusive; zero if it holds nothing,
+    /// if its node may not act, or where time is not modelled.
     pub(crate) held_until: Time,
-    /// When its timers may fire, in true time, where time is modelled.
+    /// When the node's timers may fire, in true time; empty where time is not modelled.
     pub(crate) timer_windows: Box<[TimeWindow]>,
 }
 
@@ -108,8 +109,8 @@ pub(crate) struct EnvelopeTiming {
 /// The part of a message that properties about the past use.
 #[derive(Clone, Copy)]
 pub(crate) struct PayloadInfo {
-    /// Whether its arrival alone tells the algorithm nothing, because a link delivers its payload
-    /// separately.
+    /// Whether the message's arrival alone tells the algorithm nothing, because a link delivers the
+    /// payload separately.
     pub(crate) is_wrapped: bool,
     /// The packed payload id, if this message is the first to carry the payload.
     pub(crate) payload: Option<u32>,
@@ -157,7 +158,8 @@ pub(crate) struct Consequences {
 /// One event of a step, as properties about the past see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StepEvent {
-    /// The node sent the envelope with this number; during the step, its index among those sent.
+    /// The node sent the envelope with this number. Until the step ends, it is the index of the
+    /// envelope among those that the step sends.
     Sent(u32),
     /// A link delivered the payload with this packed id to the algorithm.
     PayloadDelivered(u32),
@@ -206,8 +208,8 @@ pub(crate) struct Tables {
     pub(crate) instants: Vec<Time>,
     /// The views that can be decided, each with the envelopes that announce it to the nodes.
     pub(crate) views: Vec<(PackedView, Box<[u32]>)>,
-    /// Notices about each node (the subject) to each receiver; `NONE` from a node to itself. Empty
-    /// if no notices are sent. The index is subject times the number of nodes, plus receiver.
+    /// Notices about each node (the subject) to each receiver; `NONE` if both are the same node.
+    /// Empty if no notices are sent. The index is subject times the number of nodes, plus receiver.
     pub(crate) notices: Vec<LifecycleNotices>,
     numbers_of_instants: HashMap<Time, u32>,
     /// Numbers of outcomes by local state, envelope and instant.

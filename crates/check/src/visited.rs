@@ -39,9 +39,10 @@ pub(crate) fn shard_of(fingerprint: u64) -> usize {
 
 pub(crate) struct Shard {
     table: FingerprintTable,
-    /// For each state, the index of its parent in its batch, and the action that led from there.
+    /// For each state, the index of its parent in the parent's batch, and the action that leads
+    /// from the parent to the state. Meaningless for initial states.
     origins: Vec<(u16, u16)>,
-    /// For each batch, the number of states when it began.
+    /// For each batch, the number of states in the shard when the batch began.
     batch_starts: Vec<u32>,
 }
 

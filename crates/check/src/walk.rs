@@ -30,7 +30,8 @@ pub(crate) struct WalkResult {
     pub(crate) progress: Progress,
     pub(crate) end: SearchEnd,
     /// The shortest violation of each property; of equally short ones, that of the walk with the
-    /// lowest number. With `stop_at_first`, the number of the walk counts before the length.
+    /// lowest number. With `stop_at_first`, that of the walk with the lowest number, even if
+    /// another one is shorter.
     pub(crate) violations: Vec<Option<FingerprintPath>>,
     pub(crate) finished_walks: u64,
 }
@@ -136,7 +137,8 @@ impl Walker<'_> {
             self.walk(number);
             self.shared.finished_walks.fetch_add(1, Ordering::SeqCst);
             let WorkerModel { system, stepper, .. } = &self.model;
-            // This thread has run out of numbers; other threads may take the remaining walks.
+            // The tables of this thread can hold no more local states, messages, instants or moves.
+            // Other threads may take the remaining walks.
             if system.tables.is_full() || stepper.has_too_many_moves() {
                 return;
             }

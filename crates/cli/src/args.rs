@@ -81,7 +81,7 @@ pub(crate) enum CliCommand {
     Sweep(SweepArgs),
     /// Explore every reachable state of a small group, and report the shortest counterexample.
     Check(CheckArgs),
-    /// Reduce a failing run to the smallest one that still fails, and save it as a script.
+    /// Reduce a failing run to a smaller one that still fails, and save it as a script.
     Shrink(ShrinkArgs),
     /// Compare the algorithms of a family: expected, simulated and real figures side by side.
     Compare(CompareArgs),

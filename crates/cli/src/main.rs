@@ -2,7 +2,8 @@
 //!
 //! Exit codes: 0 success; 1 a property fails, or the result is bad in another way
 //! ([`CommandOutcome::Fails`]); 2 the command or its input is invalid, or an operation failed; 3 a
-//! check or a run did not finish or is inconclusive.
+//! check or a run did not finish or is inconclusive; 130 a second signal ended the program
+//! ([`interrupt`]).
 
 mod args;
 mod bench;

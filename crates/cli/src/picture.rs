@@ -49,9 +49,9 @@ impl Picture {
 /// files.
 #[derive(Default)]
 pub(crate) struct CommandIo<'a> {
-    /// Whether the command draws text to standard output if no file is given.
+    /// Whether the command draws text to standard output if no option asks for a picture.
     pub(crate) draws_text: bool,
-    /// The option that makes the command print to standard output, if any.
+    /// The given option that makes the command print to standard output, if any.
     pub(crate) stdout_option: Option<&'static str>,
     /// Files that the command reads: a description and the path.
     pub(crate) inputs: &'a [(&'static str, Option<&'a Path>)],
@@ -101,8 +101,7 @@ impl PictureArgs {
         pictures.into_iter().try_for_each(|(_, product, path)| ensure_writable(product, path))
     }
 
-    /// Rejects options of pictures that have no effect, because no picture that they apply to is
-    /// drawn.
+    /// Rejects picture options that have no effect, because no picture that they apply to is drawn.
     fn reject_options_without_effect(&self, io: &CommandIo<'_>) -> anyhow::Result<()> {
         let Self { svg, mermaid, shiviz, from, to, only, clocks, notes, theme, width, no_legend, all_steps, overview } =
             self;
@@ -144,7 +143,8 @@ impl PictureArgs {
         }
     }
 
-    /// Returns the part of the run to draw. Fails if it names nodes that the journal does not show.
+    /// Returns the part of the run to draw. Fails if the selected nodes include one outside the
+    /// group, or none that the journal shows.
     fn window(&self, header: &Header) -> anyhow::Result<Window> {
         let instant = |offset: Offset| Time::from_nanos(header.origin.saturating_add(offset.nanos()));
         let single_node = header.live.as_ref().and_then(|live| live.node);

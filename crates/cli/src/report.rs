@@ -24,7 +24,8 @@ pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints the measured figures of a run beside the expected ones of the literature.
+/// Prints the measured figures of a run beside the expected ones of the literature, then the
+/// verdicts and the properties without a verdict.
 pub(crate) fn print_figures<F: FamilyLab>(results: &RunResults<'_, F>, out: &mut impl Write) -> io::Result<()> {
     let messages = results.messages;
     writeln!(out, "  {}", paint::bold(&format!("{:<24}{:>12}   expected", "", "measured")))?;
@@ -221,7 +222,7 @@ pub(crate) fn print_property(kind: PropertyKind, name: &str, result: &str, out: 
     writeln!(out, "  {kind:<12}{name:<24}{result}")
 }
 
-/// Maximum number of steps to show before a violation.
+/// Maximum number of steps to show before a violation, unless more of them are faults.
 const MAX_SHOWN_STEPS: usize = 40;
 
 /// The steps that lead to a violation: all faults before it, and the last other steps.

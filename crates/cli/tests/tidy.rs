@@ -1,8 +1,8 @@
 //! Conventions of this repository that no linter can verify.
 //!
-//! Each test reads the working tree as text and lists every violation as `file:line`, with a
-//! remedy. The last tests verify the parsers themselves, so that no convention passes because its
-//! test reads nothing.
+//! Each test of a convention reads the working tree as text and lists every violation as
+//! `file:line`, with a remedy. The last tests verify the parsers themselves, so that no convention
+//! passes because its test reads nothing.
 
 #![allow(clippy::panic, reason = "tests and their helpers report failures by panicking")]
 
@@ -27,7 +27,7 @@ const PROTOCOL_FOLDERS: [&str; 2] = ["crates/core/src/", "crates/demos/src/"];
 const RULE_FOLDERS: [&str; 8] = ["mutex", "election", "multicast", "deadlock", WRAPPERS, "local", "armies", "berkeley"];
 const WRAPPERS: &str = "wrap";
 
-/// The maximum length of a file; split it at about 500 lines.
+/// The maximum length of a Rust file. Split a file at about 500 lines.
 const MAX_LINES: usize = 600;
 
 const TEXT_EXTENSIONS: [&str; 13] =
@@ -79,7 +79,7 @@ fn nothing_unfinished_is_left_behind() {
         concat!("XX", "X"),
         concat!("#[ig", "nore"),
     ];
-    // The only permitted form: `./check long` runs these tests.
+    // The only permitted way to ignore a test: `./check long` runs it.
     let permitted = concat!("#[ig", "nore = \"long: ./check long\"]");
     let mut findings = Findings::default();
     for file in rust_files() {
@@ -91,8 +91,8 @@ fn nothing_unfinished_is_left_behind() {
     }
     findings.assert_empty(
         "nothing unfinished is left behind",
-        "Finish it now, or remove it and add what is missing to the plan. Do not disable a test that cannot pass\n\
-         yet: add it with the code that makes it pass.",
+        "Finish it now, or remove it. Do not disable a test that cannot pass yet: add it with the code that makes it\n\
+         pass.",
     );
 }
 
@@ -329,7 +329,7 @@ impl Findings {
 // ----------------------------------------------------------------------------------------- parsers
 
 impl File {
-    /// The file's folder, if it is one of [`RULE_FOLDERS`].
+    /// The folder of [`RULE_FOLDERS`] that contains the file, directly or in a subfolder.
     fn rule_folder(&self) -> Option<&str> {
         let path_inside = PROTOCOL_FOLDERS.iter().find_map(|folder| self.path.strip_prefix(folder))?;
         let (folder, _) = path_inside.split_once('/')?;
@@ -348,7 +348,8 @@ impl File {
         rows.filter(|(_, id)| is_rule_id(id)).map(|(number, id)| (number, id.into())).collect()
     }
 
-    /// The line number and id of each rule that a doc comment begins with: `/// RA-2, RA-3. …`.
+    /// The line number and id of each rule that a line of a doc comment begins with:
+    /// `/// RA-2, RA-3. …`.
     fn documented_rules(&self) -> impl Iterator<Item = (usize, String)> {
         let comments =
             self.lines().filter_map(|(number, line)| Some((number, line.trim_start().strip_prefix("/// ")?)));
@@ -454,20 +455,20 @@ fn belongs_to(path: &str, main_file: &str) -> bool {
     beside.iter().any(|file| file == path) || path.starts_with(&format!("{stem}/"))
 }
 
-/// `impl Protocol for X`, `impl<P> crate::Protocol for X<P>`, and the last line of a long list of
-/// parameters.
+/// Whether the line begins an implementation, as `impl Protocol for X` or
+/// `impl<P> crate::Protocol for X<P>`, or ends the parameters of one: `> Protocol for X<P>`.
 fn opens_protocol(line: &str) -> bool {
     let opens = line.starts_with("impl") || line.starts_with('>');
     opens && line.split_once("Protocol for ").is_some_and(|(before, _)| before.ends_with([' ', ':']))
 }
 
-/// The lines of each `impl Protocol for`, up to its brace at column 0.
+/// The lines of each `impl Protocol for`, up to its closing brace at column 0.
 fn protocol_blocks(file: &File) -> Vec<Vec<(usize, &str)>> {
     let starts = file.lines().filter(|(_, line)| opens_protocol(line)).map(|(number, _)| number);
     starts.map(|start| file.lines().skip(start - 1).take_while(|(_, line)| *line != "}").collect()).collect()
 }
 
-/// `_ => …` or `_ if … => …`, alone on its line or not.
+/// Whether the line has an arm `_ => …` or `_ if … => …`, alone or beside other code.
 fn has_wildcard_arm(line: &str) -> bool {
     let code = line.split("//").next().unwrap_or_default();
     let mut arms = code.match_indices("_ =>").chain(code.match_indices("_ if "));

@@ -69,7 +69,7 @@ impl About {
         about
     }
 
-    /// Returns the paragraph with this name.
+    /// Returns the text of the paragraph with this name.
     pub fn section(&self, name: &str) -> Option<&str> {
         self.sections.iter().find(|(title, _)| title == name).map(|(_, text)| text.as_str())
     }
@@ -112,12 +112,13 @@ fn join_lines(paragraph: &[&str]) -> String {
     text
 }
 
-/// Section names have one to four words, such as `Cost` or `Departs from the paper`.
+/// Section names begin with a capital letter and have one to four words, such as `Cost` or
+/// `Departs from the paper`.
 fn is_section_name(name: &str) -> bool {
     name.starts_with(char::is_uppercase) && name.split(' ').count() <= 4
 }
 
-/// Parses `RA-2  a request arrives → …`: letters, a dash, digits, two spaces, the rule.
+/// Parses `RA-2  a request arrives → …`: capital letters, a dash, digits, two spaces, the rule.
 fn parse_rule(line: &str) -> Option<Rule> {
     let (id, text) = line.split_once("  ")?;
     let (letters, digits) = id.split_once('-')?;

@@ -6,9 +6,9 @@ use crate::protocol::{Input, Protocol};
 use crate::time::Time;
 use alloc::vec::Vec;
 
-/// Steps the inner protocol with an input. Passes its effects to `out`, with messages wrapped by
-/// `wrap`, and returns its events. Their [`Order`](crate::Order) is dropped: the adapter decides
-/// how it emits its own.
+/// Steps the inner protocol with an input. Passes its notes and effects to `out`, with messages
+/// wrapped by `wrap`, except its events: these are returned without their [`Order`](crate::Order),
+/// because the adapter decides how it emits its own events.
 pub(crate) fn step_inner<I, O>(
     inner: &mut I,
     now: Time,

@@ -67,7 +67,7 @@ where
 
 impl<P: Protocol> Barrier<P> {
     /// Returns the effect if the driver may execute it now; holds it back and returns `None`
-    /// otherwise.
+    /// otherwise. Call it once for each effect, in order: it counts the saves.
     pub fn admit(&mut self, effect: Effect<P>) -> Option<Effect<P>> {
         let order = match &effect {
             Effect::Save(_) => {
@@ -102,7 +102,7 @@ impl<P: Protocol> Barrier<P> {
         self.saves_durable = self.saves_durable.max(count.min(self.saves_requested));
     }
 
-    /// Returns the next held effect if the saves before it are durable; otherwise `None`.
+    /// Returns the next held effect if there is one and the saves before it are durable.
     pub fn release(&mut self) -> Option<Effect<P>> {
         let (saves_needed, _) = self.held_effects.front()?;
         if *saves_needed > self.saves_durable {

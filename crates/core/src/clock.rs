@@ -48,7 +48,8 @@ impl fmt::Display for Stamp {
 }
 
 /// A vector clock of an event: for each node, the number of its events that happened before this
-/// event, which itself counts too. It decides exactly whether one event happened before another.
+/// event, including the event itself. The clocks of two events show exactly whether one happened
+/// before the other.
 ///
 /// Trailing zeroes are not stored, so that equal clocks compare and hash alike. The size depends on
 /// the highest node with an event.
@@ -115,7 +116,8 @@ impl VectorClock {
     }
 }
 
-/// Happened-before is a partial order: less is before, greater is after, `None` is concurrent.
+/// Happened-before is a partial order: less is before, greater is after, equal is the same event,
+/// `None` is concurrent.
 impl PartialOrd for VectorClock {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         let longest = self.0.len().max(other.0.len());

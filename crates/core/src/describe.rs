@@ -21,7 +21,8 @@ pub trait Describe {
         Class::Algorithm
     }
 
-    /// The node whose request this message serves, so that metrics can attribute its cost.
+    /// The node whose request or multicast this message serves, so that metrics can attribute its
+    /// cost; `None` if it serves no single node.
     fn on_behalf_of(&self) -> Option<NodeId> {
         None
     }
@@ -56,13 +57,15 @@ pub enum Medium {
     Broadcast,
 }
 
-/// The class of a message in metrics. The formulas of the literature count algorithm messages only.
+/// The class of a message in metrics. The formulas of the literature count algorithm messages, and
+/// some formulas for elections also count announcements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Class {
     Algorithm,
-    /// The announcement of a result, which elections count separately.
+    /// The announcement of a result, which metrics of elections count separately; in deadlock
+    /// detection, a message that resolves a deadlock.
     Announcement,
     /// All other messages, such as acknowledgements, retransmissions, heartbeats, and messages that
     /// say what all members have received.

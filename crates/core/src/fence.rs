@@ -3,12 +3,12 @@
 use crate::group::Epoch;
 use core::fmt;
 
-/// A fencing token: every grant carries one. If the algorithm has fences, a grant's fence is larger
-/// than those of all earlier grants that conflict with it.
+/// A fencing token, which every grant carries. If the algorithm has fences, a grant's fence is
+/// larger than those of all earlier grants that conflict with it; otherwise it means nothing.
 ///
-/// No lock and no lease protects a resource from a holder that was paused beyond the end of its
-/// entry. A resource is protected if it remembers the largest fence it has seen and rejects smaller
-/// ones.
+/// No lock and no lease protects a resource from a holder that pauses, and continues after its
+/// entry has ended. A resource is protected if it remembers the largest fence it has seen and
+/// rejects smaller ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fence {
@@ -17,8 +17,8 @@ pub struct Fence {
     /// which is 0 for the first token and larger for each that replaces a lost one.
     pub epoch: Epoch,
     /// Within one epoch, an entry has a larger counter than every earlier entry that conflicts with
-    /// it. In most algorithms it is the number of entries so far, as far as the nodes that granted
-    /// this one knew.
+    /// it. In most algorithms it is the number of entries that the nodes that granted this entry
+    /// knew of, this one included.
     pub counter: u64,
 }
 

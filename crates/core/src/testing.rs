@@ -3,7 +3,7 @@
 //!
 //! A script lists what happens to a group of nodes, one step at a time: which node gets which
 //! command, which message arrives next, which timer fires. [`run_script`] executes it and returns a
-//! line per step: the cause, the rules that the node applied
+//! line for each input of a node and each lost message: the cause, the rules that the node applied
 //! ([`Effects::note`](crate::Effects::note)), the messages it sent and the events it emitted. A
 //! test compares that trace with the expected one.
 //!
@@ -13,7 +13,7 @@
 //! |---|---|
 //! | `1 acquire` | node 1 gets the command `acquire`; [`ScriptCommand`] names a protocol's commands |
 //! | `1 > 2` | the oldest message in flight from 1 to 2 arrives |
-//! | `1 > 2 overtakes 1` | the message behind that many older ones arrives before them |
+//! | `1 > 2 overtakes 3` | the message from 1 to 2 behind the 3 oldest ones arrives before them |
 //! | `1 > 2 last` | the newest message from 1 to 2 arrives before the older ones |
 //! | `1 > 2 as 3` | the oldest message from 1 to 2 arrives, but with node 3 as its sender, which may be outside the group |
 //! | `lose 1 > 2` | the oldest message from 1 to 2 is lost |
@@ -120,7 +120,7 @@ use core::fmt::Display;
 
 /// The steps that scripts can contain, for error messages.
 const STEPS: &str =
-    "1 COMMAND; 1 > 2; 1 > 2 overtakes 1; 1 > 2 last; 1 > 2 as 3; lose 1 > 2; 1 fires; 1 suspects 2; 1 trusts 2; rest";
+    "1 COMMAND; 1 > 2; 1 > 2 overtakes 3; 1 > 2 last; 1 > 2 as 3; lose 1 > 2; 1 fires; 1 suspects 2; 1 trusts 2; rest";
 
 /// A command that scripts can give to a node. Its [`Display`] form appears in the trace.
 pub trait ScriptCommand: Display + Sized {
@@ -132,7 +132,7 @@ pub trait ScriptCommand: Display + Sized {
     fn from_word(word: &str) -> Option<Self>;
 }
 
-/// Runs a script on a fresh group and returns the trace, one line per step.
+/// Runs a script on a fresh group and returns the trace.
 ///
 /// # Panics
 ///
@@ -155,7 +155,7 @@ where
 /// panic if there is none at that index.
 pub struct ScriptGroup<P: Protocol> {
     pub nodes: Vec<P>,
-    /// The trace: one line per step.
+    /// The trace: a line for each input of a node and each lost message.
     pub trace: String,
     /// Oldest first.
     in_flight: Vec<InFlight<P>>,
@@ -179,8 +179,8 @@ impl<P: Protocol> InFlight<P> {
     }
 }
 
-/// A timer that is set. In the synchronous model it fires once a message and its answer have had
-/// time to arrive.
+/// A timer that is set. In the synchronous model it may fire only after the messages sent before it
+/// was set, and the answers to them, have had time to arrive.
 struct PendingTimer<P: Protocol> {
     node: NodeId,
     timer: P::Timer,

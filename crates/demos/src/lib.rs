@@ -5,9 +5,9 @@
 //!
 //! | module | what it shows | command |
 //! |---|---|---|
-//! | [`local`] | two threads of one process lose an update; locks prevent it; every interleaving | `quorate sim local`, `check local`, `sim race` |
+//! | [`local`] | two threads of one process lose an update in some interleavings, but with a lock in none | `quorate sim local`, `check local`, `sim race` |
 //! | [`armies`] | two armies agree on a leader in any timing model, but on an instant only if delays are bounded | `quorate check armies`, `sim armies` |
-//! | [`bank`] | overlapping deposits lose money without a lock, and none with one | `quorate bank` |
+//! | [`bank`] | deposits that overlap lose money; a lock prevents it | `quorate bank` |
 //! | [`berkeley`] | an elected leader keeps the clocks of a group together, and its successor continues | `quorate sim berkeley` |
 //! | [`detector`] | a failure detector that notices a crash sooner suspects more live nodes | `quorate sim detector` |
 //! | [`voting_risk`] | the probability that voters that forget their votes grant entry to two nodes: formula and trials | `quorate voting-risk` |

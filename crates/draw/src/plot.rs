@@ -108,7 +108,6 @@ pub struct Axis {
     pub value_names: Vec<(f64, String)>,
 }
 
-/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Equal distances are equal differences.
@@ -130,7 +129,7 @@ pub enum Ticks {
 /// Measurements of one thing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// Name. Series of the same name in several plots of a figure are about the same thing.
+    /// Series of the same name in several plots of a figure are about the same thing.
     pub name: String,
     pub points: Vec<Point>,
     /// Whether a line joins the points, in the order given.
@@ -152,21 +151,18 @@ pub struct Point {
     pub x: f64,
     pub y: f64,
     pub mark: PointMark,
-    /// The range of all measurements at this point, if it is shown; [`Key::range`] says of which
-    /// kind.
+    /// A range of the measurements at this point, if it is shown; [`Key::range`] names the range.
     pub range: Option<Range>,
-    /// Confidence interval, if it is shown; [`Key::interval`] says of which level.
+    /// Confidence interval, if it is shown; [`Key::interval`] names its level.
     pub interval: Option<Range>,
 }
 
-/// The mark of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PointMark {
     Solid,
     Ring,
 }
 
-/// A range of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     pub low: f64,
@@ -328,7 +324,7 @@ impl Point {
         Self { range: Some(Range { low, high }), ..self }
     }
 
-    /// Adds a confidence interval; [`Key::interval`] says of which level.
+    /// Adds a confidence interval; [`Key::interval`] names its level.
     #[must_use]
     pub fn interval(self, low: f64, high: f64) -> Self {
         Self { interval: Some(Range { low, high }), ..self }

@@ -1,4 +1,4 @@
-//! A run, or a window of it, as data that a renderer can draw.
+//! A run, or a time window of it, as data that a renderer can draw.
 //!
 //! All texts come from a journal or an algorithm and have passed
 //! [`escape_controls`](quorate_journal::words::escape_controls): they contain no control
@@ -56,7 +56,8 @@ pub struct Violation {
 pub struct Heading {
     pub algorithm: String,
     pub nodes: usize,
-    /// The origin of the run on one line, such as its seed or the command that found it.
+    /// The origin of the run on one line, such as its seed or the command that found the
+    /// counterexample.
     pub detail: String,
     /// The family's words for the roles of its nodes.
     pub roles: Vec<(Role, String)>,
@@ -157,7 +158,6 @@ pub struct Mark {
     pub text: String,
 }
 
-/// The kind of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
     Crashed,
@@ -219,9 +219,9 @@ pub enum Head {
     Lost {
         cause: Loss,
         /// When the run records the loss. The simulator records it when the message is sent (the
-        /// network drops it, or a cut blocks it), when the message would have arrived, or when the
-        /// receiver crashes with the message in its inbox. A counterexample may record it at any
-        /// step after the send.
+        /// network drops it, or a partition blocks it), when the message would have arrived, or
+        /// when the receiver crashes with the message in its inbox. A counterexample may record it
+        /// at any step after the send.
         position: TimePosition,
     },
     /// The message arrives after the window, or never.

@@ -22,8 +22,8 @@
 //!   no visible effect: no send, event or rule note, no delivery by a wrapper, and no change of the
 //!   hold-back queue.
 //! - A crash, a pause, a stop and a resume are events of the node and count like its steps.
-//! - Any other event, such as a loss or a cut, belongs to a host of its own, `world`. A lost
-//!   message is drawn as an arrow to it, as if `world` had received the message.
+//! - Any other event, such as a loss or a partition, belongs to a host of its own, `world`. A lost
+//!   message is drawn as an arrow to `world`, as if `world` had received it.
 //! - In the log of a [`Window`], every node counts from the window's start, and earlier events are
 //!   unknown. If a shown node learns of an event through a hidden node, that event still counts.
 //!
@@ -55,8 +55,8 @@ pub struct ShivizWriter<W: Write> {
     clocks: VectorClocks,
     pending_step: Option<UnwrittenStep>,
     event_count: u64,
-    /// The text of the current event, or of the log's head, which is not written yet.
-    line: String,
+    /// The text of the current event or of the log's head.
+    unwritten_text: String,
     write_error: Option<io::Error>,
 }
 
@@ -79,10 +79,10 @@ impl<W: Write> ShivizWriter<W> {
             clocks: VectorClocks::new(header.nodes),
             pending_step: None,
             event_count: 0,
-            line: format!("{PARSER}\n\n"),
+            unwritten_text: format!("{PARSER}\n\n"),
             write_error: None,
         };
-        log.write_line();
+        log.write_text();
         log
     }
 
@@ -99,14 +99,14 @@ impl<W: Write> ShivizWriter<W> {
         }
     }
 
-    /// Writes the text in `line` and clears it. After a failure, nothing more is written.
-    fn write_line(&mut self) {
+    /// Writes the unwritten text and clears it. After a failure, nothing more is written.
+    fn write_text(&mut self) {
         if self.write_error.is_none()
-            && let Err(error) = self.out.write_all(self.line.as_bytes())
+            && let Err(error) = self.out.write_all(self.unwritten_text.as_bytes())
         {
             self.write_error = Some(error);
         }
-        self.line.clear();
+        self.unwritten_text.clear();
     }
 
     /// Completes the current step, and advances to the time of the next step or event.
@@ -139,14 +139,14 @@ impl<W: Write> ShivizWriter<W> {
         }
         let relative_time = Time::from_nanos(time.nanos().saturating_sub(self.origin.nanos()));
         match node {
-            Some(node) => self.clocks.write(node, &self.window, &mut self.line),
-            None => self.clocks.write_world(&self.window, &mut self.line),
+            Some(node) => self.clocks.write(node, &self.window, &mut self.unwritten_text),
+            None => self.clocks.write_world(&self.window, &mut self.unwritten_text),
         }
         // ShiViz trims the end of the log, and must still find an event there.
         let text = if text.trim().is_empty() { "(no text)" } else { text };
-        let _ = writeln!(self.line, "\n{} {text}", format_millis(relative_time));
+        let _ = writeln!(self.unwritten_text, "\n{} {text}", format_millis(relative_time));
         self.event_count += 1;
-        self.write_line();
+        self.write_text();
     }
 
     fn observe_world_event(&mut self, time: Time, event: &WorldEvent<'_>) {

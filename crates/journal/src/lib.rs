@@ -9,7 +9,7 @@
 //!   [`replay`] gives the recorded inputs to fresh nodes.
 //! - [`metrics`], [`causality`], [`role`] and [`property`] contain building blocks for observers.
 //! - A [`Workload`](workload::Workload) models the clients of a group. A driver passes it the
-//!   events that nodes emit and gives nodes the commands that it plans.
+//!   events that nodes emit and gives nodes the commands that the workload plans.
 //! - [`settings`] defines the text formats for faults, delays and scripts. Journals store settings
 //!   as that text.
 //!

@@ -56,8 +56,8 @@ impl MessageCounts {
         self.caused_by_node.get(node.index()).copied().unwrap_or(0)
     }
 
-    /// The share of all messages that the busiest node sent or received: 1 if every message passes
-    /// through one node.
+    /// The share of the `total` messages that the busiest node sent or received: 1 if every message
+    /// passes through one node.
     pub fn busiest_share(&self) -> f64 {
         let busiest = self.handled_by_node.iter().copied().max().unwrap_or(0);
         if self.total == 0 { 0.0 } else { busiest as f64 / self.total as f64 }
@@ -176,14 +176,12 @@ pub struct DelaySamples {
 }
 
 impl DelaySamples {
-    /// Adds one sample.
     pub fn add(&mut self, length: quorate_core::Duration) {
         self.count += 1;
         self.sum += u128::from(length.nanos());
         self.max = self.max.max(length.nanos());
     }
 
-    /// Number of samples added.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -204,6 +202,5 @@ impl DelaySamples {
 pub struct Delay {
     pub mean: f64,
     pub max: f64,
-    /// Number of samples.
     pub samples: u64,
 }

@@ -1,8 +1,7 @@
 //! Replays a journal: every node takes the recorded inputs again and must produce the recorded
 //! effects.
 //!
-//! The replay works for the journals of all drivers. Its nodes are [`ReplayNodes`], which take the
-//! recorded inputs, so it needs neither a seed nor a network.
+//! The replay works for the journals of all drivers, and needs neither a seed nor a network.
 
 use crate::Recordable;
 use crate::moment::{Moment, Observer};
@@ -30,8 +29,9 @@ pub enum ReplayError {
 /// Replays every line and shows each one to `observer`. Returns the number of lines.
 ///
 /// Fails at the first line that is malformed, impossible in the state before it, or different from
-/// the replayed one. The text of a rule explains a step and is not compared, so that a journal
-/// still replays after a text was reworded; the rule ids are compared.
+/// the replayed one. The texts of rules and the kinds of messages are names for people. They are
+/// not compared, so that a journal still replays after one of them was reworded; the rule ids and
+/// the contents of messages are compared.
 pub fn replay<P, R, O>(
     journal: &mut Journal<R>,
     make_node: impl Fn(NodeId) -> P,
@@ -57,8 +57,7 @@ where
         let writer = replayer.nodes.observer_mut();
         writer.close();
         let replayed = writer.out_mut().strip_suffix(b"\n").unwrap_or_default();
-        let is_equal =
-            |line: &str| line == journal.text() || without_rule_texts(line) == without_rule_texts(journal.text());
+        let is_equal = |line: &str| line == journal.text() || without_texts(line) == without_texts(journal.text());
         if !str::from_utf8(replayed).is_ok_and(is_equal) {
             return Err(ReplayError::DifferentEffects {
                 line: journal.line(),
@@ -82,24 +81,32 @@ impl<C, E, A: Observer<C, E>, B: Observer<C, E>> Observer<C, E> for Both<'_, A, 
     }
 }
 
-/// Returns a line of a journal without the texts of its rules.
+/// The objects of a line that contain a name or text for people, and what precedes that text.
+const OBJECTS_WITH_TEXT: [(&str, &str); 4] = [
+    (r#"{"rule":{"id":""#, r#"","text":""#),
+    (r#"{"message":{"id":""#, r#","kind":""#),
+    (r#"{"send":{"id":""#, r#","kind":""#),
+    (r#"{"multicast":{"id":""#, r#","kind":""#),
+];
+
+/// Returns a line of a journal without the texts of its rules and the kinds of its messages.
 ///
-/// Quotation marks inside a JSON string are escaped, so the searched bytes occur only in effects.
-fn without_rule_texts(line: &str) -> String {
+/// Quotation marks inside a JSON string are escaped, so the searched bytes occur only in objects.
+fn without_texts(line: &str) -> String {
     let mut result = String::with_capacity(line.len());
     let mut rest = line;
-    while let Some((before, rule)) = rest.split_once(r#"{"rule":{"id":""#)
-        && let Some((id, text)) = rule.split_once(r#"","text":""#)
+    while let Some((object, key)) =
+        OBJECTS_WITH_TEXT.iter().filter_map(|(object, key)| Some((rest.find(object)?, key))).min()
+        && let Some(text) = rest[object..].find(key).map(|start| object + start + key.len())
     {
-        // No line contains a newline, so it marks the rule unambiguously.
-        result.extend([before, id, "\n"]);
+        result += &rest[..text];
         let mut is_escaped = false;
-        let end = text.find(|c| {
+        let length = rest[text..].find(|c| {
             let is_end = c == '"' && !is_escaped;
             is_escaped = c == '\\' && !is_escaped;
             is_end
         });
-        rest = &text[end.unwrap_or(text.len())..];
+        rest = &rest[length.map_or(rest.len(), |length| text + length)..];
     }
     result + rest
 }
@@ -132,21 +139,30 @@ where
 
 #[cfg(test)]
 mod tests {
-    use super::without_rule_texts;
+    use super::without_texts;
 
     #[test]
-    fn only_the_texts_of_rules_are_removed() {
-        let step = |id: &str, text: &str, to: &str| {
-            format!(r#"{{"effects":[{{"rule":{{"id":"{id}","text":"{text}"}}}},{{"send":{{"to":{to}}}}}]}}"#)
+    fn only_the_texts_of_rules_and_the_kinds_of_messages_are_removed() {
+        let step = |id: &str, text: &str, kind: &str, body: &str| {
+            format!(
+                r#"{{"input":{{"message":{{"id":"1.1","kind":"{kind}"}}}},"effects":[{{"rule":{{"id":"{id}","text":"{text}"}}}},{{"send":{{"id":"2.1","to":1,"kind":"{kind}","body":{body}}}}}]}}"#
+            )
         };
-        let line = step("RA-2", "replies", "1");
+        let line = step("RA-2", "replies", "letter", r#"{"kind":1}"#);
         for text in ["", r#"says \"yes\""#, r"ends with \\", r#"\"}},{\"rule\":{\"id\":\""#] {
-            assert_eq!(without_rule_texts(&step("RA-2", text, "1")), without_rule_texts(&line), "{text}");
+            let other = step("RA-2", text, text, r#"{"kind":1}"#);
+            assert_eq!(without_texts(&other), without_texts(&line), "{text}");
         }
-        for other in [step("RA-3", "replies", "1"), step("RA-2", "replies", "2"), line.replace(':', ": ")] {
-            assert_ne!(without_rule_texts(&other), without_rule_texts(&line), "{other}");
+        let others = [
+            step("RA-3", "replies", "letter", r#"{"kind":1}"#),
+            step("RA-2", "replies", "letter", r#"{"kind":2}"#),
+            line.replace("2.1", "2.2"),
+            line.replace(':', ": "),
+        ];
+        for other in others {
+            assert_ne!(without_texts(&other), without_texts(&line), "{other}");
         }
-        let without_rules = r#"{"world":{"changed":"x"}}"#;
-        assert_eq!(without_rule_texts(without_rules), without_rules);
+        let without_any = r#"{"world":{"changed":"x"}}"#;
+        assert_eq!(without_texts(without_any), without_any);
     }
 }

@@ -69,7 +69,6 @@ impl<C, E> Roles<C, E> {
         self.family_roles.get(node.index()).copied().unwrap_or_default()
     }
 
-    /// Returns the roles of all nodes.
     pub fn all(&self) -> impl Iterator<Item = Role> + '_ {
         (0..self.family_roles.len()).map(|index| self.role(NodeId::from_index(index)))
     }

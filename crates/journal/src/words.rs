@@ -24,7 +24,6 @@ pub enum TextKind {
     World,
 }
 
-/// Describes an input.
 pub fn describe_input(input: &ObservedInput<'_, impl Display>) -> String {
     match input {
         ObservedInput::Start { incarnation, is_disk_blank: false } if incarnation.0 == 0 => "starts".into(),
@@ -75,7 +74,7 @@ pub fn describe_effect(effect: &ObservedEffect<'_, impl Display>) -> Option<(Tex
     })
 }
 
-/// Maximum number of characters shown of the names in a hold-back queue.
+/// Maximum number of characters shown of the message names in a hold-back queue.
 const MAX_QUEUE_CHARS: usize = 120;
 
 fn describe_queue(count: usize, names: &str) -> String {
@@ -98,7 +97,6 @@ fn describe_transmission(sent: &Sent<'_>, to: &str) -> (TextKind, String) {
     }
 }
 
-/// Describes a world event.
 pub fn describe_world_event(event: &WorldEvent<'_>) -> String {
     match event {
         WorldEvent::Lost { id, to, cause } => format!("message {id} to {to}: {cause}"),
@@ -113,7 +111,7 @@ pub fn describe_world_event(event: &WorldEvent<'_>) -> String {
     }
 }
 
-/// Formats a body as JSON without the quotation marks around names and texts.
+/// Formats a message, timer or write as JSON without the quotation marks around names and texts.
 pub fn format_body(body: &Body<'_>) -> String {
     let json = serde_json::to_string(body).unwrap_or_default();
     let mut text = String::with_capacity(json.len());

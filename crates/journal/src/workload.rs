@@ -13,7 +13,8 @@ pub trait Workload<C, E> {
     fn is_done(&self) -> bool;
 }
 
-/// Actions that clients have planned. A driver drains it after each notification of the workload.
+/// Actions that clients have planned. A driver drains it after it has called `begin`, and after it
+/// has given the workload one or more notifications.
 pub struct Plan<C>(Vec<Planned<C>>);
 
 /// An action that a client has planned, with its time and its node.
@@ -83,7 +84,7 @@ impl<C> Plan<C> {
 pub enum ClientEvent<E> {
     /// The node emitted an event.
     Emitted(E),
-    /// The node crashed; all its requests are lost.
+    /// The node crashed, or was down at the start. It will answer none of its pending requests.
     Crashed,
     /// The node restarted and knows none of the earlier requests.
     Restarted,
@@ -99,6 +100,6 @@ pub enum Ending {
     Done,
     /// A client still waits, but nothing more happens, except perhaps timers without effect.
     Stuck,
-    /// The run reached its limit of time or events.
+    /// The run reached its limit of time or events, or was interrupted.
     Stopped,
 }

@@ -79,9 +79,9 @@ impl FaultMix {
         self.0.iter().any(|(kind, _)| matches!(kind, RandomFault::Crash | RandomFault::DiskFailure))
     }
 
-    /// Draws the faults of this seed. They begin within `window` of the start of the run; those
-    /// that end last at most a quarter of `window`. A cut or deafness that would separate no two
-    /// nodes is left out.
+    /// Draws the faults of this seed. They begin within `window` of the start of the run. A fault
+    /// with an end lasts at most a quarter of `window`. A cut or deafness that would separate no
+    /// two nodes is left out.
     pub(crate) fn draw(&self, seed: u64, nodes: usize, window: Duration) -> Vec<TimedFault> {
         let mut rng = SeededRng::new(seed, Stream::Faults);
         let mut faults = Vec::new();

@@ -186,9 +186,10 @@ impl<F: CheckedFamily> CheckSpec<F> {
         words.join(" ")
     }
 
-    /// The commands that write the shortest counterexample to this file and replay it.
+    /// The commands that write the shortest counterexample to this file and replay it. The first
+    /// one exits with 1, so a semicolon joins them.
     pub fn command_with_trace(&self, file: &str) -> String {
-        format!("{} --trace {} && {}", self.command(), quote_for_shell(file), replay_command(file))
+        format!("{} --trace {}; {}", self.command(), quote_for_shell(file), replay_command(file))
     }
 }
 

@@ -3,7 +3,6 @@
 use quorate_core::{NodeId, Time};
 use quorate_journal::workload::{ClientEvent, Plan, Workload};
 
-/// The clients of a run.
 pub enum RunClients<W, S> {
     Workload(Box<W>),
     Script(S),

@@ -34,7 +34,7 @@ use std::error::Error;
 pub trait ComparedFamily: FamilyLab {
     /// Options that only its comparisons accept.
     type CompareArgs: clap::Args + Options;
-    /// Completes the error "--relay does not apply …" for an option of another family, such as by
+    /// The end of the error "--relay does not apply …" about an option of another family, such as
     /// "to comparisons of elections".
     const NOT_APPLICABLE: &'static str;
 

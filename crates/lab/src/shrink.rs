@@ -1,4 +1,4 @@
-//! Shrinking: finds a smaller run that violates the same property as a failing run.
+//! Shrinking: finds a smaller run that violates the same property as a failing run, the first run.
 //!
 //! First the search tries fewer nodes, requests and clients, with other seeds if necessary. Then it
 //! writes all random choices of the run as a script, so that it can remove single nodes, commands,
@@ -209,7 +209,7 @@ where
     let spec = spec_of::<F, R>(&journal)?;
     check_property(&spec, property)?;
     let header = journal.header().clone();
-    // Affects only the failure's blockers, which the search takes from the repeated run instead.
+    // Affects only `Failure::blockers`, and the search uses those of the repeated run.
     let is_out_of_time = false;
     let (replayed, recorder) = summarise_with::<F, R, _>(&mut journal, FailureRecorder::<F>::new(spec.nodes))?;
     let Some(recorded_failure) = trial::first_failure(recorder, &replayed.verdicts, property, is_out_of_time) else {

@@ -98,7 +98,6 @@ impl SweepSummary {
         other.properties.into_iter().for_each(|tally| self.add_tally(tally));
     }
 
-    /// Adds the results of one property to its totals.
     fn add_tally(&mut self, tally: PropertyTally) {
         match self.properties.iter_mut().find(|total| total.name == tally.name) {
             Some(total) => {

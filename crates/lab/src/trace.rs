@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A column shows the role of its node, here `?` for waiting and `·` for idle, in brackets if the
-//! node acts. `RA-1` is the id of the algorithm's rule that the step applied.
+//! node acts. `RA-1` is the id of the algorithm's rule that the step applied. `(1, 1)` is the
+//! timestamp of a request: its clock and its node.
 
 use crate::family::FamilyLab;
 use quorate_core::{Incarnation, NodeId, Time};

@@ -166,7 +166,7 @@ pub(crate) fn to_raft_message(me: NodeId, from: NodeId, message: Message) -> Opt
             (raft.term, raft.index) = (term, index);
             raft.entries = vec![round_entry(round)].into();
         }
-        Message::Knock { .. } | Message::Piece(_) | Message::PieceReply { .. } => return None,
+        Message::AdmissionRequest { .. } | Message::Piece(_) | Message::PieceReply { .. } => return None,
     }
     Some(raft)
 }

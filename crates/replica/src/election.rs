@@ -110,7 +110,7 @@ impl Describe for ElectionMessage {
             | Message::TimeoutNow { .. }
             | Message::ReadIndex { .. }
             | Message::ReadIndexReply { .. }
-            | Message::Knock { .. }
+            | Message::AdmissionRequest { .. }
             | Message::Piece(_)
             | Message::PieceReply { .. } => Class::Control,
         }

@@ -85,7 +85,8 @@ pub enum Message {
     /// The index that must be applied before the queries of this round are answered.
     ReadIndexReply { term: u64, index: u64, round: Round },
     /// Asks for admission: the sender has no log, and has waited since this incarnation.
-    Knock {
+    #[serde(rename = "knock")]
+    AdmissionRequest {
         #[serde(rename = "born")]
         incarnation: Incarnation,
     },
@@ -148,7 +149,7 @@ impl Describe for Message {
             Self::TimeoutNow { .. } => "timeout-now",
             Self::ReadIndex { .. } => "read-index",
             Self::ReadIndexReply { .. } => "read-index-reply",
-            Self::Knock { .. } => "knock",
+            Self::AdmissionRequest { .. } => "admission-request",
             Self::Piece(_) => "piece",
             Self::PieceReply { .. } => "piece-reply",
         }
@@ -164,7 +165,7 @@ impl Describe for Message {
             | Self::TimeoutNow { .. }
             | Self::ReadIndex { .. }
             | Self::ReadIndexReply { .. }
-            | Self::Knock { .. }
+            | Self::AdmissionRequest { .. }
             | Self::Piece(_)
             | Self::PieceReply { .. } => Class::Algorithm,
         }

@@ -22,8 +22,8 @@
 //!                                  arrived or is abandoned
 //! RP-9   a change of members     → change several by a joint configuration; a new voter must have
 //!                                  been a learner that has the log
-//! RP-10  no log on the disk      → take no part; ask for admission (knock), and wait for a
-//!                                  snapshot that admits this incarnation as a learner
+//! RP-10  no log on the disk      → take no part; ask for admission, and wait for a snapshot
+//!                                  that admits this incarnation as a learner
 //! RP-11  the disk is full        → refuse commands and entries, offer the leadership to others,
 //!                                  answer queries from the applied state
 //! RP-12  the leadership moved    → report that the outcome of everything proposed here is unknown

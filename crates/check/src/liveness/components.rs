@@ -14,12 +14,13 @@
 
 use super::Graph;
 
-/// Returns the strongly connected components in which a run can cycle, of the subgraph of included
-/// states.
+/// Returns the strongly connected components of the subgraph of included states, except those in
+/// which no run can cycle.
 ///
-/// A single state is one of them only if it has an edge to itself. Each component's states are
-/// sorted, and components are in order of their smallest states. The time is linear in states and
-/// edges, apart from that sorting; `is_included` is called at most once for each state.
+/// In a component of one state, a run can cycle only if the state has an edge to itself. Each
+/// component's states are sorted, and components are in order of their smallest states. The time is
+/// linear in states and edges, apart from that sorting; `is_included` is called at most once for
+/// each state.
 pub(crate) fn cyclic_components(graph: &Graph, is_included: impl Fn(u32) -> bool) -> Vec<Vec<u32>> {
     let mut components: Vec<_> = Search::new(graph, is_included).collect();
     for component in &mut components {

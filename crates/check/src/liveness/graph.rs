@@ -37,8 +37,7 @@ impl Graph {
         self.targets.get(numbers.start as usize..numbers.end as usize).unwrap_or_default()
     }
 
-    /// Returns the range of a state's edges in the list of all edges, for callers that keep data
-    /// for each edge.
+    /// Returns the range of a state's edges in the list of all edges.
     #[inline]
     pub(crate) fn edge_numbers(&self, state: u32) -> Range<u64> {
         let row = state as usize;

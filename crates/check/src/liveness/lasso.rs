@@ -12,9 +12,9 @@
 //!
 //! A run that visits everything makes a poor counterexample, though. Hence the cycle is as short as
 //! is easy to find: the shortest one through its start, if that is fair; otherwise a walk from one
-//! edge that settles an obligation (it meets the obligation, or leads to a state where that is not
-//! due) to the nearest next one, and then back to the start. That is not always the shortest fair
-//! cycle, which is as hard to find as a travelling salesman's shortest tour.
+//! edge that settles an obligation (it meets the obligation, or leads to a state where the
+//! obligation is not due) to the nearest next one, and then back to the start. That is not always
+//! the shortest fair cycle, which is as hard to find as a travelling salesman's shortest tour.
 
 use super::Graph;
 
@@ -35,9 +35,9 @@ pub(crate) trait Fairness {
 /// among the source's edges. The cycle alone is fair: an obligation that is due in all of its
 /// states is met by one of its edges.
 ///
-/// The component is one of [`cyclic_components`](super::cyclic_components), or any strongly
-/// connected set of states in order; `start` is one of its states. Memory: about 17 bytes for
-/// each of the component's states.
+/// The component is one of [`cyclic_components`](super::cyclic_components), or any sorted, strongly
+/// connected set of states; `start` is one of its states. Memory: about 17 bytes for each of the
+/// component's states.
 pub(crate) fn fair_cycle(
     graph: &Graph,
     component: &[u32],

@@ -18,7 +18,7 @@ use std::path::PathBuf;
     Exit codes: 0 the final balance is correct with every lock, 1 it is wrong with a lock or with a requested \
     --lock none, 2 the command is invalid, 3 the command was interrupted.")]
 pub(crate) struct BankArgs {
-    /// Lock that the tellers take, or none [default: none and then every lock, one after the other]
+    /// Lock that the tellers take, or none [default: none, then each lock that is not a fixture]
     #[arg(long, value_name = "NAME")]
     pub(crate) lock: Option<String>,
     /// Random seed. The same seed repeats the same run.

@@ -72,7 +72,7 @@ pub(crate) struct CheckArgs {
     /// tolerate loss.
     #[arg(long, value_enum, default_value = "auto")]
     links: LinksArg,
-    /// Model time, with clocks that run fast or slow by up to this rate, such as 1000ppm.
+    /// Model time, with clocks that run fast or slow by this rate, such as 1000ppm.
     #[arg(long, value_name = "PPM", value_parser = parse_drift)]
     drift: Option<u32>,
     /// Model time up to this instant [default: 3s if --drift or --delay is given]

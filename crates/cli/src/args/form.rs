@@ -65,8 +65,9 @@ enum Passing {
 }
 
 impl FormArgs {
-    /// Returns the name of the form of this algorithm that the options choose. Returns an unknown
-    /// name unchanged: the registry reports it with a better error.
+    /// Returns the name of the form of this algorithm that the options choose. Returns the name
+    /// unchanged if no option is given, or if it is unknown: the registry reports an unknown name
+    /// with a better error.
     pub(crate) fn resolve(&self, name: &str) -> anyhow::Result<String> {
         let options = self.options();
         if options.is_empty() || find(name).is_none() {

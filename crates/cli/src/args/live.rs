@@ -138,7 +138,8 @@ impl LiveArgs {
         if self.chaos { chaos::draw(self.seed, settings) } else { Vec::new() }
     }
 
-    /// Returns the command that repeats the run, except for what depends on the machine.
+    /// Returns the command that starts this run again. It leaves out the options of its output, and
+    /// it cannot repeat what depends on the machine.
     pub(crate) fn command<F: FamilyLab>(&self, spec: &Spec<F>) -> String {
         let mut words = vec![format!("quorate run {} --nodes {} --seed {}", spec.algorithm, spec.nodes, spec.seed)];
         words.extend(F::flags(spec).into_iter().map(|flag| flag.to_string()));

@@ -23,8 +23,8 @@ use std::str::FromStr;
     links                                 print the state of the connections\n  \
     stop                                  stop the node, as does the end of the input\n\n\
     'quorate record' merges the journals of all nodes.\n\n\
-    Exit codes: 0 the node was stopped, 1 it had to stop because its disk or its journal failed or a peer did not keep \
-    up, 2 the command is invalid.")]
+    Exit codes: 0 the node was stopped, 1 it had to stop because its disk or its journal failed or a \
+    message would have been lost, 2 the command is invalid.")]
 pub(crate) struct NodeArgs {
     /// Name of the algorithm, as 'quorate list' shows it.
     pub(crate) algorithm: String,
@@ -85,7 +85,7 @@ pub(crate) struct NodeArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogLevel {
-    /// Only errors that stop the node.
+    /// Only errors, which stop the node or lose a message.
     Error,
     /// Also problems that need attention.
     Warn,
@@ -100,8 +100,8 @@ pub(crate) enum LogLevel {
 pub(crate) enum Peers {
     /// The addresses on the command line.
     Known(BTreeMap<NodeId, String>),
-    /// The first line of standard input (`-`), which the node reads after it has printed its own
-    /// address.
+    /// The first line of standard input, if the value is `-`. The node reads it after it has
+    /// printed its own address.
     FromInput,
 }
 

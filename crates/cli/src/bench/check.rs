@@ -41,8 +41,8 @@ const RIVALS_FOLDER: &str = "rivals/target/release";
 /// A checker with one configuration, which searches the whole state space.
 struct Contender {
     checker: &'static str,
-    /// Model of the algorithm, as both programs name it. Quorate has only `nodes`; stateright has
-    /// its own `actors`, and `nodes` and `packed`, which are tuned by hand.
+    /// Model of the algorithm. Quorate has only `nodes`; stateright has its own `actors`, and
+    /// `nodes` and `packed`, which are tuned by hand.
     model: &'static str,
     /// `bfs` or `dfs`.
     search: &'static str,

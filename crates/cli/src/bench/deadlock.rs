@@ -19,8 +19,8 @@ use std::io::Write;
 const DEFAULT_WAITERS: [u64; 3] = [1_000, 10_000, 100_000];
 const MAX_WAITERS: u64 = 1_000_000;
 
-/// Targets for the time of an answer in the largest graphs, in microseconds: median and 99th
-/// percentile.
+/// Targets for the time in which the largest graphs answer whether a wait would close a cycle, in
+/// microseconds: median and 99th percentile.
 const MAX_MEDIAN_US: f64 = 5.0;
 const MAX_P99_US: f64 = 100.0;
 

@@ -100,7 +100,7 @@ impl TemporaryFolder {
     fn new(parent: Option<&Path>) -> anyhow::Result<Self> {
         let parent = parent.map_or_else(std::env::temp_dir, Path::to_path_buf);
         let path = parent.join(format!("quorate-bench-{}", std::process::id()));
-        // Converted to text: the caller would report an I/O error as a failed write to the output.
+        // As text, because the caller would report an `io::Error` as a failed write to the output.
         fs::create_dir(&path)
             .map_err(|error| anyhow::anyhow!("cannot create the folder {}: {error}.", display_path(&path)))?;
         Ok(Self(path))
@@ -132,14 +132,15 @@ fn measure_raw_disk_rate(path: &Path, per_sync: usize) -> anyhow::Result<f64> {
 type Node = Replica<Registers>;
 
 /// Returns the proposals per second that three replicas answer, with `in_flight` proposals in
-/// flight.
-fn measure_replica_rate(folder: Option<&Path>, in_flight: usize) -> anyhow::Result<f64> {
+/// flight. The path of each replica's data folder begins with `data_prefix`; without it, the
+/// replicas have no disks.
+fn measure_replica_rate(data_prefix: Option<&Path>, in_flight: usize) -> anyhow::Result<f64> {
     let answered = Arc::new(AtomicU64::new(0));
-    let mut nodes = start_group(folder, in_flight, &answered)?;
+    let mut nodes = start_group(data_prefix, in_flight, &answered)?;
     if let Some(first) = nodes.first() {
         first.address().send_commands(vec![Command::Campaign]);
     }
-    // Measure only after the election, when as many proposals were answered as are in flight.
+    // Measure only after the election, once `in_flight` proposals have been answered.
     let deadline = Instant::now() + std::time::Duration::from_secs(30);
     while answered.load(Ordering::Relaxed) < in_flight as u64 {
         anyhow::ensure!(Instant::now() < deadline, "the replicas did not answer within 30 s.");
@@ -155,7 +156,7 @@ fn measure_replica_rate(folder: Option<&Path>, in_flight: usize) -> anyhow::Resu
 }
 
 fn start_group(
-    folder: Option<&Path>,
+    data_prefix: Option<&Path>,
     in_flight: usize,
     answered: &Arc<AtomicU64>,
 ) -> anyhow::Result<Vec<RunningNode<Node>>> {
@@ -165,9 +166,9 @@ fn start_group(
     let addresses: BTreeMap<_, _> = mailboxes.iter().map(|(me, (address, _))| (*me, address.clone())).collect();
     let mut nodes = Vec::new();
     for (me, (address, inbox)) in mailboxes {
-        let (durable, disk) = match folder {
+        let (durable, disk) = match data_prefix {
             None => (Durable::default(), Disk::None),
-            Some(folder) => open_disk(folder, me, &address)?,
+            Some(prefix) => open_disk(prefix, me, &address)?,
         };
         let setup = NodeSetup { me, durable, incarnation: Incarnation::FIRST, disk, peers: addresses.clone() };
         let load =
@@ -178,8 +179,8 @@ fn start_group(
     Ok(nodes)
 }
 
-fn open_disk(folder: &Path, me: NodeId, address: &Address<Node>) -> anyhow::Result<(Durable, Disk<Durable>)> {
-    let folder = folder.with_extension(format!("node-{me}"));
+fn open_disk(prefix: &Path, me: NodeId, address: &Address<Node>) -> anyhow::Result<(Durable, Disk<Durable>)> {
+    let folder = prefix.with_extension(format!("node-{me}"));
     let owner = Owner { cluster: ClusterId(1), node: me };
     let failed = |error: StoreError| anyhow::anyhow!("{error}");
     create_founder::<Durable>(&folder, owner).map_err(failed)?;
@@ -201,15 +202,16 @@ struct LoadGenerator {
 }
 
 impl LoadGenerator {
-    /// Returns the event handler. In one batch it proposes as many new commands as the events of
-    /// one call answer or refuse.
+    /// Returns the event handler. It sends the first proposals when the replica becomes leader.
+    /// After that, each call sends one batch, with a new proposal for each one that the call's
+    /// events report as answered, refused or unknown.
     fn into_handler(mut self) -> impl FnMut(Vec<Event<Registers>>) + Send + 'static {
         move |events| {
-            let (mut answered, mut refused) = (0, 0);
+            let (mut answered, mut unanswered) = (0, 0);
             for event in events {
                 match event {
                     Event::Answered { .. } => answered += 1,
-                    Event::Refused { .. } | Event::Unknown { .. } => refused += 1,
+                    Event::Refused { .. } | Event::Unknown { .. } => unanswered += 1,
                     Event::Leads { .. } => self.propose_first(),
                     Event::Changed { .. }
                     | Event::Follows { .. }
@@ -219,12 +221,12 @@ impl LoadGenerator {
                 }
             }
             self.answered.fetch_add(answered as u64, Ordering::Relaxed);
-            self.propose(answered + refused);
+            self.propose(answered + unanswered);
         }
     }
 
-    /// Proposes the first commands in several batches, so that one batch is sent while another is
-    /// written.
+    /// Proposes the first commands in several batches, so that the replicas can send one batch
+    /// while they write another to their disks.
     fn propose_first(&mut self) {
         let batches = self.in_flight.min(FIRST_BATCHES);
         for _ in 0..batches {

@@ -24,7 +24,7 @@ const DEFAULT_EVENTS: u64 = 20_000_000;
 const LARGE_RING_EVENT_DIVISOR: u64 = 4;
 
 /// Targets: rate relative to the bare loop in the small and the large ring, cost of an event in the
-/// large ring relative to the small one, and bytes per node.
+/// large ring relative to the small one, and bytes per node of the large ring.
 const MIN_RATE_RATIO_SMALL: f64 = 0.4;
 const MIN_RATE_RATIO_LARGE: f64 = 1.0;
 const MAX_COST_GROWTH: f64 = 6.0;
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     }
     let (events, runs) = (args.events.unwrap_or(DEFAULT_EVENTS), args.runs);
     anyhow::ensure!(events >= 1_000, "--events must be at least 1000; got {events}.");
-    // Per run two loops on two rings, and in the end the memory.
+    // Each run measures two loops on two rings. The memory is measured once, after all runs.
     let bar = progress_bar(runs.saturating_mul(4).saturating_add(1));
     let small = compare(SMALL_RING_NODES, events, runs, &bar);
     let large = compare(LARGE_RING_NODES, events / LARGE_RING_EVENT_DIVISOR, runs, &bar);

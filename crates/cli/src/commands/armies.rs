@@ -1,5 +1,5 @@
 //! `armies`: two armies that must attack together. `sim` runs them once, `check` explores every run
-//! in either model of time, and `explain` explains them.
+//! in the synchronous or the asynchronous model, and `explain` explains the algorithm.
 
 mod json;
 

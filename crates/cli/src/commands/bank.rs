@@ -21,7 +21,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Name of the case without a lock on the command line. The registry calls it [`NO_LOCK`].
+/// Name on the command line of the case without a lock. The registry calls it [`NO_LOCK`].
 const NO_LOCK_NAME: &str = "none";
 
 /// One lock with its outcome.
@@ -61,8 +61,8 @@ struct BankReport<'a> {
 }
 
 impl BankReport<'_> {
-    /// Returns the rows with a wrong balance and their first such seed. Without a lock a wrong
-    /// balance is expected, so that row counts only if the command names it.
+    /// Returns the rows with a wrong balance, each with the first seed that led to one. Without a
+    /// lock a wrong balance is expected, so the row of this case counts only if `--lock` names it.
     fn failures(&self) -> impl Iterator<Item = (&LockRow, u64)> {
         let can_fail = |row: &&LockRow| row.lock != NO_LOCK_NAME || self.args.lock.is_some();
         self.rows.iter().filter(can_fail).filter_map(|row| Some((row, row.first_wrong_seed()?)))
@@ -72,7 +72,7 @@ impl BankReport<'_> {
     fn repeat_command(&self, row: &LockRow, seed: u64) -> String {
         let BankArgs { tellers, deposit, balance, latency, .. } = self.args;
         let mut words = vec![format!("quorate bank --lock {} --nodes {} --seed {seed}", row.lock, row.spec.nodes)];
-        // Whether each option has its default, and the option.
+        // Whether the value of each option is the default of `BankArgs`, and the option.
         let options = [
             (*tellers == 2, format!("--tellers {tellers}")),
             (*deposit == 10_000, format!("--deposit {deposit}")),
@@ -128,8 +128,8 @@ pub(crate) fn run(args: &BankArgs) -> anyhow::Result<CommandOutcome> {
     Ok(outcome)
 }
 
-/// Returns the locks to try, each with its name on the command line: `requested`, or none and then
-/// every lock.
+/// Returns the locks to try, each with its name on the command line. Without a request, these are
+/// the case without a lock and then every lock.
 fn find_locks(requested: Option<&str>) -> anyhow::Result<Vec<(&'static str, &'static MutexEntry)>> {
     let find = |name: &str| -> anyhow::Result<&'static MutexEntry> {
         let entry = find_entry(name)?;
@@ -191,8 +191,8 @@ fn run_recorded(
     Ok(bank::run_with_observer(spec, settings, journal, pictures)?.0)
 }
 
-/// Runs one lock after the other. After an interrupt no further seed is run, except with one seed
-/// per lock, where an interrupt has no effect.
+/// Runs one lock after the other. After an interrupt, no further seed is run; but if each lock has
+/// only one seed, an interrupt has no effect.
 fn run_locks(
     args: &BankArgs,
     settings: &BankSettings,

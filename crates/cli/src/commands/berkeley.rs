@@ -100,8 +100,8 @@ fn describe_elections(report: &Report) -> String {
     if elected.is_empty() { "no leader was elected".into() } else { elected.join(", ") }
 }
 
-/// Lists the nodes that the leader left out of the average, one line per series of rounds with the
-/// same nodes.
+/// Lists the nodes that the leader left out of the average. One line stands for all consecutive
+/// rounds in which the same leader left out the same nodes for the same reasons.
 fn describe_left_out(rounds: &[RoundReport]) -> Vec<String> {
     let is_same_series = |one: &RoundReport, other: &RoundReport| {
         (one.round.epoch, &one.outliers, &one.silent) == (other.round.epoch, &other.outliers, &other.silent)
@@ -149,7 +149,7 @@ fn plot_spread(scenario: &Scenario, report: &Report) -> Figure {
     ];
     let plot = Plot::new("").x(Axis::linear("time").unit("s")).y(Axis::log("spread").unit("ms")).with_series(spread);
     let plot = marks.into_iter().filter(|series| !series.points.is_empty()).fold(plot, Plot::with_series);
-    // The names of the series say what each kind of mark means.
+    // The names of the series say what each kind of mark means, so the key need not.
     let key = Key { solid: String::new(), ring: String::new(), formula: String::new(), ..Key::default() };
     Figure::new("Clock synchronization by an elected leader")
         .subtitle(describe_conditions(scenario))

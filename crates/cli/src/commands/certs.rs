@@ -16,6 +16,7 @@ struct CertificatesReport<'a> {
     folder: String,
     /// "made" if the command created the CA, "found" if it was in the folder.
     authority: &'static str,
+    /// Absent if the CA's certificate could not be parsed.
     #[serde(skip_serializing_if = "Option::is_none")]
     authority_until: Option<String>,
     nodes: Vec<u32>,
@@ -93,7 +94,8 @@ fn format_start_command(args: &CertsArgs, nodes: &[NodeId]) -> String {
     let shown_peers =
         nodes.iter().skip(1).take(MAX_SHOWN_PEERS).map(|node| format!("{node}=HOST:{}", example_port(*node)));
     let mut peers: Vec<_> = shown_peers.collect();
-    // Not all peers are listed, or the command knows only one node of the group.
+    // The ellipsis stands for peers beyond the maximum, or, if certificates were made for only one
+    // node, for all of its peers.
     if peers.len() + 1 < nodes.len() || peers.is_empty() {
         peers.push("…".to_owned());
     }
@@ -106,7 +108,8 @@ fn format_start_command(args: &CertsArgs, nodes: &[NodeId]) -> String {
     )
 }
 
-/// Returns an example port that differs between nodes.
+/// Returns an example port. Two nodes get the same one only if their ids differ by a multiple of
+/// 1000.
 fn example_port(node: NodeId) -> u32 {
     7_000 + node.number() % 1_000
 }

@@ -23,7 +23,7 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 use std::time::Instant;
 
-/// The journal of a counterexample that was written.
+/// The written journal of a counterexample.
 struct WrittenJournal<'a> {
     path: &'a Path,
     lines: u64,
@@ -105,8 +105,8 @@ fn check_one<F: CheckedFamily>(args: &CheckArgs, algorithm: &str) -> anyhow::Res
 }
 
 /// Draws the shortest counterexample, if there is one and the options ask for a picture. The outer
-/// error is that the counterexample could not be replayed, the inner one that no picture could be
-/// written.
+/// error is that the counterexample could not be replayed, the inner one that a picture could not
+/// be written.
 fn draw_pictures<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     run: &CheckRun<F>,

@@ -129,8 +129,9 @@ fn print_problems(page: &Page, out: &mut impl Write) -> io::Result<()> {
     page.problems.iter().try_for_each(|problem| writeln!(out, "\n{problem}"))
 }
 
-/// Draws a complete comparison, and prints the path of the picture unless `is_quiet`. An incomplete
-/// comparison is not drawn, because the picture would not show what is missing.
+/// Draws a complete comparison, if it has a chart, and prints the path of the picture unless
+/// `is_quiet`. An incomplete comparison is not drawn, because the picture would not show what is
+/// missing.
 fn draw(comparison: &impl Comparison, plan: &FigurePlan, is_quiet: bool) -> anyhow::Result<()> {
     let PartCounts { finished, total, name } = comparison.parts();
     if finished < total {

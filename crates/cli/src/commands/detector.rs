@@ -87,7 +87,7 @@ impl DetectorRow {
 const HEARTBEAT: &str = "heartbeat";
 const ACCRUAL: &str = "accrual";
 
-/// Measures every detector and prints or draws the results.
+/// Measures every detector, and prints and draws the results as the options ask.
 pub(crate) fn sim(args: &DetectorSimArgs) -> anyhow::Result<CommandOutcome> {
     let conditions = args.conditions()?;
     let detectors = args.detectors(conditions.heartbeat_period())?;
@@ -145,7 +145,8 @@ fn print(conditions: &Conditions, rows: &[DetectorRow], is_complete: bool) -> io
         let missed = format_thousands(missed);
         writeln!(
             out,
-            "\n  Crashes that a node did not detect before the restart: {missed}. The means do not include them."
+            "\n  Crashes that a node did not detect before the restart or the end of the run: {missed}. The means do \
+             not include them."
         )?;
     }
     if !is_complete {

@@ -83,8 +83,8 @@ fn draw_journal<F: FamilyLab>(task: DrawJournal<'_>) -> anyhow::Result<CommandOu
     Ok(CommandOutcome::Holds)
 }
 
-/// Whether the recorded run was stopped before everything was done. The journal must have been read
-/// to its end.
+/// Whether the recorded run is known to have stopped before everything was done. The journal must
+/// have been read to its end.
 fn is_cut_short<F: FamilyLab, R: Read>(spec: &Spec<F>, journal: &Journal<R>) -> bool {
     // Inputs are not counted here, so a run that reached the limit of inputs is not recognized.
     let inputs = 0;

@@ -9,8 +9,7 @@ use crate::report::print_json;
 use quorate_core::about::{About, Profile};
 use quorate_demos::{armies, local};
 use quorate_lab::experiment::{self, header};
-use quorate_lab::registry::{Family, all};
-use quorate_lab::registry::{Task, dispatch_to_family};
+use quorate_lab::registry::{self, Family, Task, dispatch_to_family};
 use quorate_lab::trace::{self, Line, Trace};
 use quorate_lab::{AlgorithmWrapper, FamilyLab, Spec, find_entry};
 use serde::Serialize;
@@ -196,7 +195,7 @@ fn print_text(
     Ok(())
 }
 
-/// Runs the example and draws the pictures that the options request; none without such options.
+/// Checks the options for pictures. If they request any, runs the example and draws them.
 fn draw_pictures<F: FamilyLab>(spec: &Spec<F>, args: &ExplainArgs) -> anyhow::Result<Vec<Picture>> {
     let options = [(args.json, "json"), (args.markdown, "markdown")];
     let stdout_option = options.into_iter().find_map(|(is_given, option)| is_given.then_some(option));
@@ -238,15 +237,15 @@ fn print_markdown(
         writeln!(out, "{line}")?;
     }
     writeln!(out, "```\n\n`{}`", example.command)?;
-    // The gallery has pictures of all correct algorithms.
-    if all().iter().any(|entry| entry.name() == name) {
+    // The gallery has a picture of every algorithm except the fixtures.
+    if registry::all().iter().any(|entry| entry.name() == name) {
         writeln!(out, "\n![{name}](../gallery/{name}.svg)")?;
     }
     Ok(())
 }
 
-/// Capitalizes the first letter of a text, such as a section of a file header, which begins in
-/// lower case. A formula at the beginning, such as n or n−1, does not change.
+/// Capitalizes the first letter of a text, such as a section of an [`About`]. A formula at the
+/// beginning, such as n or n−1, does not change.
 pub(crate) fn capitalize(text: &str) -> String {
     let first = text.split_whitespace().next().unwrap_or_default();
     let is_formula = first == "n" || first.contains(['−', '(', '²']);
@@ -274,14 +273,15 @@ fn trace_example<F: FamilyLab>(
     Ok(lines)
 }
 
-/// Whether the line shows only a timer that fires, and timers that are set then.
+/// Whether the line shows only that a timer fires and that the node then sets timers.
 fn shows_only_timers(line: &Line) -> bool {
     let mut parts = line.parts.iter();
     parts.next().is_some_and(|part| part.text.starts_with("timer "))
         && parts.all(|part| part.text.starts_with("sets timer "))
 }
 
-/// Wraps a paragraph at [`LINE_WIDTH`], and indents the lines after the first.
+/// Wraps a paragraph at [`LINE_WIDTH`]. The first line begins in column `indent`, where the caller
+/// prints it; the other lines are indented as far.
 pub(crate) fn wrap_text(text: &str, indent: usize) -> String {
     let mut lines = String::new();
     let mut column = indent;

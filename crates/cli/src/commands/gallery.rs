@@ -9,7 +9,7 @@ use crate::output::{display_path, output};
 use crate::paint;
 use crate::report::format_count;
 use anyhow::{anyhow, bail, ensure};
-use quorate_lab::registry::all;
+use quorate_lab::registry;
 use quorate_live::write_atomically;
 use std::fmt::Write as _;
 use std::fs;
@@ -104,7 +104,7 @@ impl GalleryPicture {
 }
 
 fn list_algorithm_pictures() -> Vec<GalleryPicture> {
-    let picture = |entry: &quorate_lab::registry::Entry| {
+    let picture = |entry: &registry::Entry| {
         let profile = entry.profile();
         GalleryPicture {
             name: profile.name.to_owned(),
@@ -113,7 +113,7 @@ fn list_algorithm_pictures() -> Vec<GalleryPicture> {
             arguments: ["explain", profile.name].map(str::to_owned).to_vec(),
         }
     };
-    all().iter().map(picture).collect()
+    registry::all().iter().map(picture).collect()
 }
 
 fn list_scene_pictures() -> Vec<GalleryPicture> {
@@ -220,8 +220,8 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// Two pictures that a shell script draws. `$0` is the name of the picture, `$1` is `--svg` and
-    /// `$2` its file.
+    /// Two pictures that a shell script draws. `$0` is the name of the picture, `$1` is `--svg`,
+    /// and `$2` is the picture's file.
     fn pictures(script: &str) -> [GalleryPicture; 2] {
         ["one", "two"].map(|file| GalleryPicture {
             name: file.into(),

@@ -38,18 +38,19 @@ struct ProcessReport<'a> {
     tls: bool,
     namespaces: bool,
     interrupted: bool,
-    /// The planned faults, as options of the command line. Processes have no other faults than
-    /// those with an option.
+    /// The planned faults, as options of the command line. Every fault that can happen to processes
+    /// has an option.
     faults: Vec<String>,
-    /// Number of starts and ends of these faults that were still to come when the run ended.
+    /// Number of starts and ends of these faults that were still to come when the workload ended.
     spared: usize,
     /// The nodes that were not up at the end, each in a phrase such as `node 2 is down`.
     troubles: &'a [String],
-    /// Number of journals whose last line is incomplete because the process was killed.
+    /// Number of journals that are empty or end with an incomplete line, as a killed process leaves
+    /// them.
     torn: usize,
     /// Path of the run's journal, if `--trace` or `--keep` asked for it or a property fails.
     journal: Option<String>,
-    /// Number of messages that a link did not deliver although both nodes were up.
+    /// Number of messages that a link did not deliver although it delivered a later one.
     skipped: u64,
     /// Number of writes that a disk confirmed and lost afterwards.
     forgotten: u64,
@@ -279,8 +280,8 @@ fn format_processes(number: u64) -> String {
     if number == 1 { "1 process".into() } else { format!("{number} processes") }
 }
 
-/// Describes the faults that happened, those that did not, and the nodes that an unfinished run
-/// left down.
+/// Describes the faults that happened, the starts and ends of faults that were still to come, and
+/// the nodes that were not up at the end of an unfinished run.
 fn describe_faults<F: FamilyLab>(outcome: &LiveOutcome<F>) -> Vec<String> {
     let Counts { processes, kills, pauses, cuts } = outcome.counts;
     let counts = [(kills, "kill"), (pauses, "stop"), (cuts, "cut")];

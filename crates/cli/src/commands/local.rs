@@ -113,8 +113,8 @@ impl LockOutcomes {
     }
 }
 
-/// Explores the given lock, or all cases: no lock, and each correct lock. Returns the outcomes, and
-/// whether they are as expected.
+/// Explores `lock`; by default, the case without a lock and each correct lock. Returns the
+/// outcomes, and whether they are as expected. `lock` is expected to be correct.
 fn explore_locks(lock: Option<Locking>, start: i64) -> (Vec<LockOutcomes>, bool) {
     match lock {
         Some(locking) => {
@@ -215,7 +215,7 @@ fn print(explored: &[LockOutcomes]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints the shortest interleaving that leads to each wanted result, and to a deadlock.
+/// Prints a shortest interleaving that leads to each wanted result, and to a deadlock.
 fn print_interleavings(
     explored: &LockOutcomes,
     is_wanted: impl Fn(i64) -> bool,

@@ -78,8 +78,8 @@ impl NodeArgs {
         Process { args: self, me, spec, listener, peers, console }.run()
     }
 
-    /// Returns the settings of a group of this size. Fails if the options choose a membership
-    /// service that exists only in the simulator.
+    /// Returns the settings of a group of this size. Fails if the options are invalid, for example
+    /// if they choose a membership service that exists only in the simulator.
     fn settings<F: FamilyLab>(&self, nodes: usize) -> anyhow::Result<F::Settings> {
         self.families.reject_simulated_membership()?;
         let mut settings = F::settings(&self.families, CommonOptions { nodes, has_chaos: false })?;
@@ -256,7 +256,8 @@ impl NodeArgs {
     }
 
     /// Returns the addresses of all other nodes. May wait for a line of standard input. Fails if
-    /// the ids have gaps, or if an address needs certificates that the node does not have.
+    /// the ids have gaps, if the number of nodes differs from `--nodes`, or if an address needs
+    /// certificates that the node does not have.
     fn resolve_peers(&self, me: NodeId, console: &Console) -> anyhow::Result<BTreeMap<NodeId, String>> {
         let mut peers = match &self.peers {
             Peers::Known(peers) => peers.clone(),
@@ -323,7 +324,7 @@ fn start_error(error: io::Error) -> anyhow::Error {
 }
 
 /// Returns an incarnation for a node without a data folder: the time in milliseconds, which is
-/// above all earlier ones unless the clock was set back.
+/// above all earlier incarnations unless the clock was set back.
 fn incarnation_from_clock() -> Incarnation {
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     // No real clock reaches the time at which the fallback would be used.

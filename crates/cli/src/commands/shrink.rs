@@ -1,4 +1,4 @@
-//! `quorate shrink`: reduces a failing run to the smallest one that still fails.
+//! `quorate shrink`: reduces a failing run to the smallest failing run that it finds.
 
 use crate::CommandOutcome;
 use crate::args::ShrinkArgs;
@@ -27,8 +27,8 @@ const FIRST_LINE_START: &str = "# Made small by quorate shrink";
 const MAX_FULL_EVENTS: u64 = 40;
 
 /// Message if there is no script to save.
-const UNSAVED_MESSAGE: &str = "No script was saved, because no script of the run fails in the same way. The following command \
-                       repeats the run.";
+const UNSAVED_MESSAGE: &str = "No script was saved, because the search found none that fails in the same way. The following \
+                       command repeats the run.";
 
 #[derive(Serialize)]
 struct ShrinkReport<'a> {
@@ -127,7 +127,7 @@ fn to_anyhow(error: ShrinkError) -> anyhow::Error {
     anyhow!("{error}")
 }
 
-/// Returns the first of `seeds` seeds with which `property` fails, or any property if it is `None`.
+/// Returns the first of `seeds` seeds with which `property` fails; `None` stands for any property.
 fn find_failing_seed<F: FamilyLab>(
     spec: &Spec<F>,
     seeds: u64,
@@ -149,8 +149,8 @@ fn find_failing_seed<F: FamilyLab>(
     })
 }
 
-/// Returns the output of the script. Never overwrites an input, and overwrites a file that another
-/// program wrote only if `--out` names it.
+/// Returns the output of the script. Fails if it would overwrite an input, or, without `--out`, a
+/// file that `quorate shrink` did not write.
 fn choose_output(args: &ShrinkArgs, algorithm: &str, journal: Option<&Path>) -> anyhow::Result<ScriptOutput> {
     let default = PathBuf::from(format!("{algorithm}.script"));
     if args.out.as_deref() == Some(Path::new("-")) {
@@ -197,8 +197,8 @@ fn conclude<F: FamilyLab>(
     let outcome = if shrunk.end == SearchEnd::Interrupted { CommandOutcome::Unfinished } else { CommandOutcome::Holds };
     let (ScriptOutput::File(path) | ScriptOutput::Stdout(path)) = out;
     shrunk.spec.script_path = shrunk.spec.script.is_some().then(|| path.display().to_string());
-    // The name under which printed commands refer to the script; `None` if the failing run needs
-    // no script.
+    // The name under which printed commands refer to the script; `None` if the search found no
+    // script that fails.
     let script_path = shrunk.spec.script.is_some().then_some(path.as_path());
     match out {
         ScriptOutput::Stdout(_) if script_path.is_none() => {

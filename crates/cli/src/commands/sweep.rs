@@ -41,7 +41,8 @@ struct SweepReport<'a> {
 struct PropertyRow {
     name: &'static str,
     kind: PropertyKind,
-    /// Null if the property fails with no seed, and some seeds leave it undecided.
+    /// Null if the property fails with no seed, and some seeds leave it undecided. Never null for a
+    /// property of the kind `sometimes`.
     holds: Option<bool>,
     /// Number of seeds with which the property held or happened.
     seeds: u64,

@@ -127,9 +127,9 @@ struct ShownLine {
 }
 
 impl ShownLine {
-    fn format(&self, has_clock: bool) -> String {
+    fn format(&self, shows_clock: bool) -> String {
         match &self.clock {
-            Some(clock) if has_clock => format!("{}  {}", self.rendered, paint::dim(&clock.to_string())),
+            Some(clock) if shows_clock => format!("{}  {}", self.rendered, paint::dim(&clock.to_string())),
             Some(_) | None => self.rendered.clone(),
         }
     }
@@ -178,7 +178,7 @@ impl<C, E> Observer<C, E> for ClockObserver {
     }
 }
 
-/// Returns the clock of each of these lines; `None` for a line that is not a step.
+/// Returns the clock of each of these lines; `None` for a line that is missing or not a step.
 fn read_clocks<F: FamilyLab>(journal: &mut Journal, lines: &[u64]) -> Result<Vec<Option<VectorClock>>, LabError> {
     let mut observer = ClockObserver::new(spec_of::<F, _>(journal)?.nodes);
     let mut clocks = vec![None; lines.len()];
@@ -199,7 +199,8 @@ struct Order<'a> {
     clocks: [&'a VectorClock; 2],
 }
 
-/// Prints whether the step on the first line happened before the step on the second.
+/// Prints whether the step on the first line happened before the step on the second, after it, or
+/// concurrently. Fails if a line is not a step.
 fn print_order(
     args: &TraceArgs,
     lines: &[u64],

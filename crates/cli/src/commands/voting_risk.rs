@@ -23,11 +23,11 @@ const MIN_SIMULATED_PROBABILITY: f64 = 1e-4;
 struct VotingRiskReport {
     replicas: u64,
     majority: u64,
-    /// Probability that a voter forgets its vote while the node needs it.
+    /// Probability that a voter forgets its vote while the vote is needed.
     p: f64,
     /// Rounded to 0 if it is too small for a floating-point number.
     violation_probability: f64,
-    /// Logarithm of `violation_probability`; null if that is 0 without rounding.
+    /// Decimal logarithm of the probability before rounding; null if the probability is exactly 0.
     log10: Option<f64>,
     /// Null if it was not simulated.
     simulated: Option<SimulationReport>,

@@ -93,7 +93,8 @@ fn print_waits(title: &str, waits: &[Wait], out: &mut impl Write) -> io::Result<
     print_list(title, waits.iter().map(|wait| format!("{} ({})", wait.process, wait.describe())), out)
 }
 
-/// Prints the first items of a list, and the number of the others.
+/// Prints the title, the first items of a list and the number of the others; nothing if the list is
+/// empty.
 fn print_list(title: &str, items: impl ExactSizeIterator<Item = String>, out: &mut impl Write) -> io::Result<()> {
     let count = items.len();
     if count == 0 {
@@ -104,7 +105,8 @@ fn print_list(title: &str, items: impl ExactSizeIterator<Item = String>, out: &m
     writeln!(out, "{} {}{more}", paint::bold(title), shown.join(", "))
 }
 
-/// Prints the victims of one search, and what a new search finds after they are aborted.
+/// Prints the victims of one search, the processes that continue after these are aborted, and the
+/// number of deadlocks that a new search finds.
 fn print_victims(report: &Report, round: &Round, out: &mut impl Write) -> io::Result<()> {
     for victim in &round.victims {
         writeln!(out, "{} {}", paint::bold(&format!("victim by {}:", report.policy)), victim.process)?;

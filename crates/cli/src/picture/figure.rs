@@ -1,4 +1,4 @@
-//! Writes a figure of measured values to the file of `--svg`.
+//! Writes a figure of measured values, or another SVG picture, to the file of `--svg`.
 
 use super::ensure_writable;
 use crate::args::ThemeArg;
@@ -10,7 +10,7 @@ use quorate_live::write_atomically;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A figure to write.
+/// The destination and the theme of a figure.
 pub(crate) struct FigurePlan {
     /// Path of the file; standard output if `None`.
     pub(crate) path: Option<PathBuf>,
@@ -18,7 +18,7 @@ pub(crate) struct FigurePlan {
 }
 
 impl FigurePlan {
-    /// Returns the figure that `--svg` and `--theme` ask for; `None` without `--svg`. Fails if the
+    /// Returns the plan that `--svg` and `--theme` describe; `None` without `--svg`. Fails if the
     /// figure cannot be written, if it would share standard output with `--json`, or if `--theme`
     /// is given without `--svg`.
     pub(crate) fn from_options(

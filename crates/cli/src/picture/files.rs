@@ -28,7 +28,8 @@ pub(crate) fn ensure_distinct(outputs: &Outputs<'_>, inputs: &[(&'static str, Op
     Ok(())
 }
 
-/// Returns an error if a file cannot be written. Does not change an existing file.
+/// Returns an error if a file cannot be written. Does not change an existing file; creates a
+/// missing one and removes it again.
 pub(crate) fn ensure_writable(kind: &str, path: &Path) -> anyhow::Result<()> {
     let failed = |error| write_error(kind, path, error);
     match fs::metadata(path) {

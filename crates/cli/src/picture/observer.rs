@@ -50,7 +50,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for PictureObserver<'_, F> {
 }
 
 impl<F: FamilyLab> PictureObserver<'_, F> {
-    /// Marks the observed run as incomplete, so that properties of its end are not judged.
+    /// Marks the observed run as incomplete, so that "eventually" properties are not judged.
     pub(crate) fn mark_incomplete(&mut self) {
         if let Some(judge) = &mut self.judge {
             judge.is_complete = false;
@@ -79,7 +79,7 @@ impl<F: FamilyLab> PictureObserver<'_, F> {
 /// Judges the properties of a run, so that the picture shows where one fails.
 struct PropertyJudge<F: FamilyLab> {
     properties: F::Properties,
-    /// Whether the run is complete. Otherwise properties of its end are not judged.
+    /// Whether the run is complete. If not, "eventually" properties are not judged.
     is_complete: bool,
 }
 

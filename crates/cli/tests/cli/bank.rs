@@ -83,9 +83,10 @@ fn many_seeds_are_counted() {
     let report = run("bank --lock none --seeds 50 --seed 9 --json").json(1);
     let row = &rows(&report)[0];
     let [right, losing] = ["right", "losing"].map(|name| row[name].as_u64().expect(name));
-    // About seven seeds in ten lose money: one of the two deposits.
+    // About seven seeds in ten lose one of the two deposits.
     assert!(right + losing == 50 && right > 0 && losing > 20, "{row}");
     assert_eq!((&row["seeds"], &row["most_lost"]), (&50.into(), &10_000.into()));
+    // The table of several seeds has a column with this heading.
     assert!(run("bank --lock central --seeds 50").exits(0).contains("with a loss"));
 }
 

@@ -168,6 +168,7 @@ fn the_checker_is_measured_beside_stateright() {
 /// Checks that the benchmark fails with this error if the stateright checker runs this script.
 fn assert_measurement_fails(script: &str, error: &str) {
     let folder = folder_with_program();
+    // The benchmark first looks for the checker beside its own program.
     write_fake_checker(folder.path(), "quorate-rivals", script);
     let printed = bench_check(folder.path(), &["--json"]).error();
     assert!(printed.contains("quorate-rivals; build it again: cargo build"), "{printed}");

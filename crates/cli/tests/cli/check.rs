@@ -28,9 +28,9 @@ fn printed_command(printed: &str) -> &str {
     lines.find_map(|line| line.strip_prefix("To see it again: ")).unwrap_or_else(|| panic!("no command in\n{printed}"))
 }
 
-/// Runs commands separated by `&&`, and returns the result of the last one.
+/// Runs commands separated by semicolons, as a shell does, and returns the result of the last one.
 fn run_all(folder: &std::path::Path, line: &str) -> Run {
-    let commands: Vec<_> = line.split(" && ").collect();
+    let commands: Vec<_> = line.split("; ").collect();
     let result: Vec<_> = commands.iter().map(|command| run_in(folder, command)).collect();
     result.into_iter().next_back().unwrap()
 }
@@ -92,7 +92,7 @@ fn a_check_that_fails_is_printed_with_its_counterexample() {
             10.000   · [█] █   reply from 3 · RA-3 has every reply · ENTERS (fence 0.0)
                     · idle   ? waiting   █ in the critical section   ‖ paused   ✗ down   [ ] acting node   times in milliseconds
 
-        To see it again: quorate check ricart-agrawala-clock-only --nodes 3 --rounds 1 --no-reduction --trace broken.journal && quorate replay broken.journal --steps
+        To see it again: quorate check ricart-agrawala-clock-only --nodes 3 --rounds 1 --no-reduction --trace broken.journal; quorate replay broken.journal --steps
         To draw it: quorate check ricart-agrawala-clock-only --nodes 3 --rounds 1 --no-reduction --svg broken.svg
 
         complete: every reachable state was explored; the probability that a hash collision hid a state is at most 8.1e-12
@@ -386,6 +386,7 @@ fn the_printed_command_repeats_every_setting() {
     }
 }
 
+/// The default membership, `oracle`, removes a node only after the node crashed or its lease ended.
 #[test]
 fn views_hold_with_leases_and_fail_with_an_impatient_membership() {
     let printed: Value =

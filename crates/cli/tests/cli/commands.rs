@@ -133,7 +133,8 @@ fn every_help_has_an_example() {
     assert!(run("--version").exits(0).starts_with("quorate "));
 }
 
-/// Runs every example of every help text, each changed by `change`.
+/// Runs the examples of the help texts of [`SUBCOMMANDS`], except those that take long. `change`
+/// changes each of them.
 fn assert_examples_work(change: fn(&str) -> String) {
     let folder = tempfile::tempdir().unwrap();
     let is_cheap = |line: &str| !line.contains("bench") && !line.contains("1000000");

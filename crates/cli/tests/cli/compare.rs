@@ -129,14 +129,14 @@ fn the_table_shows_expected_and_measured_figures() {
     assert_eq!(printed, run(line).exits(0), "the same seed gives a different table");
 }
 
-/// Asserts that no printed line has more than 120 characters.
+/// Asserts that each command prints several blocks and no line with more than 120 characters.
 fn assert_lines_fit(lines: [&str; 2]) {
     for line in lines {
         let printed = run(line).exits(0);
         let longest = printed.lines().map(|line| line.chars().count()).max();
         assert!(longest <= Some(120), "{longest:?}\n{printed}");
-        let known = printed.lines().filter(|line| line.starts_with("  central ")).count();
-        assert!(known > 1, "{printed}");
+        let central_rows = printed.lines().filter(|line| line.starts_with("  central ")).count();
+        assert!(central_rows > 1, "{printed}");
     }
 }
 
@@ -425,13 +425,13 @@ fn elements(svg: &str) -> Vec<Element> {
     xml::parse(svg).unwrap()
 }
 
-/// Returns all hover texts, without those of the whole picture.
+/// Returns all hover texts, without the title of the whole picture.
 fn titles(svg: &str) -> Vec<String> {
     let titles = elements(svg).into_iter().skip(2).filter(|element| element.name == "title");
     titles.map(|title| title.text).collect()
 }
 
-/// Returns the hover texts of the figures that are plotted by group size.
+/// Returns the hover texts of measured figures. Each of these texts has a number of nodes.
 fn figure_titles(svg: &str) -> Vec<String> {
     titles(svg).into_iter().filter(|text| text.contains(" nodes ")).collect()
 }
@@ -472,7 +472,7 @@ fn a_comparison_is_drawn_beside_its_table() {
     }
 }
 
-/// Real figures are drawn as rings, and real delays have separate plots.
+/// Real figures are drawn beside simulated ones, but real delays have separate plots.
 #[test]
 fn real_figures_are_drawn_too() {
     let svg = run("compare mutex --algorithms central --nodes 3 --workload single --entries 5 --real --svg -").exits(0);
@@ -545,7 +545,7 @@ fn the_picture_in_the_documentation_is_current_for_small_groups() {
     assert_eq!(small_groups(&fs::read_to_string(path).unwrap()), now);
 }
 
-/// The picture has one plot for each kind of figure and workload.
+/// One picture contains all plots of the comparison.
 #[test]
 fn a_whole_comparison_is_one_picture() {
     let svg = run("compare mutex --algorithms central,token-ring --nodes 3,5,9 --entries 30 --svg -").exits(0);

@@ -117,7 +117,8 @@ fn the_tour_shows_the_printed_sweep() {
     }
 }
 
-/// The tour shows the current output of a check; `…` stands for omitted lines.
+/// The tour shows the current output of a failing check; `…` stands for omitted lines. The other
+/// checks of the tour succeed.
 #[test]
 fn the_tour_shows_the_printed_check() {
     let tour = std::fs::read_to_string(Path::new(ROOT).join("docs/tour.md")).expect("the tour");

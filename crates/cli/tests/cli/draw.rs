@@ -1,4 +1,4 @@
-//! Pictures of runs: every format of every family, windows, invalid options and damaged journals.
+//! Pictures of runs: every format, windows, invalid options and damaged journals.
 
 mod hostile;
 
@@ -164,7 +164,8 @@ fn windows_use_times_relative_to_the_origin() {
     assert!(read_counts(&recorded.run("draw run.journal --from 0ms --svg a.svg").exits(0)).1 < read_counts(&whole).1);
 }
 
-/// Runs each line in a folder with a journal, and compares the errors.
+/// Runs each line in a folder with a journal, compares the errors, and checks that no file is added
+/// and the journal is unchanged.
 #[track_caller]
 fn assert_errors(lines: &[&str], expected: &Expect) {
     let recorded = RecordedRun::new("sim ricart-agrawala --entries 3 --latency fixed:1ms --workload all");
@@ -304,7 +305,7 @@ fn invalid_files_and_colliding_outputs_are_reported() {
 }
 
 #[test]
-fn standard_output_is_a_file_like_any_other() {
+fn pictures_on_standard_output_equal_those_in_files() {
     let recorded = RecordedRun::new(RUNS[0]);
     recorded.run("draw run.journal --svg a.svg --mermaid a.mmd --shiviz a.log").exits(0);
     for (option, name) in [("svg", "a.svg"), ("mermaid", "a.mmd"), ("shiviz", "a.log")] {
@@ -441,18 +442,20 @@ fn an_overview_as_text_shows_partitions_and_violations() {
 
 /// As after a crash of the writer: the complete lines are drawn, and the missing end is reported.
 #[test]
-fn a_truncated_journal_is_drawn_up_to_the_end() {
+fn a_truncated_journal_is_drawn_up_to_its_last_complete_line() {
     let recorded = RecordedRun::new("sim ricart-agrawala --entries 3");
     let text = recorded.read("run.journal");
     let lines: Vec<_> = text.split_inclusive('\n').collect();
-    // The whole journal has an end mark in line 13; the torn one ends in the middle of that line.
+    // Both have the first 12 lines of the run. Line 13 is an end mark in the whole journal, and an
+    // incomplete step in the torn one.
     recorded.write("whole.journal", lines[..12].concat() + "{\"end\":13}\n");
     recorded.write("torn.journal", lines[..12].concat() + &lines[12][..25]);
     recorded.run("draw whole.journal --svg whole.svg --shiviz whole.log").exits(0);
     let error = recorded.run("draw torn.journal --svg torn.svg --shiviz torn.log").error_after_output();
     assert!(error.starts_with("error: in torn.journal: line 13 of the journal is malformed"), "{error}");
     assert_eq!(recorded.read("torn.log"), recorded.read("whole.log"));
-    // Properties of the end are not judged, because the end is missing; the rest is the same.
+    // "Eventually" properties such as `served` are judged only in the whole journal. The rest is
+    // the same.
     let without_judgement = |text: &str| {
         text.lines().filter(|line| !line.contains("served fails")).map(|line| format!("{line}\n")).collect()
     };
@@ -537,7 +540,7 @@ fn the_options_of_a_picture_change_it() {
     );
 }
 
-/// This also holds for the target of a symbolic link.
+/// A picture that is written to a symbolic link replaces the target, not the link.
 #[cfg(unix)]
 #[test]
 fn a_picture_is_replaced_completely_or_not_at_all() {

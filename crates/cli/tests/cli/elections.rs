@@ -37,8 +37,8 @@ fn best_and_worst_cases_match_the_literature() {
         (number("leader"), number("election_messages") + number("announcement_messages"))
     };
     // chang-roberts: from 2n to 3n−1 if one node starts; an announcement by multicast takes n−1 of
-    // these instead of n. bully: from n−2 to n²−n−1. ring-list: 2n for each starter, here for the
-    // n = 6 nodes that are up.
+    // these instead of n. bully, after the crash of the highest of n nodes: from n−2 to n²−n−1.
+    // ring-list: 2n for each starter, here for the n = 6 nodes that are up.
     assert_eq!(outcome("chang-roberts --nodes 9 --starters successor-of-highest"), (9, 3 * 9 - 1));
     assert_eq!(outcome("chang-roberts --nodes 9 --starters highest"), (9, 2 * 9));
     assert_eq!(outcome("chang-roberts --nodes 3 --order 3,1,2 --starters 2 --prefer lowest"), (1, 3 * 3 - 1));

@@ -44,13 +44,13 @@ fn the_table_in_the_documents_is_current() {
         std::env::var_os("UPDATE_EXPECT").is_some(),
         "docs/failures.md is not current; ./fix golden writes it:\n{printed}"
     );
-    let (before, rest) = page.split_once("```text\n").expect("a place for the table");
-    let (_, after) = rest.split_once("```\n").expect("an end of it");
+    let (before, rest) = page.split_once("```text\n").expect("the start of the table");
+    let (_, after) = rest.split_once("```\n").expect("the end of the table");
     std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE), format!("{before}{}{after}", block(&printed)))
         .unwrap();
 }
 
-/// The counts of each row add up, and its command shows its outcome.
+/// The counts of each row add up, and the row's command shows the row's result.
 #[test]
 fn every_row_names_the_command_that_shows_it() {
     let report = run("compare mutex --failures --algorithms central,lamport,token-ring --nodes 4 --json").json(0);
@@ -85,7 +85,7 @@ fn every_row_names_the_command_that_shows_it() {
 }
 
 #[test]
-fn rows_distinguish_the_failed_node() {
+fn columns_distinguish_the_failed_node() {
     let printed = run("compare mutex --failures --algorithms central --nodes 3,5").exits(0);
     let cells: Vec<Vec<_>> = printed
         .lines()

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fs;
 use tempfile::TempDir;
 
-/// Runs with various faults, and their exit codes.
+/// Runs without faults and with various faults, and their exit codes.
 const RUNS: [(&str, i32); 4] = [
     ("sim central --latency fixed:1ms --workload all", 0),
     ("sim ricart-agrawala --nodes 4 --loss 0.1 --duplicate 0.1 --cancel 0.2 --try 0.2 --processing fixed:0.1ms", 0),
@@ -92,21 +92,22 @@ fn steps_of_a_journal_are_those_of_the_run() {
             recorded.run("trace run.journal").exits(0),
         ];
         assert_eq!(steps(&simulated), steps(&replayed));
-        // A trace shows the line number of each step. The first starts of nodes are not shown.
+        // A trace shows the line number of each step. A node's first start is not shown if it has
+        // no effects.
         let numbered: Vec<_> = steps(&traced).iter().map(|step| step.trim_start().split_once(' ').unwrap()).collect();
         let plain: Vec<_> = numbered.iter().map(|(_, step)| step.trim_start()).collect();
         assert_eq!(plain, steps(&simulated).iter().map(|step| step.trim_start()).collect::<Vec<_>>());
         let is_silent_start = |line: &str| line.contains("\"start\":{\"incarnation\":0}},\"effects\":[]}");
         let text = recorded.journal();
         let (text, _end_mark) = text.trim_end().rsplit_once('\n').unwrap();
-        let printed = (1..)
+        let expected_numbers = (1..)
             .zip(text.lines())
             .skip(1)
             .filter(|(_, line)| !is_silent_start(line))
             .map(|(number, _)| number.to_string());
         assert_eq!(
             numbered.iter().map(|(number, _)| (*number).to_owned()).collect::<Vec<_>>(),
-            printed.collect::<Vec<_>>()
+            expected_numbers.collect::<Vec<_>>()
         );
     }
 }
@@ -139,7 +140,8 @@ fn steps_have_clocks_and_faults_have_none() {
     }
 }
 
-/// Compares with the definition: a clock is smaller if it differs and no part of it is larger.
+/// Compares the command's answers with the definition: a step happened before another if its clock
+/// differs and no part of it is larger.
 #[test]
 fn happened_before_matches_vector_clocks() {
     let recorded = RecordedRun::new("sim ricart-agrawala --entries 2", 0);
@@ -238,7 +240,8 @@ fn an_altered_journal_is_rejected_with_the_line() {
         (altered(reply, "\"time\":", "\"time\": "), reply, "does not replay"),
         (altered(reply, "{", "["), reply, "is malformed"),
         (altered(reply, "\"node\":", "\"node\":9"), reply, "is malformed"),
-        // The removed command sent the first message, whose line moves up by one.
+        // The removed command sent the message that arrives first; the line of this arrival moves
+        // up by one.
         (without(index_of("\"command\":\"acquire\"")), index_of("\"input\":{\"message\"") - 1, "cannot be replayed"),
         (lines[..entry].concat() + &lines[entry][..20], entry, "is malformed"),
     ];

@@ -1,11 +1,12 @@
-//! `--json`: the fields of every command, and the consistency of their values.
+//! `--json`: the fields of the main commands' reports, and the consistency of their values.
 
 use crate::run::{run, run_in};
 use expect_test::{Expect, expect};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Lists every field with its type, one per line; `[]` stands for any element of an array.
+/// Lists every field with its type, one per line; `[]` stands for any element of an array. Empty
+/// arrays and objects are left out.
 pub(crate) fn shape(value: &Value) -> String {
     let mut fields = BTreeSet::new();
     collect_fields(value, "", &mut fields);

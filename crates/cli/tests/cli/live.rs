@@ -64,7 +64,8 @@ fn start_endless_run(folder: &Path) -> Child {
     child
 }
 
-fn failing_properties(report: &Value) -> Vec<&str> {
+/// Returns the names of the properties that fail or are undecided.
+fn failing_or_undecided_properties(report: &Value) -> Vec<&str> {
     let properties = report["properties"].as_array().unwrap().iter();
     properties.filter(|property| property["holds"] != true).filter_map(|property| property["name"].as_str()).collect()
 }
@@ -150,7 +151,7 @@ fn the_other_nodes_are_blocked_when_the_coordinator_is_killed() {
 fn a_run_that_reaches_its_limit_is_reported_as_stopped() {
     let report = run("run central --entries 100000000 --until 300ms --json").json(3);
     assert_eq!(report["ending"], "stopped");
-    assert!(failing_properties(&report).iter().all(|name| *name == "served"), "{report}");
+    assert!(failing_or_undecided_properties(&report).iter().all(|name| *name == "served"), "{report}");
 }
 
 /// The journal of a failing run is kept even without --trace.
@@ -266,7 +267,7 @@ fn chaos_is_announced_and_survived() {
     // `--for 2s` is printed as the number of operations that the clients send in this time.
     let reproduction = "quorate run replica --nodes 3 --seed 3 --operations 60 --chaos";
     assert!(printed.contains(reproduction), "{printed}");
-    assert!(!printed.contains("still to come"), "{printed}");
+    assert!(!printed.contains("still to come"), "not all planned faults happened: {printed}");
 }
 
 #[test]

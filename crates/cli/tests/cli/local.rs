@@ -183,9 +183,10 @@ fn the_race_is_listed_and_explained() {
     assert_eq!((&json["family"], json["rules"].as_array().unwrap().len()), (&Value::Null, 5));
 }
 
-/// `local` rejects options of groups of nodes, and its own options must follow its name.
+/// `local` rejects commands and options for groups of nodes, options before its name, and invalid
+/// values.
 #[test]
-fn options_of_groups_are_rejected() {
+fn invalid_commands_and_options_are_rejected() {
     let errors =
         ["sweep local", "sim --seed 3 local", "check --nodes 2 local", "shrink local", "explain local --svg local.svg"];
     let printed = errors.map(|line| format!("$ quorate {line}\n{}", run(line).error()));

@@ -67,10 +67,10 @@ fn comparisons_show_expected_and_measured_figures() {
         };
         rows.iter().find(is_wanted).unwrap_or_else(|| panic!("no {algorithm} with {nodes}"))
     };
-    // Messages per multicast, and message times until the last member has delivered it.
+    // Messages per multicast, and message times from the multicast to its last delivery.
     let figures = |row: &Value| (row["messages_per_multicast"].as_f64(), row["slowest_delivery"].as_f64());
     // For n = 8 nodes: basic and causal n−1, reliable n(n−1), isis 3(n−1); a sequencer 2(n−1), or n
-    // if senders send only to it (`via`), and n−1 if it is the sender itself.
+    // if senders send only to it (`via`), and n−1 if the sequencer is the sender.
     assert_eq!(figures(row("basic", None, 8)), (Some(7.0), Some(1.0)));
     assert_eq!(figures(row("reliable", None, 8)), (Some(56.0), Some(1.0)));
     assert_eq!(figures(row("causal", None, 8)), (Some(7.0), Some(1.0)));
@@ -180,7 +180,7 @@ fn the_vector_clock_example_holds_the_reply_back() {
 #[test]
 fn explanations_have_the_rules_of_the_member_that_wraps_every_ordering() {
     let printed = run("explain causal").exits(0);
-    for part in ["CA-1", "Rules of the member around it", "MC-1", "MC-12", "Assumes", "Cost"] {
+    for part in ["CA-1", "Rules of a member, for every ordering", "MC-1", "MC-12", "Assumes", "Cost"] {
         assert!(printed.contains(part), "no {part} in:\n{printed}");
     }
     let json = run("explain sequencer --json").json(0);

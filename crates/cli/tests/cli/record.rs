@@ -56,6 +56,7 @@ fn node_journal(truth: &str, node: i64, ahead: i64) -> String {
     // The journal's time plus `offset` is the wall-clock time; the time `origin` is displayed as 0.
     header["live"] = json!({ "node": node, "incarnation": 0, "boot": boot, "offset": -ahead, "writes": 0 });
     header["origin"] = ahead.into();
+    // In a step, `clock` is the node's own time if it differs from `time`.
     let mut text = format!("{header}\n");
     let mut last_time = 0;
     for line in lines {
@@ -99,12 +100,12 @@ fn a_merged_journal_is_summarized_and_readable() {
     assert_eq!(read, truth);
     assert!(journals.run("trace run.journal --summary").exits(0).contains("recorded from real processes"));
     assert!(journals.run("replay run.journal").exits(0).contains("all as recorded"));
-    let gathered = journals.run("trace run.journal --clocks").exits(0);
-    assert!(gathered.contains("node 3 shuts down"), "{gathered}");
+    let traced = journals.run("trace run.journal --clocks").exits(0);
+    assert!(traced.contains("node 3 shuts down"), "{traced}");
     // With --clocks, the line of a step ends with its vector clock, such as [2 0 1].
     let steps = |text: &str| text.lines().filter(|line| line.ends_with(']')).map(str::to_owned).collect::<Vec<_>>();
-    assert!(steps(&gathered).len() > 20, "{gathered}");
-    assert_eq!(steps(&gathered), steps(&journals.run("trace truth.journal --clocks").exits(0)));
+    assert!(steps(&traced).len() > 20, "{traced}");
+    assert_eq!(steps(&traced), steps(&journals.run("trace truth.journal --clocks").exits(0)));
     assert!(!journals.0.path().join("run.journal.part").exists());
 }
 
@@ -209,7 +210,7 @@ fn pipes_and_links_are_written_to_and_not_replaced() {
     assert_eq!(fs::read_dir(at("elsewhere")).unwrap().count(), 1, "other files were left");
 }
 
-/// Journals of two runs of the same command have the same settings, but their clocks do not match.
+/// Journals of two runs of the same command have the same settings, but their times do not match.
 #[test]
 fn journals_of_two_runs_cause_a_warning() {
     let journals = NodeJournals::on_one_machine();

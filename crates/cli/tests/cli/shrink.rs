@@ -124,7 +124,7 @@ fn times_are_rounded() {
     assert_eq!(report["script"], "acquire 2\nacquire 1 at 1ms\nmessage 1 of 1 > 2 takes 2ms\n");
     let report = run_in(folder.path(), "shrink replica-applied-twice --chaos --json").json(0);
     let replay = report["replay"].as_str().unwrap();
-    // Only the name of the script may contain a dot.
+    // The script's name contains a dot; the time after `--until` must not.
     assert!(!replay.contains('.') || !replay.split("--until").nth(1).unwrap().contains('.'), "{replay}");
 }
 

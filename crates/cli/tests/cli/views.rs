@@ -26,7 +26,7 @@ fn assert_survives_faults(algorithm: &str) {
     // At least the first view, one without node 3, and one with node 3 again. On a slow machine the
     // other changes of members may share views with these.
     assert!(views["epoch"].as_u64().unwrap() >= 3, "{views}");
-    assert!(views["recovery_ns"].is_u64(), "a node entered after a kill: {views}");
+    assert!(views["recovery_ns"].is_u64(), "no node entered after a kill: {views}");
     for property in report["properties"].as_array().unwrap() {
         assert_eq!(property["holds"], true, "{property}");
     }
@@ -35,16 +35,16 @@ fn assert_survives_faults(algorithm: &str) {
     assert_eq!(again["mutex"], report["mutex"]);
 }
 
-/// Pictures show the views of a replicated membership too.
+/// Pictures show views also if the replicated membership decides them.
 #[test]
-fn views_of_members_are_drawn() {
+fn views_of_a_replicated_membership_are_drawn() {
     let folder = tempfile::tempdir().unwrap();
     let line = "sim central --views --membership replica --entries 6 --think uniform:0s..1s --fault 'crash 2 at 1s' \
                 --trace run.journal";
     run_in(folder.path(), line).exits(0);
     run_in(folder.path(), "draw run.journal --from 995ms --to 1100ms --svg run.svg").exits(0);
     let picture = std::fs::read_to_string(folder.path().join("run.svg")).unwrap();
-    assert!(picture.contains("view 2: 1,3"), "the picture shows the views");
+    assert!(picture.contains("view 2: 1,3"), "the picture does not show the views");
 }
 
 #[test]

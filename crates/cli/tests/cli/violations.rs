@@ -77,7 +77,7 @@ fn without_duration(mut report: Value) -> Value {
     report
 }
 
-/// Arguments of a run that fails with few seeds.
+/// Arguments of a run that fails with only a few seeds.
 const RARELY_FAILING: &str = "ricart-agrawala-clock-only --nodes 2 --entries 4 --think uniform:0ms..40ms";
 
 #[test]
@@ -140,7 +140,8 @@ fn the_steps_end_with_the_violation() {
     assert!(last.contains("ENTERS"), "{steps_shown}");
 }
 
-/// The steps include old faults, and leave out retransmissions.
+/// The steps include all faults before the violation, and leave out retransmissions and lost
+/// messages.
 #[test]
 fn the_steps_keep_faults_and_drop_retransmissions() {
     let printed = run("sim ricart-agrawala --loss 0.1 --fault \"crash 2 at 20ms\"").exits(1);

@@ -72,11 +72,11 @@ fn extreme_probabilities_are_accurate() {
     };
     assert_eq!(value("--interval 0s"), (0.0, None));
     assert_eq!(value("--interval 3h"), (1.0, Some(0.0)));
-    // The only voter must forget: p = 10 s / 3 h = 1/1080.
+    // A violation requires that the only voter forgets its vote: p = 10 s / 3 h = 1/1080.
     let (chance, log10) = value("--replicas 1");
     assert!((chance * 1_080.0 - 1.0).abs() < 1e-12, "{chance}");
     assert!(log10.is_some_and(|log10| (log10 + 1_080.0_f64.log10()).abs() < 1e-12), "{log10:?}");
-    // All 5000 voters must forget: log10 of (1/1080)^5000.
+    // A violation requires that all 5000 voters forget theirs: log10 of (1/1080)^5000.
     let (chance, log10) = value("--replicas 5000 --majority 5000");
     assert!(chance == 0.0 && log10.is_some_and(|log10| (log10 + 15_167.118_777_434_7).abs() < 1e-6), "{log10:?}");
 }
@@ -99,7 +99,7 @@ fn invalid_options_are_reported() {
     }
 }
 
-/// Every row of the page's table matches the output of the command.
+/// Every row of the page's table matches the output of the command, and the page's commands run.
 #[test]
 fn the_page_matches_the_command() {
     let page = std::fs::read_to_string(PAGE).expect("the page");

@@ -1,4 +1,5 @@
-//! A small XML parser for tests. It accepts only well-formed documents.
+//! A small XML parser for tests: elements, attributes, text, comments and entities. It rejects
+//! malformed documents and all other markup.
 
 /// An element with its own text, without the text of its children.
 #[derive(Debug)]
@@ -43,7 +44,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a comment, a tag or a text.
+    /// Reads a comment, a tag or text.
     fn read_next(&mut self) -> Result<(), String> {
         if let Some(rest) = self.rest.strip_prefix("<!--") {
             let (comment, rest) = rest.split_once("-->").ok_or("a comment does not end")?;
@@ -148,7 +149,8 @@ fn decode(text: &str) -> Result<String, String> {
             ("quot", _) => '"',
             ("apos", _) => '\'',
             (_, Some(Ok(number))) => {
-                char::from_u32(number).filter(|found| is_allowed(*found)).ok_or_else(|| format!("&{entity};"))?
+                let found = char::from_u32(number).filter(|found| is_allowed(*found));
+                found.ok_or_else(|| format!("the character &{entity}; is not allowed in XML"))?
             }
             (_, _) => return Err(format!("the entity &{entity}; is unknown")),
         };

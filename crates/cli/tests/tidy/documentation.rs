@@ -24,6 +24,7 @@ fn every_public_item_of_a_published_crate_is_documented() {
     );
 }
 
+/// Whether the file is source code of a published crate, and not in a module `tests`.
 pub(super) fn is_published(path: &str) -> bool {
     let path_inside = PUBLISHED_CRATES
         .iter()
@@ -31,8 +32,8 @@ pub(super) fn is_published(path: &str) -> bool {
     path_inside.is_some_and(|path| !path.split(['/', '.']).any(|part| part == "tests"))
 }
 
-/// Public functions, types, traits with their methods, and constants: the line number, the line,
-/// and the text of the comment above it.
+/// The public items and the items of public traits: the line number, the line, and the text of the
+/// comment above it.
 pub(super) fn public_items(file: &File) -> Vec<(usize, &str, String)> {
     let mut items = Vec::new();
     let (mut comment, mut in_attribute) = (String::new(), false);

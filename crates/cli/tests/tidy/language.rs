@@ -88,8 +88,8 @@ fn is_written_form(line: &str) -> bool {
     line.contains("serde(rename") || line.contains("serde(alias")
 }
 
-/// The lines of prose: comments of a Rust file or text of a Markdown file, without code blocks and
-/// tables.
+/// The lines of prose: whole-line comments of a Rust file or text of a Markdown file, without code
+/// blocks, tables, headings and pictures.
 fn prose(file: &File) -> Vec<(usize, &str)> {
     let is_markdown = file.path.ends_with(".md");
     let mut in_code = false;

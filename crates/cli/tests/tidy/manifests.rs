@@ -5,7 +5,7 @@ use super::{File, Findings, files, read, try_read};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
-fn the_core_depends_on_nothing_but_optional_serde_and_its_format() {
+fn the_core_depends_on_nothing_but_optional_serde_and_postcard() {
     let manifest = read("crates/core/Cargo.toml");
     let mut findings = Findings::default();
     for dependency in dependencies(&manifest.text) {
@@ -93,7 +93,7 @@ pub(super) fn package_name(manifest: &str) -> &str {
 
 pub(super) struct Dependency {
     pub(super) line: usize,
-    /// The table that names it: `dependencies`, `workspace.dependencies`, …
+    /// The table that has the dependency: `dependencies`, `workspace.dependencies`, …
     pub(super) table: String,
     /// The name of the package, also where the manifest renames it.
     pub(super) name: String,

@@ -71,6 +71,7 @@ pub const FACTS: Facts = Facts {
     // 1 for each change of a wait, and for each deadlock 2 for each site asked.
     formula: "1 a change, 2 a site",
     max_messages_per_wait: None,
+    // Without a maximum these have no effect.
     cost_kinds: &["ask", "answer"],
 };
 
@@ -81,7 +82,7 @@ pub struct Central {
     site: SiteState,
     resolution: Resolution,
     /// By an agent here and an agent that waited for it: the number of the waiter's latest wait
-    /// that the agent here has released, or that was withdrawn.
+    /// that has ended, by a release of the agent here or because the waiter withdrew.
     released: BTreeMap<(Agent, Agent), WaitId>,
     /// The detector's question that this site has not answered yet, because the request of one of
     /// the waits in question has not arrived.
@@ -119,7 +120,7 @@ struct DetectorState {
     inquiry: Option<Inquiry>,
 }
 
-/// A question of the detector to a site: have these waits been released?
+/// A question of the detector to a site: have these waits ended?
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Question {
     round: u64,
@@ -172,7 +173,7 @@ pub enum Message {
     },
     /// From the detector: do these waits still exist?
     Ask { round: u64, edges: Vec<Edge> },
-    /// To the detector: of the waits that it asked about, all but these still exist.
+    /// To the detector: of the waits in its question, these have ended.
     Answer {
         round: u64,
         #[cfg_attr(feature = "serde", serde(rename = "void"))]
@@ -187,8 +188,8 @@ impl Describe for Message {
     fn kind(&self) -> &'static str {
         match self {
             Self::Waits(_) => "waits",
-            Self::DependencyReleased { .. } => "eased",
-            Self::Unblocked { .. } => "runs",
+            Self::DependencyReleased { .. } => "dependency-released",
+            Self::Unblocked { .. } => "unblocked",
             Self::Ask { .. } => "ask",
             Self::Answer { .. } => "answer",
             Self::Resolver(message) => message.kind(),
@@ -274,7 +275,7 @@ impl Central {
         }
     }
 
-    /// CD-2. At the detector: applies a site's report to its graph, and searches.
+    /// CD-2. At the detector: applies a site's report to the graph, and searches the graph.
     fn update_graph(&mut self, update: impl FnOnce(&mut BTreeMap<Agent, Wait>), out: &mut Effects<'_, Self>) {
         if self.config.me == self.config.resolver {
             update(&mut self.detector.waits);
@@ -282,8 +283,8 @@ impl Central {
         }
     }
 
-    /// CD-2. At the detector: searches the graph, unless an answer is awaited or a victim has not
-    /// aborted yet.
+    /// CD-2. At the detector: searches the graph, and reports each new deadlock or asks for its
+    /// confirmation. Stops when an answer is awaited or a victim has not aborted yet.
     fn search(&mut self, out: &mut Effects<'_, Self>) {
         // A late report of a wait that a victim has aborted must not lead to another inquiry.
         let resolution = &self.resolution;
@@ -314,8 +315,8 @@ impl Central {
         let round = self.detector.round;
         let unanswered_sites = edges.keys().copied().collect();
         self.detector.inquiry = Some(Inquiry { report, unanswered_sites, ended: BTreeSet::new() });
-        // The detector asks its own site last: that site may answer at once, and if no other was
-        // asked, its answer ends the inquiry.
+        // The detector's own site gets no message. It may answer at once; if no other site was
+        // asked, this answer ends the inquiry.
         let own_edges = edges.remove(&self.config.me);
         for (site, edges) in edges {
             out.send(site, Message::Ask { round, edges });
@@ -327,7 +328,8 @@ impl Central {
     }
 
     /// CD-4. Answers the detector's question, but not before the requests of all its waits have
-    /// arrived: a request in transit may be cancelled before it arrives.
+    /// arrived: a wait can end as soon as its request arrives, for example if a resource is granted
+    /// to a process that has cancelled.
     fn answer_question(&mut self, out: &mut Effects<'_, Self>) {
         let has_ended = |edge: &Edge| {
             self.released.get(&(edge.awaited, edge.agent)).is_some_and(|released| edge.wait_id <= *released)
@@ -415,7 +417,7 @@ impl Central {
         }
     }
 
-    /// Returns whether all named agents are at existing sites.
+    /// Returns whether all agents that the need names are at existing sites.
     fn knows_sites_of(&self, need: &Need<Agent>) -> bool {
         need.awaited().iter().all(|agent| agent.site.index() < self.config.site_count)
     }

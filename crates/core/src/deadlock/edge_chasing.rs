@@ -10,31 +10,33 @@
 //!       or must check             → send a probe to each agent that it waits for
 //! EC-2  a probe arrives           → drop it unless the receiver waits, the last agent on its path
 //!                                   waits for the receiver, and the receiver has not forwarded
-//!                                   this check yet; else forward it to all agents for which the
-//!                                   receiver waits
+//!                                   this or a later check of the origin yet; else forward it to
+//!                                   all agents for which the receiver waits
 //! EC-3  the probe is at its
-//!       origin                    → a deadlock: its path is the cycle
-//! EC-4  an agent no longer waits  → forget which probes it has forwarded
+//!       origin                    → a deadlock: its path is the cycle; but if the origin has begun
+//!                                   another wait, drop the probe
+//! EC-4  an agent no longer waits  → forget which checks it has forwarded
 //! ```
 //!
-//! Cost: one check takes at most one probe for each wait of a process for one at another site: each
-//! process forwards a check once. For a deadlock of m processes on n sites textbooks give a maximum
-//! of m(n−1)/2 probes. That holds in two cases: if each process waits for one other and n is 3 or
-//! more; or if there is one process per site, no two wait for each other, and none in the deadlock
-//! waits for one outside it (the outsider receives a probe too). Otherwise a check may take more,
-//! and twice as many if all processes wait for all others: two processes on two sites that wait for
-//! each other take two probes, where textbooks give one. Probes within a site are no messages.
+//! Cost: one check takes at most one probe for each wait of an agent for one at another site:
+//! during a wait, an agent forwards a check once. For a deadlock of m processes on n sites
+//! textbooks give a maximum of m(n−1)/2 probes. That holds in two cases: if each process waits for
+//! one other and n is 3 or more; or if there is one process per site, no two wait for each other,
+//! and none in the deadlock waits for one outside it (the outsider receives a probe too). Otherwise
+//! a check may take more, and twice as many if all processes wait for all others: two processes on
+//! two sites that wait for each other take two probes, where textbooks give one. Probes within a
+//! site are no messages.
 //!
 //! Assumes: links are FIFO, so that a probe arrives after the request that it follows; every
 //! message arrives; no node crashes.
 //!
-//! When it fails: a crashed node breaks the chain, and no deadlock behind it is found. On links
-//! that reorder, a probe may overtake the request it follows and be dropped: then the deadlock is
-//! missed until an agent starts another check.
+//! When it fails: a crashed node forwards no probe, and no deadlock that it is part of is found. On
+//! links that reorder, a probe may overtake the request it follows and be dropped: then the
+//! deadlock is missed until an agent starts another check.
 //!
-//! Departs from the paper: a probe carries its whole path, so that the report lists all waits and
-//! all finders of the same deadlock choose the same victim; in the paper a probe names only three
-//! processes. One resolver selects the victims (RS-1 to RS-7).
+//! Departs from the paper: a probe carries its whole path, so that the report can list all waits;
+//! in the paper a probe names only three processes. One resolver selects the victims (RS-1 to
+//! RS-7).
 
 use super::resolution::{Action, Resolution, ResolverMessage, perform};
 use super::site_state::SiteState;
@@ -80,8 +82,8 @@ pub struct EdgeChasing {
     resolution: Resolution,
     /// The number of checks that each agent here has started.
     check_counts: BTreeMap<Agent, u64>,
-    /// The number of the latest check that an agent here has forwarded during its current wait, by
-    /// that agent and the origin of the check.
+    /// For an agent here and an origin: the number of the origin's latest check that the agent has
+    /// forwarded during its current wait.
     forwarded_checks: BTreeMap<(Agent, Agent), u64>,
     /// Probes between agents here. Empty between steps.
     local_probes: VecDeque<Probe>,
@@ -235,7 +237,10 @@ impl EdgeChasing {
         }
         let forwarded = self.forwarded_checks.entry((receiver, origin.agent)).or_default();
         if *forwarded >= probe.check {
-            return out.note("EC-2", format_args!("drops it: {receiver} has forwarded this check of {}", origin.agent));
+            return out.note(
+                "EC-2",
+                format_args!("drops it: {receiver} has forwarded this or a later check of {}", origin.agent),
+            );
         }
         *forwarded = probe.check;
         out.note("EC-2", format_args!("{receiver} waits for {}", wait.need));

@@ -12,16 +12,16 @@ pub struct Facts {
     pub links: Links,
     /// The number of messages of the detection, as a formula to print.
     pub formula: &'static str,
-    /// Maximum number of messages of one check per wait between two sites; `None` if there is no
-    /// such bound.
+    /// Maximum number of messages of one check for each wait between two sites; `None` if there is
+    /// no such bound.
     pub max_messages_per_wait: Option<u64>,
     /// The kinds of messages that count as cost of detection.
     pub cost_kinds: &'static [&'static str],
 }
 
 impl Facts {
-    /// Returns the source files whose headers explain what all detectors share: the two hosts, and
-    /// the resolution of deadlocks.
+    /// Returns the texts of the source files whose headers explain what all detectors share: the
+    /// two hosts, and the resolution of deadlocks.
     pub const fn shared_sources() -> [&'static str; 3] {
         [include_str!("requests.rs"), include_str!("locks.rs"), include_str!("resolution.rs")]
     }
@@ -32,6 +32,7 @@ impl Facts {
 pub enum Waiting {
     ForAll,
     ForAny,
+    /// Both waits for all and waits for any.
     Either,
 }
 

@@ -119,7 +119,7 @@ impl<N: Ord + Clone> Graph<N> {
 
     /// Returns the deadlocks, each with only the agents that cause it: all other stuck agents wait
     /// for one of these, directly or through others. If an agent has several reasons to be stuck,
-    /// only one counts, so a deadlock behind another one may be missing.
+    /// only one counts, so a deadlock whose agents also wait for another one may be missing.
     pub fn deadlocks(&self) -> Vec<Deadlock<N>> {
         let stuck = self.stuck_agents();
         let reasons: BTreeMap<&N, Vec<Need<N>>> =
@@ -132,7 +132,8 @@ impl<N: Ord + Clone> Graph<N> {
     }
 
     /// Returns the deadlock that an agent helps to cause: a shortest cycle through it, if there is
-    /// one, else the deadlock of [`Self::deadlocks`] that it is a member of.
+    /// one, else the deadlock of [`Self::deadlocks`] that it is a member of. Returns `None` if
+    /// there is neither, even if the agent is stuck.
     pub fn deadlock_of(&self, agent: &N) -> Option<Deadlock<N>> {
         if let Some(cycle) = self.shortest_cycle(agent) {
             let next = cycle.iter().skip(1).chain(cycle.first()).cloned();

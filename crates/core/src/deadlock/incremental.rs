@@ -15,7 +15,7 @@
 //!    Most questions end here.
 //! 2. The graph keeps all owners in an order in which an owner comes before those that wait for it.
 //!    If the other owner already comes before the waiter, every path from it leads further to the
-//!    front, and none back.
+//!    front, so none leads back to the waiter.
 //! 3. Otherwise the search alternates between two directions, from the other owner along what it
 //!    waits for and from the waiter along its waiters, and stays within the part of the order
 //!    between these two owners. If both sides meet, there is a path back. If one side is exhausted,
@@ -24,20 +24,22 @@
 //!    may ask for a lock with a short queue at the cost of the short queue (after Pearce and Kelly
 //!    2006, and Bender, Fineman, Gilbert and Tarjan 2016).
 //! 4. A cycle is a deadlock if each of its owners waits for all that it names. If some wait for any
-//!    of several, a cycle alone is no deadlock: then the part of the graph that the new need can
-//!    reach is reduced (`decision.rs`).
+//!    of several, a cycle alone is no deadlock: then a reduction of the part of the graph that the
+//!    new need can reach decides (`decision.rs`).
 //!
 //! # Correctness
 //!
 //! Every edge is either ordered or *loose*. Ordered edges lead to the front of the order, so they
-//! contain no cycle. An edge that would close a cycle is loose: the graph accepted it because an
-//! owner on the cycle waits for any of several, or because the caller forced it. While there are
-//! loose edges, a path back may use them, and steps 2 and 3 search all edges in both directions
-//! without the order. After each removal, the graph retries one of the loose edges.
+//! contain no cycle. An edge that would close a cycle of them is loose: the graph accepted it
+//! because an owner on the cycle waits for any of several, or because the caller forced it. While
+//! there are loose edges, a path back may use them; then, instead of steps 2 and 3, the graph
+//! searches all edges in both directions without the order. After each removal, the graph tries to
+//! order one of the loose edges.
 //!
 //! Without a path back to the waiter a new need closes no deadlock: whether the owners it names
-//! wait forever does not depend on the waiter, so at most the waiter waits behind an existing
-//! deadlock. The graph accepts such a need: it ends when a victim of that deadlock aborts.
+//! wait forever does not depend on the waiter. At worst they wait for an existing deadlock,
+//! directly or through others. The graph accepts such a need, because a victim of that deadlock
+//! will abort.
 //!
 //! # Cost
 //!
@@ -65,8 +67,8 @@ use decision::{DeadlockDecision, Question};
 use order::Order;
 use search::{Outcome, Scope, Search};
 
-/// Maximum number of steps of each side of the search that retries a loose edge after a removal, so
-/// that ending a wait stays cheap.
+/// Maximum number of steps of each side of the search that tries to order a loose edge after a
+/// removal, so that ending a wait stays cheap.
 const MAX_RETRY_STEPS: usize = 64;
 
 /// A wait-for graph that quickly answers whether a new wait would close a deadlock.
@@ -76,7 +78,7 @@ pub struct WaitForGraph<O> {
     order: Order,
     /// The loose edges: each as the wait and the owner that it names.
     loose_edges: BTreeSet<(WaitSlot, OwnerSlot)>,
-    /// The loose edge that was retried last.
+    /// The loose edge that the graph tried to order last.
     last_retried: (WaitSlot, OwnerSlot),
     search: Search,
     decision: DeadlockDecision,
@@ -89,11 +91,12 @@ pub struct WaitHandle {
     serial: u64,
 }
 
-/// A need with the slots of its owners; `None` for an owner that is not in the graph yet.
+/// A need with the slots of its waiter and of the owners it names; `None` for an owner that is not
+/// in the graph yet.
 struct ResolvedNeed<O> {
     waiter: (O, Option<OwnerSlot>),
     awaited: Vec<(O, Option<OwnerSlot>)>,
-    /// Whether it is a [`Need::Any`].
+    /// Whether the need is a [`Need::Any`].
     is_any: bool,
 }
 
@@ -126,8 +129,8 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         }
     }
 
-    /// Adds a need of an owner even if it closes a deadlock, which it returns. The caller then
-    /// selects a victim and ends its waits.
+    /// Adds a need of an owner even if the need closes a deadlock, and returns that deadlock. The
+    /// caller then selects a victim and ends its waits.
     pub fn wait_anyway(&mut self, waiter: O, need: Need<O>) -> (WaitHandle, Option<Deadlock<O>>) {
         let need = self.resolve(waiter, &need);
         let deadlock = self.deadlock_closed_by(&need);
@@ -141,8 +144,9 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         self.deadlock_closed_by(&need)
     }
 
-    /// Returns the deadlock that an owner is part of. There is one only if a wait was forced, or if
-    /// an owner that could have met a `Need::Any` was removed from it.
+    /// Returns the deadlock that an owner is part of. There is one only if the caller forced it
+    /// ([`Self::wait_anyway`], [`Self::add_owner_anyway`]), or if an owner that could have met a
+    /// `Need::Any` was removed from that need.
     pub fn deadlock_of(&mut self, owner: O) -> Option<Deadlock<O>> {
         let slot = self.arena.slot(owner)?;
         // Without loose edges there is no cycle.
@@ -163,8 +167,8 @@ impl<O: Ord + Copy> WaitForGraph<O> {
 
     /// Adds an owner to a wait: another reader was admitted before a writer, or another owner took
     /// a permit. Returns the deadlock and changes nothing if that would close one; a `Need::Any`
-    /// that names other owners only gets easier to meet and closes none. An ended wait is not
-    /// changed.
+    /// that names other owners only gets easier to meet and closes none. If the wait has ended,
+    /// returns `Ok` and changes nothing.
     pub fn add_owner(&mut self, wait: WaitHandle, owner: O) -> Result<(), Deadlock<O>> {
         match self.deadlock_closed_by_owner(wait, owner) {
             Some(deadlock) => Err(deadlock),
@@ -175,7 +179,8 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         }
     }
 
-    /// Adds an owner to a wait even if that closes a deadlock, which it returns.
+    /// Adds an owner to a wait even if that closes a deadlock, and returns the deadlock. If the
+    /// wait has ended, changes nothing.
     pub fn add_owner_anyway(&mut self, wait: WaitHandle, owner: O) -> Option<Deadlock<O>> {
         let deadlock = self.deadlock_closed_by_owner(wait, owner);
         self.add_missing_edge(wait, owner);
@@ -183,11 +188,12 @@ impl<O: Ord + Copy> WaitForGraph<O> {
     }
 
     /// Removes an owner from a wait, because the owner has released what it held. A wait without
-    /// owners is met, and stays until the caller ends it.
+    /// owners is met, and stays until the caller ends it. Returns the deadlock that the wait is
+    /// part of now, if there is one: the remaining owners may be unable to meet a `Need::Any`, or
+    /// the deadlock was forced before. Returns `None` if the wait did not name the owner.
     ///
-    /// A `Need::Any` goes on if another owner took the released permit: then call
-    /// [`Self::add_owner`] with that owner first. If the remaining owners cannot meet the need,
-    /// this returns the deadlock.
+    /// If another owner took the released permit of a `Need::Any`, the wait goes on: call
+    /// [`Self::add_owner`] with that owner first.
     pub fn remove_owner(&mut self, wait: WaitHandle, owner: O) -> Option<Deadlock<O>> {
         let wait_slot = self.wait_slot(wait)?;
         let awaited = self.arena.slot(owner)?;
@@ -249,7 +255,7 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         self.arena.owner_count()
     }
 
-    /// Returns the number of edges: the sum of the owners that each wait names.
+    /// Returns the number of edges: each wait has one to each owner that it names.
     pub fn edge_count(&self) -> usize {
         self.arena.edge_count()
     }
@@ -296,7 +302,8 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         if has_path_back { self.decision.deadlock(&self.arena, question) } else { None }
     }
 
-    /// Returns a path from an owner to the waiter, both included.
+    /// Returns a path from `awaited` to the waiter, both included. If there is none, may reorder
+    /// the owners.
     fn path_back(&mut self, waiter: OwnerSlot, awaited: OwnerSlot) -> Option<Vec<OwnerSlot>> {
         if waiter != awaited && (self.arena.has_no_waiters(waiter) || self.arena.has_no_waits(awaited)) {
             return None;
@@ -341,7 +348,7 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         }
     }
 
-    /// Looks up all owners that a need names, each once.
+    /// Looks up the waiter and all owners that a need names, each once.
     fn resolve(&self, waiter: O, need: &Need<O>) -> ResolvedNeed<O> {
         let mut awaited: Vec<(O, Option<OwnerSlot>)> = need.awaited().iter().map(|name| (*name, None)).collect();
         awaited.sort_unstable();
@@ -423,7 +430,7 @@ impl<O: Ord + Copy> WaitForGraph<O> {
     }
 
     /// Tries to make one of the loose edges an ordered one: the edge that was just removed may have
-    /// been on its cycle. Successive calls take turns with all loose edges.
+    /// been on its cycle. Successive calls try all loose edges in turn.
     fn retry_loose_edge(&mut self) {
         let later = self.loose_edges.range((Bound::Excluded(self.last_retried), Bound::Unbounded)).next();
         let Some((wait_slot, awaited)) = later.or_else(|| self.loose_edges.first()).copied() else { return };

@@ -4,8 +4,7 @@
 //! its coordinator grants one request at a time. A process waits for a resource until it is
 //! granted, and a held resource waits for its holder to release it. Because both are waits of one
 //! agent for another, a detector need not know about locks. Two processes that lock two resources
-//! in opposite orders are the oldest deadlock there is, and no coordinator sees more than half of
-//! it.
+//! in opposite orders are the classic deadlock, and no coordinator sees more than half of it.
 //!
 //! ```text
 //! LK-1  a process asks           → send a request to the coordinators of all these resources, and
@@ -21,6 +20,8 @@
 //! LK-6  a process cancels        → withdraw all its requests, and continue with what it has
 //! LK-7  the detector emits       → pass the event on to the client
 //! ```
+//!
+//! In LK-3 to LK-6, too, the site informs the detector of each wait that begins or ends.
 //!
 //! The locks' messages count as control messages: they are not part of the cost of detection.
 
@@ -73,7 +74,7 @@ struct Lock {
 struct Process {
     /// The number of its latest wait.
     latest_wait: WaitId,
-    /// The resources that it still waits for; `None` if it does not wait.
+    /// The resources that the process still waits for; `None` if it does not wait.
     need: Option<Vec<Agent>>,
     /// The resources that it holds, with the numbers of their waits for it.
     held_resources: BTreeMap<Agent, WaitId>,
@@ -94,7 +95,7 @@ pub enum Message<M> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LockMessage {
-    /// The index of `resource` in the plan.
+    /// The index of `resource` in [`Plan::all_resources`].
     pub lock: u16,
     /// The number of the latest wait of the sender's process. Only requests need it.
     #[cfg_attr(feature = "serde", serde(rename = "spell"))]
@@ -249,10 +250,10 @@ impl<D: Detector> Locks<D> {
     }
 
     /// LK-3. Emits the events of a change of holder, and informs the detector that the resource is
-    /// free. `previous` is the ticket (the id of a request) that the lock had granted before.
-    /// Returns the wait of the resource for its new holder, if there is one. The caller informs the
-    /// detector of that wait later: a holder at this site must first learn that it holds the
-    /// resource, and so no longer waits for it.
+    /// free, and that the new holder no longer waits for it. `previous` is the ticket (the id of a
+    /// request) that the lock had granted before. Returns the wait of the resource for its new
+    /// holder, if there is one. The caller informs the detector of that wait later: a holder at
+    /// this site must first learn that it holds the resource, and so no longer waits for it.
     fn on_holder_change(
         &mut self,
         now: Time,
@@ -305,8 +306,8 @@ impl<D: Detector> Locks<D> {
     }
 
     /// LK-4, after the lock has returned the grant of a cancelled request. The coordinator's site
-    /// has reported to its detector that the resource waits for this process; this report ends that
-    /// wait.
+    /// has informed its detector that the resource waits for this process. This site informs its
+    /// own detector that this wait has ended.
     fn return_unused(&mut self, now: Time, index: usize, wait_id: WaitId, out: &mut Effects<'_, Self>) {
         let (agent, Some(resource)) = (self.process_agent(), self.config.resources.get(index).copied()) else { return };
         out.note("LK-4", format_args!("{agent} has cancelled its request for {resource}"));
@@ -360,7 +361,7 @@ impl<D: Detector> Locks<D> {
         let LockMessage { lock, wait_id, message, resource } = message;
         let index = usize::from(lock);
         if self.config.resources.get(index) != Some(&resource) {
-            return out.note("LK-2", format_args!("ignores a message about {resource}, which does not exist"));
+            return out.note("LK-2", format_args!("ignores a message about {resource}, which is not lock {lock}"));
         }
         let is_valid = match &message {
             central::Message::Request { ticket, .. } | central::Message::Release { ticket, .. } => {
@@ -391,8 +392,8 @@ impl<D: Detector> Locks<D> {
         }
     }
 
-    /// Steps a lock with an input, and handles the changes of its holder. Returns whether the
-    /// process of this site got the resource.
+    /// Steps a lock with an input, and handles a change of its holder (LK-3) and a grant to the
+    /// process of this site (LK-4). Returns whether that process got the resource.
     fn step_lock(&mut self, now: Time, index: usize, input: Input<Central>, out: &mut Effects<'_, Self>) -> bool {
         let (Some(lock), Some(resource)) = (self.locks.get_mut(index), self.config.resources.get(index).copied())
         else {

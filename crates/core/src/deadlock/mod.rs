@@ -1,9 +1,9 @@
 //! Deadlock detection: the wait-for graph, and algorithms that find its deadlocks.
 //!
-//! A process that waits for others releases nothing meanwhile. If they wait for it in turn, none of
-//! them ever continues. [`Graph`] is the complete wait-for graph at an instant, which no single
-//! process sees. A **detector** is the part of a node that finds deadlocks nevertheless. It is a
-//! [`Protocol`](crate::Protocol) whose commands are [`WaitEvent`]s and whose events are
+//! A process that waits for others releases nothing meanwhile. If they wait for the process in
+//! turn, none of them ever continues. [`Graph`] is the complete wait-for graph at an instant, which
+//! no single process sees. A **detector** is the part of a node that finds deadlocks nevertheless.
+//! It is a [`Protocol`](crate::Protocol) whose commands are [`WaitEvent`]s and whose events are
 //! [`Finding`]s. Around it is a **host**, the part of a node that manages the waiting processes and
 //! tells the detector when they wait. There are two hosts: [`Requests`], in which processes ask
 //! each other, and [`Locks`], in which they ask for resources, each with its own coordinator. Both
@@ -199,7 +199,7 @@ pub enum Refusal {
     NoSuchProcess,
     Waiting,
     NotWaiting,
-    /// The request names no agent, an unknown one, one twice, or the process itself, or a resource
+    /// The request names no agent, an unknown one, one twice, the process itself, or a resource
     /// that the process already holds.
     #[cfg_attr(feature = "serde", serde(rename = "nobody-to-ask"))]
     InvalidNeed,

@@ -9,10 +9,10 @@ use core::fmt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Need<N> {
-    /// Met when all of these have released: the locks of a transaction. An empty list is met at
-    /// once.
+    /// Met when all of these have released, such as the holders of the locks that a transaction
+    /// needs. An empty list is met at once.
     All(Vec<N>),
-    /// Met when one of these has released: one permit of a semaphore, one answer of several. An
+    /// Met when one of these has released, such as one of the holders of a semaphore's permits. An
     /// empty list is met at once.
     Any(Vec<N>),
 }
@@ -33,7 +33,7 @@ impl<N> Need<N> {
         }
     }
 
-    /// Returns whether one of several agents is enough; `false` if the need names only one.
+    /// Returns whether one of several agents is enough; `false` if the need names fewer than two.
     pub fn has_alternatives(&self) -> bool {
         match self {
             Self::All(_) => false,

@@ -17,7 +17,7 @@ pub struct Plan {
     pub priorities: Vec<u32>,
     /// The policy that selects the victim of a deadlock; `None` if deadlocks are only reported.
     pub victim_policy: Option<Policy>,
-    /// How long an agent waits before it starts a check.
+    /// How long an agent waits before it starts a check. The central detector ignores it.
     pub patience: Duration,
     /// The site that resolves deadlocks, and where a central detector is.
     pub resolver: NodeId,
@@ -37,7 +37,8 @@ impl Plan {
         }
     }
 
-    /// Distributes this number of processes evenly over the sites.
+    /// Distributes this number of processes evenly over the sites; the first sites get one more if
+    /// the division leaves a remainder.
     #[must_use]
     pub fn with_processes(self, processes: usize) -> Self {
         let sites = self.sites.max(1);

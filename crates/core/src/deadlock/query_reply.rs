@@ -4,22 +4,22 @@
 //! In this model a cycle alone is no deadlock: one of the agents may continue and answer. So an
 //! agent that begins to wait asks all agents it waits for whether they wait too. Each of them that
 //! does sends queries in turn, and replies when all its queries are answered; an agent that does
-//! not wait does not reply. If all replies arrive, every agent that could ever answer the first one
-//! waits, and waits only for agents that wait too: a knot.
+//! not wait does not reply. If all replies arrive, all agents that could ever answer the first
+//! agent wait, and wait only for agents that wait too: a knot.
 //!
 //! ```text
 //! QR-1  an agent begins to wait,
 //!       or must check             → send a query to all agents it waits for
 //! QR-2  a query arrives at a
 //!       waiting agent             → if this check is new to it, send a query to all agents it
-//!                                   waits for; if not, reply at once. A running agent sends no
-//!                                   reply
+//!                                   waits for; if not, reply at once. An agent in a later check of
+//!                                   the same origin sends no reply, nor does a running agent
 //! QR-3  a reply arrives           → if it is the last missing one, reply to the first query; the
 //!                                   agent that started the check has found a deadlock instead
-//! QR-4  an agent no longer waits  → forget the queries that it has not replied to
+//! QR-4  an agent no longer waits  → forget the checks that it takes part in
 //! ```
 //!
-//! Cost: one check takes at most 2 messages for each wait of a process for one at another site, a
+//! Cost: one check takes at most 2 messages for each wait of an agent for one at another site, a
 //! query and a reply. Queries and replies within a site are no messages.
 //!
 //! Assumes: links are FIFO, so that an answer arrives before a reply that was sent later; every
@@ -76,8 +76,8 @@ pub struct QueryReply {
     resolution: Resolution,
     /// The number of checks that each agent here has started.
     check_counts: BTreeMap<Agent, u64>,
-    /// The checks that agents here take part in during their current waits, by the agent here and
-    /// the agent that started the check.
+    /// The checks that agents here take part in during their current waits. The key is the agent
+    /// here and the agent that started the check.
     pub(crate) participations: BTreeMap<(Agent, Agent), Participation>,
     /// Messages between agents here. Empty between steps.
     local_messages: VecDeque<Message>,
@@ -207,7 +207,7 @@ impl QueryReply {
             WaitEvent::Unblocked { agent } => self.unblock(agent, out),
             WaitEvent::Check { agent } => self.start_check(agent, out),
             // The detector needs none of these: a FIFO link delivers an answer before a later
-            // reply, and one answer of several ends the wait.
+            // reply, and the first answer ends a wait.
             WaitEvent::DependencyReleased { .. } | WaitEvent::WaiterAdded { .. } | WaitEvent::WaiterRemoved { .. } => {}
         }
     }

@@ -21,7 +21,8 @@ pub struct Wait {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Report {
-    /// The agent that found the deadlock; if the central detector did, the first agent of `waits`.
+    /// The agent that found the deadlock, which may be outside it. If the central detector found
+    /// it, the agent of the first entry of this report's `waits`.
     #[cfg_attr(feature = "serde", serde(rename = "by"))]
     pub finder: Agent,
     /// The number of `finder`'s wait when the deadlock was found.
@@ -46,8 +47,8 @@ impl Report {
         Self { finder: finder.agent, finder_wait_id: finder.wait_id, shape: Shape::Cycle, waits, victim: None }
     }
 
-    /// Returns a report for each deadlock that [`Graph::deadlocks`] finds among these waits: one
-    /// behind another may be missing.
+    /// Returns a report for each deadlock that [`Graph::deadlocks`] finds among these waits. A
+    /// deadlock whose agents also wait for another deadlock may be missing.
     pub fn all_among(finder: &Wait, waits: &[Wait]) -> Vec<Self> {
         let deadlocks = graph(waits).deadlocks().into_iter();
         deadlocks.map(|deadlock| Self::from_deadlock(finder, deadlock, waits)).collect()

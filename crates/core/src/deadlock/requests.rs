@@ -2,8 +2,8 @@
 //!
 //! A process asks others, and waits until all of them, or any of them, have answered. A waiting
 //! process does nothing else: it answers no request. As in the papers on deadlock detection, a wait
-//! exists from the moment when a process asks until the other one answers, whether or not the
-//! messages have arrived.
+//! exists from the moment when a process asks until the other one answers or the process cancels,
+//! whether or not the messages have arrived.
 //!
 //! ```text
 //! RQ-1  a process asks           → number the wait, send a request to each agent asked, and inform
@@ -11,8 +11,8 @@
 //! RQ-2  a request arrives        → store the waiter, and inform the detector
 //! RQ-3  a process answers        → send the answer, and inform the detector
 //! RQ-4  an answer arrives        → no longer wait for its sender; if the need is met, continue and
-//!                                  withdraw the other requests
-//! RQ-5  a process cancels        → withdraw its requests, and continue
+//!                                  withdraw the other requests; inform the detector
+//! RQ-5  a process cancels        → withdraw its requests, inform the detector, and continue
 //! RQ-6  a request is withdrawn   → forget it, and inform the detector
 //! RQ-7  the detector emits       → pass the event on to the client
 //! ```
@@ -98,7 +98,7 @@ impl<M: Describe> Describe for Message<M> {
     fn kind(&self) -> &'static str {
         match self {
             Self::Request(_) => "request",
-            Self::Answer(_) => "let-go",
+            Self::Answer(_) => "release",
             Self::Withdraw(_) => "withdraw",
             Self::Detector(message) => message.kind(),
         }
@@ -233,7 +233,7 @@ impl<D: Detector> Requests<D> {
             return out.note("RQ-4", format_args!("ignores it: that wait of {to} has ended"));
         };
         if !need.awaited().contains(&from) {
-            return out.note("RQ-4", format_args!("{to} did not ask {from}"));
+            return out.note("RQ-4", format_args!("ignores it: {to} does not wait for {from}"));
         }
         if let Need::All(awaited) = need
             && awaited.len() > 1

@@ -5,15 +5,15 @@
 //! would abort: the abort of a process that is in two deadlocks breaks both, and a second victim
 //! would abort for a deadlock that no longer exists. So all reports go to one resolver. It asks one
 //! process to abort, waits until the process has done so, and only then handles the next report. If
-//! a wait in that report has ended meanwhile, the resolver dismisses the report, and the agent that
+//! an abort has ended a wait in that report, the resolver dismisses the report, and the agent that
 //! found the deadlock (the finder) checks again.
 //!
 //! ```text
 //! RS-1  a deadlock is found         → report it, if there is no victim policy; else send it to the
 //!                                     resolver
 //! RS-2  the resolver takes up a
-//!       report                      → dismiss it if a wait that it names has ended: the finder
-//!                                     checks again
+//!       report                      → dismiss it if a victim's abort has ended a wait that it
+//!                                     names: the finder checks again
 //! RS-3  all its waits still exist   → choose the victim, report the deadlock, and send the
 //!                                     victim's site a request to abort; later reports wait
 //! RS-4  a request to abort arrives  → pass it to the process, if it still waits; else confirm at
@@ -26,9 +26,9 @@
 //!
 //! Why no phantom is resolved: no process in a deadlock continues until one of them aborts, and
 //! none aborts unless the resolver asks it. So a reported deadlock is real, unless one of its
-//! processes has aborted before or since. When the resolver chooses a victim, no earlier victim
-//! still waits, and no wait of this report has ended: so the deadlock is real, and stays so until
-//! the victim aborts.
+//! processes has aborted, before the report or after it. When the resolver chooses a victim, no
+//! earlier victim still waits, and no wait of this report has ended: so the deadlock is real, and
+//! stays so until the victim aborts.
 //!
 //! Assumes: no process aborts unasked. The resolver would not learn of such an abort, and might ask
 //! another process to abort for a deadlock that is already broken.
@@ -78,9 +78,9 @@ impl Describe for ResolverMessage {
     fn kind(&self) -> &'static str {
         match self {
             Self::Found(_) => "found",
-            Self::Abort(_) => "doom",
-            Self::Aborted { .. } => "yielded",
-            Self::CheckAgain { .. } => "again",
+            Self::Abort(_) => "abort",
+            Self::Aborted { .. } => "aborted",
+            Self::CheckAgain { .. } => "check-again",
         }
     }
 
@@ -104,7 +104,7 @@ pub(super) enum Action {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Resolution {
     config: Fixed<Config>,
-    /// The victims at this site that have not aborted yet.
+    /// The victims at this site that have not aborted yet, with the numbers of their waits.
     victims: BTreeMap<Agent, WaitId>,
     /// At the resolver: reports that are not handled yet.
     queue: VecDeque<Report>,
@@ -148,7 +148,8 @@ impl Resolution {
         self.current.is_some()
     }
 
-    /// At the resolver: returns whether a victim has aborted this wait.
+    /// At the resolver: returns whether this wait has ended because its agent, as a victim, has
+    /// aborted this wait or a later one.
     pub(super) fn is_aborted(&self, agent: Agent, wait_id: WaitId) -> bool {
         self.aborted.get(&agent).is_some_and(|aborted| wait_id <= *aborted)
     }
@@ -184,12 +185,12 @@ impl Resolution {
         actions
     }
 
-    /// Returns whether all agents that the report names are at existing sites.
+    /// Returns whether all waiting agents in the report are at existing sites.
     fn knows_sites_of(&self, report: &Report) -> bool {
         report.waits.iter().all(|wait| wait.agent.site.index() < self.config.site_count)
     }
 
-    /// RS-5, if the agent that no longer waits is a victim.
+    /// RS-5, if the agent that no longer waits is a victim in this wait.
     pub(super) fn on_unblocked(&mut self, agent: Agent, wait_id: WaitId, site: &SiteState) -> Vec<Action> {
         let mut actions = Vec::new();
         if self.victims.get(&agent) == Some(&wait_id) {
@@ -212,7 +213,8 @@ impl Resolution {
         }
     }
 
-    /// RS-2, unless a victim has not aborted yet.
+    /// RS-2, for one report after the other, until a victim is chosen (RS-3). Does nothing while an
+    /// earlier victim has not aborted.
     fn take_up_next(&mut self, site: &SiteState, actions: &mut Vec<Action>) {
         while self.current.is_none()
             && let Some(report) = self.queue.pop_front()

@@ -16,8 +16,8 @@ impl SiteState {
         self.waits.insert(wait.agent, wait);
     }
 
-    /// Records that `by`, which `agent` waits for, has released, and the new cost of aborting
-    /// `agent`.
+    /// Records that `by` has released what `agent` needs from it, and the new cost of aborting
+    /// `agent`. Does nothing if `agent` does not wait.
     pub(super) fn release_dependency(&mut self, agent: Agent, by: Agent, abort_cost: AbortCost) {
         let Some(wait) = self.waits.get_mut(&agent) else { return };
         wait.abort_cost = abort_cost;

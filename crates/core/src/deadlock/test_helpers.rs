@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 1 ask-P2+P3          the process of site 1 asks those of 2 and 3, and waits for both
-//! 1 ask-P2|P3          the process of site 1 asks both, and waits for one of them
+//! 1 ask-P2|P3          the process of site 1 asks both, and waits for either
 //! 1 ask-R2@1           the second process of site 1 requests the resource of site 2
 //! 1 answer-P2          the process of site 1 answers that of site 2
 //! 1 give-up            the process of site 1 cancels its wait

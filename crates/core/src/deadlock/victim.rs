@@ -1,5 +1,5 @@
 //! The selection of a victim: one member of a deadlock aborts and releases all that it holds, and
-//! the others continue.
+//! the others can continue.
 
 use crate::time::Time;
 use core::cmp::Reverse;
@@ -27,7 +27,8 @@ pub struct AbortCost {
     /// When the process started: the time of its first request.
     #[cfg_attr(feature = "serde", serde(rename = "born"))]
     pub started_at: Time,
-    /// The number of locks that it holds.
+    /// The number of locks that it holds; where processes ask each other, the number of agents that
+    /// wait for it.
     pub locks: u32,
     /// Higher numbers are more important.
     pub priority: u32,
@@ -51,8 +52,8 @@ impl Policy {
         Self::ALL.into_iter().find(|policy| policy.name() == name)
     }
 
-    /// Returns the victim: the candidate with the lowest cost, and among equal costs the one with
-    /// the highest name. The result does not depend on the order of the candidates. Returns `None`
+    /// Returns the victim: the candidate that the policy prefers, and among equals the one with the
+    /// highest name. The result does not depend on the order of the candidates. Returns `None`
     /// without candidates.
     pub fn choose<N: Ord>(self, candidates: impl Iterator<Item = (N, AbortCost)>) -> Option<N> {
         let chosen = match self {

@@ -1,11 +1,14 @@
-//! The commands and events of a detector.
+//! The trait of detectors, and their commands and events.
 
 use super::{AbortCost, Agent, Event, Need, Report, WaitId};
 use crate::protocol::Protocol;
 
-/// A change of the waits at a detector's site, which the host reports. A host reports a wait only
-/// after it has sent the requests for it, so on FIFO links the detector's messages arrive after
-/// them.
+/// An input of a detector from its host: a change of the waits at its site, or a client's request
+/// for a check.
+///
+/// A host reports a wait only after it has sent the requests or the grant that begin it, so on FIFO
+/// links the detector's messages arrive after them. If this site grants a resource at once,
+/// `DependencyReleased` or `Unblocked` comes without a `Blocked` before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitEvent {
     /// An agent here begins to wait.
@@ -27,7 +30,7 @@ pub enum WaitEvent {
 /// An event of a detector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// A deadlock was found.
+    /// The detector has found this deadlock.
     Deadlock(Report),
     /// An agent here must abort.
     Victim { agent: Agent, report: Report },

@@ -15,7 +15,8 @@
 //!                                             progress, or has ended and the asker will receive
 //!                                             its result
 //! BU-3   no higher node answers in time     → declare: take the next epoch, save it, and announce
-//!                                             it to every lower node
+//!                                             it to every lower node (with `--broadcast`, to every
+//!                                             node)
 //! BU-4   a higher node answers              → wait for its result, and start again if none arrives
 //! BU-5   a higher node declares             → follow it
 //! BU-6   a lower node declares              → start an election: this node ranks higher
@@ -407,7 +408,7 @@ impl Bully {
     }
 
     /// BU-9. A lower node that asked this node while this node was down may still declare itself
-    /// leader, until it receives the hello.
+    /// leader, until it receives the hello. So this node waits for such declarations.
     fn restart(&mut self, out: &mut Effects<'_, Self>) {
         self.begin_epoch(out);
         if self.config.group.len() == 1 {

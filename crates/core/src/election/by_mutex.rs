@@ -87,7 +87,7 @@ pub struct ByMutex<P> {
     me: NodeId,
     group: Group,
     lock: P,
-    /// The latest epoch whose leader this node knows.
+    /// The latest epoch whose leader this node has known.
     latest_epoch: Epoch,
     phase: Phase,
 }
@@ -111,7 +111,7 @@ pub enum Message<M> {
     Lock(M),
     /// The sender leads.
     Leads { epoch: Epoch },
-    /// Stop leading: the sender wants another election.
+    /// Stop leading in this epoch: the sender wants another election.
     Yield { epoch: Epoch },
 }
 

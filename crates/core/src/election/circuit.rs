@@ -85,7 +85,8 @@ pub trait Contest: Clone + Eq + Hash + Default {
     fn receive(&mut self, from: Side, message: Self::Message, turn: &mut Turn<'_, '_, Self>);
 
     /// Returns an upper bound on the number of hops until every member of a run knows the winner,
-    /// in a run of `members` nodes with any number of starters. It sets the timeout of a run.
+    /// in a run of `members` nodes with any number of starters. The timeout of a run follows from
+    /// it.
     fn max_hops(members: usize) -> u64;
 }
 
@@ -379,8 +380,8 @@ impl<C: Contest> Circuit<C> {
         self.compare_dead_nodes(out);
     }
 
-    /// Validates a run that a peer sent: a correct peer leaves out only members of the group, and
-    /// never sends an epoch beyond `Epoch::MAX`.
+    /// Validates a run that a peer sent: a correct peer leaves out only members of the group, lists
+    /// them in the order of their numbers, and never sends an epoch beyond `Epoch::MAX`.
     fn is_valid(&self, run: &Run) -> bool {
         let is_member = |node: &NodeId| self.plan.group.contains(*node);
         let is_strictly_sorted = run.left_out.is_sorted_by(|node, next| node < next);

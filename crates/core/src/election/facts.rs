@@ -78,7 +78,7 @@ pub struct Cost {
     pub expected_messages: fn(&Case) -> Option<ExpectedMessages>,
 }
 
-/// Parameters of an election in which no node fails, for which there may be an expected cost.
+/// The parameters of an election during which no node fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
     pub live_nodes: usize,
@@ -120,7 +120,8 @@ impl Starting {
 }
 
 /// The expected number of messages of an election in one [`Case`], over all choices of starters
-/// that it allows and, on a ring, all orders of the nodes.
+/// that the case allows and, on a ring, all orders of the nodes. A figure is `None` if it is not
+/// known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpectedMessages {
     pub counts: Counts,

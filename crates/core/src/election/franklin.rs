@@ -75,8 +75,10 @@ pub type Franklin = Circuit<Candidate>;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Candidate {
     status: Status,
-    /// Ranks from each side that wait for the rank of the same round from the other side.
+    /// Ranks from the predecessor's side that wait for the rank of the same round from the other
+    /// side.
     ranks_before: VecDeque<Rank>,
+    /// Likewise from the successor's side.
     ranks_after: VecDeque<Rank>,
 }
 
@@ -124,8 +126,8 @@ impl Contest for Candidate {
         }
     }
 
-    /// Twice what is needed: at most n hops until all members have started, and n in each of at
-    /// most ⌊log₂ n⌋+1 rounds.
+    /// Twice the hops until a node has won: at most n until all members have started, and n in each
+    /// of at most ⌊log₂ n⌋+1 rounds. The rest leaves time for the announcement.
     fn max_hops(members: usize) -> u64 {
         let members = members as u64;
         2 * members * u64::from(members.max(1).ilog2() + 2)

@@ -159,7 +159,8 @@ impl Contest for Probing {
     }
 
     /// A single prober needs less than 5n hops for n members: less than 4n for probes with replies,
-    /// and n for the last probes. Twice that leaves time for nodes that start late.
+    /// and n for the last probes. Twice that leaves time for nodes that start late and for the
+    /// announcement.
     fn max_hops(members: usize) -> u64 {
         10 * members as u64
     }

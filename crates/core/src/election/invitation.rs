@@ -11,11 +11,13 @@
 //!        restarts                           → seek: ask every node whether it coordinates a group
 //! IN-2   a higher coordinator asks          → answer if this node coordinates a group, even of
 //!                                             itself alone, or is a member of the asker's group
-//! IN-3   a lower coordinator asks           → invite it; a node that has no group yet seeks first
-//! IN-4   no higher coordinator answers in
-//!        time                               → form a group with a new epoch, and invite the lower
+//! IN-3   a lower coordinator asks           → a coordinator invites it; a node that has not taken
+//!                                             part yet seeks first
+//! IN-4   this node seeks, and no higher
+//!        node asks or invites it in time    → form a group with a new epoch, and invite the lower
 //!                                             coordinators found
-//! IN-5   a higher coordinator answers       → wait for an invitation, and seek again if none
+//! IN-5   this node seeks, and a higher node
+//!        asks it                            → wait for an invitation, and seek again if none
 //!                                             arrives
 //! IN-6   a higher coordinator invites       → accept, and forward the invitation to the members of
 //!                                             its own group
@@ -105,7 +107,7 @@ enum Phase {
     /// The node is a member of another node's group.
     Member {
         group_id: GroupId,
-        /// Number of questions to its coordinator since its last answer.
+        /// Number of questions to the coordinator since its last answer.
         unanswered: u8,
     },
     /// The node coordinates a group.
@@ -223,7 +225,8 @@ impl Invitation {
         out.emit(Event::Refused(if is_leader { Refusal::CannotResign } else { Refusal::NotLeading }));
     }
 
-    /// IN-1, IN-3, IN-5 and IN-11: starts a search for the reason `rule`.
+    /// IN-1, IN-3, IN-5 and IN-11. Starts a search; in a group of one, ends it at once. `rule` is
+    /// the id of the rule that requires the search.
     fn seek(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         out.note(rule, format_args!("is alone, and asks which nodes coordinate a group"));
         out.emit(Event::Began { epoch: self.latest_epoch });
@@ -275,7 +278,7 @@ impl Invitation {
         self.add_or_invite(from, latest_epoch, out);
     }
 
-    /// IN-3. A lower node, `from`, coordinates a group, even if of itself alone. A node that seeks
+    /// IN-3. A lower node, `from`, coordinates a group, perhaps of itself alone. A node that seeks
     /// remembers it. A coordinator invites it, to a new epoch if `from` knows a later one than the
     /// coordinator's (IN-12). Does nothing in other phases, or if `from` ranks higher.
     fn add_or_invite(&mut self, from: NodeId, latest_epoch: Epoch, out: &mut Effects<'_, Self>) {
@@ -330,7 +333,8 @@ impl Invitation {
 
     /// IN-6. A member leaves its group only for a higher coordinator, for a later epoch of its
     /// coordinator, or if its coordinator forwards an invitation. In all cases the offered epoch
-    /// must be later than those that the member was in.
+    /// must be later than those that the member was in. Any other node accepts an invitation only
+    /// from the coordinator itself, and reports its latest epoch if the offered one is earlier.
     fn consider_invitation(&mut self, from: NodeId, offer: GroupId, out: &mut Effects<'_, Self>) {
         let GroupId { leader, epoch } = offer;
         if !self.config.all_nodes.contains(leader) || !self.outranks(leader, self.config.me) {
@@ -430,8 +434,8 @@ impl Invitation {
         out.set_timer(Timer::Watch, Span::exactly(hop.times(WATCH_HOPS)));
     }
 
-    /// IN-10. Answers `from`, which accepts or asks about `epoch` of this node's group. Ignores
-    /// higher nodes.
+    /// IN-10. Answers `from`, which accepts or asks about `epoch` of this node's group. If this
+    /// node confirms, it counts `from` as a member. Ignores higher nodes.
     fn answer_query(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
         let me = self.config.me;
         if self.outranks(from, me) {
@@ -466,8 +470,8 @@ impl Invitation {
         }
     }
 
-    /// IN-11, if this node belongs to a group of coordinator `node` that is gone: the one of epoch
-    /// `gone_epoch`, or any if that is `None`.
+    /// IN-11. Seeks if this node joins or belongs to the group of coordinator `node` in epoch
+    /// `gone_epoch`, which is gone; `None` means any epoch.
     fn lose_coordinator(&mut self, node: NodeId, gone_epoch: Option<Epoch>, out: &mut Effects<'_, Self>) {
         let (Phase::Joining(group_id) | Phase::Member { group_id, .. }) = &self.phase else { return };
         if group_id.leader == node && gone_epoch.is_none_or(|epoch| epoch == group_id.epoch) {

@@ -31,7 +31,8 @@
 //! ML-11  the node that has this node's
 //!        promise releases it            → the promise ends
 //! ML-12  this node restarts with a
-//!        saved vote                     → be silent for a lease: neither vote, promise nor campaign
+//!        saved vote                     → be silent for a lease: neither vote, promise nor
+//!                                         campaign
 //! ML-13  a later term becomes known     → the leader has itself elected in an even later term, and
 //!                                         keeps leading meanwhile
 //! ```
@@ -88,10 +89,10 @@ pub struct MajorityLease {
     /// The sender of the latest release, and the term up to which it released all promises.
     /// Messages that it sent before the release may still arrive, and are ignored.
     latest_release: Option<(NodeId, Epoch)>,
-    /// End of the silence after a restart, because the last incarnation may have made a promise.
+    /// End of the silence after a restart: the last incarnation may have made a promise.
     silent_until: Option<Time>,
     phase: Phase,
-    /// Number of failed campaigns since there was a leader.
+    /// Number of failed campaigns since this node last led or followed a leader.
     failed_campaigns: u32,
 }
 
@@ -173,7 +174,7 @@ impl MajorityLease {
         Self::with_silence(me, plan, plan.lease_settings.lease)
     }
 
-    /// Creates a node that is silent for `silence_after_restart`. Safety requires a full lease.
+    /// Creates a node that is silent for this time after a restart. Safety requires a full lease.
     pub fn with_silence(me: NodeId, plan: &Plan, silence_after_restart: Duration) -> Self {
         let config = Config {
             me,
@@ -239,7 +240,8 @@ impl MajorityLease {
         }
     }
 
-    /// ML-1. The candidate's own vote is the first, and binds it like the votes of other nodes.
+    /// ML-1. The candidate's own vote is the first, and binds the candidate as any vote binds
+    /// its voter. `rule` is the id of the rule that requires the campaign: ML-1, ML-8 or ML-10.
     fn start_term(&mut self, rule: &'static str, now: Time, out: &mut Effects<'_, Self>) {
         let me = self.config.me;
         let term = self.next_term();
@@ -349,8 +351,8 @@ impl MajorityLease {
         self.wait_to_campaign(now, Duration::ZERO, out);
     }
 
-    /// ML-9 and ML-10. Releases all voters. The caller makes sure that this node never again acts
-    /// on a promise that it has received so far.
+    /// ML-9 and ML-10. Releases all voters, this node included. The caller makes sure that this
+    /// node never again acts on a promise that it has received so far.
     fn release_voters(&mut self, successor: Option<NodeId>, out: &mut Effects<'_, Self>) {
         self.drop_own_promise();
         out.multicast(&self.config.group, Message::Release { term: self.vote_record.term, successor });

@@ -1,11 +1,11 @@
 //! Leader election: the group chooses one of its nodes, and every node learns which.
 //!
 //! Any node may start an election, and several nodes may do so at once. Every election has an
-//! [`Epoch`], which only grows. As long as the algorithm's assumptions hold, at most one leader is
-//! elected in each epoch. Two algorithms may have several leaders at once, in different epochs:
-//! [`Invitation`] until its groups can merge, as on two sides of a partition, and [`SuperPeer`] one
-//! in each region. All algorithms of the family accept the same [`Command`]s and emit the same
-//! [`Event`]s, so a property, a metric or a service is written once for all of them.
+//! [`Epoch`]; at one node epochs never decrease. As long as the algorithm's assumptions hold, at
+//! most one leader is elected in each epoch. Two algorithms may have several leaders at once, in
+//! different epochs: [`Invitation`] until its groups can merge, as on two sides of a partition, and
+//! [`SuperPeer`] one in each region. All algorithms of the family accept the same [`Command`]s and
+//! emit the same [`Event`]s, so a property, a metric or a service is written once for all of them.
 
 pub mod bully;
 pub mod by_mutex;
@@ -58,8 +58,8 @@ use core::fmt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Command {
-    /// Start an election. A node accepts this command even if a leader is alive, because its client
-    /// may be wrong about that.
+    /// Start an election. The client may wrongly believe that the leader has crashed, so most
+    /// algorithms accept this command even while another node leads.
     Campaign,
     /// Stop leading, and make another node the leader soon: a planned handover.
     Resign,
@@ -91,7 +91,8 @@ impl fmt::Display for Command {
 pub enum Event {
     /// This node takes part in an election; from now on it knows no leader.
     Began {
-        /// Epoch of the election. At one node epochs never decrease.
+        /// Epoch of the election, or a lower bound if the node does not know it yet. At one node
+        /// epochs never decrease.
         epoch: Epoch,
     },
     /// This node learned the result of an election. The winner emits this event too.

@@ -86,7 +86,7 @@ impl Overlay {
         self.region_bits
     }
 
-    /// Returns a node's id.
+    /// Returns a node's id; 0 if the overlay has no such node.
     pub fn id(&self, node: NodeId) -> u64 {
         self.table.ids.get(node.index()).copied().unwrap_or_default()
     }
@@ -169,8 +169,8 @@ fn power(base: f64, exponent: u64) -> f64 {
     product
 }
 
-/// Hashes a word: every bit of the result depends on all of its bits (one step of the generator
-/// SplitMix64).
+/// Hashes a word: every bit of the result depends on every bit of the word (one step of the
+/// generator SplitMix64).
 pub(super) const fn mix_bits(word: u64) -> u64 {
     let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -186,8 +186,8 @@ mod tests {
     use alloc::collections::BTreeSet;
     use alloc::vec::Vec;
 
-    /// Searches all nodes for the first live one from (id AND mask) on, around the circle, where
-    /// the mask keeps the region bits.
+    /// Searches the live nodes for the first one from (id AND mask) on, around the circle, where
+    /// the mask keeps the region bits of the id of `node`.
     fn super_peer_by_search(overlay: &Overlay, node: NodeId, live: &[NodeId]) -> NodeId {
         let mask = if overlay.region_bits() == 0 {
             0
@@ -238,7 +238,6 @@ mod tests {
         }
     }
 
-    /// The textbook formula 2^(k−m)·M holds only if every one of the 2^m ids belongs to a node.
     #[test]
     fn the_expected_number_is_the_mean_over_many_groups() {
         for (nodes, region_bits) in [(10, 3), (100, 3), (100, 6), (50, 8), (7, 0)] {
@@ -251,8 +250,9 @@ mod tests {
                 "{nodes} nodes, {region_bits} region bits: mean {mean}, expected {expected}"
             );
         }
-        let full = Overlay::new(256, 1, 8, 3);
-        assert!((full.expected_super_peers(256) - 8.0).abs() < 1e-9);
+        // With M = 2^m nodes, as here, the textbook formula 2^(k−m)·M gives 2^3 = 8 too.
+        let crowded = Overlay::new(256, 1, 8, 3);
+        assert!((crowded.expected_super_peers(256) - 8.0).abs() < 1e-9);
     }
 
     #[test]

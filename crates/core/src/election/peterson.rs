@@ -12,8 +12,10 @@
 //! PE-2  the value of the candidate before
 //!       this one arrives (the nearer
 //!       value)                             → send on the greater of it and its own value
-//! PE-3  the value of the second candidate
-//!       before this one arrives            → if the nearer value is the greatest, adopt it and
+//! PE-3  the next value arrives: the
+//!       greater of the nearer value and
+//!       that of the second candidate
+//!       before this one                    → if the nearer value is the greatest, adopt it and
 //!                                            send it on
 //! PE-4  the nearer value is not the
 //!       greatest                           → stop being a candidate, and pass on all messages
@@ -86,7 +88,7 @@ enum Status {
     /// The node is a candidate with the value `own`, and waits for the value of the candidate
     /// before it.
     Awaits { own: Rank },
-    /// The node waits for the value of the second candidate before it.
+    /// The node has received the nearer value, and waits for the next one.
     Compares { own: Rank, nearer: Rank },
     /// The node passes values on.
     Passive,

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The nodes 1 to n in a circle, in any order. Clones share its memory.
+/// The nodes 1 to n in a circle, in any order. Clones share one copy of the order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ring {
     size: usize,
@@ -65,7 +65,7 @@ impl Ring {
         }
     }
 
-    /// Returns the first node after `node` that is not in `left_out`; `node` itself if there is
+    /// Returns the nearest node after `node` that is not in `left_out`; `node` itself if there is
     /// none.
     pub fn node_after(&self, node: NodeId, left_out: &[NodeId]) -> NodeId {
         let position = self.position_of(node);
@@ -73,7 +73,7 @@ impl Ring {
         first_not_left_out(others, left_out).unwrap_or(node)
     }
 
-    /// Returns the last node before `node` that is not in `left_out`; `node` itself if there is
+    /// Returns the nearest node before `node` that is not in `left_out`; `node` itself if there is
     /// none.
     pub fn node_before(&self, node: NodeId, left_out: &[NodeId]) -> NodeId {
         let position = self.position_of(node);

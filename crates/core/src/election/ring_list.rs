@@ -26,7 +26,7 @@
 //! during a run, and all nodes wait forever. With repair, the run is repeated without the crashed
 //! node in the next epoch: nodes skip a crashed neighbour, and notice a crashed winner or starter.
 //!
-//! Departs from the paper: only the next run skips crashed nodes, not the current one. Otherwise
+//! Departs from the textbook: only the next run skips crashed nodes, not the current one. Otherwise
 //! two nodes that start at once could find two different winners on lists of the same epoch.
 
 use super::circuit::{Circuit, Contest, Side, Turn};

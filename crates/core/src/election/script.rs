@@ -20,7 +20,8 @@
 //! ```
 //!
 //! A line of the trace begins with the time if the time is not zero. `Votes in 8ms` sets the timer
-//! `Votes`. A timer that may fire within a range of times fires at the earliest.
+//! `Votes`. A timer that may fire within a range of times fires at the earliest. `request → 1,2,3`
+//! is a multicast: of these nodes, all but the sender receive it. Cancelled timers are not shown.
 
 use super::{COMMANDS, Command, Event, Plan};
 use crate::bounds::Bounds;

@@ -234,8 +234,8 @@ impl SuperPeer {
             .super_peer(self.me(), |node| self.down_nodes.contains(&node) || self.unresponsive.contains(&node))
     }
 
-    /// Leads if this node is the first of its region, and attaches to the first node otherwise.
-    /// `rule` is the reason.
+    /// Leads if this node is the first of its region, and otherwise attaches to the first node, as
+    /// `rule` requires.
     fn seek(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         let first = self.first_of_region();
         if first == self.me() {

@@ -10,11 +10,12 @@
 //! FI-1  a message is received → it waits for its sender's earlier messages
 //! FI-2  a message is the next
 //!       one of its sender     → deliver it
-//! FI-3  a view ends           → all members deliver each sender's messages up to the first one
+//! FI-3  a view ends           → all members deliver each sender's messages before the first one
 //!                               that none of them holds
 //! ```
 //!
-//! Cost: n−1 messages a multicast. The slowest member delivers after one message time.
+//! Cost: n−1 messages a multicast, acknowledgements not counted. The slowest member delivers after
+//! one message time.
 //!
 //! Assumes: messages between two members that stay up arrive.
 //!

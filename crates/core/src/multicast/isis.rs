@@ -22,8 +22,8 @@
 //!                                       order puts them before some of these
 //! ```
 //!
-//! Cost: 3(n−1) messages a multicast. The slowest member delivers after three message times, the
-//! sender after two.
+//! Cost: 3(n−1) messages a multicast, acknowledgements not counted. The slowest member delivers
+//! after three message times, the sender after two.
 //!
 //! Why all agree when a view ends: an agreed priority is not smaller than any proposal for the
 //! message, and all members have made one. So a member that delivered a message had all messages

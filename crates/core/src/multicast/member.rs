@@ -7,21 +7,23 @@
 //! the state that it lacks.
 //!
 //! ```text
-//! MC-1   the client sends         → assign an id, hold the message and send it to all; if too many
-//!                                   messages are unacknowledged, ask the client to wait
+//! MC-1   the client sends         → assign an id, hold the message and send it to all; if the
+//!                                   window of unacknowledged messages is full, ask the client to
+//!                                   wait
 //! MC-2   a message arrives        → hold the first copy, and relay it if members relay messages;
 //!                                   drop further copies
 //! MC-3   the ordering releases a
 //!        message                  → deliver it; if delivery is uniform, only once every member
 //!                                   holds it and knows its position
-//! MC-4   half a window of messages
-//!        has arrived, or one if
-//!        delivery is uniform      → acknowledge: send all members the number of messages held from
+//! MC-4   half a window of one
+//!        sender's messages has
+//!        arrived, or one message
+//!        if delivery is uniform   → acknowledge: send all members the number of messages held from
 //!                                   each sender
 //! MC-5   all members hold a
 //!        delivered message        → forget it; its sender may send another
-//! MC-6   the client leaves        → send nothing more, and leave when all members hold the
-//!                                   messages of this one
+//! MC-6   the client leaves        → send nothing more, and leave when all members hold this
+//!                                   member's messages
 //! MC-7   a view ends              → report the messages held, and the known positions in the order
 //! MC-8   all reports have arrived → settle one order of all messages that any member holds; the
 //!                                   holder with the lowest number sends each message to the

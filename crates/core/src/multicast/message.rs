@@ -75,9 +75,9 @@ impl fmt::Display for DataMessage {
 impl Describe for Message {
     fn kind(&self) -> &'static str {
         match self {
-            Self::Data(..) => "letter",
+            Self::Data(..) => "data",
             Self::Order(order) => order.kind(),
-            Self::Acknowledgement(_) => "held",
+            Self::Acknowledgement(_) => "acknowledgement",
             Self::Drain(_) => "drain",
             Self::Remainder(_) => "remainder",
             Self::Complete => "complete",

@@ -21,8 +21,8 @@
 //! ```
 //!
 //! Cost: 2(n−1) messages a multicast if its sender sends it to all; n if it goes through the
-//! sequencer, n−1 for the sequencer's own. The slowest member delivers after two message times,
-//! after one if the sequencer sends.
+//! sequencer, n−1 for the sequencer's own; acknowledgements are not counted. The slowest member
+//! delivers after two message times, after one if the sequencer sends.
 //!
 //! Why all agree when a view ends: each member has delivered all numbers up to some number. A
 //! member that forgets a number knew that all members hold the message and its number, so a member
@@ -125,7 +125,7 @@ impl fmt::Display for Position {
 
 impl Describe for Position {
     fn kind(&self) -> &'static str {
-        "place"
+        "position"
     }
 
     fn label(&self) -> Option<&dyn fmt::Display> {

@@ -54,7 +54,8 @@ pub(super) fn assert_all_deliver(trace: &str, nodes: usize, expected: &[&str]) {
 }
 
 /// Lets three members multicast many messages with small windows. Asserts that in the end they keep
-/// no messages and know no positions, which `known_positions` counts. Returns the trace.
+/// no messages and know no positions. Returns the trace. `known_positions` counts the positions in
+/// a report of the ordering.
 pub(super) fn assert_forgets<O: Ordering>(known_positions: fn(&OrderReport) -> Option<usize>) -> String {
     let mut script_group = script_group::<O>(&Plan { window: Window { messages: 2, bytes: 100 }, ..default_plan(3) });
     for _ in 0..20 {

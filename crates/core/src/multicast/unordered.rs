@@ -13,8 +13,8 @@
 //!                               sender and number
 //! ```
 //!
-//! Cost: n−1 messages a multicast; n(n−1) with relaying. The slowest member delivers after one
-//! message time.
+//! Cost: n−1 messages a multicast, n(n−1) with relaying; acknowledgements are not counted. The
+//! slowest member delivers after one message time.
 //!
 //! Assumes: messages between two members that stay up arrive.
 //!
@@ -58,7 +58,7 @@ pub const RELIABLE_FACTS: Facts = Facts {
     ..FACTS
 };
 
-/// No order: first received, first delivered.
+/// No common order: each member delivers messages in the order in which it received them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Unordered {
     /// The messages that were received and not delivered, in the order of receipt.
@@ -93,6 +93,7 @@ impl Ordering for Unordered {
         survey.held.keys().copied().collect()
     }
 
+    /// UN-2.
     fn prune(&self, settled: Vec<MessageId>, survey: &Survey) -> Vec<MessageId> {
         settled.into_iter().filter(|id| survey.held.contains_key(id)).collect()
     }

@@ -1,9 +1,9 @@
 //! Serialization of messages and reports.
 //!
 //! The text form does not say which ordering a message belongs to, for compatibility with existing
-//! journals; it is only written. The binary form is read too, so it must say which of its optional
-//! parts follow, a vector of causes or an order report. The variant number says so without an extra
-//! byte.
+//! journals; it is written and never read. The binary form is read too, so it must say which of its
+//! optional parts follow, a vector of causes or an order report. The variant number says so without
+//! an extra byte.
 
 use super::isis::{Priorities, PriorityMessage};
 use super::member::Holdings;
@@ -116,7 +116,8 @@ impl<'de> Deserialize<'de> for Message {
     }
 }
 
-/// Writes a member's holdings, if it is in a view. The variant numbers are those of `HoldingsForm`.
+/// Writes the holdings of a member; `None` if it is in no view. The variant numbers of the binary
+/// form are those of `HoldingsForm`.
 pub(super) fn serialize<S: Serializer>(holdings: &Option<Holdings>, serializer: S) -> Result<S::Ok, S::Error> {
     const NAME: &str = "Holdings";
     match holdings {
@@ -128,8 +129,8 @@ pub(super) fn serialize<S: Serializer>(holdings: &Option<Holdings>, serializer: 
                 OrderReport::Positions(_) => 2,
                 OrderReport::Priorities(_) => 3,
             };
-            // One vector of causes is enough: a faulty member may send messages without one where
-            // the messages of all others have one.
+            // A single message with a vector of causes makes the holdings causal: in a causal group
+            // a faulty member may send messages without one.
             let is_causal = held.values().any(|causes| !causes.is_none());
             // The variants with causes follow the three without, in the same order.
             let number = if is_causal { number + 3 } else { number };

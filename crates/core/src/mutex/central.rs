@@ -301,7 +301,7 @@ impl Central {
             return out.note("CE-2", format_args!("ignores {ticket}: its node is not a member"));
         }
         if lock.returned_early.remove(&ticket) {
-            return out.note("CE-2", format_args!("ignores {ticket}: it is void"));
+            return out.note("CE-2", format_args!("ignores {ticket}: it was returned before it arrived"));
         }
         match (lock.holder, patience) {
             (None, Patience::Wait | Patience::Try) => self.grant(ticket, out),
@@ -365,7 +365,7 @@ impl Central {
             out.note("CE-5", format_args!("removes {ticket} from the queue"));
         } else if self.config.group.contains(ticket.node) {
             lock.returned_early.insert(ticket);
-            out.note("CE-5", format_args!("voids {ticket} before it arrives"));
+            out.note("CE-5", format_args!("will ignore {ticket}, which was returned before it arrived"));
         }
     }
 
@@ -509,9 +509,10 @@ impl ViewTransition for Central {
         }
     }
 
-    /// The lowest member coordinates and rebuilds the holder and the queue. Waiting nodes know that
-    /// they are queued; nodes whose requests are not queued repeat them. A ticket's number in the
-    /// new view is the clock that all members computed for its request.
+    /// The lowest member coordinates and rebuilds the holder and the queue. A node in the rebuilt
+    /// queue continues to wait. Tries, and all requests under `deny`, are not queued: their nodes
+    /// repeat them. A ticket's number in the new view is the clock that all members computed for its
+    /// request.
     fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
         *self = Self::with_when_busy(me, start.group().clone(), self.config.when_busy);
         let holder = start.holder().map(|node| Ticket { node, number: start.inside_clock() });

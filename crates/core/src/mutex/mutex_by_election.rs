@@ -142,7 +142,7 @@ impl<M: Describe> Describe for Message<M> {
     fn kind(&self) -> &'static str {
         match self {
             Self::Round { message, .. } => message.kind(),
-            Self::RoundEnded { .. } => "over",
+            Self::RoundEnded { .. } => "round-ended",
         }
     }
 

@@ -172,7 +172,7 @@ impl Describe for Message {
         match self {
             Self::Pass { content: PassContent::Token(_), .. } => "token",
             Self::Pass { content: PassContent::Search(_), .. } => "search",
-            Self::Received(_) => "received",
+            Self::Received(_) => "acknowledgement",
         }
     }
 

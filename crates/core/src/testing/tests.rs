@@ -24,7 +24,7 @@ fn an_invalid_or_impossible_step_is_named_with_its_problem() {
         nothing
 
 
-        step 1 of the script, `1 acquires 2`: a script has no such step; its steps are 1 COMMAND; 1 > 2; 1 > 2 overtakes 1; 1 > 2 last; 1 > 2 as 3; lose 1 > 2; 1 fires; 1 suspects 2; 1 trusts 2; rest
+        step 1 of the script, `1 acquires 2`: a script has no such step; its steps are 1 COMMAND; 1 > 2; 1 > 2 overtakes 3; 1 > 2 last; 1 > 2 as 3; lose 1 > 2; 1 fires; 1 suspects 2; 1 trusts 2; rest
         what happened before it:
         nothing
 

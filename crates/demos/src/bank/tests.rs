@@ -127,7 +127,7 @@ fn deposits_that_were_never_made_are_missing_but_not_lost() {
 }
 
 #[test]
-fn zero_and_very_large_amounts_give_the_expected_balance() {
+fn zero_and_very_large_amounts_are_accounted_for_exactly() {
     for (deposit, opening) in [(0, 0), (0, 1_000), (u64::MAX / 2, 1), (1, 0)] {
         let settings = BankSettings::new(2, deposit, opening).expect("valid settings");
         assert!(statement_with(&settings, "central", 1).is_correct(), "{settings:?}");
@@ -176,8 +176,8 @@ fn the_journal_of_a_run_equals_that_of_the_same_simulation() {
     let mut simulation_journal = Vec::new();
     experiment::run_with(&spec, &mut simulation_journal, ()).expect("a run");
     assert!(!journal.is_empty() && journal == simulation_journal);
-    // The reference delay of `LATENCY` is its upper bound, 5 ms. A deposit takes one to three of
-    // these delays, and tellers request the lock within four.
+    // The reference delay of `LATENCY` is its upper bound, 5 ms. A deposit (`--hold`) takes one to
+    // three of these delays, and tellers request the lock within four (`--think`).
     assert_eq!(
         spec.command("sim"),
         "quorate sim ricart-agrawala --nodes 3 --seed 4 --entries 2 --requesters 1,2 --hold uniform:5ms..15ms --think \

@@ -108,8 +108,8 @@ pub enum Event {
     Election(election::Event),
     /// The node has moved its clock.
     Adjusted { by: Shift },
-    /// The leader has averaged the clocks of the nodes in `counted`. Clocks in `outliers`
-    /// deviated too much to count, but are adjusted too. Nodes in `silent` did not answer.
+    /// The leader has averaged the clocks of the nodes in `counted`. Those of `outliers` deviated
+    /// too much to count, but are adjusted too. The nodes in `silent` did not answer.
     Averaged {
         round: Round,
         counted: Group,

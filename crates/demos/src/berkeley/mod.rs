@@ -76,7 +76,7 @@ pub struct AveragingSettings {
     pub leader_timeout: Duration,
 }
 
-/// One node: an election, and the clock averaging of its leader.
+/// A node. `election` finds the leader, and the leader averages the clocks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Berkeley<E> {
     config: Fixed<Config>,
@@ -86,7 +86,7 @@ pub struct Berkeley<E> {
     latest_epoch: Epoch,
     /// The sum of all adjustments of the clock in this incarnation.
     shift: Shift,
-    /// The poll that this node answered last, and its sender, unless its clock was moved since.
+    /// The sender and round of the last answered poll, unless this node's clock was moved since.
     last_answered: Option<(NodeId, Round)>,
 }
 
@@ -114,7 +114,7 @@ enum Role {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Poll {
     sent_at: Time,
-    /// How far each clock that is known is ahead of this node's.
+    /// How far each known clock is ahead of this node's.
     ahead: BTreeMap<NodeId, Shift>,
 }
 
@@ -158,7 +158,6 @@ where
 }
 
 impl<E> Berkeley<E> {
-    /// One node of a group in which the leader that `election` finds averages the clocks.
     pub fn new(me: NodeId, group: Group, settings: AveragingSettings, election: E) -> Self {
         let config = Fixed::new(Config { me, group, settings });
         Self {
@@ -351,7 +350,7 @@ where
     }
 }
 
-/// Receives the effects of the election.
+/// Passes on the effects of the election as effects of the node, and collects its events.
 struct ElectionSink<'a, 'b, E>
 where
     E: Protocol<Command = Command, Event = ElectionEvent>,

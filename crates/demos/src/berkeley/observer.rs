@@ -77,6 +77,7 @@ pub struct RoundReport {
     pub counted: Group,
     #[serde(rename = "far")]
     pub outliers: Group,
+    /// Nodes that did not answer the poll.
     pub silent: Group,
 }
 

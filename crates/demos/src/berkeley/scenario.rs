@@ -62,7 +62,6 @@ const LEADER_TIMEOUT_PERIODS: u64 = 3;
 /// Maximum number of nodes; larger groups show nothing new.
 const MAX_NODES: usize = 1_000;
 
-/// Maximum number of rounds.
 const MAX_ROUNDS: u64 = 100_000;
 
 /// Maximum skew: a hundred years.
@@ -192,7 +191,7 @@ impl Scenario {
 /// Upper bound on the rounding errors of round trips, averages and clocks.
 const MAX_ROUNDING_ERROR: Duration = Duration::from_nanos(20);
 
-/// This many parts per million of a duration, rounded up, plus one nanosecond for the rounding of
+/// `ppm` parts per million of a duration, rounded up, plus one nanosecond for the rounding of
 /// clocks.
 fn scale_by_ppm(length: Duration, ppm: u128) -> Duration {
     let nanos = (u128::from(length.nanos()) * ppm).div_ceil(MILLION) + 1;

@@ -34,7 +34,6 @@ fn serialize_nanos<S: Serializer>(length: &Duration, serializer: S) -> Result<S:
     serializer.serialize_u64(length.nanos())
 }
 
-/// Nanoseconds in an hour.
 const HOUR_NANOS: f64 = 3.6e12;
 
 impl Quality {

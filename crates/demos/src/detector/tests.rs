@@ -174,7 +174,6 @@ impl ScriptedRun {
         self.emits(millis, node, DetectorEvent::Trust(id(peer)))
     }
 
-    /// Ends the run.
     fn ends(self, millis: i64) -> Measures {
         let quality = self.0.into_quality(at(millis));
         let Quality { detections, missed, mistakes, .. } = quality;
@@ -228,8 +227,8 @@ fn a_mistake_lasts_until_it_is_corrected_or_becomes_true() {
     assert_eq!(corrected.ends(100), mistake(4));
     let became_true = ScriptedRun::new(2).suspects(10, 1, 2).crashes(16, 2).starts(50, 2).trusts(52, 1, 2);
     assert_eq!(became_true.ends(100), Measures { detections: 1, detection_mean: Some(ms(0)), ..mistake(6) });
-    let observer_crashed = ScriptedRun::new(2).suspects(10, 1, 2).crashes(13, 1);
-    assert_eq!(observer_crashed.ends(100), Measures { missed: 1, ..mistake(3) });
+    let suspecting_node_crashed = ScriptedRun::new(2).suspects(10, 1, 2).crashes(13, 1);
+    assert_eq!(suspecting_node_crashed.ends(100), Measures { missed: 1, ..mistake(3) });
     let never_corrected = ScriptedRun::new(2).suspects(10, 1, 2);
     assert_eq!(never_corrected.ends(100), mistake(90));
 }

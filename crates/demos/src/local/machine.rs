@@ -236,8 +236,8 @@ impl Race {
             if ready.is_empty() {
                 break if self.is_over(&state) { End::Completed } else { End::Stuck };
             }
-            let step = ready.get(choose(&ready)).filter(|_| steps.len() < max_steps);
-            let Some(step) = step.and_then(|thread| self.step(&mut state, *thread)) else { break End::Unfinished };
+            let next = ready.get(choose(&ready)).filter(|_| steps.len() < max_steps);
+            let Some(step) = next.and_then(|thread| self.step(&mut state, *thread)) else { break End::Unfinished };
             schedule.push(step.thread);
             steps.push(step);
         };

@@ -71,7 +71,7 @@ pub enum Locking {
     TestThenSet,
 }
 
-/// What to compare by default: no lock, and every correct lock, without the seeded bug.
+/// The lockings that are compared by default: none, and every correct lock.
 pub const DEFAULT_LOCKINGS: [Locking; 4] =
     [Locking::None, Locking::TestAndSet, Locking::Semaphore, Locking::ConditionVariable];
 

@@ -134,7 +134,7 @@ pub fn violation_probability(electorate: Electorate, model: ForgetModel) -> Like
     binomial::probability_of_at_least(electorate.overlap(), electorate.majority, model.forget_event())
 }
 
-/// The natural logarithm of the formula as printed in the lecture slides: Σ C(m,k) p^k p^(m−k) for
+/// The natural logarithm of the formula as printed in lecture slides: Σ C(m,k) p^k p^(m−k) for
 /// k from 2m−n to n. It is no probability: if p is more than a half, it may be more than 1.
 pub fn ln_as_printed(electorate: Electorate, model: ForgetModel) -> f64 {
     // p^m times the sum of C(m,k), which is 2^m times the probability of at least 2m−n heads in m

@@ -33,8 +33,8 @@ impl Tally {
     }
 
     /// The confidence interval of the probability, by Wilson's formula: it is valid even if there
-    /// was no violation, and stays within 0 and 1. The frequency plus or minus its deviation is
-    /// neither.
+    /// was no violation, and stays within 0 and 1. The frequency plus or minus its deviation has
+    /// neither property.
     pub fn confidence_interval(self) -> ConfidenceInterval {
         let Self { trials, violations } = self;
         if trials == 0 {

@@ -1,5 +1,5 @@
-//! Trials to compare with the formula: a node holds the lock, voters forget, and a rival requests
-//! their votes.
+//! Trials to compare with the computed probability of a violation: a node holds the lock, voters
+//! forget, and a rival requests their votes.
 
 use super::{Electorate, ForgetModel, Tally};
 use quorate_journal::rng::{SeededRng, Stream};

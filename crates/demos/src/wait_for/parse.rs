@@ -1,4 +1,4 @@
-//! Parses a situation, line by line. Any bytes give a situation or an error message.
+//! Parses the text of a wait-for graph, line by line. Any bytes give a [`Situation`] or an error.
 
 use super::lexer::{Token, TokenKind, tokenize};
 use super::name::{Name, RESERVED};
@@ -295,8 +295,8 @@ impl Parser {
 }
 
 /// Parses a list of names with their columns. Also returns whether it is a choice, of which one
-/// name is enough. A comma means the same as the 'and' or 'or' that follows it later in the list;
-/// without one it means 'and', so it does not mix with '|'.
+/// name is enough. A comma means the same as the 'and' or 'or' that follows later in the list; if
+/// none follows, it means 'and', so commas and '|' do not mix.
 fn parse_names(
     mut cursor: TokenCursor<'_>,
     expected_separators: &'static str,

@@ -118,7 +118,7 @@ impl Situation {
         let needs_for_any =
             needs.iter().filter(|need| need.has_alternatives() && need.awaited().iter().all(&is_included)).cloned();
         let need = needs_for_all.chain(needs_for_any).find(|need| !need.awaited().is_empty())?;
-        // The need may be only a part of a known one, so one of its processes finds the reason.
+        // The need may be only a part of a known one, which any one process of the part identifies.
         let first_only = Need::All(need.awaited().iter().take(1).cloned().collect());
         let reason = search.find_reason(process, if need.has_alternatives() { &need } else { &first_only });
         Some(Wait::new(process.clone(), need, reason, self))

@@ -39,7 +39,7 @@ fn describe_missing(policy: Policy, process: &Name) -> String {
 /// A wait-for graph, with the reason of each wait.
 pub(super) struct Search {
     pub(super) graph: Graph<Name>,
-    /// The needs of each process, in the order in which the graph has them.
+    /// The needs of each process and their reasons, in the order in which the graph has the needs.
     reasons: BTreeMap<Name, Vec<(Need<Name>, Reason)>>,
     /// Number of single waits: pairs of a waiting process and a process that it waits for.
     waits: usize,

@@ -1,4 +1,4 @@
-//! Tests of the language, its errors, the search, and the choice of victims.
+//! Tests of the text format and its errors, the search, and the choice of victims.
 
 use super::{Name, ParseError, Report, SearchError, Situation, Wait};
 use proptest::collection::vec;
@@ -240,7 +240,7 @@ fn a_resource_without_a_holder_may_be_a_typo() {
     assert_eq!(names(&report.free), ["P1", "P2"]);
 }
 
-/// Words of the language, and some that are not.
+/// Words and signs of the text format, and some that are not.
 fn word_sequence() -> impl Strategy<Value = String> {
     let words = [
         "P1", "P2", "x", "->", "→", "waits", "for", "holds", "wants", "has", "permits", "2", "0", "priority", "began",
@@ -249,7 +249,6 @@ fn word_sequence() -> impl Strategy<Value = String> {
     vec(select(words.to_vec()), 0..60).prop_map(|words| words.join(" "))
 }
 
-/// A valid statement.
 fn statement() -> impl Strategy<Value = String> {
     let process = || select(vec!["P1", "P2", "P3", "P4", "P10"]);
     let resource = || select(vec!["a", "b", "table:t;row:1"]);

@@ -20,7 +20,7 @@ const BREAK: &str = "<br/>";
 
 /// Maximum number of lanes drawn, so that the names of very many nodes do not fill the diagram.
 const MAX_LANES: usize = 300;
-/// Maximum number of lasting faults from before the window that are drawn; more are counted.
+/// Maximum number of lasting faults from before the window that are drawn; a note counts the rest.
 const MAX_EARLIER_FAULTS: usize = 12;
 
 /// Which texts the diagram contains.

@@ -1,4 +1,4 @@
-//! Builds an overview while it observes a run.
+//! Builds an [`Overview`] of a run: counts of events per bin of time.
 
 use super::{Bin, NodeRow, Overview, RoleTimes};
 use crate::scene::{Band, Heading, Omitted};
@@ -6,14 +6,12 @@ use quorate_core::{Class, Duration, NodeId, Time};
 use quorate_journal::moment::{Moment, ObservedEffect, Sent, WorldEvent, receivers};
 use quorate_journal::role::{Role, Roles};
 
-/// Maximum number of bins.
 const MAX_BINS: usize = 480;
 /// Maximum number of nodes that get a row.
 const MAX_ROWS: usize = 40;
 /// Initial width of a bin, in nanoseconds.
 const INITIAL_BIN_WIDTH: u64 = 1_000;
 
-/// An overview that is being built.
 pub struct OverviewBuilder {
     /// Role of each node, up to the last selected one; `None` for nodes that are not selected.
     selected_roles: Vec<Option<Role>>,
@@ -22,7 +20,6 @@ pub struct OverviewBuilder {
     start: Option<Time>,
     /// The latest time observed. In a malformed journal, time may go backwards.
     latest: Time,
-    /// Width of a bin, in nanoseconds.
     bin_width_nanos: u64,
     bins: Vec<Bin>,
     rows: Vec<RowBuilder>,

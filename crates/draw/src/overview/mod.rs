@@ -1,4 +1,4 @@
-//! Summaries over time of runs that are too long for a scene.
+//! Summaries over time of runs that are too long for a space-time diagram.
 //!
 //! Time is divided into bins. As the run continues, adjacent bins are merged, so there are never
 //! more than a few hundred.
@@ -156,7 +156,7 @@ impl RoleTimes {
         self.0.iter().copied().map(u128::from).sum()
     }
 
-    /// Returns the role that took the longest; the default role if the total time is 0.
+    /// Returns the role that took the longest; `Idle` if the total time is 0.
     pub fn longest_role(&self) -> Role {
         let longest = ROLES.into_iter().max_by_key(|role| self.time_in(*role));
         longest.filter(|_| self.exact_total() > 0).unwrap_or_default()

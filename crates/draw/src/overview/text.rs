@@ -20,11 +20,9 @@ pub enum Ink {
 }
 
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// A partition.
+/// Symbols of lasting faults and of violations.
 const PARTITION: char = '━';
-/// Another lasting fault.
 const OTHER_FAULT: char = '╍';
-/// A property violation.
 const VIOLATION: char = '▲';
 
 /// Width of row names, in columns.
@@ -287,6 +285,6 @@ fn bar_symbols(bins: &[Bin], count_of: impl Fn(&Bin) -> u64) -> String {
 
 /// Returns how many eighths of the whole a part is, rounded up so that a small part stays visible.
 fn eighths(part: u128, whole: u128) -> usize {
-    // Both are barely larger than 64 bits, so the product fits into 128.
+    // `part` fits into 64 bits, so the product fits into 128.
     usize::try_from((part * 8).div_ceil(whole.max(1))).unwrap_or_default()
 }

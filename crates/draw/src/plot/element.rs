@@ -1,4 +1,4 @@
-//! Elements with their points, as plotters draws them.
+//! Elements with their points, which the plotters crate draws. Its units are tenths of a pixel.
 
 use super::canvas::{Canvas, MarkerStyle, Pen, TextRun};
 use plotters::element::{Drawable, PointCollection};

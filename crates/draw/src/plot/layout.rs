@@ -1,4 +1,4 @@
-//! The layout of a figure, in pixels except where plotters units are mentioned.
+//! The layout of a figure, in pixels. Plotters units, where mentioned, are tenths of a pixel.
 
 use super::axis::{Direction, ScaledAxis};
 use super::canvas::{Suffix, TextRun, UNITS_PER_PIXEL};
@@ -16,7 +16,6 @@ pub(super) const HEADING_SIZE: i32 = 17;
 pub(super) const LABEL_SIZE: i32 = 14;
 pub(super) const TICK_SIZE: i32 = 13;
 
-/// Margin of the page.
 pub(super) const PAGE_MARGIN: i32 = 36;
 /// Distance between plots.
 const COLUMN_GAP: i32 = 44;
@@ -35,7 +34,7 @@ const MAX_LABEL_WIDTH: i32 = 230;
 
 /// Maximum number of series in plots of a third of the page width. The marks of more series would
 /// have too little room side by side.
-const MAX_MARKS_IN_NARROW_PLOTS: usize = 6;
+const MAX_SERIES_IN_NARROW_PLOTS: usize = 6;
 
 /// The area of the page with a plot's points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +90,7 @@ impl Grid {
     /// Chooses the arrangement for these numbers of plots and of different series.
     fn new(plots: usize, series: usize) -> Self {
         match plots {
-            5.. if series > MAX_MARKS_IN_NARROW_PLOTS => Self { columns: 2, page_width: 1440, plot_height: 300 },
+            5.. if series > MAX_SERIES_IN_NARROW_PLOTS => Self { columns: 2, page_width: 1440, plot_height: 300 },
             0 | 1 => Self { columns: 1, page_width: 960, plot_height: 420 },
             2 => Self { columns: 2, page_width: 1200, plot_height: 340 },
             4 => Self { columns: 2, page_width: 1200, plot_height: 260 },

@@ -4,8 +4,9 @@ use super::canvas::UNITS_PER_PIXEL;
 use super::{Plot, Point, PointMark, Series};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Half the height of the area around a solid mark and around a ring, in plotters units; marks
-/// whose areas overlap are moved apart. Solid marks, of radius 55, may cover each other a little.
+/// Half the height of the area around a solid mark and around a ring, in plotters units
+/// (tenths of a pixel); marks whose areas overlap are moved apart. Solid marks, of radius 55, may
+/// cover each other a little.
 const DOT_EXTENT: i32 = 43;
 const RING_EXTENT: i32 = 100;
 /// Preferred horizontal distance between moved marks, in plotters units.

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 pub(super) type Page = DrawingArea<Canvas, Shift>;
 type Chart<'a> = ChartContext<'a, Canvas, Cartesian2d<ScaledAxis, ScaledAxis>>;
 
-/// Radius of solid marks and of rings, in plotters units.
+/// Radius of solid marks and of rings, in plotters units (tenths of a pixel).
 pub(super) const DOT_RADIUS: i32 = 55;
 pub(super) const RING_RADIUS: i32 = 92;
 /// Widths of lines, in plotters units.

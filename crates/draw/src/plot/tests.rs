@@ -134,7 +134,7 @@ fn every_point_has_a_mark_with_a_tooltip() {
 }
 
 #[test]
-fn lines_that_end_apart_are_named_there_and_others_in_a_legend() {
+fn lines_are_named_at_their_ends_and_in_a_legend_too_if_two_ends_coincide() {
     let count = |root: &Element, text: &str| texts(root).iter().filter(|element| element.text == text).count();
     let root = parse_and_check(&messages().svg(Theme::Light).unwrap());
     // Name and formula are one text at the line's end, which needs no legend.

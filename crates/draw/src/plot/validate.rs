@@ -40,7 +40,7 @@ pub(super) const MAX_SERIES: usize = 48;
 pub(super) const MAX_POINTS: usize = 20_000;
 
 /// Absolute values far enough from the limits of floating-point numbers to compute with.
-const FINITE_RANGE: std::ops::RangeInclusive<f64> = 1e-250..=1e250;
+const ALLOWED_MAGNITUDES: std::ops::RangeInclusive<f64> = 1e-250..=1e250;
 
 pub(super) fn validate(figure: &Figure) -> Result<(), PlotError> {
     match figure.plots.len() {
@@ -118,7 +118,7 @@ impl Validator<'_> {
         }
         // A logarithmic axis shows zero in a section of its own. A linear axis also allows tiny
         // values, because it needs no ratios.
-        let is_within = value == 0.0 || FINITE_RANGE.contains(&value.abs()) || (!is_log && value.abs() < 1.0);
+        let is_within = value == 0.0 || ALLOWED_MAGNITUDES.contains(&value.abs()) || (!is_log && value.abs() < 1.0);
         if is_within {
             return Ok(());
         }

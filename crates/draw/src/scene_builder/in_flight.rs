@@ -61,7 +61,6 @@ pub(super) struct InFlightMessage {
     class: Class,
     is_retransmission: bool,
     body: Rc<str>,
-    /// If it is a member's report on earlier views: the new view, which needs the report to begin.
     report_for_view: Option<Epoch>,
     /// Start of its arrow; `None` if it was sent before the window.
     pub(super) tail: Option<Tail>,

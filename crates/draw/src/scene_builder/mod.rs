@@ -94,7 +94,6 @@ pub struct SceneBuilder<C, E> {
     line: u64,
     /// Whether the run is too large for a scene, or the options ask for an overview.
     needs_overview: bool,
-    /// Whether the window has begun.
     has_window_begun: bool,
     /// Latest time of a line in the window.
     last_time: Option<Time>,

@@ -8,7 +8,6 @@ use quorate_journal::role::Role;
 use quorate_journal::words::{self, TextKind};
 use std::fmt::Display;
 
-/// A step that is not complete yet.
 pub(super) struct PendingStep {
     pub(super) node: NodeId,
     pub(super) cause: Cause,

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The rule by which a member freezes: its lease has expired, so it stops acting.
 const FREEZE_RULE: &str = "VW-1";
-/// The rule by which a member takes a new view: it stops acting in the view before, if it had one.
+/// The rule by which a member accepts a new view: it stops acting in the previous view, if any.
 pub(super) const ADMIT_RULE: &str = "VW-2";
 /// The rule by which a member begins to act in a view.
 pub(super) const BEGIN_RULE: &str = "VW-3";
@@ -41,7 +41,7 @@ struct TrackedNode {
     incarnation: Incarnation,
     is_down: bool,
     view: Option<View>,
-    /// Whether the node acts in that view.
+    /// Whether the node acts in `view`.
     is_acting: bool,
     lease: Option<HeldLease>,
     /// The leases that ended in the window, and the parts of leases that a crash of the holder
@@ -233,9 +233,8 @@ impl ViewTracker {
         self.record_activity(node, position);
     }
 
-    /// Starts or changes the lease of a node that is in its view. A renewal extends the same lease;
-    /// a lease that ends no later than the current one is ignored, unless it has ended already:
-    /// then the current one ends, too.
+    /// Starts or changes the lease of a member. A renewal extends the same lease. A grant until
+    /// `now` or earlier ends the current lease; any other that does not extend it is ignored.
     fn record_lease_grant(&mut self, node: NodeId, until: Time, now: Time, position: TimePosition) {
         let Some(tracked) = self.nodes.get_mut(&node) else { return };
         if !tracked.view.as_ref().is_some_and(|view| tracked.is_member_of(node, view)) {

@@ -7,7 +7,7 @@ use quorate_journal::causality::Causality;
 use quorate_journal::moment::{Loss, MessageId, Moment, ObservedEffect, ObservedInput, Observer, Sent, WorldEvent};
 use std::fmt::Write;
 
-/// Vector clocks of the nodes, and of the world as one more node.
+/// Vector clocks of the nodes and, as one more node, of the world, which has all other events.
 pub(super) struct VectorClocks {
     nodes: usize,
     causality: Causality,
@@ -48,8 +48,8 @@ impl VectorClocks {
         // A damaged journal may name another sender.
         for (to, id, payload) in step.sent.iter().filter(|(_, id, _)| id.sender == step.node) {
             self.record_send(*to, *id, *payload);
-            // The receiver learns from the payload, but the world learns from the carrying message
-            // if that is lost.
+            // A wrapper's message carries the payload. The receiver learns from the payload, but if
+            // the message is lost, the world learns from the message.
             if payload.is_some() {
                 self.record_send(*to, *id, None);
             }

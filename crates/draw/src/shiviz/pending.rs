@@ -6,7 +6,6 @@ use quorate_journal::moment::{MessageId, ObservedEffect, ObservedInput, receiver
 use quorate_journal::words;
 use std::fmt::Display;
 
-/// A step that is not complete yet.
 pub(super) struct UnwrittenStep {
     pub(super) time: Time,
     pub(super) node: NodeId,

@@ -166,7 +166,7 @@ fn name_position(areas: &OccupiedAreas, index: usize, segments: &Segments, name_
             if !areas.is_free(&area) {
                 continue;
             }
-            // A name beside its arrow counts as if it covered one more.
+            // A name beside its arrow counts as if it covered one more arrow.
             let crossed = segments.count_crossing(&area, Some(index)) + usize::from(shift != 0.0);
             if best.is_none_or(|(fewest, _)| crossed < fewest) {
                 best = Some((crossed, position));
@@ -220,8 +220,8 @@ fn end_points(scene: &Scene, layout: &Layout, arrow: &Arrow) -> Option<(Point, P
     };
     let (x, y) = sent;
     let y_towards_receiver = |part: f64| y + (to_y - y) * part;
-    // A message that a cut blocks, or whose receiver is down, ends in the gap before its receiver's
-    // lane, not on a lane in between.
+    // A message that a partition blocks, or whose receiver is down, ends in the gap before its
+    // receiver's lane, not on a lane in between.
     let neighbour = if arrow.from < arrow.to { arrow.to.checked_sub(1) } else { Some(arrow.to + 1) };
     let neighbour_y = neighbour.and_then(|lane| layout.lanes.get(lane)).copied().unwrap_or(y);
     let y_in_last_gap = |part: f64| neighbour_y + (to_y - neighbour_y) * part;

@@ -99,8 +99,8 @@ pub(super) fn mark(kind: MarkKind) -> char {
         MarkKind::Stopped => '■',
         MarkKind::Paused => '‖',
         MarkKind::Resumed => '▸',
-        // A line across all lanes for a change from outside that does not last, such as a clock
-        // skew or a remark of the checker.
+        // A line across all lanes for a change that no band represents, such as a clock skew, or
+        // for a remark of the checker.
         MarkKind::Changed => '┄',
     }
 }

@@ -22,8 +22,8 @@ pub(super) enum InputLine<B, S, C> {
         kind: S,
         #[serde(default, rename = "wrapped", skip_serializing_if = "is_false")]
         is_wrapped: bool,
-        /// Written only in live journals, whose message ids count within one incarnation of the
-        /// sender.
+        /// Written only in live journals (of one process each), whose message ids count within one
+        /// incarnation of the sender.
         #[serde(default, rename = "life", skip_serializing_if = "is_first")]
         incarnation: Incarnation,
     },

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 /// Buffers the lines of a journal until they are written out.
 ///
-/// A live driver lets it observe many steps and then writes all lines to a file at once with
+/// A driver of a real process records many steps and then writes all lines to a file at once with
 /// [`flush_to`](Self::flush_to). The buffer is reused, so most lines cost no allocation.
 #[derive(Default)]
 pub struct Lines {

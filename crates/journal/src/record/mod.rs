@@ -2,8 +2,8 @@
 //!
 //! A journal is a text file of JSON lines. The first line is a [`Header`]. The last line is an end
 //! mark, which shows that the file is complete; a process that is killed leaves none. Every other
-//! line is one step of a node (its input and its effects, in order) or one world event. Journals
-//! are written and read as streams, so their length does not affect memory use.
+//! line is one step of a node (its input and its effects, in order) or one world event, such as a
+//! crash. Journals are written and read as streams, so their length does not affect memory use.
 //!
 //! ```json
 //! {"journal":2,"algorithm":"ricart-agrawala","family":"mutex","nodes":3,"seed":7,"run":{…}}

@@ -113,7 +113,6 @@ impl<R: BufRead> Journal<R> {
         Ok(Self { input, header, line: 1, buffer, end_mark: None })
     }
 
-    /// Returns the header.
     pub fn header(&self) -> &Header {
         &self.header
     }

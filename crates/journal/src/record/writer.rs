@@ -7,7 +7,7 @@ use crate::workload::Ending;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Writes a journal line by line. Keeps only the current line and a fingerprint in memory.
+/// Writes a journal line by line. Keeps only the current line and a hash of all bytes in memory.
 pub struct Writer<W: Write> {
     out: W,
     lines: Lines,
@@ -44,7 +44,6 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Returns the output.
     pub fn out_mut(&mut self) -> &mut W {
         &mut self.out
     }
@@ -94,7 +93,6 @@ impl Default for Fingerprint {
 }
 
 impl Fingerprint {
-    /// Adds bytes to the hash.
     pub fn add(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);

@@ -1,4 +1,5 @@
-//! Splits a line of a script into words, and into the action and its `at` and `for` clauses.
+//! Splits a line of a script into words, and into its action (a fault or a command) and the clauses
+//! `at` and `for`.
 
 use super::error::SettingError;
 use super::length::Length;

@@ -203,7 +203,6 @@ impl FaultKind {
 }
 
 impl Fault {
-    /// Returns its kind.
     pub const fn kind(&self) -> FaultKind {
         match self {
             Self::Crash { .. } => FaultKind::Crash,

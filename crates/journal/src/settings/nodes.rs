@@ -18,12 +18,10 @@ pub struct NodeSet {
 type Range = (NodeId, NodeId);
 
 impl NodeSet {
-    /// Returns whether the set contains this node.
     pub fn contains(&self, node: NodeId) -> bool {
         self.ranges.iter().any(|&(first, last)| (first..=last).contains(&node))
     }
 
-    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }

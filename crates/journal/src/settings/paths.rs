@@ -10,7 +10,8 @@ use std::str::FromStr;
 /// A network partition: `1,2 | 3`, `1 | 2 | rest`, or in one direction `1 > 2`.
 ///
 /// It has at least two sides. No side is empty, no two sides share a node, and at most one side is
-/// the rest. A node on no side can still communicate with all nodes.
+/// `rest`: all nodes that no other side names. A node on no side can still communicate with all
+/// nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cut {
     sides: Vec<Side>,

@@ -1,4 +1,4 @@
-//! The quoted text of a command in a script, and comments: `send 1 "Re: Lecture" at 3ms`.
+//! Quoted texts and comments in a script: `send 1 "Re: Lecture" at 3ms # a remark`.
 
 use super::error::SettingError;
 use std::fmt::{self, Write};

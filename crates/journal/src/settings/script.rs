@@ -44,12 +44,10 @@ pub struct TimedCommand {
 }
 
 impl TimedCommand {
-    /// Returns the command's name.
     pub fn name(&self) -> &str {
         self.name_and_text().0
     }
 
-    /// Returns the command's text, if it has one.
     pub fn text(&self) -> Option<&str> {
         self.name_and_text().1
     }
@@ -86,7 +84,6 @@ impl Script {
         }
     }
 
-    /// Returns whether the script has no faults, commands or directions.
     pub fn is_empty(&self) -> bool {
         self.faults.is_empty() && self.commands.is_empty() && self.directions.is_empty()
     }

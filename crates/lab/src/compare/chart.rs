@@ -16,7 +16,6 @@ pub struct Legend {
     pub sample_range: &'static str,
 }
 
-/// One plot with its axes.
 pub struct Plot {
     pub title: String,
     pub horizontal_axis: HorizontalAxis,
@@ -32,7 +31,6 @@ pub enum HorizontalAxis {
     Names(Vec<String>),
 }
 
-/// A vertical axis.
 #[derive(Clone, Default)]
 pub struct VerticalAxis {
     pub name: String,

@@ -108,8 +108,8 @@ impl ScriptFamily for Deadlock {
     // All have a text: `give-up` and `look` accept `as 1`, the process that they are for.
     const COMMANDS: &'static [&'static str] = &["ask TEXT", "answer TEXT", "give-up TEXT", "look TEXT"];
 
-    /// `ask P2 P3`, `ask any P2 P3`, `answer P1`, `give-up`, `look`. The first process of a site
-    /// has number 0; for the second one: `ask as 1 P2`.
+    /// `ask P2 P3`, `ask any P2 P3`, `answer P1`, `give-up`, `look`. `P2` is the first process of
+    /// site 2. The first process of the commanded site acts; for the second one: `ask as 1 P2`.
     fn parse_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
         let error = || unknown_command(words, COMMAND_NAMES, "ask P2 P3, ask any P2 P3, answer P1, give-up or look");
         let (name, rest) = words.split_first().ok_or_else(error)?;

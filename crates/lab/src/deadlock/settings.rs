@@ -83,8 +83,8 @@ fn validate_script(spec: &Spec<Deadlock>) -> Result<(), LabError> {
             LabError::Deadlock(DeadlockError::InvalidCommand { text: command.clone(), node: *node, reason })
         };
         let words: Vec<_> = command.split_whitespace().collect();
-        // The deadlock family ignores the number of a request, so any number will do.
         let in_script = |reason: String| error(format!("{reason} {QUOTATION_HINT}"));
+        // The deadlock family ignores the number of a request, so any number will do.
         let command = Deadlock::parse_words(&words, *node, 0).map_err(in_script)?;
         let named_agents = match &command {
             Command::Ask { need, .. } => need.awaited().to_vec(),

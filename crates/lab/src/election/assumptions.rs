@@ -75,8 +75,8 @@ fn may_exceed_bounds(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
     may_exceed(spec.latency) || retransmits || faults.iter().any(may_delay)
 }
 
-/// The time that bully nodes need to save a declared result: three messages, to nodes that are busy
-/// with up to four other messages of each node.
+/// The time that bully nodes need to save a declared result: three message times, each with the
+/// time to process up to four other messages from every node.
 fn save_delay(spec: &Spec<Election>) -> Duration {
     let Bounds { message, processing } = plan(spec).bounds;
     (message + processing.times(4 * spec.nodes as u64)).times(3)

@@ -83,7 +83,7 @@ struct ElectionComparison {
     rows: Vec<SurveyRow>,
 }
 
-/// The result of one survey.
+/// A survey, the runs of one algorithm with one size and choice of starters, and its result.
 struct SurveyRow {
     survey: Survey,
     result: SurveyResult,
@@ -155,7 +155,6 @@ impl SurveyRow {
     }
 }
 
-/// Formats the expected cost.
 fn format_expected(expected_cost: &ExpectedMessages) -> String {
     let figures = match *expected_cost {
         ExpectedMessages { min, max, .. } if min == max => format_figure(max),
@@ -318,8 +317,8 @@ struct ReportRow {
     /// Whether the counted messages include the announcement.
     counts: Option<Counts>,
     expected: Option<Expected>,
-    /// Whether all figures are exactly as expected; `None` if nothing is expected, or if they
-    /// contradict nothing, but the expected maximum is only a bound or not all orders were tried.
+    /// Whether all figures are exactly as expected; `None` if nothing is expected, or if no figure
+    /// is wrong, but the expected maximum is only a bound or not all orders were tried.
     exact: Option<bool>,
     /// Whether the figures are as expected, within bounds and sampling error.
     as_expected: Option<bool>,
@@ -332,7 +331,6 @@ struct ReportRow {
     failed: Option<String>,
 }
 
-/// The expected figures.
 #[derive(Serialize)]
 struct Expected {
     formula: &'static str,

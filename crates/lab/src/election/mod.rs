@@ -110,7 +110,7 @@ const MAX_TIME_AFTER_FAULTS: u64 = 20_000;
 /// Maximum number of crashes that `--churn` accepts. Each is followed by a restart.
 const MAX_CRASHES: u64 = 100_000;
 
-/// Upper bound of an election on a ring, in message times per node.
+/// Upper bound on the duration of an election on a ring, in message times per node.
 const ELECTION_BOUND_PER_NODE: u64 = 40;
 
 /// Time for which a run continues after all nodes know the leader, in message times, if nodes never
@@ -389,8 +389,8 @@ fn reject_inapplicable_options(settings: &Settings, entry: &ElectionEntry) -> Re
     let (has_regions, super_peers) = (facts.structure == Structure::Regions, "of super-peers");
     let (ring, bully, lease, rank) = ("on a ring", "like bully", "by leases", "that compare ranks");
     let compares_ranks = facts.structure != Structure::Votes || facts.has_leases;
-    // Each option, whether the algorithm has it, whether it has its default value, and which
-    // elections have it.
+    // Each option, whether the algorithm accepts it, whether its value is the default, and which
+    // elections accept it.
     let options = [
         ("order", is_ring, settings.order == defaults.order, ring),
         ("attribute", compares_ranks, settings.attribute == defaults.attribute, rank),

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_that_are_down_at_the_start_count() {
+    fn nodes_that_are_down_at_the_start_count_as_outages() {
         let faults = vec!["crash 5".parse().unwrap(), "crash 4".parse().unwrap()];
         assert!((0..50).all(|seed| draw(&Spec { faults: faults.clone(), ..spec(5, 3, seed) }).is_empty()));
     }

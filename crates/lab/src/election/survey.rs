@@ -79,8 +79,8 @@ pub struct SurveyResult {
     /// The expected cost, if there is one.
     pub expected: Option<ExpectedMessages>,
     /// The command of the first run that violated a property, did not end by itself, or did not
-    /// elect the right leader. On a ring and in bully, that is the highest live node; elsewhere any
-    /// leader will do, and regions are not checked for one.
+    /// elect the right leader. On a ring and in bully, that is the highest live node; with groups
+    /// or votes, any node; with regions, the leader is not checked.
     pub failed_command: Option<String>,
 }
 
@@ -101,7 +101,6 @@ impl Survey {
         usize::from(self.entry.facts.structure == Structure::Bully)
     }
 
-    /// Number of runs of the survey.
     pub fn runs(&self) -> u64 {
         let orders = if self.is_exhaustive() { (1..=self.permuted_nodes()).product() } else { self.samples };
         orders * self.starters().len() as u64
@@ -132,7 +131,6 @@ impl Survey {
         }
     }
 
-    /// All runs of the survey.
     fn specs(&self) -> impl Iterator<Item = Spec<Election>> + '_ {
         let orders: Box<dyn Iterator<Item = (u64, RingOrder)>> =
             match (self.entry.facts.structure, self.is_exhaustive()) {
@@ -152,7 +150,7 @@ impl Survey {
         })
     }
 
-    /// Returns one run. Every message takes 1 ms, the unit of the expected figures.
+    /// Returns one run, in which every message takes 1 ms.
     fn run_spec(&self, seed: u64, order: RingOrder, starters: Starters) -> Spec<Election> {
         let highest = NodeId::from_index(self.nodes.saturating_sub(1));
         let crash = Fault::Crash { node: highest, unsynced: UnsyncedSaves::Lost };

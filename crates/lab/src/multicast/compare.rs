@@ -105,7 +105,7 @@ impl SurveyRow {
 
     /// The cells of the row, with `name` in the column of the algorithm.
     fn cells(&self, name: &str) -> Vec<String> {
-        let SurveyResult { cost, other_sender, .. } = &self.result;
+        let SurveyResult { expected_cost: cost, other_sender, .. } = &self.result;
         let messages = match cost.expected.messages.to_string() {
             messages if messages == cost.formula => messages,
             messages => format!("{messages} = {}", cost.formula),
@@ -242,8 +242,8 @@ impl Comparison for MulticastComparison {
             title: "Messages",
             vertical_axis: VerticalAxis::log("messages per multicast"),
             measured: |result| result.other_sender.messages,
-            expected: |result| result.cost.expected.messages,
-            formula_text: |result| result.cost.formula.to_owned(),
+            expected: |result| result.expected_cost.expected.messages,
+            formula_text: |result| result.expected_cost.formula.to_owned(),
         };
         let slowest = PlottedFigure {
             title: "Slowest delivery",
@@ -253,8 +253,8 @@ impl Comparison for MulticastComparison {
                 ..VerticalAxis::linear("until the last member has delivered")
             },
             measured: |result| result.other_sender.slowest_delivery,
-            expected: |result| result.cost.expected.message_times,
-            formula_text: |result| format!("{} T", result.cost.expected.message_times),
+            expected: |result| result.expected_cost.expected.message_times,
+            formula_text: |result| format!("{} T", result.expected_cost.expected.message_times),
         };
         Some(Chart {
             title: "Multicasts: cost of one",
@@ -320,12 +320,12 @@ struct SenderFigures {
 
 impl SenderFigures {
     fn of_other_sender(result: &SurveyResult) -> Self {
-        let ExpectedCost { messages, message_times, .. } = result.cost.expected;
+        let ExpectedCost { messages, message_times, .. } = result.expected_cost.expected;
         Self::new(&result.other_sender, messages, message_times)
     }
 
     fn of_sequencer(result: &SurveyResult) -> Option<Self> {
-        let ExpectedCost { messages_of_sequencer, message_times_of_sequencer, .. } = result.cost.expected;
+        let ExpectedCost { messages_of_sequencer, message_times_of_sequencer, .. } = result.expected_cost.expected;
         let sequencer = result.sequencer.as_ref();
         sequencer.map(|sequencer| Self::new(sequencer, messages_of_sequencer, message_times_of_sequencer))
     }
@@ -349,7 +349,7 @@ fn report_row(row: &SurveyRow) -> ReportRow {
         relay: survey.is_relayed || facts.relays_by_default,
         uniform: survey.delivery == Delivery::Uniform,
         nodes: survey.nodes,
-        formula: result.cost.formula,
+        formula: result.expected_cost.formula,
         figures: SenderFigures::of_other_sender(result),
         sequencer: SenderFigures::of_sequencer(result),
         exact: result.is_as_expected(),

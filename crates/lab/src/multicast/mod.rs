@@ -402,7 +402,7 @@ fn static_groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
     if spec.settings.views.is_some() { Vec::new() } else { groups(spec) }
 }
 
-/// Returns the plan of each group.
+/// Returns the configuration of each group.
 pub(crate) fn plans(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Vec<Arc<Plan>> {
     groups(spec).into_iter().map(|(id, members)| Arc::new(plan(spec, entry, id, members))).collect()
 }
@@ -425,8 +425,8 @@ fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> PropertySet {
     promises_with(spec, entry, !spec.can_stop_nodes())
 }
 
-/// Returns the properties that an algorithm promises. `is_crash_free` says that no node can crash,
-/// or stop for good in another way.
+/// Returns the properties that an algorithm promises. `is_crash_free` says that no node can crash
+/// or stop permanently in another way.
 ///
 /// If a sender crashes, only some members may receive its message, unless members relay it or a
 /// view change settles it. Without views, a member that waits for a crashed one waits forever.

@@ -189,7 +189,7 @@ impl OptionsFamily for Multicast {
         settings.messages = 0;
     }
 
-    /// Selects the replicated membership service, because real processes have no oracle.
+    /// Selects the replicated membership service, because only the simulator has an oracle.
     fn adapt_to_real_processes(settings: &mut Settings) {
         settings.views.iter_mut().for_each(views::select_replicated_membership);
     }

@@ -44,7 +44,7 @@ impl PresentFamily for Multicast {
     }
 
     fn wrapper(_entry: &MulticastEntry) -> Option<AlgorithmWrapper> {
-        Some(AlgorithmWrapper { title: "Rules of the member around it", about: member::about() })
+        Some(AlgorithmWrapper { title: "Rules of a member, for every ordering", about: member::about() })
     }
 
     fn listed_cost(entry: &'static MulticastEntry) -> Option<ListedCost> {

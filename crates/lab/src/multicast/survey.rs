@@ -35,7 +35,7 @@ pub struct Survey {
 /// The result of a survey.
 #[derive(Clone, Debug)]
 pub struct SurveyResult {
-    pub cost: Cost,
+    pub expected_cost: Cost,
     /// The cost of multicasts of a member that is not the sequencer.
     pub other_sender: MeasuredCost,
     /// The cost of the sequencer's own multicasts, if there is a sequencer.
@@ -45,11 +45,12 @@ pub struct SurveyResult {
 /// The measured cost of one sender's multicasts.
 #[derive(Clone, Debug)]
 pub struct MeasuredCost {
-    /// Mean number of messages per multicast; `None` if nothing was sent.
+    /// Mean number of messages per multicast, without control messages such as acknowledgements;
+    /// `None` if nothing was sent.
     pub messages: Option<f64>,
     /// The maximum number of message times until the last member had delivered.
     pub slowest_delivery: Option<f64>,
-    /// Whether all promises held, and the run was complete.
+    /// Whether all properties held, and the run was complete.
     pub holds: bool,
     /// The command that repeats the run.
     pub command: String,
@@ -67,10 +68,10 @@ impl Survey {
         let spec = self.run_spec(last_node);
         spec.validate()?;
         let plan = plan(&spec, self.entry, GroupId::ONLY, spec.group());
-        let cost = Cost::in_group(self.entry.facts, &plan, self.medium);
+        let expected_cost = Cost::in_group(self.entry.facts, &plan, self.medium);
         let sequencer_node = sequencer(&spec).filter(|_| self.entry.facts.has_sequencer);
         let sequencer = sequencer_node.map(|node| measure(&self.run_spec(node))).transpose()?;
-        Ok(SurveyResult { cost, other_sender: measure(&spec)?, sequencer })
+        Ok(SurveyResult { expected_cost, other_sender: measure(&spec)?, sequencer })
     }
 
     /// The experiment in which this node multicasts.
@@ -105,7 +106,7 @@ impl SurveyResult {
     /// Whether all figures are exactly as expected.
     pub fn is_as_expected(&self) -> bool {
         let equals = |measured: Option<f64>, expected: u64| measured == Some(expected as f64);
-        let expected = self.cost.expected;
+        let expected = self.expected_cost.expected;
         let is_sequencer_as_expected = |sequencer: &MeasuredCost| {
             equals(sequencer.messages, expected.messages_of_sequencer)
                 && equals(sequencer.slowest_delivery, expected.message_times_of_sequencer)
@@ -206,7 +207,11 @@ mod tests {
             let entry =
                 all().iter().filter_map(Multicast::entry).find(|entry| entry.facts.profile.name == name).unwrap();
             let result = assert_expected(&Survey { sequencing, is_relayed, ..Survey::with_defaults(entry, 5) });
-            (result.cost.formula, result.cost.expected.messages, result.cost.expected.message_times)
+            (
+                result.expected_cost.formula,
+                result.expected_cost.expected.messages,
+                result.expected_cost.expected.message_times,
+            )
         };
         let (to_all, via) = (Sequencing::ToAll, Sequencing::ThroughSequencer);
         let (unrelayed, relayed) = (false, true);

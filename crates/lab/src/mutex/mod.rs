@@ -254,8 +254,8 @@ impl JudgeFamily for Mutex {
 
     fn measures(spec: &Spec<Self>) -> Measures {
         let coordinator = (spec.algorithm.facts.coordinator)(&spec.group());
-        // Within this time, at least a round trip, an uncontended request would be granted. So a
-        // request that has waited for so long counts as received by all nodes.
+        // After `arrival_delay`, at least a round trip, an uncontended request would be granted. So
+        // a request that has waited for so long counts as received by all nodes.
         let case = Case { group: &spec.group(), load: Load::SomeNodes };
         let hops = (spec.algorithm.facts.cost.client_delay)(&case).max.unwrap_or(2).max(2);
         let arrival_delay = spec.message_time().times(hops) + spec.processing.reference_delay().times(hops);

@@ -6,7 +6,6 @@ use quorate_journal::settings::TimedCommand;
 use quorate_journal::workload::{ClientEvent, Plan, Workload};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Clients that follow a script.
 pub struct Script {
     commands: Vec<TimedCommand>,
     /// For each node, the times of its requests without an answer, including future ones.

@@ -9,7 +9,6 @@ use quorate_core::Duration;
 use quorate_core::mutex::Model;
 use quorate_journal::settings::Latency;
 
-/// One stress experiment.
 struct StressCase {
     nodes: usize,
     latency: Latency,

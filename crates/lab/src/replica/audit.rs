@@ -15,7 +15,7 @@ pub(super) struct LogAudit {
     pace: ClockPace,
 }
 
-/// A log entry as the first replica reported it.
+/// The report of a replica about one index.
 #[derive(Clone, Copy)]
 struct ReportedEntry {
     reported_by: NodeId,
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledged_entries_stay_in_any_order_of_reports() {
+    fn a_replaced_acknowledged_entry_is_found_in_any_order_of_reports() {
         let mut log_audit = LogAudit::new(TICK);
         let [one, two] = [0, 1].map(NodeId::from_index);
         assert!(log_audit.record_acknowledgement(one, 1, 4).is_none());

@@ -171,8 +171,7 @@ impl FaultDrawer {
     }
 
     /// A partition in two, an isolated node, a node that cannot send or cannot receive, or two
-    /// nodes that cannot communicate, in one direction or in both, while all others communicate
-    /// with both.
+    /// nodes that cannot communicate with each other (in one direction or both), only with others.
     fn draw_cut(&mut self, node: NodeId) -> Option<Cut> {
         let nodes = self.limits.nodes;
         if nodes < 2 {

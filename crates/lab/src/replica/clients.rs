@@ -24,7 +24,7 @@ pub(super) struct Demand {
     pub(super) keys: u64,
     /// The tick of the replicas, the unit of timeouts.
     pub(super) tick: Duration,
-    /// The end of the last fault. The clients keep the run going until then.
+    /// The end of the last fault. The clients keep the run going until a little later.
     pub(super) faults_end: Time,
 }
 
@@ -37,7 +37,7 @@ pub struct Clients {
     /// Number of operations that clients still have to begin.
     remaining_operations: u64,
     pending_operations: u64,
-    /// The value of the last write or compare-and-set. Each of them has its own value.
+    /// The value of the last write or compare-and-set. No two of these have the same value.
     last_value: u64,
     /// Proposals that wait to be sent in a batch.
     outbox: BTreeMap<NodeId, Vec<Proposal<<Machine as quorate_replica::StateMachine>::Command>>>,
@@ -88,7 +88,6 @@ impl Clients {
         }
     }
 
-    /// Draws a pause of at most this many ticks.
     fn draw_pause(&mut self, max_ticks: u64) -> Duration {
         self.rng.between(Duration::from_nanos(self.demand.tick.nanos() / 10), self.demand.tick.times(max_ticks))
     }
@@ -164,12 +163,12 @@ impl Clients {
         }
     }
 
-    /// Schedules another attempt at a node.
     fn retry_later(&mut self, now: Time, request: RequestId, node: NodeId, max_ticks: u64, plan: &mut Plan<Command>) {
         let later = now + self.draw_pause(max_ticks);
         self.agenda.schedule(later, Action::Retry { request, node }, plan);
     }
 
+    /// Schedules a retry after a refusal or, if `refusal` is `None`, after an unknown outcome.
     fn handle_refusal(&mut self, now: Time, request: RequestId, refusal: Option<Refusal>, plan: &mut Plan<Command>) {
         let any_node = self.draw_node();
         match client_of(&mut self.clients, request)
@@ -249,7 +248,7 @@ impl Clients {
     }
 }
 
-/// Returns the index of the client. Clients are numbered from 1; the operator is 0.
+/// Returns the index in `clients` of the client of this request, which is not the operator's.
 fn index_of(request: RequestId) -> usize {
     usize::try_from(request.client.saturating_sub(OPERATOR_CLIENT + 1)).unwrap_or(usize::MAX)
 }

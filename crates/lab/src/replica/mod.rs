@@ -1,4 +1,5 @@
-//! The replica family in the lab: clients of a replicated map, under faults.
+//! The replica family in the lab: clients of a replicated map, and an operator that changes the
+//! group's members, under faults.
 
 mod agenda;
 mod algorithms;
@@ -141,8 +142,8 @@ const MAX_DRIFT_PPM: u32 = 500;
 /// Approximate duration of an operation of one client including its pause, in ticks.
 pub const OPERATION_TICKS: u64 = 10;
 
-/// Ticks after the last fault until an unanswered request counts as failed, besides the ticks that
-/// the limit of a run allows per operation.
+/// Ticks after the last fault until a run stops and unanswered requests count as failed, besides
+/// the ticks for each operation.
 const PATIENCE: u64 = 4_000;
 
 impl Settings {
@@ -283,8 +284,8 @@ impl RunFamily for Replica {
         if spec.settings.chaos { chaos::draw(spec.seed, limits) } else { Vec::new() }
     }
 
-    /// Whether no more nodes lose their disks than a minority of the founders, as in the chaos that
-    /// the seed draws.
+    /// Whether fewer nodes than half of the founders lose their disks, as in the chaos that the
+    /// seed draws.
     fn is_within_fault_tolerance(spec: &Spec<Self>) -> bool {
         let wiped: BTreeSet<_> = operator_settings(spec).disk_losses.into_iter().map(|(_, node)| node).collect();
         wiped.len() * 2 < founders(spec)

@@ -92,7 +92,6 @@ pub(super) struct OperatorActions {
     pub(super) tasks: Vec<(Time, OperatorTask)>,
 }
 
-/// The delay of a task.
 #[derive(Clone, Copy)]
 enum Delay {
     /// Random, up to this many ticks.
@@ -410,7 +409,6 @@ fn current_goal(goal: &mut Option<Goal>, goal_number: u64, request: RequestId) -
     goal.as_mut().filter(|goal| (goal_number, goal.attempt) == (request.number, request.attempt))
 }
 
-/// Removes a random element.
 fn take_random(set: &mut BTreeSet<NodeId>, rng: &mut SeededRng) -> Option<NodeId> {
     let chosen = set.iter().nth(rng.below(set.len() as u64) as usize).copied()?;
     set.remove(&chosen);

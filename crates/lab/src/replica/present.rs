@@ -53,11 +53,11 @@ impl PresentFamily for Replica {
     fn figure_rows(results: &RunResults<'_, Self>) -> Vec<FigureRow> {
         let RunResults { spec, summary, .. } = results;
         let other_founders = spec.settings.founders.unwrap_or(spec.nodes).saturating_sub(1);
-        let cost = format!("{} = 2(n−1) for a single write", 2 * other_founders);
+        let expected = format!("{} = 2(n−1) for a single write", 2 * other_founders);
         let time = Duration::from_nanos(summary.log_time_ns);
         vec![
             FigureRow::new("operations", summary.operations, format!("{} answered", summary.answered)),
-            FigureRow::new("messages per operation", format_figure(summary.messages_per_operation), cost),
+            FigureRow::new("messages per operation", format_figure(summary.messages_per_operation), expected),
             FigureRow::new("leaders", summary.leaders, format!("the last in term {}", summary.term)),
             FigureRow::new("entries", summary.entries, format!("log time {time}")),
             FigureRow::measured("snapshots installed", summary.snapshots),

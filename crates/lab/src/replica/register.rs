@@ -4,7 +4,7 @@ use quorate_replica::registers::{Answer, Change};
 use quorate_sim::linear::Object;
 use std::fmt;
 
-/// One register.
+/// One register. It ignores the keys of operations: the check judges each key separately.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Register(Option<u64>);
 

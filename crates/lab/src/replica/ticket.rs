@@ -1,5 +1,5 @@
-//! Tickets of requests. A replica puts the ticket of a request into its answer. The tickets of
-//! these clients contain the client, the operation and the attempt.
+//! Tickets that the simulated clients and the operator put into their requests. A replica repeats
+//! the ticket of a request in its answer. The ticket encodes client, operation and attempt.
 
 use quorate_replica::Ticket;
 
@@ -12,7 +12,8 @@ pub(super) struct RequestId {
     pub(super) attempt: u64,
 }
 
-/// The client number of the operator.
+/// The client number of the operator, which changes the group's members. Clients have the numbers
+/// from 1.
 pub(super) const OPERATOR_CLIENT: u64 = 0;
 
 impl RequestId {

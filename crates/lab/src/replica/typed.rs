@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operator_names_the_whole_set() {
+    fn the_members_command_names_the_whole_set() {
         let set = |numbers: &[u32]| numbers.iter().copied().filter_map(NodeId::new).collect::<BTreeSet<_>>();
         for (line, voters, learners) in
             [("members 1-3", &[1, 2, 3][..], &[][..]), ("members 1,4 learners 2-3", &[1, 4], &[2, 3])]
@@ -124,7 +124,6 @@ mod tests {
         assert_eq!(parse("campaign"), Command::Campaign);
     }
 
-    /// Requests differ across nodes, numbers and incarnations.
     #[test]
     fn tickets_and_requests_are_unique_per_node_and_number() {
         let mut tickets = BTreeSet::new();

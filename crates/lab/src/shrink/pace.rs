@@ -1,5 +1,5 @@
 //! The longest durations in a run. A liveness property must not fail because a smaller run is
-//! slower than the first.
+//! slower than the first run, the one to shrink.
 
 use crate::family::FamilyLab;
 use crate::spec::Spec;

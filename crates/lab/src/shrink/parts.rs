@@ -35,7 +35,6 @@ impl LineKind {
 }
 
 impl<F: FamilyLab> Search<'_, F> {
-    /// Removes lines of the script.
     pub(super) fn try_fewer_lines(&mut self) {
         if self.best.script.is_none() {
             return;

@@ -1,7 +1,7 @@
 //! Fewer events: postpones timers that need not fire, and lets nodes that need not do anything
 //! crash at the start.
 //!
-//! This adds a line to the script, but may remove many events.
+//! Each change adds a line to the script, but may remove many events.
 
 use super::saturating_difference;
 use super::search::Search;

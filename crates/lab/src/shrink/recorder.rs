@@ -21,8 +21,8 @@ use std::collections::BTreeMap;
 /// The recorded choices of a run.
 pub(super) struct RecordedChoices {
     pub(super) script: Script,
-    /// Pauses and bad links. They are visible in delays and losses, so they need not be in a script
-    /// with these delays and losses.
+    /// Pauses and bad links. A script with the recorded delays and losses repeats their effects
+    /// without them.
     pub(super) implied_faults: Vec<TimedFault>,
     pub(super) pace: Pace,
     /// The time of the last recorded event.
@@ -79,7 +79,6 @@ enum DownCause {
     Ended { at: Duration, kept_writes: u64 },
 }
 
-/// A message that was sent.
 struct MessageInFlight {
     link: (NodeId, NodeId),
     /// The message's number on its link, from 1.
@@ -397,8 +396,8 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
             return;
         }
         let Ok(fault) = text.parse::<Fault>() else { return };
-        // The behaviour of links is visible in every message, and the failure of a disk in the
-        // crash that follows. Crashes, restarts and pauses have moments of their own.
+        // The directions of messages repeat the behaviour of links, and a crash follows the failure
+        // of a disk. Crashes, restarts and pauses have moments of their own.
         let is_recorded = match &fault {
             Fault::Link { .. } => {
                 self.active_implied_faults.push((text.to_owned(), self.implied_faults.len()));

@@ -77,7 +77,6 @@ pub(super) fn figures_of_run<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) ->
     }
 }
 
-/// Returns the size of a run.
 pub(super) fn size_of_run<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Size {
     let RunFigures { nodes, commands, faults, directions, events } = figures_of_run(spec, failure);
     let scripted_commands = spec.script.as_ref().map(|script| script.commands.len() as u64);

@@ -21,7 +21,7 @@ const SEED_LEVELS: [u64; 3] = [8, 40, 200];
 const FIRST_SCRIPT_SEEDS: u64 = 20;
 
 impl<F: FamilyLab> Search<'_, F> {
-    /// Tries smaller runs with random choices left. Other seeds may fail if this one does not.
+    /// Tries smaller runs with random choices left, each also with other seeds.
     pub(super) fn reduce_random_run(&mut self) {
         let reduced = without_unused_parts(&self.best, &self.failure);
         self.try_spec(reduced);

@@ -25,7 +25,6 @@ struct ClockState {
     is_wrong: bool,
 }
 
-/// A timer that was set.
 pub(super) struct PendingTimer {
     number: u64,
     span: Span,

@@ -13,7 +13,6 @@ const MAX_TIMES_WITH_MANY_VALUES: usize = 24;
 const MAX_TIMES_FOR_PAIRS: usize = 12;
 
 impl<F: FamilyLab> Search<'_, F> {
-    /// Moves events together, and rounds times.
     pub(super) fn shorten_times(&mut self) {
         if self.best.script.is_none() {
             return;
@@ -189,7 +188,7 @@ fn gap_before(script: &Script, index: usize) -> Option<(Duration, Duration)> {
     Some((before, after))
 }
 
-/// Moves everything from one instant on to an earlier one.
+/// Moves all events at or after `from` earlier, by the difference of `from` and `to`.
 fn move_earlier(script: &Script, from: Duration, to: Duration) -> Script {
     let mut script = script.clone();
     let earlier = saturating_difference(from, to);
@@ -220,7 +219,7 @@ fn sort_by_time(script: &mut Script) {
     script.faults.sort_by_key(|fault| fault.at);
 }
 
-/// The largest multiple of a unit that is not longer.
+/// The largest multiple of `unit` that is not longer than `length`.
 pub(super) fn floor_to(length: Duration, unit: Duration) -> Duration {
     unit.times(length.nanos() / unit.nanos().max(1))
 }

@@ -1,4 +1,4 @@
-//! One run of a candidate: whether the same property fails, and the size of the failure.
+//! Runs a candidate, which may replace the run to shrink, and records how it fails.
 
 use crate::experiment::{FinishedRun, mark_undecided, simulate};
 use crate::family::{FamilyLab, Judge, JudgingLevel};
@@ -18,7 +18,7 @@ pub(super) struct Failure {
     pub(super) property: &'static str,
     pub(super) kind: PropertyKind,
     pub(super) violation: Violation,
-    /// Number of inputs up to the violation, without first starts.
+    /// Number of inputs up to the violation, without the first start of each node.
     pub(super) events: u64,
     /// Number of commands among them.
     pub(super) commands: u64,
@@ -29,7 +29,7 @@ pub(super) struct Failure {
 }
 
 /// Circumstances at the end of a run that can keep a liveness property from holding, although the
-/// algorithm is correct. A smaller run must not have one that the first run did not have: its
+/// algorithm is correct. A candidate must not have one that the run to shrink did not have: its
 /// failure might have that cause instead of the bug.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ProgressBlockers {

@@ -45,7 +45,7 @@ fn a_start_by_the_next_highest_takes_n_minus_2_messages_and_at_most_one_delay() 
 }
 
 #[test]
-fn a_start_by_the_lowest_takes_n_squared_minus_n_minus_1_messages() {
+fn a_start_by_the_lowest_with_the_highest_down_takes_n_squared_minus_n_minus_1_messages() {
     for (nodes, latency) in (3..=40).flat_map(|nodes| LATENCIES.map(|latency| (nodes, latency))) {
         let spec = Spec { latency: parse(latency), ..with_highest_crashed(bully(nodes, "lowest")) };
         let (n, summary) = (nodes as u64, run_to_completion(&spec).summary);

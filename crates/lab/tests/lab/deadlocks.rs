@@ -167,8 +167,8 @@ fn invalid_settings_are_refused() {
         ("deadlock-central", Settings { patience: Some("1ms".parse().unwrap()), ..defaults() }),
     ];
     for (name, settings) in cases {
-        let error = experiment::run(&spec(name, 3, settings.clone())).map(drop);
-        assert!(error.is_err(), "{name} {settings:?}");
+        let result = experiment::run(&spec(name, 3, settings.clone())).map(drop);
+        assert!(result.is_err(), "{name} {settings:?}");
     }
 }
 

@@ -37,7 +37,7 @@ fn heartbeats_alone_detect_a_crashed_leader() {
     }
 }
 
-/// Incompleteness violates safety: the elected process is not alive.
+/// Incompleteness violates safety: the elected node is not alive.
 #[test]
 fn an_incomplete_detector_breaks_safety() {
     for seed in 0..20 {
@@ -92,7 +92,6 @@ fn an_inaccurate_detector_breaks_liveness() {
     }
 }
 
-/// Heartbeats are counted separately and do not change the cost of an election.
 #[test]
 fn heartbeats_do_not_count_towards_election_costs() {
     for algorithm in ["chang-roberts", "raft"] {

@@ -40,10 +40,10 @@ impl<S: StateMachine> RunningReplica<S> {
             Message::Heartbeat { term, .. } if self.is_joining() => {
                 self.engine.step(from, Message::Heartbeat { term, commit: 0, round: None });
                 if let Some(incarnation) = self.joining_incarnation {
-                    out.send(from, Message::Knock { incarnation });
+                    out.send(from, Message::AdmissionRequest { incarnation });
                 }
             }
-            Message::Knock { incarnation } => self.propose_admission(now, from, incarnation, out),
+            Message::AdmissionRequest { incarnation } => self.propose_admission(now, from, incarnation, out),
             Message::Append { term, .. } | Message::Heartbeat { term, .. } => {
                 if term >= self.role.term {
                     self.promise(now);
@@ -88,7 +88,7 @@ impl<S: StateMachine> RunningReplica<S> {
             | Message::TimeoutNow { .. }
             | Message::ReadIndex { .. }
             | Message::ReadIndexReply { .. }
-            | Message::Knock { .. }
+            | Message::AdmissionRequest { .. }
             | Message::Piece(_)
             | Message::PieceReply { .. } => None,
         }

@@ -98,7 +98,7 @@ fn message() -> impl Strategy<Value = Message> {
         1 => number().prop_map(|term| Message::TimeoutNow { term }),
         1 => round().prop_map(|round| Message::ReadIndex { round }),
         1 => (number(), number(), round()).prop_map(|(term, index, round)| Message::ReadIndexReply { term, index, round }),
-        1 => number().prop_map(|incarnation| Message::Knock { incarnation: Incarnation(incarnation) }),
+        1 => number().prop_map(|incarnation| Message::AdmissionRequest { incarnation: Incarnation(incarnation) }),
         4 => piece(),
         1 => (number(), number(), number(), number()).prop_map(|(term, index, log_term, held_bytes)| {
             Message::PieceReply { snapshot: SnapshotId { term, index, log_term }, held_bytes }

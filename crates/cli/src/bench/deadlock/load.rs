@@ -18,7 +18,7 @@ pub(super) enum Shape {
     /// One long queue whose edges are inserted in random order. No lock does that, but it is the
     /// worst case for an incremental order.
     ScatteredQueue,
-    /// Each waiter waits for two owners that precede it in a hidden random order.
+    /// Each waiter waits for one or two owners that precede it in a hidden random order.
     RandomSparse,
 }
 

@@ -8,8 +8,8 @@ use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 use std::time::Instant;
 
-/// Approximate number of petgraph searches to run, in chunks of [`CHUNK_WAITS`]. Each may visit
-/// the whole graph, so a search for every wait would take too long.
+/// Approximate number of petgraph searches to run, in chunks of [`CHUNK_WAITS`]. Each search may
+/// visit the whole graph, so a search for every wait would take too long.
 const SEARCHES: usize = 400;
 const CHUNK_WAITS: usize = 20;
 

@@ -109,7 +109,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         let length = self.reader.read_u32_le().await? as usize;
         anyhow::ensure!(
             length < BUFFER_BYTES,
-            "the other process sent a message of {length} bytes; the limit is {BUFFER_BYTES}."
+            "the other process sent a message of {length} bytes; it must be shorter than {BUFFER_BYTES} bytes."
         );
         self.message.resize(length, 0);
         self.reader.read_exact(&mut self.message).await?;

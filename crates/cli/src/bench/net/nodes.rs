@@ -1,4 +1,5 @@
-//! Two nodes of a minimal protocol that only sends messages and answers them.
+//! Two nodes of a minimal protocol: one sends messages, the other answers pings and the last
+//! one-way message.
 
 use super::partner::{Environment, Partner, announce, first_node, group, second_node};
 use super::{Figures, MESSAGES, NetContender, Payload, ROUND_TRIPS};
@@ -16,7 +17,7 @@ use tokio::sync::mpsc;
 /// Number of messages that one command sends.
 const BURST_MESSAGES: u64 = 100;
 
-/// A node of the benchmark. The first one sends messages on command; the second one answers them.
+/// A node of the benchmark. The first one sends messages on command; the second one answers.
 struct BenchNode {
     other: NodeId,
     /// Number of one-way messages sent.

@@ -69,8 +69,8 @@ pub(super) struct Partner {
 }
 
 impl Partner {
-    /// Starts the process and waits until it prints its address. `first_address` is the
-    /// address of the first process, which a node needs.
+    /// Starts the process and waits until it prints its address. `first_address` is the address of
+    /// the first process, which only a node needs.
     pub(super) fn start(
         contender: NetContender,
         environment: &Environment,

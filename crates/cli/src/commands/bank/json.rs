@@ -13,8 +13,8 @@ struct BankJson<'a> {
     expected: u64,
     seed: u64,
     seeds: u64,
-    /// Whether the final balance is correct with every lock. The case without a lock counts only
-    /// if the command names it.
+    /// Whether the final balance is correct with every lock that was run. The case without a lock
+    /// counts only if `--lock` names it.
     holds: bool,
     rows: Vec<LockJson<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]

@@ -97,7 +97,8 @@ fn write_totals(totals: &SeedTotals, out: &mut impl Write) -> io::Result<()> {
     }
 }
 
-/// Prints the files that were written, and commands that repeat failing runs.
+/// Prints the files that were written, whether an interrupt left seeds out, and commands that
+/// repeat failing runs.
 fn write_closing(report: &BankReport<'_>, out: &mut impl Write) -> io::Result<()> {
     if report.args.trace.is_some() || !report.pictures.is_empty() {
         writeln!(out)?;

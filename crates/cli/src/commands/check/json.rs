@@ -16,8 +16,8 @@ pub(super) struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     views: Option<ViewChanges>,
     complete: bool,
-    /// How the search ended, as [`end_name`] writes it; `not-judged` if it is complete but some
-    /// property could not be decided.
+    /// How the search ended, as [`end_name`] writes it; `not-judged` if the search is complete but
+    /// left undecided a property that it had to decide.
     end: &'static str,
     /// Null for random walks, which do not count distinct states; `states_per_second` and
     /// `bytes_per_state` are then null too.
@@ -41,7 +41,8 @@ pub(super) struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     walks: Option<u64>,
     properties: Vec<PropertyResult>,
-    /// The command that replays the shortest counterexample.
+    /// The command that replays the shortest counterexample, or, if its journal was not written,
+    /// repeats the check and writes the journal.
     #[serde(skip_serializing_if = "Option::is_none")]
     replay: Option<String>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]

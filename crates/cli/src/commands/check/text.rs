@@ -61,7 +61,9 @@ pub(super) fn print<F: CheckedFamily>(
     Ok(())
 }
 
-/// Prints the commands that replay the counterexample and, unless it was drawn, that draw it.
+/// Prints the command that replays the counterexample, or, if its journal was not written, repeats
+/// the check and writes the journal. Unless the options ask for a picture, also prints the command
+/// that draws the counterexample.
 fn print_hints<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     args: &CheckArgs,
@@ -266,7 +268,7 @@ fn describe_explored_states<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Fi
     format!("{states} was explored{skipped}{exception}")
 }
 
-/// Describes the probability that two states had the same fingerprint.
+/// Describes the upper bound on the probability that two states had the same fingerprint.
 fn describe_collisions(findings: &Findings) -> String {
     format!(
         "the probability that a hash collision hid a state is at most {}",
@@ -285,7 +287,7 @@ fn find_unfinished_search(findings: &Findings) -> &Pass {
     passes.into_iter().flatten().find(|pass| pass.end != SearchEnd::Complete).unwrap_or(&findings.main_pass)
 }
 
-/// Formats a probability with two digits, never rounded down.
+/// Formats a probability with two significant digits, rounded up.
 fn format_rounded_up(probability: f64) -> String {
     if probability <= 0.0 {
         return "0".into();

@@ -1,5 +1,6 @@
 //! Renders tables as text. A table that is too wide is split into blocks: each block repeats the
-//! columns that name the rows, and has as many groups of columns as fit beside them.
+//! columns that name the rows, and has as many groups of columns as fit beside them. A group that
+//! is too wide for one block is split as well.
 
 use crate::paint;
 use quorate_lab::compare::{Column, ColumnGroup, GroupedTable, List, MARK_CORRECT, MARK_EQUAL, MARK_WRONG, Table};
@@ -118,7 +119,8 @@ fn join_with_gaps(sets: impl IntoIterator<Item = String>) -> String {
     format!("{}{}", " ".repeat(MARGIN), sets.join(&" ".repeat(GROUP_GAP))).trim_end().to_owned()
 }
 
-/// Returns the name above a set of columns: that of the table on the left, that of a group centred.
+/// Returns the name above a set of columns: the name of the table, aligned left, above the stub,
+/// and the name of a group, centred, above its columns.
 fn format_name(set: &ColumnSet, is_stub: bool) -> String {
     let width = set.width();
     if is_stub { paint::bold(&format!("{:<width$}", set.name)) } else { paint::dim(&format!("{:^width$}", set.name)) }

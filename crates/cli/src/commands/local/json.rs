@@ -42,8 +42,8 @@ impl LocalRunReport {
     }
 }
 
-/// Report of all interleavings: with the lock that the command names, or, if it names none, without
-/// a lock and with each correct lock.
+/// Report of all interleavings with the lock that `--lock` names; by default, without a lock and
+/// with each correct lock.
 #[derive(Serialize)]
 pub(super) struct LocalCheckReport {
     algorithm: &'static str,

@@ -101,7 +101,7 @@ impl<'a> MakeWriter<'a> for Printer {
     }
 }
 
-/// A line under construction. Dropping it queues it.
+/// A log line under construction, which is queued on drop.
 pub(super) struct LogLine {
     printer: Printer,
     bytes: Vec<u8>,

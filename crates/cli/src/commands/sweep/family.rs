@@ -43,7 +43,7 @@ struct AlgorithmResult {
     properties: Vec<PropertyResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<AlgorithmFailure>,
-    /// Whether all seeds were run, or one failed.
+    /// Whether all seeds were run, or the sweep ended at a failure.
     complete: bool,
     /// Why the algorithm was swept without the given options, if it does not accept them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,8 +66,8 @@ struct AlgorithmFailure {
 }
 
 impl AlgorithmResult {
-    /// Whether the result is as expected. Every result of a faulty variant counts as expected,
-    /// because the variant may need other faults to fail.
+    /// Whether no seed failed and every "sometimes" property happened. Every result of a faulty
+    /// variant counts as expected, because the variant may need other faults to fail.
     fn is_as_expected(&self) -> bool {
         self.flaw.is_some() || self.failure.is_none() && self.first_that_never_happened().is_none()
     }
@@ -150,8 +150,8 @@ impl Task for OptionCheck<'_> {
     }
 }
 
-/// Returns a run with the given options for each fault mix of the algorithm that accepts them.
-/// Fails with the reason of the last refusal if no mix does.
+/// Returns a run with the given options for each fault mix of the algorithm, without the mixes that
+/// do not accept them. Fails with the reason of the last refusal if no mix accepts them.
 fn specs_with_options<F: FamilyLab>(args: &SweepArgs, entry: &'static F::Entry) -> Result<Vec<Spec<F>>, String> {
     let mut refusal = String::new();
     let specs = stress_specs::<F>(args, entry)
@@ -161,7 +161,8 @@ fn specs_with_options<F: FamilyLab>(args: &SweepArgs, entry: &'static F::Entry) 
     if specs.is_empty() { Err(refusal) } else { Ok(specs) }
 }
 
-/// Returns one run for each fault mix of the algorithm, without the given options.
+/// Returns one run for each fault mix of the algorithm, in views if `--views` is given. The other
+/// options of the family do not apply.
 fn stress_specs<F: FamilyLab>(args: &SweepArgs, entry: &'static F::Entry) -> Vec<Spec<F>> {
     if args.run.wants_views() { F::stress_specs_in_views(entry) } else { F::stress_specs(entry) }
 }

@@ -54,8 +54,8 @@ fn format_subtitle(report: &Report) -> String {
     let continuing = report.waiting.len() + report.free.len();
     match report.stuck_behind.len() {
         0 => {}
-        1 => parts.push("1 more is blocked behind it".to_owned()),
-        behind => parts.push(format!("{behind} more are blocked behind it")),
+        1 => parts.push("1 more is blocked behind a deadlock".to_owned()),
+        behind => parts.push(format!("{behind} more are blocked behind a deadlock")),
     }
     match continuing {
         0 => {}
@@ -133,12 +133,12 @@ impl<'a> DiagramBuilder<'a> {
         }
     }
 
-    /// Adds arrows to the waiters ahead in the queue, which have a style of their own.
+    /// Adds arrows, in a style of their own, to the waiters ahead in the queue.
     fn add_queue_edges(&mut self, wait: &Wait) {
         wait.behind.iter().for_each(|ahead| self.add_edge(&wait.process, ahead, EdgeKind::Queue));
     }
 
-    /// Marks the arrows of a wait that is part of a deadlock.
+    /// Marks the arrows of a wait that is part of a deadlock. Adds and marks its queue arrows.
     fn mark_deadlocked(&mut self, wait: &Wait) {
         match &wait.resource {
             None => wait.need.awaited().iter().for_each(|on| self.mark_edges(&wait.process, on)),

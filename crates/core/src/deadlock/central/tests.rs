@@ -7,10 +7,9 @@
 //! and their constructor in one test. [`test_helpers`](crate::deadlock::test_helpers) lists all
 //! steps.
 //!
-//! In traces, RQ rules are those of the host (`requests.rs`), and RS rules those of the resolution.
-//! Of the messages, `let-go` is an answer of the host; `eased` reports that one awaited agent has
-//! released, and `runs` that an agent no longer waits. A part such as `P2 waits for P3` without a
-//! rule is an event, and may repeat the note before it.
+//! In traces, RQ rules are those of the host (`requests.rs`), whose answers have the kind `release`,
+//! and RS rules those of the resolution. A part such as `P2 waits for P3` without a rule is an event,
+//! and may repeat the note before it.
 
 use crate::deadlock::central::{Edge, Message};
 use crate::deadlock::requests::Message as HostMessage;
@@ -30,12 +29,12 @@ rule_tests! { request_sites(Plan::new, Central::new), 3;
         "2 ask-P1+P3; 2 > 3; 3 answer-P2; 3 > 2; 2 > 1; 1 answer-P2; 1 > 2; rest; 1 ask-P2", expect![[r#"
             2 ask P1 and P3: RQ-1 P2 asks P1 and P3; P2 waits for P1 and P3; request → 1; request → 3; CD-1 reports that P2 waits for P1 and P3; waits → 1
             3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3
-            3 answer P2: RQ-3 P3 answers P2; P3 answers P2; let-go → 2
-            2 receives let-go from 3: RQ-4 P2 still waits for P1; CD-1 reports that P3 has answered P2; eased → 1
+            3 answer P2: RQ-3 P3 answers P2; P3 answers P2; release → 2
+            2 receives release from 3: RQ-4 P2 still waits for P1; CD-1 reports that P3 has answered P2; dependency-released → 1
             1 receives request from 2: RQ-2 P2 waits for P1; P2 waits for P1
-            1 answer P2: RQ-3 P1 answers P2; P1 answers P2; let-go → 2
-            2 receives let-go from 1: RQ-4 P2 continues; CD-1 reports that P2 no longer waits; runs → 1; P2 continues
-            1 receives eased from 2: CD-2 removes the wait of P2 for P3
+            1 answer P2: RQ-3 P1 answers P2; P1 answers P2; release → 2
+            2 receives release from 1: RQ-4 P2 continues; CD-1 reports that P2 no longer waits; unblocked → 1; P2 continues
+            1 receives dependency-released from 2: CD-2 removes the wait of P2 for P3
             1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; CD-1 reports that P1 waits for P2
         "#]]);
 
@@ -62,13 +61,13 @@ rule_tests! { request_sites(Plan::new, Central::new), 3;
             1 receives answer from 5: CD-5 all waits still exist: it is a deadlock; RS-1 reports a deadlock found by P4; DEADLOCK: P4 waits for P5; P5 waits for P4
         "#]]);
 
-    cd_3_the_detector_asks_the_awaited_agents_first("2 ask-P3; 2 > 1 | 3 ask-P1|P2; 3 > 1; 3 > 1; 1 ask-P3", expect![[r#"
+    cd_3_the_detector_asks_the_sites_of_the_awaited_agents("2 ask-P3; 2 > 1 | 3 ask-P1|P2; 3 > 1; 3 > 1; 1 ask-P3", expect![[r#"
         3 ask any of P1 and P2: RQ-1 P3 asks any of P1 and P2; P3 waits for any of P1 and P2; request → 1; request → 2; CD-1 reports that P3 waits for any of P1 and P2; waits → 1
         1 receives request from 3: RQ-2 P3 waits for P1; P3 waits for P1
         1 ask P3: RQ-1 P1 asks P3; P1 waits for P3; request → 3; CD-1 reports that P1 waits for P3; CD-3 asks whether these waits still exist: P1 waits for P3; P2 waits for P3; P3 waits for any of P1 and P2; ask → 2; ask → 3; CD-4 answers that 0 of these waits have ended
     "#]]);
 
-    cd_4_a_site_that_has_not_received_a_request_answers_when_it_has(
+    cd_4_a_site_answers_only_after_the_requests_in_question_have_arrived(
         "2 ask-P3; 3 ask-P2; 3 > 2; 2 > 1; 3 > 1; 1 > 3 | 2 > 3", expect![[r#"
             3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3; CD-4 answers that 0 of these waits have ended; answer → 1
         "#]]);
@@ -85,15 +84,15 @@ rule_tests! { request_sites(Plan::new, Central::new), 3;
     "#]]);
 
     cd_5_a_phantom_is_removed("2 ask-P3; 2 > 3; 2 > 1; 3 answer-P2; 3 ask-P2; 3 > 1 | rest", expect![[r#"
-        2 receives let-go from 3: RQ-4 P2 continues; CD-1 reports that P2 no longer waits; runs → 1; P2 continues
+        2 receives release from 3: RQ-4 P2 continues; CD-1 reports that P2 no longer waits; unblocked → 1; P2 continues
         2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
         2 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
         3 receives ask from 1: CD-4 answers that 1 of these waits have ended; answer → 1
         1 receives answer from 3: CD-5 it was a phantom: 1 of its waits have ended
     "#]]);
 
-    /// Two deadlocks. The victim of the first is at the detector's own site, so that no message
-    /// confirms its abort.
+    /// Two deadlocks. The victim of the first is at the detector's own site, so no message confirms
+    /// its abort.
     cd_5_after_the_abort_of_its_own_process_the_detector_takes_up_the_next_deadlock(
         by request_sites(plan_with_victim_p1, Central::new), of 4, "1 ask-P2; 2 ask-P1 | rest; 3 ask-P4; 4 ask-P3; rest; 1 give-up", expect![[r#"
             2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
@@ -111,16 +110,16 @@ rule_tests! { request_sites(Plan::new, Central::new), 3;
 
 /// P1 and P2 deadlock. P3 waits for P1, and for P4, which waits for P3: a second cycle.
 #[test]
-fn cd_5_a_cycle_behind_a_deadlock_is_reported_too() {
+fn cd_5_a_cycle_that_also_waits_for_a_deadlock_is_reported_too() {
     let script = "1 ask-P2; 2 ask-P1; 3 ask-P1+P4; 4 ask-P3; rest";
     let trace = request_trace(&Plan::new(4), Central::new, script);
-    let reports: Vec<_> =
-        trace.split("; ").filter_map(|part| part.split_once("DEADLOCK: ")).map(|(_, report)| report).collect();
-    assert_eq!(reports, ["P1 waits for P2", "P3 waits for P4"], "{trace}");
+    let first_waits: Vec<_> =
+        trace.split("; ").filter_map(|part| part.split_once("DEADLOCK: ")).map(|(_, first_wait)| first_wait).collect();
+    assert_eq!(first_waits, ["P1 waits for P2", "P3 waits for P4"], "{trace}");
 }
 
 #[test]
-fn forged_messages_about_others_are_ignored() {
+fn forged_messages_are_ignored() {
     let mut group = request_group(&Plan::new(4), Central::new);
     group.run("2 ask-P3; 3 ask-P2; 2 > 1; 3 > 1");
     let edge = Edge { agent: process(2), wait_id: WaitId(1), awaited: process(3) };
@@ -136,7 +135,7 @@ fn forged_messages_about_others_are_ignored() {
         (2, 3, Message::Answer { round: 1, ended: [edge].into() }),
         // A wait for an agent at a site that does not exist.
         (4, 1, Message::Waits(wait(process(4), process(9)))),
-        // About another wait of the agent.
+        // About another wait of P2.
         (
             2,
             1,

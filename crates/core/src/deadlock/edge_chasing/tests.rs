@@ -8,7 +8,7 @@
 //! number of sites and their constructor in one test.
 //! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
 //!
-//! In traces, RQ rules are those of the host (`requests.rs`), whose answers have the kind `let-go`,
+//! In traces, RQ rules are those of the host (`requests.rs`), whose answers have the kind `release`,
 //! and RS rules those of the resolution. A part such as `P2 waits for P3` without a rule is an
 //! event, and may repeat the note before it.
 
@@ -39,9 +39,9 @@ rule_tests! { request_sites(Plan::new, EdgeChasing::new), 3;
         2 receives probe from 1: EC-2 drops it: P2 does not wait
     "#]]);
 
-    ec_2_a_probe_ends_at_an_agent_that_has_answered_the_last_one(
+    ec_2_a_probe_ends_at_an_agent_that_has_answered_its_sender(
         "1 ask-P2; 1 > 2 | 2 answer-P1; 2 ask-P3; 1 > 2", expect![[r#"
-            2 answer P1: RQ-3 P2 answers P1; P2 answers P1; let-go → 1
+            2 answer P1: RQ-3 P2 answers P1; P2 answers P1; release → 1
             2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; EC-1 P2 sends a probe to P3; probe → 3
             2 receives probe from 1: EC-2 drops it: P1 does not wait for P2
         "#]]);
@@ -65,7 +65,7 @@ rule_tests! { request_sites(Plan::new, EdgeChasing::new), 3;
         2 receives probe from 1: EC-2 P2 waits for P4; probe → 4
         3 receives probe from 1: EC-2 P3 waits for P4; probe → 4
         4 receives probe from 2: EC-2 P4 waits for P5; probe → 5
-        4 receives probe from 3: EC-2 drops it: P4 has forwarded this check of P1
+        4 receives probe from 3: EC-2 drops it: P4 has forwarded this or a later check of P1
         5 receives probe from 4: EC-2 drops it: P5 does not wait
     "#]]);
 
@@ -91,7 +91,7 @@ rule_tests! { request_sites(Plan::new, EdgeChasing::new), 3;
 
     ec_4_an_agent_that_waits_anew_forwards_the_same_check_again(
         of 4, "3 ask-P2; 2 ask-P4; rest; 1 ask-P2+P3; 1 > 2; 1 > 2; 4 answer-P2 | 4 > 2; 2 ask-P4; 1 > 3; 1 > 3; 3 > 2", expect![[r#"
-            2 receives let-go from 4: RQ-4 P2 continues; P2 continues
+            2 receives release from 4: RQ-4 P2 continues; P2 continues
             2 ask P4: RQ-1 P2 asks P4; P2 waits for P4; request → 4; EC-1 P2 sends a probe to P4; probe → 4
             3 receives request from 1: RQ-2 P1 waits for P3; P1 waits for P3
             3 receives probe from 1: EC-2 P3 waits for P2; probe → 2
@@ -109,8 +109,8 @@ fn ec_1_with_patience_the_probe_is_delayed_and_omitted_if_the_wait_ends() {
         3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2
         1 timer: EC-1 P1 sends a probe to P2; probe → 2
         2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
-        2 answer P3: RQ-3 P2 answers P3; P2 answers P3; let-go → 3
-        3 receives let-go from 2: RQ-4 P3 continues; P3 continues
+        2 answer P3: RQ-3 P2 answers P3; P2 answers P3; release → 3
+        3 receives release from 2: RQ-4 P3 continues; P3 continues
     "#]]
     .assert_eq(&group.trace);
     assert_eq!(group.timer_count(), 0);
@@ -146,11 +146,12 @@ fn reachable_from(agent: Agent, needs: &[(Agent, Vec<Agent>)]) -> BTreeSet<Agent
     reached
 }
 
-/// Tries all graphs of three agents, and every 53rd of four, with one process per site. A graph's
-/// number has one bit per edge: `agent * sites + awaited`. A check finds a deadlock exactly if its
-/// agent is on a cycle, and takes no more probes than there are edges. One that finds a deadlock
-/// stays within the textbook bound m(n−1)/2 if no two agents wait for each other; m and n both
-/// count all agents that the check reaches.
+/// Tries all graphs of three agents; of those of four it tries a sample, every 53rd, and the
+/// complete one. Each site has one process. Bit `agent * sites + awaited` of a graph's number
+/// stands for the edge from `agent` to `awaited`. A check finds a deadlock exactly if its agent is
+/// on a cycle, and takes no more probes than there are edges. A check that finds a deadlock stays
+/// within the textbook bound m(n−1)/2 if no two agents wait for each other; m and n both count all
+/// agents that the check reaches.
 #[test]
 fn a_check_costs_at_most_one_probe_per_wait() {
     const COMPLETE_GRAPH_OF_FOUR: u32 = 0b0111_1011_1101_1110;
@@ -180,7 +181,8 @@ fn a_check_costs_at_most_one_probe_per_wait() {
 }
 
 /// Tries all graphs in which each of five processes on three sites waits for one other. A check
-/// that finds a deadlock and reaches three sites stays within the textbook bound.
+/// that finds a deadlock and reaches three sites stays within the textbook bound m(n−1)/2; m counts
+/// the processes and n the sites that the check reaches.
 #[test]
 fn a_check_with_single_waits_stays_within_the_textbook_bound() {
     let plan = Plan::new(3).with_processes(5);
@@ -199,8 +201,9 @@ fn a_check_with_single_waits_stays_within_the_textbook_bound() {
     }
 }
 
-/// The textbook bound fails for two processes that wait for each other (it allows 1 probe), and for
-/// a process in a deadlock that also waits for one outside it (it allows 3 probes).
+/// The textbook bound m(n−1)/2, where m and n count only the processes in the deadlock and their
+/// sites, fails in two cases: two processes wait for each other (it allows 1 probe), or one of
+/// three in a cycle also waits for a process outside it (it allows 3 probes).
 #[test]
 fn a_check_may_exceed_the_textbook_bound() {
     let mutual_wait = [(process(1), [process(2)].to_vec()), (process(2), [process(1)].to_vec())];
@@ -214,7 +217,7 @@ fn a_check_may_exceed_the_textbook_bound() {
 }
 
 #[test]
-fn forged_messages_about_others_are_ignored() {
+fn forged_probes_are_ignored() {
     let mut group = request_group(&Plan::new(3), EdgeChasing::new);
     group.run("1 ask-P2; 2 ask-P1; 1 > 2; 2 > 1");
     let without_awaited = Wait { need: Need::All([].into()), ..wait(process(2), process(1)) };

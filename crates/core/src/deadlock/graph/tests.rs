@@ -1,4 +1,4 @@
-//! Tests of cycles, knots, and agents that are stuck behind them.
+//! Tests of cycles, knots, and agents that wait for them.
 
 use super::{Deadlock, Graph, Shape};
 use crate::deadlock::Need;
@@ -75,7 +75,7 @@ fn an_agent_that_waits_for_itself_is_stuck() {
 }
 
 #[test]
-fn an_agent_with_two_reasons_counts_in_the_deadlock_it_names_first() {
+fn of_two_reasons_to_be_stuck_the_one_that_the_agent_names_first_counts() {
     let first_members =
         |graph: &Graph<u32>| graph.deadlocks().iter().map(|deadlock| deadlock.waits[0].0).collect::<Vec<_>>();
     let with_cycle_first = graph(&[(1, all(&[2])), (2, all(&[1])), (3, all(&[4, 1])), (4, all(&[3]))]);
@@ -85,7 +85,7 @@ fn an_agent_with_two_reasons_counts_in_the_deadlock_it_names_first() {
         "3 is stuck because of 4 and of 1; 4 counts, because 3 names it first"
     );
     let with_cycle_last = graph(&[(1, all(&[2])), (2, all(&[1])), (3, all(&[1, 4])), (4, all(&[3]))]);
-    assert_eq!(first_members(&with_cycle_last), [1], "now 1 counts, and 3 and 4 only wait behind it");
+    assert_eq!(first_members(&with_cycle_last), [1], "now 1 counts, and the cycle of 3 and 4 is omitted");
     assert!(
         with_cycle_last.deadlock_of(&3).is_some_and(|deadlock| deadlock.waits.len() == 2),
         "`deadlock_of` finds the cycle of 3 and 4"

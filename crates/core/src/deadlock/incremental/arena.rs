@@ -1,5 +1,5 @@
-//! The storage of owners, their waits, and the edges between them. Each edge can be found from both
-//! of its ends and removed in constant time.
+//! The storage of owners, their waits, and the edges between them. Both ends of an edge store it,
+//! each with its position at the other end, so its removal takes constant time.
 
 use super::inline_vec::InlineVec;
 use super::slab::Slab;
@@ -59,7 +59,7 @@ pub(super) struct OutgoingEdge {
     pub(super) awaited: OwnerSlot,
     /// The edge's position in the awaited owner's `incoming_edges`.
     position: u32,
-    /// Whether the order ignores the edge, because it closes a cycle.
+    /// Whether the order ignores the edge, because the edge closes or once closed a cycle.
     pub(super) is_loose: bool,
 }
 
@@ -119,7 +119,8 @@ impl<O: Ord + Copy> Arena<O> {
         slot
     }
 
-    /// Frees the slot of an owner that neither waits nor is waited for. Returns whether it did.
+    /// Frees the slot of an owner if the owner neither waits nor is waited for. Returns whether the
+    /// slot was freed.
     pub(super) fn remove_if_unused(&mut self, slot: OwnerSlot) -> bool {
         let unused = self.owner(slot).filter(|owner| owner.waits.is_empty() && owner.incoming_edges.is_empty());
         let Some(owner) = unused.map(|owner| owner.name) else { return false };
@@ -208,7 +209,7 @@ impl<O: Ord + Copy> Arena<O> {
         wait_slot
     }
 
-    /// Removes a wait without edges.
+    /// Removes a wait, which must have no edges left.
     pub(super) fn remove_wait(&mut self, wait_slot: WaitSlot) {
         let Some(wait) = self.waits.remove(wait_slot.0) else { return };
         let Some(owner) = self.owners.get_mut(wait.waiter.0) else { return };

@@ -1,5 +1,6 @@
 //! The decision whether a new need of an owner, the waiter, closes a deadlock, and which owners are
-//! its members. A path back, from an owner that the need names to the waiter, is already known.
+//! its members. A path back, from an owner that the need names to the waiter, is already known. If
+//! the need is in the graph already, the decision is whether the need is part of a deadlock.
 //!
 //! A deadlock here is a set of owners that wait forever because of each other, among them the
 //! waiter with its new need. If every owner on the path back waits for all that it names, the path
@@ -38,9 +39,9 @@ pub(super) struct DeadlockDecision {
     member_indices: Marks,
     members: Vec<Member>,
     /// For each need of each member, how many of the owners it names remain; 0 if it does not
-    /// block.
+    /// block. Of the waiter's needs, only the one in question has an entry.
     remaining_awaited: Vec<usize>,
-    /// Each owner's distance to the waiter, if it can reach the waiter.
+    /// The distance to the waiter of each owner that can reach the waiter.
     distances: Marks,
     /// The owners that `describe` has listed so far.
     described: Marks,
@@ -56,8 +57,8 @@ struct Member {
 }
 
 impl DeadlockDecision {
-    /// Returns a shortest cycle among these slots in which no owner has alternatives, if there is
-    /// one.
+    /// Returns a shortest cycle through the waiter, among these slots and along needs without
+    /// alternatives, if there is one.
     pub(super) fn cycle_among<O: Ord + Copy>(
         &mut self,
         arena: &Arena<O>,
@@ -94,7 +95,7 @@ impl DeadlockDecision {
         self.describe(arena, question)
     }
 
-    /// Starts with new members: the waiter and all owners that the need can reach.
+    /// Replaces the members by the waiter and all owners that the need can reach.
     fn add_reachable<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) {
         self.member_indices.clear();
         self.members.clear();
@@ -186,7 +187,8 @@ impl DeadlockDecision {
         member.blocking_need_count == 0
     }
 
-    /// Returns whether a need blocks its owner, and the owner remains.
+    /// Returns whether a need blocks its owner, and the owner remains. The owner must not be the
+    /// waiter in question, whose needs in the graph do not count.
     fn is_blocking(&self, wait: &Wait) -> bool {
         let has_remaining = |member: &Member| {
             self.remaining_awaited.get(member.first_need_index + wait.position).is_some_and(|remaining| *remaining > 0)
@@ -228,8 +230,8 @@ impl DeadlockDecision {
         has_removed_any
     }
 
-    /// Returns a shortest cycle through the waiter among the remaining owners in which no owner has
-    /// alternatives.
+    /// Returns a shortest cycle through the waiter, among the remaining owners and along needs
+    /// without alternatives, if there is one.
     fn find_cycle<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) -> Option<Deadlock<O>> {
         if question.has_alternatives {
             return None;
@@ -238,15 +240,16 @@ impl DeadlockDecision {
         self.describe(arena, question)
     }
 
-    /// Returns which of these owners, if it remains and can reach the waiter, is nearest to the
-    /// waiter, after its distance.
+    /// Returns the distance and the slot of the owner nearest to the waiter, among the given owners
+    /// that remain and can reach the waiter.
     fn nearest_to_waiter(&self, awaited: impl Iterator<Item = OwnerSlot>) -> Option<(u32, OwnerSlot)> {
         awaited.filter(|slot| self.is_remaining(*slot)).filter_map(|slot| Some((self.distances.get(slot)?, slot))).min()
     }
 
     /// Returns the deadlock with all its members, each with one need that blocks it. Each of these
-    /// needs leads nearer to the waiter, so all members wait because of each other. Returns `None`
-    /// if no owner that the new need names has a measured distance.
+    /// needs but the waiter's names an owner nearer to the waiter, so all members wait because of
+    /// each other. Returns `None` if no remaining owner that the new need names has a measured
+    /// distance.
     fn describe<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) -> Option<Deadlock<O>> {
         self.described.clear();
         self.described.set(question.waiter, 0);
@@ -278,8 +281,8 @@ impl DeadlockDecision {
         Some(Deadlock { shape, waits })
     }
 
-    /// Returns the need that blocks an owner: whether it has alternatives, and the owners it names
-    /// that are in the deadlock.
+    /// Returns the need that blocks an owner: whether it has alternatives, and the owners to list
+    /// for it, which are all alternatives or else the named owner nearest to the waiter.
     fn blocking_need<O: Ord + Copy>(
         &self,
         arena: &Arena<O>,

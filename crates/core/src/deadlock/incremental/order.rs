@@ -38,8 +38,8 @@ impl Default for Order {
 }
 
 impl Order {
-    /// Creates an empty order with labels of this many bits. Up to about (3/2)^bits slots, moves
-    /// stay cheap.
+    /// Creates an empty order with labels of this many bits. Moves stay cheap up to at least
+    /// (3/2)^bits slots.
     pub(super) const fn with_label_bits(label_bits: u32) -> Self {
         Self { entries: Vec::new(), first: NONE, last: NONE, label_bits }
     }
@@ -53,7 +53,7 @@ impl Order {
         self.label(one) < self.label(other)
     }
 
-    /// Adds a slot, which must not be in the order yet.
+    /// Adds a slot, which must not be in the order yet, at the front.
     pub(super) fn push_first(&mut self, slot: OwnerSlot) {
         let next = self.first;
         let next_label = self.entry(next).map_or(1 << (self.label_bits - 1), |entry| entry.label);
@@ -66,7 +66,7 @@ impl Order {
         }
     }
 
-    /// Adds a slot, which must not be in the order yet.
+    /// Adds a slot, which must not be in the order yet, at the end.
     pub(super) fn push_last(&mut self, slot: OwnerSlot) {
         let previous = self.last;
         let previous_label = self.entry(previous).map_or(1 << (self.label_bits - 1), |entry| entry.label);
@@ -110,8 +110,8 @@ impl Order {
         self.insert(anchor.0, after, slots);
     }
 
-    /// The distance between the labels of members added at the ends. With 62 bits it leaves 2^20
-    /// labels between neighbours, and room for 2^41 members at each end.
+    /// The distance between the labels of members added at the ends, as long as enough labels are
+    /// free there. With 62 bits it is 2^20, which leaves room for 2^41 members at each end.
     const fn stride(&self) -> u64 {
         1 << (self.label_bits / 3)
     }
@@ -181,7 +181,8 @@ impl Order {
             count += 1;
             current = self.entry(current).map_or(right, |entry| entry.next);
         }
-        // A range of 2^bits labels may have about (3/2)^bits members.
+        // A range of 2^bits labels may have `capacity` members, which is at least (3/2)^bits; the
+        // range of all labels may have one member for each label.
         let mut capacity = 1;
         for bits in 1..=self.label_bits {
             capacity = capacity * 3 / 2 + 1;

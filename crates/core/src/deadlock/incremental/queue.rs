@@ -4,14 +4,14 @@
 //! Waiting for all of them that conflict is correct, but a queue of n exclusive requests then has
 //! n²/2 edges. Most of them are redundant: if the new request waits for a request in the queue, and
 //! that one conflicts with a request further ahead, then the new request already waits for the
-//! latter through the former. [`Conflicts::awaited_owners`] omits those and stops where only
-//! redundant ones can follow, at the latest at the first request that conflicts with everything: an
+//! latter through the former. [`Conflicts::awaited_owners`] omits redundant edges and stops where
+//! only these can follow, at the latest at the first request that conflicts with everything: an
 //! exclusive queue of n has n edges.
 //!
 //! If a request leaves the queue, the requests that waited for it directly get the edges that were
-//! omitted because of it ([`Conflicts::changes_after`]). No other request changes: if its edge to
-//! an owner was omitted, that was because of a request between them, and that request itself gets
-//! the edges that it needs.
+//! omitted because of it ([`Conflicts::changes_after`]). No other request changes: if one of its
+//! edges was omitted, that was because of a request that is still ahead of it, and that request
+//! itself gets the edges that it needs.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -27,24 +27,24 @@ pub struct Conflicts<'a, M, F> {
 /// The changes of a wait's edges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changes<O> {
-    /// The owners to add, before `removed` are removed.
+    /// The owners to add. The caller adds them before it removes `removed`.
     pub added: Vec<O>,
     pub removed: Vec<O>,
 }
 
 impl<M: Copy + PartialEq, F: Fn(M, M) -> bool> Conflicts<'_, M, F> {
-    /// Returns the owners that a request waits for. `queue` lists the requests ahead of it, from
-    /// the nearest to the farthest. Ignores the requester's own requests. An owner with two
-    /// requests may be named twice, which the graph tolerates.
+    /// Returns the owners that a request waits for, without redundant ones. `queue` lists the
+    /// requests ahead of it, from the nearest to the farthest. Ignores the requester's own
+    /// requests. An owner with two requests may be named twice, which the graph tolerates.
     pub fn awaited_owners<O: Copy + Ord>(
         &self,
         (waiter, mode): (O, M),
         queue: impl IntoIterator<Item = (O, M)>,
         holders: impl IntoIterator<Item = (O, M)>,
     ) -> Vec<O> {
-        // The modes that conflict with `mode` and that no request in `awaited` covers yet. A
-        // request covers the modes that it conflicts with: it waits itself for the requests ahead
-        // of it in those modes.
+        // The modes that conflict with `mode` and that no awaited request covers yet. A request
+        // covers the modes that it conflicts with: it waits itself for the requests ahead of it in
+        // those modes.
         let mut uncovered: Vec<M> =
             self.modes.iter().copied().filter(|other| (self.is_conflict)(mode, *other)).collect();
         let mut awaited = Vec::new();

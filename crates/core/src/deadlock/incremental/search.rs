@@ -21,9 +21,9 @@ pub(super) enum Outcome {
     /// There is a path: these two are neighbours on it, the first one visited from `begin` and the
     /// second one from `end`. Both are the same if `begin` is `end`.
     Met(OwnerSlot, OwnerSlot),
-    /// There is no path: everything reachable from `begin` was visited.
+    /// There is no path in the scope: everything reachable from `begin` was visited.
     BeginExhausted,
-    /// There is no path: everything from which `end` is reachable was visited.
+    /// There is no path in the scope: everything from which `end` is reachable was visited.
     EndExhausted,
     /// The search reached its step limit.
     StepLimit,
@@ -139,7 +139,7 @@ impl Search {
     }
 }
 
-/// Appends the slots from a slot, which is excluded, to the one where its side of the search began.
+/// Appends the slots after `from`, up to the one where this side of the search began.
 fn append_path(marks: &Marks, from: OwnerSlot, path: &mut Vec<OwnerSlot>) {
     let mut current = from;
     while let Some(next) = marks.get(current).map(OwnerSlot).filter(|next| *next != current) {

@@ -96,7 +96,7 @@ fn a_wait_for_itself_is_refused_unless_any_other_is_enough() {
 #[test]
 fn a_cycle_is_no_deadlock_until_the_last_alternative_of_its_owners_is_gone() {
     let mut graph = WaitForGraph::new();
-    let semaphore = graph.must_wait(1, any(&[2, 4]));
+    let wait = graph.must_wait(1, any(&[2, 4]));
     graph.must_wait(2, all(&[3]));
     graph.must_wait(3, all(&[1]));
     assert_eq!(graph.loose_edge_count(), 1, "there is a cycle");
@@ -104,17 +104,17 @@ fn a_cycle_is_no_deadlock_until_the_last_alternative_of_its_owners_is_gone() {
     assert_eq!(knot.shape, Shape::Knot);
     assert_eq!(knot.waits, [(1, any(&[2, 4])), (2, all(&[3])), (3, all(&[1])), (4, all(&[2]))]);
     graph.must_wait(4, all(&[5]));
-    let cycle = graph.remove_owner(semaphore, 4).expect("now 1 waits for 2 alone");
+    let cycle = graph.remove_owner(wait, 4).expect("now 1 waits for 2 alone");
     assert_eq!((cycle.shape, cycle.waits.len()), (Shape::Cycle, 3));
     assert_eq!(graph.deadlock_of(3).map(|deadlock| deadlock.waits.len()), Some(3));
     graph.assert_sound();
-    assert!(graph.end(semaphore));
+    assert!(graph.end(wait));
     assert_eq!((graph.deadlock_of(3), graph.loose_edge_count()), (None, 0));
-    assert!(!graph.end(semaphore), "the wait has ended already");
+    assert!(!graph.end(wait), "the wait has ended already");
 }
 
 #[test]
-fn a_forced_deadlock_is_returned_and_ends_with_a_victim() {
+fn a_forced_deadlock_is_returned_and_lasts_until_a_member_stops_waiting() {
     let mut graph = WaitForGraph::new();
     graph.must_wait(1, all(&[2]));
     let (wait, deadlock) = graph.wait_anyway(2, all(&[1]));
@@ -142,28 +142,29 @@ fn the_same_edge_may_exist_twice() {
 #[test]
 fn edges_change_while_a_wait_lasts() {
     let mut graph = WaitForGraph::new();
-    let writer = graph.must_wait(1, all(&[2, 3]));
-    assert_eq!(graph.remove_owner(writer, 2), None);
-    assert_eq!(graph.add_owner(writer, 4), Ok(()));
-    assert_eq!(graph.add_owner(writer, 4), Ok(()), "4 is already there");
-    assert_eq!((graph.need(writer), graph.waiter(writer)), (Some(all(&[3, 4])), Some(1)));
+    let wait = graph.must_wait(1, all(&[2, 3]));
+    assert_eq!(graph.remove_owner(wait, 2), None);
+    assert_eq!(graph.add_owner(wait, 4), Ok(()));
+    assert_eq!(graph.add_owner(wait, 4), Ok(()), "4 is already there");
+    assert_eq!((graph.need(wait), graph.waiter(wait)), (Some(all(&[3, 4])), Some(1)));
     graph.must_wait(5, all(&[1]));
-    assert_eq!(graph.add_owner(writer, 5).map_err(|deadlock| deadlock.waits.len()), Err(2));
-    assert_eq!(graph.need(writer), Some(all(&[3, 4])), "refused, and so unchanged");
-    assert!(graph.add_owner_anyway(writer, 5).is_some());
-    assert_eq!(graph.forget(5), [writer]);
-    assert_eq!(graph.forget(3), [writer]);
-    assert_eq!(graph.forget(4), [writer]);
-    assert_eq!((graph.need(writer), graph.len()), (Some(all(&[])), 1), "met, until it is ended");
+    assert_eq!(graph.add_owner(wait, 5).map_err(|deadlock| deadlock.waits.len()), Err(2));
+    assert_eq!(graph.need(wait), Some(all(&[3, 4])), "refused, and so unchanged");
+    assert!(graph.add_owner_anyway(wait, 5).is_some());
+    assert_eq!(graph.forget(5), [wait]);
+    assert_eq!(graph.forget(3), [wait]);
+    assert_eq!(graph.forget(4), [wait]);
+    assert_eq!((graph.need(wait), graph.len()), (Some(all(&[])), 1), "met, until it is ended");
     graph.assert_sound();
     assert_eq!(graph.forget(1), []);
     assert_eq!((graph.len(), graph.owner_count(), graph.edge_count()), (0, 0, 0));
-    assert_eq!((graph.need(writer), graph.add_owner(writer, 2), graph.remove_owner(writer, 2)), (None, Ok(()), None));
+    assert_eq!((graph.need(wait), graph.add_owner(wait, 2), graph.remove_owner(wait, 2)), (None, Ok(()), None));
 }
 
 const MANY: u32 = 100_000;
 
-/// Returns a graph in which each of `MANY` owners waits for the one with the next lower number.
+/// Returns a graph of `MANY` owners, in which each but owner 0 waits for the one with the next
+/// lower number.
 fn long_queue() -> WaitForGraph<u32> {
     let mut graph = WaitForGraph::new();
     for waiter in 1..MANY {
@@ -175,7 +176,7 @@ fn long_queue() -> WaitForGraph<u32> {
 #[test]
 fn a_queue_of_a_hundred_thousand_does_not_overflow_the_stack() {
     let mut graph = long_queue();
-    let cycle = graph.wait(0, all(&[MANY - 1])).expect_err("the last one waits for all others, and so for the first");
+    let cycle = graph.wait(0, all(&[MANY - 1])).expect_err("the last owner waits for the first through all others");
     assert_eq!((cycle.shape, cycle.waits.len()), (Shape::Cycle, MANY as usize));
     assert!(graph.would_deadlock(0, &any(&[MANY - 1, MANY])).is_none());
     let (_, deadlock) = graph.wait_anyway(0, any(&[MANY - 1, MANY]));
@@ -191,7 +192,8 @@ fn a_queue_of_a_hundred_thousand_does_not_overflow_the_stack() {
 #[test]
 fn a_wait_of_the_first_in_a_long_queue_for_the_last_in_a_short_one_costs_the_short_one() {
     let mut graph = long_queue();
-    // Another queue, of 10 owners. A search takes about 2 steps for each owner that it visits.
+    // Another queue, of 10 owners. A search takes about 2 steps for each owner that it visits, so
+    // about 20 here; the limit below leaves a margin.
     let short_first = 2 * MANY;
     for waiter in short_first + 1..short_first + 10 {
         graph.must_wait(waiter, all(&[waiter - 1]));
@@ -208,7 +210,8 @@ fn a_wait_of_the_first_in_a_long_queue_for_the_last_in_a_short_one_costs_the_sho
 #[test]
 fn a_wait_of_an_owner_with_few_waiters_for_the_last_in_a_long_queue_costs_the_few() {
     let mut graph = WaitForGraph::new();
-    // A search takes about 2 steps for each owner that it visits, here `holder` and `behind`.
+    // A search takes about 2 steps for each owner that it visits, so about 4 for `holder` and
+    // `behind`; the limit below leaves a margin.
     let (holder, behind) = (MANY, MANY + 1);
     graph.must_wait(behind, all(&[holder]));
     for waiter in 1..MANY {

@@ -85,9 +85,9 @@ rule_tests! { lock_sites(&[1, 2], EdgeChasing::new), 3;
             2 receives release from 1: CE-5 receives ticket 1/1 back; the queue is empty; LK-3 R2 is free; R2 is free
         "#]]);
 
-    /// R1 goes to P1, which is at its coordinator's site and waits for R2 too. The holder of R2
+    /// R1 goes to P1, which is at the coordinator's site and waits for R2 too. The holder of R2
     /// waits for R1. The check of R1 must find that P1 waits for R2.
-    lk_4_at_its_coordinators_site_a_process_has_a_resource_before_the_detector_is_informed(
+    lk_4_at_the_coordinators_site_a_process_has_a_resource_before_the_resource_starts_a_check(
         "3 ask-R1 | rest; 2 ask-R2; 1 ask-R1+R2; 2 ask-R1; rest; 3 answer-R1; rest", expect![[r#"
             1 receives request from 3: LK-2 P3 waits for R1; P3 waits for R1; CE-2 grants ticket 3/1; grant → 3; LK-3 R1 is granted to P3; R1 is granted to P3; P3 holds R1; EC-1 R1 sends a probe to P3; probe → 3
             1 receives probe from 3: EC-2 drops it: P3 does not wait for R1
@@ -101,7 +101,7 @@ rule_tests! { lock_sites(&[1, 2], EdgeChasing::new), 3;
             3 receives probe from 1: EC-2 drops it: P3 does not wait
             1 receives request from 2: LK-2 P2 waits for R1; P2 waits for R1; CE-2 queues ticket 2/1: ticket 3/1 is granted
             1 receives probe from 2: EC-2 R1 waits for P3; probe → 3
-            1 receives probe from 2: EC-2 drops it: R1 has forwarded this check of P1
+            1 receives probe from 2: EC-2 drops it: R1 has forwarded this or a later check of P1
             3 receives probe from 1: EC-2 drops it: P3 does not wait
             3 answer R1: LK-5 P3 releases R1; P3 releases R1; CE-4 returns ticket 3/1; release → 1
             1 receives release from 3: CE-5 receives ticket 3/1 back; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1 is free; R1 is free; LK-3 R1 is granted to P1; R1 is granted to P1; P1 holds R1; LK-4 P1 has R1; P1 has R1; EC-1 R1 sends a probe to P1; EC-2 P1 waits for R2; probe → 2
@@ -111,13 +111,13 @@ rule_tests! { lock_sites(&[1, 2], EdgeChasing::new), 3;
 
     /// P1 and its resources are at one site. When the detector there learns that a resource waits
     /// for P1, it knows already that P1 no longer waits for the resource.
-    lk_4_a_grant_at_its_coordinators_site_is_no_deadlock(
+    lk_4_a_grant_at_the_coordinators_site_is_no_deadlock(
         by lock_sites(&[1, 1], QueryReply::new), of 1, "1 ask-R1; 1 ask-R1.1", expect![[r#"
             1 ask R1: LK-1 P1 asks for R1; P1 waits for R1; LK-2 P1 waits for R1; P1 waits for R1; CE-1 requests entry with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1 is granted to P1; R1 is granted to P1; P1 holds R1; LK-4 P1 has R1; P1 has R1; P1 continues; QR-1 R1 asks all it waits for whether they wait; QR-2 does not reply: P1 does not wait
             1 ask R1.1: LK-1 P1 asks for R1.1; P1 waits for R1.1; LK-2 P1 waits for R1.1; P1 waits for R1.1; CE-1 requests entry with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1.1 is granted to P1; R1.1 is granted to P1; P1 holds R1.1; LK-4 P1 has R1.1; P1 has R1.1; P1 continues; QR-1 R1.1 asks all it waits for whether they wait; QR-2 does not reply: P1 does not wait
         "#]]);
 
-    lk_4_a_grant_of_all_at_their_coordinators_site_is_no_deadlock(
+    lk_4_grants_of_two_resources_at_the_coordinators_site_are_no_deadlock(
         by lock_sites(&[1, 1], EdgeChasing::new), of 1, "1 ask-R1+R1.1", expect![[r#"
             1 ask R1 and R1.1: LK-1 P1 asks for R1 and R1.1; P1 waits for R1 and R1.1; LK-2 P1 waits for R1; P1 waits for R1; CE-1 requests entry with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1 is granted to P1; R1 is granted to P1; P1 holds R1; LK-4 P1 has R1; P1 has R1; EC-1 R1 sends a probe to P1; EC-2 drops it: P1 does not wait; LK-2 P1 waits for R1.1; P1 waits for R1.1; CE-1 requests entry with ticket 1/1; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1.1 is granted to P1; R1.1 is granted to P1; P1 holds R1.1; LK-4 P1 has R1.1; P1 has R1.1; P1 continues; EC-1 R1.1 sends a probe to P1; EC-2 drops it: P1 does not wait
         "#]]);
@@ -152,7 +152,7 @@ rule_tests! { lock_sites(&[1, 2], EdgeChasing::new), 3;
 }
 
 #[test]
-fn forged_messages_about_others_are_ignored() {
+fn forged_messages_are_ignored() {
     let mut group = ScriptGroup::new(3, lock_sites(&[1, 2], EdgeChasing::new));
     group.run("3 ask-R1\n3 > 1\n2 ask-R1\n2 > 1");
     let ticket = |owner: usize| Ticket { node: node(owner), number: Clock(1) };

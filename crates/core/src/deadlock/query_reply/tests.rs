@@ -3,12 +3,13 @@
 //! In scripts, `1 ask-P2+P3` lets process P1 ask P2 and P3 and wait for both, `1 ask-P2|P3` for any
 //! of them; `1 give-up` cancels its wait, and `1 look` starts its check for a deadlock. A command
 //! that ends in `@1` is for the second process of a site; no site has one here. `1 > 2` delivers
-//! the oldest message from site 1 to 2, `rest` delivers all, and `1 fires` fires a timer of site 1.
+//! the oldest message from site 1 to 2, `rest` delivers all, and `1 fires` lets a timer of site 1
+//! expire.
 //! Steps before ` | ` prepare the state; `of` and `by` replace the number of sites and their
 //! constructor in one test.
 //! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
 //!
-//! In traces, RQ rules are those of the host (`requests.rs`), whose answers have the kind `let-go`,
+//! In traces, RQ rules are those of the host (`requests.rs`), whose answers have the kind `release`,
 //! and RS rules those of the resolution.
 
 use crate::deadlock::query_reply::{CheckHeader, Message};
@@ -78,8 +79,8 @@ rule_tests! { request_sites(Plan::new, QueryReply::new), 3;
 
     qr_4_a_reply_to_an_agent_that_no_longer_waits_is_ignored(
         "2 ask-P1; rest; 1 ask-P2|P3; 1 > 2; 1 > 2; 2 > 1; 1 > 2; 1 > 3 | 3 answer-P1; 3 > 1; 2 > 1", expect![[r#"
-            3 answer P1: RQ-3 P3 answers P1; P3 answers P1; let-go → 1
-            1 receives let-go from 3: RQ-4 P1 continues; withdraw → 2; P1 continues
+            3 answer P1: RQ-3 P3 answers P1; P3 answers P1; release → 1
+            1 receives release from 3: RQ-4 P1 continues; withdraw → 2; P1 continues
             1 receives reply from 2: QR-3 ignores it: P1 no longer waits
         "#]]);
 
@@ -99,15 +100,15 @@ fn qr_1_with_patience_the_check_is_delayed_and_omitted_if_the_wait_ends() {
         3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2
         1 timer: QR-1 P1 asks all it waits for whether they wait; query → 2
         2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
-        2 answer P3: RQ-3 P2 answers P3; P2 answers P3; let-go → 3
-        3 receives let-go from 2: RQ-4 P3 continues; P3 continues
+        2 answer P3: RQ-3 P2 answers P3; P2 answers P3; release → 3
+        3 receives release from 2: RQ-4 P3 continues; P3 continues
     "#]]
     .assert_eq(&group.trace);
     assert_eq!(group.timer_count(), 0);
 }
 
 #[test]
-fn forged_messages_about_others_are_ignored() {
+fn forged_messages_are_ignored() {
     let mut group = request_group(&Plan::new(3), QueryReply::new);
     group.run("1 ask-P2\n1 > 2\n1 > 2");
     let header = |origin: usize, check, from: usize, to: usize| CheckHeader {

@@ -7,7 +7,7 @@
 //! state; `of` and `by` replace the number of sites and their constructor in one test.
 //! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
 //!
-//! In traces, answers have the kind `let-go`. EC and QR rules are those of the detectors, edge
+//! In traces, answers have the kind `release`. EC and QR rules are those of the detectors, edge
 //! chasing and queries with replies, and RS rules those of the resolution.
 
 use crate::deadlock::requests::{Message, RequestHeader};
@@ -51,7 +51,7 @@ rule_tests! { request_sites(Plan::new, EdgeChasing::new), 3;
     "#]]);
 
     rq_3_a_process_answers_a_request_once(of 2, "1 ask-P2; 1 > 2 | 2 answer-P1; 2 answer-P1", expect![[r#"
-        2 answer P1: RQ-3 P2 answers P1; P2 answers P1; let-go → 1
+        2 answer P1: RQ-3 P2 answers P1; P2 answers P1; release → 1
         2 answer P1: refused: that agent does not wait for the process
     "#]]);
 
@@ -61,10 +61,10 @@ rule_tests! { request_sites(Plan::new, EdgeChasing::new), 3;
             3 receives request from 1: RQ-2 P1 waits for P3; P1 waits for P3
             2 receives probe from 1: EC-2 drops it: P2 does not wait
             3 receives probe from 1: EC-2 drops it: P3 does not wait
-            2 answer P1: RQ-3 P2 answers P1; P2 answers P1; let-go → 1
-            3 answer P1: RQ-3 P3 answers P1; P3 answers P1; let-go → 1
-            1 receives let-go from 2: RQ-4 P1 still waits for P3
-            1 receives let-go from 3: RQ-4 P1 continues; P1 continues
+            2 answer P1: RQ-3 P2 answers P1; P2 answers P1; release → 1
+            3 answer P1: RQ-3 P3 answers P1; P3 answers P1; release → 1
+            1 receives release from 2: RQ-4 P1 still waits for P3
+            1 receives release from 3: RQ-4 P1 continues; P1 continues
         "#]]);
 
     rq_4_a_wait_for_any_ends_with_the_first_answer_and_withdraws_the_rest(
@@ -73,10 +73,10 @@ rule_tests! { request_sites(Plan::new, EdgeChasing::new), 3;
              1 ask any of P2 and P3: RQ-1 P1 asks any of P2 and P3; P1 waits for any of P2 and P3; request → 2; request → 3; QR-1 P1 asks all it waits for whether they wait; query → 2; query → 3
              2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
              3 receives request from 1: RQ-2 P1 waits for P3; P1 waits for P3
-             2 answer P1: RQ-3 P2 answers P1; P2 answers P1; let-go → 1
-             3 answer P1: RQ-3 P3 answers P1; P3 answers P1; let-go → 1
-             1 receives let-go from 2: RQ-4 P1 continues; withdraw → 3; P1 continues
-             1 receives let-go from 3: RQ-4 ignores it: that wait of P1 has ended
+             2 answer P1: RQ-3 P2 answers P1; P2 answers P1; release → 1
+             3 answer P1: RQ-3 P3 answers P1; P3 answers P1; release → 1
+             1 receives release from 2: RQ-4 P1 continues; withdraw → 3; P1 continues
+             1 receives release from 3: RQ-4 ignores it: that wait of P1 has ended
              3 receives query from 1: QR-2 does not reply: P3 does not wait
              3 receives withdraw from 1: RQ-6 P3 has answered P1 already
          "#]]);
@@ -85,7 +85,7 @@ rule_tests! { request_sites(Plan::new, EdgeChasing::new), 3;
         of 2, "1 ask-P2; 1 > 2; 2 answer-P1 | 1 give-up; 1 ask-P2; 2 > 1", expect![[r#"
             1 give-up: RQ-5 P1 cancels its wait; P1 has cancelled its wait; withdraw → 2
             1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; EC-1 P1 sends a probe to P2; probe → 2
-            1 receives let-go from 2: RQ-4 ignores it: that wait of P1 has ended
+            1 receives release from 2: RQ-4 ignores it: that wait of P1 has ended
         "#]]);
 
     rq_5_a_cancellation_withdraws_all_requests("1 ask-P2+P3 | 1 give-up; 1 give-up", expect![[r#"
@@ -118,7 +118,7 @@ fn rq_1_each_detector_supports_its_own_kind_of_waits() {
 }
 
 #[test]
-fn forged_messages_about_others_are_ignored() {
+fn forged_messages_are_ignored() {
     let mut group = request_group(&Plan::new(3), EdgeChasing::new);
     group.run("1 ask-P2\n3 ask-P1\n3 > 1");
     let header = |from: Agent, to: Agent, wait_id| RequestHeader { from, to, wait_id: WaitId(wait_id) };

@@ -9,8 +9,6 @@
 //! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
 //!
 //! In traces, RQ rules are those of the host (`requests.rs`), and EC rules those of edge chasing.
-//! Of the messages, `doom` asks the victim to abort, `yielded` confirms that it has, and `again`
-//! asks the finder to check again.
 
 use crate::deadlock::edge_chasing::Message;
 use crate::deadlock::requests::Message as HostMessage;
@@ -40,8 +38,8 @@ rule_tests! { request_sites(plan, EdgeChasing::new), 3;
             3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 reports a deadlock found by P3; DEADLOCK: P3 waits for P2; P2 waits for P3
         "#]]);
 
-    /// Both processes find the deadlock. When the resolver takes up the second report, the first
-    /// has been resolved.
+    /// Both processes find the deadlock. When the resolver takes up the second report, the victim
+    /// of the first has aborted.
     rs_2_a_broken_deadlock_is_dismissed("2 ask-P3; 3 ask-P2 | rest; 3 give-up; rest", expect![[r#"
         3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3
         3 receives probe from 2: EC-2 P3 waits for P2; probe → 2
@@ -49,12 +47,12 @@ rule_tests! { request_sites(plan, EdgeChasing::new), 3;
         2 receives probe from 3: EC-2 P2 waits for P3; probe → 3
         2 receives probe from 3: EC-3 the probe has returned: P2 is in a cycle; RS-1 sends the resolver a deadlock found by P2; found → 1
         3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 sends the resolver a deadlock found by P3; found → 1
-        1 receives found from 2: RS-3 chooses the victim P3; doom → 3; DEADLOCK: P2 waits for P3; P3 waits for P2; P3 must abort
-        3 receives doom from 1: RS-4 asks the process to abort: P3; P3 MUST ABORT: P2 waits for P3; P3 waits for P2; P3 must abort
-        3 give-up: RQ-5 P3 cancels its wait; P3 has cancelled its wait; withdraw → 2; RS-5 confirms the abort of P3; yielded → 1
+        1 receives found from 2: RS-3 chooses the victim P3; abort → 3; DEADLOCK: P2 waits for P3; P3 waits for P2; P3 must abort
+        3 receives abort from 1: RS-4 asks the process to abort: P3; P3 MUST ABORT: P2 waits for P3; P3 waits for P2; P3 must abort
+        3 give-up: RQ-5 P3 cancels its wait; P3 has cancelled its wait; withdraw → 2; RS-5 confirms the abort of P3; aborted → 1
         2 receives withdraw from 3: RQ-6 P3 no longer waits for P2; P3 no longer waits for P2
-        1 receives yielded from 3: RS-6 has resolved the deadlock by the abort of P3; again → 2; RS-2 dismisses a deadlock that is broken already, found by P3; again → 3
-        2 receives again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3; probe → 3
+        1 receives aborted from 3: RS-6 has resolved the deadlock by the abort of P3; check-again → 2; RS-2 dismisses a deadlock that is broken already, found by P3; check-again → 3
+        2 receives check-again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3; probe → 3
         3 receives probe from 2: EC-2 drops it: P3 does not wait
     "#]]);
 
@@ -66,52 +64,52 @@ rule_tests! { request_sites(plan, EdgeChasing::new), 3;
             4 receives probe from 5: EC-2 P4 waits for P5; probe → 5
             3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 sends the resolver a deadlock found by P3; found → 1
             5 receives probe from 4: EC-3 the probe has returned: P5 is in a cycle; RS-1 sends the resolver a deadlock found by P5; found → 1
-            1 receives found from 3: RS-3 chooses the victim P2; doom → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 must abort
-            2 receives doom from 1: RS-4 asks the process to abort: P2; P2 MUST ABORT: P3 waits for P2; P2 waits for P3; P2 must abort
-            2 give-up: RQ-5 P2 cancels its wait; P2 has cancelled its wait; withdraw → 3; RS-5 confirms the abort of P2; yielded → 1
+            1 receives found from 3: RS-3 chooses the victim P2; abort → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 must abort
+            2 receives abort from 1: RS-4 asks the process to abort: P2; P2 MUST ABORT: P3 waits for P2; P2 waits for P3; P2 must abort
+            2 give-up: RQ-5 P2 cancels its wait; P2 has cancelled its wait; withdraw → 3; RS-5 confirms the abort of P2; aborted → 1
             3 receives withdraw from 2: RQ-6 P2 no longer waits for P3; P2 no longer waits for P3
-            1 receives yielded from 2: RS-6 has resolved the deadlock by the abort of P2; again → 3; RS-3 chooses the victim P4; doom → 4; DEADLOCK: P5 waits for P4; P4 waits for P5; P4 must abort
-            3 receives again from 1: RS-7 starts another check for P3; EC-1 P3 sends a probe to P2; probe → 2
-            4 receives doom from 1: RS-4 asks the process to abort: P4; P4 MUST ABORT: P5 waits for P4; P4 waits for P5; P4 must abort
+            1 receives aborted from 2: RS-6 has resolved the deadlock by the abort of P2; check-again → 3; RS-3 chooses the victim P4; abort → 4; DEADLOCK: P5 waits for P4; P4 waits for P5; P4 must abort
+            3 receives check-again from 1: RS-7 starts another check for P3; EC-1 P3 sends a probe to P2; probe → 2
+            4 receives abort from 1: RS-4 asks the process to abort: P4; P4 MUST ABORT: P5 waits for P4; P4 waits for P5; P4 must abort
             2 receives probe from 3: EC-2 drops it: P2 does not wait
         "#]]);
 
     rs_4_the_victim_is_asked_to_abort_if_it_still_waits(
         "2 ask-P3; rest; 3 ask-P2; 3 > 2; 3 > 2; 2 > 3 | 3 > 1; 1 > 2", expect![[r#"
-            1 receives found from 3: RS-3 chooses the victim P2; doom → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 must abort
-            2 receives doom from 1: RS-4 asks the process to abort: P2; P2 MUST ABORT: P3 waits for P2; P2 waits for P3; P2 must abort
+            1 receives found from 3: RS-3 chooses the victim P2; abort → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 must abort
+            2 receives abort from 1: RS-4 asks the process to abort: P2; P2 MUST ABORT: P3 waits for P2; P2 waits for P3; P2 must abort
         "#]]);
 
     rs_4_a_victim_that_has_aborted_unasked_confirms_at_once(
         "2 ask-P3; rest; 3 ask-P2; 3 > 2; 3 > 2; 2 > 3 | 3 > 1; 2 give-up; 1 > 2; 2 > 1", expect![[r#"
-            1 receives found from 3: RS-3 chooses the victim P2; doom → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 must abort
+            1 receives found from 3: RS-3 chooses the victim P2; abort → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 must abort
             2 give-up: RQ-5 P2 cancels its wait; P2 has cancelled its wait; withdraw → 3
-            2 receives doom from 1: RS-4 confirms at once that it no longer waits: P2; yielded → 1
-            1 receives yielded from 2: RS-6 has resolved the deadlock by the abort of P2; again → 3
+            2 receives abort from 1: RS-4 confirms at once that it no longer waits: P2; aborted → 1
+            1 receives aborted from 2: RS-6 has resolved the deadlock by the abort of P2; check-again → 3
         "#]]);
 
     rs_5_the_abort_is_confirmed_to_the_resolver(
         "2 ask-P3; rest; 3 ask-P2; 3 > 2; 3 > 2; 2 > 3; 3 > 1; 1 > 2 | 2 give-up", expect![[r#"
-            2 give-up: RQ-5 P2 cancels its wait; P2 has cancelled its wait; withdraw → 3; RS-5 confirms the abort of P2; yielded → 1
+            2 give-up: RQ-5 P2 cancels its wait; P2 has cancelled its wait; withdraw → 3; RS-5 confirms the abort of P2; aborted → 1
         "#]]);
 
-    /// P2 waits for P3 and P4, which both wait for P2. It finds both cycles at once; the resolution
-    /// of the first leaves the second.
+    /// P2 waits for P3 and P4, which both wait for P2. Its first check finds both cycles; the abort
+    /// of P3 breaks only one of them.
     rs_6_a_finder_checks_again_for_another_deadlock(
         of 4, "3 ask-P2; 4 ask-P2; rest; 2 ask-P3+P4; rest | 3 give-up; rest; 4 give-up; rest", expect![[r#"
-            3 give-up: RQ-5 P3 cancels its wait; P3 has cancelled its wait; withdraw → 2; RS-5 confirms the abort of P3; yielded → 1
+            3 give-up: RQ-5 P3 cancels its wait; P3 has cancelled its wait; withdraw → 2; RS-5 confirms the abort of P3; aborted → 1
             2 receives withdraw from 3: RQ-6 P3 no longer waits for P2; P3 no longer waits for P2
-            1 receives yielded from 3: RS-6 has resolved the deadlock by the abort of P3; again → 2; RS-3 chooses the victim P4; doom → 4; DEADLOCK: P2 waits for P4; P4 waits for P2; P4 must abort
-            2 receives again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4
-            4 receives doom from 1: RS-4 asks the process to abort: P4; P4 MUST ABORT: P2 waits for P4; P4 waits for P2; P4 must abort
+            1 receives aborted from 3: RS-6 has resolved the deadlock by the abort of P3; check-again → 2; RS-3 chooses the victim P4; abort → 4; DEADLOCK: P2 waits for P4; P4 waits for P2; P4 must abort
+            2 receives check-again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4
+            4 receives abort from 1: RS-4 asks the process to abort: P4; P4 MUST ABORT: P2 waits for P4; P4 waits for P2; P4 must abort
             3 receives probe from 2: EC-2 drops it: P3 does not wait
             4 receives probe from 2: EC-2 P4 waits for P2; probe → 2
             2 receives probe from 4: EC-3 the probe has returned: P2 is in a cycle; RS-1 sends the resolver a deadlock found by P2; found → 1
-            4 give-up: RQ-5 P4 cancels its wait; P4 has cancelled its wait; withdraw → 2; RS-5 confirms the abort of P4; yielded → 1
+            4 give-up: RQ-5 P4 cancels its wait; P4 has cancelled its wait; withdraw → 2; RS-5 confirms the abort of P4; aborted → 1
             2 receives withdraw from 4: RQ-6 P4 no longer waits for P2; P4 no longer waits for P2
-            1 receives yielded from 4: RS-6 has resolved the deadlock by the abort of P4; again → 2; RS-2 dismisses a deadlock that is broken already, found by P2; again → 2
-            2 receives again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4
-            2 receives again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4
+            1 receives aborted from 4: RS-6 has resolved the deadlock by the abort of P4; check-again → 2; RS-2 dismisses a deadlock that is broken already, found by P2; check-again → 2
+            2 receives check-again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4
+            2 receives check-again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4
             3 receives probe from 2: EC-2 drops it: P3 does not wait
             4 receives probe from 2: EC-2 drops it: P4 does not wait
             3 receives probe from 2: EC-2 drops it: P3 does not wait
@@ -130,15 +128,15 @@ fn rs_7_an_agent_that_no_longer_waits_does_not_check_again() {
     }
     expect![[r#"
         2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; EC-1 P2 sends a probe to P3; probe → 3
-        2 receives a forged again from 1: nothing
-        2 receives a forged again from 1: nothing
-        2 receives a forged again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3; probe → 3
+        2 receives a forged check-again from 1: nothing
+        2 receives a forged check-again from 1: nothing
+        2 receives a forged check-again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3; probe → 3
     "#]]
     .assert_eq(&group.trace);
 }
 
 #[test]
-fn forged_messages_about_others_are_ignored() {
+fn forged_messages_are_ignored() {
     let mut group = request_group(&plan(4), EdgeChasing::new);
     group.run("2 ask-P3; rest; 3 ask-P2; 3 > 2; 3 > 2; 2 > 3; 3 > 1");
     let cycle = [wait(process(2), process(3)), wait(process(3), process(2))];
@@ -152,13 +150,14 @@ fn forged_messages_about_others_are_ignored() {
         (2, 3, ResolverMessage::Found(report)),
         // About an agent at a site that does not exist.
         (2, 1, ResolverMessage::Found(Report::cycle(&cycle[0], [wait(process(9), process(2))].into()))),
-        // The abort of another site's process, of another wait, of a process that is no victim, and
-        // not to the resolver.
+        // Confirmations of the abort of another site's process, of another wait, and of a process
+        // that is no victim, and one that does not go to the resolver.
         (4, 1, ResolverMessage::Aborted { agent: process(2), wait_id: WaitId(1) }),
         (2, 1, ResolverMessage::Aborted { agent: process(2), wait_id: WaitId(9) }),
         (3, 1, ResolverMessage::Aborted { agent: process(3), wait_id: WaitId(1) }),
         (2, 3, ResolverMessage::Aborted { agent: process(2), wait_id: WaitId(1) }),
-        // Without a victim, or with a victim that is not part of the deadlock or at another site.
+        // Requests to abort without a victim, or with a victim that is not part of the deadlock or
+        // at another site.
         (1, 3, ResolverMessage::Abort(Report { victim: None, ..abort_request.clone() })),
         (1, 3, ResolverMessage::Abort(Report { victim: Some(process(4)), ..abort_request.clone() })),
         (1, 3, ResolverMessage::Abort(abort_request)),
@@ -169,7 +168,7 @@ fn forged_messages_about_others_are_ignored() {
     assert_ignored(group, forged.map(|(from, to, message)| (from, to, host_message(message))));
 }
 
-/// The resolver drops a report without candidates and continues.
+/// The resolver drops a report without candidates, and so can take up the next one.
 #[test]
 fn rs_3_a_report_without_candidates_has_no_victim() {
     let empty = ResolverMessage::Found(Report::cycle(&wait(process(2), process(3)), [].into()));

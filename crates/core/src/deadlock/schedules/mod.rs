@@ -1,10 +1,10 @@
-//! Random schedules for every detector: processes ask, answer and cancel at random, and messages
-//! arrive in any order that FIFO links allow.
+//! Random schedules for every detector: processes ask and answer at random, victims cancel their
+//! waits, and messages arrive in any order that FIFO links allow.
 //!
-//! The test derives the true wait-for graph from the events: an agent waits from `Waits` until the
-//! agent it waits for `Answers`, or until it has cancelled. Every report must be true at its
-//! instant, every victim must be part of its deadlock, and at the end no deadlock may be
-//! unreported.
+//! The test derives the true wait-for graph from the events: an agent waits from `Waits` until its
+//! need is met by the `Answers` of agents it waits for, or until it has cancelled. Every report
+//! must be true at its instant, and every victim must be part of its deadlock. At the end, whenever
+//! the sites are idle and all victims have aborted, no deadlock may be unreported.
 
 mod truth;
 mod world;
@@ -83,7 +83,7 @@ where
     World::new(plan, needs, |me| Locks::new(me, Arc::clone(plan), detector(me, plan)))
 }
 
-/// Whether the detector has a victim policy.
+/// Whether the plan has a victim policy.
 #[derive(Clone, Copy)]
 enum Mode {
     /// Deadlocks are only reported. All processes are soon stuck, so the schedule is short.

@@ -10,15 +10,17 @@ use std::vec::Vec;
 pub(super) struct Truth {
     /// The waits that exist now, each with the need that remains.
     waits: BTreeMap<Agent, (WaitId, Need<Agent>)>,
-    /// All edges that ever existed: the waiter, its wait, and the awaited agent.
+    /// All edges that `Waits` events have announced: the waiter, the number of its wait, and the
+    /// awaited agent.
     pub(super) history: BTreeSet<(Agent, WaitId, Agent)>,
-    /// The latest wait of each agent.
+    /// The number of each agent's latest wait.
     latest_wait_ids: BTreeMap<Agent, WaitId>,
     /// The resources granted to a process that has cancelled its request. They do not wait for the
     /// process, because its site will return them.
     returning: BTreeSet<Agent>,
-    /// The waits for an agent that the agent knows of: the agent, the waiter, and the waiter's
-    /// wait. If the agent is a process and the waiter a resource, the process holds the resource.
+    /// The waits that the awaited agent has learnt of: the awaited agent, the waiter, and the
+    /// number of the waiter's wait. If the awaited agent is a process and the waiter a resource,
+    /// the process has received the resource.
     known_waits: BTreeSet<(Agent, Agent, WaitId)>,
     /// The waits that were reported as part of a deadlock.
     reported: BTreeSet<(Agent, WaitId)>,
@@ -64,7 +66,7 @@ impl Truth {
             Event::Victim { agent, report } => {
                 self.check_report(report)?;
                 if report.victim != Some(*agent) || report.wait_id(*agent).is_none() {
-                    return Err(format!("{agent} is not part of the deadlock: {report}"));
+                    return Err(format!("{agent} is not the victim, or not part, of the deadlock: {report}"));
                 }
             }
             Event::Withdrawn { .. } | Event::Refused(_) => {}
@@ -72,8 +74,8 @@ impl Truth {
         Ok(())
     }
 
-    /// Removes the wait of `to` for `agent`, which has answered it. Returns whether `to` waited for
-    /// `agent`.
+    /// Removes the wait of `to` for `agent`, which has answered. Returns whether `to` waited for
+    /// `agent` in its wait `wait_id`.
     fn release(&mut self, agent: Agent, to: Agent, wait_id: WaitId) -> bool {
         let Some((_, need)) = self.waits.get_mut(&to).filter(|(current_wait, _)| *current_wait == wait_id) else {
             return false;
@@ -92,8 +94,9 @@ impl Truth {
         is_awaited
     }
 
-    /// Checks that a report is true at this instant: it has members, all its waits exist, they name
-    /// only members, and a reported wait for any of several agents names all of those agents.
+    /// Checks that a report is true at this instant: it has members, all its waits exist, each
+    /// names at least one agent and only members, and a reported wait for any of several agents
+    /// names all of those agents.
     fn check_report(&self, report: &Report) -> Result<(), String> {
         let members: BTreeSet<Agent> = report.waits.iter().map(|wait| wait.agent).collect();
         let exists = |wait: &Wait| {

@@ -166,9 +166,9 @@ where
         Ok(())
     }
 
-    /// Runs without new requests until nothing more happens. Whenever all victims have aborted,
-    /// every deadlock must have been reported. With a victim policy, no process may wait at the
-    /// end.
+    /// Runs without new requests until nothing more happens. Whenever the sites are idle and all
+    /// victims have aborted, every deadlock must have been reported. With a victim policy, no agent
+    /// may be stuck and no process may wait at the end.
     fn run_until_idle(&mut self, rng: &mut TestRng) -> Result<(), String> {
         loop {
             while self.is_busy() {
@@ -193,7 +193,7 @@ where
         }
         let stuck = self.truth.stuck_agents();
         if self.plan.victim_policy.is_some() && !(stuck.is_empty() && self.waiting.is_empty()) {
-            return Err(format!("{stuck:?} are stuck, but no victim must abort"));
+            return Err(format!("{stuck:?} are stuck and {:?} wait, but no victim must abort", self.waiting));
         }
         Ok(())
     }
@@ -202,7 +202,7 @@ where
         !self.timers.is_empty() || self.links.values().any(|link| !link.is_empty())
     }
 
-    /// Lets a running process ask some others.
+    /// Lets a running process ask some other processes or some resources.
     fn ask(&mut self, rng: &mut TestRng) -> Result<(), String> {
         let running: Vec<_> = self.plan.all_processes().filter(|agent| !self.waiting.contains(agent)).collect();
         let Some(agent) = pick(&running, rng) else { return Ok(()) };
@@ -231,7 +231,7 @@ where
         self.give_command(agent.site, Command::Ask { process: agent.number, need })
     }
 
-    /// Lets a running process answer an agent that waits for it.
+    /// Lets a running process answer a process that waits for it, or release a resource.
     fn answer(&mut self, rng: &mut TestRng) -> Result<(), String> {
         let answerable: Vec<_> = self.waiters.iter().copied().filter(|(agent, _)| self.can_answer(*agent)).collect();
         let Some((agent, to)) = pick(&answerable, rng) else { return Ok(()) };
@@ -339,8 +339,9 @@ where
         self.truth.apply(event)
     }
 
-    /// Fails if a check follows a wait between two sites more than once, or returns along it more
-    /// often than it has followed it.
+    /// Fails if a check follows a wait more than once or without such a wait, if it returns along a
+    /// wait more often than it has followed it, or if a message does not go from the site of the
+    /// one agent to the site of the other.
     fn check_message(&mut self, site: NodeId, message: &P::Message) -> Result<(), String> {
         match message.check_step() {
             Some(CheckStep::Forward { origin, check, waiter, awaited }) => {

@@ -7,9 +7,9 @@
 //! Steps before the bar prepare the state, and `in` replaces the plan of the group.
 //! `election/script.rs` lists all steps.
 //!
-//! In traces, `Answers in 2ms` sets the timer `Answers`, which ends the wait for answers; likewise
-//! `Result`, `Quiet` (after a restart) and `Reports`. `saves` saves the largest known epoch. Steps
-//! without effects have no line.
+//! In traces, `Answers in 2ms` means that the node sets the timer `Answers`, which ends the wait
+//! for answers; likewise `Result`, `Quiet` (after a restart) and `Reports`. `saves` means that the
+//! node saves the largest known epoch. Steps without effects have no line.
 
 use super::Bully;
 use crate::election::script::{plan, rule_tests};
@@ -129,7 +129,7 @@ rule_tests! { bully, plan(3);
         1 receives coordinator from 3: saves; BU-5 follows 3 in epoch 1; LEADER IS 3 (epoch 1)
     "#]]);
 
-    /// Node 1 learns epoch 1 from node 2 before the result arrives, and is in a later election by
+    /// Node 3 learns epoch 1 from node 1 before the result arrives, and is in a later election by
     /// then.
     bu_5_a_result_does_not_end_a_later_election(
         in plan(4), "4 campaign; 4 > 1; 4 > 2 | 1 campaign; 1 > 3; 4 > 3; rest", expect![[r#"
@@ -155,7 +155,7 @@ rule_tests! { bully, plan(3);
              1ms 2 receives coordinator from 3: saves; BU-5 follows 3 in epoch 2; LEADER IS 3 (epoch 2)
          "#]]);
 
-    bu_6_a_node_that_has_taken_over_does_not_start_again(
+    bu_6_an_outdated_declaration_of_a_lower_node_starts_no_election(
         in with_options(BullyOptions { announces_to_all: true, ..BullyOptions::default() }), "2 suspects 3; after 1ms; 2 campaign;
          3 campaign | 3 campaign; 2 > 3", expect![[r#"
              1ms 3 campaign: knows no leader (epoch 2); saves; BU-3 declares itself leader in epoch 2; coordinator → 1,2,3; LEADER IS 3 (epoch 2)

@@ -76,7 +76,7 @@ rule_tests! { over_permissions, 3;
 
     /// Nodes 2 and 3 both challenge leader 1, which yields to 2 and no longer leads when 3's
     /// message arrives.
-    bm_5_a_leader_yields_only_in_the_epoch_that_the_message_names(
+    bm_5_a_former_leader_ignores_a_late_request_to_yield(
         "1 campaign; rest; 2 campaign; 3 campaign; 2 > 1 | 3 > 1; rest", expect![[r#"
             1 receives yield from 3: BM-5 no longer leads in epoch 1
             1 receives request from 2: RA-2 replies to (2, 2); reply → 2

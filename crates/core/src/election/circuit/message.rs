@@ -49,8 +49,8 @@ pub enum Body<M> {
     /// Acknowledges the receiver's message with this number.
     #[cfg_attr(feature = "serde", serde(rename = "received"))]
     Acknowledgement(u64),
-    /// The receiver missed the envelope's run, which is the sender's latest. `is_over` tells
-    /// whether that run has ended.
+    /// The receiver missed the envelope's run, or the run leaves it out. The run is the sender's
+    /// latest; `is_over` tells whether it has ended.
     Behind { is_over: bool },
 }
 
@@ -72,7 +72,7 @@ impl<M: Describe> Describe for Envelope<M> {
         match &self.body {
             Body::Contest { message, .. } => message.kind(),
             Body::Won { .. } => "elected",
-            Body::Acknowledgement(_) => "received",
+            Body::Acknowledgement(_) => "acknowledgement",
             Body::Behind { .. } => "behind",
         }
     }

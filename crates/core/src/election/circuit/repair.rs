@@ -119,7 +119,8 @@ impl<C: Contest> Circuit<C> {
         }
     }
 
-    /// CI-8. Starts the next epoch if the run leaves out the trusted node, or is in progress.
+    /// CI-8. No longer considers the node dead. Starts the next epoch if the run leaves out the
+    /// node, or is in progress.
     pub(super) fn trust(&mut self, node: NodeId, out: &mut Effects<'_, Self>) {
         if self.plan.repair != Repair::Detector {
             return;

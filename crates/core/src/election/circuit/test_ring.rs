@@ -194,7 +194,8 @@ impl<C: Contest> TestRing<C> {
         nodes
     }
 
-    /// Returns the number of the leader that a node knows, and its epoch; `None` if it knows none.
+    /// Returns the number of the leader that a node knows, and the epoch; `None` if the node knows
+    /// none.
     pub(crate) fn known_leader(&self, number: u32) -> Option<(u32, u64)> {
         match self.events[node(number).index()].iter().rev().find(|event| !matches!(event, Event::Refused(_)))? {
             Event::Elected { leader, epoch, .. } => Some((leader.number(), epoch.0)),
@@ -202,7 +203,7 @@ impl<C: Contest> TestRing<C> {
         }
     }
 
-    /// Returns the number of the leader that all live nodes know, and its epoch; `None` if they
+    /// Returns the number of the leader that all live nodes know, and the epoch; `None` if they
     /// disagree or a node knows none.
     pub(crate) fn agreed_leader(&self) -> Option<(u32, u64)> {
         let live = (1..=self.nodes.len() as u32).filter(|number| !self.is_down[node(*number).index()]);

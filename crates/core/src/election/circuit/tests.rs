@@ -86,7 +86,7 @@ fn ci_1_a_node_has_one_run_at_a_time_and_cannot_resign() {
 }
 
 #[test]
-fn ci_12_a_node_that_is_behind_learns_the_epoch_and_starts_a_later_one() {
+fn ci_11_a_node_that_restarts_in_an_epoch_already_used_agrees_on_a_later_one() {
     let mut ring = ring_with(Repair::Detector, 3);
     for _ in 0..5 {
         ring.elect(1);
@@ -249,7 +249,7 @@ fn ci_10_a_run_that_takes_too_long_is_repeated() {
 
 #[test]
 fn a_run_whose_list_of_left_out_nodes_is_invalid_or_names_the_receiver_changes_nothing() {
-    // No member, the receiver, not sorted, and one node twice.
+    // In turn: not a member, the receiver, not sorted, and one node twice.
     for left_out in [&[9][..], &[2], &[3, 1], &[1, 1]] {
         let mut ring = ring_with(Repair::Detector, 3);
         ring.step(node(2), Input::Message { from: node(1), message: claim(1, left_out, 1) });

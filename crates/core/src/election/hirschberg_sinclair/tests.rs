@@ -50,7 +50,7 @@ fn hs_4_only_the_greatest_node_within_reach_probes_further() {
     assert_eq!(elected_by_all().nodes_that_applied("HS-4"), [4, 4], "two hops, then four");
 }
 
-/// A reply to an earlier reach must not count for the current one.
+/// Replies that name another reach than the node's current one must not count.
 #[test]
 fn hs_4_replies_to_another_reach_do_not_count() {
     let mut ring: TestRing<Probing> = TestRing::new(default_plan(4));

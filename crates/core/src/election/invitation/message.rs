@@ -10,13 +10,14 @@ use crate::protocol::Durable;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// I coordinate a group. Do you? `latest_epoch` is the largest that the sender was in.
+    /// I coordinate a group, perhaps of myself alone. Do you? `latest_epoch` is the largest that
+    /// the sender was in.
     Check {
         #[cfg_attr(feature = "serde", serde(rename = "floor"))]
         latest_epoch: Epoch,
     },
-    /// To a higher node: I coordinate a group. `latest_epoch` is the largest that the sender was
-    /// in.
+    /// To a higher coordinator: I coordinate a group, perhaps of myself alone, or belong to yours.
+    /// Invite me. `latest_epoch` is the largest that the sender was in.
     Found {
         #[cfg_attr(feature = "serde", serde(rename = "floor"))]
         latest_epoch: Epoch,
@@ -61,7 +62,7 @@ impl Describe for Message {
             Self::Accept { .. } => "accept",
             Self::Ready { .. } => "ready",
             Self::Query { .. } => "query",
-            Self::Confirm { .. } => "here",
+            Self::Confirm { .. } => "confirm",
             Self::Gone { .. } => "gone",
         }
     }

@@ -8,9 +8,9 @@
 //! Steps before the bar prepare the state, and `in` replaces the plan of the group. Steps without
 //! effects are not in the trace. `election/script.rs` lists all steps.
 //!
-//! In traces, `Found in 3ms` sets the timer `Found`, which ends a search; `Invitation` and `Ready`
-//! end the wait for these messages, and `Watch` is the time of the next periodic question. `here`
-//! is the message `Confirm`.
+//! In traces, `Found in 3ms` means that the node sets the timer `Found`, which ends a search;
+//! `Invitation` and `Ready` end the wait for these messages, and `Watch` is the time of the next
+//! periodic question.
 
 use super::Invitation;
 use crate::election::script::{plan, rule_tests};
@@ -148,9 +148,9 @@ rule_tests! { invitation, plan(3);
             1 receives invitation from 2: IN-6 does not leave its group for that of 2
         "#]]);
 
-    /// Node 1 was in a later epoch than that of node 2, and reports it. So node 2 invites it to an
-    /// even later one.
-    in_6_a_node_does_not_return_to_an_earlier_epoch(
+    /// Node 1 was in a later epoch than that of node 2, and reports its epoch. So node 2 invites
+    /// node 1 to an even later one.
+    in_12_a_coordinator_takes_a_later_epoch_before_it_invites_a_node_that_knows_one(
         in plan(2), "1 campaign; lose 1 > 2; 1 fires | 1 campaign; 1 campaign; 2 campaign; lose 2 > 1; 2 fires;
          2 fires; 2 > 1; rest", expect![[r#"
              1 campaign: saves; IN-12 forms a group in epoch 4, and invites 0 nodes; LEADER IS 1 (epoch 4); Watch in 8ms
@@ -192,7 +192,7 @@ rule_tests! { invitation, plan(3);
     in_9_members_ask_periodically_and_a_coordinator_only_nodes_outside_its_group(
         "3 campaign; rest; 3 fires; rest | 1 fires; rest; 3 fires; rest", expect![[r#"
             1 Watch: query → 3; Watch in 8ms
-            3 receives query from 1: here → 1
+            3 receives query from 1: confirm → 1
             3 Watch: Watch in 8ms
         "#]]);
 

@@ -24,19 +24,20 @@ impl MajorityLease {
         Duration::from_nanos(trusted.nanos() / RENEWALS_PER_LEASE).max(self.config.answer_time)
     }
 
-    /// Returns how long a candidate waits for votes: at most as long as a lease based on them would
-    /// last.
+    /// Returns how long a candidate waits for votes: at most as long as a leader would trust the
+    /// lease that they grant.
     pub(super) fn vote_timeout(&self) -> Duration {
         self.config.answer_time.times(VOTE_TIMEOUT_ANSWER_TIMES).min(self.config.lease_settings.trusted_duration())
     }
 
-    /// Returns how long other nodes wait for the named successor to campaign.
+    /// Returns the extra delay of all other nodes after a leader has resigned and named a
+    /// successor, which campaigns at once.
     pub(super) fn handover_delay(&self) -> Duration {
         self.config.answer_time.times(HANDOVER_ANSWER_TIMES)
     }
 
     /// ML-8, ML-9. Returns a pseudo-random delay that differs from node to node. Its range grows
-    /// with the size of the group and with each failed campaign.
+    /// with the size of the group, and doubles with each of the first three failed campaigns.
     pub(super) fn retry_delay(&self) -> Duration {
         let Epoch(term) = self.vote_record.term;
         let me = u64::from(self.config.me.number());
@@ -44,7 +45,6 @@ impl MajorityLease {
             .into_iter()
             .fold(self.config.seed, |word, part| mix_bits(word ^ mix_bits(part)));
         let answer_time = self.config.answer_time;
-        // Doubles with each failure, up to eight times the initial range.
         let range = answer_time.times(2 * self.config.group.len() as u64).times(1 << self.failed_campaigns.min(3));
         answer_time + Duration::from_nanos(random % range.nanos().max(1))
     }

@@ -20,8 +20,8 @@ const COST: Cost = Cost {
     // Requests and votes, and the announcement.
     formula: "2(n−1) + (n−1)",
     expected_messages: |case| {
-        let is_single_starter = case.dead_nodes == 0 && case.starting.is_one();
-        is_single_starter.then(|| {
+        let is_predictable = case.dead_nodes == 0 && case.starting.is_one();
+        is_predictable.then(|| {
             ExpectedMessages::exactly(Counts::WithAnnouncement, 3.0 * case.live_nodes.saturating_sub(1) as f64)
         })
     },

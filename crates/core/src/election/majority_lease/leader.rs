@@ -1,5 +1,5 @@
-//! The part of a node that campaigns and leads: votes, leases, renewals and their end. The header
-//! of `majority_lease.rs` lists the rules ML-1 to ML-13.
+//! The part of a node that wins an election and leads: answers to its requests, leases, renewals
+//! and resignation. The header of `majority_lease.rs` lists the rules ML-1 to ML-13.
 
 use super::{MajorityLease, Message, Phase, Timer};
 use crate::effects::Effects;
@@ -95,7 +95,8 @@ impl MajorityLease {
         self.set_lapse_timer(now, out);
     }
 
-    /// ML-6. Extends the lease, counted from the request of the current round.
+    /// ML-6. Extends the lease, counted from the request of the current round. Does nothing if this
+    /// round has extended it already.
     fn extend_lease(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let trusted = self.config.lease_settings.trusted_duration();
         let Phase::Leading(leadership) = &mut self.phase else { return };
@@ -124,7 +125,7 @@ impl MajorityLease {
         self.promise(now, me, term);
         out.set_timer(Timer::Renew, Span::exactly(self.renewal_interval()));
         if led_term < term {
-            self.raise_term(term, now, out);
+            self.request_raised_term(term, now, out);
         } else {
             out.note("ML-5", format_args!("asks all nodes to renew its lease"));
             out.multicast(&self.config.group, Message::Renew { term, requested_at: now });
@@ -132,10 +133,10 @@ impl MajorityLease {
         self.act_on_majority(now, out);
     }
 
-    /// ML-13. A node that knows a later term follows this leader only in an even later one. All
-    /// voters with a promise to this leader may vote for it again, so no other node can win in
-    /// between.
-    fn raise_term(&self, term: Epoch, now: Time, out: &mut Effects<'_, Self>) {
+    /// ML-13. Asks for votes in a raised term: a node that knows a later term follows this leader
+    /// only in an even later one. All voters with a promise to this leader may vote for it again,
+    /// so no other node can win in between.
+    fn request_raised_term(&self, term: Epoch, now: Time, out: &mut Effects<'_, Self>) {
         out.note("ML-13", format_args!("there was a later term: campaigns in term {term} and keeps leading"));
         out.multicast(&self.config.group, Message::Request { term, requested_at: now });
     }
@@ -161,8 +162,8 @@ impl MajorityLease {
         }
     }
 
-    /// ML-10. The successor is the node of highest rank among those that agreed in the
-    /// current or the previous round.
+    /// ML-10. The successor is the highest-ranking other node that agreed in the current or the
+    /// previous round, if any did.
     pub(super) fn resign(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let Phase::Leading(Leadership { round, supporters, .. }) = &self.phase else {
             return out.emit(Event::Refused(Refusal::NotLeading));
@@ -176,13 +177,14 @@ impl MajorityLease {
         self.stop_leading(successor, now, out);
     }
 
-    /// ML-7, ML-10. The node stops leading before any other node learns that it may be replaced.
+    /// ML-4, ML-7, ML-10. The node stops leading before its release lets other nodes elect another
+    /// leader.
     pub(super) fn stop_leading(&mut self, successor: Option<NodeId>, now: Time, out: &mut Effects<'_, Self>) {
         let Phase::Leading(Leadership { term, .. }) = self.phase else { return };
         out.emit(Event::Ended { epoch: term });
         self.release_voters(successor, out);
-        // A leader that resigned does not campaign before all other nodes could, even if its
-        // release is lost.
+        // A leader that named a successor does not campaign before all other nodes could, even if
+        // its release is lost.
         let extra_delay =
             if successor.is_some() { self.config.lease_settings.lease + self.handover_delay() } else { Duration::ZERO };
         self.wait_to_campaign(now, extra_delay, out);

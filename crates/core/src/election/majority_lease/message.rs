@@ -11,7 +11,7 @@ use crate::time::Time;
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Message {
     /// Requests a vote and a promise. `requested_at` is the time of the sender's clock at the
-    /// request; the answer returns it, here and in `Renew`.
+    /// request, which the answer repeats. The same holds for `Renew`.
     Request {
         term: Epoch,
         #[cfg_attr(feature = "serde", serde(rename = "asked"))]

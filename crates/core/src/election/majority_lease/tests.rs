@@ -18,14 +18,14 @@ use std::string::ToString;
 
 /// Returns a plan in which a message takes at most 1 ms, a promise lasts for 40 ms, and a leader
 /// trusts it for 24 ms, because clocks may drift by a quarter: 40·(1−1/4)/(1+1/4). The leader
-/// renews its lease four times in these 24 ms, and votes must arrive within 8 ms.
+/// renews its lease every 6 ms, a quarter of these 24 ms, and votes must arrive within 8 ms.
 pub(crate) fn plan(nodes: usize) -> Plan {
     let lease_settings = LeaseSettings { lease: Duration::from_millis(40), drift_ppm: 250_000 };
     Plan { lease_settings, ..script::plan(nodes) }
 }
 
 rule_tests! { MajorityLease::new, plan(3);
-    ml_1_a_campaign_begins_a_term_and_saves_its_own_vote("2 campaign; 2 campaign", expect![[r#"
+    ml_1_a_candidate_begins_a_term_and_saves_its_own_vote("2 campaign; 2 campaign", expect![[r#"
         2 campaign: ML-1 campaigns in term 1; saves a vote for 2 in term 1; knows no leader (epoch 1); Votes in 8ms; request → 1,2,3
         2 campaign: refused: the node already takes part in an election
     "#]]);
@@ -129,7 +129,7 @@ rule_tests! { MajorityLease::new, plan(3);
         "#]]);
 
     /// Messages that a leader sent before it resigned may arrive after its release.
-    ml_10_a_node_that_resigned_gets_no_new_promise(
+    ml_10_a_renewal_that_arrives_after_the_release_gets_no_promise(
         "1 campaign; rest | wait 6ms; 1 resign; 1 > 2 last; 1 > 2; 1 > 3; 1 > 3; 3 > 2", expect![[r#"
             6ms 1 Renew: Renew in 6ms; ML-5 asks all nodes to renew its lease; renew → 1,2,3
             6ms 1 resign: ML-10 resigns in favour of 3; no longer knows a leader (epoch 1 has ended); release → 1,2,3; Stand in 56.849ms
@@ -194,7 +194,7 @@ fn ml_3_votes_after_the_end_of_the_trusted_lease_do_not_count() {
 #[test]
 fn ml_12_a_restarted_node_that_never_took_part_is_not_silent() {
     let trace = run_script(plan(3), MajorityLease::new, "2 boots; 2 campaign; rest");
-    assert_eq!(trace.matches("of its clock)").count(), 1, "node 2 leads, so one event names a clock: {trace}");
+    assert_eq!(trace.matches("of its clock)").count(), 1, "one event, at leader 2, names the end of a lease: {trace}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::protocol::Durable;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct VoteRecord {
-    /// The term; 0 if the node never took part.
+    /// The term; 0 if this disk has no vote.
     pub term: Epoch,
     pub vote: Option<NodeId>,
     /// Whether an earlier disk was lost, together with the votes on it.
@@ -16,7 +16,7 @@ pub struct VoteRecord {
 }
 
 impl VoteRecord {
-    /// Returns whether the node never took part in a term.
+    /// Returns whether the node has never taken part in a term, and has not lost a disk.
     pub fn is_blank(&self) -> bool {
         *self == Self::default()
     }

@@ -9,8 +9,8 @@ use crate::node::NodeId;
 use crate::time::{Duration, Time};
 
 impl MajorityLease {
-    /// Handles a message. Ignores messages of nodes outside the group, and of terms beyond the
-    /// maximum.
+    /// Handles a message. Ignores messages of this node itself and of nodes outside the group, and
+    /// messages with a term beyond the maximum.
     pub(super) fn receive(&mut self, now: Time, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         if from == self.config.me || !self.config.group.contains(from) || message.latest_term() > Epoch::MAX {
             return;
@@ -34,7 +34,7 @@ impl MajorityLease {
         }
     }
 
-    /// ML-2. Grants or denies a vote, or stays silent after a restart (ML-12).
+    /// ML-2. Grants or denies a vote, or stays silent if this node may not vote (ML-12).
     fn consider_request(
         &mut self,
         now: Time,
@@ -64,7 +64,7 @@ impl MajorityLease {
     }
 
     /// ML-2. Returns the reason why candidate `from` does not get this node's vote; `None` if it
-    /// gets the vote. A candidate that already has this node's promise may get it again.
+    /// gets the vote. A candidate that already has this node's promise may get its vote again.
     fn find_objection(&self, from: NodeId, term: Epoch) -> Option<&'static str> {
         let has_term_ended = term < self.vote_record.term;
         let is_vote_taken = term == self.vote_record.term && self.vote_record.vote != Some(from);
@@ -76,12 +76,13 @@ impl MajorityLease {
         }
     }
 
-    /// Returns whether `node` has released its voters of this term.
+    /// Returns whether the latest release came from `node` and covers this term.
     fn has_released(&self, node: NodeId, term: Epoch) -> bool {
         self.latest_release.is_some_and(|(releaser, last_term)| releaser == node && term <= last_term)
     }
 
-    /// ML-4. Returns whether this node now follows `leader`.
+    /// ML-4. Follows `leader` for a lease, unless its term has ended. Returns whether this node now
+    /// follows it.
     fn follow(&mut self, now: Time, leader: NodeId, term: Epoch, out: &mut Effects<'_, Self>) -> bool {
         if term < self.vote_record.term || self.has_released(leader, term) {
             out.note("ML-4", format_args!("does not follow {leader}: term {term} has ended"));
@@ -92,7 +93,8 @@ impl MajorityLease {
             Phase::Idle | Phase::Waiting | Phase::Following { .. } | Phase::Campaigning(_) | Phase::Leading(_) => {
                 self.step_aside(now, out);
                 if term > self.vote_record.term {
-                    // From now on it votes in no earlier term, and in this one only for the leader.
+                    // From now on this node votes in no earlier term, and in this one only for the
+                    // leader.
                     self.save_vote(term, leader, out);
                 }
                 out.note("ML-4", format_args!("follows {leader}"));
@@ -116,6 +118,8 @@ impl MajorityLease {
     }
 
     /// ML-5. Follows the leader and renews the promise to it, unless another node has the promise.
+    /// Reports a later term to a leader whose term has ended (ML-13). A node that may not vote only
+    /// follows (ML-12).
     fn renew_promise(
         &mut self,
         now: Time,
@@ -141,7 +145,7 @@ impl MajorityLease {
     }
 
     /// ML-10, ML-11. `from` releases all promises of terms up to `last_term`. The successor
-    /// campaigns at once. Other nodes leave it time to do so.
+    /// campaigns at once, if it may. Other nodes leave it time to do so.
     fn receive_release(
         &mut self,
         now: Time,

@@ -14,7 +14,7 @@ fn pe_1_every_node_that_receives_a_message_becomes_a_candidate() {
 }
 
 #[test]
-fn pe_2_every_candidate_receives_the_value_before_it() {
+fn pe_2_every_candidate_receives_the_nearer_value() {
     assert_eq!(elect_on_ring_of_four::<Candidate>(2).sorted_nodes_that_applied("PE-2"), [1, 2, 3, 4]);
 }
 

@@ -1,10 +1,8 @@
 //! Tests of the rules of a member.
 //!
-//! In scripts, `1 send` lets node 1 multicast, `1 > 2` delivers the oldest message from 1 to 2,
-//! `1 > 2 overtakes 1` the second oldest, `1 > 2 last` the newest, and `rest` all messages;
-//! `testing.rs` lists all steps. `2#1` is the first message of node 2.
-//!
-//! In traces, multicasts have the kind `letter`, and acknowledgements `held`.
+//! In scripts, `1 send` lets node 1 multicast, `1 > 2` lets node 2 receive the oldest message from 1,
+//! `1 > 2 overtakes 1` the second oldest, `1 > 2 last` the newest, and `rest` lets all messages
+//! arrive; `testing.rs` lists all steps. `2#1` is the first message of node 2.
 
 use super::super::support::{assert_all_deliver, default_plan, delivered_by, node, run_script, script_group};
 use super::super::tests::simulation::{Process, ViewChoice, World};
@@ -49,8 +47,8 @@ fn views(world: &World, number: usize) -> Vec<(Epoch, u64)> {
 #[test]
 fn mc_1_a_message_gets_an_id_and_goes_to_all() {
     let trace = run_script::<Fifo>(&default_plan(3), "1 send\n1 send");
-    assert!(trace.contains("sends 1#1; MC-1 sends 1#1; letter → all"), "{trace}");
-    assert!(trace.contains("sends 1#2; MC-1 sends 1#2; letter → all"), "{trace}");
+    assert!(trace.contains("sends 1#1; MC-1 sends 1#1; data → all"), "{trace}");
+    assert!(trace.contains("sends 1#2; MC-1 sends 1#2; data → all"), "{trace}");
 }
 
 #[test]
@@ -76,7 +74,7 @@ fn mc_1_one_message_may_exceed_the_byte_window_but_not_the_maximum_length() {
 fn mc_2_the_first_copy_is_held_and_relayed_and_others_are_dropped() {
     let plan = Plan { relays: true, ..default_plan(3) };
     let trace = run_script::<Unordered>(&plan, "1 send\n1 > 2\n2 > 3\n1 > 3\nrest");
-    assert!(trace.contains("MC-2 relays 1#1 to all others; letter → all"), "{trace}");
+    assert!(trace.contains("MC-2 relays 1#1 to all others; data → all"), "{trace}");
     assert!(trace.contains("MC-2 drops a copy of 1#1 that 1 sent"), "{trace}");
     assert_all_deliver(&trace, 3, &["1#1"]);
 }
@@ -97,7 +95,7 @@ fn mc_4_members_acknowledge_after_half_a_window() {
     let trace = run_script::<Fifo>(&with_window(2, 4), "1 send\n1 send\n1 > 2");
     assert!(!trace.lines().any(|line| line.starts_with("2 ") && line.contains("MC-4")), "{trace}");
     let trace = run_script::<Fifo>(&with_window(2, 4), "1 send\n1 send\n1 > 2\n1 > 2");
-    assert!(trace.contains("MC-4 acknowledges the messages it holds; held → all"), "{trace}");
+    assert!(trace.contains("MC-4 acknowledges the messages it holds; acknowledgement → all"), "{trace}");
 }
 
 #[test]

@@ -1,10 +1,9 @@
 //! Tests of the rules of total order by a sequencer, which is node 1. The number that it assigns to
-//! a message is the position of the message in the total order. In traces, announcements of a
-//! position have the kind `place`, and multicasts `letter`.
+//! a message is the position of the message in the total order.
 //!
-//! In scripts, `1 send` lets node 1 multicast, `1 > 2` delivers the oldest message from 1 to 2,
-//! `1 > 2 overtakes 1` the second oldest, `1 > 2 last` the newest, and `rest` all messages;
-//! `testing.rs` lists all steps. `2#1` is the first message of node 2.
+//! In scripts, `1 send` lets node 1 multicast, `1 > 2` lets node 2 receive the oldest message from 1,
+//! `1 > 2 overtakes 1` the second oldest, `1 > 2 last` the newest, and `rest` lets all messages
+//! arrive; `testing.rs` lists all steps. `2#1` is the first message of node 2.
 //!
 //! A survey is what the survivors of a view know when it ends: the messages that any of them holds,
 //! for each of the three senders the number of its messages that all members hold, and the report
@@ -50,9 +49,9 @@ fn sq_1_causes_are_numbered_first() {
 #[test]
 fn sq_2_the_sequencer_sends_the_number_alone_or_with_its_message() {
     let trace = run_script::<Sequencer<Unordered>>(&default_plan(3), "2 send\n2 > 1");
-    assert!(trace.contains("letter → all") && trace.contains("place → all"), "{trace}");
+    assert!(trace.contains("data → all") && trace.contains("position → all"), "{trace}");
     let trace = run_script::<Sequencer<Unordered>>(&through_sequencer(3), "2 send\n2 > 1\n1 > 3\n1 > 2\n1 send\nrest");
-    assert!(trace.contains("letter → 1") && !trace.contains("place"), "{trace}");
+    assert!(trace.contains("data → 1") && !trace.contains("position →"), "{trace}");
     assert_all_deliver(&trace, 3, &["2#1", "1#1"]);
 }
 
@@ -108,7 +107,7 @@ fn sq_6_when_a_view_ends_numbered_messages_come_first() {
         [(2, positions(7, &[(7, (3, 1)), (8, (1, 4))])), (3, positions(0, &[(7, (3, 1)), (9, (1, 3))]))];
     let survey = survey(held, [2, 0, 0], order_reports);
     let order = settle::<Sequencer<Unordered>>(&survey);
-    assert_eq!(order, [id(3, 1), id(1, 3), id(2, 1), id(2, 2)], "no survivor holds the message with number 8");
+    assert_eq!(order, [id(3, 1), id(1, 3), id(2, 1), id(2, 2)], "no survivor holds 1#4, which has number 8");
     assert_eq!(prune::<Sequencer<Unordered>>([id(3, 1), id(1, 4), id(2, 1)], &survey), [id(3, 1), id(2, 1)]);
 }
 

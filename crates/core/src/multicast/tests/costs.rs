@@ -61,8 +61,9 @@ fn measure(make_ordering: MakeOrdering, plan: &Plan, sender: NodeId) -> (u64, u6
     (message_count, last_delivery)
 }
 
-/// Asserts for many plans that one multicast costs as many messages and message times as expected:
-/// one of the first member, which is the sequencer if there is one, and one of the last member.
+/// Asserts for many plans that one multicast costs as many messages and message times as expected,
+/// both if the first member sends, which is the sequencer if there is one, and if the last member
+/// sends.
 fn assert_expected_cost(make_ordering: MakeOrdering, facts: &Facts) {
     let routes: &[Sequencing] =
         if facts.has_sequencer { &[Sequencing::ToAll, Sequencing::ThroughSequencer] } else { &[Sequencing::ToAll] };

@@ -1,4 +1,5 @@
-//! Tests that an ordering ignores the messages and reports of other orderings.
+//! Tests that an ordering ignores the messages and reports of other orderings, and that orderings
+//! compare as equal only if their types and states are equal.
 //!
 //! A survey is what the survivors of a view know when it ends: the messages that any of them holds,
 //! for each of the three senders the number of its messages that all members hold, and the report
@@ -71,7 +72,7 @@ fn reports_of_another_ordering_do_not_change_the_settled_order() {
     assert_eq!(
         ordering_of_node_3(Sequencer::<Unordered>::boxed).settle(&own_survey),
         [id(2, 1), id(1, 1)],
-        "an ordering uses its own reports"
+        "an ordering uses reports of its own type"
     );
 }
 

@@ -1,5 +1,6 @@
-//! Tests of the whole family in a simulated group: crashes at any time, views in quick succession,
-//! joiners, and the properties that must hold.
+//! Tests of the whole family: the costs of a multicast, faulty variants, messages of other
+//! orderings, and the properties that must hold in a simulated group with crashes at any time,
+//! views in quick succession and joiners.
 
 mod costs;
 mod faulty_variants;

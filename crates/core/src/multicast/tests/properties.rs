@@ -59,7 +59,7 @@ fn check_no_duplicates(process: Process, log: &[Event]) -> Result<(), String> {
 
 /// Checks that a member of the last view has delivered all messages that it sent in its latest
 /// stay, and that every message was delivered as its sender sent it: with the same payload
-/// everywhere, whose text ends with the sender.
+/// everywhere, whose text ends with the sender's number.
 fn check_deliveries_match_sends(world: &World, process: Process, log: &[Event]) -> Result<(), String> {
     for event in log {
         if let Event::Delivered { id, payload } = event {
@@ -101,7 +101,8 @@ fn check_fifo(process: Process, log: &[Event]) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that a client that was asked to wait learns when to try again, unless it leaves.
+/// Checks that after its last `Wait` a process emits `Ready` or a view, unless it has left or was
+/// excluded.
 fn check_waiters_are_answered(process: Process, log: &[Event]) -> Result<(), String> {
     let wait = log.iter().rposition(|event| matches!(event, Event::Wait { .. }));
     let ready = log.iter().rposition(|event| matches!(event, Event::Ready { .. } | Event::View { .. }));
@@ -109,8 +110,8 @@ fn check_waiters_are_answered(process: Process, log: &[Event]) -> Result<(), Str
     if wait > ready && departed <= ready { Err(format!("{process:?} waits forever")) } else { Ok(()) }
 }
 
-/// Checks that each message is delivered after all messages that its sender had delivered before
-/// sending it.
+/// Checks that a process delivers a message after all messages that its sender had sent or
+/// delivered before it. Messages of views before the current stay of the process do not count.
 fn check_causal(world: &World) -> Result<(), String> {
     let mut causes: BTreeMap<MessageId, BTreeSet<MessageId>> = BTreeMap::new();
     for log in world.logs.values() {
@@ -156,7 +157,7 @@ fn check_causal(world: &World) -> Result<(), String> {
     Ok(())
 }
 
-/// Splits the events of each process by view.
+/// Splits the deliveries of each process by view.
 fn segments(world: &World) -> BTreeMap<Epoch, Vec<Segment>> {
     let mut segments: BTreeMap<Epoch, Vec<Segment>> = BTreeMap::new();
     for (process, log) in &world.logs {
@@ -175,7 +176,7 @@ fn segments(world: &World) -> BTreeMap<Epoch, Vec<Segment>> {
                         segment.delivered.push(*id);
                     }
                 }
-                // A member that has left delivers nothing more.
+                // A member that has left or was excluded delivers nothing more in this view.
                 Event::Excluded { .. } | Event::Left { .. } => {
                     if let Some((epoch, segment)) = current.take() {
                         segments.entry(epoch).or_default().push(segment);
@@ -193,7 +194,8 @@ fn segments(world: &World) -> BTreeMap<Epoch, Vec<Segment>> {
 }
 
 /// Checks that members that survived a view, or are in it at the end, delivered the same messages
-/// in it, and that all members began it with the same state.
+/// in it, in the same order if the guarantee is total. Checks also that all members began the view
+/// with the same state, and delivered only messages of this view in it.
 fn check_same_deliveries(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee) -> Result<(), String> {
     let mut previous: Option<&Segment> = None;
     for segment in segments {
@@ -219,7 +221,7 @@ fn check_same_deliveries(epoch: Epoch, segments: &[Segment], guarantee: OrderGua
 }
 
 /// Checks that every survivor of a view delivered all messages that any member delivered in it,
-/// even a member that then crashed.
+/// even a member that then crashed; if the guarantee is total, first and in the same order.
 fn check_uniform(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee) -> Result<(), String> {
     for segment in segments {
         for other in segments.iter().filter(|other| other.has_survived || other.is_in_view_at_end) {
@@ -236,8 +238,8 @@ fn check_uniform(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee) 
     Ok(())
 }
 
-/// Checks that members never keep more messages than their windows allow, and few once all messages
-/// have arrived.
+/// Checks that members never keep more messages than their windows allow, and that once all
+/// messages have arrived they keep few and hold none back.
 fn check_memory(world: &World, plan: &Plan) -> Result<(), String> {
     let window = usize::try_from(plan.window.messages).unwrap_or(usize::MAX);
     // One window of each node's messages, in the view that ends and in the one that begins.

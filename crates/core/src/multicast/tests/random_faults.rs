@@ -53,7 +53,8 @@ fn plans(facts: &Facts) -> impl Iterator<Item = Plan> {
     })
 }
 
-/// Two crashes and a leave; also joins and an eviction; more of each; and many unchanged views.
+/// Crashes and a leave; the same with joins and an eviction; more of each; and crashes and joins
+/// among many unchanged views.
 pub(super) const FAULT_BUDGETS: [FaultBudget; 4] = [
     FaultBudget { steps: 300, crashes: 2, joins: 0, leaves: 1, evictions: 0, unchanged_views: 0 },
     FaultBudget { steps: 500, crashes: 3, joins: 4, leaves: 1, evictions: 1, unchanged_views: 0 },

@@ -250,8 +250,8 @@ impl World {
         let mut remaining = budget.clone();
         for _ in 0..budget.steps {
             let running = self.running_processes();
-            // Each number is drawn with the same probability. If its guard fails, the step is a
-            // delivery. If it finds no process to act on, the step does nothing.
+            // All numbers are equally likely. If the guard of a number fails, the step delivers a
+            // message. A step that finds no process or link to act on does nothing.
             match self.rng.below(40) {
                 0..=6 => {
                     if let Some(process) = self.rng.pick(&running) {
@@ -310,8 +310,8 @@ impl World {
         }
     }
 
-    /// Restarts a random crashed node, unless the view still contains it. Starts a new node if
-    /// there is none to restart.
+    /// Restarts a random crashed node, unless the view still contains it. If there is no crashed
+    /// node to restart, starts a new node, up to [`MAX_NODES`].
     fn start_joiner(&mut self) {
         let not_restarted: Vec<_> = self
             .crashed
@@ -343,7 +343,8 @@ impl World {
         }
     }
 
-    /// Removes crashed members, delivers everything, and lets each member send one more message.
+    /// Removes crashed members and delivers everything. Then lets each member send one more message
+    /// and delivers everything again.
     pub(in crate::multicast) fn finish(&mut self) {
         self.decide_view(&[], &[]);
         self.deliver_all();

@@ -1,10 +1,9 @@
 //! Tests of the rules of mutual exclusion by election, and random schedules. In a script, `1 > 2`
 //! delivers the oldest message from node 1 to node 2, and `1 > 2 last` the newest; `rest` delivers
 //! all messages. Traces omit the steps before `|` and those without effect (see
-//! `crate::mutex::rules`). In a trace, `fence 0.1` has epoch 0 and counter 1, and the message
-//! `over` reports the end of a round. Rules that begin with CI or CR are those of the election
-//! inside, which is a new one in each round and so always begins epoch 1; `passes 2 on` means that
-//! a node forwards the rank of node 2.
+//! `crate::mutex::rules`). In a trace, `fence 0.1` has epoch 0 and counter 1. Rules that begin with
+//! CI or CR are those of the election inside, which is a new one in each round and so always begins
+//! epoch 1; `passes 2 on` means that a node forwards the rank of node 2.
 
 use super::{FACTS, MutexByElection, RoundElection};
 use crate::bounds::Bounds;
@@ -54,9 +53,9 @@ rule_tests! { new_node::<ChangRoberts>, 3;
             3 receives election from 2: CR-4 its rank came all the way around: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
             1 receives elected from 3: CI-6 learns that 3 has won
             2 receives elected from 3: CI-6 learns that 3 has won
-            3 release: LEAVES; EX-5 ends round 1; over → all
+            3 release: LEAVES; EX-5 ends round 1; round-ended → all
             3 acquire: EX-1 is a candidate in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 1
-            1 receives over from 3: EX-6 is a candidate in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2
+            1 receives round-ended from 3: EX-6 is a candidate in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2
             1 receives election from 3: CR-3 drops 3: a greater rank was sent
             2 receives election from 1: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 1 on; election → 3
             3 receives election from 2: CR-2 passes 1 on; election → 1
@@ -83,10 +82,10 @@ rule_tests! { new_node::<ChangRoberts>, 3;
             1 cancel: EX-7 cancels its request; cancelled
             2 acquire: EX-1 waits for the end of round 1
             3 receives election from 2: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 1 on; election → 1
-            1 receives election from 3: CR-4 its rank came all the way around: it has won; CI-5 announces 1 in epoch 1; elected → all; EX-4 has won round 1, but its request was cancelled; over → all
+            1 receives election from 3: CR-4 its rank came all the way around: it has won; CI-5 announces 1 in epoch 1; elected → all; EX-4 has won round 1, but its request was cancelled; round-ended → all
             2 receives elected from 1: CI-6 learns that 1 has won
             3 receives elected from 1: CI-6 learns that 1 has won
-            2 receives over from 1: EX-6 is a candidate in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 3
+            2 receives round-ended from 1: EX-6 is a candidate in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 3
             3 receives election from 2: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 2 on; election → 1
             1 receives election from 3: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 2 on; election → 2
             2 receives election from 1: CR-4 its rank came all the way around: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
@@ -95,24 +94,24 @@ rule_tests! { new_node::<ChangRoberts>, 3;
         "#]]);
 
     ex_5_a_release_ends_the_round("1 acquire; rest | 1 release; 1 release; rest", expect![[r#"
-        1 release: LEAVES; EX-5 ends round 1; over → all
+        1 release: LEAVES; EX-5 ends round 1; round-ended → all
         1 release: refused: not in the critical section
     "#]]);
 
     ex_6_after_a_round_all_waiting_nodes_are_candidates_in_the_next(
         "1 acquire; rest; 2 acquire | 3 acquire; 1 release; rest; 3 release; rest", expect![[r#"
             3 acquire: EX-1 waits for the end of round 1
-            1 release: LEAVES; EX-5 ends round 1; over → all
-            2 receives over from 1: EX-6 is a candidate in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 3
-            3 receives over from 1: EX-6 is a candidate in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 1
+            1 release: LEAVES; EX-5 ends round 1; round-ended → all
+            2 receives round-ended from 1: EX-6 is a candidate in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 3
+            3 receives round-ended from 1: EX-6 is a candidate in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 1
             3 receives election from 2: CR-3 drops 2: a greater rank was sent
             1 receives election from 3: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 2
             2 receives election from 1: CR-2 passes 3 on; election → 3
             3 receives election from 2: CR-4 its rank came all the way around: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
             1 receives elected from 3: CI-6 learns that 3 has won
             2 receives elected from 3: CI-6 learns that 3 has won
-            3 release: LEAVES; EX-5 ends round 2; over → all
-            2 receives over from 3: EX-6 is a candidate in round 3; CI-1 begins epoch 1; CR-1 sends its rank on; election → 3
+            3 release: LEAVES; EX-5 ends round 2; round-ended → all
+            2 receives round-ended from 3: EX-6 is a candidate in round 3; CI-1 begins epoch 1; CR-1 sends its rank on; election → 3
             3 receives election from 2: EX-2 takes part in round 3; CI-2 takes part in epoch 1; CR-2 passes 2 on; election → 1
             1 receives election from 3: EX-2 takes part in round 3; CI-2 takes part in epoch 1; CR-2 passes 2 on; election → 2
             2 receives election from 1: CR-4 its rank came all the way around: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 3; ENTERS (fence 0.3)
@@ -124,7 +123,7 @@ rule_tests! { new_node::<ChangRoberts>, 3;
         "1 acquire; rest; 2 acquire | 2 cancel; 2 cancel; 1 release; rest", expect![[r#"
             2 cancel: EX-7 cancels its request; cancelled
             2 cancel: refused: no request is pending
-            1 release: LEAVES; EX-5 ends round 1; over → all
+            1 release: LEAVES; EX-5 ends round 1; round-ended → all
         "#]]);
 
     ex_8_a_try_is_denied_during_a_round_or_if_it_loses_its_own("1 try; 3 acquire | rest; 1 try", expect![[r#"
@@ -147,8 +146,8 @@ rule_tests! { new_node::<ChangRoberts>, 3;
             3 receives election from 2: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 2 on; election → 1
             1 receives election from 3: CR-2 passes 2 on; election → 2
             2 receives election from 1: CR-4 its rank came all the way around: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
-            2 release: LEAVES; EX-5 ends round 1; over → all
-            1 receives over from 2: EX-8 another node goes first; denied
+            2 release: LEAVES; EX-5 ends round 1; round-ended → all
+            1 receives round-ended from 2: EX-8 another node goes first; denied
             1 receives elected from 2: EX-3 drops a message from 2 of round 1
             3 receives elected from 2: CI-6 learns that 2 has won
         "#]]);

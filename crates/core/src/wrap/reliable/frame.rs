@@ -1,4 +1,4 @@
-//! Frames between reliable nodes: numbered messages and acknowledgements.
+//! Frames of the `Reliable` wrapper: numbered messages and acknowledgements.
 
 use crate::wrap::prelude::*;
 use core::fmt;
@@ -9,13 +9,12 @@ use core::fmt;
 pub enum Frame<M> {
     Data {
         pair: IncarnationPair,
-        /// The first number ever sent between these two incarnations, with which a receiver without
-        /// state begins.
+        /// The first number ever sent between these two incarnations. A receiver without state
+        /// expects it first.
         base: u64,
         /// The message's number. Numbers are consecutive for one incarnation of the sender and one
         /// peer.
         number: u64,
-        /// Whether this is the first copy or a retransmission.
         #[cfg_attr(feature = "serde", serde(rename = "copy"))]
         transmission: Transmission,
         message: M,

@@ -1,5 +1,5 @@
-//! Each rule on one node: the test gives it inputs at instants of its own clock, and checks its
-//! effects.
+//! Each rule on one node: the test gives the node inputs at instants of its own clock, and checks
+//! its effects. In traces, `poll 2.1` is the poll of epoch 2, round 1.
 
 use crate::berkeley::{AveragingSettings, Berkeley, Event, Message, Round, Shift, Timer};
 use expect_test::expect;
@@ -338,7 +338,7 @@ fn bk_6_a_node_that_restarted_since_it_answered_does_not_move_its_clock() {
 }
 
 #[test]
-fn bk_6_a_leader_whose_clock_is_moved_by_another_drops_its_round() {
+fn bk_6_a_leader_whose_clock_another_leader_moves_abandons_its_round() {
     let mut harness = leader();
     harness.receive(1, 2, poll(2, 1));
     harness.receive(2, 2, adjust(2, 1, 40));

@@ -13,7 +13,6 @@ fn with_faults(faults: &[&str]) -> Scenario {
     Scenario { faults, ..Scenario::default() }
 }
 
-/// Runs the scenario with this seed.
 fn run_seed(seed: u64, scenario: &Scenario) -> (Scenario, Report) {
     let scenario = Scenario { seed, ..scenario.clone() };
     let report = run(&scenario).expect("a valid scenario");
@@ -120,7 +119,7 @@ fn without_a_leader_the_spread_grows_no_faster_than_clocks_drift_apart() {
 
 #[test]
 fn the_next_leader_brings_the_spread_down_again() {
-    // Clocks that drift apart fast enough to be visible, and equal message delays.
+    // Clocks that drift far apart before the next election, and equal message delays.
     let fast_drift = Scenario {
         max_drift: Ppm::new(20_000).expect("a drift"),
         latency: Latency::Fixed(Duration::from_millis(1)),
@@ -142,7 +141,7 @@ fn the_next_leader_brings_the_spread_down_again() {
 }
 
 #[test]
-fn a_leader_that_restarts_leads_again_and_begins_with_its_own_clock() {
+fn a_leader_that_restarts_leads_again_and_the_clocks_converge() {
     for seed in 1..=20 {
         let (scenario, report) = run_seed(seed, &with_faults(&["crash 5 at 8s for 6s"]));
         let restart = find_milestone(&report, |kind| *kind == MilestoneKind::Restarts { node: node(5) });

@@ -1,5 +1,5 @@
-//! Arbitrary-precision natural numbers with the operations that the formula needs. The tests
-//! compare the formula with them because they share no code with it.
+//! Arbitrary-precision natural numbers, with which the tests compute the probability of a violation
+//! exactly, without any code of the computation under test.
 
 /// A natural number in base 2^32, least significant digit first, with a nonzero last digit.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,8 +23,8 @@ fn model(parts: u64, whole: u64) -> ForgetModel {
     ForgetModel::new(Duration::from_nanos(parts), Duration::from_nanos(whole)).expect("a valid model")
 }
 
-/// The natural logarithm of the formula's sum in integers, over the common denominator `whole` to
-/// the power m.
+/// The natural logarithm of the formula's sum in integers, over the common denominator `whole`^m;
+/// n is `replicas`, and m is `majority`.
 fn exact_ln(replicas: u64, majority: u64, parts: u64, whole: u64) -> f64 {
     let (min_forgotten, rest) = (2 * majority - replicas, whole - parts);
     // C(m, 2m−n) · parts^(2m−n) · rest^(n−m), then each term from the previous one by small
@@ -69,7 +69,7 @@ fn the_standard_example_is_about_2e_43() {
     assert_eq!(violation_probability(electorate(32, 24), model), likelihood);
 }
 
-/// As printed in the lecture slides, the formula gives 2.00534577501011886835108855773e-67
+/// As printed in lecture slides, the formula gives 2.00534577501011886835108855773e-67
 /// (Python's fractions) for the example, and the slides say 1e-40. The corrected formula gives
 /// 2e-43, which is much closer.
 #[test]

@@ -1,4 +1,5 @@
-//! Checks that journals belong together, and prepares them for the merge.
+//! Between the two readings of the journals: checks that they record one run, and plans the merge.
+//! A journal may also come from the parent process, which started the nodes and injected faults.
 
 use super::GatherReport;
 use super::error::GatherError;
@@ -16,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The plan of the merge.
 pub(super) struct Arrangement {
-    /// The header of the result.
+    /// The header of the merged journal.
     pub(super) header: Header,
     pub(super) nodes: Vec<NodePlan>,
     /// Changes of the environment that concern no single node, in order of time.
@@ -37,7 +38,7 @@ pub(super) struct NodePlan {
 struct SortedSurveys {
     /// The journals of nodes, each with the name and the index of its file.
     incarnations: BTreeMap<(NodeId, Incarnation), (String, usize, IncarnationSurvey)>,
-    /// The journals of the parent process that injected faults, each with the name of its file.
+    /// The journals of the parent process, each with the name of its file.
     worlds: Vec<(String, WorldSurvey)>,
     /// Files that are empty or whose last line is truncated.
     torn_files: Vec<String>,
@@ -154,7 +155,7 @@ impl SortedSurveys {
     }
 
     /// Checks that every node has a journal. Each file without a header may be the journal of one
-    /// node for which no other is given.
+    /// node that has no other.
     fn check_nodes(&self) -> Result<(), GatherError> {
         let nodes = self.reference_header().map_or(0, |(_, header)| header.nodes);
         let present: BTreeSet<_> = self.incarnations.keys().map(|(node, _)| node.index()).collect();
@@ -189,7 +190,7 @@ impl SortedSurveys {
     }
 
     /// Checks the message order across a receiver's incarnations: from one incarnation of a sender,
-    /// each receives only messages sent after those that the previous ones received.
+    /// each of them receives only messages sent after those that earlier ones received.
     fn check_order(&self) -> Result<(), GatherError> {
         // For each receiver and each incarnation of a sender, the file and the receipt seen last.
         let mut last_receipts: BTreeMap<(NodeId, NodeId, Incarnation), (&String, Receipt)> = BTreeMap::new();

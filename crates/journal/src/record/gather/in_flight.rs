@@ -35,7 +35,7 @@ struct Inbox {
     /// Messages in flight to this node, with their send times.
     in_flight: BTreeMap<LiveMessageId, Time>,
     /// For each incarnation of this node, the range of message numbers that it receives from each
-    /// incarnation of a sender. Within a range, a link skips no message.
+    /// incarnation of a sender. Within a range, a reliable link skips no message.
     receives: Vec<BTreeMap<(NodeId, Incarnation), RangeInclusive<u64>>>,
     /// Number of incarnations that have started. The last of them is the current one.
     started_count: usize,
@@ -54,8 +54,8 @@ pub(super) enum SendOutcome {
 impl InFlight {
     pub(super) fn new<'a>(nodes: impl Iterator<Item = &'a [IncarnationPlan]>) -> Self {
         let receives = |plan: &IncarnationPlan| {
-            // No message was sent to an incarnation before the first one, so the first receives all
-            // messages from number 1.
+            // Messages before the first received one went to an earlier incarnation. The first
+            // incarnation follows none, so it receives all messages from number 1.
             let is_first = plan.incarnation == Incarnation::FIRST;
             let numbers =
                 |received: &ReceiptRange| if is_first { 1 } else { received.first.number }..=received.last.number;
@@ -139,8 +139,7 @@ impl InFlight {
 
 impl Inbox {
     /// Returns whether neither the current nor a later incarnation can receive this message. A link
-    /// that connects to another incarnation than before drops its queued messages, and skips no
-    /// message from then on.
+    /// that connects to a new incarnation drops its queued messages, and skips none from then on.
     fn is_lost(&self, message: LiveMessageId) -> bool {
         let from = (message.sender, message.incarnation);
         let mut later = self.receives.iter().skip(self.started_count).filter_map(|senders| senders.get(&from));

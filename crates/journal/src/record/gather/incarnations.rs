@@ -1,4 +1,5 @@
-//! The incarnations of nodes on a common time scale, with the faults injected into them.
+//! The incarnations of nodes on a common time scale, with the faults that their parent process
+//! injected.
 
 use super::GatherReport;
 use super::arrange::NodePlan;
@@ -104,7 +105,7 @@ pub(super) fn assign_fault(nodes: &mut [NodePlan], time: Time, event: &WorldLine
             };
             plan.killed_at.get_or_insert(time);
         }
-        // The survey rejects all other events of the parent process.
+        // `arrange` handles changes itself, and the survey rejects the others.
         WorldLine::Lost { .. } | WorldLine::Duplicated { .. } | WorldLine::Ended { .. } | WorldLine::Changed(_) => {}
     }
     None

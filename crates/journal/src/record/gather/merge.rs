@@ -1,4 +1,4 @@
-//! The second reading: merges the journals in causal order, by time.
+//! The second reading: merges the journals in causal order, and otherwise by time.
 
 use super::arrange::Arrangement;
 use super::error::GatherError;

@@ -97,7 +97,7 @@ pub struct GatherReport {
 /// A violated guarantee of a link or a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenGuarantee {
-    /// When it became visible, in the time of the result.
+    /// When the journals first show it, in the time of the result.
     pub time: Time,
     /// Its description, as part of a sentence.
     pub text: String,
@@ -146,8 +146,8 @@ impl GatherReport {
 /// Gathers the journals `sources` into one and writes it to `out`.
 ///
 /// The sources are the journals of all incarnations of all nodes and, optionally, the journal of
-/// the parent process that injected faults. If the first reading finds an inconsistency, nothing is
-/// written. A later error leaves `out` incomplete.
+/// the parent process (`quorate run`) that injected faults. If the first reading finds an
+/// inconsistency, nothing is written. A later error leaves `out` incomplete.
 pub fn gather<S: Source>(sources: &[S], out: impl Write) -> Result<GatherReport, GatherError> {
     let surveys = sources.iter().enumerate().map(survey::survey).collect::<Result<Vec<_>, _>>()?;
     let arrangement = arrange::arrange(surveys)?;

@@ -29,7 +29,7 @@ enum NodeState {
     Paused { until: Option<Time> },
 }
 
-/// An event of a node, with its time on the common scale by the node's own clock.
+/// An event of a node, with its recorded time on the common scale of all journals.
 pub(super) struct StreamItem {
     pub(super) time: Time,
     pub(super) entry: LiveEntry,

@@ -1,5 +1,5 @@
-//! The first reading of a journal: its incarnation, its start and end, and the messages that it
-//! received.
+//! The first reading of a journal. Its writer is one incarnation of a node, or the parent process
+//! that injected faults.
 
 use super::Source;
 use super::error::GatherError;
@@ -56,8 +56,8 @@ pub(super) struct IncarnationSurvey {
     pub(super) node: NodeId,
     /// The number of the last complete line.
     pub(super) last_line: u64,
-    /// When it started, by its own clock, and whether its disk was empty although the node had
-    /// saved before. `None` if it never started.
+    /// When it started, by the journal's clock, and whether its disk was empty although the node
+    /// had saved before. `None` if it never started.
     pub(super) start: Option<(Time, bool)>,
     pub(super) shut_down_cleanly: bool,
     pub(super) sent_messages: u64,
@@ -182,7 +182,7 @@ impl IncarnationSurvey {
     }
 
     fn add_step(&mut self, line: u64, step: &LiveStep) -> Result<(), String> {
-        self.check_not_ended(line)?;
+        self.record_line(line)?;
         if step.node != self.node {
             return Err(format!("node {} takes a step, but the journal is one of node {}", step.node, self.node));
         }
@@ -245,7 +245,7 @@ impl IncarnationSurvey {
     }
 
     fn add_world_event(&mut self, line: u64, event: &WorldLine<String>) -> Result<(), String> {
-        self.check_not_ended(line)?;
+        self.record_line(line)?;
         match event {
             WorldLine::Ended { node } if *node == self.node => self.shut_down_cleanly = true,
             WorldLine::Changed(_) => {}
@@ -260,7 +260,7 @@ impl IncarnationSurvey {
     }
 
     /// Records that this line was read, and checks that the node had not shut down before.
-    fn check_not_ended(&mut self, line: u64) -> Result<(), String> {
+    fn record_line(&mut self, line: u64) -> Result<(), String> {
         self.last_line = line;
         if self.shut_down_cleanly { Err("the node shut down on the line before".into()) } else { Ok(()) }
     }

@@ -35,7 +35,6 @@ impl CheckedFamily for Deadlock {
         // `Requesters` supports only one process per site. For any other number, `rounds` becomes
         // `None`, which `Requesters::new` rejects like `--rounds unbounded`.
         let rounds = check.rounds.filter(|_| has_one_process_per_site);
-        // Resources are acquired one after the other, unless all at once.
         let is_one_by_one = settings.resources > 0 && settings.acquire_mode != AcquireMode::AtOnce;
         let wait_mode = if settings.resources > 0 { WaitMode::All } else { wait_mode(&spec) };
         let fan_out = if is_one_by_one { 1 } else { settings.fan_out };

@@ -1,11 +1,11 @@
 //! The clients of the deadlock family in a check: each process sends a limited number of requests
-//! for other processes or for resources, and when it runs, it releases what others wait for.
+//! to other processes or for resources, and when it runs, it releases what others wait for.
 //!
 //! No process is required to send a request. But a running process eventually releases what others
 //! wait for, and a victim eventually aborts. So all wait-for graphs that these requests can form
-//! arise, in every order. A client's facet is the state of its own process and of the resource at
-//! its site. From the facets of all clients follows the actual wait-for graph, which no detector
-//! can see.
+//! arise, in every order. A client's facet, the part of its state that properties see, describes
+//! its own process and the resource at its site. From the facets of all clients follows the actual
+//! wait-for graph, which no detector can see.
 
 use super::client_state::{self, ClientState, MAX_RESOURCES, MAX_SITES, SATURATED};
 use crate::deadlock::run::WaitMode;

@@ -104,8 +104,8 @@ impl ActualWaits {
         self.waits.contains_key(&agent)
     }
 
-    /// Every deadlock. Also, for each agent on a cycle of agents that wait for all, a shortest such
-    /// cycle, which may be hidden behind another deadlock.
+    /// Every deadlock. [`Graph::deadlocks`] may omit a cycle whose agents also wait for another
+    /// deadlock, so the result includes [`Graph::deadlock_of`] for each waiting agent.
     pub fn deadlocks(&self) -> Vec<Deadlock<Agent>> {
         let graph = self.graph();
         let hidden_deadlocks = self.waits.keys().filter_map(|agent| graph.deadlock_of(agent));

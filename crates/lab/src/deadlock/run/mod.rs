@@ -19,7 +19,7 @@ use quorate_core::deadlock::Event;
 use quorate_core::{NodeId, Time};
 use quorate_journal::moment::{Moment, ObservedEffect};
 
-/// Returns the event that a moment emits, if any.
+/// Returns the emitted event with its time and node; `None` for other moments.
 pub fn emitted_event<'a, C>(moment: &Moment<'a, C, Event>) -> Option<(Time, NodeId, &'a Event)> {
     match moment {
         Moment::Effect { time, node, effect: ObservedEffect::Emit(event) } => Some((*time, *node, event)),

@@ -20,7 +20,7 @@ pub struct Demand {
     pub acquire_mode: AcquireMode,
     /// How long a process runs before it sends a request.
     pub think: Latency,
-    /// How long a process holds what candidates wait for.
+    /// How long a process holds what others wait for.
     pub hold: Latency,
     /// Probability in percent that a process sends a request in a round.
     pub share: u64,

@@ -33,10 +33,9 @@ enum Behavior {
     },
 }
 
-/// The state of one process.
 #[derive(Clone, Debug, Default)]
 struct ProcessState {
-    /// Number of rounds that it may still begin.
+    /// Number of rounds that the process may still begin.
     remaining_rounds: u64,
     /// The remaining requests of the current round.
     remaining_needs: VecDeque<Need<Agent>>,

@@ -1,5 +1,5 @@
-//! The clients of the election family in a check. Starters may start elections, and each client may
-//! start some more after its leader has crashed.
+//! The clients of the election family in a check. Some clients, the starters, may start elections.
+//! Each client may start some more after its leader has crashed.
 //!
 //! No client is required to start an election on its own. But a client that learns of the crash of
 //! its leader starts a new election eventually, if it may start one more, because a crashed leader

@@ -33,6 +33,7 @@ impl LeaderLeases {
         &self.violation
     }
 
+    /// Observes a moment at this line of the trace.
     pub(super) fn observe(&mut self, moment: &Moment<'_, Command, Event>, line: u64) {
         self.clocks.observe(moment);
         if let Moment::World { time, event: WorldEvent::Changed { .. } } = moment {

@@ -1,5 +1,5 @@
-//! Measures the super-peers of an overlay: their number, their load, and the nodes that change
-//! super-peer when others join or leave.
+//! Measures the super-peers of an overlay: their number, their load (how many other nodes each
+//! serves), and the nodes that change super-peer when others join or leave.
 
 use super::{Agreement, Change};
 use quorate_core::NodeId;

@@ -1,10 +1,10 @@
-//! The history of one client in a single word, the facet that properties inspect.
+//! The history of one client, packed into a word: the client's facet, which properties inspect.
 //!
 //! ```text
-//! bit 0        it is gone: its node crashed or may not act, or the group removed the node
+//! bit 0        the client is gone: its node crashed, may not act, or was removed by the group
 //! bit 1        the group has views
-//! bits 4–7     total number of messages it has to send
-//! bits 8–63    its events in four bits each, the first one lowest
+//! bits 4–7     total number of messages that the client has to send
+//! bits 8–63    the client's events in four bits each, the first one lowest
 //! ```
 
 use quorate_core::{Epoch, View};
@@ -13,8 +13,8 @@ use quorate_core::{Epoch, View};
 pub(super) const MAX_MESSAGES: usize = 10;
 /// Maximum number of sends and deliveries in the history of one client, besides its views.
 pub(super) const MAX_EVENTS: usize = SLOTS - VIEW_CODES.len();
-/// Maximum number of members that the group can remove while all views have distinct codes.
-pub(super) const MAX_CHANGES: u8 = VIEW_CODES.len() as u8;
+/// Maximum number of view changes in a run, because each view after the first needs a code.
+pub(super) const MAX_VIEW_CHANGES: u8 = VIEW_CODES.len() as u8;
 
 /// Number of events that fit into a history.
 const SLOTS: usize = 14;
@@ -81,7 +81,7 @@ impl History {
     }
 
     /// Records that a view begins. The first view is implicit. A view without a code, which
-    /// [`MAX_CHANGES`] excludes, is recorded as [`HistoryEvent::WrongView`].
+    /// [`MAX_VIEW_CHANGES`] excludes, is recorded as [`HistoryEvent::WrongView`].
     pub(super) fn begin_view(&mut self, view: Epoch) {
         if let Some(index) = view.0.checked_sub(View::FIRST.0 + 1) {
             self.add(HistoryEvent::BeginsView(u8::try_from(index).unwrap_or(u8::MAX)));

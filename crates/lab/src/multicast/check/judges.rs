@@ -1,4 +1,4 @@
-//! Judges each promise of a multicast by the facets of all clients.
+//! Judges each promise of a multicast by the facets (packed histories) of all clients.
 //!
 //! Messages are numbered from 1: first those of the first sender, each sender's in sending order. A
 //! set of messages is a word with one bit per message.
@@ -21,8 +21,8 @@ fn survivors(facets: &[u64]) -> impl Iterator<Item = Facet> + Clone {
     all_histories(facets).filter(|history| !history.is_gone())
 }
 
-/// The clients with the messages that each may send: their offset (the number of messages of
-/// earlier senders) and their count.
+/// Each client, the offset of its messages (the number of messages of earlier senders), and their
+/// count.
 fn senders(facets: &[u64]) -> impl Iterator<Item = (Facet, u8, u8)> {
     let mut next = 0;
     all_histories(facets).map(move |history| {

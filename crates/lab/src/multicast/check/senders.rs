@@ -52,7 +52,7 @@ impl Senders {
         self.senders.iter().filter(|sender| *sender < node).map(|sender| self.messages_of(sender)).sum()
     }
 
-    /// The payload of a message: the sender's number, and a letter for each of its messages.
+    /// The payload of a message: the sender's number and a letter, such as `2a`, then `2b`.
     fn payload(node: NodeId, index: u8) -> Payload {
         Payload::from(format!("{node}{}", char::from(b'a'.saturating_add(index))))
     }
@@ -194,7 +194,7 @@ impl Clients for Senders {
     }
 
     fn max_view_changes(&self) -> Option<u8> {
-        Some(history::MAX_CHANGES)
+        Some(history::MAX_VIEW_CHANGES)
     }
 
     fn properties(&self) -> Vec<Property> {

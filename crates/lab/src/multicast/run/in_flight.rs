@@ -7,7 +7,6 @@ use quorate_core::multicast::{Event, GroupId, MessageId};
 use quorate_core::{Duration, Epoch, Group, NodeId, Time, View};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The multicasts in flight.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InFlight {
     nodes: usize,
@@ -103,8 +102,8 @@ impl InFlight {
         self.left_nodes.retain(|(_, left)| *left != node);
     }
 
-    /// Unless its members were set, all nodes that were never down are members of the only view of
-    /// a group without views.
+    /// Makes all nodes that were never down members of a group without views, unless its members
+    /// were set.
     fn ensure_members(&mut self, group: GroupId) {
         let (nodes, ever_down) = (self.nodes, &self.ever_down);
         let members = || (0..nodes).map(NodeId::from_index).filter(|node| !ever_down.contains(node)).collect();

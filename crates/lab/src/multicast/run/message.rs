@@ -37,7 +37,7 @@ pub(super) struct Message {
     /// The number of this message in the order of first deliveries by any node, if the total order
     /// is judged.
     pub(super) ordinal: Option<u64>,
-    /// The members that have delivered the message, each with the position of its delivery, if the
-    /// total order is judged.
+    /// The members that have delivered the message, each with a number that grows with every
+    /// delivery by that member, if the total order is judged.
     pub(super) deliveries: Vec<(NodeId, u64)>,
 }

@@ -4,11 +4,10 @@
 //! as each node delivers in the order of ordinals, all nodes share one order, and one comparison
 //! per delivery is enough. The first delivery out of this order is not yet a violation, because the
 //! two nodes that differ may not have two messages in common. From then on nodes are compared in
-//! pairs, by the latest delivery of the first node that the second made as well. If the second node
-//! then delivers a message that the first delivered before that one, the two nodes deliver these
-//! two messages in different orders. Until the first delivery out of the order of ordinals, the
-//! ordinals serve as positions of deliveries, so messages that all nodes have delivered can be
-//! forgotten.
+//! ordered pairs (A, B), by the latest message, in A's order, that both have delivered. If B then
+//! delivers a message that A delivered before that one, A and B deliver these two messages in
+//! different orders. Until the first delivery out of the order of ordinals, the ordinals serve as
+//! positions of deliveries, so messages that all nodes have delivered can be forgotten.
 
 use super::message::{Message, MessageKey};
 use quorate_core::{NodeId, Time};
@@ -50,7 +49,7 @@ enum Phase {
 pub(super) struct Conflict {
     pub(super) time: Time,
     pub(super) line: u64,
-    /// The message that `node` delivered after `earlier`, although `other` delivered it before.
+    /// The message that `node` delivered after `earlier`, but `other` before `earlier`.
     pub(super) later: MessageKey,
     pub(super) earlier: MessageKey,
     pub(super) node: NodeId,

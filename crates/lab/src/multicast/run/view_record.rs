@@ -109,7 +109,6 @@ impl ViewRecord {
             .map(|(index, _)| NodeId::from_index(index))
     }
 
-    /// Number of remembered messages.
     pub(super) fn remembered_messages(&self) -> usize {
         self.messages.len()
     }

@@ -90,8 +90,8 @@ enum ClientPhase {
 /// Indices into the list of properties.
 const EXCLUSION: u8 = 0;
 const ASKED_FIRST: u8 = 1;
-/// The facets of a sharing and of an exclusive holder. Exclusion holds if the sum of all facets is
-/// at most `EXCLUSIVE_HOLDER`: one exclusive holder alone, or up to 2^16 sharing ones.
+/// The facet (the number that `exclusion` inspects) of a shared and an exclusive holder. All facets
+/// together must be at most `EXCLUSIVE_HOLDER`: one exclusive holder, or up to 2^16 shared ones.
 const SHARED_HOLDER: u64 = 1;
 const EXCLUSIVE_HOLDER: u64 = 1 << 16;
 

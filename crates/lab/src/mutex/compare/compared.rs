@@ -24,7 +24,7 @@ const MAX_LISTED_SIZES: usize = 5;
 impl UnsupportedSizes {
     pub(super) fn to_sentence(&self) -> String {
         let Self { algorithm, sizes, reason } = self;
-        // A rule is more useful than a long list.
+        // The reason is more useful than a long list.
         let unsupported =
             if sizes.len() > MAX_LISTED_SIZES { "other numbers of".into() } else { join_sizes(sizes, "and") };
         format!("{algorithm} is omitted for {unsupported} nodes: {reason}.")

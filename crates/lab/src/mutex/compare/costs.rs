@@ -211,7 +211,7 @@ impl Comparison for CostComparison {
         PartCounts { finished, total: self.cases().len() * kinds, name: "run" }
     }
 
-    /// Whether every run is finished, and none was stopped early.
+    /// Whether all runs took place, and all their requests were answered.
     fn is_complete(&self) -> bool {
         let PartCounts { finished, total, .. } = self.parts();
         finished == total

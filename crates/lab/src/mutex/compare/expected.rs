@@ -106,7 +106,7 @@ pub struct ExpectedCost {
     /// Whether the algorithm sends messages without end, even before the first request and after
     /// the last release.
     is_never_quiescent: bool,
-    /// Expected number of messages of this many entries.
+    /// Expected number of messages, given the number of entries.
     message_count: fn(&Case<'_>, u64) -> Range,
     group: Group,
     load: Load,
@@ -136,7 +136,7 @@ impl ExpectedCost {
         }
     }
 
-    /// Expected number of messages of this many entries.
+    /// Expected number of messages of `entries` entries by other nodes than the coordinator.
     pub fn total_messages(&self, entries: u64) -> Range {
         (self.message_count)(&Case { group: &self.group, load: self.load }, entries)
     }

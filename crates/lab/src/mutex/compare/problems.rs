@@ -31,7 +31,7 @@ fn problem(row: &CostRow, result: &RunResult) -> Option<String> {
     let (kind_name, repeat_command) = match result.kind {
         RunKind::Simulated => ("simulated", format!("{} --steps", result.repeat_command)),
         RunKind::Real => {
-            ("real", format!("{} --trace run.journal && quorate replay run.journal --steps", result.repeat_command))
+            ("real", format!("{} --trace run.journal; quorate replay run.journal --steps", result.repeat_command))
         }
     };
     // A recorded run is better than one that may not happen again.

@@ -74,7 +74,7 @@ fn an_unexpected_figure_fails_with_a_command_that_reproduces_it() {
     assert!(costs.holds() && !costs.is_as_expected() && costs.is_complete() && !costs.is_correct());
     // An entry takes 2(n−1) messages: 6 with four nodes, 8 with five.
     let expected = "ricart-agrawala with 4 nodes, 50% load, real: an entry took 6 messages; expected 8.\n\
-         To see it: quorate run ricart-agrawala --nodes 4 --seed 1 --entries 10 --tls --trace run.journal && \
+         To see it: quorate run ricart-agrawala --nodes 4 --seed 1 --entries 10 --tls --trace run.journal; \
          quorate replay run.journal --steps";
     assert_eq!(problems::problems(&costs), [expected]);
 }

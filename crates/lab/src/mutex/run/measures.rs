@@ -198,8 +198,8 @@ pub struct MutexSummary {
     /// Maximum number of entries by later requests ahead of an earlier one.
     #[serde(rename = "overtaken_max")]
     pub max_overtaken: u64,
-    /// Number of entries although a conflicting request that had happened before theirs still
-    /// waited; absent if not counted.
+    /// Number of entries ahead of a conflicting request that had happened before their own request;
+    /// absent if not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub out_of_order: Option<u64>,
     /// Entries of all nodes but the coordinator.

@@ -117,8 +117,8 @@ impl Properties {
         }
     }
 
-    /// Number of entries although a conflicting request that had happened before theirs still
-    /// waited; `None` if not counted.
+    /// Number of entries ahead of a conflicting request that had happened before their own request;
+    /// `None` if not counted.
     pub fn out_of_order(&self) -> Option<u64> {
         self.causality.as_ref().map(|_| self.out_of_order)
     }

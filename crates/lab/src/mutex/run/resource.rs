@@ -12,7 +12,7 @@ use quorate_journal::moment::{Moment, ObservedInput, WorldEvent};
 #[derive(Clone, Debug, Default)]
 pub struct Resource {
     /// For each node, its phase and the fence of its last entry.
-    holders: Vec<(LockPhase, Option<Fence>)>,
+    nodes: Vec<(LockPhase, Option<Fence>)>,
     largest_fence: Option<Fence>,
     pub accepted: u64,
     pub refused: u64,
@@ -20,7 +20,7 @@ pub struct Resource {
 
 impl Resource {
     pub fn new(nodes: usize) -> Self {
-        Self { holders: vec![(LockPhase::Idle, None); nodes], ..Self::default() }
+        Self { nodes: vec![(LockPhase::Idle, None); nodes], ..Self::default() }
     }
 
     pub fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
@@ -30,7 +30,7 @@ impl Resource {
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
         let Some((_, node, change)) = observed_change(moment) else { return };
-        let Some((phase, fence)) = self.holders.get_mut(node.index()) else { return };
+        let Some((phase, fence)) = self.nodes.get_mut(node.index()) else { return };
         *phase = phase.after(change);
         if let Change::Enters { fence: new_fence, .. } = change {
             *fence = Some(new_fence);
@@ -40,7 +40,7 @@ impl Resource {
 
     /// Records an access by a node, if it holds the lock.
     fn access(&mut self, node: NodeId) {
-        let Some((LockPhase::Holding, fence)) = self.holders.get(node.index()) else { return };
+        let Some((LockPhase::Holding, fence)) = self.nodes.get(node.index()) else { return };
         if *fence < self.largest_fence {
             self.refused += 1;
         } else {

@@ -1,5 +1,5 @@
 //! Verdicts do not depend on the search: with or without reduction, breadth or depth first, with
-//! one thread or several. Only `served` may stay undecided in a depth-first search.
+//! one thread or several. Only the property `served` may stay undecided in a depth-first search.
 //!
 //! `spec("central", 3, 2)` is a check of three nodes that may request entry twice each.
 

@@ -35,8 +35,8 @@ pub(crate) fn rounds_for_two_nodes(entry: &Entry) -> u8 {
     if entry.name().starts_with("maekawa") { 1 } else { 2 }
 }
 
-/// Whether this is a correct algorithm, a toy, or a faulty variant of Ricart and Agrawala's paper
-/// of 1981. Other fixtures have their own tests.
+/// Whether this is a correct algorithm, a toy (a minimal fixture), or a faulty variant of Ricart
+/// and Agrawala's algorithm of 1981. Other fixtures have their own tests.
 pub(crate) fn is_sample(entry: &Entry) -> bool {
     let prefixes =
         ["toy-", "ricart-agrawala-1981", "ricart-agrawala-clock", "ricart-agrawala-node", "ricart-agrawala-first"];

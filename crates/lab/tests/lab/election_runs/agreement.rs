@@ -7,7 +7,6 @@ use quorate_lab::election::run::{Agreement, Belief, Change, Expectation};
 
 const NODES: u32 = 4;
 
-/// Inspects every node each time.
 struct Reference(Vec<Belief>);
 
 impl Reference {
@@ -35,7 +34,7 @@ impl Reference {
         matches!(self.0.get(id.index()), Some(Belief::Knows { leader, .. }) if *leader == id)
     }
 
-    /// Returns the nodes that consider themselves leaders, each with its number of other followers.
+    /// Returns the nodes that consider themselves leaders, and how many other nodes follow each.
     fn leaders(&self) -> Vec<(NodeId, usize)> {
         let knows_leader =
             |belief: &&Belief, id: NodeId| matches!(belief, Belief::Knows { leader, .. } if *leader == id);

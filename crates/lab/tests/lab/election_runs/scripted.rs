@@ -163,8 +163,9 @@ fn with_several_leaders_on_purpose_each_node_must_know_one() {
     );
 }
 
-/// A move is a node's change to another super-peer; it is necessary if a node that joined or left
-/// causes it. The overlay has a single region, and ids of one bit, which nodes share.
+/// A super-peer leads a region of the overlay; here there is one region, and nodes share ids of one
+/// bit. A move is a node's change to another super-peer; it is necessary if a node that joined or
+/// left causes it.
 #[test]
 fn moves_and_necessary_moves_are_counted() {
     let (nodes, seed, id_bits, region_bits) = (6, 3, 1, 0);

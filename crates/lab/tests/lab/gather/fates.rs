@@ -87,7 +87,7 @@ fn a_message_to_a_node_outside_the_group_is_ignored() {
     );
 }
 
-/// A message to a node that never started is in flight, as far as the journals show.
+/// The journal of a node that never started has only a header, a part of it, or nothing.
 #[test]
 fn a_message_to_a_node_that_never_started_is_in_flight() {
     let two = incarnation_journal(2, 0, &[]);
@@ -105,8 +105,8 @@ fn a_message_to_a_node_that_never_started_is_in_flight() {
     }
 }
 
-/// Ids continue over all incarnations, and the receipt of a message comes after the step of the
-/// incarnation that sent it.
+/// Message 1.1 of the second incarnation becomes 1.3 in the gathered journal, and its receipt comes
+/// after the step that sent it.
 #[test]
 fn ids_continue_over_all_incarnations() {
     let first = incarnation_journal(1, 0, &[&sending_step(1, 1, "1.1", 2), &sending_step(2, 1, "1.2", 2)]);

@@ -161,7 +161,7 @@ fn a_fault_journal_has_no_steps_and_a_whole_run_is_not_one_incarnation() {
     assert!(refusal(&parts).contains("the journal is one of world events only"));
 }
 
-/// Extreme times are clamped, and nothing overflows.
+/// Extreme times are clamped.
 #[test]
 fn extreme_clocks_do_not_overflow() {
     let sends = sending_step(i64::MAX, 1, "1.1", 2);

@@ -5,9 +5,9 @@ use super::super::order::Order;
 use proptest::prelude::{ProptestConfig, any, prop, prop_assert, prop_assert_eq, proptest};
 use std::vec::Vec;
 
-/// Applies the same change to the order and to a list. The last digit of `kind` in base 6 selects
-/// it: 0 removes the anchor, 1 and 2 move it to an end, the others move `slots` next to it. If the
-/// anchor is missing, the change adds it.
+/// Applies the same change to the order and to a list. The remainder of `kind` modulo 6 selects the
+/// change: 0 removes the anchor, 1 moves it to the front, 2 moves it to the end, 3 moves `slots`
+/// before it, 4 and 5 move them after it. If the anchor is missing, each change adds it instead.
 fn apply_move(order: &mut Order, list: &mut Vec<OwnerSlot>, (kind, anchor, slots): (u8, u32, &[u32])) {
     let anchor = OwnerSlot(anchor);
     let mut moved: Vec<OwnerSlot> = Vec::new();
@@ -69,7 +69,7 @@ proptest! {
 
 #[test]
 fn a_thousand_slots_fit_at_each_end_and_before_one_slot() {
-    // Moves stay cheap up to about (3/2)^20 slots, which is more than 3,300.
+    // Moves stay cheap up to at least (3/2)^20 slots, which is more than 3,300.
     let mut order = Order::with_label_bits(20);
     (0..1_000).for_each(|slot| order.push_last(OwnerSlot(slot)));
     (1_000..2_000).for_each(|slot| order.push_first(OwnerSlot(slot)));

@@ -1,5 +1,5 @@
 //! Tests that queues with reduced edges give the same answers as queues with all edges. A request
-//! covers those further ahead that it waits for: requests that wait for it need no edges to them.
+//! covers the owners that it waits for: a request that waits for it needs no edges to these owners.
 
 use super::super::queue::{Changes, Conflicts};
 use super::{WaitForGraph, WaitHandle, all};
@@ -39,7 +39,7 @@ fn a_request_behind_an_exclusive_queue_waits_for_the_last_of_it_only() {
 }
 
 #[test]
-fn readers_do_not_cover_each_other_but_a_writer_before_them_covers_all() {
+fn readers_do_not_cover_each_other_but_a_writer_covers_all_ahead_of_it() {
     let queue = [(5, Mode::Shared), (4, Mode::IntentionShared), (3, Mode::Exclusive), (2, Mode::Shared)];
     let holders = [(1, Mode::Exclusive)];
     assert_eq!(
@@ -148,7 +148,8 @@ impl Service {
         self.grant(lock);
     }
 
-    /// Gives the requests that waited for the leaver the edges that were omitted because of it.
+    /// Gives the requests that waited for the leaver the edges that were omitted because of it, and
+    /// removes their edges to the leaver in both graphs, unless they still wait for it.
     fn replace_edges(&mut self, lock: usize, leaver: u8) {
         let lock_state = &self.locks[lock];
         for (position, queued) in lock_state.queue.iter().enumerate() {
@@ -167,7 +168,7 @@ impl Service {
                 assert_eq!(
                     self.reduced_graph.add_owner(queued.reduced_wait, owner),
                     Ok(()),
-                    "an edge that existed indirectly"
+                    "the request waited for the owner already, through the leaver"
                 );
             }
             for owner in changes.removed {

@@ -1,5 +1,5 @@
-//! A reference implementation that tries every set of owners. Bit `n` of a set stands for owner
-//! `n`.
+//! A reference implementation of the search for deadlocks, which tries every set of owners. Bit `n`
+//! of a set stands for owner `n`.
 
 use crate::deadlock::{Deadlock, Graph, Need, Shape};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,8 +11,8 @@ fn names(need: &Need<u8>) -> BTreeSet<u8> {
     need.awaited().iter().copied().collect()
 }
 
-/// Returns the owners that a need names and that are in the set, if they block the waiter. A
-/// `Need::Any` blocks it if the set contains all of its owners, a `Need::All` if at least one.
+/// Returns the owners that a need names and that are in the set, if they block the waiter: for a
+/// `Need::Any` if the set contains all owners that it names, for a `Need::All` if at least one.
 fn blocking_members(need: &Need<u8>, set: u32) -> Option<Vec<u8>> {
     let names = names(need);
     let (inside, outside): (Vec<u8>, Vec<u8>) = names.iter().partition(|name| set & (1 << **name) != 0);

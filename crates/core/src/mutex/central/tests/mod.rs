@@ -117,8 +117,8 @@ rule_tests! { Central::new, 3;
     /// The return of the ticket overtakes the ticket.
     ce_5_a_ticket_that_is_returned_before_it_arrives_is_never_granted(
         "2 acquire; 2 cancel | 2 > 1 last; 2 > 1; 2 acquire; rest", expect![[r#"
-            1 receives release from 2: CE-5 voids ticket 2/1 before it arrives
-            1 receives request from 2: CE-2 ignores ticket 2/1: it is void
+            1 receives release from 2: CE-5 will ignore ticket 2/1, which was returned before it arrived
+            1 receives request from 2: CE-2 ignores ticket 2/1: it was returned before it arrived
             2 acquire: CE-1 requests entry with ticket 2/2; request → 1
             1 receives request from 2: CE-2 grants ticket 2/2; grant → 2
             2 receives grant from 1: CE-3 enters with ticket 2/2; ENTERS (fence 0.1)

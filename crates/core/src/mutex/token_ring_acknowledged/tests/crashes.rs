@@ -49,8 +49,8 @@ fn with_busy_nodes_and_queued_inputs_the_live_nodes_are_served() {
     }
 }
 
-/// Outside the synchronous model the algorithm can fail. So the simulations above can detect
-/// failures.
+/// Outside the synchronous model the algorithm can fail. This test also shows that the simulations
+/// detect failures.
 #[test]
 fn a_message_that_takes_longer_than_the_bound_can_lead_to_two_tokens() {
     let violations = |max_delay, crashes| {

@@ -8,7 +8,7 @@ use crate::mutex::Model;
 use crate::mutex::prelude::*;
 use crate::{Group, NodeId};
 
-/// Returns the effects of the last of these inputs on a node of three.
+/// Gives these inputs to a node in a group of three. Returns the effects of the last input.
 fn effects_of_last(index: usize, inputs: Vec<Input<TokenRingAcknowledged>>) -> Vec<Effect<TokenRingAcknowledged>> {
     let mut node = TokenRingAcknowledged::new(NodeId::from_index(index), Group::of_size(3), BOUNDS);
     let mut effects = Vec::new();
@@ -68,8 +68,8 @@ fn messages_that_detect_crashes_are_control_messages() {
     let token: Message = sent_message(effects_of_last(0, [Input::Timer(Timer::Rest)].into()));
     let request = [Input::Command(Command::Acquire), Input::Timer(Timer::Round)];
     let search: Message = sent_message(effects_of_last(1, request.into()));
-    let receipt = Input::Message { from: NodeId::from_index(0), message: token };
-    let received: Message = sent_message(effects_of_last(1, [receipt].into()));
+    let token_arrival = Input::Message { from: NodeId::from_index(0), message: token };
+    let received: Message = sent_message(effects_of_last(1, [token_arrival].into()));
     let descriptions =
         [token, search, received].map(|message| (message.kind(), message.class(), message.on_behalf_of()));
     assert_eq!(
@@ -77,7 +77,7 @@ fn messages_that_detect_crashes_are_control_messages() {
         [
             ("token", Class::Algorithm, None),
             ("search", Class::Control, Some(NodeId::from_index(1))),
-            ("received", Class::Control, None)
+            ("acknowledgement", Class::Control, None)
         ]
     );
 }

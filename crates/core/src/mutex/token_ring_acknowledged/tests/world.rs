@@ -79,7 +79,8 @@ enum Occurrence {
         from: NodeId,
         message: Message,
     },
-    /// A timer fires, unless it was cancelled or set again since it had this serial number.
+    /// A timer fires, unless it was cancelled or set again after the setting with this serial
+    /// number.
     Timer {
         timer: Timer,
         serial: u64,
@@ -219,7 +220,8 @@ impl World {
         self.agenda.insert((at, self.last_serial), (node, false, occurrence));
     }
 
-    /// Plans a request after a short or long delay, and perhaps its cancellation.
+    /// Plans a request after a short or long delay, and perhaps its cancellation. Plans nothing if
+    /// the request would come at or after `calm_from`.
     fn plan_request(&mut self, node: NodeId) {
         let delay = if self.rng.one_in(2) { self.rng.below(20) } else { self.rng.below(400) };
         let command = if self.rng.one_in(5) { Command::Try } else { Command::Acquire };
@@ -272,7 +274,8 @@ impl World {
         Ok(())
     }
 
-    /// Returns the input that a planned event causes, or `None` if the event is obsolete.
+    /// Returns the input that a planned event causes, and records it in the node's timers or
+    /// client. Returns `None` if the event is obsolete or a crash.
     fn input(&mut self, node: NodeId, occurrence: Occurrence) -> Option<Input<Node>> {
         let host = &mut self.hosts[node.index()];
         match occurrence {
@@ -384,7 +387,8 @@ impl World {
         Ok(())
     }
 
-    /// Checks that an entry is alone and has the largest fence.
+    /// Checks that no other live node is in the critical section and that the fence is the largest
+    /// so far, and records the entry.
     fn check_entry(&mut self, node: NodeId, fence: Fence) -> Result<(), String> {
         if let [other, ..] = self.nodes_with_client(Client::Inside)[..] {
             return Err(format!("{node} enters while {other} is in the critical section"));

@@ -103,7 +103,7 @@ fn unexpected_figures_are_reported() {
 }
 
 #[test]
-fn faulty_variants_are_compared_only_if_named() {
+fn fixtures_are_compared_only_if_named() {
     let name = |entry: &crate::mutex::MutexEntry| entry.facts.profile.name;
     assert!(select_algorithms(&[], Variants::All).unwrap().into_iter().all(|entry| {
         ExpectedCost::of_experiment(entry, &simulation_spec(entry, 3, 1, &settings(1, Pattern::All))).is_binding

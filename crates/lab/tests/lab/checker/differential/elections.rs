@@ -14,8 +14,8 @@ use quorate_lab::election::run::Properties;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Asserts that the checker and the observers judge random walks alike. Returns the properties that
-/// some walk violated.
+/// Asserts that the checker and the simulator's observers judge random walks alike. Returns the
+/// properties that some walk violated.
 fn broken_by_walks<P>(
     make: impl Fn(NodeId, &Arc<Plan>) -> P + Send + Sync + 'static,
     plan: Plan,

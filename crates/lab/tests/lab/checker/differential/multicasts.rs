@@ -12,8 +12,8 @@ use quorate_lab::multicast::run::{Properties, PropertySet};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Asserts that the checker and the observers judge random walks alike. Returns the properties that
-/// some walk of this multicast violated, even those that it does not promise.
+/// Asserts that the checker and the simulator's observers judge random walks alike. Returns the
+/// properties that some walk of this multicast violated, even those that it does not promise.
 fn broken_by_walks<O: Ordering>() -> BTreeSet<&'static str> {
     const NODES: usize = 3;
     const MESSAGES: u8 = 8;

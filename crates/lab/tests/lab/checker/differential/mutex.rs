@@ -23,8 +23,8 @@ const CLIENTS: Contenders = Contenders {
     has_views: false,
 };
 
-/// Asserts that the checker and the observers judge random walks alike. Returns the properties that
-/// some walk violated.
+/// Asserts that the checker and the simulator's observers judge random walks alike. Returns the
+/// properties that some walk violated.
 fn broken_by_walks(factory: &NodeFactory, setup: &Setup, walks: u64) -> BTreeSet<&'static str> {
     let order = if setup.nodes <= MAX_ORDERED_NODES { OrderCheck::Promised } else { OrderCheck::Ignored };
     let expects = Expectations { has_fences: true, order, ..Expectations::default() };

@@ -42,7 +42,7 @@ pub(crate) enum Bug {
     /// The winner does not announce its victory.
     NoAnnouncement,
     IgnoresSuspicions,
-    /// Each second election uses a lower epoch, 0 after 100, and nodes accept it.
+    /// Every second election uses a lower epoch, 0 after 100, and nodes accept it.
     DecreasingEpochs,
 }
 

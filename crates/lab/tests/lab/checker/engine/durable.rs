@@ -117,7 +117,7 @@ fn a_fence_emitted_before_its_save_is_used_twice() {
 /// A node of a group with a lock server: the node `SERVER` saves to which node it has granted the
 /// lock, and the other nodes send requests to it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Server {
+struct Node {
     /// This node, and whether the server sends a grant after it is durable or before.
     fixed: Fixed<(NodeId, Order)>,
     granted: Option<NodeId>,
@@ -150,7 +150,7 @@ impl Describe for Message {
 
 const SERVER: NodeId = NodeId::from_index(0);
 
-impl Protocol for Server {
+impl Protocol for Node {
     type Command = Command;
     type Message = Message;
     type Timer = Never;
@@ -198,7 +198,7 @@ impl Protocol for Server {
     }
 }
 
-impl Server {
+impl Node {
     fn grant(&mut self, out: &mut Effects<'_, Self>) {
         if self.granted.is_some() || self.waiting.is_empty() {
             return;
@@ -213,25 +213,25 @@ impl Server {
     }
 }
 
-fn server(grant_order: Order) -> NodeFactory {
-    group_of(3, move |me, _: Group| Server { fixed: Fixed::new((me, grant_order)), granted: None, waiting: Vec::new() })
+fn lock_group(grant_order: Order) -> NodeFactory {
+    group_of(3, move |me, _: Group| Node { fixed: Fixed::new((me, grant_order)), granted: None, waiting: Vec::new() })
 }
 
 #[test]
 fn a_grant_sent_before_its_save_is_given_to_two_nodes() {
     let bounds = Bounds::new(3, 1).fences().crashes(1).restarts(1);
-    let (two_holders, _) = counterexample_lengths(&server(Order::Ahead), &bounds);
+    let (two_holders, _) = counterexample_lengths(&lock_group(Order::Ahead), &bounds);
     // Both other nodes request; the server receives one request and grants, crashes, restarts, and
     // receives the other request and grants; both grants arrive.
     assert_eq!(two_holders, Some(8));
-    assert_eq!(counterexample_lengths(&server(Order::AfterSaves), &bounds).0, None);
+    assert_eq!(counterexample_lengths(&lock_group(Order::AfterSaves), &bounds).0, None);
 }
 
 #[test]
 fn any_number_of_pending_writes_may_survive_a_crash() {
     // The server may have several pending writes, such as that the lock is free, and the next
     // holder.
-    let factory = server(Order::Ahead);
+    let factory = lock_group(Order::Ahead);
     let states = |bounds: &Bounds| check(&factory, bounds, &plain_search()).main_pass.states;
     let crash = Bounds::new(3, 1).crashes(1).restarts(1);
     assert_eq!(states(&crash), explore(&factory, &crash).states);

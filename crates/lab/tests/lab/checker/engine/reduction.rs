@@ -102,8 +102,7 @@ fn assert_found(variant: Variant, property: &str, length_in: impl Fn(&ReferenceR
     }
 }
 
-/// If the first node's steps form a cycle, all nodes are explored after all, and their steps are
-/// judged like any others.
+/// If the first node's steps form a cycle, reduction must explore the other node's steps too.
 #[test]
 fn a_postponed_step_is_judged_when_it_is_taken() {
     // The first node enters and leaves, and the other one receives the token.

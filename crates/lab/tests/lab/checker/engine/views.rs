@@ -22,8 +22,8 @@ fn token_request(nodes: usize) -> NodeFactory {
     group_of(nodes, |me, group| Viewed::new(me, TokenRequest::new(me, group)))
 }
 
-/// Asserts that both explorers agree, that no state and no entry violates a property, and that no
-/// run ends while a client waits.
+/// Asserts that the checker and the reference explorer agree, that no state and no entry violates a
+/// property, and that no run ends while a client waits.
 fn assert_correct(factory: &NodeFactory, bounds: &Bounds) {
     let reference = assert_agreement(factory, bounds);
     let violations = [
@@ -81,6 +81,7 @@ fn without_view_changes_no_node_crashes_and_no_lease_expires() {
     assert!(one_change.main_pass.states > unchanged.main_pass.states);
 }
 
+/// An impatient membership removes a member before that member's lease has expired.
 #[test]
 fn an_impatient_membership_violates_exclusion() {
     for nodes in [2, 3] {

@@ -1,7 +1,7 @@
 //! The checker finds seeded bugs in multicast orders, in relaying and in uniform delivery.
 //!
 //! `Case::new(3, 2, 4)` is a group of three nodes, the first two of which send four messages
-//! together. `Board` is the members' replicated state, a list of the latest messages; here its
+//! in total. `Board` is the members' replicated state, a list of the latest messages; here its
 //! capacity is zero.
 
 use crate::checker::multicast::{Case, counterexample_length, violated_properties};
@@ -55,7 +55,7 @@ fn comparing_one_entry_of_the_vector_clock_violates_causal_order() {
     assert_eq!(
         counterexample_length(&findings, "causal"),
         Some(4),
-        "a message, its receipt, the reply, and the receipt of that"
+        "a message, its receipt, a reply, and the receipt of the reply"
     );
 }
 

@@ -16,10 +16,10 @@ use quorate_lab::multicast::check::Senders;
 use quorate_lab::multicast::run::{Properties, PropertySet};
 use std::sync::Arc;
 
-/// More states than any of these groups has; a search beyond it is incomplete and fails.
+/// More states than any of these groups has; a search that finds more is incomplete and fails.
 const MAX_STATES: u64 = 8_000_000;
 
-/// A group under test: its first `senders` nodes send `messages` messages together.
+/// A group under test: its first `senders` nodes send `messages` messages in total.
 #[derive(Clone, Debug)]
 struct Case {
     nodes: usize,

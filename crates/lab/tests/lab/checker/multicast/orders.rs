@@ -1,7 +1,7 @@
 //! Multicast orders: each keeps its promise in every schedule.
 //!
 //! `Case::new(3, 2, 4)` is a group of three nodes, the first two of which send four messages
-//! together.
+//! in total.
 
 use crate::checker::multicast::{Case, counterexample_length, violated_properties};
 use quorate_check::{Effort, Findings, Search};
@@ -89,7 +89,6 @@ fn without_views_a_sender_that_crashes_midway_leaves_members_that_disagree() {
     assert_eq!(violated_properties(&uninterrupted.check::<Unordered>()), [""; 0]);
 }
 
-/// Orders that need messages of a crashed member stop, and stay in order.
 #[test]
 fn without_views_a_crashed_member_blocks_orders_that_need_it_without_reordering() {
     let case = Case { crashes: 1, ..Case::new(3, 2, 2) };
