@@ -1,9 +1,9 @@
-//! Quorate's own nodes of Ricart–Agrawala with bare replies (1981) as stateright actors, the usual
-//! form of its models.
+//! Quorate's own nodes of Ricart–Agrawala (1981), whose replies name no request, as actors, the
+//! usual form of stateright's models.
 //!
 //! Messages arrive in any order, each exactly once. A client's request and release are timers,
 //! because stateright fires a set timer at any time. Which timers are set follows from the clients'
-//! states, so that this model has the same states and steps as the other two.
+//! states, so that this model has the same states and steps as those of `nodes` and `packed`.
 
 use crate::nodes::{ClientState, Member};
 use quorate_core::fixtures::{Flaw, Message, RicartAgrawala1981};
@@ -84,19 +84,19 @@ impl Actor for NodeActor {
 }
 
 fn step(id: Id, member: &mut Member, input: Input<RicartAgrawala1981>, out: &mut Out<NodeActor>) {
-    let mut world = World { me: node_id(id), client: &mut member.client, rounds_left: member.rounds_left, out };
-    member.node.step(Time::ZERO, input, &mut Effects::new(&mut world));
+    let mut sink = EffectSink { me: node_id(id), client: &mut member.client, rounds_left: member.rounds_left, out };
+    member.node.step(Time::ZERO, input, &mut Effects::new(&mut sink));
 }
 
 /// Passes the effects of a step to stateright.
-struct World<'a> {
+struct EffectSink<'a> {
     me: NodeId,
     client: &'a mut ClientState,
     rounds_left: u8,
     out: &'a mut Out<NodeActor>,
 }
 
-impl Sink<RicartAgrawala1981> for World<'_> {
+impl Sink<RicartAgrawala1981> for EffectSink<'_> {
     fn effect(&mut self, effect: Effect<RicartAgrawala1981>) {
         match effect {
             Effect::Send { to, message, .. } => self.out.send(actor_id(to), OrderedMessage(message)),

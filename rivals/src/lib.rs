@@ -42,7 +42,7 @@ pub enum Search {
     Dfs,
 }
 
-/// One run of stateright on Ricart–Agrawala.
+/// One run of stateright on Ricart–Agrawala, in which each node enters `rounds` times.
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
     pub variant: Variant,
@@ -52,7 +52,6 @@ pub struct Job {
     pub rounds: u8,
 }
 
-/// The result of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
     pub states: usize,

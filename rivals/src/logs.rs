@@ -49,7 +49,7 @@ impl Log for Ours {
     }
 }
 
-/// The one group of raft-engine that the records go to.
+/// The raft group of all records; raft-engine keeps one log per group.
 const GROUP: u64 = 1;
 
 struct Entries;

@@ -95,7 +95,6 @@ fn run(args: &CheckArgs) -> anyhow::Result<()> {
     writeln!(io::stdout(), "{}", serde_json::to_string(&line)?).context("cannot write the output")
 }
 
-/// Rounds to this many decimals.
 fn rounded(value: f64, decimals: i32) -> f64 {
     let scale = 10_f64.powi(decimals);
     (value * scale).round() / scale

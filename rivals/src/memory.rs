@@ -1,6 +1,6 @@
 //! Peak memory use of this process.
 
-/// Peak memory use of this process in bytes; `None` except on Linux.
+/// In bytes; `None` except on Linux.
 pub(crate) fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

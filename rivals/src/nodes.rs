@@ -1,5 +1,5 @@
-//! Quorate's own nodes of Ricart–Agrawala with bare replies (1981) for stateright: both checkers
-//! run the same code.
+//! Quorate's own nodes of Ricart–Agrawala (1981), whose replies name no request, for stateright:
+//! Quorate's checker and stateright run the same code.
 //!
 //! A state shares unchanged nodes with the previous state, as stateright's own actor model does, so
 //! that a step copies one node. The messages in flight are kept sorted.
@@ -14,13 +14,12 @@ use stateright::{Model, Property};
 use std::array;
 use std::sync::Arc;
 
-/// A group of this many nodes.
+/// A group of `NODES` nodes, each of which enters `rounds` times.
 #[derive(Clone, Copy, Debug)]
 pub struct RicartAgrawala<const NODES: usize> {
     rounds: u8,
 }
 
-/// A state of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State<const NODES: usize> {
     pub members: [Arc<Member>; NODES],
@@ -145,8 +144,8 @@ impl<const NODES: usize> State<NODES> {
         mut messages: Vec<Envelope>,
     ) -> Self {
         let me = NodeId::from_index(node);
-        let mut world = World { me, client: &mut member.client, messages: &mut messages };
-        member.node.step(Time::ZERO, input, &mut Effects::new(&mut world));
+        let mut sink = EffectSink { me, client: &mut member.client, messages: &mut messages };
+        member.node.step(Time::ZERO, input, &mut Effects::new(&mut sink));
         let mut members = self.members.clone();
         members[node] = Arc::new(member);
         Self { members, messages }
@@ -154,13 +153,13 @@ impl<const NODES: usize> State<NODES> {
 }
 
 /// Carries out the effects of a step.
-struct World<'a> {
+struct EffectSink<'a> {
     me: NodeId,
     client: &'a mut ClientState,
     messages: &'a mut Vec<Envelope>,
 }
 
-impl World<'_> {
+impl EffectSink<'_> {
     fn send(&mut self, to: NodeId, message: Message) {
         let envelope = Envelope { to, from: self.me, message };
         let index = self.messages.partition_point(|other| other.key() < envelope.key());
@@ -169,7 +168,7 @@ impl World<'_> {
     }
 }
 
-impl Sink<RicartAgrawala1981> for World<'_> {
+impl Sink<RicartAgrawala1981> for EffectSink<'_> {
     fn effect(&mut self, effect: Effect<RicartAgrawala1981>) {
         match effect {
             Effect::Send { to, message, .. } => self.send(to, message),

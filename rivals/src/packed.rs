@@ -1,4 +1,4 @@
-//! A compact model of Ricart–Agrawala with bare replies (1981) for stateright.
+//! A compact model of Ricart–Agrawala (1981), whose replies name no request, for stateright.
 //!
 //! RA-1  a node with rounds left requests entry  → advance the clock, send every peer a request
 //!                                                 with its value
@@ -16,13 +16,12 @@
 use stateright::{Model, Property};
 use std::hash::{Hash, Hasher};
 
-/// A group of this many nodes.
+/// A group of `NODES` nodes, each of which enters `rounds` times.
 #[derive(Clone, Copy, Debug)]
 pub struct RicartAgrawala<const NODES: usize> {
     rounds: u8,
 }
 
-/// A state of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State<const NODES: usize> {
     pub nodes: [Node; NODES],
@@ -42,7 +41,6 @@ pub struct Node {
     pub rounds_left: u8,
 }
 
-/// The phase of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     Idle,

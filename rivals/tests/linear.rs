@@ -1,8 +1,8 @@
-//! Compares our linearizability check with stateright's on thousands of small random histories of a
-//! register.
+//! Compares Quorate's linearizability check with stateright's on thousands of small random
+//! histories of a register.
 //!
-//! The two share no code: stateright tries orders thread by thread, ours follows the answers and
-//! memoizes states.
+//! The two share no code: stateright recursively tries the next operation of each client;
+//! Quorate's is Wing and Gong's search with Lowe's optimizations.
 
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -114,7 +114,8 @@ pub struct Findings {
     pub end: SearchEnd,
     /// The main search, over the group's states.
     pub main_pass: Pass,
-    /// The separate search with memory of the past in each state, if there was one.
+    /// The separate search for properties about the past (such as the order of requests), if there
+    /// was one. Its states also contain history variables.
     pub past_pass: Option<Pass>,
     /// The search for infinite fair runs, if it was needed.
     pub fair_pass: Option<Pass>,
@@ -187,7 +188,7 @@ pub struct Verdict {
 pub enum Phase {
     /// The main search.
     States,
-    /// The search with memory of the past.
+    /// The search with history variables, for properties about the past.
     Past,
     /// The search for fair runs on which a client waits forever, or the goal of all clients
     /// together (such as an elected leader) never holds.
@@ -220,13 +221,14 @@ pub enum CheckError {
     TooManyMessages {
         given: usize,
         max: usize,
-        max_per_sender: usize,
+        senders: usize,
     },
     /// More nodes, processes, resources or rounds than a check of the deadlock family allows.
-    TooManyWaits {
+    DeadlockGroupTooLarge {
         max_nodes: usize,
         max_resources: usize,
-        max_waits: u8,
+        /// With resources, the maximum of the rounds of all nodes together.
+        max_rounds: u8,
     },
 }
 
@@ -243,16 +245,16 @@ impl std::fmt::Display for CheckError {
             Self::TooManyChanges { given, max } => {
                 write!(f, "--changes must be at most {max} in a check of this group; got {given}.")
             }
-            Self::TooManyWaits { max_nodes, max_resources, max_waits } => write!(
+            Self::DeadlockGroupTooLarge { max_nodes, max_resources, max_rounds } => write!(
                 f,
                 "the group is too large for a check: --nodes must be at most {max_nodes}, --processes 1, --resources at most \
-                 {max_resources} and not more than there are nodes, and --rounds at most {max_waits}; with resources, the rounds of \
-                 all nodes together at most {max_waits}."
+                 {max_resources} and not more than there are nodes, and --rounds at most {max_rounds}; with resources, the rounds of \
+                 all nodes together at most {max_rounds}."
             ),
-            Self::TooManyMessages { given, max, max_per_sender } => write!(
-                f,
-                "--messages must be at most {max} in a check, and at most {max_per_sender} from one sender; got {given}."
-            ),
+            Self::TooManyMessages { given, max, senders } => {
+                let senders = if *senders == 1 { "1 sender".into() } else { format!("{senders} senders") };
+                write!(f, "--messages must be at most {max} in a check with {senders}; got {given}.")
+            }
             Self::TooManyFaults { option, given, max } => {
                 write!(f, "{option} must be at most {max} in a check; got {given}.")
             }

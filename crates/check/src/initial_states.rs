@@ -12,8 +12,9 @@ use crate::worker_group::WorkerModel;
 use std::sync::Arc;
 
 /// Creates one worker thread's own model of the group. If there are `past_properties`, its initial
-/// states contain the words in which the search remembers past events. `judged_bits` are the
-/// properties whose violations by steps are reported, one bit each.
+/// states contain the words in which the search remembers past events. `criteria` are the
+/// conditions that states must satisfy, each with the number of its property. `judged_bits` has one
+/// bit for each property: if it is set, the search reports a step that violates the property.
 pub(crate) fn worker_model<'a, P, C>(
     make: &MakeNode<P>,
     clients: &C,
@@ -71,7 +72,7 @@ where
     // Bit `node` of a choice is set if that node's clock is slow.
     let drift_choices = if max_drift_ppm == 0 { 1 } else { 1_u32 << setup.nodes };
     let first_view = setup.views.map(|_| PackedView::founding(setup.nodes));
-    step_table.number_notices(&mut system.tables);
+    step_table.assign_notice_numbers(&mut system.tables);
     let mut initial = Vec::new();
     for choice in 0..drift_choices {
         let drift = |node: usize| if choice >> node & 1 == 0 { max_drift_ppm } else { -max_drift_ppm };

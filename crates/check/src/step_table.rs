@@ -271,8 +271,8 @@ where
         let next_local = self.number_local(tables, local);
         let sends: Box<[u32]> = sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)).collect();
         let (old, new) = (&tables.local_details[before as usize], &tables.local_details[next_local as usize]);
-        // Properties of states see a client's facet and how long it holds what it holds. Properties of
-        // steps see a violation of the step itself.
+        // Properties of states see a client's facet and how long it holds what it holds. Properties
+        // of steps see a violation of the step itself.
         let is_visible = (old.facet, old.held_until) != (new.facet, new.held_until) || record.violation.is_some();
         let sent = sends.iter().map(|number| tables.envelopes[*number as usize].fingerprint);
         let delta = sent.fold(new.fingerprint.wrapping_sub(old.fingerprint), u64::wrapping_add);
@@ -288,7 +288,7 @@ where
     }
 
     /// Numbers all notices of crashes and restarts, if any are sent.
-    pub(crate) fn number_notices(&mut self, tables: &mut Tables) {
+    pub(crate) fn assign_notice_numbers(&mut self, tables: &mut Tables) {
         if !self.crash_notices.are_sent() {
             return;
         }
@@ -382,8 +382,8 @@ where
             add(Move::Command(offer.command), obligation, Time::ZERO);
         }
         for armed in &local.timers {
-            // By the node's own clock, another timer must fire before this one can. Rounding to true
-            // time may hide this order.
+            // By the node's own clock, another timer must fire before this one can. Rounding to
+            // true time may hide this order.
             if self.is_timed && local.timers.iter().any(|other| other.latest < armed.earliest) {
                 continue;
             }

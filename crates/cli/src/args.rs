@@ -32,7 +32,7 @@ pub(crate) use ignored_options::{no_effect, reject_ignored_options};
 pub(crate) use live::LiveArgs;
 pub(crate) use local::{CheckDemonstration, LocalCheckArgs, LocalSimArgs, RaceArgs, SimDemonstration};
 pub(crate) use node::{LogLevel, NodeArgs, Peers, parse_addresses};
-pub(crate) use quorate_lab::options::parse_whole;
+pub(crate) use quorate_lab::options::{parse_property, parse_whole};
 pub(crate) use record::RecordArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use shrink::ShrinkArgs;

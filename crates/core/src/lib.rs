@@ -1,8 +1,8 @@
 //! Coordination algorithms as pure state machines.
 //!
 //! A node of any algorithm is a [`Protocol`]: [`step`](Protocol::step) takes one [`Input`] and puts
-//! [`Effect`]s into a sink. It never reads a clock, draws random numbers, blocks or does IO. The
-//! driver does that:
+//! [`Effect`]s into a sink. It never reads a clock, draws random numbers, blocks or does IO. That
+//! is the work of the driver, which must:
 //!
 //! 1. Build one node per member of the group.
 //! 2. Feed each of them `Input::Start` once.

@@ -38,7 +38,7 @@ pub trait Durable: Default {
     const VERSION: u32 = 1;
     /// One change of the durable state.
     type Write;
-    /// Applies one write.
+    /// Applies one write, in the order in which the node saved them.
     fn apply(&mut self, write: Self::Write);
 
     /// The state of a node whose disk was lost; by default the same as that of a new node. A

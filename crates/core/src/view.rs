@@ -57,7 +57,7 @@ impl View {
         self.epoch
     }
 
-    /// Returns the members of the view.
+    /// Returns the nodes that are members of the view.
     pub const fn members(&self) -> &Group {
         &self.members
     }

@@ -10,7 +10,7 @@
 //! use quorate_draw::style::Theme;
 //!
 //! let nodes = [2.0, 4.0, 8.0];
-//! let plot = Plot::new("Messages an entry")
+//! let plot = Plot::new("Messages per entry")
 //!     .x(Axis::log("nodes").at_points())
 //!     .y(Axis::log("messages"))
 //!     .with_series(

@@ -1,5 +1,6 @@
 //! A scene as text: time runs downwards, each node has a column, and a message is an arrow on the
-//! line where it arrives or is lost, or at the end if it is still in flight.
+//! line where it arrives or is lost, or at the end if it is still in flight. Here, (1, 1) is the
+//! timestamp of a request: logical time and node.
 //!
 //! ```text
 //!   time  1          2          3
@@ -97,7 +98,6 @@ pub fn plain(_style: TextStyle, text: &str) -> String {
     text.to_owned()
 }
 
-/// The text so far.
 struct Page<'a> {
     layout: &'a Layout,
     paint: Paint<'a>,

@@ -15,7 +15,6 @@ pub(crate) enum ItemKind {
     Step(usize),
 }
 
-/// An item of the timeline and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimelineItem {
     pub(crate) position: TimePosition,

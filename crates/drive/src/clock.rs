@@ -31,7 +31,7 @@ impl Clock {
         self.origin_nanos
     }
 
-    /// Returns the current time.
+    /// Reads the operating system's clock and returns this clock's time.
     pub fn now(self) -> Time {
         Time::from_nanos(nanos_since_boot().saturating_sub(self.origin_nanos))
     }

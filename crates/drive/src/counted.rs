@@ -24,7 +24,7 @@ impl<D> Counted<D> {
         &self.inner
     }
 
-    /// Converts into the node's durable state.
+    /// Returns the node's durable state without the count.
     pub fn into_inner(self) -> D {
         self.inner
     }
@@ -82,8 +82,8 @@ mod tests {
         assert_eq!((wiped.write_count(), wiped.into_inner()), (0, Sum(-1)));
     }
 
-    /// The count is correct across restarts, checkpoints and a lost disk. Each restart adds three
-    /// writes, with the sum 6.
+    /// The count is correct across restarts and checkpoints, and on a joiner's disk, which begins
+    /// wiped. Each restart adds three writes, with the sum 6.
     #[test]
     fn the_count_survives_with_the_writes() {
         let temporary = tempfile::tempdir().unwrap();

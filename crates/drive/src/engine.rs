@@ -120,7 +120,7 @@ where
         self.host.me
     }
 
-    /// Returns the recorder of the run.
+    /// Returns the observer that records the node's steps.
     pub fn recorder_mut(&mut self) -> &mut O {
         &mut self.host.recorder
     }
@@ -131,7 +131,7 @@ where
         self.host.now
     }
 
-    /// Starts the node.
+    /// Starts the node with the state that the driver found on its disk.
     pub fn start(&mut self, state: StartState<P::Durable>, out: &mut impl Outlet<P>) {
         let StartState { durable, incarnation, is_disk_blank } = state;
         let observed = ObservedInput::Start { incarnation, is_disk_blank };

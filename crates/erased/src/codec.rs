@@ -106,7 +106,7 @@ impl AnyCodec {
         self.in_wrapper::<deadlock::locks::Message<AnyMessage>>()
     }
 
-    fn in_wrapper<W: wrapped::Wrapper>(self) -> Self {
+    fn in_wrapper<W: wrapped::WrapperMessage>(self) -> Self {
         Self { messages: Arc::new(WrapperCodec::<W>::new(self.messages)), disk: self.disk }
     }
 

@@ -25,8 +25,8 @@ pub enum Unreadable {
     )]
     Newer { found: u32, known: u32 },
     #[error(
-        "the data on the disk belongs to another algorithm: {0}. Nothing was changed; run the algorithm that wrote it, or \
-         use another data folder for this one."
+        "the data on the disk belongs to another algorithm: {0}. Nothing was changed; run the algorithm that wrote the \
+         data, or use another data folder."
     )]
     Foreign(Malformed),
 }

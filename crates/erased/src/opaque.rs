@@ -1,5 +1,5 @@
-//! Nodes whose state cannot be cloned, such as an external engine: they can be run, but not
-//! checked.
+//! Nodes whose state cannot be cloned, such as those with an external Raft engine: they can be run,
+//! but not checked.
 
 use crate::erased::{ErasableWrite, EraseDurable, Erased, HasErasableParts, Node, step_typed};
 use quorate_core::{Effects, Input, Time, WriteOf};

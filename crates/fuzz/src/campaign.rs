@@ -85,7 +85,8 @@ impl Target {
         let run = self.run;
         catch_unwind(AssertUnwindSafe(|| run(input))).map_err(|payload| {
             let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-            text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".to_owned())
+            text.or_else(|| payload.downcast_ref::<String>().cloned())
+                .unwrap_or_else(|| "the target panicked without a message".to_owned())
         })
     }
 

@@ -22,8 +22,8 @@ pub fn generate_examples(target: &str) -> Option<Corpus> {
         "contents" => frame_contents(),
         "disks" => disk_files(),
         "entries" => log_entries(),
-        // The byte 6 before the frame sets the limit of the handshake, and pieces of four bytes.
-        "frames" => vec![whole_conversation(), example("hello-in-small-pieces", &[&[6][..], &hello_frame()].concat())],
+        // The byte 6 chooses the length limit during the handshake, and pieces of four bytes.
+        "frames" => vec![frame_of_each_kind(), example("hello-in-small-pieces", &[&[6][..], &hello_frame()].concat())],
         // Each byte is an event of `targets::links`. Its lower three bits choose the event (0 and
         // 1: push a message; 2: send a frame; 3: receive it; 4: acknowledge; 5: connect; 6: restart
         // or forge; 7: send and receive), and the other bits are its size.
@@ -84,8 +84,8 @@ fn hello_frame() -> Bytes {
     encode(&frames::header(), &Body::Hello(hello()))
 }
 
-fn whole_conversation() -> Example {
-    // The first byte sets the limit of frames after the handshake, and pieces of one byte.
+fn frame_of_each_kind() -> Example {
+    // The byte 1 chooses the length limit after the handshake, and pieces of one byte.
     let mut bytes = vec![1];
     bodies().iter().for_each(|(_, body)| bytes.extend_from_slice(&encode(&frames::header(), body)));
     example("one-frame-of-each-kind", &bytes)
@@ -95,7 +95,7 @@ fn whole_conversation() -> Example {
 fn frame_contents() -> Vec<Example> {
     let kind_and_body = |(name, body): &(&str, Body)| {
         let frame = encode(&frames::header(), body);
-        // The kind is byte 9, and the body is between the header of 46 bytes and the checksum of 4.
+        // The kind is byte 9, and the body is between the first 46 bytes and the checksum of 4.
         let content = [&frame[9..10], &frame[46..frame.len() - 4]].concat();
         assert_eq!(frames::seal(content[0], &content[1..]), frame, "the layout of frames has changed");
         example(name, &content)

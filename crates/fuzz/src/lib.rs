@@ -1,10 +1,11 @@
-//! Fuzzes every parser of untrusted input.
+//! Fuzzes every parser of untrusted input, and the link between two nodes.
 //!
-//! A [`Target`] passes bytes to a parser: it panics if it finds a bug, and otherwise returns a
-//! [`PathSignature`], a hash of the path that the input took through the parser. A [`Campaign`]
+//! A [`Target`] passes bytes to a parser, or lets them choose the events of a link. It panics if it
+//! finds a bug, and otherwise returns a [`PathSignature`], a hash of the path that the input took
+//! through the code. A [`Campaign`]
 //! mutates the corpus in `corpus/TARGET/` and keeps the inputs with new signatures. It is
-//! deterministic: the same seed tries the same inputs in the same order. The function of a target
-//! is plain, so any other fuzzer can run it unchanged.
+//! deterministic: the same seed tries the same inputs in the same order. [`Target::run`] is
+//! a plain function of bytes, so any other fuzzer can call it.
 
 mod campaign;
 mod corpus;
@@ -21,15 +22,15 @@ pub use mutate::mutate;
 pub use rng::Rng;
 pub use signature::PathSignature;
 
-/// A parser of untrusted input.
+/// The code that the fuzzer runs on one kind of input.
 #[derive(Clone, Copy)]
 pub struct Target {
     /// The name of the target and of its folder in the corpus.
     pub name: &'static str,
     /// A short description of the input.
     pub description: &'static str,
-    /// Parses the input. Panics if the parser violates an invariant, never because the input is
-    /// invalid.
+    /// Runs the code on the input. Panics if the code violates an invariant, never because the
+    /// input is invalid.
     pub run: fn(&[u8]) -> PathSignature,
 }
 

@@ -65,6 +65,9 @@ fn parse_request(mut words: impl Iterator<Item = String>) -> Result<Request, Str
 
 /// Carries out a request. Returns whether all inputs passed.
 fn execute(request: &Request) -> Result<bool, String> {
+    if ["list", "remake", "all"].contains(&&*request.name) && (request.input.is_some() || request.corpus.is_some()) {
+        return Err(format!("--input and --corpus need a single target; got '{}'.", request.name));
+    }
     match (request.name.as_str(), &request.input) {
         ("list" | "help" | "--help", None) => {
             println!("{HELP}");

@@ -176,12 +176,14 @@ pub struct DelaySamples {
 }
 
 impl DelaySamples {
+    /// Counts one more delay of this length.
     pub fn add(&mut self, length: quorate_core::Duration) {
         self.count += 1;
         self.sum += u128::from(length.nanos());
         self.max = self.max.max(length.nanos());
     }
 
+    /// Returns the number of delays that were added.
     pub fn count(&self) -> u64 {
         self.count
     }

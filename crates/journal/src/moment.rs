@@ -82,7 +82,7 @@ impl<C, E> Moment<'_, C, E> {
 pub enum ObservedInput<'a, C> {
     Start {
         incarnation: Incarnation,
-        /// Whether the node's disk is empty although the node had saved before.
+        /// Whether the node's disk was erased since its last start.
         is_disk_blank: bool,
     },
     Command(&'a C),

@@ -23,10 +23,10 @@ impl NodeClock {
 
     /// Returns the reading of the clock at the true time `time`.
     pub fn at(&self, time: Time) -> Time {
-        let elapsed = i128::from(time.nanos() - self.changed_at.nanos());
+        let elapsed = i128::from(time.nanos()) - i128::from(self.changed_at.nanos());
         let reading =
             i128::from(self.reading_at_change.nanos()) + elapsed * (MILLION + i128::from(self.drift_ppm)) / MILLION;
-        Time::from_nanos(i64::try_from(reading).unwrap_or(i64::MAX))
+        Time::from_nanos(reading.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
     }
 
     /// Returns how much true time passes until the clock has advanced by `clock_duration`, rounded

@@ -69,6 +69,7 @@ impl<C, E> Roles<C, E> {
         self.family_roles.get(node.index()).copied().unwrap_or_default()
     }
 
+    /// Returns the role of each node, in the order of node numbers.
     pub fn all(&self) -> impl Iterator<Item = Role> + '_ {
         (0..self.family_roles.len()).map(|index| self.role(NodeId::from_index(index)))
     }

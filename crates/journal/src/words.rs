@@ -24,6 +24,7 @@ pub enum TextKind {
     World,
 }
 
+/// Describes an input in a few words, without control characters.
 pub fn describe_input(input: &ObservedInput<'_, impl Display>) -> String {
     match input {
         ObservedInput::Start { incarnation, is_disk_blank: false } if incarnation.0 == 0 => "starts".into(),
@@ -97,6 +98,7 @@ fn describe_transmission(sent: &Sent<'_>, to: &str) -> (TextKind, String) {
     }
 }
 
+/// Describes a fault or another world event in a few words.
 pub fn describe_world_event(event: &WorldEvent<'_>) -> String {
     match event {
         WorldEvent::Lost { id, to, cause } => format!("message {id} to {to}: {cause}"),

@@ -24,9 +24,9 @@
 //!
 //! The command line needs no change. If the checker supports its algorithms, the family also
 //! implements [`CheckedFamily`](crate::check::CheckedFamily) in `check/` and overrides
-//! [`as_checked`](RunFamily::as_checked); options that only its checks accept are a field of
-//! [`BehaviorArgs`](crate::check::BehaviorArgs). If its algorithms can be compared with the
-//! literature, the family implements [`ComparedFamily`](crate::compare::ComparedFamily) in
+//! [`perform_check_task`](RunFamily::perform_check_task); options that only its checks accept are a
+//! field of [`BehaviorArgs`](crate::check::BehaviorArgs). If its algorithms can be compared with
+//! the literature, the family implements [`ComparedFamily`](crate::compare::ComparedFamily) in
 //! `compare.rs`, and its options are a field of [`CompareOptions`](crate::compare::CompareOptions).
 //! The fuzzer generates examples of messages from each entry of the registry, so its
 //! `message_examples` needs a case for the family.
@@ -196,7 +196,7 @@ pub trait RunFamily: FamilyTypes {
 
     /// Performs a task that needs a checkable family. `None` if the checker does not support this
     /// one.
-    fn as_checked<T: CheckTask>(_task: T) -> Option<T::Output> {
+    fn perform_check_task<T: CheckTask>(_task: T) -> Option<T::Output> {
         None
     }
 

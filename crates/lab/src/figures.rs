@@ -45,7 +45,7 @@ pub struct NotJudged {
 
 /// The cost of an algorithm as lists show it, in the terms of its family.
 pub struct ListedCost {
-    /// The operation whose cost the first figure is, such as "an entry".
+    /// The operation whose cost the first figure is, such as "per entry".
     pub unit: &'static str,
     /// The figures with their names in JSON.
     pub figures: Vec<(&'static str, CostFigure)>,

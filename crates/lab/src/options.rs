@@ -5,6 +5,7 @@
 
 use crate::registry::{Family, FamilyArgs};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use std::convert::Infallible;
 use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
 
@@ -154,6 +155,16 @@ where
         let found = choices.iter().find(|(known, _)| *known == word);
         found.map(|(_, choice)| *choice).ok_or("unknown choice")
     })
+}
+
+/// Parses the name of a property, which may be the name that it had in an earlier release.
+pub fn parse_property(name: &str) -> Result<String, Infallible> {
+    let name = match name {
+        "one-leader-an-epoch" => "one-leader-per-epoch",
+        "one-master" => "one-leader-at-a-time",
+        name => name,
+    };
+    Ok(name.to_owned())
 }
 
 /// Parses a whole number that is not negative. The error says what to write instead.

@@ -7,7 +7,7 @@ const MAX_QUOTED: usize = 40;
 
 /// Returns an error message that explains what is wrong with the typed words and lists valid
 /// commands.
-pub(crate) fn unknown_command(words: &[&str], known: &[&str], forms: &str) -> String {
+pub(crate) fn invalid_command(words: &[&str], known: &[&str], forms: &str) -> String {
     let problem = match words {
         [] => "the command is empty.".to_owned(),
         [word, ..] if known.iter().any(|name| name.eq_ignore_ascii_case(word)) => {

@@ -88,7 +88,7 @@ impl Child {
         let deadline = Instant::now() + Duration::from_secs(10);
         while !is_paused(self.process.id())? {
             if Instant::now() > deadline {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "it still runs 10 s after SIGSTOP"));
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the process still runs 10 s after SIGSTOP"));
             }
             thread::sleep(Duration::from_micros(200));
         }

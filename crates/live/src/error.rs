@@ -1,4 +1,4 @@
-//! Errors of live runs, apart from the injected faults.
+//! Errors of live runs, whose nodes are real processes. Injected faults are no errors.
 
 use crate::schedule::ScheduleError;
 use quorate_core::NodeId;
@@ -17,7 +17,7 @@ pub enum LiveError {
     #[error("--nodes must be at most {max} for real processes on one machine; got {nodes}. No process was started.")]
     TooManyNodes { nodes: usize, max: usize },
     #[error(
-        "cannot write {}: {reason}. The run was aborted, all processes were stopped, and the run has no result.",
+        "cannot write {}: {reason}. The run was aborted and has no result; no process of it runs.",
         .path.display()
     )]
     File { path: PathBuf, reason: io::Error },

@@ -277,7 +277,7 @@ impl<F: FamilyLab> LiveGroup<F> {
         Ok(())
     }
 
-    /// Starts the same incarnation again, without the journal of its failed attempt.
+    /// Deletes the journal of the failed attempt, and starts the same incarnation again.
     fn retry_start(&mut self, node: NodeId) -> Result<(), LiveError> {
         let Some(live_node) = self.nodes.get(node.index()) else { return Ok(()) };
         let State::AddressInUse { first_attempt } = live_node.state else { return Ok(()) };
@@ -364,7 +364,7 @@ impl<F: FamilyLab> LiveGroup<F> {
                 let journal = self.launcher.journal_path(node, live_node.incarnation());
                 self.client_events.push_back((node, ClientEvent::Crashed));
                 if std::fs::metadata(&journal).map_or(0, |file| file.len()) == 0 {
-                    // The process crashed before it did anything visible, and has no journal.
+                    // The process crashed before it wrote to its journal.
                     self.journals.retain(|path| *path != journal);
                     return Ok(());
                 }

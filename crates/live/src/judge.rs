@@ -64,6 +64,7 @@ fn link_and_disk_verdicts(gathered: &GatherReport, has_durable_state: bool) -> i
     let verdict = |name, broken_guarantee: &Option<BrokenGuarantee>, count: u64, count_label: &str| {
         let violation = broken_guarantee.as_ref().map(|BrokenGuarantee { time, text }| Violation {
             time: *time,
+            // The line is unknown; the last one hides no line of the trace.
             line: gathered.lines,
             relevant_from: *time,
             text: format!("{text} ({count_label}: {count})"),
@@ -128,8 +129,7 @@ mod tests {
         );
     }
 
-    /// The verdict fails even if the algorithm tolerates the loss, and even in a run that was
-    /// stopped.
+    /// Even if the algorithm tolerates the loss, and even in a run that was stopped.
     #[test]
     fn a_loss_on_a_link_or_disk_fails_the_run() {
         let link = GatherReport {

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_saves_keeps_its_folder_and_its_address() {
+    fn a_node_that_saves_gets_a_data_folder_and_its_earlier_address() {
         let spec = crate::spec::<Replica>(Algorithm::named("replica").unwrap(), 3, 1, replica::Settings::default());
         let launcher =
             Launcher::new(&spec, Environment { certificates: Some("certs".into()), ..environment() }, 0).unwrap();

@@ -33,7 +33,7 @@ const BRIDGE: &str = "b0";
 /// The port at which every node listens.
 const PORT: u16 = 7_000;
 
-/// A hardware address that no node has, because its last four bytes are no node number.
+/// A hardware address that no node has: its last four bytes are above all node numbers of a run.
 const UNUSED_ADDRESS: &str = "02:51:ff:ff:ff:ff";
 
 impl Namespaces {

@@ -90,9 +90,9 @@ pub fn run<F: FamilyLab>(
     };
     group.wait_for_connections()?;
     group.begin_workload(|start, name| FaultJournal::begin(spec, (folder.path(), name), clock, start))?;
-    let mut driver = Driver::new(spec, options, actions, on_event);
-    let ending = driver.run_workload(&mut group)?;
-    let (unapplied_faults, is_interrupted) = (driver.faults.len(), (options.is_interrupted)());
+    let mut runner = WorkloadRunner::new(spec, options, actions, on_event);
+    let ending = runner.run_workload(&mut group)?;
+    let (unapplied_faults, is_interrupted) = (runner.faults.len(), (options.is_interrupted)());
     let (workload_time, node_problems) = (group.now().since(Time::ZERO), group.node_problems());
     let journals = group.stop_all(ending)?;
     let counts = group.counts;
@@ -120,9 +120,8 @@ pub fn run<F: FamilyLab>(
     })
 }
 
-/// Gathers the journals into one and checks it. Returns the path at which the journal is kept: the
-/// requested path, or in a kept folder, or in the system's folder for temporary files if a property
-/// fails; otherwise `None`.
+/// Gathers the journals into one and checks it. Returns where the journal is kept: at the requested
+/// path, in the kept folder or, if a property fails, in the system's folder for temporary files.
 fn conclude<F: FamilyLab>(
     journals: &[PathBuf],
     folder: &Path,
@@ -186,8 +185,8 @@ fn make_certificates(folder: &Path, group_name: &str, nodes: usize) -> Result<Pa
     Ok(path)
 }
 
-/// Drives the clients of a run and applies its faults.
-pub(crate) struct Driver<'a, F: FamilyLab> {
+/// Runs the clients of a run and applies its faults.
+pub(crate) struct WorkloadRunner<'a, F: FamilyLab> {
     clients: F::Clients,
     /// Receives what the clients plan, until [`Self::queue_plans`] moves it to `planned`.
     plan: Plan<F::Command>,
@@ -226,7 +225,7 @@ fn settle_time<F: FamilyLab>(spec: &Spec<F>) -> Duration {
     }
 }
 
-impl<'a, F: FamilyLab> Driver<'a, F> {
+impl<'a, F: FamilyLab> WorkloadRunner<'a, F> {
     pub(crate) fn new(
         spec: &Spec<F>,
         options: &Options<'a>,
@@ -305,8 +304,7 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
         self.queue_plans(group);
     }
 
-    /// Queues what the clients planned. A command is meant for the node's incarnation at the time
-    /// of planning.
+    /// Queues what the clients planned. "This incarnation" of a node is the one at this time.
     fn queue_plans(&mut self, group: &LiveGroup<F>) {
         for Planned { at, node, action: planned_action } in self.plan.drain() {
             let action = match planned_action {

@@ -1,8 +1,8 @@
-//! The schedule of faults: `2@1s..3s` for a process, `1 | 2,3 @ 2s..4s` for the network.
+//! The schedule of faults: `2@1s..3s` is a fault of node 2 from 1 s to 3 s, and `1 | 2,3 @ 2s..4s`
+//! cuts node 1 off from nodes 2 and 3.
 //!
 //! A schedule consists of the simulator's [`TimedFault`]s, so that a [`Spec`](quorate_lab::Spec)
-//! and a journal's header can contain it, and a family's properties treat live and simulated faults
-//! alike.
+//! and a journal's header can contain it, and properties treat live and simulated faults alike.
 
 use quorate_core::{Duration, NodeId};
 use quorate_journal::settings::{Cut, Fault, Length, SettingError, TimedFault, UnsyncedSaves};

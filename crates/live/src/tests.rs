@@ -6,7 +6,7 @@
 use crate::fault_journal::FaultJournal;
 use crate::group::LiveGroup;
 use crate::launch::{Environment, Launcher};
-use crate::run::{Driver, run};
+use crate::run::{WorkloadRunner, run};
 use crate::schedule::{KillFault, Networks, PauseFault, schedule_actions};
 use crate::{LiveError, Options, spec};
 use quorate_core::Duration;
@@ -63,7 +63,7 @@ fn run_workload(spec: &Spec<Mutex>, options: &Options<'_>) -> Result<Outcome, Li
     let mut events = 0;
     let mut count_event = |_, _, _: &_| events += 1;
     let actions = schedule_actions(&spec.faults, spec.nodes, Networks::Shared)?;
-    let ending = Driver::new(spec, options, actions, &mut count_event).run_workload(&mut group)?;
+    let ending = WorkloadRunner::new(spec, options, actions, &mut count_event).run_workload(&mut group)?;
     let journals = group.stop_all(ending)?;
     Ok(Outcome { ending, events, group, folder, journals })
 }
@@ -120,7 +120,7 @@ fn a_command_does_not_reach_a_later_incarnation() {
     assert_eq!(outcome.journals.len(), 4);
 }
 
-/// A process that crashed before it wrote a journal had no visible effect.
+/// A process journals each step before it sends messages, so without a journal it sent none.
 #[test]
 fn an_incarnation_without_a_journal_is_left_out() {
     let mut spec = experiment(WRITE_NO_JOURNAL, 2, vec![kill("2@50ms")]);

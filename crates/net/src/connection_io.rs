@@ -85,8 +85,8 @@ impl FrameReader {
             Body::Batch(body) => {
                 // Validate the whole batch first: the node consumes all of it or nothing.
                 BatchReader::new(&body).try_for_each(|message| message.map(|_| ()))?;
-                let is_delivered = self.inbox.deliver(&self.link, self.peer, self.incarnation, body).await;
-                if is_delivered { Ok(()) } else { Err(CloseReason::Stopping) }
+                let is_queued = self.inbox.queue_batch(&self.link, self.peer, self.incarnation, body).await;
+                if is_queued { Ok(()) } else { Err(CloseReason::Stopping) }
             }
             Body::Ack | Body::Ping => Ok(()),
             Body::Bye(reason) => Err(CloseReason::Bye(reason)),

@@ -46,7 +46,7 @@ impl Inbox {
 
     /// Queues a batch for the node. Waits while the queue is full; meanwhile the caller reads
     /// nothing from the peer. Returns `false` if the node has stopped.
-    pub(crate) async fn deliver(
+    pub(crate) async fn queue_batch(
         &self,
         link: &Arc<LinkHandle>,
         from: NodeId,

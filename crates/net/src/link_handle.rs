@@ -251,7 +251,7 @@ impl LinkHandle {
             if state.link.held_bytes() > 0 {
                 return WriteTask::Idle;
             }
-            return WriteTask::Close(state.link.frame(epoch, &Body::Bye("it was stopped".into())));
+            return WriteTask::Close(state.link.frame(epoch, &Body::Bye("the node was stopped".into())));
         }
         if state.link.must_acknowledge_now() {
             return WriteTask::Frame(state.link.frame(epoch, &Body::Ack));

@@ -28,7 +28,7 @@ const MAX_INPUTS_PER_TURN: usize = 64;
 /// cannot starve clients.
 const MAX_COMMANDS_PER_TURN: usize = 16;
 /// Maximum time until the task checks the node's timers again. The clock that wakes the task stops
-/// while the machine is suspended, and the node's clock does not.
+/// while the machine is suspended, but the node's clock does not.
 const MAX_TIMER_SLEEP: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// The node with its input queues and its outbox. `D` is the durable state on the disk, `O` the
@@ -66,7 +66,7 @@ enum NextInput<P: Protocol> {
     Batch(InboundBatch),
     Command(P::Command),
     Loopback(u64, P::Message),
-    Report(Report),
+    DiskReport(Report),
     Timer,
     /// A crowded link has room again.
     Drained,
@@ -178,7 +178,7 @@ where
         tokio::select! {
             biased;
             control = self.control.recv() => control.map(NextInput::Control),
-            Some(report) = self.reports.recv() => Some(NextInput::Report(report)),
+            Some(report) = self.reports.recv() => Some(NextInput::DiskReport(report)),
             Some(batch) = self.batches.recv() => Some(NextInput::Batch(batch)),
             () = alarm.wait() => Some(NextInput::Timer),
             Some(command) = self.commands.recv(), if !is_crowded => Some(NextInput::Command(command)),
@@ -192,7 +192,7 @@ where
             return Some(NextInput::Control(control));
         }
         if let Ok(report) = self.reports.try_recv() {
-            return Some(NextInput::Report(report));
+            return Some(NextInput::DiskReport(report));
         }
         if let Ok(batch) = self.batches.try_recv() {
             return Some(NextInput::Batch(batch));
@@ -220,7 +220,7 @@ where
                 let sender = MessageOrigin { node: self.outbox.me, incarnation: self.incarnation, number };
                 self.engine.handle_message(sender, message, &mut self.outbox);
             }
-            NextInput::Report(report) => self.engine.handle_disk_report(report, &mut self.outbox),
+            NextInput::DiskReport(report) => self.engine.handle_disk_report(report, &mut self.outbox),
             NextInput::Timer | NextInput::Drained => {}
         }
         true
@@ -240,7 +240,7 @@ where
         true
     }
 
-    /// Delivers the messages of a batch that are not duplicates.
+    /// Steps the protocol with the messages of a batch that are not duplicates.
     fn handle_batch(&mut self, batch: &InboundBatch) {
         let InboundBatch { link, from, incarnation, body, .. } = batch;
         let duplicate_filter = self.duplicate_filters.entry(*from).or_default();

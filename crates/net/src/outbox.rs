@@ -101,7 +101,7 @@ impl<P: Protocol, C: Codec<P>> Outbox<P, C> {
         false
     }
 
-    /// Adds the encoded message to those for a node that wait for the end of the turn.
+    /// Appends the message in `scratch` to those staged for a node.
     fn stage(&mut self, to: NodeId, number: u64) {
         // A destination outside the group is treated like a node that never answers.
         let Some(staged) = self.staged.get_mut(&to) else { return };

@@ -45,7 +45,7 @@ pub enum Ending {
     Failed(Failure),
     /// A link overflowed, or a message could not be encoded or decoded, in a protocol that assumes
     /// reliable links. The text is for the operator.
-    Overflowed(String),
+    MessageLost(String),
     /// One of the node's tasks panicked and printed a message on standard error. The node ended,
     /// because without that task it could no longer accept connections or connect to a peer.
     TaskPanicked,
@@ -114,8 +114,8 @@ impl<C> Clone for Handle<C> {
 }
 
 impl<C> Handle<C> {
-    /// Sends the node a command. Waits while the command queue is full, from which the node takes
-    /// nothing while a link is crowded; returns the command if the node has ended.
+    /// Sends the node a command. Waits while the command queue is full; the node takes nothing from
+    /// the queue while a link is crowded (see `Limits`). Returns the command if the node has ended.
     pub async fn command(&self, command: C) -> Result<(), C> {
         self.commands.send(command).await.map_err(|refused| refused.0)
     }
@@ -247,7 +247,7 @@ where
                     Err(failure) => Ending::Failed(failure),
                 },
                 NodeTaskEnd::Failed(failure) => Ending::Failed(failure),
-                NodeTaskEnd::MessageLost(reason) => Ending::Overflowed(reason),
+                NodeTaskEnd::MessageLost(reason) => Ending::MessageLost(reason),
             }
         };
         Ok((handle, running))

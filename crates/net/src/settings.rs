@@ -42,15 +42,15 @@ pub enum OverflowPolicy {
 /// Bounds on memory and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// With [`OverflowPolicy::End`], clients wait while at least this many bytes are held for one
-    /// peer: queued, or sent and not acknowledged.
+    /// A link is crowded while at least this many bytes are held for its peer: queued, or sent and
+    /// not acknowledged. With [`OverflowPolicy::End`], clients wait meanwhile.
     pub crowded_bytes: usize,
     /// Maximum number of bytes held for one peer.
     pub max_held_bytes: usize,
     /// Maximum length of one encoded message.
     pub max_message_bytes: usize,
-    /// Maximum number of batches queued for the node. While the queue is full, the node does not
-    /// read from peers.
+    /// Maximum number of message batches from peers that are queued for the node. While the queue
+    /// is full, the node does not read from peers.
     pub inbox_batches: usize,
     /// Maximum number of bytes in queued batches. A single larger batch is still accepted, alone.
     pub inbox_bytes: usize,

@@ -16,11 +16,11 @@
 //! RF-4  an entry of a leader        → follow the leader
 //! RF-5  no candidate wins in time   → begin the next term, after a timeout that differs from node
 //!                                     to node
-//! RF-6  all nodes have acknowledged → stop: send no heartbeats; other layers have to detect a
+//! RF-6  all acknowledged the entry  → stop: send no heartbeats; other layers have to detect a
 //!                                     crashed leader
 //! ```
 //!
-//! Cost: 2(n−1) messages to elect and n−1 to announce, when one node starts and all are up.
+//! Cost: 2(n−1) messages to elect and n−1 to announce, when one node campaigns and all are up.
 //! Acknowledgements of the announcement and retransmissions count as control messages.
 //!
 //! Assumes: a majority is up and connected; disks keep what they confirmed. Timing matters for
@@ -182,7 +182,7 @@ impl RaftElection {
     fn receive(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         let Some(engine) = &mut self.engine else { return };
         if let Some(objection) = guard::find_objection(engine, self.me, from, &message) {
-            return out.note("RF-2", format_args!("ignores what {from} sent: {objection}"));
+            return out.note("RF-2", format_args!("ignores a message from {from}: {objection}"));
         }
         engine.step(from, message);
     }

@@ -302,7 +302,7 @@ impl Engine {
         self.set_election_timeout();
     }
 
-    /// Forgets the leader until a message from one arrives.
+    /// Forgets the leader until a message from a leader arrives.
     pub(crate) fn forget_leader(&mut self) {
         let term = self.node.raft.term;
         if self.node.raft.state == StateRole::Follower {
@@ -409,9 +409,9 @@ impl Engine {
         active
     }
 
-    /// Derives the election timeout from seed, node, term and number of campaigns. Raft draws it
-    /// from the system's random source, so this replaces it after every call to raft. The same seed
-    /// then repeats a run exactly.
+    /// Derives the election timeout from seed, node, term and number of campaigns, so that a seed
+    /// repeats a run exactly. Must follow every call to raft, which draws the timeout from the
+    /// system's random source.
     fn set_election_timeout(&mut self) {
         let min_ticks = self.node.raft.election_timeout();
         let words = [self.seed, raft_id(self.me), self.node.raft.term, self.campaign_count];

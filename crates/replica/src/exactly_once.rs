@@ -18,8 +18,8 @@ pub struct ExactlyOnce<S: StateMachine> {
     machine: S,
     /// For each client, the number of its last request and the answer.
     last_answers: BTreeMap<u64, (u64, S::Answer)>,
-    /// Number of applied requests, including repeated ones, so that an entry applied twice changes
-    /// the state.
+    /// Number of applied requests, including repeated ones, so that a comparison of replicas shows
+    /// an entry that one of them applied twice.
     request_count: u64,
 }
 

@@ -14,15 +14,15 @@ use quorate_core::{Effect, Effects, Input, NodeId, Note, Order, Protocol, Sink, 
 /// The seeded bug of a faulty replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flaw {
-    /// It acknowledges entries and votes that are not on its disk yet.
+    /// The replica acknowledges entries and votes that are not on its disk yet.
     EarlyAck,
-    /// It answers queries without a round of heartbeats whenever it believes that it is the leader.
+    /// The replica answers queries without a round of heartbeats while it believes that it leads.
     LocalRead,
-    /// It does not save its votes.
+    /// The replica does not save its votes.
     ForgottenVote,
-    /// It never notices that a snapshot was lost.
+    /// The replica never notices that a snapshot was lost.
     NoReport,
-    /// After a restart it applies the last entry of its checkpoint once more.
+    /// After a restart the replica applies the last entry of its checkpoint once more.
     AppliedTwice,
 }
 
@@ -63,7 +63,7 @@ pub struct FlawedReplica<S: StateMachine> {
 }
 
 impl<S: StateMachine> FlawedReplica<S> {
-    /// A replica with this flaw.
+    /// Creates a replica with this flaw, which has not started yet.
     pub fn new(me: NodeId, settings: Settings, flaw: Flaw) -> Self {
         Self { replica: Replica::new(me, settings), flaw, saves_requested: 0 }
     }

@@ -8,7 +8,7 @@ use quorate_core::NodeId;
 const MAX_NUMBER: u64 = 1 << 60;
 
 const INVALID_NUMBER: &str = "it has an invalid term or index";
-const LOG_NOT_SAVED: &str = "it could make this replica lead before its log is on the disk";
+const LOG_NOT_SAVED: &str = "the message could make this replica lead before the log is on its disk";
 
 /// Why the message must be ignored; `None` if raft may receive it.
 pub(crate) fn find_objection(engine: &Engine, me: NodeId, from: NodeId, message: &Message) -> Option<&'static str> {
@@ -51,8 +51,8 @@ pub(crate) fn find_objection(engine: &Engine, me: NodeId, from: NodeId, message:
                 None
             }
         }
-        // Raft assumes that a candidate's log is on its disk. For an honest reply it is, because
-        // the vote request waited for the disk.
+        // Raft assumes that a candidate's log is on its disk. An honest voter replies only to a
+        // vote request, which waited for that disk.
         Message::VoteReply { .. } if engine.is_candidate() && !engine.has_log_on_disk() => Some(LOG_NOT_SAVED),
         Message::TimeoutNow { .. } if !engine.has_log_on_disk() => Some(LOG_NOT_SAVED),
         Message::Vote { .. }

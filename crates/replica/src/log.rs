@@ -38,7 +38,7 @@ impl Log {
         let start = start.or(beginning).unwrap_or(LogStart { index: 0, term: 0 });
         let entries: VecDeque<_> = entries.iter().map(Entry::to_raft).collect();
         let (last, last_term) = entries.back().map_or((start.index, start.term), |entry| (entry.index, entry.term));
-        // A crash may have kept a ballot whose commit index refers to entries that it lost.
+        // After a crash, the ballot's commit index may cover entries that the crash lost.
         let applied = checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.index);
         ballot.commit = ballot.commit.clamp(applied.min(last), last);
         // A founder starts in the term of the founding state, although it has saved no ballot.

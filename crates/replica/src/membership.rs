@@ -32,7 +32,7 @@ struct FoundedGroup {
     /// The log time of the founding, from which the membership's time counts.
     #[serde(rename = "founded")]
     founded_at: LogTime,
-    /// The log time of the latest request, a tick included; before the first, that of the founding.
+    /// The log time of the latest request (or tick), or of the founding if none came yet.
     #[serde(rename = "latest")]
     last_change: LogTime,
     membership: Membership,
@@ -94,7 +94,7 @@ impl GroupMembership {
         self.0.as_ref()?.lease_requests.get(&node).copied()
     }
 
-    /// The log time of the latest request, a tick included; before the first, that of the founding.
+    /// The log time of the latest request (or tick), or of the founding if none came yet.
     /// Zero before the founding.
     pub fn last_change(&self) -> LogTime {
         self.0.as_ref().map_or(LogTime::ZERO, |founded| founded.last_change)
@@ -123,6 +123,9 @@ impl FoundedGroup {
         self.last_change = at;
         let since_founding: Duration = at.since(self.founded_at);
         let answer = match request {
+            // Only members may report suspicions; another node's report only advances the time. So
+            // if two members suspect each other, the first report in the log removes a member,
+            // whose own report then removes no one.
             Request::Suspect { by, .. } if !self.is_member(by) => self.membership.apply(since_founding, Request::Tick),
             Request::Join { .. }
             | Request::Renew { .. }
@@ -137,9 +140,6 @@ impl FoundedGroup {
         answer
     }
 
-    /// Whether a node is a member. Only members may report suspicions; another node's report only
-    /// advances the time. So if two members suspect each other and the first report in the log
-    /// removes the member that it is about, that member's own report removes no one.
     fn is_member(&self, node: NodeId) -> bool {
         self.membership.view().members().contains(node)
     }
@@ -179,7 +179,7 @@ impl StateMachine for GroupMembership {
         match command {
             Change::Found { members, .. } => format!("found the group of {members}"),
             Change::Request(TimedRequest { request, .. }) => match request {
-                Request::Join { node, incarnation } => format!("admit incarnation {incarnation} of {node}"),
+                Request::Join { node, incarnation } => format!("admit node {node} as incarnation {incarnation}"),
                 Request::Renew { node, .. } => format!("renew the lease of {node}"),
                 Request::Leave { node, .. } => format!("remove {node} at its request"),
                 Request::Suspect { node, by, .. } => format!("{by} suspects {node}"),
@@ -190,9 +190,9 @@ impl StateMachine for GroupMembership {
 
     fn describe_answer(answer: &Answer) -> String {
         match answer {
-            Answer::Member(stay) => format!("in, since view {}", stay.since),
-            Answer::NotMember => "out".into(),
-            Answer::Recorded => "noted".into(),
+            Answer::Member(stay) => format!("member since view {}", stay.since),
+            Answer::NotMember => "not a member".into(),
+            Answer::Recorded => "recorded".into(),
         }
     }
 

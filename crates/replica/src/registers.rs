@@ -60,12 +60,12 @@ impl Change {
 }
 
 impl Registers {
-    /// The value of a register.
+    /// Returns the value of a key, or `None` if it was never written.
     pub fn get(&self, key: u64) -> Option<u64> {
         self.values.get(&key).map(|register| register.value)
     }
 
-    /// The number of applied commands.
+    /// Returns the number of commands that were applied to the registers.
     pub fn applied_count(&self) -> u64 {
         self.applied_count
     }

@@ -12,8 +12,8 @@
 //!                                  follower's wait for its disk
 //! RP-3   the disk confirms       → report it to raft, so that this disk counts
 //! RP-4   an entry is committed   → apply it once, and answer the clients that proposed it here
-//! RP-5   a client asks a query   → answer it once the leader has confirmed its leadership and
-//!                                  everything it had committed is applied here
+//! RP-5   a client asks a query   → answer it once a round of heartbeats has confirmed the leader,
+//!                                  and everything that it had committed is applied here
 //! RP-6   the leader has a lease  → it answers queries without a round; with or without leases, a
 //!                                  follower that receives a message from the leader promises for
 //!                                  some time not to vote for others
@@ -31,8 +31,8 @@
 //!                                  others; where they have, keep it until it expires
 //! ```
 //!
-//! Cost: with a leader, one round to a majority and one save there for all queued commands: 2(n−1)
-//! messages, and heartbeats.
+//! Cost: with a leader, one round to a majority and one save there for all commands of an entry:
+//! 2(n−1) messages, and heartbeats.
 //!
 //! Assumes: a majority of the voters is connected from time to time; disks keep what they
 //! confirmed; no node lies. Clocks are trusted only for leases, within the drift bound.
@@ -62,7 +62,7 @@ pub struct Replica<S: StateMachine> {
 enum State<S: StateMachine> {
     NotStarted,
     Running(Box<RunningReplica<S>>),
-    /// It could not decode an entry or a snapshot, or found an inconsistent log on its disk.
+    /// The replica could not decode an entry or a snapshot, or found its log inconsistent.
     Halted,
 }
 
@@ -79,7 +79,7 @@ pub enum Timer {
 pub(crate) struct Halt(pub(crate) String);
 
 impl<S: StateMachine> Replica<S> {
-    /// A replica with these settings.
+    /// Creates a replica that has not started yet.
     pub fn new(me: NodeId, settings: Settings) -> Self {
         Self { me, settings, state: State::NotStarted }
     }

@@ -4,8 +4,8 @@
 use crate::durable::{Ballot, Checkpoint, Write};
 use crate::message::{Entry, EntryBody};
 
-/// Returns the writes for one `Ready` of raft in their order, and the ballot if its commit index
-/// must be written later. `durable_commit` is the commit index that the disk was last given.
+/// Returns the writes for one output of raft in their order, and the ballot if its commit index
+/// must be written later. `saved_commit` is the commit index that the disk was last given.
 ///
 /// A commit index must not be durable before the entries that it covers, because the disk may have
 /// another leader's entries at these indices. And it must be durable before the entries that follow
@@ -13,15 +13,15 @@ use crate::message::{Entry, EntryBody};
 /// committed would campaign with the old members.
 pub(crate) fn ordered_writes(
     ballot: Option<Ballot>,
-    durable_commit: u64,
+    saved_commit: u64,
     checkpoint: Option<Checkpoint>,
     entries: Vec<Entry>,
 ) -> (Vec<Write>, Option<Ballot>) {
     let mut writes = Vec::new();
     let index_before_entries = entries.first().map_or(u64::MAX, |first| first.index.saturating_sub(1));
     // A commit index up to this one covers only entries that are on disk and stay there.
-    let max_commit = if checkpoint.is_some() { durable_commit } else { index_before_entries };
-    let mut written_commit = durable_commit;
+    let max_commit = if checkpoint.is_some() { saved_commit } else { index_before_entries };
+    let mut written_commit = saved_commit;
     if let Some(ballot) = ballot {
         written_commit = ballot.commit.min(max_commit);
         writes.push(Write::Ballot(Ballot { commit: written_commit, ..ballot }));
@@ -52,7 +52,7 @@ mod tests {
     use crate::message::{Entry, EntryBody};
 
     const BALLOT: Ballot = Ballot { term: 3, vote: 1, commit: 7 };
-    const DURABLE_COMMIT: u64 = 4;
+    const SAVED_COMMIT: u64 = 4;
 
     fn entry(index: u64, body: EntryBody) -> Entry {
         Entry { index, term: 3, body }
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn a_commit_index_follows_the_entries_that_it_covers() {
         let entries = (6..=8).map(|index| entry(index, EntryBody::Blank)).collect();
-        let (writes, deferred) = ordered_writes(Some(BALLOT), DURABLE_COMMIT, None, entries);
+        let (writes, deferred) = ordered_writes(Some(BALLOT), SAVED_COMMIT, None, entries);
         assert_eq!(summaries(&writes), ["commit 5", "[6, 7, 8]"]);
         assert_eq!(deferred, Some(BALLOT));
     }
@@ -81,7 +81,7 @@ mod tests {
     fn a_commit_index_precedes_the_entries_that_follow_a_membership_change() {
         let bodies = [(6, EntryBody::Blank), (7, EntryBody::Leave), (8, EntryBody::Leave), (9, EntryBody::Blank)];
         let entries = bodies.into_iter().map(|(index, body)| entry(index, body)).collect();
-        let (writes, deferred) = ordered_writes(Some(BALLOT), DURABLE_COMMIT, None, entries);
+        let (writes, deferred) = ordered_writes(Some(BALLOT), SAVED_COMMIT, None, entries);
         assert_eq!(summaries(&writes), ["commit 5", "[6, 7]", "commit 7", "[8, 9]"]);
         assert_eq!(deferred, None);
     }
@@ -89,16 +89,16 @@ mod tests {
     #[test]
     fn the_commit_index_of_a_snapshot_is_deferred() {
         let checkpoint = Checkpoint { index: 7, term: 3, members: Configuration::default(), image: Default::default() };
-        let (writes, deferred) = ordered_writes(Some(BALLOT), DURABLE_COMMIT, Some(checkpoint), Vec::new());
+        let (writes, deferred) = ordered_writes(Some(BALLOT), SAVED_COMMIT, Some(checkpoint), Vec::new());
         assert_eq!(summaries(&writes), ["commit 4", "install 7"]);
         assert_eq!(deferred, Some(BALLOT));
     }
 
     #[test]
     fn a_commit_index_that_covers_only_stored_entries_is_written_before_new_entries() {
-        let (writes, deferred) = ordered_writes(Some(BALLOT), DURABLE_COMMIT, None, vec![entry(8, EntryBody::Blank)]);
+        let (writes, deferred) = ordered_writes(Some(BALLOT), SAVED_COMMIT, None, vec![entry(8, EntryBody::Blank)]);
         assert_eq!(summaries(&writes), ["commit 7", "[8]"]);
         assert_eq!(deferred, None);
-        assert_eq!(summaries(&ordered_writes(None, DURABLE_COMMIT, None, vec![entry(8, EntryBody::Blank)]).0), ["[8]"]);
+        assert_eq!(summaries(&ordered_writes(None, SAVED_COMMIT, None, vec![entry(8, EntryBody::Blank)]).0), ["[8]"]);
     }
 }

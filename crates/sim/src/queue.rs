@@ -33,8 +33,8 @@ const SLOTS: usize = 1 << DIGIT_BITS;
 const LEVELS: usize = (u64::BITS / DIGIT_BITS) as usize;
 /// Maximum number of entries of a slot above level 0 that is sorted instead of redistributed.
 const MAX_SORTED_SLOT: usize = 64;
-/// If `front` is longer than this, it is redistributed instead of inserting an entry in its middle,
-/// which would be slow.
+/// Maximum length of `front` for an insertion into its middle, which is slow. A longer `front` is
+/// redistributed to slots instead.
 const MAX_FRONT: usize = 1024;
 /// An emptied slot keeps its memory up to this capacity; larger slots are rarely needed again.
 const MAX_KEPT_CAPACITY: usize = 1 << 10;

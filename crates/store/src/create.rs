@@ -20,7 +20,7 @@ pub fn create_founder<D: Storable>(folder: &Path, owner: Owner) -> Result<(), St
     create_in::<D, _>(Files, folder, Identity { owner, origin: Origin::Founded }, Incarnation::FIRST)
 }
 
-/// Creates the folder of a node that joins a cluster, or returns to one without its folder. Its
+/// Creates the folder of a node that joins a cluster, or that rejoins after it lost its folder. The
 /// contents are [`wiped`](quorate_core::Durable::wiped), because a node with this id may have made
 /// promises before.
 pub fn create_joiner<D: Storable>(folder: &Path, owner: Owner) -> Result<(), StoreError> {
@@ -29,15 +29,15 @@ pub fn create_joiner<D: Storable>(folder: &Path, owner: Owner) -> Result<(), Sto
 
 /// Re-seeds a node: moves its log into `set-aside-1` or the next such folder that is free, and
 /// creates a new log with [`wiped`](quorate_core::Durable::wiped) contents, which tell the node
-/// that it may have made promises that it lost. Returns the folder with the old log. If it fails,
-/// the node may have no log, and does not start until it is re-seeded again.
+/// that it may have made promises that it lost. Returns the folder with the old log. After an error
+/// the node may have no log, and then does not start until it is re-seeded again.
 pub fn replace_lost_log<D: Storable>(folder: &Path, owner: Owner) -> Result<PathBuf, StoreError> {
     replace_lost_log_in::<D, _>(Files, folder, owner, incarnation_from_clock())
 }
 
-/// An incarnation later than any that a node with this id had in another folder, unless the clock
-/// was set back: each start adds one to the incarnation, and this is the Unix time in milliseconds.
-/// If that does not fit, half of the range leaves room to count on.
+/// Returns the Unix time in milliseconds. Each start adds one to the incarnation, so this one is
+/// later than any that a node with this id had in another folder, unless the clock was set back. A
+/// time beyond the range becomes half of the maximum, so that later starts can add to it.
 fn incarnation_from_clock() -> Incarnation {
     let unix_time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Incarnation(u64::try_from(unix_time.as_millis()).unwrap_or(u64::MAX >> 1))
@@ -92,7 +92,7 @@ pub fn replace_lost_log_in<D: Storable, F: FileSystem>(
     }
     let _lock = folder.lock()?;
     if state == FolderState::Present {
-        // Re-seeding also repairs a damaged identity, but not the folder of another node.
+        // Re-seeding also repairs a damaged identity, but refuses the folder of another node.
         match folder.identity(owner) {
             Ok(_) | Err(StoreError::BadIdentity { .. }) => {}
             Err(error) => return Err(error),

@@ -139,7 +139,6 @@ impl<T> Drop for CloseOnDrop<T> {
     }
 }
 
-/// The state of the thread.
 struct WriterThread<D: Storable, F: FileSystem, R> {
     store: Store<D, F>,
     queue: Arc<Queue<QueuedWrite<D>>>,

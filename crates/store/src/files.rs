@@ -4,10 +4,10 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// The file system operations that a store needs. [`Files`] implements them with the operating
-/// system, and [`FaultyFiles`](crate::faults::FaultyFiles) in memory for tests.
+/// [`Files`] implements these operations with the operating system, and
+/// [`FaultyFiles`](crate::faults::FaultyFiles) in memory for tests.
 pub trait FileSystem {
-    /// A file open for writing.
+    /// A file that is open for writing.
     type File: StoreFile;
     /// A held lock. It is released on drop, and also when the process ends or crashes.
     type Lock;
@@ -26,7 +26,7 @@ pub trait FileSystem {
     fn open(&self, path: &Path) -> io::Result<Self::File>;
     /// Renames a file atomically, and replaces a file that has the new name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Removes a file.
+    /// Removes a file, durably only after [`sync_folder`](Self::sync_folder).
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Locks a file, which is created if it does not exist. Returns `None` if the file is already
     /// locked, by another process or by this one.

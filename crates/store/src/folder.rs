@@ -11,6 +11,7 @@ pub(crate) const IDENTITY: &str = "identity";
 const LOCK: &str = "lock";
 const UNFINISHED_SUFFIX: &str = ".new";
 const SEGMENT_PREFIX: &str = "log-";
+/// Prefix of the folders into which `replace_lost_log` moves the segments of the old log.
 pub(crate) const SET_ASIDE_PREFIX: &str = "set-aside-";
 /// Prefix of the name of an empty file; the rest of the name is the node's next incarnation. A
 /// rename counts up even on a full disk.
@@ -80,8 +81,8 @@ impl<F: FileSystem> Folder<F> {
         let is_log_name = |name: &String| SegmentNumber::parse(name).is_some() || name.starts_with(SET_ASIDE_PREFIX);
         let has_log = names.iter().any(is_log_name);
         // A folder whose creation was interrupted may have a log and an unfinished identity.
-        let has_lost_identity = has_log && !has_name(&unfinished_name(IDENTITY));
-        Ok(match (has_name(IDENTITY), has_lost_identity) {
+        let was_created = has_log && !has_name(&unfinished_name(IDENTITY));
+        Ok(match (has_name(IDENTITY), was_created) {
             (true, _) => FolderState::Present,
             (false, true) => FolderState::Orphaned,
             (false, false) => FolderState::Absent,
@@ -131,7 +132,7 @@ impl<F: FileSystem> Folder<F> {
     /// gets.
     pub(crate) fn next_incarnation(&self) -> Result<Incarnation, StoreError> {
         let newest = self.names()?.iter().filter_map(|name| parse_incarnation_file(name)).max();
-        // Without this file, two starts could get the same incarnation.
+        // Without an incarnation file, two starts could get the same incarnation.
         let incarnation = newest.ok_or_else(|| StoreError::BadIdentity { path: self.path_of(INCARNATION_PREFIX) })?;
         let (from, to) = (
             self.path_of(&incarnation_file_name(incarnation)),

@@ -36,7 +36,7 @@ impl Salt {
     }
 }
 
-/// The number of a frame. It grows by one from frame to frame, also across segments.
+/// Grows by one from frame to frame, also across segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FrameNumber(pub(crate) u64);
 
@@ -67,8 +67,8 @@ pub(crate) fn encode(salt: Salt, offset: usize, number: FrameNumber, payload: &[
     out.push(END_MARK);
 }
 
-/// The position of a frame in the file, from a valid header. [`FrameBounds::is_complete`] checks
-/// the rest of the frame.
+/// The position of a frame in the file, from a valid header. [`FrameBounds::is_valid`] checks the
+/// rest of the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameBounds {
     pub(crate) offset: usize,
@@ -110,8 +110,7 @@ impl FrameBounds {
         bytes.len() < self.end() || bytes[self.end() - 1] == 0 || has_zeroed_sector(&bytes[..self.end()], self.offset)
     }
 
-    /// The bytes of the frame as it was written, with the end mark, which a complete frame may
-    /// lack.
+    /// The bytes of the frame as it was written, with the end mark, which a valid frame may lack.
     pub(crate) fn written_bytes(&self, bytes: &[u8]) -> Vec<u8> {
         let mut written = bytes[self.offset..self.end()].to_vec();
         if let Some(last) = written.last_mut() {
@@ -145,7 +144,6 @@ pub(crate) fn has_zeroed_sector(bytes: &[u8], offset: usize) -> bool {
     false
 }
 
-/// Whether all bytes are zero.
 pub(crate) fn is_zeroed(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| *byte == 0)
 }
@@ -206,9 +204,9 @@ mod tests {
             for mask in [1, 0x80, 0xFF, bytes[offset]].into_iter().filter(|mask| *mask != 0) {
                 let mut changed = bytes.clone();
                 changed[offset] ^= mask;
-                let is_complete =
+                let is_valid =
                     FrameBounds::read(SALT, &changed, 500).is_some_and(|frame| frame.is_valid(SALT, &changed));
-                assert!(!is_complete, "byte {offset} mask {mask}");
+                assert!(!is_valid, "byte {offset} mask {mask}");
             }
         }
     }

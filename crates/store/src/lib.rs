@@ -5,8 +5,8 @@
 //! [`Durable`](quorate_core::Durable) in a folder, and a [`DiskWriter`] writes on a thread of its
 //! own, so that a node never waits for its disk.
 //!
-//! - **Acknowledged writes are durable.** An append is one frame with one checksum and one sync,
-//!   however many writes it contains.
+//! - **Acknowledged writes are durable.** An append takes one frame and one sync, however many
+//!   writes it contains.
 //! - **A torn tail is cut off; damage is refused.** A crash can tear only the last frame, which was
 //!   never acknowledged. Any other difference from what was written is reported with its file, byte
 //!   and frame, and the node does not start. Only two go undetected: bytes lost from the end of the

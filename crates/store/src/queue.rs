@@ -1,9 +1,9 @@
-//! The bounded queue of writes to the disk. The writer takes all queued writes at once.
+//! The bounded queue between the threads of a node and the thread that writes to the disk, which
+//! takes all queued writes at once.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A queue between the threads of a node and the thread that writes.
 pub(crate) struct Queue<T> {
     state: Mutex<QueueState<T>>,
     capacity: usize,

@@ -1,7 +1,8 @@
 //! Reads the frames of a segment, and distinguishes a torn tail from damage.
 //!
 //! A frame is written only when the one before it is durable, so a crash can tear only the last
-//! frame. An invalid frame is therefore either a torn, unacknowledged write, or damage:
+//! frame. An invalid frame is therefore either a torn, unacknowledged write, or damage. A written
+//! frame has no sector of zeros and ends with a non-zero byte, the end mark:
 //!
 //! ```text
 //! invalid, and a valid frame follows anywhere                            damage
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_last_frame_that_lacks_more_than_its_end_mark_is_torn_with_zeros_after_it_and_without() {
+    fn a_last_frame_that_lacks_more_than_its_end_mark_is_torn_with_or_without_zeros_after_it() {
         let (complete, last) = segment([40, 1_500]);
         for cut in last..complete.len() - 1 {
             assert_eq!(frame_count(&complete[..cut]), Some(2), "cut at {cut}");
@@ -147,7 +148,7 @@ mod tests {
                 // A frame that lacks only its end mark is valid: the checksum covers all bytes
                 // before the mark.
                 let expected = if end - begin == 1 && end == complete.len() { 3 } else { 2 };
-                assert_eq!(frame_count(&torn), Some(expected), "first frame of {first_length} bytes, sector {sector}");
+                assert_eq!(frame_count(&torn), Some(expected), "first length {first_length}, sector {sector}");
             }
         }
     }

@@ -1,8 +1,8 @@
 //! One file of the log: its header, and the appending of frames.
 //!
-//! The file is extended with zeros ahead of the frames, so that an append changes neither its
-//! length nor its blocks. The sync then has no metadata to write, which makes it up to twice as
-//! fast.
+//! The file is extended with zeros after its last frame ("zeros ahead"), so that an append changes
+//! neither the file's length nor its blocks. The sync then has no metadata to write, which makes it
+//! up to twice as fast.
 
 use crate::error::StoreError;
 use crate::files::StoreFile;

@@ -1,5 +1,4 @@
-//! The store: it acknowledges a write when it is durable, and writes a checkpoint from time to
-//! time.
+//! The store: acknowledges writes when they are durable, and writes a checkpoint from time to time.
 
 use crate::error::StoreError;
 use crate::files::{FileSystem, Files};
@@ -28,11 +27,11 @@ impl<D> Storable for D where
 {
 }
 
-/// Settings of a store's files.
+/// When the store begins a new segment, and how it extends one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Length of a segment above which the store begins a new one, if it is also more than twice
-    /// the checkpoint's length.
+    /// The store begins a new segment when the current one is at least this long, and at least
+    /// twice as long as its checkpoint.
     pub segment_bytes: u64,
     /// Number of zeros by which a segment is extended when it must grow. A longer frame is appended
     /// without them.

@@ -1,4 +1,4 @@
-//! The `logs` program: compares how fast the store and raft-engine make records durable.
+//! The `logs` program: compares how fast Quorate's store and raft-engine make records durable.
 //!
 //! ```text
 //! cd rivals && cargo run --release --features logs --bin logs

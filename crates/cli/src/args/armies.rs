@@ -11,7 +11,7 @@ use quorate_journal::settings::Length;
 /// The two armies and the delays of their messages.
 #[derive(Args)]
 pub(crate) struct ScenarioArgs {
-    /// Strengths of the two armies.
+    /// Strengths of the two armies. The stronger one leads the attack, the first one on a tie.
     #[arg(long, value_name = "FIRST,SECOND", default_value = "3,5", value_parser = parse_strengths)]
     strengths: [Strength; 2],
     /// Shortest and longest time a message takes, which selects the synchronous model. Without it
@@ -49,7 +49,7 @@ pub(crate) struct ArmiesSimArgs {
 #[derive(Args)]
 #[command(after_help = "Examples:\n  quorate check armies\n  quorate check armies --within 1h\n  \
     quorate check armies --delay 2ms..5ms\n  quorate check armies --delay 2ms..5ms --within 2999999ns\n\n\
-    Exit codes: 0 all properties hold in every run, 1 one fails, 2 the command is invalid.")]
+    Exit codes: 0 all properties hold in every run, 1 a property fails, 2 the command is invalid.")]
 pub(crate) struct ArmiesCheckArgs {
     /// Longest accepted time between the first and the second attack [default: what --delay and
     /// --drift guarantee (max − min without drift); without --delay the time is not checked]

@@ -1,6 +1,6 @@
 //! Arguments of `quorate check`.
 
-use super::{CheckDemonstration, FormArgs, LinksArg, PictureArgs, parse_whole, thread_count};
+use super::{CheckDemonstration, FormArgs, LinksArg, PictureArgs, parse_property, parse_whole, thread_count};
 use crate::commands::local;
 use crate::memory::{self, Memory};
 use clap::Args;
@@ -82,7 +82,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "MIN..MAX")]
     delay: Option<DurationRange>,
     /// Check only these properties, such as exclusion,served.
-    #[arg(long = "property", value_name = "NAME", value_delimiter = ',')]
+    #[arg(long = "property", value_name = "NAME", value_delimiter = ',', value_parser = parse_property)]
     properties: Option<Vec<String>>,
     /// Search depth first, which needs less memory. The default, breadth first, finds shortest
     /// counterexamples.
@@ -128,7 +128,7 @@ impl CheckArgs {
     /// Returns the algorithm's name in the registry, with the form options applied.
     pub(crate) fn algorithm(&self) -> anyhow::Result<String> {
         let algorithm = self.algorithm.as_deref().unwrap_or_default();
-        local::reject_as_algorithm(algorithm)?;
+        local::reject_demonstration_name(algorithm)?;
         self.form.resolve(algorithm)
     }
 

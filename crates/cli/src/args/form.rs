@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 pub(crate) struct FormArgs {
     /// Answer of the coordinator of 'central' while the lock is held: block (queue the request
     /// without an answer), deny (the client asks again), or deny-and-queue.
-    #[arg(long, value_enum, value_name = "WAY")]
+    #[arg(long, value_enum, value_name = "MODE")]
     when_busy: Option<WhenBusy>,
     /// Transport of requests of 'ricart-agrawala': unicast to each node, one broadcast, from node
     /// to node round a ring, or implicit, where no answer means consent.
-    #[arg(long, value_enum, value_name = "WAY")]
+    #[arg(long, value_enum, value_name = "MODE")]
     requests: Option<Requests>,
     /// Form of 'maekawa': deadlock-free, or plain, which can deadlock.
     #[arg(long, value_enum, value_name = "FORM")]
@@ -24,7 +24,7 @@ pub(crate) struct FormArgs {
     quorums: Option<Quorums>,
     /// Token passing of 'token-ring': trusting (the successor is assumed to be alive), or
     /// acknowledged (crashed successors are skipped).
-    #[arg(long, value_enum, value_name = "WAY")]
+    #[arg(long, value_enum, value_name = "MODE")]
     passing: Option<Passing>,
     /// Let 'voting' ask one replica after the other instead of all at once.
     #[arg(long)]

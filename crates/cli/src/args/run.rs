@@ -93,8 +93,8 @@ impl RunArgs {
     /// Returns the algorithm to run, in the form that options such as `--requests` choose. Fails
     /// for the name of a demonstration, which is not an algorithm.
     pub(crate) fn entry(&self) -> anyhow::Result<&'static Entry> {
-        local::reject_as_algorithm(self.algorithm_argument())?;
-        detector::reject_as_algorithm(self.algorithm_argument())?;
+        local::reject_demonstration_name(self.algorithm_argument())?;
+        detector::reject_demonstration_name(self.algorithm_argument())?;
         Ok(find_entry(&self.form.resolve(self.algorithm_argument())?)?)
     }
 

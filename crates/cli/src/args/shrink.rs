@@ -1,6 +1,6 @@
 //! Arguments of `quorate shrink`.
 
-use super::{RunArgs, parse_whole};
+use super::{RunArgs, parse_property, parse_whole};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use quorate_lab::shrink;
@@ -35,7 +35,7 @@ pub(crate) struct ShrinkArgs {
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<u64>)]
     pub(crate) seeds: Option<u64>,
     /// Property that must fail [default: the first property that fails]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = parse_property)]
     pub(crate) property: Option<String>,
     /// Maximum number of runs to try.
     #[arg(long = "tries", value_name = "COUNT", default_value_t = shrink::DEFAULT_MAX_RUNS, value_parser = parse_positive)]

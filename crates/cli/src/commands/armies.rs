@@ -48,7 +48,7 @@ fn print_check(scenario: &Scenario, max_gap: Option<Duration>, outcome: &Outcome
                 paint::bad(&format!("{:<19}", format!("FAILS in {}", format_count(*steps as u64, "step"))))
             }
         };
-        writeln!(out, "  {name:<13}{verdict}{}", paint::dim(&describe_requirement(name, max_gap)))?;
+        writeln!(out, "  {name:<14}{verdict}{}", paint::dim(&describe_requirement(name, max_gap)))?;
     }
     for PropertyVerdict { name, violation } in &outcome.verdicts {
         let Some(Violation { timeline, .. }) = violation else { continue };
@@ -56,8 +56,12 @@ fn print_check(scenario: &Scenario, max_gap: Option<Duration>, outcome: &Outcome
         write!(out, "{}", TimelineTable(timeline))?;
         writeln!(out, "\n  {}", paint::bad(&describe_attacks(timeline, max_gap)))?;
     }
-    let completeness = if outcome.is_complete { "complete: every state was explored" } else { "not finished" };
-    writeln!(out, "\n{completeness}, {} in total", format_thousands(outcome.states))?;
+    let states = format_thousands(outcome.states);
+    if outcome.is_complete {
+        writeln!(out, "\ncomplete: every state was explored, {states} in total")?;
+    } else {
+        writeln!(out, "\nnot finished: {states} states were explored")?;
+    }
     if max_gap.is_none() {
         let hint =
             format!("To check a bound on the time between the attacks: quorate check {} --within 1s", PROFILE.name);
@@ -80,7 +84,7 @@ fn describe_scenario(scenario: &Scenario) -> String {
 /// Describes what a property requires. `max_gap` is the longest accepted time between the attacks.
 fn describe_requirement(name: &str, max_gap: Option<Duration>) -> String {
     match (name, max_gap) {
-        ("who", _) => "armies that know a leader know the same one".into(),
+        ("same-leader", _) => "armies that know a leader know the same one".into(),
         ("both-know", _) => "eventually both know who leads".into(),
         ("both-attack", _) => "eventually both attack".into(),
         (_, Some(max_gap)) => format!("the second attack comes at most {} after the first", Length(max_gap)),
@@ -110,7 +114,7 @@ fn describe_attacks(timeline: &Timeline, max_gap: Option<Duration>) -> String {
     )
 }
 
-/// Returns the time since the start as a length, which is printed to the nanosecond.
+/// Returns the time since the start as a length, which prints without rounding.
 fn since_start(time: Time) -> Length {
     Length(time.since(Time::ZERO))
 }
@@ -141,7 +145,7 @@ pub(crate) fn sim(args: &ArmiesSimArgs) -> anyhow::Result<CommandOutcome> {
     Ok(CommandOutcome::from_holds(is_correct))
 }
 
-/// Returns the range of message delays; zero in the asynchronous model.
+/// Returns the range of message delays in the synchronous model.
 fn delay_range(scenario: &Scenario) -> DurationRange {
     DurationRange(scenario.delay.unwrap_or(Span::exactly(Duration::ZERO)))
 }

@@ -52,7 +52,7 @@ impl Task for CheckAlgorithm<'_> {
     type Output = Option<anyhow::Result<CommandOutcome>>;
 
     fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> Self::Output {
-        F::as_checked(self)
+        F::perform_check_task(self)
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) const DEMONSTRATION_NAME: &str = "detector";
 
 /// Rejects the name of the demonstration as an algorithm. clap parses it as one if options precede
 /// it.
-pub(crate) fn reject_as_algorithm(word: &str) -> anyhow::Result<()> {
+pub(crate) fn reject_demonstration_name(word: &str) -> anyhow::Result<()> {
     anyhow::ensure!(
         word != DEMONSTRATION_NAME,
         "'{word}' is not an algorithm. To measure failure detectors, write 'quorate sim {word}' and its own options \

@@ -68,7 +68,7 @@ impl AlgorithmRow {
 fn build_local_row() -> AlgorithmRow {
     let Profile { name, class, summary, flaw, .. } = local::PROFILE;
     let figures = ["messages_per_entry", "client_delay", "sync_delay"].map(|name| (name, CostFigure::Formula("0")));
-    let cost = ListedCost { unit: "an entry", figures: figures.into() };
+    let cost = ListedCost { unit: "per entry", figures: figures.into() };
     AlgorithmRow { name, family: None, class, summary, cost: Some(cost), flaw }
 }
 

@@ -37,7 +37,7 @@ const MAX_STEPS: usize = 100_000;
 
 /// Rejects the names of demonstrations as algorithms. clap parses them as algorithms if options
 /// precede them.
-pub(crate) fn reject_as_algorithm(name: &str) -> anyhow::Result<()> {
+pub(crate) fn reject_demonstration_name(name: &str) -> anyhow::Result<()> {
     anyhow::ensure!(
         name != RACE_NAME,
         "'{name}' is not an algorithm. Write 'quorate sim {name}' and its own options after it."
@@ -109,7 +109,7 @@ impl LockOutcomes {
 
     /// Whether no order loses an update, lets both threads into the critical section, or deadlocks.
     fn is_correct(&self) -> bool {
-        self.outcomes.always_end_with(self.race.expected_counter())
+        self.outcomes.are_race_free_with(self.race.expected_counter())
     }
 }
 

@@ -220,7 +220,7 @@ impl<F: FamilyLab> Process<'_, F> {
             Ending::TaskPanicked => {
                 self.console.fail(format_args!("A task of the node panicked, so the node has stopped."))
             }
-            Ending::Overflowed(reason) => self.console.fail(format_args!(
+            Ending::MessageLost(reason) => self.console.fail(format_args!(
                 "{reason} {} assumes that no message is lost, so the node has stopped.",
                 self.args.algorithm
             )),

@@ -10,9 +10,9 @@ fn agreement_on_a_leader_needs_no_bound_on_delays() {
     expect![[r#"
         armies · strengths 3 and 5 · asynchronous: messages take any time, in any order
 
-          who          holds              armies that know a leader know the same one
-          both-know    holds              eventually both know who leads
-          both-attack  holds              eventually both attack
+          same-leader   holds              armies that know a leader know the same one
+          both-know     holds              eventually both know who leads
+          both-attack   holds              eventually both attack
 
         complete: every state was explored, 30 in total
         To check a bound on the time between the attacks: quorate check armies --within 1s
@@ -28,10 +28,10 @@ fn the_attacks_are_at_most_max_minus_min_apart() {
     expect![[r#"
         armies · strengths 3 and 5 · synchronous: messages take 2ms..5ms, in any order
 
-          who          holds              armies that know a leader know the same one
-          both-know    holds              eventually both know who leads
-          both-attack  holds              eventually both attack
-          when         holds              the second attack comes at most 3ms after the first
+          same-leader   holds              armies that know a leader know the same one
+          both-know     holds              eventually both know who leads
+          both-attack   holds              eventually both attack
+          within-bound  holds              the second attack comes at most 3ms after the first
 
         complete: every state was explored, 80 in total
     "#]]
@@ -39,12 +39,12 @@ fn the_attacks_are_at_most_max_minus_min_apart() {
     expect![[r#"
         armies · strengths 3 and 5 · synchronous: messages take 2ms..5ms, in any order
 
-          who          holds              armies that know a leader know the same one
-          both-know    holds              eventually both know who leads
-          both-attack  holds              eventually both attack
-          when         FAILS in 8 steps   the second attack comes at most 2.999999ms after the first
+          same-leader   holds              armies that know a leader know the same one
+          both-know     holds              eventually both know who leads
+          both-attack   holds              eventually both attack
+          within-bound  FAILS in 8 steps   the second attack comes at most 2.999999ms after the first
 
-        A shortest run that violates 'when':
+        A shortest run that violates 'within-bound':
 
           time   army 1                                    army 2
            0ms   AR-1 sends its strength, 3
@@ -77,12 +77,12 @@ fn without_bounded_delays_every_bound_is_exceeded() {
     expect![[r#"
         armies · strengths 3 and 5 · asynchronous: messages take any time, in any order
 
-          who          holds              armies that know a leader know the same one
-          both-know    holds              eventually both know who leads
-          both-attack  holds              eventually both attack
-          when         FAILS in 5 steps   the second attack comes at most 1h after the first
+          same-leader   holds              armies that know a leader know the same one
+          both-know     holds              eventually both know who leads
+          both-attack   holds              eventually both attack
+          within-bound  FAILS in 5 steps   the second attack comes at most 1h after the first
 
-        A shortest run that violates 'when':
+        A shortest run that violates 'within-bound':
 
           time   army 1                                    army 2
            0ms   AR-1 sends its strength, 3
@@ -105,7 +105,10 @@ fn without_bounded_delays_every_bound_is_exceeded() {
         let report = run(&format!("check armies --within {within} --json")).json(1);
         let failing: Vec<_> =
             report["properties"].as_array().unwrap().iter().filter(|row| row["holds"] == false).collect();
-        assert_eq!((failing.len(), &failing[0]["name"], &report["complete"]), (1, &"when".into(), &true.into()));
+        assert_eq!(
+            (failing.len(), &failing[0]["name"], &report["complete"]),
+            (1, &"within-bound".into(), &true.into())
+        );
         assert!(failing[0]["counterexample"]["gap_ns"].as_u64().unwrap() > within_ns, "{within}");
     }
 }
@@ -261,17 +264,17 @@ fn the_race_shows_every_result_and_an_interleaving() {
 
         A shortest interleaving that results in 5 with test-and-set (2 of 2 interleavings):
 
-          step   thread 1                                   thread 2
-             1   finds the flag clear and sets it at once
+          step   thread 1                                      thread 2
+             1   atomically finds the flag clear and sets it
              2   loads 5
              3   adds 1 and has 6
              4   stores 6
              5   clears the flag
-             6                                              finds the flag clear and sets it at once
-             7                                              loads 6
-             8                                              subtracts 1 and has 5
-             9                                              stores 5
-            10                                              clears the flag
+             6                                                 atomically finds the flag clear and sets it
+             7                                                 loads 6
+             8                                                 subtracts 1 and has 5
+             9                                                 stores 5
+            10                                                 clears the flag
 
         A shortest interleaving that results in 5 with semaphore (2 of 2 interleavings):
 

@@ -60,7 +60,7 @@ fn the_curve_is_drawn() {
 fn invalid_options_are_reported() {
     for (line, part) in [
         ("sim detector --nodes 1", "--nodes must be at least 2; got 1."),
-        ("sim detector --for 1s", "--for must be at least 84s for 20 crashes; got 1s."),
+        ("sim detector --for 1s", "--for must be at least 84s with --crashes 20; got 1s."),
         ("sim detector --timeouts 10ms", "--timeouts must be at least the heartbeat interval"),
         ("sim detector --thresholds 30", "must be between 0.5 and 20"),
         ("sim detector --theme dark", "add --svg FILE"),

@@ -165,6 +165,7 @@ fn options_have_the_same_effect_under_their_former_names() {
         ("voting-risk --trials 100 --simulate always", "--by draws", "--method draws"),
         ("check bully --nodes 2", "--hasty-timers 1", "--early-timers 1"),
         ("check ricart-agrawala-clock-only --nodes 2", "--first", "--stop-at-first"),
+        ("check bully --nodes 2", "--property one-leader-an-epoch", "--property one-leader-per-epoch"),
     ] {
         let outputs = [former, present, ""].map(|option| run(&format!("{command} {option} --json")).out);
         let [with_former, with_present, without] = outputs.map(|text| {

@@ -135,13 +135,13 @@ fn an_election_is_printed_step_by_step() {
           announcement messages              1
           total messages                     3   3
           rounds                             1
-          time until all nodes know         3 T
+          time until all nodes know the leader         3 T
           busiest node's share            100%
           messages                           3   1 append, 1 vote, 1 vote-reply
           bytes                             23
           control messages                   1   5 bytes of heartbeats, acknowledgements and retransmissions
 
-          always      one-leader-an-epoch     holds
+          always      one-leader-per-epoch    holds
           always      epochs-grow             holds
           eventually  agreed                  holds
 
@@ -229,7 +229,7 @@ fn elections_are_swept_and_one_starter_has_no_contest() {
     let report = run("sweep raft --nodes 5 --seeds 200 --random-faults crash=1,cut=1 --json").json(0);
     assert_eq!((&report["seeds"], &report["failed"]), (&200.into(), &0.into()));
     let names: Vec<_> = report["properties"].as_array().unwrap().iter().map(|row| row["name"].clone()).collect();
-    assert_eq!(names, ["one-leader-an-epoch", "epochs-grow", "agreed", "contested"]);
+    assert_eq!(names, ["one-leader-per-epoch", "epochs-grow", "agreed", "contested"]);
     let text = run("sweep raft --starters lowest --seeds 20").exits(0);
     assert!(!text.contains("contested"), "a single starter has no contest:\n{text}");
 }

@@ -6,56 +6,56 @@ use expect_test::expect;
 #[test]
 fn list_prints_all_algorithms() {
     expect![[r#"
-        name                       family     class             messages                                                   idea
-        central                    mutex      centralised       an entry: 3, own 0                                         one coordinator grants from a queue
-        central-deny               mutex      centralised       an entry: 3 + 2/denial, own 0                              one coordinator denies while busy; nodes retry until it grants
-        central-deny-and-queue     mutex      centralised       an entry: 3 or 4, own 0                                    one coordinator denies and queues while busy, and grants later
-        lamport                    mutex      permission-based  an entry: 3(n−1)                                           all nodes keep the queue of all requests; the first enters once no older one can arrive
-        ricart-agrawala            mutex      permission-based  an entry: 2(n−1)                                           ask all nodes; the holder and nodes with older requests defer their replies
-        ricart-agrawala-broadcast  mutex      permission-based  an entry: n                                                ricart-agrawala where one request message reaches all nodes
-        ricart-agrawala-ring       mutex      permission-based  an entry: n                                                ricart-agrawala whose request goes round a ring, from consent to consent
-        ricart-agrawala-implicit   mutex      permission-based  an entry: (n−1)…3(n−1)                                     ricart-agrawala where silence means consent, if messages are never late
-        ricart-agrawala-modulo     mutex      permission-based  an entry: 2(n−1)                                           ricart-agrawala with numbers modulo 2n−1: finitely many states
-        token-ring                 mutex      token-based       an entry: 1…∞, full load 1                                 one token goes round a ring; its holder may enter
-        token-ring-acknowledged    mutex      token-based       an entry: 1…∞, full load 1                                 a token ring that skips crashed nodes and replaces a lost token, if messages are never late
-        token-request              mutex      token-based       an entry: 0 or n                                           ask all nodes for the token, which records the answered requests
-        raymond                    mutex      token-based       an entry: ≤ 2D, full load ≈ 4                              a token on a tree; each node knows in which direction it is
-        roucairol-carvalho         mutex      permission-based  an entry: 0…2(n−1)                                         ricart-agrawala whose permissions last until their giver requests entry
-        readers-writers            mutex      permission-based  an entry: 2(n−1)                                           ricart-agrawala whose readers reply to readers at once
-        maekawa                    mutex      quorum-based      an entry: ≤5(K−1)                                          ask a row and a column; younger requests return votes
-        maekawa-plane              mutex      quorum-based      an entry: ≤5(K−1)                                          ask a line of a projective plane; younger requests return votes
-        voting                     mutex      quorum-based      an entry: 2nk+n                                            ask all replicas' voters at once; a majority of votes admits, else back off
-        voting-sequential          mutex      quorum-based      an entry: 2mk+m                                            ask the replicas' voters one by one until a majority has voted
-        mutex-by-election          mutex      by reduction      an entry: 3n−2 … n(n+1)/2 + 2(n−1)                         nodes that want to enter elect one of them, which enters
-        local                      –          shared memory     an entry: 0                                                counter++ beside counter-- in one process, and the locks that end the race
-        chang-roberts              election   on a ring         an election: 2n … n(n+1)/2+n                               only the greatest rank comes all the way around
-        lelann                     election   on a ring         an election: n²                                            every node sends its rank around, and every node sees all ranks
-        ring-list                  election   on a ring         an election: 2n a starter                                  one message collects the ranks of all nodes that are up
-        hirschberg-sinclair        election   on a ring         an election: ≤ 8n(1+⌈log₂ n⌉)                              probes on both sides whose reach doubles
-        franklin                   election   on a ring         an election: ≤ 2n(⌊log₂ n⌋+1)                              in each round, local maxima among both neighbours remain
-        peterson                   election   on a ring         an election: ≤ 2n⌊log₂ n⌋+n                                in each round, local maxima among two predecessors remain
-        bully                      election   among all         an election: n−2 … n²−n−1                                  ask all nodes of higher rank; lead if none of them answers
-        invitation                 election   among all         an election: 3(n−1)                                        groups merge under the higher coordinator; each side of a partition has its own
-        majority-lease             election   by majority       an election: 2(n−1) + (n−1)                                a majority of saved votes makes a leader for one lease, which it renews
-        raft                       election   by majority       an election: 2(n−1) + (n−1)                                a majority of saved votes in a term makes a leader
-        super-peer                 election   by region         an election: 2 for each of the M−S peers of S super-peers  the first peer of each region of an overlay leads it
-        by-mutex                   election   by reduction      an election: 2(n−1) + (n−1)                                the node in a critical section leads for as long as it stays there
-        consensus-by-election      election   by reduction      an election: as chang-roberts, + (n−1)                     the group decides what the elected node proposes
-        basic                      multicast  unordered         a multicast: n−1                                           the sender sends to all members, and each delivers at once
-        reliable                   multicast  unordered         a multicast: n(n−1)                                        members relay each message, so that all get it even if its sender crashes while sending
-        fifo                       multicast  partial order     a multicast: n−1                                           numbered messages: members deliver each sender's messages in sending order
-        causal                     multicast  partial order     a multicast: n−1                                           vector clocks: members deliver a message after all that its sender had delivered
-        sequencer                  multicast  total order       a multicast: 2(n−1)                                        one member numbers all messages, and all members deliver them in that order
-        isis                       multicast  total order       a multicast: 3(n−1)                                        all members propose a priority, the sender takes the greatest, and all deliver in that order
-        fifo-total                 multicast  total order       a multicast: 2(n−1)                                        a sequencer that numbers each sender's messages in the order in which they were sent
-        causal-total               multicast  total order       a multicast: 2(n−1)                                        a sequencer that numbers a message after all that its sender had delivered
-        fifo-isis                  multicast  total order       a multicast: 3(n−1)                                        agreed priorities, proposed for each sender's messages in the order in which they were sent
-        causal-isis                multicast  total order       a multicast: 3(n−1)                                        agreed priorities, proposed for a message after all that its sender had delivered
-        deadlock-and               deadlock   edge chasing      a detection: ≤ e (textbooks: m(n−1)/2)                     a probe follows the waits; if it returns, they form a cycle
-        deadlock-or                deadlock   diffusion         a detection: ≤ 2e                                          a waiting agent asks all it waits for whether they wait too; if all reply, none can answer it
-        deadlock-central           deadlock   central           a detection: 1 a change, 2 a site                          all sites report to one detector, which searches the whole graph and confirms what it finds
-        replica                    replica    replicated log    –                                                          a leader's log on the disks of a majority, and the same state machine on all members
-        armies                     –          two armies        in total: 3                                                two armies agree on who leads the attack and, if delays are bounded, on when to attack
+        name                       family     class             messages                                                    idea
+        central                    mutex      centralised       per entry: 3, own 0                                         one coordinator grants from a queue
+        central-deny               mutex      centralised       per entry: 3 + 2/denial, own 0                              one coordinator denies while busy; nodes retry until it grants
+        central-deny-and-queue     mutex      centralised       per entry: 3 or 4, own 0                                    one coordinator denies and queues while busy, and grants later
+        lamport                    mutex      permission-based  per entry: 3(n−1)                                           all nodes keep the queue of all requests; the first enters once no older one can arrive
+        ricart-agrawala            mutex      permission-based  per entry: 2(n−1)                                           ask all nodes; the holder and nodes with older requests defer their replies
+        ricart-agrawala-broadcast  mutex      permission-based  per entry: n                                                ricart-agrawala where one request message reaches all nodes
+        ricart-agrawala-ring       mutex      permission-based  per entry: n                                                ricart-agrawala whose request goes round a ring, from consent to consent
+        ricart-agrawala-implicit   mutex      permission-based  per entry: (n−1)…3(n−1)                                     ricart-agrawala where silence means consent, if messages are never late
+        ricart-agrawala-modulo     mutex      permission-based  per entry: 2(n−1)                                           ricart-agrawala with numbers modulo 2n−1: finitely many states
+        token-ring                 mutex      token-based       per entry: 1…∞, full load 1                                 one token goes round a ring; its holder may enter
+        token-ring-acknowledged    mutex      token-based       per entry: 1…∞, full load 1                                 a token ring that skips crashed nodes and replaces a lost token, if messages are never late
+        token-request              mutex      token-based       per entry: 0 or n                                           ask all nodes for the token, which records the answered requests
+        raymond                    mutex      token-based       per entry: ≤ 2D, full load ≈ 4                              a token on a tree; each node knows in which direction it is
+        roucairol-carvalho         mutex      permission-based  per entry: 0…2(n−1)                                         ricart-agrawala whose permissions last until their giver requests entry
+        readers-writers            mutex      permission-based  per entry: 2(n−1)                                           ricart-agrawala whose readers reply to readers at once
+        maekawa                    mutex      quorum-based      per entry: ≤5(K−1)                                          ask a row and a column; younger requests return votes
+        maekawa-plane              mutex      quorum-based      per entry: ≤5(K−1)                                          ask a line of a projective plane; younger requests return votes
+        voting                     mutex      quorum-based      per entry: 2nk+n                                            ask all replicas' voters at once; a majority of votes admits, else back off
+        voting-sequential          mutex      quorum-based      per entry: 2mk+m                                            ask the replicas' voters one by one until a majority has voted
+        mutex-by-election          mutex      by reduction      per entry: 3n−2 … n(n+1)/2 + 2(n−1)                         nodes that want to enter elect one of them, which enters
+        local                      –          shared memory     per entry: 0                                                counter++ beside counter-- in one process, and the locks that end the race
+        chang-roberts              election   on a ring         per election: 2n … n(n+1)/2+n                               only the greatest rank comes all the way around
+        lelann                     election   on a ring         per election: n²                                            every node sends its rank around, and every node sees all ranks
+        ring-list                  election   on a ring         per election: 2n per starter                                one message collects the ranks of all nodes that are up
+        hirschberg-sinclair        election   on a ring         per election: ≤ 8n(1+⌈log₂ n⌉)                              probes on both sides whose reach doubles
+        franklin                   election   on a ring         per election: ≤ 2n(⌊log₂ n⌋+1)                              in each round, local maxima among both neighbours remain
+        peterson                   election   on a ring         per election: ≤ 2n⌊log₂ n⌋+n                                in each round, local maxima among two predecessors remain
+        bully                      election   among all         per election: n−2 … n²−n−1                                  ask all nodes of higher rank; lead if none of them answers
+        invitation                 election   among all         per election: 3(n−1)                                        groups merge under the higher coordinator; each side of a partition has its own
+        majority-lease             election   by majority       per election: 2(n−1) + (n−1)                                a majority of saved votes makes a leader for one lease, which it renews
+        raft                       election   by majority       per election: 2(n−1) + (n−1)                                a majority of saved votes in a term makes a leader
+        super-peer                 election   by region         per election: 2 for each of the M−S peers of S super-peers  the first peer of each region of an overlay leads it
+        by-mutex                   election   by reduction      per election: 2(n−1) + (n−1)                                the node in a critical section leads for as long as it stays there
+        consensus-by-election      election   by reduction      per election: as chang-roberts, + (n−1)                     the group decides what the elected node proposes
+        basic                      multicast  unordered         per multicast: n−1                                          the sender sends to all members, and each delivers at once
+        reliable                   multicast  unordered         per multicast: n(n−1)                                       members relay each message, so that all get it even if its sender crashes while sending
+        fifo                       multicast  partial order     per multicast: n−1                                          numbered messages: members deliver each sender's messages in sending order
+        causal                     multicast  partial order     per multicast: n−1                                          vector clocks: members deliver a message after all that its sender had delivered
+        sequencer                  multicast  total order       per multicast: 2(n−1)                                       one member numbers all messages, and all members deliver them in that order
+        isis                       multicast  total order       per multicast: 3(n−1)                                       all members propose a priority, the sender takes the greatest, and all deliver in that order
+        fifo-total                 multicast  total order       per multicast: 2(n−1)                                       a sequencer that numbers each sender's messages in the order in which they were sent
+        causal-total               multicast  total order       per multicast: 2(n−1)                                       a sequencer that numbers a message after all that its sender had delivered
+        fifo-isis                  multicast  total order       per multicast: 3(n−1)                                       agreed priorities, proposed for each sender's messages in the order in which they were sent
+        causal-isis                multicast  total order       per multicast: 3(n−1)                                       agreed priorities, proposed for a message after all that its sender had delivered
+        deadlock-and               deadlock   edge chasing      per detection: ≤ e (textbooks: m(n−1)/2)                    a probe follows the waits; if it returns, they form a cycle
+        deadlock-or                deadlock   diffusion         per detection: ≤ 2e                                         a waiting agent asks all it waits for whether they wait too; if all reply, none can answer it
+        deadlock-central           deadlock   central           per detection: 1 per change, 2 per site                     all sites report to one detector, which searches the whole graph and confirms what it finds
+        replica                    replica    replicated log    –                                                           a leader's log on the disks of a majority, and the same state machine on all members
+        armies                     –          two armies        in total: 3                                                 two armies agree on who leads the attack and, if delays are bounded, on when to attack
 
         n: nodes   own: an entry of the coordinator   voters: an entry of a voter   full: an entry when all nodes request   other letters: see 'quorate explain NAME'
         'quorate explain NAME' explains an algorithm; 'quorate sim NAME' runs it.
@@ -66,69 +66,69 @@ fn list_prints_all_algorithms() {
 #[test]
 fn list_prints_all_fixtures() {
     expect![[r#"
-        name                                   family     class             messages                                flaw
-        no-lock                                mutex      none              an entry: 0                             two nodes that ask at the same time both enter
-        ricart-agrawala-1981                   mutex      permission-based  an entry: 2(n−1)                        replies name no request and carry no clock
-        ricart-agrawala-clock-only             mutex      permission-based  an entry: 2(n−1)                        of two nodes with equal clock readings, each lets the other go first
-        ricart-agrawala-node-only              mutex      permission-based  an entry: 2(n−1)                        requests are ordered by node number alone
-        ricart-agrawala-first-only             mutex      permission-based  an entry: 2(n−1)                        a release answers only one of the deferred requests
-        central-any-return-ends                mutex      centralised       an entry: 3, own 0                      a returned ticket ends the current entry, whichever node it belongs to
-        central-deny-and-queue-forgets         mutex      centralised       an entry: 3 or 4, own 0                 the coordinator does not queue a node that it denies, and the node waits forever
-        lamport-any-order                      mutex      permission-based  an entry: 3(n−1)                        the algorithm needs FIFO links, but its links reorder messages
-        lamport-crosses-out-first              mutex      permission-based  an entry: 3(n−1)                        a release removes the first request, whichever other node it belongs to
-        token-ring-uncancelled                 mutex      token-based       an entry: 1…∞, full load 1              the timer of a resting token fires during an entry, and the node passes the token on
-        token-ring-regenerated                 mutex      token-based       an entry: 1…∞, full load 1              a node that waits for as long as a round takes creates a new token
-        token-request-no-tick                  mutex      token-based       an entry: 0 or n                        a request carries the number that the token already has for its node
-        raymond-forgets-to-ask                 mutex      token-based       an entry: ≤ 2D, full load ≈ 4           a node that sends the token away does not request it back, although others are queued
-        raymond-deaf                           mutex      token-based       an entry: ≤ 2D, full load ≈ 4           a node ignores a request from the direction of the token
-        ricart-agrawala-ring-throws-away       mutex      permission-based  an entry: n                             a node drops a request that it should hold
-        ricart-agrawala-implicit-keeps-silent  mutex      permission-based  an entry: (n−1)…3(n−1)                  a node that defers a request sends no message
-        ricart-agrawala-implicit-one-way       mutex      permission-based  an entry: (n−1)…3(n−1)                  the timeout covers a request, but not the answer to it
-        roucairol-carvalho-asks-once           mutex      permission-based  an entry: 0…2(n−1)                      a node that replies to an older request does not request the permission that it lost
-        roucairol-carvalho-any-reply           mutex      permission-based  an entry: 0…2(n−1)                      a late reply to a cancelled request counts for the next one
-        readers-writers-all-are-readers        mutex      permission-based  an entry: 2(n−1)                        nodes treat every request as that of a reader
-        maekawa-plain                          mutex      quorum-based      an entry: 3(K−1)                        nodes that hold each other's votes deadlock
-        maekawa-plain-plane                    mutex      quorum-based      an entry: 3(K−1)                        nodes that hold each other's votes deadlock
-        maekawa-1985                           mutex      quorum-based      an entry: ≤5(K−1)                       a voter does not notify the first request in its queue when an older one arrives
-        maekawa-hasty                          mutex      quorum-based      an entry: ≤5(K−1)                       a voter inquires, and votes again before its vote is returned
-        maekawa-rows                           mutex      quorum-based      an entry: ≤5(K−1)                       nodes ask only the row of their grid position, and two rows share no voter
-        voting-half                            mutex      quorum-based      an entry: 2nk+n                         half of the votes suffice, and another node may have the other half
-        voting-forgetful                       mutex      quorum-based      an entry: 2nk+n                         voters forget their votes, as if they had restarted, and vote again
-        toy-forgetful                          mutex      centralised       an entry: 3, own 0                      the arbiter forgets its grant, and grants another node entry
-        toy-mindful                            mutex      centralised       an entry: 3, own 0                      none: the correct twin of toy-forgetful
-        toy-embrace                            mutex      permission-based  an entry: 6, voters 3                   two nodes can hold a vote each and wait for the other's
-        toy-ordered                            mutex      permission-based  an entry: 6, voters 3                   none: the correct twin of toy-embrace
-        toy-favourite                          mutex      centralised       an entry: 3, own 0                      nodes with low numbers overtake one with a high number forever
-        toy-fair                               mutex      centralised       an entry: 3, own 0                      none: the correct twin of toy-favourite
-        toy-slip                               mutex      centralised       an entry: 3, own 0                      of exactly two waiting nodes, the arbiter grants entry to one and forgets the other
-        toy-tidy                               mutex      centralised       an entry: 3, own 0                      none: the correct twin of toy-slip
-        toy-lease                              mutex      centralised       an entry: 3, own 0                      a lease leaves no margin for clocks that drift
-        toy-lease-margin                       mutex      centralised       an entry: 3, own 0                      none: the correct twin of toy-lease
-        chang-roberts-passes-all               election   on a ring         an election: 2n … n(n+1)/2+n            a node that takes part passes on lesser ranks too, so more than one rank may come around
-        lelann-any-order                       election   on a ring         an election: n²                         a node decides when its own rank returns, although that may have overtaken a greater one
-        ring-list-first                        election   on a ring         an election: 2n a starter               a starter takes the first rank on its list, its own, as the winner
-        hirschberg-sinclair-one-sided          election   on a ring         an election: ≤ 8n(1+⌈log₂ n⌉)           one reply counts for two, although a greater node may be on the other side
-        peterson-any-order                     election   on a ring         an election: ≤ 2n⌊log₂ n⌋+n             the algorithm needs FIFO links, but its links reorder messages
-        peterson-forgetful                     election   on a ring         an election: ≤ 2n⌊log₂ n⌋+n             nodes do not save epochs, so a node that restarts elects another leader in an old epoch
-        bully-hasty                            election   among all         an election: n−2 … n²−n−1               a node declares itself as soon as it has asked, and waits for no answer
-        bully-unasking                         election   among all         an election: n−2 … n²−n−1               a node that restarts takes over without asking which epochs were used meanwhile
-        majority-lease-forgetful               election   by majority       an election: 2(n−1) + (n−1)             a voter that restarts forgets its promise, and votes for another node
-        majority-lease-trusting                election   by majority       an election: 2(n−1) + (n−1)             a leader counts its full lease from the arrival of the votes, so it outlasts the voters' promises
-        basic-deaf                             multicast  unordered         a multicast: n−1                        a member delivers the messages of others, but never its own
-        reliable-unrelayed                     multicast  unordered         a multicast: n(n−1)                     if the sender crashes while sending, some members deliver its message and others never get it
-        fifo-hasty                             multicast  partial order     a multicast: n−1                        a message that overtakes another is delivered before it
-        causal-blind                           multicast  partial order     a multicast: n−1                        a reply to another member's message may be delivered before that message
-        sequencer-hasty                        multicast  total order       a multicast: 2(n−1)                     a member delivers messages before it knows their numbers
-        isis-hasty                             multicast  total order       a multicast: 3(n−1)                     a member delivers by its own proposals, before the priorities are agreed
-        uniform-hasty                          multicast  partial order     a multicast: n−1                        a member delivers at once; if it then crashes, perhaps no other member ever delivers the message
-        deadlock-and-selfish                   deadlock   edge chasing      a detection: ≤ e (textbooks: m(n−1)/2)  two processes that find the same deadlock both abort, the second one for a phantom
-        deadlock-or-forgetful                  deadlock   diffusion         a detection: ≤ 2e                       a process that continued and waits again replies as if it had waited all the time, and the detector reports a phantom deadlock
-        deadlock-central-hasty                 deadlock   central           a detection: 1 a change, 2 a site       reports take time: the detector combines waits that never existed at the same time, and reports a phantom deadlock
-        replica-early-ack                      replica    replicated log    –                                       a replica acknowledges entries that are not on its disk yet, so a crash loses them
-        replica-local-read                     replica    replicated log    –                                       a replica answers queries without asking a majority, so answers may be stale
-        replica-forgotten-vote                 replica    replicated log    –                                       a replica does not save its vote, so a restarted voter can vote twice
-        replica-no-report                      replica    replicated log    –                                       a replica never reports a lost snapshot, so a lagging peer never catches up
-        replica-applied-twice                  replica    replicated log    –                                       a replica applies an entry again after a restart, so its state diverges
+        name                                   family     class             messages                                  flaw
+        no-lock                                mutex      none              per entry: 0                              two nodes that ask at the same time both enter
+        ricart-agrawala-1981                   mutex      permission-based  per entry: 2(n−1)                         replies name no request and carry no clock
+        ricart-agrawala-clock-only             mutex      permission-based  per entry: 2(n−1)                         of two nodes with equal clock readings, each lets the other go first
+        ricart-agrawala-node-only              mutex      permission-based  per entry: 2(n−1)                         requests are ordered by node number alone
+        ricart-agrawala-first-only             mutex      permission-based  per entry: 2(n−1)                         a release answers only one of the deferred requests
+        central-any-return-ends                mutex      centralised       per entry: 3, own 0                       a returned ticket ends the current entry, whichever node it belongs to
+        central-deny-and-queue-forgets         mutex      centralised       per entry: 3 or 4, own 0                  the coordinator does not queue a node that it denies, and the node waits forever
+        lamport-any-order                      mutex      permission-based  per entry: 3(n−1)                         the algorithm needs FIFO links, but its links reorder messages
+        lamport-crosses-out-first              mutex      permission-based  per entry: 3(n−1)                         a release removes the first request, whichever other node it belongs to
+        token-ring-uncancelled                 mutex      token-based       per entry: 1…∞, full load 1               the timer of a resting token fires during an entry, and the node passes the token on
+        token-ring-regenerated                 mutex      token-based       per entry: 1…∞, full load 1               a node that waits for as long as a round takes creates a new token
+        token-request-no-tick                  mutex      token-based       per entry: 0 or n                         a request carries the number that the token already has for its node
+        raymond-forgets-to-ask                 mutex      token-based       per entry: ≤ 2D, full load ≈ 4            a node that sends the token away does not request it back, although others are queued
+        raymond-deaf                           mutex      token-based       per entry: ≤ 2D, full load ≈ 4            a node ignores a request from the direction of the token
+        ricart-agrawala-ring-throws-away       mutex      permission-based  per entry: n                              a node drops a request that it should hold
+        ricart-agrawala-implicit-keeps-silent  mutex      permission-based  per entry: (n−1)…3(n−1)                   a node that defers a request sends no message
+        ricart-agrawala-implicit-one-way       mutex      permission-based  per entry: (n−1)…3(n−1)                   the timeout covers a request, but not the answer to it
+        roucairol-carvalho-asks-once           mutex      permission-based  per entry: 0…2(n−1)                       a node that replies to an older request does not request the permission that it lost
+        roucairol-carvalho-any-reply           mutex      permission-based  per entry: 0…2(n−1)                       a late reply to a cancelled request counts for the next one
+        readers-writers-all-are-readers        mutex      permission-based  per entry: 2(n−1)                         nodes treat every request as that of a reader
+        maekawa-plain                          mutex      quorum-based      per entry: 3(K−1)                         nodes that hold each other's votes deadlock
+        maekawa-plain-plane                    mutex      quorum-based      per entry: 3(K−1)                         nodes that hold each other's votes deadlock
+        maekawa-1985                           mutex      quorum-based      per entry: ≤5(K−1)                        a voter does not notify the first request in its queue when an older one arrives
+        maekawa-hasty                          mutex      quorum-based      per entry: ≤5(K−1)                        a voter inquires, and votes again before its vote is returned
+        maekawa-rows                           mutex      quorum-based      per entry: ≤5(K−1)                        nodes ask only the row of their grid position, and two rows share no voter
+        voting-half                            mutex      quorum-based      per entry: 2nk+n                          half of the votes suffice, and another node may have the other half
+        voting-forgetful                       mutex      quorum-based      per entry: 2nk+n                          voters forget their votes, as if they had restarted, and vote again
+        toy-forgetful                          mutex      centralised       per entry: 3, own 0                       the arbiter forgets its grant, and grants another node entry
+        toy-mindful                            mutex      centralised       per entry: 3, own 0                       none: the correct twin of toy-forgetful
+        toy-embrace                            mutex      permission-based  per entry: 6, voters 3                    two nodes can hold a vote each and wait for the other's
+        toy-ordered                            mutex      permission-based  per entry: 6, voters 3                    none: the correct twin of toy-embrace
+        toy-favourite                          mutex      centralised       per entry: 3, own 0                       nodes with low numbers overtake one with a high number forever
+        toy-fair                               mutex      centralised       per entry: 3, own 0                       none: the correct twin of toy-favourite
+        toy-slip                               mutex      centralised       per entry: 3, own 0                       of exactly two waiting nodes, the arbiter grants entry to one and forgets the other
+        toy-tidy                               mutex      centralised       per entry: 3, own 0                       none: the correct twin of toy-slip
+        toy-lease                              mutex      centralised       per entry: 3, own 0                       a lease leaves no margin for clocks that drift
+        toy-lease-margin                       mutex      centralised       per entry: 3, own 0                       none: the correct twin of toy-lease
+        chang-roberts-passes-all               election   on a ring         per election: 2n … n(n+1)/2+n             a node that takes part passes on lesser ranks too, so more than one rank may come around
+        lelann-any-order                       election   on a ring         per election: n²                          a node decides when its own rank returns, although that may have overtaken a greater one
+        ring-list-first                        election   on a ring         per election: 2n per starter              a starter takes the first rank on its list, its own, as the winner
+        hirschberg-sinclair-one-sided          election   on a ring         per election: ≤ 8n(1+⌈log₂ n⌉)            one reply counts for two, although a greater node may be on the other side
+        peterson-any-order                     election   on a ring         per election: ≤ 2n⌊log₂ n⌋+n              the algorithm needs FIFO links, but its links reorder messages
+        peterson-forgetful                     election   on a ring         per election: ≤ 2n⌊log₂ n⌋+n              nodes do not save epochs, so a node that restarts elects another leader in an old epoch
+        bully-hasty                            election   among all         per election: n−2 … n²−n−1                a node declares itself as soon as it has asked, and waits for no answer
+        bully-unasking                         election   among all         per election: n−2 … n²−n−1                a node that restarts takes over without asking which epochs were used meanwhile
+        majority-lease-forgetful               election   by majority       per election: 2(n−1) + (n−1)              a voter that restarts forgets its promise, and votes for another node
+        majority-lease-trusting                election   by majority       per election: 2(n−1) + (n−1)              a leader counts its full lease from the arrival of the votes, so it outlasts the voters' promises
+        basic-deaf                             multicast  unordered         per multicast: n−1                        a member delivers the messages of others, but never its own
+        reliable-unrelayed                     multicast  unordered         per multicast: n(n−1)                     if the sender crashes while sending, some members deliver its message and others never get it
+        fifo-hasty                             multicast  partial order     per multicast: n−1                        a message that overtakes another is delivered before it
+        causal-blind                           multicast  partial order     per multicast: n−1                        a reply to another member's message may be delivered before that message
+        sequencer-hasty                        multicast  total order       per multicast: 2(n−1)                     a member delivers messages before it knows their numbers
+        isis-hasty                             multicast  total order       per multicast: 3(n−1)                     a member delivers by its own proposals, before the priorities are agreed
+        uniform-hasty                          multicast  partial order     per multicast: n−1                        a member delivers at once; if it then crashes, perhaps no other member ever delivers the message
+        deadlock-and-selfish                   deadlock   edge chasing      per detection: ≤ e (textbooks: m(n−1)/2)  two processes that find the same deadlock both abort, the second one for a phantom
+        deadlock-or-forgetful                  deadlock   diffusion         per detection: ≤ 2e                       a process that continued and waits again replies as if it had waited all the time, and the detector reports a phantom deadlock
+        deadlock-central-hasty                 deadlock   central           per detection: 1 per change, 2 per site   reports take time: the detector combines waits that never existed at the same time, and reports a phantom deadlock
+        replica-early-ack                      replica    replicated log    –                                         a replica acknowledges entries that are not on its disk yet, so a crash loses them
+        replica-local-read                     replica    replicated log    –                                         a replica answers queries without asking a majority, so answers may be stale
+        replica-forgotten-vote                 replica    replicated log    –                                         a replica does not save its vote, so a restarted voter can vote twice
+        replica-no-report                      replica    replicated log    –                                         a replica never reports a lost snapshot, so a lagging peer never catches up
+        replica-applied-twice                  replica    replicated log    –                                         a replica applies an entry again after a restart, so its state diverges
 
         n: nodes   own: an entry of the coordinator   voters: an entry of a voter   full: an entry when all nodes request   other letters: see 'quorate explain NAME'
         'quorate explain NAME' explains an algorithm; 'quorate sim NAME' runs it.
@@ -238,8 +238,8 @@ fn explain_prints_ricart_agrawala() {
 
         Cost
           2(n−1) messages per entry; 2T (two message times) from request to entry; T from a release to the
-          next entry. If one message reaches all nodes, as on a shared cable (`--requests broadcast`), the
-          requests of an entry are one message, and it costs n.
+          next entry. If one message reaches all nodes, as on a shared cable (`--requests broadcast`), a
+          request is one message, and an entry costs n.
 
         Assumes
           No node crashes or restarts; every message arrives once, in any order. Requests are granted in

@@ -110,26 +110,26 @@ fn a_run_shows_the_steps_of_both_threads() {
     expect![[r#"
         local · lock: test-and-set · seed 2
 
-          step   thread 1                                   thread 2
-             1   finds the flag clear and sets it at once
-             2                                              finds the flag set and tries again
+          step   thread 1                                      thread 2
+             1   atomically finds the flag clear and sets it
+             2                                                 finds the flag set and tries again
              3   loads 5
              4   adds 1 and has 6
-             5                                              finds the flag set and tries again
-             6                                              finds the flag set and tries again
-             7                                              finds the flag set and tries again
-             8                                              finds the flag set and tries again
-             9                                              finds the flag set and tries again
-            10                                              finds the flag set and tries again
+             5                                                 finds the flag set and tries again
+             6                                                 finds the flag set and tries again
+             7                                                 finds the flag set and tries again
+             8                                                 finds the flag set and tries again
+             9                                                 finds the flag set and tries again
+            10                                                 finds the flag set and tries again
             11   stores 6
-            12                                              finds the flag set and tries again
-            13                                              finds the flag set and tries again
+            12                                                 finds the flag set and tries again
+            13                                                 finds the flag set and tries again
             14   clears the flag
-            15                                              finds the flag clear and sets it at once
-            16                                              loads 6
-            17                                              subtracts 1 and has 5
-            18                                              stores 5
-            19                                              clears the flag
+            15                                                 atomically finds the flag clear and sets it
+            16                                                 loads 6
+            17                                                 subtracts 1 and has 5
+            18                                                 stores 5
+            19                                                 clears the flag
 
           The counter is 5, which is correct.
         Every order: quorate check local

@@ -69,7 +69,7 @@ pub const FACTS: Facts = Facts {
     waiting: Waiting::Either,
     links: Links::Fifo,
     // 1 for each change of a wait, and for each deadlock 2 for each site asked.
-    formula: "1 a change, 2 a site",
+    formula: "1 per change, 2 per site",
     max_messages_per_wait: None,
     // Without a maximum these have no effect.
     cost_kinds: &["ask", "answer"],

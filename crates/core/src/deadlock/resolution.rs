@@ -158,12 +158,12 @@ impl Resolution {
     pub(super) fn on_found(&mut self, report: Report, site: &SiteState) -> Vec<Action> {
         if self.config.policy.is_none() {
             return [
-                Action::Note("RS-1", "reports a deadlock found by", report.finder),
+                Action::Note("RS-1", "reports the deadlock of", report.finder),
                 Action::Emit(Finding::Deadlock(report)),
             ]
             .into();
         }
-        let mut actions = alloc::vec![Action::Note("RS-1", "sends the resolver a deadlock found by", report.finder)];
+        let mut actions = alloc::vec![Action::Note("RS-1", "sends the resolver the deadlock of", report.finder)];
         self.send(self.config.resolver, ResolverMessage::Found(report), site, &mut actions);
         actions
     }
@@ -222,7 +222,7 @@ impl Resolution {
             if report.waits.iter().any(|wait| self.is_aborted(wait.agent, wait.wait_id)) {
                 actions.push(Action::Note(
                     "RS-2",
-                    "dismisses a deadlock that is broken already, found by",
+                    "dismisses, because an abort has broken it, the deadlock of",
                     report.finder,
                 ));
                 self.send_check_again(&report, site, actions);

@@ -50,7 +50,7 @@ pub const FACTS: Facts = Facts::new(
         is_checkable: true,
     },
     Structure::Ring,
-    Cost { formula: "2n a starter", expected_messages },
+    Cost { formula: "2n per starter", expected_messages },
 );
 
 fn expected_messages(case: &Case) -> Option<ExpectedMessages> {

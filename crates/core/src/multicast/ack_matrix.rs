@@ -1,12 +1,12 @@
-//! The latest acknowledgements: how many of each sender's messages each member holds.
+//! How many of each sender's messages each member has acknowledged.
 
 use crate::group::Group;
 use crate::node::NodeId;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// For each member and each sender, the number of the sender's messages that the member holds
-/// without a gap.
+/// For each member and each sender, the number of the sender's messages that the member has
+/// acknowledged. It holds them without a gap, and may hold more.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AckMatrix {
     /// A row for each member, a column for each sender, in the order of the group. The row of a

@@ -17,7 +17,7 @@
 //!                               first; drop a message if no member holds one of its causes
 //! ```
 //!
-//! Cost: n−1 messages a multicast, each with n numbers; acknowledgements are not counted. The
+//! Cost: n−1 messages per multicast, each with n numbers; acknowledgements are not counted. The
 //! slowest member delivers after one message time.
 //!
 //! Why causes come first when a view ends: the sum of a message's vector is greater than the sum of

@@ -12,7 +12,7 @@ pub struct Facts {
     /// Whether members relay the messages that they receive, unless the configuration says
     /// otherwise.
     pub relays_by_default: bool,
-    /// Whether the algorithm has a sequencer, and thus two routes for a message to all members.
+    /// Whether the algorithm has a sequencer, so that [`Sequencing`] applies.
     pub has_sequencer: bool,
     /// Returns the cost of one multicast in a group with this plan, if there are no others at the
     /// time.
@@ -34,7 +34,7 @@ pub struct OrderGuarantee {
 /// time that one message takes from its sender to a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExpectedCost {
-    /// Number of messages of the algorithm, for a sender that is not the sequencer.
+    /// Number of messages without acknowledgements, for a sender that is not the sequencer.
     pub messages: u64,
     /// Number of messages if the sequencer itself is the sender.
     pub messages_of_sequencer: u64,
@@ -94,8 +94,8 @@ impl ExpectedCost {
         Self::same_for_all_senders(Self::messages_to_all(plan) + 2 * Self::others(plan), 3).adjusted_for(plan)
     }
 
-    /// Adjusts a cost to the size of the group and to its delivery: a group of one sends nothing
-    /// and delivers at once, and uniform delivery takes one message time more.
+    /// Adjusts a cost to the plan's group size and delivery: a group of one sends nothing and
+    /// delivers at once, and uniform delivery takes one message time more.
     fn adjusted_for(self, plan: &Plan) -> Self {
         if plan.members.len() < 2 {
             return Self::same_for_all_senders(0, 0);

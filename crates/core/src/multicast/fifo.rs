@@ -14,8 +14,8 @@
 //!                               that none of them holds
 //! ```
 //!
-//! Cost: n−1 messages a multicast, acknowledgements not counted. The slowest member delivers after
-//! one message time.
+//! Cost: n−1 messages per multicast, acknowledgements not counted. The slowest member delivers
+//! after one message time.
 //!
 //! Assumes: messages between two members that stay up arrive.
 //!

@@ -4,8 +4,8 @@
 //! has seen, and the sender takes the greatest proposal. All members deliver in the order of the
 //! agreed priorities. A message is next when its priority is agreed and no other message in the
 //! queue has a smaller priority, agreed or proposed: a priority that is agreed later is never
-//! smaller than this member's proposal. Members propose as an inner order releases messages, so the
-//! guarantees of the inner order hold for all members as well.
+//! smaller than this member's proposal. Members propose as an inner order (of receipt, FIFO or
+//! causal) releases messages, so its guarantees hold for all members as well.
 //!
 //! ```text
 //! IS-1  the inner order releases a
@@ -17,12 +17,12 @@
 //!       has an agreed priority        → deliver it
 //! IS-5  all members hold a message
 //!       with its agreed priority      → forget the priority
-//! IS-6  a view ends                   → deliver messages whose agreed priority any member knows in
-//!                                       the order of priorities; then the others, unless the inner
-//!                                       order puts them before some of these
+//! IS-6  a view ends                   → deliver messages whose agreed priority any member knows,
+//!                                       in the order of priorities; then the others, unless the
+//!                                       inner order puts them before some of these
 //! ```
 //!
-//! Cost: 3(n−1) messages a multicast, acknowledgements not counted. The slowest member delivers
+//! Cost: 3(n−1) messages per multicast, acknowledgements not counted. The slowest member delivers
 //! after three message times, the sender after two.
 //!
 //! Why all agree when a view ends: an agreed priority is not smaller than any proposal for the

@@ -121,7 +121,7 @@ impl Config {
 enum Phase {
     /// The member is in no view yet, or no longer.
     NoView,
-    /// The group has no views, and the node is not in it: it has restarted, or is no founder.
+    /// The group has no views, and the node is no member: it has restarted, or is no founder.
     Retired,
     /// A view is decided, and the messages of the previous one are not settled yet.
     Flushing(Flush),

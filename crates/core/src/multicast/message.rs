@@ -81,9 +81,9 @@ impl Describe for Message {
             Self::Drain(_) => "drain",
             Self::Remainder(_) => "remainder",
             Self::Complete => "complete",
-            Self::StateRequest { .. } => "ask",
-            Self::StatePiece(_) => "piece",
-            Self::StateLoaded(_) => "loaded",
+            Self::StateRequest { .. } => "state-request",
+            Self::StatePiece(_) => "state-piece",
+            Self::StateLoaded(_) => "state-loaded",
         }
     }
 
@@ -156,7 +156,7 @@ mod tests {
         let position = Position { number: 3, id };
         assert_eq!(label(&Message::Data(data.clone(), Some(position))).as_deref(), Some("2#1 at 3"));
         assert_eq!(label(&Message::Order(OrderMessage::Position(position))).as_deref(), Some("2#1 at 3"));
-        assert_eq!(label(&Message::Complete), None, "it needs no label beside its kind");
+        assert_eq!(label(&Message::Complete), None, "`Complete` needs no label beside its kind");
         let content = Content::<_, ()>::Inner(Message::Remainder(data));
         let envelope = Envelope { epoch: View::FIRST, content };
         assert_eq!(label(&envelope).as_deref(), Some("2#1 (0,1,0)"), "a wrapper keeps the label");

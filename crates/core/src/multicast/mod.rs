@@ -68,8 +68,8 @@ pub struct MessageId {
 }
 
 impl fmt::Display for MessageId {
-    /// `2#5` is the fifth message of node 2. Views after the first, and groups other than the only
-    /// one, are shown as well.
+    /// `2#5` is the fifth message of node 2; `2#5@3/1` that of view 3 in group 1. The first view
+    /// and `GroupId::ONLY` are omitted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}#{}", self.sender, self.number)?;
         if self.view > View::FIRST {
@@ -232,7 +232,7 @@ impl fmt::Display for Refusal {
             Self::Leaving => "the node is leaving, and sends nothing more",
             Self::NotAMember => "the node is not a member of that group",
             Self::TooLong => "the payload is longer than the maximum of 1 MiB",
-            Self::CannotRejoin => "the node has restarted, and a group without views does not admit a restarted node",
+            Self::CannotRejoin => "a group without views admits only its first members, and none again after a restart",
         })
     }
 }

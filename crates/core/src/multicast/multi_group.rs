@@ -7,7 +7,7 @@
 //! members there until it leaves the membership.
 //!
 //! ```text
-//! SE-1  a command          → the part of that group handles it; refuse it if the node is not in
+//! SE-1  a command          → the part of its group handles it; refuse it if the node is not in
 //!                            that group
 //! SE-2  a message arrives  → the part of its group handles it; drop it if the node is not in that
 //!                            group, as may happen on a broadcast medium

@@ -20,7 +20,7 @@
 //!                               order. Skip messages that no member holds
 //! ```
 //!
-//! Cost: 2(n−1) messages a multicast if its sender sends it to all; n if it goes through the
+//! Cost: 2(n−1) messages per multicast if its sender sends it to all; n if it goes through the
 //! sequencer, n−1 for the sequencer's own; acknowledgements are not counted. The slowest member
 //! delivers after two message times, after one if the sequencer sends.
 //!
@@ -97,7 +97,7 @@ pub struct Sequencer<I> {
     me: NodeId,
     sequencer: NodeId,
     routes_via_sequencer: bool,
-    /// The message with each number that this member knows. Forgotten when all members hold both.
+    /// The known numbers and their messages. Forgotten when all members hold message and number.
     positions: BTreeMap<u64, MessageId>,
     /// The same positions, as the number of each message.
     numbers: BTreeMap<MessageId, u64>,

@@ -13,7 +13,7 @@
 //!                               sender and number
 //! ```
 //!
-//! Cost: n−1 messages a multicast, n(n−1) with relaying; acknowledgements are not counted. The
+//! Cost: n−1 messages per multicast, n(n−1) with relaying; acknowledgements are not counted. The
 //! slowest member delivers after one message time.
 //!
 //! Assumes: messages between two members that stay up arrive.

@@ -511,8 +511,8 @@ impl ViewTransition for Central {
 
     /// The lowest member coordinates and rebuilds the holder and the queue. A node in the rebuilt
     /// queue continues to wait. Tries, and all requests under `deny`, are not queued: their nodes
-    /// repeat them. A ticket's number in the new view is the clock that all members computed for its
-    /// request.
+    /// repeat them. A ticket's number in the new view is the clock that all members computed for
+    /// its request.
     fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
         *self = Self::with_when_busy(me, start.group().clone(), self.config.when_busy);
         let holder = start.holder().map(|node| Ticket { node, number: start.inside_clock() });

@@ -234,7 +234,7 @@ impl<M> ConsentState<M> {
         self.phase.is_idle()
     }
 
-    /// Returns the floor that a later state of the same resource must start from.
+    /// Returns the clock and fence that a later state of the same resource must start from.
     pub(crate) const fn floor(&self) -> Floor {
         Floor { clock: self.clock, fence: self.fence }
     }

@@ -1,9 +1,10 @@
 //! Lamport's mutual exclusion (1978).
 //!
-//! Every node keeps the same queue: all requests, ordered by age. A node that wants to enter sends
-//! its request to all nodes, and they reply at once. A node whose request is first in its own
-//! queue, and that has received a later stamp from every other node, knows that no older request
-//! can arrive, and enters. When it releases, it asks all nodes to remove its request.
+//! Every node keeps the same queue: all requests, ordered by stamp (clock, then node number). A
+//! node that wants to enter sends its request to all nodes, and they reply at once. A node whose
+//! request is first in its own queue, and that has received a later stamp from every other node,
+//! knows that no older request can arrive, and enters. When it releases, it asks all nodes to
+//! remove its request.
 //!
 //! ```text
 //! LA-1  the client asks to enter  → stamp a request, queue it and send it to every peer
@@ -19,8 +20,8 @@
 //!
 //! Cost: 3(n−1) messages per entry; 2T (two message times) from request to entry; T from a release
 //! to the next entry. A node always replies. Some textbooks count only 2(n−1) in the best case:
-//! there a node sends no reply if its own later request serves as one. A cancelled request costs
-//! the same.
+//! there a node sends no reply if its own later request serves as one. A cancelled request also
+//! costs 3(n−1).
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, and links are FIFO. Requests
 //! are granted in happened-before order, which is the order of their stamps.

@@ -10,10 +10,9 @@
 //! ```text
 //! MK-1   the client asks to enter   → stamp a request and send it to our quorum; our own vote
 //!                                     takes no message
-//! MK-2   a request arrives          → vote for it; if the vote is given, queue it, older ones
-//!                                     first (plain: in order of arrival); if the queue is empty,
-//!                                     it may take the vote of an earlier request of the same node,
-//!                                     which has ended
+//! MK-2   a request arrives          → vote for it; queue it by age (plain: in order of arrival) if
+//!                                     another request has the vote; but if no request waits, it
+//!                                     takes the vote from an earlier, ended request of its node
 //! MK-3   all votes have arrived     → enter; a vote counts only if it is for the stamp we wait
 //!                                     with
 //! MK-4   the client releases        → send a release to our quorum
@@ -22,7 +21,7 @@
 //!                                     when it does
 //! MK-6   a request is not first     → send it a failure, also if it was first in the queue until
 //!                                     now
-//! MK-7   a younger one has the vote → inquire once whether it gives it back
+//! MK-7   a younger one has the vote → inquire once whether that request returns it
 //! MK-8   inquired while waiting     → relinquish the vote once any voter has sent us a failure
 //! MK-9   a vote is relinquished     → queue the request again, and vote for the oldest
 //! MK-10  the client cancels         → send a release to our quorum
@@ -39,8 +38,8 @@
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order. After a request
 //! has reached its voters, each other node overtakes it at most twice: with the entry for which the
-//! voters had already voted, and with one more request that it stamped before their messages
-//! advanced its clock.
+//! voters had already voted, and with one more request, stamped before the messages of the voters
+//! advanced that node's clock.
 //!
 //! When it fails: a crashed node blocks all nodes whose quorum it is in, and a crashed holder or
 //! waiter eventually blocks all nodes: its votes are never released. A restarted node has forgotten
@@ -230,7 +229,10 @@ impl Maekawa {
                 out.note("MK-2", format_args!("ignores {stamp} from {from}: not a member's own request"));
             }
             Message::Relinquish { stamp } => {
-                out.note("MK-9", format_args!("ignores that {from} relinquishes for {stamp}"));
+                out.note(
+                    "MK-9",
+                    format_args!("ignores a vote that {from} returns for {stamp}: not a member's own request"),
+                );
             }
             Message::Release { stamp, .. } => {
                 out.note("MK-5", format_args!("ignores a release of {stamp} from {from}: not a member's own request"));
@@ -292,8 +294,8 @@ impl Maekawa {
         self.send(stamp.node, Message::Vote { stamp, clock: self.clock, fence: self.fence }, out);
     }
 
-    /// MK-6. A request that may have to wait for an older one must know it, because it may hold
-    /// votes that the older one needs.
+    /// MK-6. A node whose request may have to wait for an older one must know this, because it may
+    /// have votes that the older one needs.
     fn send_failure(&mut self, younger: Stamp, older: Stamp, out: &mut Effects<'_, Self>) {
         out.note("MK-6", format_args!("queues {younger} behind {older}"));
         self.send(younger.node, Message::Failed { stamp: younger }, out);
@@ -378,7 +380,7 @@ impl Maekawa {
                 }
             },
             Phase::Waiting(_) | Phase::Idle | Phase::Inside(_) => {
-                out.note("MK-8", format_args!("ignores that {stamp} fails: it has that vote, or has ended"));
+                out.note("MK-8", format_args!("ignores a failure of {stamp}: it has the vote of {from}, or has ended"));
             }
         }
     }
@@ -421,7 +423,7 @@ impl Maekawa {
     fn on_relinquish(&mut self, stamp: Stamp, out: &mut Effects<'_, Self>) {
         match self.voter.relinquish(stamp) {
             Some(next) => self.vote("MK-9", next, out),
-            None => out.note("MK-9", format_args!("ignores that {stamp} relinquishes: it has ended")),
+            None => out.note("MK-9", format_args!("ignores a vote returned for {stamp}: that request has ended")),
         }
     }
 
@@ -452,7 +454,7 @@ impl Maekawa {
             Phase::Idle => {}
             Phase::Waiting(Waiting { stamp, missing_voters, failed_voters, inquiring_voters, .. }) => {
                 debug_assert!(!missing_voters.is_empty(), "a node with every vote is in the critical section");
-                debug_assert!(failed_voters.is_subset(missing_voters), "a voter whose vote we have has not failed us");
+                debug_assert!(failed_voters.is_subset(missing_voters), "the vote of a failed voter is missing");
                 debug_assert!(
                     failed_voters.is_empty() || inquiring_voters.is_subset(missing_voters),
                     "a failed request keeps no vote that a voter wants back"

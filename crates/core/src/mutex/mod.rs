@@ -72,7 +72,7 @@ pub enum Command {
     Release,
 }
 
-/// Every command, in the order of a request's life.
+/// Every command, requests first.
 pub const COMMANDS: [Command; 5] = [Command::Acquire, Command::Try, Command::Share, Command::Cancel, Command::Release];
 
 impl Command {

@@ -12,7 +12,7 @@
 //! EX-2  a message of a later round       → take part in it; our rank is the number of rounds that
 //!                                          we have waited for, or 0
 //! EX-3  a message of an earlier round,
-//!       or of the current one, ended     → drop it: its winner has released
+//!       or of the current, ended round   → drop it: the winner has ended that round
 //! EX-4  we have won the round            → enter with the round as fence; if the request was
 //!                                          cancelled, end the round at once
 //! EX-5  the client releases              → notify all nodes that the round has ended

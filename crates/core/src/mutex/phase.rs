@@ -94,8 +94,8 @@ impl Phase<Patience, ()> {
     }
 
     /// Returns a node's phase at the beginning of a view, in an algorithm with a token: in the
-    /// critical section if the node was there when the last view ended, otherwise idle. A client
-    /// that waited requests entry again afterwards.
+    /// critical section if the node was there when the last view ended, otherwise idle. The node
+    /// repeats the request of a waiting client afterwards.
     pub fn at_view_start(me: NodeId, start: &ViewStart) -> Self {
         if start.inside_access(me).is_some() { Self::Inside(()) } else { Self::Idle }
     }

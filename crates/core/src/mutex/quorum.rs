@@ -10,8 +10,8 @@ use crate::mutex::prelude::*;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Quorums {
     /// The group forms a grid that is as nearly square as possible, and a quorum is a node's row
-    /// and column: 2√n−1 nodes in a full square. The last row may be short; a node in it meets
-    /// every full row in its own column.
+    /// and column: 2√n−1 nodes in a full square. The last row may be short; the column of each node
+    /// in it still crosses every full row.
     Grid,
     /// The nodes are the points of a projective plane, and a quorum is a line: in a plane of
     /// order q, q+1 of q²+q+1 nodes. Quorums cannot be smaller if all nodes vote equally often.

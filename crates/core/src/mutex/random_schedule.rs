@@ -388,7 +388,7 @@ every_schedule! {
     voting_is_correct_in_every_schedule(timed_schedules, voting_node(RequestMode::AllAtOnce), voting::facts(RequestMode::AllAtOnce));
     sequential_voting_is_correct_in_every_schedule(timed_schedules, voting_node(RequestMode::Sequential), voting::facts(RequestMode::Sequential));
     /// When all clients are idle, all nodes are in their initial state.
-    a_token_ring_on_call_is_correct_in_every_schedule(schedules, TokenRing::new_on_call, token_ring::FACTS);
+    a_token_ring_on_demand_is_correct_in_every_schedule(schedules, TokenRing::new_on_demand, token_ring::FACTS);
 }
 
 const BOUNDS: Bounds = Bounds { message: Duration::from_millis(5), processing: Duration::from_millis(1) };
@@ -430,7 +430,7 @@ proptest! {
         schedule.run(new_node, &Flaw::BareReplies.facts()).map_err(test_error)?;
     }
 
-    /// The script that a failure prints can therefore become a test of its own.
+    /// If this holds, the script of a failure can become a test of its own.
     #[test]
     fn the_script_of_a_schedule_replays_it(schedule in schedules(MAX_ACTIONS, &COMMANDS)) {
         let mut run = ScheduleRun::new(schedule.nodes, RicartAgrawala::new, ricart_agrawala::FACTS);

@@ -2,9 +2,9 @@
 //!
 //! The members form a tree, and each knows only its neighbours and in which direction the token is.
 //! A node that wants the token asks its neighbour in that direction, which forwards the request.
-//! The requests of many nodes go up the same branch as one. Each node keeps a queue of the
-//! neighbours that have asked it, and of itself; the token returns along the path of the request,
-//! and every node on the path then points to its new holder.
+//! The requests of many nodes go up the same branch as one request. Each node queues the neighbours
+//! that have asked it, and itself; the token returns along the path of the request, and every node
+//! on the path then points to its new holder.
 //!
 //! ```text
 //! RY-1  the client asks to enter    → queue ourselves
@@ -44,7 +44,7 @@
 //! applies, or which is in the critical section, denies it; so it is answered within 2D T. A
 //! cancelled try may still be answered, and then the denial may end the next try.
 //!
-//! Overtaking: a node that has sent the token may ask for it back at once, and that request may
+//! Reordering: a node that has sent the token may ask for it back at once, and that request may
 //! arrive before the token. The receiver still believes that the token is at the sender, and has
 //! asked it: so it queues the sender, sends nothing, and soon has the token. The algorithm needs no
 //! order of messages. A variant that ignores a request from the direction of the token, because
@@ -207,7 +207,6 @@ impl Raymond {
         }
     }
 
-    /// Returns the neighbour in the direction of the token, or this node while it has the token.
     #[cfg(any(test, feature = "fixtures"))]
     pub(crate) const fn token_direction(&self) -> NodeId {
         self.token_direction

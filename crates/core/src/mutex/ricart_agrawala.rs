@@ -19,7 +19,7 @@
 //!
 //! Cost: 2(n−1) messages per entry; 2T (two message times) from request to entry; T from a release
 //! to the next entry. If one message reaches all nodes, as on a shared cable (`--requests
-//! broadcast`), the requests of an entry are one message, and it costs n.
+//! broadcast`), a request is one message, and an entry costs n.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order. Requests are
 //! granted in happened-before order.

@@ -24,9 +24,9 @@
 //!
 //! Assumes: the synchronous model. No node crashes or restarts; every message arrives once, in any
 //! order, and none takes longer than the bound: it may take exactly as long, because the waiting
-//! time is a nanosecond longer than a round trip. No input keeps a node busy for longer than its
-//! bound, and at most four inputs from each member are queued at a node, which is the most that
-//! occurs without cancellations. Clocks run at the same rate. Requests are granted in
+//! time is a nanosecond longer than a round trip. No input keeps a node busy for longer than the
+//! processing bound, and at most four inputs from each member are queued at a node, which is the
+//! most that occurs without cancellations. Clocks run at the same rate. Requests are granted in
 //! happened-before order.
 //!
 //! When it fails: if one "deferred" arrives after the waiting time, two nodes enter: silence is

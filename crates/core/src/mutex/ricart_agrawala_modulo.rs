@@ -44,9 +44,10 @@
 //! yet. That delays them only by message times, because all requests that the cancelled one waits
 //! for go before them too. Tries have no number, because denied tries would move the numbers too
 //! far from the request that denies them. Replies name no request, because a node asks no new
-//! question before all have answered the last one. They carry no clock either. Requests are not
-//! granted in happened-before order, and a clock would not change that: a request made while a
-//! cancelled one is pending gets its number late. There are no fences: they would grow forever.
+//! question (request or try) before all have answered the last one. They carry no clock either:
+//! even with one, requests would not be granted in happened-before order, because a request made
+//! while a cancelled one is pending gets its number late. There are no fences: they would grow
+//! forever.
 
 mod reading;
 
@@ -195,7 +196,7 @@ impl RicartAgrawalaModulo {
             Phase::Idle => self.send_request(out),
             Phase::Asking { after_answers: after_answers @ AfterAnswers::Idle, .. } => {
                 *after_answers = AfterAnswers::Request;
-                out.note("RM-1", format_args!("will request entry when all have answered its last question"));
+                out.note("RM-1", format_args!("will request entry when all have answered its last request or try"));
             }
             Phase::Asking { after_answers: AfterAnswers::Enter | AfterAnswers::Request, .. } => {
                 out.emit(Event::Refused(Refusal::AlreadyWaiting));
@@ -254,7 +255,7 @@ impl RicartAgrawalaModulo {
                 self.continue_if_answered(out);
             }
             Phase::Asking { .. } | Phase::Idle | Phase::Inside => {
-                out.note("RM-3", format_args!("ignores a reply of {from}, which it did not ask"));
+                out.note("RM-3", format_args!("ignores a reply of {from}, to which it sent no request"));
             }
         }
     }
@@ -322,7 +323,7 @@ impl RicartAgrawalaModulo {
                 self.ask(Question::Try, Message::Try, out);
             }
             Phase::Asking { after_answers: AfterAnswers::Idle, .. } => {
-                out.note("RM-6", format_args!("cannot try before all have answered its last question"));
+                out.note("RM-6", format_args!("cannot try before all have answered its last request or try"));
                 out.emit(Event::Denied);
             }
             Phase::Asking { after_answers: AfterAnswers::Enter | AfterAnswers::Request, .. } => {

@@ -13,10 +13,10 @@
 //! Scripts are in the language of [`testing`](crate::testing): `1 acquire` gives node 1 a command,
 //! `1 > 2` delivers the oldest message from 1 to 2, `rest` delivers all messages.
 //!
-//! Steps before the bar prepare the state. They run, but the trace omits their lines. A step
-//! without notes, messages and events has no line either; if no line is left, the trace is
-//! `nothing`. The first line of the macro gives the default constructor and group size; `by` and
-//! `of` replace them in one test.
+//! Steps before `|` prepare the state. They run, but the trace omits their lines. A step without
+//! notes, messages and events has no line either; if no line is left, the trace is `nothing`. The
+//! first line of the macro gives the default constructor and group size; `by` and `of` replace them
+//! in one test.
 
 use crate::mutex::prelude::*;
 use crate::testing::{ScriptCommand, ScriptGroup};
@@ -43,8 +43,7 @@ macro_rules! rule_tests {
 }
 pub(crate) use rule_tests;
 
-/// Runs a script and compares the trace of the steps after the bar, or of all steps if there is no
-/// bar.
+/// Runs a script and compares the trace of the steps after `|`, or of all steps if there is no `|`.
 pub(crate) fn assert_trace<P>(nodes: usize, new_node: impl Fn(NodeId, Group) -> P, script: &str, expected: &Expect)
 where
     P: Protocol<Command: ScriptCommand, Event: Display, Message: Describe>,

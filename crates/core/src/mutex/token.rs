@@ -18,8 +18,8 @@ pub struct Token<L> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TokenSlot<L> {
     /// Lower bound for the token's fence, from the reports at the beginning of the view or from
-    /// earlier states of the same resource that this node discarded. The token carries its own
-    /// fence, so the floor is not needed once the token has left.
+    /// earlier instances of the algorithm, of any name, that this node has forgotten. The token
+    /// carries its own fence, so the floor does not grow when the token leaves.
     floor: Fence,
     token: Option<Token<L>>,
 }
@@ -84,7 +84,7 @@ impl<L> TokenSlot<L> {
         self.token.take()
     }
 
-    /// Returns the floor that a later state of the same resource must start from, with this clock
+    /// Returns the floor that later instances of the algorithm must start from, with this clock
     /// reading.
     pub(super) fn floor(&self, clock: Clock) -> Floor {
         let fence = self.token.as_ref().map_or(self.floor, |token| self.floor.max(token.fence));

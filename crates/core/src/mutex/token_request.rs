@@ -40,9 +40,9 @@
 //! may.
 //!
 //! Many resources: if nodes run the algorithm once for each resource (in the wrapper `Many`), a
-//! node that has received a request stores it until it has the token, and the token stores all
+//! node stores every request that it receives until it has the token, and the token stores all
 //! answers. So a node discards the state of a resource only if no node but the lowest member has
-//! used it.
+//! used the resource.
 //!
 //! In views: a member reports the state of its client. Every view has a token of its own, at the
 //! node in the critical section or else at the lowest member; a token of an older view is dropped.

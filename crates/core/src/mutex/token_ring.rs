@@ -4,7 +4,7 @@
 //! the lowest member. The holder of the token may enter. A node that wants to enter keeps the token
 //! until it has released; all other nodes pass it on at once. Nodes send no requests, so a node
 //! that wants to enter does not disturb others; but the token moves even if no node wants it. In
-//! the form on call, the token instead sleeps at the lowest member until a node calls it.
+//! the form on demand, the token instead sleeps at the lowest member until a node calls it.
 //!
 //! ```text
 //! TR-1  the client asks to enter → enter if the token rests here, else wait for it
@@ -16,9 +16,9 @@
 //! TR-6  the client cancels       → become idle; pass the token on when it arrives
 //! TR-7  a try gets the token     → enter if no other node has entered since the token was last
 //!                                  here, rested or slept; else deny it, and pass the token on
-//! TR-8  on call: the client asks → send a call to the lowest member, where the token sleeps or
+//! TR-8  on demand: the client asks → send a call to the lowest member, where the token sleeps or
 //!                                  which it has left
-//! TR-9  on call: token unwanted  → pass it on; but let it sleep at the lowest member until it is
+//! TR-9  on demand: token unwanted  → pass it on; but let it sleep at the lowest member until it is
 //!                                  called, unless a call has arrived since it left
 //! ```
 //!
@@ -43,9 +43,9 @@
 //! and the try is denied. A try where the token rests enters at once.
 //!
 //! Many resources: nodes that run the algorithm once for each resource (in the wrapper `Many`) use
-//! the form on call, `TokenRing::new_on_call`. With a token that always moves, no node could ever
-//! discard the state of a resource, and a resource that the lowest member does not know yet would
-//! have no token.
+//! the form on demand, `TokenRing::new_on_demand`. With a token that always moves, no node could
+//! ever discard the state of a resource, and a resource that the lowest member does not know yet
+//! would have no token.
 //!
 //! In views: a member reports the state of its client. The members of the new view form a ring,
 //! which has a token of its own: at the node in the critical section, which keeps it until its
@@ -194,7 +194,7 @@ impl Protocol for TokenRing {
                 Message::Token(_) => {
                     out.note("TR-3", format_args!("ignores a token from {from}, which is not the previous member"));
                 }
-                Message::Call => self.on_call_message(from, out),
+                Message::Call => self.on_call(from, out),
             },
             Input::Timer(Timer::Rest) => self.end_rest(out),
             ignored_inputs!() => {}
@@ -236,17 +236,17 @@ impl TokenRing {
 
     /// An idle node of this group, for one of many resources. The token sleeps at the lowest member
     /// until a node calls it.
-    pub fn new_on_call(me: NodeId, group: Group) -> Self {
+    pub fn new_on_demand(me: NodeId, group: Group) -> Self {
         Self::with_pace(me, &group, Pace::OnCall)
     }
 
     fn with_pace(me: NodeId, group: &Group, pace: Pace) -> Self {
-        let neighbour = |node: Option<NodeId>| node.unwrap_or(me);
-        let home = neighbour(group.first());
+        let or_me = |node: Option<NodeId>| node.unwrap_or(me);
+        let home = or_me(group.first());
         let config = Config {
             me,
-            previous: neighbour(group.predecessor(me)),
-            next: neighbour(group.successor(me)),
+            previous: or_me(group.predecessor(me)),
+            next: or_me(group.successor(me)),
             home,
             hops_per_round: u32::try_from(group.len()).unwrap_or(u32::MAX),
             pace,
@@ -292,7 +292,10 @@ impl TokenRing {
             }
             Phase::Waiting(Patience::Try) => {
                 self.phase.end();
-                out.note("TR-7", format_args!("denies: another node has entered since the token was last here"));
+                out.note(
+                    "TR-7",
+                    format_args!("denies the try: another node has entered since the token was last here"),
+                );
                 out.emit(Event::Denied);
                 self.pass_or_rest("TR-7", out);
             }
@@ -362,7 +365,7 @@ impl TokenRing {
 
     /// TR-8, TR-9. The lowest member records a call that arrives while the token is away or in use:
     /// the token may have just passed the calling node.
-    fn on_call_message(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
+    fn on_call(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
         match self.config.pace {
             Pace::OnCall if self.is_home() => {
                 self.must_go_round = true;

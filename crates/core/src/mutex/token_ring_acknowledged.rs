@@ -65,15 +65,15 @@
 //!
 //! Many resources: nodes cannot run this form once for each resource (in the wrapper `Many`). Each
 //! resource would have a token that always moves, and no node could discard its state; and the loss
-//! of a token that sleeps until it is called, as in `TokenRing::new_on_call`, is noticed only by
+//! of a token that sleeps until it is called, as in `TokenRing::new_on_demand`, is noticed only by
 //! nodes that call it.
 //!
 //! Departs from the textbook: passes are numbered, so that an acknowledgement cannot be mistaken
 //! for one of an earlier round. A token that returns before its acknowledgement counts as one. The
 //! search is an election as well, and carries the generation of the token that it may create: nodes
-//! that pass it on never create one of that generation, so that fences, which begin with it, grow
-//! whichever nodes crash. Skipping a crashed member increments the fence, so that the two tokens
-//! that a lost acknowledgement creates do not begin with the same fence.
+//! that pass it on never create one of that generation. So fences, which begin with a generation,
+//! grow whichever nodes crash. Skipping a crashed member increments the fence, so that the two
+//! tokens that a lost acknowledgement creates do not begin with the same fence.
 
 mod passing;
 
@@ -164,7 +164,8 @@ pub enum Message {
         content: PassContent,
     },
     /// To the sender of a pass: its acknowledgement.
-    Received(PassNumber),
+    #[cfg_attr(feature = "serde", serde(rename = "received"))]
+    Acknowledgement(PassNumber),
 }
 
 impl Describe for Message {
@@ -172,21 +173,21 @@ impl Describe for Message {
         match self {
             Self::Pass { content: PassContent::Token(_), .. } => "token",
             Self::Pass { content: PassContent::Search(_), .. } => "search",
-            Self::Received(_) => "acknowledgement",
+            Self::Acknowledgement(_) => "acknowledgement",
         }
     }
 
     fn class(&self) -> Class {
         match self {
             Self::Pass { content: PassContent::Token(_), .. } => Class::Algorithm,
-            Self::Pass { content: PassContent::Search(_), .. } | Self::Received(_) => Class::Control,
+            Self::Pass { content: PassContent::Search(_), .. } | Self::Acknowledgement(_) => Class::Control,
         }
     }
 
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
             Self::Pass { content: PassContent::Search(search), .. } => Some(search.starter),
-            Self::Pass { content: PassContent::Token(_), .. } | Self::Received(_) => None,
+            Self::Pass { content: PassContent::Token(_), .. } | Self::Acknowledgement(_) => None,
         }
     }
 }
@@ -222,7 +223,7 @@ impl Protocol for TokenRingAcknowledged {
             },
             Input::Message { from, message } if self.passing.is_peer(from) => match message {
                 Message::Pass { number, content } => self.on_pass(from, number, content, out),
-                Message::Received(number) => self.on_acknowledgement(from, number, out),
+                Message::Acknowledgement(number) => self.on_acknowledgement(from, number, out),
             },
             Input::Message { from, .. } => {
                 out.note("TA-2", format_args!("ignores a message from {from}, which is not another member"));
@@ -293,7 +294,7 @@ impl TokenRingAcknowledged {
 
     /// TA-2, TA-9. Acknowledges every pass first, even if the node then drops its content.
     fn on_pass(&mut self, from: NodeId, number: PassNumber, content: PassContent, out: &mut Effects<'_, Self>) {
-        out.send(from, Message::Received(number));
+        out.send(from, Message::Acknowledgement(number));
         match content {
             PassContent::Token(token) => self.on_token(token, out),
             PassContent::Search(search) if search.starter == self.config.me => self.on_own_search(search, out),
@@ -352,7 +353,10 @@ impl TokenRingAcknowledged {
             }
             Phase::Waiting(Patience::Try) => {
                 self.phase.end();
-                out.note("TA-7", format_args!("denies: another node has entered since the token was last here"));
+                out.note(
+                    "TA-7",
+                    format_args!("denies the try: another node has entered since the token was last here"),
+                );
                 out.emit(Event::Denied);
                 self.pass_or_keep("TA-7", out);
             }

@@ -1,4 +1,4 @@
-//! The transition of an algorithm of the family from one view to the next.
+//! The transition of a mutual exclusion algorithm from one view to the next.
 //!
 //! A member reports the state of its client, its clock and fence, and its queue if it keeps one.
 //! All members combine the same reports into the same [`ViewStart`]: the nodes in the critical
@@ -160,7 +160,7 @@ impl ViewStart {
     }
 }
 
-/// An algorithm of this family that can continue in the next view.
+/// A mutual exclusion algorithm that can continue in the next view.
 pub trait ViewTransition: Protocol<Command = Command, Event = Event, Durable = ()> + OneOfMany<Floor = Floor> {
     /// Returns the state of this node's client.
     fn client_state(&self) -> ClientState;

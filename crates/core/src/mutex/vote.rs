@@ -38,7 +38,7 @@ impl<R: Stamped> Vote<R> {
         self.holder
     }
 
-    /// Gives the vote to a request if it is free or held by an earlier request of the same node.
+    /// Gives the vote to a request if the vote is free, or an earlier request of its node has it.
     pub(super) fn try_give(&mut self, to: R) -> VoteOutcome<R> {
         let outcome = match self.holder {
             None => VoteOutcome::Given,

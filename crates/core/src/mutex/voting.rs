@@ -46,10 +46,10 @@
 //! view has members, and more than half of the votes admit. The node in the critical section begins
 //! with all votes, and waiting nodes begin a first attempt.
 //!
-//! Departs from the textbook: a vote names the request and the turn that it was requested for, so
-//! that late votes, denials and returns do not affect the next turn. A voter treats a later request
-//! of the same node as proof that the earlier one has ended. Votes and releases carry the largest
-//! known fence.
+//! Departs from the textbook: a vote names its request and a turn, which changes when the vote is
+//! returned, so that late votes, denials and returns do not affect the next turn. A voter treats a
+//! later request of the same node as proof that the earlier one has ended. Votes and releases carry
+//! the largest known fence.
 
 mod bid;
 mod facts;
@@ -287,7 +287,10 @@ impl Voting {
                 out.note("VO-2", format_args!("ignores {claim} from {from}: not a member's own request"));
             }
             Message::Vote { replica, .. } | Message::Denied { replica, .. } => {
-                out.note("VO-3", format_args!("ignores {from}, which does not vote for replica {replica}"));
+                out.note(
+                    "VO-3",
+                    format_args!("ignores an answer of {from}, which does not vote for replica {replica}"),
+                );
             }
         }
     }
@@ -378,7 +381,7 @@ impl Voting {
         match &mut self.phase {
             Phase::Waiting(Waiting { attempt: Attempt::InProgress, .. }) if is_awaited => return self.evaluate(out),
             Phase::Inside(_) if is_awaited => return,
-            Phase::Waiting(Waiting { bid, .. }) if is_awaited => bid.return_vote(replica),
+            Phase::Waiting(Waiting { bid, .. }) if is_awaited => bid.mark_returned(replica),
             Phase::Waiting(_) | Phase::Idle | Phase::Inside(_) => {}
         }
         out.note("VO-8", format_args!("does not need the vote of replica {replica} for {claim}"));
@@ -444,7 +447,7 @@ impl Voting {
         *max_extra_delay = max_extra_delay
             .saturating_mul(2)
             .min(MAX_EXTRA_DELAY_PER_REPLICA * self.config.replica_voters.len() as u64);
-        let votes = bid.return_all_votes();
+        let votes = bid.mark_all_returned();
         out.set_timer(Timer::Retry, span);
         for (replica, claim) in votes {
             self.return_vote(replica, claim, out);
@@ -465,7 +468,7 @@ impl Voting {
         };
         out.emit(event);
         out.note(rule, format_args!("returns every vote for {}", bid.stamp));
-        for (replica, claim) in bid.return_all_votes() {
+        for (replica, claim) in bid.mark_all_returned() {
             self.return_vote(replica, claim, out);
         }
     }

@@ -2,10 +2,10 @@
 //!
 //! | property | meaning |
 //! |---|---|
-//! | `who` | armies that know the leader know the same one |
+//! | `same-leader` | armies that know the leader know the same one |
 //! | `both-know` | in the end both know the leader |
 //! | `both-attack` | in the end both attack |
-//! | `when` | the second attack comes within the bound after the first, if a bound is given |
+//! | `within-bound` | the second attack comes within the bound after the first, if a bound is given |
 //!
 //! Every run ends, because the armies send three messages and set one timer. So `both-know` and
 //! `both-attack`, which must hold in every end state, are liveness properties.
@@ -18,7 +18,7 @@ use quorate_core::{Duration, NodeId, Time};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Commanders {
     /// Bound on the time between the attacks, which requires modelled time; `None` leaves out the
-    /// property `when`.
+    /// property `within-bound`.
     pub(super) max_gap: Option<Duration>,
 }
 
@@ -68,12 +68,13 @@ impl Clients for Commanders {
     fn properties(&self) -> Vec<Property> {
         let property = |name, judged| Property { name, judged };
         let mut properties = vec![
-            property("who", Judged::ByState(leaders_agree)),
+            property("same-leader", Judged::ByState(leaders_agree)),
             property("both-know", Judged::ByEnds(|facets| facets.iter().all(|facet| unpack_leader(*facet) != 0))),
             property("both-attack", Judged::ByEnds(|facets| facets.iter().all(|facet| unpack_attack(*facet) != 0))),
         ];
-        properties
-            .extend(self.max_gap.map(|max_gap| property("when", Judged::ByBound(attacks_are_within, max_gap.nanos()))));
+        properties.extend(
+            self.max_gap.map(|max_gap| property("within-bound", Judged::ByBound(attacks_are_within, max_gap.nanos()))),
+        );
         properties
     }
 }

@@ -61,8 +61,8 @@ pub enum ArmiesError {
 /// The largest message delay and the largest bound on the time between the attacks that `validate`
 /// accepts.
 const MAX_LENGTH: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
-/// Minimum time by which a run exceeds the bound that it refutes, so that the excess is visible.
-const VISIBLE_EXCESS: Duration = Duration::from_millis(1);
+/// Minimum time by which a run exceeds the bound that it refutes, so that printed times show it.
+const MIN_EXCESS: Duration = Duration::from_millis(1);
 
 /// Drifts are in parts per million.
 const MILLION: u128 = 1_000_000;
@@ -110,7 +110,6 @@ impl Scenario {
 /// The result of a check.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The verdict on each property.
     pub verdicts: Vec<PropertyVerdict>,
     /// Number of states that the check explored.
     pub states: u64,
@@ -154,13 +153,17 @@ pub fn check(scenario: &Scenario, max_gap: Option<Duration>) -> Result<Outcome, 
 /// the attacks by messages that take either no time or longer than the bound.
 fn check_unbounded(scenario: &Scenario, max_gap: Option<Duration>) -> Result<Outcome, ArmiesError> {
     // Time is not modelled, so the leader's timer may fire while messages are in flight. A run sets
-    // only this timer, so 2 is no limit.
+    // only this one timer, so a maximum of 2 early timers is no limit.
     let setup = Setup { has_fifo_links: scenario.is_fifo, early_timers: 2, ..Setup::new(ARMIES.len()) };
     let mut outcome = run_checker(scenario, Commanders::default(), setup, None)?;
     if let Some(max_gap) = max_gap {
-        let delay_beyond_bound = max_gap.times(2).max(max_gap + VISIBLE_EXCESS);
-        let when_outcome =
-            check_bounded(scenario, Span::between(Duration::ZERO, delay_beyond_bound), Some(max_gap), Some("when"))?;
+        let delay_beyond_bound = max_gap.times(2).max(max_gap + MIN_EXCESS);
+        let when_outcome = check_bounded(
+            scenario,
+            Span::between(Duration::ZERO, delay_beyond_bound),
+            Some(max_gap),
+            Some("within-bound"),
+        )?;
         outcome.verdicts.extend(when_outcome.verdicts);
         outcome.states += when_outcome.states;
         outcome.is_complete &= when_outcome.is_complete;
@@ -197,7 +200,7 @@ fn run_checker(
         stop_at_first: false,
         properties: only_property.map(|name| vec![name.to_owned()]),
     };
-    // The check calls this with its progress, and goes on as long as it returns true.
+    // The closure receives the progress; the check continues as long as the closure returns true.
     let findings = checker.run(&effort, &mut |_, _| true);
     let mut verdicts = Vec::new();
     for verdict in &findings.verdicts {

@@ -119,8 +119,8 @@ pub fn group_size(settings: &BankSettings, lock: &MutexEntry, requested: Option<
 
 /// The experiment in which the tellers make their deposits under this lock.
 ///
-/// The tellers request the lock within four reference delays of `latency`, and a deposit takes one
-/// to three, so that without a lock most seeds lose money and some do not.
+/// With d as the upper bound or median of `latency`, the tellers request the lock within 4 d, and a
+/// deposit takes d to 3 d, so that without a lock most seeds lose money and some do not.
 pub fn spec(settings: &BankSettings, lock: Algorithm<Mutex>, nodes: usize, seed: u64, latency: Latency) -> Spec<Mutex> {
     let delay = latency.reference_delay();
     let mutex_settings = Settings {
@@ -215,7 +215,7 @@ pub struct SeedTotals {
     pub first_incorrect_seed: Option<u64>,
 }
 
-/// Runs the experiment with `seeds` consecutive seeds, from its own on, as long as
+/// Runs the experiment with `seeds` consecutive seeds, from `spec.seed` on, as long as
 /// `should_continue` returns true.
 pub fn run_seeds(
     spec: &Spec<Mutex>,

@@ -22,7 +22,7 @@
 //! BK-8  a follower gets no poll in time    → campaign: the leader is missing
 //! ```
 //!
-//! Cost: 3(n−1) messages a round: n−1 that poll, n−1 that answer, n−1 that adjust. A round takes
+//! Cost: 3(n−1) messages per round: n−1 that poll, n−1 that answer, n−1 that adjust. A round takes
 //! 3T. The cost of the election comes on top.
 //!
 //! Assumes: an answer arrives within the timeout, and poll and answer take about the same time:
@@ -246,7 +246,7 @@ where
         }
         if round.epoch < self.latest_epoch {
             let epoch = self.latest_epoch;
-            return out.note("BK-2", format_args!("does not answer {from}: it knows a leader of epoch {epoch}"));
+            return out.note("BK-2", format_args!("does not answer {from}: this node knows a leader of epoch {epoch}"));
         }
         self.latest_epoch = round.epoch;
         self.last_answered = Some((from, round));

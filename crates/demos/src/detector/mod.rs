@@ -205,7 +205,7 @@ pub enum DetectorError {
     TooMany { nodes: usize },
     #[error("--heartbeat must be greater than 0; got 0ms. Use for example --heartbeat 50ms.")]
     NoHeartbeat,
-    #[error("--for must be at least {min} for {crashes} crashes; got {length}. Use a longer --for or fewer --crashes.")]
+    #[error("--for must be at least {min} with --crashes {crashes}; got {length}.")]
     TooShort { length: Length, crashes: u64, min: Length },
     #[error(transparent)]
     Setting(#[from] SettingError),

@@ -132,7 +132,7 @@ fn invalid_conditions_are_refused_with_a_message() {
         message(Conditions { heartbeat: Some(Length(Duration::ZERO)), ..Conditions::new(3) })
             .contains("--heartbeat 50ms")
     );
-    assert!(message(Conditions { run_length: ms(10), ..Conditions::new(3) }).contains("for 20 crashes"));
+    assert!(message(Conditions { run_length: ms(10), ..Conditions::new(3) }).contains("with --crashes 20"));
     let faults = vec!["crash 9 at 1s".parse().unwrap()];
     assert!(matches!(
         measure(&Conditions { faults, ..Conditions::new(3) }, Detector::accrual(ms(50), Threshold::DEFAULT)),

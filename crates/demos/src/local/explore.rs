@@ -31,7 +31,7 @@ pub struct Ending {
 impl Outcomes {
     /// Whether every run ends with this value of the counter, never has two threads in the critical
     /// section, and never gets stuck.
-    pub fn always_end_with(&self, expected: i64) -> bool {
+    pub fn are_race_free_with(&self, expected: i64) -> bool {
         self.endings.keys().eq([&expected]) && self.overlap_schedule.is_none() && self.stuck_schedule.is_none()
     }
 }

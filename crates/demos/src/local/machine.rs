@@ -126,7 +126,7 @@ impl fmt::Display for Act {
             Self::Adds(change, sum) if *change < 0 => write!(f, "subtracts {} and has {sum}", change.unsigned_abs()),
             Self::Adds(change, sum) => write!(f, "adds {change} and has {sum}"),
             Self::Stores(value) => write!(f, "stores {value}"),
-            Self::TestsAndSets => f.write_str("finds the flag clear and sets it at once"),
+            Self::TestsAndSets => f.write_str("atomically finds the flag clear and sets it"),
             Self::FindsClear => f.write_str("finds the flag clear"),
             Self::Spins => f.write_str("finds the flag set and tries again"),
             Self::Sets => f.write_str("sets the flag"),

@@ -19,7 +19,7 @@ pub enum Problem {
     #[error("{}, expected {expected}.{}", describe_found(.found), suggest(.nearest))]
     Unexpected { found: Option<String>, expected: &'static str, nearest: Option<&'static str> },
     #[error(
-        "this mixes 'and' with 'or'. Write a line for each: a process with several lines waits until all of them are met."
+        "'and' and 'or' cannot be combined in one line. Write a line for each part: a process with several lines waits until all of them are met."
     )]
     Mixed,
     #[error(

@@ -96,7 +96,11 @@ fn an_error_names_its_position_and_what_was_expected() {
         assert_eq!(parse_error(text), expected, "{text}");
     }
     for mixed in ["a -> b, c | d", "a waits for b and c or d", "a waits for b or c, d", "a -> b | c, d"] {
-        assert!(parse_error(mixed).contains("mixes 'and' with 'or'"), "{mixed}: {}", parse_error(mixed));
+        assert!(
+            parse_error(mixed).contains("'and' and 'or' cannot be combined in one line"),
+            "{mixed}: {}",
+            parse_error(mixed)
+        );
     }
     for no_name in ["and -> b", "P1 -> P2;", "P1 --> P2", "... -> x", "P1 -> or"] {
         assert!(

@@ -23,7 +23,7 @@ fn central() -> Series {
 }
 
 fn messages() -> Plot {
-    let plot = Plot::new("Messages an entry").x(Axis::log("nodes").at_points()).y(Axis::log("messages"));
+    let plot = Plot::new("Messages per entry").x(Axis::log("nodes").at_points()).y(Axis::log("messages"));
     plot.with_series(central()).with_series(ricart_agrawala())
 }
 

@@ -49,8 +49,8 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     }
 }
 
-/// Returns the horizontal position at which a span ends: for the last span, the right edge of the
-/// lanes.
+/// Returns the horizontal position at which a span ends: the right edge of the lanes if no step or
+/// mark follows.
 pub(super) fn span_end_x(scene: &Scene, layout: &Layout, to: TimePosition) -> f64 {
     let event_count = scene.steps.len() + scene.marks.len();
     if to.order >= event_count { layout.axis.right_edge() } else { layout.axis.x_at(to) }

@@ -14,7 +14,6 @@ use quorate_journal::words::format_millis;
 
 /// Margin around the diagram, in pixels, as are all sizes here.
 pub(super) const MARGIN: f64 = 26.0;
-/// Half the height of a lane's ribbon.
 pub(super) const RIBBON_HALF_HEIGHT: f64 = 9.0;
 /// Distance between the texts of two lanes, for arrows and their names.
 const LANE_DISTANCE: f64 = 66.0;
@@ -22,7 +21,6 @@ const LANE_DISTANCE: f64 = 66.0;
 const LARGE_GROUP_LANE_DISTANCE: f64 = 38.0;
 /// Maximum number of lanes in a group that is not large.
 const MAX_SMALL_GROUP: usize = 8;
-/// Height of a row of texts.
 const TEXT_ROW_HEIGHT: f64 = 16.0;
 /// Maximum numbers of rows of texts above and below a lane; its clocks may take another
 /// `MAX_ROWS_ABOVE` rows above it.
@@ -45,7 +43,6 @@ pub(super) enum NoteDetail {
     None,
 }
 
-/// The layout of a scene.
 pub(super) struct Layout {
     pub(super) axis: Axis,
     /// Vertical position of the middle of each lane.

@@ -20,7 +20,6 @@ const ITEM_GAP: f64 = 22.0;
 /// Minimum width, in pixels, of a legend with two columns of rules.
 const MIN_TWO_COLUMN_WIDTH: f64 = 860.0;
 
-/// A symbol of the legend.
 enum Symbol {
     Role(Role),
     MessageKind { line_class: &'static str, colour: &'static str },

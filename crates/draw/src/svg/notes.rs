@@ -80,8 +80,8 @@ pub(super) fn texts_above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<LaneTe
     texts
 }
 
-/// Returns an event without the end of its validity, which the lease lines show if the group has
-/// views.
+/// Returns the text of a client event. In a group with views, it leaves out when the entry or
+/// leadership expires, because the lease lines show that.
 fn shorten_event<'a>(scene: &Scene, event: &'a str) -> Cow<'a, str> {
     let validity = event.split_once(", until ").filter(|_| !scene.view_spans.is_empty());
     match validity.and_then(|(before, after)| Some((before, after.split_once(" of its clock")?))) {

@@ -14,13 +14,12 @@ use quorate_journal::role::Role;
 use quorate_journal::words::format_millis;
 use std::fmt::Write;
 
-/// Total width of all bins, in pixels, as are all sizes here.
+/// Total width of all bins (equal spans of time), in pixels, as are all sizes here.
 const TOTAL_WIDTH: f64 = 1_080.0;
 const RIBBON_HEIGHT: f64 = 20.0;
 const LANE_DISTANCE: f64 = 29.0;
 const NAME_ROW_HEIGHT: f64 = 18.0;
 const BARS_HEIGHT: f64 = 84.0;
-/// Font size and row height of the legend.
 const LEGEND_FONT_SIZE: f64 = 12.5;
 const LEGEND_ROW_HEIGHT: f64 = 23.0;
 /// Width of a legend symbol and the space after it, and the distance between two items side by
@@ -103,7 +102,7 @@ impl Scale {
     }
 }
 
-/// Maximum number of rows for the names of bands; names without a row are only in tooltips.
+/// Maximum number of rows for the names of lasting faults; other names are only in tooltips.
 const MAX_NAME_ROWS: usize = 3;
 
 /// Returns the row of each band's name, if it fits, and the number of rows.
@@ -152,7 +151,7 @@ fn draw_bands(
     }
 }
 
-/// Draws the violations within the time shown, with their names.
+/// Draws the property violations within the time shown, with their texts.
 fn draw_violations(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top, bottom): (f64, f64)) {
     let shown_violations = overview.shown_violations();
     for violation in &shown_violations {
@@ -162,10 +161,10 @@ fn draw_violations(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top
             .group_with_tooltip("annotation", &tooltip, |canvas| canvas.line("violation", (x, top - 4.0), (x, bottom)));
     }
     if let Some(first) = shown_violations.iter().map(|violation| violation.time).min() {
-        let names: Vec<&str> = shown_violations.iter().map(|violation| violation.text.as_str()).collect();
-        let names = truncate(&names.join(" · "), 120);
-        let at = (scale.x(first) + 5.0).min(scale.left + TOTAL_WIDTH - bold_width(&names, 13.0));
-        canvas.text("violation-label", (at.max(scale.left), bottom - BARS_HEIGHT + 8.0), Anchor::Start, &names);
+        let texts: Vec<&str> = shown_violations.iter().map(|violation| violation.text.as_str()).collect();
+        let label = truncate(&texts.join(" · "), 120);
+        let at = (scale.x(first) + 5.0).min(scale.left + TOTAL_WIDTH - bold_width(&label, 13.0));
+        canvas.text("violation-label", (at.max(scale.left), bottom - BARS_HEIGHT + 8.0), Anchor::Start, &label);
     }
 }
 
@@ -194,7 +193,7 @@ fn draw_lane(canvas: &mut Canvas, overview: &Overview, row: &NodeRow, scale: &Sc
     }
 }
 
-/// Rectangles of one class; adjacent rectangles of equal height are merged.
+/// Rectangles of one CSS class; adjacent rectangles of equal height are merged.
 #[derive(Default)]
 struct MergedRectangles {
     path: String,

@@ -9,6 +9,7 @@ use super::row_layout::RowLayout;
 use super::rows::{SceneRow, split_scene};
 use super::text::{bold_width, text_width, wrap};
 use super::{MIN_WIDTH, Notes, Options};
+use crate::plural::count_with_noun;
 use crate::scene::Scene;
 use quorate_journal::words::format_millis;
 
@@ -45,8 +46,8 @@ pub(super) fn draw(scene: &Scene, options: &Options) -> String {
     compose(scene, options, &layouts, omitted_texts)
 }
 
-/// Splits the scene into rows of about the same width: as few as fit into `max_width`, by an
-/// estimate without the texts.
+/// Splits the scene into as few rows of about the same width as possible. Whether a row fits into
+/// `max_width` is estimated without its texts.
 fn split_into_rows(scene: &Scene, scale: Scale, max_width: f64) -> Vec<SceneRow> {
     // An estimate of the space for the names of nodes.
     let left = 120.0;
@@ -110,10 +111,10 @@ fn compose(scene: &Scene, options: &Options, rows: &[RowLayout<'_>], omitted_tex
 
 fn description(scene: &Scene) -> String {
     format!(
-        "A space-time diagram of {} nodes with {} steps and {} messages, from {} ms to {} ms.",
-        scene.lanes.len(),
-        scene.steps.len(),
-        scene.arrows.len(),
+        "A space-time diagram of {} with {} and {}, from {} ms to {} ms.",
+        count_with_noun(scene.lanes.len() as u64, "node"),
+        count_with_noun(scene.steps.len() as u64, "step"),
+        count_with_noun(scene.arrows.len() as u64, "message"),
         format_millis(scene.relative(scene.from)),
         format_millis(scene.relative(scene.to))
     )

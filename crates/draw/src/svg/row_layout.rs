@@ -25,7 +25,6 @@ pub(super) struct RowLayout<'a> {
     annotations: Vec<Annotation>,
     annotation_rows: usize,
     arrows: Vec<PlacedArrow<'a>>,
-    /// Number of texts that do not fit.
     omitted_texts: usize,
 }
 
@@ -53,7 +52,7 @@ impl<'a> RowLayout<'a> {
 
     fn lay_out(row: &'a SceneRow, options: &Options, scale: Scale, detail: NoteDetail) -> Self {
         let scene = &row.scene;
-        // The height of the annotations is known only after they are placed once.
+        // The height of the annotations above the lanes is known only after they are placed once.
         let draft = Layout::new(scene, options, 0.0, scale, detail);
         let (_, annotation_rows) = bands::place(scene, &draft);
         let mut layout = Layout::new(scene, options, annotation_rows as f64 * BAND_ROW_HEIGHT, scale, detail);

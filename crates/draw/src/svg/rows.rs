@@ -15,9 +15,9 @@ pub(super) struct SceneRow {
     pub(super) arrow_indices: Vec<usize>,
 }
 
-/// Splits a scene into rows. A new row begins at each of `cuts`, the order of its first step or
-/// mark: the number of steps and marks before it. A message between two rows has an arrow in both:
-/// one leaves, the other enters.
+/// Splits a scene into rows. Each of `cuts` is the order of the first step or mark of a new row:
+/// the number of steps and marks before it. A message between two rows has an arrow in both: one
+/// leaves the earlier row, the other enters the later one.
 pub(super) fn split_scene(scene: &Scene, cuts: &[usize]) -> Vec<SceneRow> {
     let event_count = scene.steps.len() + scene.marks.len();
     let begins = std::iter::once(0).chain(cuts.iter().copied());
@@ -105,13 +105,13 @@ impl<'a> SceneSlice<'a> {
         let span =
             |span: &RoleSpan| RoleSpan { from: self.row_position(span.from), to: self.row_position(span.to), ..*span };
         let lease =
-            |lease: &Lease| self.clip_closed(lease.from, lease.to).map(|(from, to)| Lease { from, to, ..*lease });
+            |lease: &Lease| self.clip_with_end(lease.from, lease.to).map(|(from, to)| Lease { from, to, ..*lease });
         let inactive_span = |inactive: &InactiveSpan| {
-            self.clip_closed(inactive.from, inactive.to).map(|(from, to)| InactiveSpan { from, to, ..*inactive })
+            self.clip_with_end(inactive.from, inactive.to).map(|(from, to)| InactiveSpan { from, to, ..*inactive })
         };
         let queue = |queue: &Queue| {
-            let (from, to) = self.clip_closed(queue.from, queue.to)?;
-            // A queue that ends with the first event of this row belongs to the previous row.
+            let (from, to) = self.clip_with_end(queue.from, queue.to)?;
+            // A hold-back queue that ends with the row's first event belongs to the previous row.
             (self.orders.start == 0 || to.order > 0).then(|| Queue { from, to, ..queue.clone() })
         };
         Lane {
@@ -123,9 +123,9 @@ impl<'a> SceneSlice<'a> {
         }
     }
 
-    /// Returns the part of a time range that is in this row, clamped to the row's edges; `None` if
-    /// there is none.
-    fn clip_closed(&self, from: TimePosition, to: TimePosition) -> Option<(TimePosition, TimePosition)> {
+    /// Returns the part of a time range that is in this row, or `None`. A part that continues after
+    /// the row ends at the row's edge.
+    fn clip_with_end(&self, from: TimePosition, to: TimePosition) -> Option<(TimePosition, TimePosition)> {
         let (from, end) = self.clip(from, Some(to))?;
         Some((from, end.unwrap_or_else(|| self.row_position(to))))
     }

@@ -22,7 +22,7 @@ pub(super) fn write(page: &mut Page<'_>, scene: &Scene) {
     } else {
         write_legend(page, &legend_items(scene));
     }
-    // Lines before and after are counted above and below the picture.
+    // Journal lines before and after the picture are counted above and below it.
     if let Some(summary) = (Omitted { lines_before: 0, lines_after: 0, ..*omitted }).summary() {
         page.write_line(TextStyle::Faint, &summary);
     }

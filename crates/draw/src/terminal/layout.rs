@@ -24,11 +24,10 @@ pub(super) struct Layout {
     pub(super) max_width: Option<usize>,
     /// Width of the times, in columns.
     pub(super) time_width: usize,
-    /// For each band, the index of its bar from the left; `None` if it has none.
+    /// For each band (lasting fault), the index of its bar from the left; `None` if it has none.
     pub(super) bars: Vec<Option<usize>>,
     /// Column of each lane; empty if the lanes do not fit.
     pub(super) lanes: Vec<usize>,
-    /// First column of the texts.
     pub(super) text_column: usize,
 }
 

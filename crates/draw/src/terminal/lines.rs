@@ -36,7 +36,8 @@ pub(super) struct LineWriter<'a> {
     roles: Vec<(usize, Role)>,
     /// Why each lane's node does not act in its group, if it does not.
     inactive_reasons: Vec<Option<InactiveReason>>,
-    /// Whether each lane's node believes that it is chosen although its lease has expired.
+    /// Whether each lane's node believes that it is chosen (in the critical section or leader)
+    /// although its lease has expired.
     expired_leases: Vec<bool>,
     /// Indices of the lasting faults that have begun and not ended.
     current_bands: Vec<usize>,
@@ -150,7 +151,7 @@ impl<'a> LineWriter<'a> {
 
     /// Returns a node's role for the symbols of arrows: a chosen node whose lease has expired
     /// counts as idle.
-    fn visible_role(&self, lane: usize) -> Role {
+    fn role_for_arrows(&self, lane: usize) -> Role {
         let is_expired = self.expired_leases.get(lane).copied().unwrap_or_default();
         self.roles.get(lane).filter(|_| !is_expired).map(|(_, role)| *role).unwrap_or_default()
     }
@@ -279,11 +280,11 @@ impl<'a> LineWriter<'a> {
         }
         for (lane, column) in self.layout.lanes.iter().enumerate() {
             if (first..=last).contains(column) {
-                let role = self.visible_role(lane);
+                let role = self.role_for_arrows(lane);
                 row.put_char(*column, TextStyle::Role(role), symbols::crossing(role, shaft));
             }
         }
-        let role = self.visible_role(arrow.from);
+        let role = self.role_for_arrows(arrow.from);
         row.put_char(from, TextStyle::Role(role), symbols::branch(role, is_rightward));
         match end {
             ArrowEnd::Received | ArrowEnd::InFlight => {

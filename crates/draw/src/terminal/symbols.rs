@@ -47,11 +47,10 @@ pub(super) fn crossing(role: Role, shaft: char) -> char {
     }
 }
 
-/// Shaft of an arrow.
 pub(super) const SHAFT: char = '─';
 /// Shaft of an arrow that starts before the window.
 pub(super) const EARLIER_SHAFT: char = '╌';
-/// A lost message.
+/// A lost message, a crash or a violation.
 pub(super) const LOST: char = '✗';
 /// Line across all lanes where a lasting fault begins or ends.
 pub(super) const EDGE: char = '╍';
@@ -87,9 +86,9 @@ pub(super) fn step(step: &Step) -> char {
 pub(super) const SENDS: char = '●';
 /// A step that sends nothing.
 pub(super) const SENDS_NOTHING: char = '○';
-/// A step that sends something, as a hole in the bar of a chosen node.
+/// A step that sends something, as a hole in the lane of a chosen node.
 pub(super) const CHOSEN_SENDS: char = '◘';
-/// A step that sends nothing, as a hole in the bar of a chosen node.
+/// A step that sends nothing, as a hole in the lane of a chosen node.
 pub(super) const CHOSEN_SENDS_NOTHING: char = '◙';
 pub(super) const START: char = '◆';
 

@@ -4,7 +4,6 @@ use crate::text::is_right_to_left;
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
-/// Marks a truncation.
 const ELLIPSIS: char = '…';
 
 /// Returns the number of columns a character takes. An emoji variation selector takes one extra

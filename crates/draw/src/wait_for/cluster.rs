@@ -129,7 +129,6 @@ fn connected_nodes(first: usize, edges: &[(usize, usize)], unplaced: &BTreeSet<u
     reached.into_iter().collect()
 }
 
-/// Returns the edges between `members`.
 fn edges_within(edges: &[(usize, usize)], members: &[usize]) -> Vec<(usize, usize)> {
     edges.iter().copied().filter(|(from, to)| members.contains(from) && members.contains(to)).collect()
 }

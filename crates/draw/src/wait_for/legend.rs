@@ -87,7 +87,7 @@ fn symbols(diagram: &Diagram) -> Vec<(Symbol, &'static str)> {
         (
             has_edge(|edge| matches!(edge.kind, EdgeKind::Any(_))),
             Symbol::Arrow { kind: EdgeKind::Any(0), is_in_deadlock: false },
-            "waits for any one of these",
+            "any one of these suffices",
         ),
         (
             has_edge(|edge| edge.kind == EdgeKind::Queue),

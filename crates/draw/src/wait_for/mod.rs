@@ -48,7 +48,6 @@ pub struct Node {
     pub tooltip: String,
 }
 
-/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     Process,
@@ -56,7 +55,6 @@ pub enum NodeKind {
     Resource(Option<u32>),
 }
 
-/// The state of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeState {
     /// Member of the deadlock with this number.
@@ -77,7 +75,6 @@ pub struct Edge {
     /// Index of the node at the arrow's tip.
     pub to: usize,
     pub kind: EdgeKind,
-    /// Whether the arrow is part of a deadlock.
     pub is_in_deadlock: bool,
 }
 

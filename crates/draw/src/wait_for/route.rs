@@ -89,7 +89,6 @@ fn preferred_bend(
     if out_x.hypot(out_y) < 12.0 { 0.0 } else { CIRCLE_BEND.copysign(leftness) }
 }
 
-/// Boxes and arrows to avoid.
 struct Obstacles<'a> {
     diagram: &'a Diagram,
     boxes: &'a [NodeBox],

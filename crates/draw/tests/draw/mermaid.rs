@@ -2,7 +2,8 @@
 //! diagrams as intended.
 //!
 //! A script here is a list of `Action`s. Its `Send` and `Multicast` are effects of the last input's
-//! node. `Deliver` takes the index of a message in flight, in order of sending.
+//! node. `Deliver` takes the index of a message in flight, in order of sending. In notes, (1, 2) is
+//! a request's timestamp: logical time and node.
 
 mod grammar;
 

@@ -124,7 +124,7 @@ fn the_text_shows_roles_faults_counts_and_violations() {
 }
 
 #[test]
-fn a_window_reports_hidden_lines_but_not_omissions_of_scenes() {
+fn an_overview_reports_earlier_journal_lines_but_neither_quiet_steps_nor_idle_nodes() {
     let mut actions = events_of_most_kinds();
     actions.extend([Action::Timer(1), Action::Timer(2)]);
     let overview = overview_of(20, window_between(5, 30), &actions);
@@ -267,9 +267,8 @@ fn extreme_times_do_not_overflow() {
     }
 }
 
-/// A long legend takes more rows but no more width.
 #[test]
-fn a_long_legend_takes_another_row() {
+fn a_long_legend_takes_more_rows_but_no_more_width() {
     let mut overview = overview_of(3, Window::default(), &events_of_most_kinds());
     let svg_width = |overview: &Overview| {
         let svg = svg_of(overview);

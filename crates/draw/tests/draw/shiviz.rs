@@ -3,7 +3,8 @@
 //!
 //! A script here is a list of `Action`s. Its `Send` and `SendFrame` are effects of the last input's
 //! node. `Deliver`, `ReceiveFrame` and `Lose` take the index of a message in flight, in order of
-//! sending.
+//! sending. In logs, events of no node belong to the host `world`; (1, 2) is a request's timestamp:
+//! logical time and node.
 
 mod grammar;
 mod oracle;
@@ -110,7 +111,7 @@ fn the_world_receives_lost_messages_and_a_crash_is_an_event_of_its_node() {
 }
 
 #[test]
-fn a_window_counts_from_its_start_and_includes_paths_through_hidden_nodes() {
+fn clocks_count_from_the_start_of_the_window_and_include_paths_through_hidden_nodes() {
     let actions = [
         Action::Command(1, "early".into()),
         send(2, "old"),
@@ -142,8 +143,9 @@ fn a_window_counts_from_its_start_and_includes_paths_through_hidden_nodes() {
 
 #[test]
 fn all_sends_of_a_step_depend_on_all_its_receipts() {
-    // The second frame arrives first and is held back. When the first one arrives, the link
-    // delivers both payloads, and the node sends a message between the two deliveries.
+    // The second message of the reliable link (a frame) arrives first, and the link holds it back.
+    // When the first one arrives, the link delivers both payloads, and the node sends a message
+    // between the two deliveries.
     let actions = [
         Action::Command(1, "first".into()),
         Action::SendFrame(2, "frame".into(), 0),

@@ -148,13 +148,13 @@ fn a_window_shows_the_same_steps_as_the_whole_run() {
         let window = Window { from: Some(from), to: Some(to), nodes: nodes.clone() };
         let part = draw_run(&spec_with_faults(seed), Options { window, ..Options::default() });
         let part = expect_scene(&part);
-        let lines = |scene: &Scene| -> Vec<(u64, String, Role, u64)> {
+        let steps_in_window = |scene: &Scene| -> Vec<(u64, String, Role, u64)> {
             let shown = scene.steps.iter().filter(|step| (from..=to).contains(&step.position.time));
             let node = |lane: usize| scene.lanes[lane].node;
             let shown = shown.filter(|step| nodes.contains(&node(step.lane)));
             shown.map(|step| (step.line, step.input.clone(), step.role, step.logical_clock)).collect()
         };
-        assert_eq!(lines(whole), lines(part));
+        assert_eq!(steps_in_window(whole), steps_in_window(part));
         assert_eq!(part.lanes.iter().map(|lane| lane.node).collect::<BTreeSet<_>>(), nodes);
         assert!(part.omitted.lines_before > 0 && part.omitted.lines_after > 0);
         check_layout(&svg::draw_scene(part, &svg::Options::default()), "a window");

@@ -1,7 +1,7 @@
 //! Tests of pictures for terminals: golden outputs, and robustness against any journal.
 //!
-//! A script here is a list of `Action`s. Its effects, such as `send` and `emit`, are those of the
-//! last input's node. `Deliver`, `Lose` and `Duplicate` take the index of a message in flight, in
+//! A script here is a list of `Action`s; an effect, such as `send` and `emit`, belongs to the step
+//! of the last input. `Deliver`, `Lose` and `Duplicate` take the index of a message in flight, in
 //! order of sending; a duplicate comes last.
 
 use crate::common::{Action, MutexRun, any_script, finish_scene, scene_of, window_between};

@@ -49,7 +49,7 @@ fn every_node_is_named_and_the_legend_explains_what_occurs() {
         "resource",
         "part of a deadlock",
         "is held by",
-        "waits for any one of these",
+        "any one of these suffices",
     ] {
         assert!(contents.contains(&text), "no '{text}' in {contents:?}");
     }

@@ -1,6 +1,6 @@
 //! Nodes of any protocol on threads of one process, with real clocks and, optionally, real disks.
 //!
-//! It is the smallest driver with real clocks: messages pass through memory, and saves go to a
+//! This is the smallest driver with real clocks: messages pass through memory, and saves go to a
 //! [`DiskWriter`](quorate_store::DiskWriter), which syncs all waiting saves together. Benchmarks
 //! and crash tests use it.
 

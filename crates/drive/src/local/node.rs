@@ -35,7 +35,7 @@ pub enum Ending {
 }
 
 impl<P: Protocol> RunningNode<P> {
-    /// Returns the address of the node.
+    /// Returns the address to which other nodes and clients send.
     pub fn address(&self) -> &Address<P> {
         &self.address
     }

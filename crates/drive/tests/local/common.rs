@@ -29,7 +29,7 @@ pub(crate) fn node_folder(folder: &Path, me: NodeId) -> PathBuf {
     folder.join(format!("node-{me}"))
 }
 
-/// Small segments: a test creates many of them.
+/// Segments are small so that a test creates many of them.
 pub(crate) const SMALL_SEGMENTS: quorate_store::Settings =
     quorate_store::Settings { segment_bytes: 1 << 14, ahead_bytes: 1 << 12 };
 

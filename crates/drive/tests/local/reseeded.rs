@@ -14,7 +14,7 @@ fn newest_log(folder: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_damaged_node_is_rejected_and_recovers_from_its_peers() {
+fn a_damaged_log_is_refused_and_its_node_recovers_from_its_peers() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = |number| node_folder(temporary.path(), node(number));
     for number in 1..=3 {

@@ -18,7 +18,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The message type of a wrapper.
-pub(super) trait Wrapper: Describe + ErasablePart + Sized {
+pub(super) trait WrapperMessage: Describe + ErasablePart + Sized {
     /// The message with an empty inner part, which takes no bytes.
     type Head: Serialize + DeserializeOwned;
 
@@ -58,16 +58,16 @@ impl Rest<'_> {
 /// Encodes and decodes the messages of a wrapper.
 pub(super) struct WrapperCodec<W> {
     inner: Arc<dyn MessageCodec>,
-    wrapper: PhantomData<fn() -> W>,
+    message: PhantomData<fn() -> W>,
 }
 
 impl<W> WrapperCodec<W> {
     pub(super) fn new(inner: Arc<dyn MessageCodec>) -> Self {
-        Self { inner, wrapper: PhantomData }
+        Self { inner, message: PhantomData }
     }
 }
 
-impl<W: Wrapper> MessageCodec for WrapperCodec<W> {
+impl<W: WrapperMessage> MessageCodec for WrapperCodec<W> {
     fn encode(&self, message: &AnyMessage, into: &mut Vec<u8>) -> Result<(), Malformed> {
         let message = message.as_typed::<W>().ok_or_else(wrong_algorithm)?;
         let Some((head, inner)) = message.split() else { return pack(message, into) };
@@ -92,7 +92,7 @@ impl<W: Wrapper> MessageCodec for WrapperCodec<W> {
     }
 }
 
-impl Wrapper for Signal<AnyMessage> {
+impl WrapperMessage for Signal<AnyMessage> {
     type Head = Signal<()>;
 
     fn split(&self) -> Option<(Signal<()>, InnerPart<'_>)> {
@@ -115,7 +115,7 @@ impl Wrapper for Signal<AnyMessage> {
     }
 }
 
-impl Wrapper for Addressed<AnyMessage> {
+impl WrapperMessage for Addressed<AnyMessage> {
     type Head = Addressed<()>;
 
     fn split(&self) -> Option<(Addressed<()>, InnerPart<'_>)> {
@@ -128,7 +128,7 @@ impl Wrapper for Addressed<AnyMessage> {
 }
 
 /// A node in several groups, each with its own views.
-impl Wrapper for Addressed<Envelope<AnyMessage, AnyReport>> {
+impl WrapperMessage for Addressed<Envelope<AnyMessage, AnyReport>> {
     type Head = Addressed<Envelope<(), ()>>;
 
     fn split(&self) -> Option<(Self::Head, InnerPart<'_>)> {
@@ -141,7 +141,7 @@ impl Wrapper for Addressed<Envelope<AnyMessage, AnyReport>> {
     }
 }
 
-impl Wrapper for Envelope<AnyMessage, AnyReport> {
+impl WrapperMessage for Envelope<AnyMessage, AnyReport> {
     type Head = Envelope<(), ()>;
 
     fn split(&self) -> Option<(Envelope<(), ()>, InnerPart<'_>)> {
@@ -161,7 +161,7 @@ impl Wrapper for Envelope<AnyMessage, AnyReport> {
     }
 }
 
-impl<W: Wrapper> Wrapper for Frame<W> {
+impl<W: WrapperMessage> WrapperMessage for Frame<W> {
     type Head = Frame<W::Head>;
 
     fn split(&self) -> Option<(Frame<W::Head>, InnerPart<'_>)> {
@@ -188,7 +188,7 @@ impl<W: Wrapper> Wrapper for Frame<W> {
     }
 }
 
-impl Wrapper for requests::Message<AnyMessage> {
+impl WrapperMessage for requests::Message<AnyMessage> {
     type Head = requests::Message<()>;
 
     fn split(&self) -> Option<(requests::Message<()>, InnerPart<'_>)> {
@@ -210,7 +210,7 @@ impl Wrapper for requests::Message<AnyMessage> {
     }
 }
 
-impl Wrapper for locks::Message<AnyMessage> {
+impl WrapperMessage for locks::Message<AnyMessage> {
     type Head = locks::Message<()>;
 
     fn split(&self) -> Option<(locks::Message<()>, InnerPart<'_>)> {
@@ -231,7 +231,7 @@ impl Wrapper for locks::Message<AnyMessage> {
     }
 }
 
-impl Wrapper for membership::Message<AnyMessage, AnyReport> {
+impl WrapperMessage for membership::Message<AnyMessage, AnyReport> {
     type Head = membership::Message<(), ()>;
 
     fn split(&self) -> Option<(membership::Message<(), ()>, InnerPart<'_>)> {

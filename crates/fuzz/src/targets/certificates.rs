@@ -10,8 +10,8 @@ use std::fs;
 use tempfile::TempDir;
 
 const NODE_FILES: [&str; 3] = ["ca.pem", "node-1.pem", "node-1.key"];
-/// Indices of the texts that define a CA, after those of [`NODE_FILES`]. The first of
-/// them has the content of `ca.pem`, but does not replace that file.
+/// Indices in `Certificates::texts` of the certificate and the key that define a CA. The
+/// certificate has the content of `ca.pem`, but its replacement leaves that file unchanged.
 const CA_CERTIFICATE: usize = 3;
 const CA_KEY: usize = 4;
 /// Number of texts that an input can replace.
@@ -30,9 +30,9 @@ thread_local! {
 }
 
 /// Replaces one file, chosen by the first byte: a file of a node, or one of the two that define a
-/// CA. The rest of the input is the new content. If the highest bit of the first byte is
-/// set, the rest is a list of changes to the valid content instead: three bytes each, a position
-/// (two bytes, little-endian) and a new byte.
+/// CA. The rest of the input is the new content. If the highest bit of the first byte is set, the
+/// rest is a list of changes to the valid content instead: three bytes each, a position (two bytes,
+/// little-endian) and a new byte.
 pub fn load(input: &[u8]) -> PathSignature {
     let mut signature = PathSignature::default();
     let (first, rest) = input.split_first().unwrap_or((&0, &[]));

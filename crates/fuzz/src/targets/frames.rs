@@ -125,7 +125,7 @@ fn read_frames(bytes: &[u8], piece_bytes: usize, limit: usize) -> (Vec<Frame>, R
 fn assert_round_trip(frame: &Frame, limit: usize) {
     let written = frame.encode();
     let reread = Frame::next(&mut BytesMut::from(&written[..]), limit);
-    assert_eq!(reread.as_ref().ok().and_then(Option::as_ref), Some(frame), "it does not read back as written");
+    assert_eq!(reread.as_ref().ok().and_then(Option::as_ref), Some(frame), "the frame does not read back as written");
 }
 
 fn kind_number(body: &Body) -> u64 {

@@ -16,7 +16,7 @@ pub fn read_message(input: &[u8]) -> PathSignature {
     let (name, bytes) = (&input[..name_end], input.get(name_end + 1..).unwrap_or_default());
     let (index, algorithm) = find_algorithm(name);
     signature.record(index as u64);
-    // `quorate_replica` also has an encoding of its own, which parses the same bytes.
+    // `quorate_replica` also has a decoder of its own, which parses the same bytes.
     if matches!(algorithm, Entry::Replica(_)) {
         read_replica_message(bytes, &mut signature);
     }
@@ -26,7 +26,7 @@ pub fn read_message(input: &[u8]) -> PathSignature {
             signature.record_message(message.kind());
             let written = encode(&codec, &message);
             let reread = decode(&codec, &written).expect("an encoded value can be decoded");
-            assert_eq!(encode(&codec, &reread), written, "it does not read back as written");
+            assert_eq!(encode(&codec, &reread), written, "the message does not read back as written");
         }
         Err(error) => signature.record_message(error),
     }
@@ -44,7 +44,7 @@ pub fn read_entry(input: &[u8]) -> PathSignature {
         Ok(image) => {
             let written = Image::write(image.time, &image.admitted, &image.machine);
             let reread = Image::<ReplicaMachine>::read(&written).expect("an encoded value can be decoded");
-            assert!(reread.machine == image.machine, "it does not read back as written");
+            assert!(reread.machine == image.machine, "the snapshot does not read back as written");
             signature.record(1);
         }
         Err(error) => signature.record_message(error),
@@ -56,7 +56,7 @@ fn read_replica_message(bytes: &[u8], signature: &mut PathSignature) {
     match quorate_replica::wire::decode(bytes) {
         Ok(message) => {
             let reread = quorate_replica::wire::decode(&quorate_replica::wire::encode(&message));
-            assert_eq!(reread.as_ref(), Ok(&message), "it does not read back as written");
+            assert_eq!(reread.as_ref(), Ok(&message), "the message does not read back as written");
         }
         Err(error) => signature.record_message(error),
     }

@@ -113,6 +113,7 @@ impl<R: BufRead> Journal<R> {
         Ok(Self { input, header, line: 1, buffer, end_mark: None })
     }
 
+    /// Returns the journal's first line, which describes the run.
     pub fn header(&self) -> &Header {
         &self.header
     }

@@ -44,6 +44,7 @@ impl<W: Write> Writer<W> {
         }
     }
 
+    /// Returns the output to which the writer writes lines.
     pub fn out_mut(&mut self) -> &mut W {
         &mut self.out
     }
@@ -93,6 +94,7 @@ impl Default for Fingerprint {
 }
 
 impl Fingerprint {
+    /// Includes these bytes in the fingerprint.
     pub fn add(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);

@@ -69,7 +69,7 @@ impl<'a> Clauses<'a> {
         match (self.time, self.duration) {
             (None, None) => Ok(()),
             (Some(_), _) | (None, Some(_)) => {
-                Err(SettingError::Trailing { text: self.text.into(), after: "the fault, which takes no time here" })
+                Err(SettingError::Trailing { text: self.text.into(), after: "the fault: a fault has no time here" })
             }
         }
     }

@@ -203,6 +203,7 @@ impl FaultKind {
 }
 
 impl Fault {
+    /// Returns the fault's kind, without its parameters.
     pub const fn kind(&self) -> FaultKind {
         match self {
             Self::Crash { .. } => FaultKind::Crash,

@@ -18,10 +18,12 @@ pub struct NodeSet {
 type Range = (NodeId, NodeId);
 
 impl NodeSet {
+    /// Returns whether the node is in one of the ranges.
     pub fn contains(&self, node: NodeId) -> bool {
         self.ranges.iter().any(|&(first, last)| (first..=last).contains(&node))
     }
 
+    /// Returns whether no node is in the set.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }

@@ -287,8 +287,8 @@ mod tests {
     fn an_untimed_fault_rejects_a_time() {
         assert_eq!("heal".parse(), Ok(Fault::Heal));
         expect![[r#"
-            'heal at 3ms': nothing may follow the fault, which takes no time here.
-            'crash 2 for 3ms': nothing may follow the fault, which takes no time here.
+            'heal at 3ms': nothing may follow the fault: a fault has no time here.
+            'crash 2 for 3ms': nothing may follow the fault: a fault has no time here.
         "#]]
         .assert_eq(&["heal at 3ms", "crash 2 for 3ms"].map(parse_and_describe::<Fault>).concat());
     }

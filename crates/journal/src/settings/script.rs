@@ -44,10 +44,12 @@ pub struct TimedCommand {
 }
 
 impl TimedCommand {
+    /// Returns the first word of the command.
     pub fn name(&self) -> &str {
         self.name_and_text().0
     }
 
+    /// Returns what follows the first word, if anything does.
     pub fn text(&self) -> Option<&str> {
         self.name_and_text().1
     }
@@ -84,6 +86,7 @@ impl Script {
         }
     }
 
+    /// Returns whether the script contains no faults, commands or directions.
     pub fn is_empty(&self) -> bool {
         self.faults.is_empty() && self.commands.is_empty() && self.directions.is_empty()
     }

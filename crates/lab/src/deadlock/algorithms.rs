@@ -9,7 +9,7 @@ use quorate_core::deadlock::{
     Central, Command, Detector, EdgeChasing, Event, Facts, Locks, Plan, QueryReply, Requests, central, edge_chasing,
     query_reply,
 };
-use quorate_core::fixtures::deadlock::{self as faulty, Forgetful, Hasty, Selfish};
+use quorate_core::fixtures::deadlock::{self as faulty, Hasty, Selfish, StaleQueries};
 use quorate_erased::{AnyCodec, AnyDetector, Erasable, Erased};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl FamilyTypes for Deadlock {
     fn fixtures() -> Vec<DeadlockEntry> {
         vec![
             detector(&faulty::AND_SELFISH, Selfish::new),
-            detector(&faulty::OR_FORGETFUL, Forgetful::new),
+            detector(&faulty::OR_FORGETFUL, StaleQueries::new),
             detector(&faulty::CENTRAL_HASTY, Hasty::detector),
         ]
     }

@@ -23,7 +23,7 @@ use crate::family::{Judge, JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
 use crate::shrink::smaller_counts;
 use crate::spec::{Spec, option_value};
-use crate::typed::unknown_command;
+use crate::typed::invalid_command;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Waiting};
 use quorate_core::{Duration, NodeId};
 use quorate_erased::AnyCodec;
@@ -99,19 +99,21 @@ impl RunFamily for Deadlock {
         }
     }
 
-    fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
+    fn perform_check_task<T: CheckTask>(task: T) -> Option<T::Output> {
         Some(task.perform::<Self>())
     }
 }
 
 impl ScriptFamily for Deadlock {
-    // All have a text: `give-up` and `look` accept `as 1`, the process that they are for.
+    // Even `give-up` and `look` accept a text: `as N`, which names the process of the site that
+    // acts.
     const COMMANDS: &'static [&'static str] = &["ask TEXT", "answer TEXT", "give-up TEXT", "look TEXT"];
 
     /// `ask P2 P3`, `ask any P2 P3`, `answer P1`, `give-up`, `look`. `P2` is the first process of
-    /// site 2. The first process of the commanded site acts; for the second one: `ask as 1 P2`.
+    /// site 2. The first process of the commanded site acts, unless `as N` names another, counted
+    /// from 0: in `ask as 1 P2` the second one acts.
     fn parse_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
-        let error = || unknown_command(words, COMMAND_NAMES, "ask P2 P3, ask any P2 P3, answer P1, give-up or look");
+        let error = || invalid_command(words, COMMAND_NAMES, "ask P2 P3, ask any P2 P3, answer P1, give-up or look");
         let (name, rest) = words.split_first().ok_or_else(error)?;
         let (process, rest) = match rest {
             ["as", process, rest @ ..] => (process.parse().map_err(|_| error())?, rest),
@@ -149,11 +151,16 @@ impl ScriptFamily for Deadlock {
         Some(words.join(" ").into())
     }
 
-    /// Resets the settings of random requests, which a script replaces: their number, their size
-    /// and their probability.
+    /// Resets the settings of random requests, which a script replaces: how many rounds there are,
+    /// how many agents a request names, and how probable a request is.
     fn scripted_settings(settings: &Settings) -> Settings {
         let defaults = Settings::default();
-        Settings { rounds: defaults.rounds, fan_out: defaults.fan_out, share: defaults.share, ..settings.clone() }
+        Settings {
+            rounds: defaults.rounds,
+            fan_out: defaults.fan_out,
+            request_percent: defaults.request_percent,
+            ..settings.clone()
+        }
     }
 
     fn smaller_settings(settings: &Settings) -> Vec<Settings> {
@@ -197,10 +204,10 @@ impl ScriptFamily for Deadlock {
             option_value(&settings.acquire_mode),
         );
         flags.add_unless_default(
-            is_scripted || settings.share == defaults.share,
+            is_scripted || settings.request_percent == defaults.request_percent,
             FlagPosition::Front,
             "share",
-            settings.share,
+            settings.request_percent,
         );
         flags.add_if_given(FlagPosition::Front, "victim", settings.victim);
         flags.add_unless_default(priorities.is_empty(), FlagPosition::Front, "priorities", priorities.join(","));
@@ -280,7 +287,7 @@ fn demand(spec: &Spec<Deadlock>) -> Demand {
         acquire_mode: settings.acquire_mode,
         think: settings.think.unwrap_or(up_to(message_time.times(4))),
         hold: settings.hold.unwrap_or(up_to(message_time.times(4))),
-        share: settings.share,
+        request_percent: settings.request_percent,
         has_victims: settings.victim.is_some(),
     }
 }

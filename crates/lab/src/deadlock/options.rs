@@ -29,11 +29,11 @@ pub struct DeadlockArgs {
     fan_out: Option<usize>,
     /// Whether a process waits for all requested agents or for any of them. The default depends on
     /// the detector.
-    #[arg(long, value_name = "WHOM", value_parser = parse_one_of(WAIT_MODES))]
+    #[arg(long, value_name = "MODE", value_parser = parse_one_of(WAIT_MODES))]
     waits_for: Option<WaitMode>,
     /// How a process acquires resources: one after the other in any order, in an order that all
     /// processes share, or all at once [default: any-order]
-    #[arg(long, alias = "taking", value_name = "HOW", value_parser = parse_one_of(ACQUIRE_MODES))]
+    #[arg(long, alias = "taking", value_name = "MODE", value_parser = parse_one_of(ACQUIRE_MODES))]
     acquire: Option<AcquireMode>,
     /// Probability in percent that a process sends a request when it can [default: 100]
     #[arg(long, value_name = "PERCENT", value_parser = parse_whole::<u64>)]
@@ -69,7 +69,7 @@ impl DeadlockArgs {
             fan_out: self.fan_out.unwrap_or(defaults.fan_out),
             wait_mode: self.waits_for.or(defaults.wait_mode),
             acquire_mode: self.acquire.unwrap_or(defaults.acquire_mode),
-            share: self.share.unwrap_or(defaults.share),
+            request_percent: self.share.unwrap_or(defaults.request_percent),
             think: self.request_after.or(defaults.think),
             hold: self.release_after.or(defaults.hold),
             victim: self.victim.or(defaults.victim),

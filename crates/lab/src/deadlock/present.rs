@@ -52,13 +52,13 @@ impl PresentFamily for Deadlock {
     fn wrapper(entry: &DeadlockEntry) -> Option<AlgorithmWrapper> {
         let [requests, locks, resolution] = Facts::shared_sources().map(About::from_source);
         let rules = [requests.rules, locks.rules, resolution.rules].concat();
-        let title = "Rules around it: processes that send requests (RQ) or acquire resources (LK), and the choice of victims (RS)";
+        let title = "Rules for every detector: processes that send requests (RQ) or acquire resources (LK), and the choice of victims (RS)";
         entry.facts.profile.flaw.is_none().then_some(AlgorithmWrapper { title, about: About { rules, ..resolution } })
     }
 
     fn listed_cost(entry: &'static DeadlockEntry) -> Option<ListedCost> {
         let formula = CostFigure::Formula(entry.facts.formula);
-        Some(ListedCost { unit: "a detection", figures: vec![("messages_per_look", formula)] })
+        Some(ListedCost { unit: "per detection", figures: vec![("messages_per_look", formula)] })
     }
 
     /// A deadlock that is detected and resolved.
@@ -79,12 +79,12 @@ impl PresentFamily for Deadlock {
             FigureRow::measured("  between two sites", summary.waits_between_sites),
             FigureRow::measured("deadlocks reported", summary.reported_deadlocks),
             FigureRow::new("  false reports", summary.false_reports, "0"),
-            FigureRow::measured("aborted", summary.aborts),
+            FigureRow::measured("aborted waits", summary.aborts),
             FigureRow::measured("deadlocked at the end", deadlocked),
-            FigureRow::new("messages to detect them", summary.detector_messages, cost),
-            FigureRow::measured("messages to resolve them", summary.resolution_messages),
-            FigureRow::measured("from deadlock to report", format_in_unit(summary.mean_delay, unit)),
-            FigureRow::measured("  slowest", format_in_unit(summary.max_delay, unit)),
+            FigureRow::new("messages to detect deadlocks", summary.detector_messages, cost),
+            FigureRow::measured("messages to resolve deadlocks", summary.resolution_messages),
+            FigureRow::measured("mean time from deadlock to report", format_in_unit(summary.mean_delay, unit)),
+            FigureRow::measured("  longest", format_in_unit(summary.max_delay, unit)),
         ];
         let names = std::iter::once("reports").chain(std::iter::repeat(""));
         rows.extend(names.zip(&summary.reports).map(|(name, report)| FigureRow::new(name, "", report.as_str())));

@@ -24,7 +24,8 @@ pub struct Settings {
     #[serde(rename = "taking")]
     pub acquire_mode: AcquireMode,
     /// Probability in percent that a process sends a request in a round.
-    pub share: u64,
+    #[serde(rename = "share")]
+    pub request_percent: u64,
     /// How long a process runs before it sends a request.
     pub think: Option<Latency>,
     /// How long a process holds what others wait for.
@@ -44,7 +45,7 @@ impl Default for Settings {
             fan_out: 2,
             wait_mode: None,
             acquire_mode: AcquireMode::AnyOrder,
-            share: 100,
+            request_percent: 100,
             think: None,
             hold: None,
             victim: None,
@@ -118,7 +119,7 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
         (given_priorities > 0 && settings.victim != Some(Policy::LowestPriority), DeadlockError::PrioritiesUnused),
         (given_priorities > processes, DeadlockError::TooManyPriorities { given: given_priorities, processes }),
         (settings.fan_out == 0, DeadlockError::FanOutZero),
-        (settings.share > 100, DeadlockError::ShareOutOfRange { share: settings.share }),
+        (settings.request_percent > 100, DeadlockError::ShareOutOfRange { share: settings.request_percent }),
         (
             // The detectors whose waiting processes start detections are those with a bound on
             // messages.

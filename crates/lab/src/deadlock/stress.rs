@@ -13,12 +13,12 @@ pub(super) fn stress_specs(entry: &'static DeadlockEntry) -> Vec<Spec<Deadlock>>
     let long_tail = Latency::LongTail { median: millis(2) };
     let wide_range = Latency::Uniform { min: Duration::from_micros(100), max: millis(50) };
     let defaults = Settings::default();
-    let one_request = |nodes, processes, fan_out, share| {
-        let settings = Settings { processes: Some(processes), fan_out, share, ..defaults.clone() };
+    let one_request = |nodes, processes, fan_out, request_percent| {
+        let settings = Settings { processes: Some(processes), fan_out, request_percent, ..defaults.clone() };
         Spec { nodes, latency: wide_range, settings, ..Spec::new(entry) }
     };
     let many_requests = |nodes, rounds, victim| {
-        let settings = Settings { rounds, victim: Some(victim), share: 80, ..defaults.clone() };
+        let settings = Settings { rounds, victim: Some(victim), request_percent: 80, ..defaults.clone() };
         Spec { nodes, latency: long_tail, settings, ..Spec::new(entry) }
     };
     let with_resources = |nodes, resources, acquire_mode, victim| {

@@ -19,7 +19,7 @@ use serde::Serialize;
 pub struct ElectionCompareArgs {
     /// Nodes that start elections: one (each in turn), lowest, highest, all [default: one,all; for
     /// bully highest,lowest]
-    #[arg(long, value_enum, value_name = "WHO", value_delimiter = ',', display_order = 6)]
+    #[arg(long, value_enum, value_name = "STARTERS", value_delimiter = ',', display_order = 6)]
     starters: Vec<StartChoice>,
     /// Number of sampled orders of a large ring; rings of up to 8 nodes are tried in all orders
     /// [default: 200]

@@ -29,7 +29,7 @@ use crate::error::LabError;
 use crate::family::{Judge, JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
 use crate::spec::{Spec, option_value};
-use crate::typed::unknown_command;
+use crate::typed::invalid_command;
 use quorate_core::election::{
     AnnouncementMode, BullyOptions, COMMANDS, Command, Event, LeaseSettings, Links, Model, Plan, Preference, Repair,
     Ring, Splits, Structure,
@@ -249,7 +249,7 @@ impl RunFamily for Election {
         }
     }
 
-    fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
+    fn perform_check_task<T: CheckTask>(task: T) -> Option<T::Output> {
         Some(task.perform::<Self>())
     }
 }
@@ -261,7 +261,7 @@ impl ScriptFamily for Election {
     fn parse_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
         let find_command = |word: &str| COMMANDS.into_iter().find(|command| command.name().eq_ignore_ascii_case(word));
         let command = if let [word] = words { find_command(word) } else { None };
-        command.ok_or_else(|| unknown_command(words, Self::COMMANDS, "campaign or resign"))
+        command.ok_or_else(|| invalid_command(words, Self::COMMANDS, "campaign or resign"))
     }
 
     fn script_command(command: &Command) -> Option<Cow<'static, str>> {

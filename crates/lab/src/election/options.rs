@@ -17,7 +17,7 @@ use quorate_journal::settings::{Length, Level, Ppm};
 pub struct ElectionArgs {
     /// Nodes that start elections, among those that are up: lowest, highest, all,
     /// successor-of-highest, or nodes such as 2,5 [default: all]
-    #[arg(long, value_name = "WHO")]
+    #[arg(long, value_name = "NODES")]
     starters: Option<Starters>,
     /// Order of nodes on a ring: numbers (by id), random, or all nodes such as 3,1,2 [default:
     /// numbers]
@@ -25,17 +25,17 @@ pub struct ElectionArgs {
     order: Option<RingOrder>,
     /// The attribute that ranks nodes: id, random, or one number per node such as 40,5,70 (for
     /// example its free disk space) [default: id]
-    #[arg(long, value_name = "WHAT")]
+    #[arg(long, value_name = "ATTRIBUTE")]
     attribute: Option<Attribute>,
     /// The end of the ranking that wins [default: highest]
     #[arg(long, value_name = "END", value_parser = parse_one_of(PREFER))]
     prefer: Option<Preference>,
     /// How a ring announces the winner [default: ring]
-    #[arg(long, value_name = "HOW", value_parser = parse_one_of(ANNOUNCE))]
+    #[arg(long, value_name = "MODE", value_parser = parse_one_of(ANNOUNCE))]
     announce: Option<AnnouncementMode>,
     /// How an election on a ring handles a crash: not at all, by acknowledgements and timeouts, or
     /// by a failure detector [default: detector]
-    #[arg(long, value_name = "HOW", value_parser = parse_one_of(REPAIR))]
+    #[arg(long, value_name = "MODE", value_parser = parse_one_of(REPAIR))]
     repair: Option<Repair>,
     /// A bully node notifies lower nodes of a running election.
     #[arg(long)]
@@ -56,7 +56,7 @@ pub struct ElectionArgs {
     churn: Option<u64>,
     /// The failure detector: oracle (perfect), heartbeat (fixed timeout), accrual (adaptive
     /// timeout) or none [default: oracle]
-    #[arg(long, value_name = "WHO", value_parser = parse_one_of(DETECTORS))]
+    #[arg(long, value_name = "DETECTOR", value_parser = parse_one_of(DETECTORS))]
     detector: Option<Detector>,
     /// Interval between heartbeats [default: ten times the delay of a message; 100ms between real
     /// processes]

@@ -40,12 +40,12 @@ impl PresentFamily for Election {
 
     fn wrapper(entry: &ElectionEntry) -> Option<AlgorithmWrapper> {
         let is_ring = entry.facts.structure == Structure::Ring;
-        is_ring.then(|| AlgorithmWrapper { title: "Rules of the ring around it", about: circuit::about() })
+        is_ring.then(|| AlgorithmWrapper { title: "Rules for every election on a ring", about: circuit::about() })
     }
 
     fn listed_cost(entry: &'static ElectionEntry) -> Option<ListedCost> {
         let formula = CostFigure::Formula(entry.facts.cost.formula);
-        Some(ListedCost { unit: "an election", figures: vec![("messages_per_election", formula)] })
+        Some(ListedCost { unit: "per election", figures: vec![("messages_per_election", formula)] })
     }
 
     fn example(algorithm: Algorithm<Self>) -> Spec<Self> {
@@ -89,7 +89,7 @@ impl PresentFamily for Election {
             FigureRow::measured("announcement messages", summary.announcement_messages),
             FigureRow::new("total messages", total, with_announcement),
             FigureRow::measured("rounds", summary.rounds),
-            FigureRow::measured("time until all nodes know", time),
+            FigureRow::measured("time until all nodes know the leader", time),
         ]);
         rows
     }
@@ -117,10 +117,10 @@ fn super_peer_rows(super_peers: &SuperPeers) -> Vec<FigureRow> {
     vec![
         FigureRow::measured("id bits, reserved bits", format!("{id_bits}, {reserved_bits}")),
         FigureRow::new("super-peers", count, format!("{} on average", format_figure(Some(*expected)))),
-        FigureRow::measured("share of all nodes", format_figure(*ratio)),
+        FigureRow::measured("share of live nodes", format_figure(*ratio)),
         FigureRow::measured("largest load", largest_load),
         FigureRow::measured("mean load", format_figure(*mean_load)),
-        FigureRow::new("moves", moved, must_move.to_string()),
+        FigureRow::new("changes of super-peer", moved, must_move.to_string()),
     ]
 }
 

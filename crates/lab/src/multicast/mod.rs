@@ -27,7 +27,7 @@ use crate::flag::{FlagPosition, Flags};
 use crate::multicast::run::{Demand, Measures, MulticastSummary, Properties, Property, PropertySet, Senders, Traffic};
 use crate::shrink::smaller_counts;
 use crate::spec::{Spec, option_value};
-use crate::typed::unknown_command;
+use crate::typed::invalid_command;
 use quorate_core::membership::LeaseTerms;
 use quorate_core::multicast::{Command, Delivery, Event, GroupId, Payload, Plan, Sequencing, Window};
 use quorate_core::{Duration, Group, Medium, NodeId};
@@ -219,7 +219,7 @@ impl RunFamily for Multicast {
         stress::view_fault_specs(entry)
     }
 
-    fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
+    fn perform_check_task<T: CheckTask>(task: T) -> Option<T::Output> {
         Some(task.perform::<Self>())
     }
 }
@@ -231,7 +231,7 @@ impl ScriptFamily for Multicast {
         match words {
             ["leave"] => Ok(Command::leave()),
             ["send", text @ ..] if !text.is_empty() => Ok(Command::send(text.join(" "))),
-            _ => Err(unknown_command(words, &["send", "leave"], "send TEXT or leave")),
+            _ => Err(invalid_command(words, &["send", "leave"], "send TEXT or leave")),
         }
     }
 

@@ -42,7 +42,7 @@ pub struct MulticastArgs {
     relay: bool,
     /// How a message is sequenced: it goes to all and its number comes from the sequencer, or it
     /// goes via the sequencer to all [default: to-all]
-    #[arg(long, value_name = "WAY", value_parser = parse_one_of(SEQUENCING))]
+    #[arg(long, value_name = "MODE", value_parser = parse_one_of(SEQUENCING))]
     sequencing: Option<Sequencing>,
     /// Maximum number of messages that a member may have in flight [default: 64]
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<u64>)]

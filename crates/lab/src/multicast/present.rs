@@ -54,7 +54,7 @@ impl PresentFamily for Multicast {
             ("messages_per_multicast", CostFigure::Formula(Cost::formula_of(entry, &spec))),
             ("slowest_delivery", CostFigure::Number(slowest)),
         ];
-        Some(ListedCost { unit: "a multicast", figures })
+        Some(ListedCost { unit: "per multicast", figures })
     }
 
     /// A few concurrent messages.

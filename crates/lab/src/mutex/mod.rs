@@ -28,7 +28,7 @@ use crate::mutex::run::{
 };
 use crate::shrink::smaller_counts;
 use crate::spec::{Spec, option_value};
-use crate::typed::unknown_command;
+use crate::typed::invalid_command;
 use crate::views::ViewError;
 use quorate_core::mutex::{COMMANDS, Case, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder};
 use quorate_core::{Duration, Group, Medium, NodeId};
@@ -183,7 +183,7 @@ impl RunFamily for Mutex {
         if entry.runs_in_views() { view_faults::view_fault_specs(entry) } else { Vec::new() }
     }
 
-    fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
+    fn perform_check_task<T: CheckTask>(task: T) -> Option<T::Output> {
         Some(task.perform::<Self>())
     }
 }
@@ -200,7 +200,7 @@ impl ScriptFamily for Mutex {
     fn parse_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
         let find_command = |word: &str| COMMANDS.into_iter().find(|command| command.name().eq_ignore_ascii_case(word));
         let command = if let [word] = words { find_command(word) } else { None };
-        command.ok_or_else(|| unknown_command(words, Self::COMMANDS, "acquire, try, share, cancel or release"))
+        command.ok_or_else(|| invalid_command(words, Self::COMMANDS, "acquire, try, share, cancel or release"))
     }
 
     fn script_command(command: &Command) -> Option<Cow<'static, str>> {

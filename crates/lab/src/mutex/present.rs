@@ -45,7 +45,7 @@ impl PresentFamily for Mutex {
             entry.facts.cost;
         let figures = [("messages_per_entry", messages), ("client_delay", client), ("sync_delay", sync)];
         let figures = figures.map(|(name, formula)| (name, CostFigure::Formula(formula)));
-        Some(ListedCost { unit: "an entry", figures: figures.into() })
+        Some(ListedCost { unit: "per entry", figures: figures.into() })
     }
 
     /// Every node sends one request at the start.

@@ -49,7 +49,8 @@ fn cases() -> [ViewFaultCase; 6] {
     };
     [
         ViewFaultCase { ..defaults },
-        // Links without loss: only views repair the effects of a crash.
+        // Without loss, nothing retransmits messages: only a change of the view repairs the effects
+        // of a crash.
         ViewFaultCase {
             nodes: 3,
             latency: long_tail,
@@ -93,7 +94,7 @@ impl ViewFaultCase {
             entries: self.entries,
             workload: Pattern::Random,
             hold: Some(Latency::Uniform { min: Duration::from_millis(1), max: self.hold }),
-            // Keeps clients busy for as long as faults occur.
+            // Spreads the requests over the whole time in which faults occur.
             think: Some(Latency::Uniform { min: Duration::ZERO, max: views.lease_terms().lease }),
             tries: percent_to_chance(self.try_percent),
             cancels: percent_to_chance(self.cancel_percent),

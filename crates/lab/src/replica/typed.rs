@@ -2,7 +2,7 @@
 
 use super::ticket::RequestId;
 use super::{Command, MAX_CLIENTS};
-use crate::typed::unknown_command;
+use crate::typed::invalid_command;
 use quorate_core::NodeId;
 use quorate_journal::settings::NodeSet;
 use quorate_replica::exactly_once::Request;
@@ -41,7 +41,7 @@ pub(super) fn parse_command(words: &[&str], node: NodeId, number: u64) -> Result
         (Some("campaign"), []) => Some(Command::Campaign),
         _ => None,
     };
-    command.ok_or_else(|| unknown_command(words, &COMMAND_NAMES, COMMAND_FORMS))
+    command.ok_or_else(|| invalid_command(words, &COMMAND_NAMES, COMMAND_FORMS))
 }
 
 fn compare_and_set(key: &str, old: &str, new: &str) -> Option<Change> {

@@ -83,7 +83,7 @@ fn an_inaccurate_detector_breaks_liveness() {
         // agree.
         let agreed = outcome.verdicts.iter().find(|verdict| verdict.name == "agreed");
         assert!(agreed.is_some_and(|agreed| agreed.holds.is_none()), "seed {seed}: {agreed:?}");
-        assert_eq!(property_result(&outcome, "one-leader-an-epoch"), Ok(()), "seed {seed}");
+        assert_eq!(property_result(&outcome, "one-leader-per-epoch"), Ok(()), "seed {seed}");
         assert!(outcome.summary.rounds > 1_000, "seed {seed}: {} rounds", outcome.summary.rounds);
         // A timeout of one heartbeat interval plus the delay bound of 5 ms makes the detector
         // accurate.

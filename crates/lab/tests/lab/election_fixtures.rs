@@ -25,7 +25,7 @@ struct Case {
     counterexample_steps: usize,
 }
 
-const TWO_LEADERS: &str = "one-leader-an-epoch";
+const TWO_LEADERS: &str = "one-leader-per-epoch";
 const NO_LEADER: &str = "agreed";
 
 const fn case_without_faults(

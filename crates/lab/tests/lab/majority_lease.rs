@@ -1,6 +1,6 @@
 //! Tests of leaders with leases from a majority: expected message counts, handover, properties
-//! under faults, and violations if clocks drift beyond the bound. `one-master` judges that no two
-//! leaders have valid leases at once.
+//! under faults, and violations if clocks drift beyond the bound. `one-leader-at-a-time` judges
+//! that no two leaders have valid leases at once.
 
 use crate::common::{
     self, assert_every_seed_holds, election, list_violations, ms, parse, run, run_to_completion, stress_specs,
@@ -36,7 +36,7 @@ fn one_starter_takes_two_messages_per_peer_and_one_to_announce() {
                 let (summary, peers) = (outcome.summary, nodes as u64 - 1);
                 assert_eq!((summary.leader, summary.rounds), (node_of(leader), 1), "{}", spec.command("sim"));
                 assert_eq!((summary.election_messages, summary.announcement_messages), (2 * peers, peers));
-                assert_eq!(outcome.messages.total, 3 * peers, "no other message counts");
+                assert_eq!(outcome.messages.total, 3 * peers, "all other messages must be control messages");
                 if latency.starts_with("fixed") {
                     assert_eq!(summary.time, Some(if nodes == 1 { 0.0 } else { 3.0 }));
                 }
@@ -46,7 +46,7 @@ fn one_starter_takes_two_messages_per_peer_and_one_to_announce() {
 }
 
 #[test]
-fn stress_experiments_never_make_two_leaders_and_always_end_with_one() {
+fn stress_experiments_never_make_two_leaders_and_are_race_free_with_one() {
     for spec in stress_specs("majority-lease") {
         assert_every_seed_holds::<Election>(&spec, 250);
     }
@@ -57,7 +57,7 @@ fn the_same_stress_experiments_reveal_the_faulty_variants() {
     for name in ["majority-lease-forgetful", "majority-lease-trusting"] {
         let reveals_bug = |spec: &Spec<Election>| {
             let failure = sweep_until_failure(spec, 300).first_failure;
-            failure.is_some_and(|(_, violation)| violation.name == "one-master")
+            failure.is_some_and(|(_, violation)| violation.name == "one-leader-at-a-time")
         };
         assert!(stress_specs(name).iter().any(reveals_bug), "{name} is not found");
     }
@@ -142,9 +142,8 @@ fn a_handover_goes_to_the_best_node_that_renewed_and_survives_loss() {
     assert!(log.elections()[1].0 > ms(80), "{:?}", log.elections());
 }
 
-/// A crashed leader is replaced after its lease, without a command.
 #[test]
-fn a_crashed_leader_is_replaced_after_its_lease() {
+fn a_crashed_leader_is_replaced_after_its_lease_without_a_command() {
     for seed in 0..50 {
         let script = Some(Script::parse("campaign 1\ncrash 1 at 50ms", Election::COMMANDS).unwrap());
         let (outcome, log) = run_logged(&Spec { seed, script, ..scenario("majority-lease", 5, "handover") });
@@ -163,7 +162,7 @@ const SLOW_CLOCK: &str = "drift 1 by -400000ppm";
 fn drift_beyond_the_bound_makes_two_leaders_and_within_it_none() {
     let faults = vec![parse(SLOW_CLOCK), parse("cut 1 | rest at 50ms for 100ms")];
     let slow = Spec { faults, latency: parse("fixed:1ms"), ..majority_lease(3, "1") };
-    assert_eq!(violations(&run(&slow)), ["one-master"]);
+    assert_eq!(violations(&run(&slow)), ["one-leader-at-a-time"]);
     let settings = Settings { drift_ppm: Some(400_000), ..slow.settings.clone() };
     for seed in 0..200 {
         let outcome = run(&Spec { seed, settings: settings.clone(), ..slow.clone() });
@@ -174,7 +173,7 @@ fn drift_beyond_the_bound_makes_two_leaders_and_within_it_none() {
 #[test]
 fn a_voter_that_restarts_and_forgets_its_promise_makes_two_leaders() {
     let (outcome, log) = run_logged(&scenario("majority-lease-forgetful", 3, "forgotten-promise"));
-    assert_eq!(violations(&outcome), ["one-master"]);
+    assert_eq!(violations(&outcome), ["one-leader-at-a-time"]);
     // In the script, node 2 restarts at 11 ms and campaigns at 12 ms, while the lease lasts.
     assert_eq!(log.elections()[..2], [(ms(2), 1), (ms(14), 2)]);
     for seed in 0..200 {
@@ -220,7 +219,8 @@ fn check_with_crash(algorithm: &str) -> CheckRun<Election> {
     check.behavior.settings.starters = parse("1,2");
     check.setup.timing = Some(Timing::until(Time::ZERO));
     (check.setup.crashes, check.setup.restarts) = (1, 1);
-    check.effort.properties = Some(["one-leader-an-epoch", "epochs-grow", "one-master"].map(String::from).into());
+    check.effort.properties =
+        Some(["one-leader-per-epoch", "epochs-grow", "one-leader-at-a-time"].map(String::from).into());
     common::run_check(&check)
 }
 
@@ -234,13 +234,13 @@ fn the_checker_distinguishes_drift_within_the_bound_from_drift_beyond_it() {
         check.behavior.settings.starters = parse("1,2");
         check.behavior.settings.lease = Some(parse("20ms"));
         check.setup.timing = Some(Timing { drift_ppm, ..Timing::until(ms(21)) });
-        check.effort.properties = Some(vec!["one-master".to_owned()]);
+        check.effort.properties = Some(vec!["one-leader-at-a-time".to_owned()]);
         check.effort.stop_at_first = true;
         check::run(&check, &mut |_, progress| progress.states < 500_000)
             .unwrap_or_else(|error| panic!("{}: {error}", check.command()))
     };
     let beyond = check(5_000);
-    assert_eq!(list_violations(&beyond), [("one-master", 9)]);
+    assert_eq!(list_violations(&beyond), [("one-leader-at-a-time", 9)]);
     let within = check(1_000);
     assert_eq!(list_violations(&within), []);
     assert!(within.findings.main_pass.depth > beyond.findings.main_pass.depth, "{:?}", within.findings.main_pass);
@@ -250,7 +250,7 @@ fn the_checker_distinguishes_drift_within_the_bound_from_drift_beyond_it() {
 /// forgotten a promise. The shortest counterexample has twelve steps.
 #[test]
 fn the_checker_finds_the_forgotten_promise_and_nothing_else() {
-    assert_eq!(list_violations(&check_with_crash("majority-lease-forgetful")), [("one-master", 12)]);
+    assert_eq!(list_violations(&check_with_crash("majority-lease-forgetful")), [("one-leader-at-a-time", 12)]);
     let correct = check_with_crash("majority-lease");
     assert!(correct.findings.is_complete());
     assert_eq!(list_violations(&correct), []);

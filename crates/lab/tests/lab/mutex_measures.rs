@@ -74,13 +74,12 @@ fn sync_delay_counts_only_with_exactly_one_waiter_whose_request_is_known_everywh
         held().requests(3, 2).releases(10, 1).requests(10, 3).enters(11, 3, 2).releases(12, 3).enters(13, 2, 3);
     for (name, run) in [("none", &none), ("two", &two), ("recent", &recent), ("another", &another)] {
         let sync_delay = summary(run).sync_delay;
-        // A request is known everywhere after 4 ms. If another node overtakes, its own release
-        // counts.
+        // If another node enters first, the delay counts from the release of that node.
         let expected = if name == "another" { delay(1.0, 1.0, 1) } else { None };
         assert_eq!(sync_delay, expected, "{name}");
     }
-    let known_since_now = held().requests(6, 2).releases(10, 1).enters(12, 2, 2);
-    assert_eq!(summary(&known_since_now).sync_delay, delay(2.0, 2.0, 1));
+    let just_known = held().requests(6, 2).releases(10, 1).enters(12, 2, 2);
+    assert_eq!(summary(&just_known).sync_delay, delay(2.0, 2.0, 1));
 }
 
 /// If the waiter cancels or crashes and requests again much later, its entry is no handover.

@@ -217,7 +217,7 @@ fn order_is_transitive() {
 }
 
 #[test]
-fn order_may_be_counted_without_being_promised_or_not_at_all() {
+fn order_may_be_counted_without_being_promised_or_ignored() {
     let out_of_order = |order| {
         let properties = Properties::new(4, Expectations { order, ..Expectations::default() });
         let run = HandWrittenRun::new(properties)

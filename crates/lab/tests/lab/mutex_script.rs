@@ -5,9 +5,8 @@ use quorate_core::mutex::{Command, Event, Refusal};
 use quorate_core::{Class, Epoch, Fence, Incarnation, NodeId};
 use quorate_journal::moment::{MessageId, Moment, ObservedEffect, ObservedInput, Observer, Sent, WorldEvent};
 
-/// Passes the moments of a hand-written run to an observer. Each method is one action, mostly of
-/// the node with this number, at a time in milliseconds. The run need not begin with the start of
-/// nodes.
+/// Passes the moments of a hand-written run to an observer. Each method is one action at a time in
+/// milliseconds, mostly of node `number`. The run need not begin with the start of nodes.
 pub(crate) struct HandWrittenRun<O> {
     pub(crate) observer: O,
     sent: u64,

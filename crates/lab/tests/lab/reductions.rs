@@ -42,7 +42,7 @@ fn by_mutex_several_starters_and_false_alarms_end_with_one_leader() {
     );
 }
 
-/// A crashed node blocks the lock that the election uses. No node becomes leader wrongly.
+/// A crashed node blocks the lock that the election uses, so no node becomes leader.
 #[test]
 fn by_mutex_one_crashed_node_blocks_the_election() {
     let spec = Spec { faults: vec![parse("crash 2")], ..election("by-mutex", 3, "all") };

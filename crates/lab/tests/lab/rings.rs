@@ -142,10 +142,8 @@ fn a_ring_survives_a_crash_of_any_node_at_any_moment() {
     }
 }
 
-/// Without repair, the sweep finds a run that hangs, and the experiment names the violated
-/// assumption.
 #[test]
-fn without_repair_a_crash_blocks_the_ring_and_the_sweep_names_the_assumption() {
+fn without_repair_a_crash_blocks_the_ring_and_the_violated_assumption_is_named() {
     for entry in ring_elections() {
         let settings = Settings { repair: Repair::None, ..Settings::default() };
         let faults = vec![parse("crash 4 at 2ms")];

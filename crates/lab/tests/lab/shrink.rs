@@ -124,7 +124,7 @@ fn mutual_exclusion_failures_shrink() {
 /// As published (Ricart and Agrawala, 1981), replies do not name their request, so a late reply to
 /// a cancelled request admits a second node.
 #[test]
-fn a_cancelled_request_of_the_paper_shrinks() {
+fn a_late_reply_to_a_cancelled_request_shrinks() {
     let mut spec = Spec { seed: 138, ..mutex_spec("ricart-agrawala-1981", 3) };
     spec.settings.cancels = "0.3".parse().unwrap();
     assert_shrinks(&spec, "exclusion", 8);

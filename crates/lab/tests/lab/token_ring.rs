@@ -1,5 +1,5 @@
 //! The token ring with acknowledgements, which tolerates crashes: safe and live if no delay exceeds
-//! its bound, and possibly unsafe otherwise.
+//! the assumed bound, and possibly unsafe otherwise.
 
 use crate::common::{assert_every_seed_holds, parse, run, sweep_seeds};
 use quorate_core::Duration;

@@ -125,7 +125,7 @@ fn an_impatient_membership_violates_exclusion_and_the_fence_refuses_the_stale_ho
     assert_eq!(
         count_exclusion_violations(&spec_with_short_leases(MembershipService::Oracle, &cuts), 40).0,
         0,
-        "a membership that waits keeps exclusion"
+        "a membership that waits for leases to expire keeps exclusion"
     );
 }
 

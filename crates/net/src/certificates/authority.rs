@@ -191,8 +191,8 @@ fn since_epoch(time: SystemTime) -> Duration {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().min(Duration::from_secs(253_402_300_799))
 }
 
-/// Checks that the CA belongs to this group. The subject consists of the common name alone, so its
-/// text is at the end.
+/// Checks that the CA belongs to this group. `subject` is DER and ends with the text of the common
+/// name, its only part.
 fn check_subject(wanted_group: &GroupName, subject: &[u8]) -> Result<(), SigningError> {
     let prefix = SUBJECT_PREFIX.as_bytes();
     let start = subject.windows(prefix.len()).position(|window| window == prefix);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
-/// A folder for the certificates of a group, which need not exist yet.
+/// The folder of a group's certificates. It need not exist yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder(PathBuf);
 
@@ -92,7 +92,7 @@ struct PlannedFile {
 }
 
 impl Folder {
-    /// The folder at this path, which need not exist.
+    /// Names the folder, and neither reads nor creates it.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
     }

@@ -1,11 +1,12 @@
 //! Elects one connection between two nodes that may both dial at the same time.
 //!
-//! Each dial has a number, which grows within an incarnation. A Hello carries the number of its
-//! dial and the last dial number of the receiver that its sender has welcomed. From these two
-//! numbers a node can tell which messages crossed:
+//! The node that dialled sends a Hello; the other answers with a Welcome or a refusal. Each dial
+//! has a number, which grows within an incarnation. A Hello carries the number of its dial and the
+//! last dial number of the receiver that its sender has welcomed. From these two numbers a node can
+//! tell which messages crossed:
 //!
 //! ```text
-//! MEET-1  we have neither a connection nor a dial → we may dial; at most one of either at a time
+//! MEET-1  we have neither a connection nor a dial → we may dial
 //! MEET-2  a Hello from an older incarnation, from another process with the same incarnation, from
 //!         a peer that knows a later incarnation of ours, or with a dial number that is not above
 //!         all earlier ones of its process → refuse
@@ -17,8 +18,7 @@
 //! MEET-5  every other Hello → accept; it replaces our connection or dial
 //! ```
 //!
-//! In MEET-4 the dial of the node with the lower number wins. If that dial fails, both nodes try
-//! again.
+//! If the dial that wins in MEET-4 fails, both nodes dial again.
 
 #[cfg(test)]
 mod model;

@@ -1,7 +1,7 @@
 //! An exhaustive check of the connection election between two nodes.
 //!
-//! Each node dials a few times at any time at which it may, and once more each time the system is
-//! quiescent without a connection, which models a growing backoff. Connections fail before and
+//! Each node dials a few times, whenever it may, and once more each time the system is quiescent
+//! without a connection, which models a growing backoff. Connections fail before and
 //! after they are established. Each end notices a failure at any later time and after receiving any
 //! prefix of the packets in transit; sometimes one end never notices. A node restarts as its next
 //! incarnation.
@@ -470,7 +470,6 @@ struct Budget {
     restarts: u8,
 }
 
-/// Checks all states within a budget.
 fn check_all_states(budget: Budget) {
     let (states, connected) = explore(World::new(budget));
     println!("{states} states, of which {connected} are quiescent with a shared connection");

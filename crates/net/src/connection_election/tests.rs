@@ -86,7 +86,7 @@ fn meet_2_a_refused_dial_is_not_accepted_later() {
 }
 
 #[test]
-fn meet_2_a_second_process_with_the_same_incarnation_is_refused() {
+fn meet_2_duplicate_and_superseded_incarnations_are_refused() {
     let twin = ProcessIdentity { process_nonce: ProcessNonce(8), ..FIRST_PROCESS };
     let (mut low, mut high) = pair();
     low.handle_hello(&hello(FIRST_PROCESS, 1));
@@ -110,7 +110,7 @@ fn meet_2_a_second_process_with_the_same_incarnation_is_refused() {
 }
 
 #[test]
-fn meet_3_a_hello_from_before_our_dial_was_welcomed_is_refused_by_both() {
+fn meet_3_a_hello_sent_before_our_dial_was_welcomed_is_refused() {
     for mut election in [pair().0, pair().1] {
         send_hello(&mut election);
         election.handle_welcome(Dial(1), FIRST_PROCESS);

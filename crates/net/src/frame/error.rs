@@ -34,7 +34,7 @@ pub enum FrameError {
     )]
     UnknownKind(u8),
     #[error(
-        "a frame arrived damaged: its checksum is {found:08x} and should be {expected:08x}. The frame was ignored and \
+        "a frame arrived damaged: its check value is {found:08x} and should be {expected:08x}. The frame was ignored and \
          the connection closed; unacknowledged messages are sent again. If this happens repeatedly, check the network \
          between the two nodes."
     )]

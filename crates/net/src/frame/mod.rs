@@ -249,10 +249,11 @@ impl Body {
 
     fn read(kind: Kind, bytes: Bytes) -> Result<Self, FrameError> {
         if kind != Kind::Batch && HEADER_BYTES + bytes.len() + CHECKSUM_BYTES > HANDSHAKE_LIMIT {
-            return Err(FrameError::TooLong {
-                length: HEADER_BYTES + bytes.len() + CHECKSUM_BYTES,
-                limit: HANDSHAKE_LIMIT,
-            });
+            let length = HEADER_BYTES + bytes.len() + CHECKSUM_BYTES;
+            return Err(malformed(
+                "frame",
+                format_args!("it has {length} bytes; the maximum for its kind is {HANDSHAKE_LIMIT}"),
+            ));
         }
         match kind {
             Kind::Hello => Ok(Self::Hello(decode::<Hello>("Hello", &bytes)?.validated()?)),

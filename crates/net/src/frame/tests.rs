@@ -155,7 +155,7 @@ fn an_announced_length_reserves_little_memory() {
 }
 
 #[test]
-fn a_newer_version_is_rejected_at_its_first_byte() {
+fn an_unknown_version_is_rejected_before_the_rest_of_the_frame_arrives() {
     let first_bytes = |version: u8| BytesMut::from(&[200, 0, 0, 0, !200, 255, 255, 255, version][..]);
     let error = read_one(first_bytes(2)).unwrap_err();
     assert_eq!(error, FrameError::Newer { found_version: 2, known_version: 1 });
@@ -209,7 +209,8 @@ fn malformed_bodies_with_a_valid_checksum_are_rejected() {
 fn only_batches_may_exceed_the_handshake_limit() {
     // The length of a frame counts 38 bytes of header and 4 of checksum, too.
     let text = [b'a'; 5_000];
-    assert!(matches!(read_one(forge_frame(Kind::Bye as u8, &text)), Err(FrameError::TooLong { length: 5_042, .. })));
+    let error = read_one(forge_frame(Kind::Bye as u8, &text)).unwrap_err().to_string();
+    assert!(error.contains("it has 5042 bytes; the maximum for its kind is 4096"), "{error}");
     assert!(matches!(read_one(batch(&[(1, &text)])), Ok(Some(_))));
 }
 

@@ -7,7 +7,7 @@
 //! another incarnation, the link drops the messages for the old one. Messages from before the first
 //! connection go to the first incarnation that connects.
 //!
-//! This module performs no IO and reads no clock; the tasks around it do.
+//! This module performs no IO and reads no clock; its callers do.
 
 mod outgoing;
 mod receipts;
@@ -194,7 +194,7 @@ impl Link {
     }
 
     /// The next frame to write: an unacknowledged one of the previous connection, or else a new one
-    /// with the queued messages. `None` before the first connection.
+    /// with queued messages. `None` before the first connection.
     ///
     /// A retransmitted frame has the same bytes as before. It carries an old acknowledgement, which
     /// is harmless because acknowledgements only grow.
@@ -248,7 +248,7 @@ impl Link {
         self.acknowledgements.is_overdue()
     }
 
-    /// Whether the node consumed a batch since the last acknowledgement. The next frame
+    /// Whether the node consumed a batch since the last acknowledgement. The next new frame
     /// acknowledges the batch; if there is none soon, the caller sends a frame for the
     /// acknowledgement alone.
     pub fn has_unacknowledged(&self) -> bool {

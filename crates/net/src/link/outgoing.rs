@@ -189,7 +189,8 @@ impl Outgoing {
         }
     }
 
-    /// The next unacknowledged frame of the previous connection.
+    /// Returns the next unacknowledged frame that was sent on an earlier connection, but not yet on
+    /// this one. It stays in flight.
     pub(super) fn take_retransmission(&mut self) -> Option<Bytes> {
         let frame = self.in_flight.get(self.frames_on_connection)?;
         self.frames_on_connection += 1;
@@ -220,7 +221,8 @@ impl Outgoing {
         }
     }
 
-    /// Starts to send all unacknowledged frames again.
+    /// Makes all unacknowledged frames available to
+    /// [`take_retransmission`](Self::take_retransmission) again, for a new connection.
     pub(super) fn rewind(&mut self) {
         self.frames_on_connection = 0;
     }

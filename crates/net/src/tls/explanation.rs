@@ -3,8 +3,8 @@
 use std::io;
 use tokio_rustls::rustls::{AlertDescription, CertificateError, Error};
 
-/// Explains an error of a TLS handshake, or of the first read after it, by which the dialling end
-/// learns that the other end refused it.
+/// Explains an error of a TLS handshake or of the first read afterwards, which is where the
+/// dialling end learns that the other end refused its certificate.
 pub fn explain_tls_error(error: &io::Error) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     match inner {

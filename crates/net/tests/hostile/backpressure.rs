@@ -127,7 +127,7 @@ async fn clients_wait_for_a_peer_that_does_not_read_before_the_node_ends() {
         two.command(Command::Forward { via: node(1), to: node(3), padding: 32 * KIB }).await;
     }
     let ending = within("the end of node 1", &mut one.running).await.unwrap();
-    let Ending::Overflowed(sentence) = ending else { panic!("{ending:?}") };
+    let Ending::MessageLost(sentence) = ending else { panic!("{ending:?}") };
     assert!(sentence.contains("The link to node 3 is full"), "{sentence}");
     within("the end of the client", client).await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! Valid and invalid certificates: only nodes with a valid one are admitted.
+//! Nodes refuse every peer that does not present a valid certificate.
 
 use crate::cluster::{Cluster, GROUP, NodeOptions, node};
 use crate::fake_peer::hello_frame;
@@ -45,7 +45,6 @@ impl Certificates {
         fs::read_to_string(self.0.path().join(name)).unwrap()
     }
 
-    /// The certificate of a node.
     pub(crate) fn of_node(&self, number: u32) -> SignedCertificate {
         let [certificate, key] = ["pem", "key"].map(|kind| self.read(&format!("node-{number}.{kind}")));
         SignedCertificate { certificate, key }
@@ -86,7 +85,7 @@ impl Certificates {
 async fn connect_as_node_2(dialler: TlsConnector, address: SocketAddr) {
     let stream = TcpStream::connect(address).await.unwrap();
     let name = ServerName::try_from(format!("node-1.{GROUP}.quorate")).unwrap();
-    // Node 1 may refuse it at any of these steps.
+    // Node 1 may refuse the connection at any of these steps.
     let Ok(mut stream) = dialler.connect(name, stream).await else { return };
     let (header, hello) = hello_frame(2, 1);
     let _ = stream.write_all(&encode(&header, &Body::Hello(hello))).await;

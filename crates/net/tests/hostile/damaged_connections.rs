@@ -103,7 +103,7 @@ async fn a_damaged_length_does_not_make_a_node_wait() {
         let sent = pair.proxy.recorded();
         u32::from_le_bytes(*sent[0].first_chunk().unwrap()) as usize
     };
-    // The first frame after the Hello begins here, with its length and the complement.
+    // The first frame after the Hello begins here, with its length and the length's complement.
     // The length counts the bytes after both.
     let length_begin = 8 + hello_length;
     let damages = (length_begin..length_begin + 8)

@@ -1,4 +1,4 @@
-//! Forged and replayed Hello frames.
+//! Forged and replayed Hello frames, by which a dialling node introduces itself.
 
 use crate::cluster::{Cluster, Endpoint, NodeOptions, TestNode, addresses, node};
 use crate::fake_peer::{FakePeer, hello_frame};

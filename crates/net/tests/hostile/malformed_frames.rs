@@ -118,6 +118,7 @@ async fn malformed_frames_end_the_connection_and_do_not_disturb_the_group() {
 async fn duplicate_messages_are_delivered_once() {
     let mut test = MalformedFrameTest::new().await;
     let mut fake_peer = test.connect().await;
+    // Numbers of a link may have gaps; those inside the messages may not.
     let first = Body::Batch(batch(&[(1, number_message(1)), (2, number_message(2)), (5, number_message(3))]));
     fake_peer.send(&first).await;
     fake_peer.send(&first).await;
@@ -132,7 +133,7 @@ async fn duplicate_messages_are_delivered_once() {
     while !matches!(fake_peer.receive().await.expect("no answer").body, Body::Batch(_)) {}
     let one = &mut test.cluster.nodes[0];
     one.wait_for_number(node(3), 0, 5).await;
-    // The first batch again, number 3, and the first batch a third time.
+    // The first batch again, message 3, and the first batch a third time.
     assert_eq!(one.link(node(3)).duplicates, 3 + 1 + 3);
     test.cluster.check_exchange().await;
     test.cluster.stop().await;

@@ -63,7 +63,7 @@ async fn a_thousand_unfinished_handshakes_do_not_disturb_the_group() {
 
 /// Each connection announces a long frame and sends as much of it as the node reads.
 #[tokio::test]
-async fn announced_long_frames_cost_no_memory() {
+async fn announced_long_frames_cost_little_memory() {
     let log = Log::new();
     let mut cluster = Cluster::of_three(&NodeOptions::default(), Cluster::plain).await;
     let initial_bytes = memory::current();

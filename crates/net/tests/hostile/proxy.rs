@@ -37,7 +37,7 @@ pub(crate) struct Proxy {
     must_cut: Arc<Notify>,
 }
 
-/// The damages to later connections, one for each connection, in order.
+/// The damages to later connections, one for each, in order.
 type PlannedDamages = Arc<Mutex<VecDeque<Damage>>>;
 
 impl Proxy {
@@ -60,7 +60,7 @@ impl Proxy {
         Self { address, planned_damages, damaged, open_connections, recorded, must_cut }
     }
 
-    /// PlannedDamages damage to the next connections, one after another.
+    /// Plans the damages to the next connections, one for each, in order.
     pub(crate) fn plan(&self, damages: impl IntoIterator<Item = Damage>) {
         self.planned_damages.lock().unwrap().extend(damages);
     }
@@ -78,7 +78,6 @@ impl Proxy {
         self.open_connections.clone()
     }
 
-    /// All bytes that the dialling node sent, by connection.
     pub(crate) fn recorded(&self) -> Vec<Vec<u8>> {
         self.recorded.lock().unwrap().clone()
     }

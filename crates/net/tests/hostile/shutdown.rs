@@ -1,4 +1,4 @@
-//! Shutdown: a stopped node carries out queued commands and sends its last messages.
+//! A stopped node carries out queued commands and sends its last messages. Also: limits.
 
 use crate::chatter::Command;
 use crate::cluster::{Cluster, Endpoint, NodeOptions, TestNode, addresses, node};

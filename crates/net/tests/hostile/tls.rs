@@ -202,7 +202,6 @@ async fn a_peer_without_a_certificate_is_refused() {
 async fn a_claim_without_a_certificate_fails_even_if_the_listener_requests_none() {
     let certificates = Certificates::new();
     let three = certificates.identity(3);
-    // `verify_peer` fails even if the TLS configuration does not request client certificates.
     shake_hands(three.connector(), &acceptor_without_checks(&certificates.of_node(2)), &three)
         .await
         .assert_listener_refused("but presented no certificate");

@@ -21,9 +21,10 @@
 //!                                        have no lease, ask at once
 //! ME-5  our request is applied         → we have a lease, which counts from the time of the
 //!                                        request
-//! ME-6  a lease is overdue             → the leader proposes a tick, so that the lease expires
-//! ME-7  a process has ended            → suspect the incarnation that we have met, until it is
-//!                                        removed or trusted again
+//! ME-6  a lease is overdue             → the leader proposes a tick, which only advances log time,
+//!                                        so that the lease expires
+//! ME-7  a peer's process has ended     → suspect the incarnation from which we received messages,
+//!                                        until it is removed or trusted again
 //! ME-8  the leader's process has ended → drop the promise not to vote for others, and campaign in
 //!                                        the order of the node numbers, with a delay between nodes
 //! ME-9  the inner protocol acts        → use reliable links, and do not wait for the replica's
@@ -89,7 +90,7 @@ pub struct Member<P: InViews> {
     last_applied: LogTime,
     /// When our replica applied that change, by our clock.
     last_applied_at: Time,
-    /// The latest incarnation of each peer that sent us a message.
+    /// The latest incarnation of each peer that sent us a message other than a request.
     met_incarnations: BTreeMap<NodeId, Incarnation>,
     /// Members whose process has ended, with the stay that we suspect.
     suspected: BTreeMap<NodeId, Stay>,

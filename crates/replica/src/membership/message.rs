@@ -29,7 +29,7 @@ impl<M: Describe, R> Describe for Message<M, R> {
     fn kind(&self) -> &'static str {
         match self {
             Self::Replica { message, .. } => message.kind(),
-            Self::Request(_) => "ask",
+            Self::Request(_) => "membership-request",
             Self::Inner(frame) => frame.kind(),
         }
     }

@@ -18,8 +18,7 @@ pub(super) struct PendingProposals {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Subject {
     Founding,
-    /// A tick.
-    Time,
+    Tick,
     /// A node's admission, lease or removal.
     Stay(NodeId),
     Suspicion {
@@ -37,7 +36,7 @@ impl Subject {
                     Self::Stay(node)
                 }
                 Request::Suspect { node, by, .. } => Self::Suspicion { suspected: node, by },
-                Request::Tick => Self::Time,
+                Request::Tick => Self::Tick,
             },
         }
     }

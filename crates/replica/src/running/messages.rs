@@ -11,7 +11,7 @@ impl<S: StateMachine> RunningReplica<S> {
     /// Handles a message from a peer, or ignores it with a note.
     pub(crate) fn receive(&mut self, now: Time, from: NodeId, message: Message, out: &mut Out<'_, S>) {
         if let Some(objection) = guard::find_objection(&self.engine, self.me, from, &message) {
-            return out.note("RP-2", format_args!("ignores what {from} sent: {objection}"));
+            return out.note("RP-2", format_args!("ignores a message from {from}: {objection}"));
         }
         if let Some(reason) = self.reason_to_ignore(now, &message) {
             return out.note("RP-10", format_args!("does not answer {from}: {reason}"));
@@ -50,7 +50,7 @@ impl<S: StateMachine> RunningReplica<S> {
                 }
                 self.engine.step(from, message);
             }
-            // A peer without any log has lost the entries that it acknowledged before.
+            // Index or commit 0: the peer has no log, so it lost all entries that it acknowledged.
             Message::AppendReply { term, rejection_hint: Some(RejectionHint { index: 0, .. }), .. }
             | Message::HeartbeatReply { term, commit: 0, .. }
                 if term == self.role.term =>

@@ -70,9 +70,8 @@ impl<S: StateMachine> RunningReplica<S> {
         is_leased && self.role.leads && self.engine.leads() && self.engine.has_committed_in_term()
     }
 
-    /// Returns whether to begin a round that extends the lease, if a round can extend it. Returns
-    /// true at most once per tick: in a group of one a round succeeds at once, so without this
-    /// limit rounds would begin forever.
+    /// Returns whether a round may begin without queries, to extend the lease: at most once a tick.
+    /// In a group of one each round succeeds at once, so rounds would otherwise begin forever.
     pub(super) fn take_lease_extension(&mut self) -> bool {
         let can_extend = self.role.leads && self.engine.has_committed_in_term() && self.lease.can_hold(self.role.term);
         std::mem::take(&mut self.should_extend_lease) && can_extend

@@ -2,8 +2,8 @@
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BitSet {
-    /// The integers below 64, as bits. Most histories need no others, and copying them allocates
-    /// nothing.
+    /// The integers below 64, as bits. Most histories need no others, so copying their sets
+    /// allocates nothing.
     low: u64,
     /// The other integers, 64 to a word.
     high: Vec<u64>,

@@ -100,8 +100,8 @@ struct Explainer<'h, O: Object> {
 }
 
 impl<O: Object> Explainer<'_, O> {
-    /// Searches for an order of the chosen records. Answers at other times than those for which
-    /// `is_considered` returns true are treated as unknown.
+    /// Searches for an order of the chosen records. Treats an answer as unknown unless
+    /// `is_considered` returns true for its time.
     fn search(&mut self, chosen: &[usize], is_considered: impl Fn(OrderedTime) -> bool) -> Outcome {
         let problem = Problem::new(self.records, chosen, |record| record.answered_at().is_some_and(&is_considered));
         let mut reserved = self.budget.reserve(self.max_search_steps);

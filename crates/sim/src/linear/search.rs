@@ -11,8 +11,8 @@
 //!
 //! - A read-only operation is placed as soon as its answer matches the state.
 //! - A position is dropped if the search has already visited one with the same answers passed,
-//!   state and updates, at least the same reads and at most the same pending operations: every
-//!   continuation of the dropped position is also one of the visited one.
+//!   state and placed updates (operations that are not read-only), at least the same reads and at
+//!   most the same pending operations: the visited one has every continuation of the dropped one.
 //! - A pending operation is placed only if it changes the effect of the operation that follows it.
 //!   If it allows the search to pass the next answer, the search tries it at once. Positions with
 //!   other pending operations come later, those with the fewest first. So the search visits the
@@ -144,7 +144,6 @@ impl Cost {
     }
 }
 
-/// An index into the trail.
 #[derive(Clone, Copy)]
 struct TrailIndex(usize);
 

@@ -44,7 +44,7 @@ where
     pub(super) fn apply_action(&mut self, action: FaultAction) {
         match action {
             FaultAction::Begin { serial, fault, duration } => {
-                // A disk failure waits for the end of the sync, where its own end is scheduled.
+                // A disk failure may wait for a sync; `fail_disk` then schedules the failure's end.
                 if let Some(duration) = duration.filter(|_| !fault.may_be_delayed()) {
                     let end = FaultAction::End { serial, fault: fault.clone() };
                     self.schedule_action(self.environment.time + duration, end);

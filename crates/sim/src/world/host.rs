@@ -289,7 +289,7 @@ where
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {
-    /// Carries out the effects whose writes are now durable.
+    /// Carries out the effects that waited for saves which are now durable.
     pub(crate) fn carry_out_durable(&mut self) {
         while let Some(effect) = self.host.disk().and_then(|disk| disk.release()) {
             self.carry_out(effect);

@@ -3,7 +3,7 @@
 //! Members renew their leases by keepalives, which have the default delays and losses of messages.
 //! A node reaches the service if it can communicate in both directions with a majority of all
 //! nodes, itself included, as if the nodes ran the service. The service follows the rules of
-//! [`quorate_core::membership`], on a clock of its own that drifts within the bound.
+//! [`quorate_core::membership`], on a clock that drifts within the bound of the lease terms.
 
 use super::{PendingEvent, World};
 use quorate_core::membership::{Answer, LeaseTerms, Membership, Request, Suspicion};
@@ -83,8 +83,8 @@ impl MembershipService {
         let drift = i64::try_from(rng.below(2 * drift_bound + 1)).unwrap_or(0) - i64::from(terms.drift_ppm);
         let mut clock = NodeClock::synchronized(Time::ZERO);
         clock.drift(Time::ZERO, i32::try_from(drift).unwrap_or(0));
-        // An incorrect service lets a member trust its full lease but removes it after two
-        // keepalive intervals.
+        // An incorrect service lets a member trust its full lease, but removes a silent member
+        // after two keepalive intervals.
         let service_terms =
             if waits_for_leases { terms } else { LeaseTerms { lease: terms.keepalive.times(2), ..terms } };
         let membership = Membership::founding(&Group::of_size(nodes), service_terms);

@@ -90,7 +90,6 @@ struct Environment<P: Protocol, O> {
     client_events: VecDeque<(NodeId, ClientEvent<P::Event>)>,
     /// Number of inputs that nodes have taken.
     taken_inputs: u64,
-    /// Number of messages in flight.
     messages_in_flight: usize,
     /// Number of timers that are set.
     armed_timers: usize,
@@ -149,8 +148,8 @@ enum PendingEvent<P: Protocol> {
     Alarm {
         node: NodeId,
     },
-    /// A node has processed an input. Ignored if the node was interrupted since, which increases
-    /// `interruptions`.
+    /// A node has processed an input. Ignored if a crash or a pause has interrupted the node since
+    /// it had been interrupted `interruptions` times.
     ProcessingDone {
         node: NodeId,
         interruptions: u32,

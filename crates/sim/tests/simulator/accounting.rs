@@ -18,7 +18,7 @@ fn messages_in_flight_are_counted_until_they_arrive() {
     // After the first command, whose multicast leaves out the sender; after the arrival of node 1's
     // message to itself; after the second command; and after the other three arrivals.
     assert_eq!(counts, [3, 2, 3, 2, 1, 0]);
-    // The starts of three nodes, and these six.
+    // The starts of three nodes, two commands and four arrivals.
     assert_eq!(world.taken_inputs(), 3 + 6);
 }
 

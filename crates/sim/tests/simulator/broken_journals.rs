@@ -156,7 +156,7 @@ fn truncation_is_detected_at_every_byte() {
         .assert_eq(&error_message(&COMPLETE_JOURNAL.as_bytes()[..second_step]));
 }
 
-/// The steps before the missing end are shown before the error is returned.
+/// The reader shows the lines before the missing end mark, and only then returns the error.
 #[test]
 fn a_truncated_journal_is_read_up_to_its_end() {
     let text = random_scenario(3).journal();
@@ -194,7 +194,7 @@ fn an_end_mark_has_its_line_number_and_is_the_last_line() {
     .assert_eq(&[without_a_line, line_after_end, two_end_marks, not_a_number, extra_field].map(|text| error_message(text.as_bytes())).join("\n"));
 }
 
-/// Journals of format 1 have no end mark, and a killed process cannot write one.
+/// Journals of format 1 have no end mark, and the process that writes a live journal may be killed.
 #[test]
 fn old_and_live_journals_need_no_end_mark() {
     let lines: Vec<_> = COMPLETE_JOURNAL.lines().collect();

@@ -10,8 +10,8 @@ use quorate_sim::World;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The happened-before graph of a run. Every input and every effect of a node is an event. Edges
-/// lead to it from the node's previous event, and from the event that sent the message that it
-/// receives. A payload is a message that `Reliable` delivers once, however often it retransmits it.
+/// lead to an event from the node's previous event, and to a receipt or delivery from the event
+/// that sent the message. A payload is a message that `Reliable` may resend but delivers once.
 #[derive(Default)]
 struct Graph {
     /// For each event, its direct predecessors.

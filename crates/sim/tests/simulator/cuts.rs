@@ -43,10 +43,10 @@ fn a_one_way_cut_leaves_the_opposite_direction_open() {
     .assert_eq(&fates(&all_send(Scenario::new(2).fault("cut 1 > 2"), 2, "5ms")));
 }
 
-/// Node 2 is on no side, so it communicates with both nodes that cannot communicate with each
-/// other.
+/// Node 2 is on neither side of the cut, so it communicates with nodes 1 and 3, which cannot
+/// communicate with each other.
 #[test]
-fn a_cut_need_not_be_transitive() {
+fn connectivity_need_not_be_transitive() {
     expect![[r#"
         5ms * lost 1.2 to 3: blocked by a cut
         5ms * lost 3.1 to 1: blocked by a cut

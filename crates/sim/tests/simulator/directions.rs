@@ -64,7 +64,6 @@ fn each_link_counts_its_own_messages() {
     assert_eq!(arrivals(&scenario), ["2ms 2 < ping 1.1", "3ms 3 < ping 1.3", "5ms 3 < ping 1.2", "7ms 2 < ping 1.4"]);
 }
 
-/// Cuts and FIFO order take precedence over directions.
 #[test]
 fn cuts_and_fifo_order_override_directions() {
     let cut = send_three(Scenario::new(2)).fault("cut 1 | 2 at 5ms for 9ms").direction("message 1 of 1 > 2 takes 6ms");
@@ -121,7 +120,6 @@ fn a_crash_keeps_at_most_the_given_number_of_writes() {
     }
 }
 
-/// A direction for an event that never occurs has no effect.
 #[test]
 fn directions_for_events_that_never_occur_have_no_effect() {
     let random = || send_three(Scenario::new(3).latency("uniform:1ms..9ms").loss("0.3").duplicate("0.3")).seed(7);

@@ -248,9 +248,8 @@ fn a_world_is_not_quiet_while_a_write_waits_for_space() {
     assert!(world.is_quiet() && world.has_only_timers_left());
 }
 
-/// A full disk without waiting writes does not keep the world from being quiet.
 #[test]
-fn a_full_disk_without_waiting_writes_is_quiet() {
+fn a_full_disk_without_waiting_writes_leaves_the_world_quiet() {
     let world = Scenario::new(1).fault("disk 1 full at 1ms").run_to_end(());
     assert!(world.is_quiet() && world.has_only_timers_left());
 }

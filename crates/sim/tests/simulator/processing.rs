@@ -1,9 +1,10 @@
 //! Processing time: a node processes one input at a time, and the others wait.
 //!
 //! In traces, `<` marks an input of a node, `>` an effect of a node, and `*` an event of the world;
-//! `ping 1.3` is the third message that node 1 sent. A message takes 1 ms, and processing
-//! and syncs take no time, unless a scenario sets them. Links are FIFO. A trace shows an input when
-//! its processing ends.
+//! `ping 1.3` is the third message that node 1 sent, `start 1` starts incarnation 1, and `finds []`
+//! lists the saved numbers that a restarted node finds on its disk. A message takes 1 ms, and
+//! processing and syncs take no time, unless a scenario sets them. Links are FIFO. A trace shows an
+//! input when its processing ends.
 
 use crate::common::{Scenario, cancel, emit, ping, save, send, send_message, set};
 use expect_test::expect;
@@ -119,9 +120,8 @@ fn a_cancelled_timer_takes_no_time() {
     .assert_eq(&inputs(&scenario.trace(), 1));
 }
 
-/// A sync of an earlier incarnation takes no processing time.
 #[test]
-fn a_sync_of_an_earlier_incarnation_takes_no_time() {
+fn a_sync_of_an_earlier_incarnation_takes_no_processing_time() {
     let scenario = Scenario::new(1)
         .processing("fixed:2ms")
         .sync("fixed:10ms")
@@ -215,8 +215,8 @@ fn a_cut_does_not_block_messages_that_have_arrived() {
     .assert_eq(&inputs(&still_cut.trace(), 2));
 }
 
-/// A pause interrupts the processing of an input, which starts again when the node resumes. Inputs
-/// of the same kind keep their order.
+/// A pause interrupts the processing of an input, which starts again when the node resumes.
+/// Waiting inputs keep their order.
 #[test]
 fn a_pause_keeps_the_order_of_waiting_inputs() {
     let scenario = Scenario::new(2)

@@ -189,9 +189,8 @@ fn a_removed_line_is_found() {
     .assert_eq(&errors.concat());
 }
 
-/// The journal of another algorithm does not replay.
 #[test]
-fn another_algorithm_does_not_replay() {
+fn the_journal_of_another_algorithm_does_not_replay() {
     let (_, lines) = example();
     let other = Scenario::new(2).on_start([emit("hello")]);
     let error = replay_journal(&other, &(lines.join("\n") + "\n")).unwrap_err();

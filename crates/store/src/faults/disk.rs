@@ -57,7 +57,7 @@ pub(super) struct Disk {
     names: Names,
     /// Names as they are on the disk.
     durable_names: Names,
-    /// The unsynced changes between the two, oldest first.
+    /// The unsynced changes from `durable_names` to `names`, oldest first.
     changes: Vec<Change>,
     pub(super) locked_paths: BTreeSet<PathBuf>,
     pub(super) operation_count: u64,

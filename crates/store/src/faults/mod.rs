@@ -178,7 +178,7 @@ impl FileSystem for FaultyFiles {
     }
 }
 
-/// A file of a [`FaultyFiles`].
+/// An open file of [`FaultyFiles`].
 #[derive(Debug)]
 pub struct FaultyFile {
     files: FaultyFiles,
@@ -206,7 +206,7 @@ impl StoreFile for FaultyFile {
     }
 }
 
-/// A lock on a file of a [`FaultyFiles`].
+/// A lock of [`FaultyFiles`], released on drop.
 #[derive(Debug)]
 pub struct FaultyLock {
     files: FaultyFiles,

@@ -17,7 +17,7 @@ pub(crate) fn owner() -> Owner {
     Owner { cluster: ClusterId(0xC0FFEE), node: NodeId::from_index(2) }
 }
 
-/// Segments so small that a workload begins new ones often, and few zeros ahead of the frames.
+/// Segments so small that a workload begins new ones often, and few zeros after the last frame.
 pub(crate) const SMALL_SEGMENTS: Settings = Settings { segment_bytes: 3_000, ahead_bytes: 1_200 };
 
 /// A log of entries, numbered from 1, like raft's: writing an entry removes all later ones.
@@ -152,7 +152,7 @@ impl Workload {
         Ok(store)
     }
 
-    /// Whether recovery may find this state: that after the acknowledged appends, or that with one
+    /// Whether recovery may find this state: the one after the acknowledged appends, or after one
     /// more, which was in progress.
     pub(crate) fn allows(&self, acknowledged: usize, found: &TestLog) -> bool {
         self.states[acknowledged..].iter().take(2).any(|state| state == found)

@@ -93,8 +93,8 @@ fn crash_during_recovery(
             let files = before.duplicate();
             files.fail_at(files.operation_count() + operation, Fault::PowerLoss);
             let context = format!("{context}, then at operation {operation} of the recovery, {loss:?}");
-            // The power may not fail here: `operations` also counts those with which `check`
-            // creates a missing folder, and this call creates none.
+            // The power does not always fail here: `operations` also counts those with which
+            // `check` creates a missing folder, and this call creates none.
             let _ = read_contents(&files).err();
             files.power_on(loss);
             check(&files, workload, interruption, &context);
@@ -129,7 +129,7 @@ fn many_appends_of_many_sectors_survive_a_crash_at_every_operation() {
 }
 
 #[test]
-fn a_workload_changes_its_segment_often() {
+fn a_workload_begins_new_segments_often() {
     let files = FaultyFiles::new();
     let workload = Workload::new(WorkloadSize { seed: 1, appends: 240, entry_bytes: 60 });
     drop(workload.run(&files, SMALL_SEGMENTS).unwrap_or_else(|interruption| panic!("{interruption:?}")));

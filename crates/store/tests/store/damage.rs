@@ -49,7 +49,7 @@ fn flip_every_byte(last: Vec<u8>) {
                 }
             }
         }
-        // Only changes of zeros ahead of the frames and of end marks may go undetected.
+        // Only changes of zeros after the last frame and of end marks may go undetected.
         let frames_end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         // Four different masks for each zero, and five for each end mark. There are eight frames:
         // the checkpoint, the six appends of the workload and the last append.

@@ -101,8 +101,8 @@ fn a_full_disk_is_reported_once_and_retried_until_it_has_space() {
     disk_writer.save(SaveId(7), Write::Vote(7)).unwrap();
     let full = next_report(&reports);
     assert!(matches!(&full, Report::Full(error) if error.is_full()), "{full:?}");
-    // It keeps retrying: an attempt is a failed write, a truncation and a sync, with zeros ahead
-    // and without.
+    // An attempt is a failed write, a truncation and a sync, first with zeros ahead, then
+    // without.
     let before = files.operation_count();
     let begun = std::time::Instant::now();
     while files.operation_count() < before + 10 {

@@ -19,8 +19,8 @@ fn run_with_retries(files: &FaultyFiles, workload: &Workload, settings: Settings
             }
             assert_eq!(store.contents(), &workload.states[acknowledged], "limit {limit}");
             // No part of the append may remain, whatever a crash destroys.
-            let loss_seeds = 1;
-            for loss in losses(limit, loss_seeds) {
+            let (seed, seeds_per_kind) = (limit, 1);
+            for loss in losses(seed, seeds_per_kind) {
                 let copy = files.duplicate();
                 copy.power_on(loss);
                 assert_eq!(read_contents(&copy).unwrap(), workload.states[acknowledged], "limit {limit} {loss:?}");
@@ -55,8 +55,8 @@ fn a_full_disk_refuses_large_appends_and_accepts_them_later() {
     }
 }
 
-/// At every limit, the workload runs until the disk is full. Then the limit is removed, and all of
-/// it succeeds.
+/// At every limit, the workload runs until the disk is full. Then the limit is removed, and the
+/// rest of the workload succeeds.
 #[test]
 fn when_space_returns_the_same_append_succeeds() {
     let workload = Workload::new(WorkloadSize { seed: 22, appends: 12, entry_bytes: 300 });
@@ -153,8 +153,8 @@ fn a_full_disk_that_fails_too_loses_nothing() {
             operation += 1;
             let crashed = disk_with_folder();
             let Some(acknowledged) = run_until_fault(&crashed, &workload, operation, fault) else { break };
-            let loss_seeds = 3;
-            for loss in losses(operation, loss_seeds) {
+            let (seed, seeds_per_kind) = (operation, 3);
+            for loss in losses(seed, seeds_per_kind) {
                 let files = crashed.duplicate();
                 files.power_on(loss);
                 let found =

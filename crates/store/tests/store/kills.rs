@@ -27,7 +27,8 @@ fn child_that_appends_until_it_is_killed() {
         entry.resize(8 + (number % 7 * 100) as usize, 0);
         // Only the last few entries stay, so that checkpoints are short.
         let compact = crate::common::Write::Compact(number.saturating_sub(3));
-        store.append(&[put(number - 1, entry), compact]).unwrap();
+        let previous = number - 1;
+        store.append(&[put(previous, entry), compact]).unwrap();
         writeln!(out, "saved {number}").unwrap();
         out.flush().unwrap();
     }
@@ -56,7 +57,7 @@ fn run_and_kill(folder: &Path, rng: &mut Rng) -> u64 {
         let refused = Store::<TestLog>::open(folder, owner(), CHILD_SETTINGS).err().expect("the child has it open");
         assert!(matches!(refused, StoreError::Locked { .. }), "{refused}");
     }
-    // A random delay, so that the kill hits any moment of an append.
+    // A random delay, so that the kill hits any point of an append.
     for _ in 0..rng.below(40_000) {
         std::hint::spin_loop();
     }
@@ -84,7 +85,7 @@ fn check_kills(kills: u64) {
         let printed = run_and_kill(&folder, &mut rng);
         let (_, log, _) = Store::<TestLog>::open(&folder, owner(), CHILD_SETTINGS).unwrap();
         let last = log.last_number();
-        assert!(last >= printed.max(last_before), "kill {kill}: {printed} was printed, {last} is there");
+        assert!(last >= printed.max(last_before), "kill {kill}: the child printed {printed}, the last entry is {last}");
         let numbers: Vec<u64> = log.entries.iter().map(|entry| number_of(entry)).collect();
         let expected: Vec<u64> = (log.compacted + 1..=last).collect();
         assert_eq!(numbers, expected, "kill {kill}");

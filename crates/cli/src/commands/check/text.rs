@@ -278,7 +278,7 @@ fn describe_collisions(findings: &Findings) -> String {
 
 /// Properties that depend on earlier steps. For these the checker searches states together with
 /// their history.
-const PROPERTIES_OF_HISTORY: [&str; 3] = ["fences-grow", "happened-before-order", "one-leader-an-epoch"];
+const PROPERTIES_OF_HISTORY: [&str; 3] = ["fences-grow", "happened-before-order", "one-leader-per-epoch"];
 
 /// Returns the first search that did not finish: the main search, the search for fair runs or the
 /// search with history, in this order. The main search if all finished.

@@ -7,9 +7,9 @@
 //! and their constructor in one test. [`test_helpers`](crate::deadlock::test_helpers) lists all
 //! steps.
 //!
-//! In traces, RQ rules are those of the host (`requests.rs`), whose answers have the kind `release`,
-//! and RS rules those of the resolution. A part such as `P2 waits for P3` without a rule is an event,
-//! and may repeat the note before it.
+//! In traces, RQ rules are those of the request protocol that contains the detector
+//! (`requests.rs`), whose answers have the kind `release`; RS rules are those of the resolution. A
+//! part such as `P2 waits for P3` without a rule is an event, and may repeat the note before it.
 
 use crate::deadlock::central::{Edge, Message};
 use crate::deadlock::requests::Message as HostMessage;
@@ -55,10 +55,10 @@ rule_tests! { request_sites(Plan::new, Central::new), 3;
             3 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
             5 receives request from 4: RQ-2 P4 waits for P5; P4 waits for P5
             4 receives request from 5: RQ-2 P5 waits for P4; P5 waits for P4
-            1 receives answer from 3: CD-5 all waits still exist: it is a deadlock; RS-1 reports a deadlock found by P2; CD-3 asks whether these waits still exist: P4 waits for P5; P5 waits for P4; ask → 4; ask → 5; DEADLOCK: P2 waits for P3; P3 waits for P2
+            1 receives answer from 3: CD-5 all waits still exist: it is a deadlock; RS-1 reports the deadlock of P2; CD-3 asks whether these waits still exist: P4 waits for P5; P5 waits for P4; ask → 4; ask → 5; DEADLOCK: P2 waits for P3; P3 waits for P2
             4 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
             5 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
-            1 receives answer from 5: CD-5 all waits still exist: it is a deadlock; RS-1 reports a deadlock found by P4; DEADLOCK: P4 waits for P5; P5 waits for P4
+            1 receives answer from 5: CD-5 all waits still exist: it is a deadlock; RS-1 reports the deadlock of P4; DEADLOCK: P4 waits for P5; P5 waits for P4
         "#]]);
 
     cd_3_the_detector_asks_the_sites_of_the_awaited_agents("2 ask-P3; 2 > 1 | 3 ask-P1|P2; 3 > 1; 3 > 1; 1 ask-P3", expect![[r#"
@@ -78,7 +78,7 @@ rule_tests! { request_sites(Plan::new, Central::new), 3;
         1 receives waits from 3: CD-3 asks whether these waits still exist: P2 waits for P3; P3 waits for P2; ask → 2; ask → 3
         2 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
         3 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
-        1 receives answer from 3: CD-5 all waits still exist: it is a deadlock; RS-1 reports a deadlock found by P2; DEADLOCK: P2 waits for P3; P3 waits for P2
+        1 receives answer from 3: CD-5 all waits still exist: it is a deadlock; RS-1 reports the deadlock of P2; DEADLOCK: P2 waits for P3; P3 waits for P2
         1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; CD-1 reports that P1 waits for P2
         2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
     "#]]);
@@ -99,7 +99,7 @@ rule_tests! { request_sites(Plan::new, Central::new), 3;
             1 receives request from 2: RQ-2 P2 waits for P1; P2 waits for P1
             1 receives waits from 2: CD-3 asks whether these waits still exist: P1 waits for P2; P2 waits for P1; ask → 2; CD-4 answers that 0 of these waits have ended
             2 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
-            1 receives answer from 2: CD-5 all waits still exist: it is a deadlock; RS-1 sends the resolver a deadlock found by P1; RS-3 chooses the victim P1; RS-4 asks the process to abort: P1; DEADLOCK: P1 waits for P2; P2 waits for P1; P1 must abort; P1 MUST ABORT: P1 waits for P2; P2 waits for P1; P1 must abort
+            1 receives answer from 2: CD-5 all waits still exist: it is a deadlock; RS-1 sends the resolver the deadlock of P1; RS-3 chooses the victim P1; RS-4 asks the process to abort: P1; DEADLOCK: P1 waits for P2; P2 waits for P1; P1 must abort; P1 MUST ABORT: P1 waits for P2; P2 waits for P1; P1 must abort
             3 ask P4: RQ-1 P3 asks P4; P3 waits for P4; request → 4; CD-1 reports that P3 waits for P4; waits → 1
             4 ask P3: RQ-1 P4 asks P3; P4 waits for P3; request → 3; CD-1 reports that P4 waits for P3; waits → 1
             4 receives request from 3: RQ-2 P3 waits for P4; P3 waits for P4

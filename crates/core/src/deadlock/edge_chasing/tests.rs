@@ -8,9 +8,9 @@
 //! number of sites and their constructor in one test.
 //! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
 //!
-//! In traces, RQ rules are those of the host (`requests.rs`), whose answers have the kind `release`,
-//! and RS rules those of the resolution. A part such as `P2 waits for P3` without a rule is an
-//! event, and may repeat the note before it.
+//! In traces, RQ rules are those of the host (`requests.rs`), whose answers have the kind
+//! `release`, and RS rules those of the resolution. A part such as `P2 waits for P3` without a rule
+//! is an event, and may repeat the note before it.
 
 use crate::deadlock::edge_chasing::{Message, Probe};
 use crate::deadlock::requests::Message as HostMessage;
@@ -73,13 +73,13 @@ rule_tests! { request_sites(Plan::new, EdgeChasing::new), 3;
         1 receives request from 3: RQ-2 P3 waits for P1; P3 waits for P1
         1 receives probe from 3: EC-2 P1 waits for P2; probe → 2
         2 receives probe from 1: EC-2 P2 waits for P3; probe → 3
-        3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 reports a deadlock found by P3; DEADLOCK: P3 waits for P1; P1 waits for P2; P2 waits for P3
+        3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 reports the deadlock of P3; DEADLOCK: P3 waits for P1; P1 waits for P2; P2 waits for P3
     "#]]);
 
     ec_3_a_cycle_within_a_site_takes_no_message(
         by request_sites(two_processes, EdgeChasing::new), of 1, "1 ask-P1.1; 1 ask-P1@1", expect![[r#"
             1 ask P1.1: RQ-1 P1 asks P1.1; P1 waits for P1.1; RQ-2 P1 waits for P1.1; P1 waits for P1.1; EC-1 P1 sends a probe to P1.1; EC-2 drops it: P1.1 does not wait
-            1 ask P1 (process 1): RQ-1 P1.1 asks P1; P1.1 waits for P1; RQ-2 P1.1 waits for P1; P1.1 waits for P1; EC-1 P1.1 sends a probe to P1; EC-2 P1 waits for P1.1; EC-3 the probe has returned: P1.1 is in a cycle; RS-1 reports a deadlock found by P1.1; DEADLOCK: P1.1 waits for P1; P1 waits for P1.1
+            1 ask P1 (process 1): RQ-1 P1.1 asks P1; P1.1 waits for P1; RQ-2 P1.1 waits for P1; P1.1 waits for P1; EC-1 P1.1 sends a probe to P1; EC-2 P1 waits for P1.1; EC-3 the probe has returned: P1.1 is in a cycle; RS-1 reports the deadlock of P1.1; DEADLOCK: P1.1 waits for P1; P1 waits for P1.1
         "#]]);
 
     ec_3_a_probe_of_an_earlier_wait_finds_nothing(

@@ -106,7 +106,7 @@ rule_tests! { lock_sites(&[1, 2], EdgeChasing::new), 3;
             3 answer R1: LK-5 P3 releases R1; P3 releases R1; CE-4 returns ticket 3/1; release → 1
             1 receives release from 3: CE-5 receives ticket 3/1 back; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1 is free; R1 is free; LK-3 R1 is granted to P1; R1 is granted to P1; P1 holds R1; LK-4 P1 has R1; P1 has R1; EC-1 R1 sends a probe to P1; EC-2 P1 waits for R2; probe → 2
             2 receives probe from 1: EC-2 R2 waits for P2; EC-2 P2 waits for R1; probe → 1
-            1 receives probe from 2: EC-3 the probe has returned: R1 is in a cycle; RS-1 reports a deadlock found by R1; DEADLOCK: P1 waits for R2, which P2 holds; P2 waits for R1, which P1 holds
+            1 receives probe from 2: EC-3 the probe has returned: R1 is in a cycle; RS-1 reports the deadlock of R1; DEADLOCK: P1 waits for R2, which P2 holds; P2 waits for R1, which P1 holds
         "#]]);
 
     /// P1 and its resources are at one site. When the detector there learns that a resource waits
@@ -146,8 +146,8 @@ rule_tests! { lock_sites(&[1, 2], EdgeChasing::new), 3;
             3 receives probe from 1: EC-2 P3 waits for R2; probe → 2
             1 receives probe from 4: EC-2 R1 waits for P3; probe → 3
             2 receives probe from 3: EC-2 R2 waits for P4; probe → 4
-            3 receives probe from 1: EC-3 the probe has returned: P3 is in a cycle; RS-1 reports a deadlock found by P3; DEADLOCK: P3 waits for R2, which P4 holds; P4 waits for R1, which P3 holds
-            4 receives probe from 2: EC-3 the probe has returned: P4 is in a cycle; RS-1 reports a deadlock found by P4; DEADLOCK: P4 waits for R1, which P3 holds; P3 waits for R2, which P4 holds
+            3 receives probe from 1: EC-3 the probe has returned: P3 is in a cycle; RS-1 reports the deadlock of P3; DEADLOCK: P3 waits for R2, which P4 holds; P4 waits for R1, which P3 holds
+            4 receives probe from 2: EC-3 the probe has returned: P4 is in a cycle; RS-1 reports the deadlock of P4; DEADLOCK: P4 waits for R1, which P3 holds; P3 waits for R2, which P4 holds
         "#]]);
 }
 

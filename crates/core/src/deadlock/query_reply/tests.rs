@@ -9,8 +9,8 @@
 //! constructor in one test.
 //! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
 //!
-//! In traces, RQ rules are those of the host (`requests.rs`), whose answers have the kind `release`,
-//! and RS rules those of the resolution.
+//! In traces, RQ rules are those of the host (`requests.rs`), whose answers have the kind
+//! `release`, and RS rules those of the resolution.
 
 use crate::deadlock::query_reply::{CheckHeader, Message};
 use crate::deadlock::requests::Message as HostMessage;
@@ -64,7 +64,7 @@ rule_tests! { request_sites(Plan::new, QueryReply::new), 3;
         2 receives reply from 3: QR-3 P2 has all replies, and replies; reply → 1
         3 receives reply from 1: QR-3 P3 has all replies, and replies; reply → 1
         1 receives reply from 2: QR-3 P1 lacks 1 more replies
-        1 receives reply from 3: QR-3 P1 has all replies: no agent can answer it; RS-1 reports a deadlock found by P1; DEADLOCK: P1 waits for any of P2 and P3; P2 waits for P3; P3 waits for P1
+        1 receives reply from 3: QR-3 P1 has all replies: no agent can answer it; RS-1 reports the deadlock of P1; DEADLOCK: P1 waits for any of P2 and P3; P2 waits for P3; P3 waits for P1
     "#]]);
 
     qr_3_a_cycle_with_an_alternative_is_no_deadlock("2 ask-P1; rest; 1 ask-P2|P3 | rest", expect![[r#"

@@ -103,7 +103,7 @@ rule_tests! { request_sites(Plan::new, EdgeChasing::new), 3;
     rq_7_the_client_receives_the_findings_of_the_detector(of 2, "1 ask-P2; rest; 2 ask-P1 | rest", expect![[r#"
         1 receives request from 2: RQ-2 P2 waits for P1; P2 waits for P1
         1 receives probe from 2: EC-2 P1 waits for P2; probe → 2
-        2 receives probe from 1: EC-3 the probe has returned: P2 is in a cycle; RS-1 reports a deadlock found by P2; DEADLOCK: P2 waits for P1; P1 waits for P2
+        2 receives probe from 1: EC-3 the probe has returned: P2 is in a cycle; RS-1 reports the deadlock of P2; DEADLOCK: P2 waits for P1; P1 waits for P2
     "#]]);
 }
 

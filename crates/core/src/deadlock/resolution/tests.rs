@@ -30,12 +30,12 @@ rule_tests! { request_sites(plan, EdgeChasing::new), 3;
         3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2; EC-1 P3 sends a probe to P2; probe → 2
         2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
         2 receives probe from 3: EC-2 P2 waits for P3; probe → 3
-        3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 sends the resolver a deadlock found by P3; found → 1
+        3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 sends the resolver the deadlock of P3; found → 1
     "#]]);
 
     rs_1_a_deadlock_is_reported_if_there_is_no_victim_policy(
         by request_sites(Plan::new, EdgeChasing::new), "2 ask-P3; rest; 3 ask-P2; 3 > 2; 3 > 2 | 2 > 3", expect![[r#"
-            3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 reports a deadlock found by P3; DEADLOCK: P3 waits for P2; P2 waits for P3
+            3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 reports the deadlock of P3; DEADLOCK: P3 waits for P2; P2 waits for P3
         "#]]);
 
     /// Both processes find the deadlock. When the resolver takes up the second report, the victim
@@ -45,13 +45,13 @@ rule_tests! { request_sites(plan, EdgeChasing::new), 3;
         3 receives probe from 2: EC-2 P3 waits for P2; probe → 2
         2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
         2 receives probe from 3: EC-2 P2 waits for P3; probe → 3
-        2 receives probe from 3: EC-3 the probe has returned: P2 is in a cycle; RS-1 sends the resolver a deadlock found by P2; found → 1
-        3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 sends the resolver a deadlock found by P3; found → 1
+        2 receives probe from 3: EC-3 the probe has returned: P2 is in a cycle; RS-1 sends the resolver the deadlock of P2; found → 1
+        3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 sends the resolver the deadlock of P3; found → 1
         1 receives found from 2: RS-3 chooses the victim P3; abort → 3; DEADLOCK: P2 waits for P3; P3 waits for P2; P3 must abort
         3 receives abort from 1: RS-4 asks the process to abort: P3; P3 MUST ABORT: P2 waits for P3; P3 waits for P2; P3 must abort
         3 give-up: RQ-5 P3 cancels its wait; P3 has cancelled its wait; withdraw → 2; RS-5 confirms the abort of P3; aborted → 1
         2 receives withdraw from 3: RQ-6 P3 no longer waits for P2; P3 no longer waits for P2
-        1 receives aborted from 3: RS-6 has resolved the deadlock by the abort of P3; check-again → 2; RS-2 dismisses a deadlock that is broken already, found by P3; check-again → 3
+        1 receives aborted from 3: RS-6 has resolved the deadlock by the abort of P3; check-again → 2; RS-2 dismisses, because an abort has broken it, the deadlock of P3; check-again → 3
         2 receives check-again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3; probe → 3
         3 receives probe from 2: EC-2 drops it: P3 does not wait
     "#]]);
@@ -62,8 +62,8 @@ rule_tests! { request_sites(plan, EdgeChasing::new), 3;
             2 receives probe from 3: EC-2 P2 waits for P3; probe → 3
             4 receives request from 5: RQ-2 P5 waits for P4; P5 waits for P4
             4 receives probe from 5: EC-2 P4 waits for P5; probe → 5
-            3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 sends the resolver a deadlock found by P3; found → 1
-            5 receives probe from 4: EC-3 the probe has returned: P5 is in a cycle; RS-1 sends the resolver a deadlock found by P5; found → 1
+            3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 sends the resolver the deadlock of P3; found → 1
+            5 receives probe from 4: EC-3 the probe has returned: P5 is in a cycle; RS-1 sends the resolver the deadlock of P5; found → 1
             1 receives found from 3: RS-3 chooses the victim P2; abort → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 must abort
             2 receives abort from 1: RS-4 asks the process to abort: P2; P2 MUST ABORT: P3 waits for P2; P2 waits for P3; P2 must abort
             2 give-up: RQ-5 P2 cancels its wait; P2 has cancelled its wait; withdraw → 3; RS-5 confirms the abort of P2; aborted → 1
@@ -104,10 +104,10 @@ rule_tests! { request_sites(plan, EdgeChasing::new), 3;
             4 receives abort from 1: RS-4 asks the process to abort: P4; P4 MUST ABORT: P2 waits for P4; P4 waits for P2; P4 must abort
             3 receives probe from 2: EC-2 drops it: P3 does not wait
             4 receives probe from 2: EC-2 P4 waits for P2; probe → 2
-            2 receives probe from 4: EC-3 the probe has returned: P2 is in a cycle; RS-1 sends the resolver a deadlock found by P2; found → 1
+            2 receives probe from 4: EC-3 the probe has returned: P2 is in a cycle; RS-1 sends the resolver the deadlock of P2; found → 1
             4 give-up: RQ-5 P4 cancels its wait; P4 has cancelled its wait; withdraw → 2; RS-5 confirms the abort of P4; aborted → 1
             2 receives withdraw from 4: RQ-6 P4 no longer waits for P2; P4 no longer waits for P2
-            1 receives aborted from 4: RS-6 has resolved the deadlock by the abort of P4; check-again → 2; RS-2 dismisses a deadlock that is broken already, found by P2; check-again → 2
+            1 receives aborted from 4: RS-6 has resolved the deadlock by the abort of P4; check-again → 2; RS-2 dismisses, because an abort has broken it, the deadlock of P2; check-again → 2
             2 receives check-again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4
             2 receives check-again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4
             3 receives probe from 2: EC-2 drops it: P3 does not wait

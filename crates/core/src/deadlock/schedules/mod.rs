@@ -10,7 +10,7 @@ mod truth;
 mod world;
 
 use super::{Central, Detector, EdgeChasing, Locks, Plan, Policy, QueryReply, Requests};
-use crate::fixtures::deadlock::{Forgetful, Hasty, Selfish};
+use crate::fixtures::deadlock::{Hasty, Selfish, StaleQueries};
 use crate::node::NodeId;
 use crate::time::Duration;
 use alloc::sync::Arc;
@@ -66,7 +66,7 @@ enum Setup {
     // Detectors with seeded bugs.
     Hasty,
     Selfish,
-    Forgetful,
+    StaleQueries,
 }
 
 fn request_world<D>(plan: &Arc<Plan>, needs: Needs, detector: fn(NodeId, &Plan) -> D) -> World<'_, Requests<D>>
@@ -118,7 +118,9 @@ fn run(setup: Setup, seed: u64, mode: Mode, is_traced: bool) -> Result<u64, Stri
         Setup::CentralLocks => lock_world(&plan, Needs::All, Central::new).run(&mut rng, action_count, is_traced),
         Setup::Hasty => request_world(&plan, Needs::AllOrAny, Hasty::detector).run(&mut rng, action_count, is_traced),
         Setup::Selfish => request_world(&plan, Needs::All, Selfish::new).run(&mut rng, action_count, is_traced),
-        Setup::Forgetful => request_world(&plan, Needs::Any, Forgetful::new).run(&mut rng, action_count, is_traced),
+        Setup::StaleQueries => {
+            request_world(&plan, Needs::Any, StaleQueries::new).run(&mut rng, action_count, is_traced)
+        }
     };
     outcome.map_err(|violation| format!("{setup:?}, seed {seed}, {plan:?}: {violation}"))
 }
@@ -157,7 +159,7 @@ schedules! {
 
 #[test]
 fn schedules_find_every_faulty_variant() {
-    let mut unnoticed = vec![Setup::Hasty, Setup::Selfish, Setup::Forgetful];
+    let mut unnoticed = vec![Setup::Hasty, Setup::Selfish, Setup::StaleQueries];
     for seed in 0..500 {
         unnoticed.retain(|setup| {
             [Mode::ReportOnly, Mode::Resolve].iter().all(|mode| run(*setup, seed, *mode, UNTRACED).is_ok())

@@ -1,9 +1,9 @@
 //! Tests of the rules of the ISIS order.
 //!
-//! In scripts, `1 send` lets node 1 multicast, `1 > 2` lets node 2 receive the oldest message from 1,
-//! `1 > 2 overtakes 1` the second oldest, `1 > 2 last` the newest, and `rest` lets all messages
-//! arrive; `testing.rs` lists all steps. `2#1` is the first message of node 2. In traces, the priority
-//! `4.3` is number 4 as proposed by node 3.
+//! In scripts, `1 send` lets node 1 multicast, `1 > 2` lets node 2 receive the oldest message from
+//! 1, `1 > 2 overtakes 1` the second oldest, which overtakes one message, and `rest` lets all
+//! messages arrive; `testing.rs` lists all steps. `2#1` is the first message of node 2. In traces,
+//! the priority `4.3` is number 4 as proposed by node 3.
 //!
 //! A survey is what the survivors of a view know when it ends: the messages that any of them holds,
 //! for each of the three senders the number of its messages that all members hold, and the report
@@ -149,8 +149,8 @@ fn is_6_messages_without_an_agreed_priority_come_after_deliveries_of_a_crashed_m
 
 #[test]
 fn is_6_a_message_without_an_agreed_priority_stays_before_messages_that_depend_on_it() {
-    // Node 1 sent the agreed priority of 1#1 only to 2. Node 2 delivered 1#1, sent 2#1 and later the
-    // agreed priority of 2#1 to all. Then nodes 1 and 2 crashed.
+    // Node 1 sent the agreed priority of 1#1 only to 2. Node 2 delivered 1#1, sent 2#1 and later
+    // the agreed priority of 2#1 to all. Then nodes 1 and 2 crashed.
     let held = [(id(1, 1), Causes([1, 0, 0].into())), (id(2, 1), Causes([1, 1, 0].into()))];
     let known_to_3 =
         [((1, 1), PriorityState::Proposed(priority(1, 3))), ((2, 1), PriorityState::Agreed(priority(2, 3)))];

@@ -25,7 +25,7 @@ pub struct Report {
     /// The messages that it holds of the view that was to begin next.
     #[cfg_attr(feature = "serde", serde(rename = "next", with = "super::super::wire"))]
     pub next_holdings: Option<Holdings>,
-    /// The order that was settled for the rest of that latest view, if the member knows one.
+    /// The order that was settled for the rest of the begun view, if the member knows one.
     pub settled: Option<Settled>,
     /// The view for whose beginning the member still loads the state; `None` if it loads none.
     #[cfg_attr(feature = "serde", serde(rename = "wants"))]
@@ -191,7 +191,7 @@ impl<S: State> Member<S> {
             joiners: joiners.collect(),
         };
         out.note("MC-8", format_args!("settles {} messages before {view}", flush.settled_order.len()));
-        send_to_members_that_lack(me, &flush, &report_set, out);
+        send_missing_messages(me, &flush, &report_set, out);
         self.phase = Phase::Flushing(flush);
         self.archive.retain_needed(&state_requests);
         if let Some(boundary) = state_requests.get(&me) {
@@ -295,7 +295,7 @@ impl<S: State> Member<S> {
 }
 
 /// MC-8. The first member that holds a message sends it to the members that lack it.
-fn send_to_members_that_lack<S: State>(
+fn send_missing_messages<S: State>(
     me: NodeId,
     flush: &Flush,
     report_set: &ReportSet<'_>,

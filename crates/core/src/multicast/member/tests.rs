@@ -1,8 +1,8 @@
 //! Tests of the rules of a member.
 //!
-//! In scripts, `1 send` lets node 1 multicast, `1 > 2` lets node 2 receive the oldest message from 1,
-//! `1 > 2 overtakes 1` the second oldest, `1 > 2 last` the newest, and `rest` lets all messages
-//! arrive; `testing.rs` lists all steps. `2#1` is the first message of node 2.
+//! In scripts, `1 send` lets node 1 multicast, `1 > 2` lets node 2 receive the oldest message from
+//! 1, and `rest` lets all messages arrive; `testing.rs` lists all steps. `2#1` is the first
+//! message of node 2.
 
 use super::super::support::{assert_all_deliver, default_plan, delivered_by, node, run_script, script_group};
 use super::super::tests::simulation::{Process, ViewChoice, World};
@@ -80,9 +80,9 @@ fn mc_2_the_first_copy_is_held_and_relayed_and_others_are_dropped() {
 }
 
 #[test]
-fn mc_3_uniform_delivery_waits_until_all_members_hold_it() {
+fn mc_3_uniform_delivery_waits_until_all_members_hold_the_message() {
     let plan = Plan { delivery: Delivery::Uniform, ..default_plan(3) };
-    // The second message from 1 to 2 is the acknowledgement of 1, which holds its own message.
+    // The second message from 1 to 2 acknowledges 1#1: node 1 holds its own message too.
     let trace = run_script::<Fifo>(&plan, "1 send\n1 > 2\n1 > 2\n2 > 1");
     assert!(!trace.contains("DELIVERS"), "3 does not hold the message: {trace}");
     let trace = run_script::<Fifo>(&plan, "1 send\n1 > 2\n1 > 2\n2 > 1\n1 > 3\n3 > 1");
@@ -253,7 +253,7 @@ fn messages_of_an_ended_view_change_nothing() {
     world.decide_view(&[], &[]);
     world.deliver_view(process(1), ViewChoice::Next);
     world.deliver_view(process(2), ViewChoice::Next);
-    // Both reports; then the message of 3, which 2 lacks, and the completion of 1; then that of 2.
+    // The reports of 1 and 2; then from 1 the message that 2 lacks; then both completion messages.
     for (from, to) in [(1, 2), (2, 1), (1, 2), (1, 2), (2, 1)] {
         world.deliver((process(from), process(to)));
     }

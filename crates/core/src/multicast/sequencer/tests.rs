@@ -1,8 +1,8 @@
 //! Tests of the rules of total order by a sequencer, which is node 1. The number that it assigns to
 //! a message is the position of the message in the total order.
 //!
-//! In scripts, `1 send` lets node 1 multicast, `1 > 2` lets node 2 receive the oldest message from 1,
-//! `1 > 2 overtakes 1` the second oldest, `1 > 2 last` the newest, and `rest` lets all messages
+//! In scripts, `1 send` lets node 1 multicast, `1 > 2` lets node 2 receive the oldest message from
+//! 1, `1 > 2 overtakes 1` the second oldest, `1 > 2 last` the newest, and `rest` lets all messages
 //! arrive; `testing.rs` lists all steps. `2#1` is the first message of node 2.
 //!
 //! A survey is what the survivors of a view know when it ends: the messages that any of them holds,

@@ -1,9 +1,9 @@
 //! Tests that the bug of every faulty variant of an algorithm is found: by the property checks, or
 //! by a script that has different deliveries without the bug.
 //!
-//! In scripts, `1 send` lets node 1 multicast, `1 > 2` lets node 2 receive the oldest message from 1,
-//! `1 > 2 overtakes 1` the second oldest, and `rest` lets all messages arrive; `lose 1 > 3` loses
-//! the oldest from 1 to 3. `testing.rs` lists all steps. `1#2` is the second message of node 1.
+//! In scripts, `1 send` lets node 1 multicast, `1 > 2` lets node 2 receive the oldest message from
+//! 1, `1 > 2 overtakes 1` the second oldest, which overtakes one message, `lose 1 > 3` loses the
+//! oldest from 1 to 3, and `rest` lets all messages arrive. `1#2` is the second message of node 1.
 
 use super::properties::check;
 use super::random_faults::{FAULT_BUDGETS, run_seed};

@@ -1,8 +1,8 @@
 //! Tests of the rules of unordered multicast.
 //!
-//! In scripts, `1 send` lets node 1 multicast, `1 > 2` lets node 2 receive the oldest message from 1,
-//! `1 > 2 overtakes 1` the second oldest, `1 > 2 last` the newest, and `rest` lets all messages
-//! arrive; `testing.rs` lists all steps. `2#1` is the first message of node 2.
+//! In scripts, `1 send` lets node 1 multicast, `1 > 2` lets node 2 receive the oldest message from
+//! 1, and `1 > 2 overtakes 1` the second oldest, which overtakes one message; `testing.rs` lists
+//! all steps. `2#1` is the first message of node 2.
 //!
 //! A survey is what the survivors of a view know when it ends: the messages that any of them holds,
 //! for each of the three senders the number of its messages that all members hold, and the report

@@ -11,9 +11,9 @@ pub const FACTS: Facts = facts(Form::DeadlockFree, Quorums::Grid);
 /// algorithm, and checks must detect that it deadlocks.
 pub const fn facts(form: Form, quorums: Quorums) -> Facts {
     // Once a request has reached its voters, each other node enters before it at most twice: with
-    // the entry for which the voters had already voted, and with one more request that it stamped
-    // before their messages advanced its clock. In the plain form it enters before the request at
-    // most once, because voters vote in order of arrival.
+    // the entry for which the voters had already voted, and with one more request, stamped before
+    // the messages of the voters advanced that node's clock. In the plain form each enters before
+    // it at most once, because voters vote in order of arrival.
     let fairness = match form {
         Form::DeadlockFree => Fairness::FromArrival(|nodes| 2 * (nodes as u64 - 1)),
         Form::Plain => Fairness::FromArrival(|nodes| nodes as u64 - 1),
@@ -86,15 +86,15 @@ const fn cost(form: Form, quorums: Quorums) -> Cost {
     }
 }
 
-/// Counts a request, a vote and a release for each voter except the node itself.
+/// Counts a request, a vote and a release for each other voter; the plain form never sends more.
 fn messages_without_contention(quorums: Quorums, case: &Case<'_>, entries: u64) -> Range {
     case.total_cost(entries, |node| Range::exactly(3 * remote_voters(quorums, case, node)))
 }
 
 /// Adds up to three messages for each voter to the three of [`messages_without_contention`]: a
 /// request that arrives at a voter causes a failure or an inquiry; an inquiry may cause a
-/// relinquish, and then the voter must vote again for the request that gave its vote back. A
-/// request causes none of these at its own node's voter, where it is the youngest when it is made.
+/// relinquish, and then the voter must vote again for the request that gave its vote back. At the
+/// voter of its own node a request causes none of these, because it is the youngest there.
 fn messages_under_contention(quorums: Quorums, case: &Case<'_>, entries: u64) -> Range {
     match case.load {
         Load::OneNode(_) => messages_without_contention(quorums, case, entries),

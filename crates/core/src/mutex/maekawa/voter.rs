@@ -96,8 +96,8 @@ impl Voter {
         }
     }
 
-    /// Gives the vote to a request if it is free or an earlier request of the same node has it, but
-    /// never ahead of a waiting request.
+    /// Gives the vote to a request if the vote is free or an earlier request of the same node has
+    /// it, but never ahead of a waiting request.
     fn try_give(&mut self, request: Stamp) -> VoteOutcome<Stamp> {
         match self.holder().filter(|_| !self.queue.is_empty()) {
             Some(holder) => VoteOutcome::Held { holder },

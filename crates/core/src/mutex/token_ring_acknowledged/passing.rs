@@ -114,8 +114,8 @@ impl Passing {
         is_awaited
     }
 
-    /// Handles a missing acknowledgement: skips the receiver from now on. Returns it and the
-    /// content to pass again, or `None` if no pass with this number waits for one.
+    /// Handles a missing acknowledgement: skips the receiver from now on. Returns the receiver and
+    /// the content to pass again, or `None` if this pass does not wait for an acknowledgement.
     pub(super) fn time_out(&mut self, number: PassNumber) -> Option<(NodeId, PassContent)> {
         let (to, content) = self.unanswered.remove(&number)?;
         self.crashed_members.insert(to);

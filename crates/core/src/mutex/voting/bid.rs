@@ -34,7 +34,7 @@ pub(super) enum Answer {
 
 /// Distinguishes the votes of one replica that a node requests in successive attempts of one
 /// request. Two values are enough: when the node requests the vote again, the previous vote is on
-/// its way back, and the voter does not give the vote again before it has it back.
+/// its way back, and the voter does not give the vote again before it is back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Turn(bool);
@@ -109,7 +109,7 @@ impl Bid {
     }
 
     /// Marks a vote as returned to its voter. The next request for it has another turn.
-    pub(super) fn return_vote(&mut self, replica: Replica) {
+    pub(super) fn mark_returned(&mut self, replica: Replica) {
         if let Some(voter) = self.voters.get_mut(replica.index()) {
             *voter = VoterState { answer: Answer::NotAsked, turn: voter.turn.next() };
         }
@@ -117,12 +117,12 @@ impl Bid {
 
     /// Marks every vote as returned. Returns the votes, which the caller must send back to their
     /// voters.
-    pub(super) fn return_all_votes(&mut self) -> Vec<(Replica, Claim)> {
+    pub(super) fn mark_all_returned(&mut self) -> Vec<(Replica, Claim)> {
         let voted = self.voters.iter().enumerate().filter(|(_, voter)| voter.answer == Answer::Voted);
         let claim = |voter: &VoterState| Claim { stamp: self.stamp, turn: voter.turn };
         let votes: Vec<_> = voted.map(|(index, voter)| (Replica::from_index(index), claim(voter))).collect();
         for (replica, _) in &votes {
-            self.return_vote(*replica);
+            self.mark_returned(*replica);
         }
         votes
     }

@@ -80,7 +80,7 @@ pub struct Many<Name, P: OneOfMany> {
     lease: Option<Time>,
     suspected: BTreeSet<NodeId>,
     disk_is_full: bool,
-    /// Whether the disk of an earlier incarnation was lost, and with it the saves of any instance.
+    /// Whether the disk of an earlier incarnation was lost, and with it perhaps some saves.
     was_wiped: bool,
     /// The names of saves that are not durable yet, in the order of the saves.
     pending_saves: VecDeque<Name>,

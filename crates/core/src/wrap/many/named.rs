@@ -17,7 +17,7 @@ impl<Name: fmt::Display, T: fmt::Display> fmt::Display for Named<Name, T> {
     }
 }
 
-/// A message is counted and drawn like the inner one. The name makes no difference.
+/// A message is counted and drawn like the inner one.
 impl<Name, M: Describe> Describe for Named<Name, M> {
     fn kind(&self) -> &'static str {
         self.inner.kind()

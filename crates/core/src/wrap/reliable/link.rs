@@ -13,8 +13,7 @@ pub(super) const BATCH: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Link<M> {
-    /// Until a frame shows another one, assumed to be the first, or our own on the link to
-    /// ourselves.
+    /// Assumed to be the first, or our own on the link to ourselves, until a frame shows another.
     pub(super) peer_incarnation: Incarnation,
     pub(super) outgoing: Outgoing<M>,
     pub(super) incoming: Incoming<M>,

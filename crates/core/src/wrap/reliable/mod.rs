@@ -18,7 +18,7 @@
 //!                                            messages
 //! RL-6   an acknowledgement arrives        → forget what it covers; if anything is left, reset the
 //!                                            timeout, and send the next batch of a retransmission
-//!                                            whose last batch is acknowledged
+//!                                            whose previous batch is acknowledged
 //! RL-7   a peer shows a new incarnation    → forget messages held back from the old one;
 //!                                            retransmit the messages that the old one did not
 //!                                            acknowledge: the first of their numbers is the base
@@ -142,7 +142,7 @@ impl<P: Protocol> Reliable<P> {
         Self { config, incarnation: Incarnation::FIRST, inner, links: BTreeMap::new() }
     }
 
-    /// Returns the inner protocol.
+    /// Returns the protocol whose messages the links carry.
     pub fn inner(&self) -> &P {
         &self.inner
     }
@@ -198,7 +198,10 @@ impl<P: Protocol> Reliable<P> {
             }
             Frame::Ack { below, .. } if is_current => self.receive_ack(from, below, out),
             Frame::Ack { .. } => {
-                out.note("RL-8", format_args!("drops an acknowledgement of node {from} to a past incarnation of ours"));
+                out.note(
+                    "RL-8",
+                    format_args!("drops an acknowledgement of node {from} to our past incarnation {ours}"),
+                );
             }
         }
     }

@@ -15,7 +15,6 @@ pub struct Envelope<M, R> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Content<M, R> {
-    /// A message of the inner protocol.
     Inner(M),
     /// The sender's report on the state in which earlier views left it.
     Report(R),

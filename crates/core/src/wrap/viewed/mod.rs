@@ -154,7 +154,7 @@ enum ViewPhase<R> {
     Out,
     /// We lack reports, or a lease. The reports so far include our own, unless we have just joined.
     Gathering(BTreeMap<NodeId, R>),
-    /// We act in it whenever we have a lease.
+    /// We act in the view whenever we have a lease.
     Acting,
 }
 
@@ -214,7 +214,7 @@ impl<P: InViews> Viewed<P> {
         }
     }
 
-    /// Returns the inner protocol.
+    /// Returns the protocol that runs in the views.
     pub const fn inner(&self) -> &P {
         &self.inner
     }

@@ -8,7 +8,7 @@
 //! ```text
 //! WA-1  a node starts                        → send a heartbeat at once, and another one every period
 //! WA-2  a peer gives a sign of life          → wait for its next one from now on: for a period and the
-//!                                              bound, or by its pace
+//!                                              bound, or as long as its pace allows
 //! WA-3  the wait times out                   → suspect the peer
 //! WA-4  a suspect gives a sign of life       → trust it again, before its message is delivered
 //! WA-5  a peer shows a new incarnation       → it crashed, noticed or not: suspect it unless it is
@@ -164,7 +164,7 @@ impl<P: Protocol> Watched<P> {
         Self { config, incarnation: Incarnation::FIRST, inner, heartbeats_sent: 0, peers: BTreeMap::new() }
     }
 
-    /// Returns the inner protocol.
+    /// Returns the protocol that receives the suspicions.
     pub const fn inner(&self) -> &P {
         &self.inner
     }

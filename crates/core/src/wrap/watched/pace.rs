@@ -107,8 +107,8 @@ impl Pace {
 
     /// Returns how long the peer may be silent before φ reaches the threshold.
     pub(super) fn allowed_silence(&self, threshold: Threshold, period: Duration) -> Duration {
-        let deviations = u128::from(threshold.deviation_thousandths());
-        let slack = u128::from(self.deviation_nanos(period)) * deviations / 1_000;
+        let deviation_thousandths = u128::from(threshold.deviation_thousandths());
+        let slack = u128::from(self.deviation_nanos(period)) * deviation_thousandths / 1_000;
         Duration::from_nanos(self.mean_nanos().saturating_add(u64::try_from(slack).unwrap_or(u64::MAX)))
     }
 

@@ -11,7 +11,6 @@ pub enum Signal<M> {
     /// A message that says only that the sender is alive.
     #[cfg_attr(feature = "serde", serde(rename = "beat"))]
     Heartbeat {
-        /// The sender's incarnation.
         #[cfg_attr(feature = "serde", serde(rename = "life"))]
         incarnation: Incarnation,
         /// The number of the heartbeat in that incarnation, by which an accrual detector ignores
@@ -19,7 +18,6 @@ pub enum Signal<M> {
         /// gaps between heartbeats, so it needs no numbers and always sends 0.
         number: u64,
     },
-    /// A message of the inner protocol.
     Inner {
         #[cfg_attr(feature = "serde", serde(rename = "life"))]
         incarnation: Incarnation,

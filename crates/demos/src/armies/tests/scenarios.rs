@@ -46,7 +46,7 @@ fn the_armies_agree_on_the_leader_in_both_models_with_and_without_fifo_links() {
             let outcome = check_completely(&unbounded, None);
             assert!(outcome.holds());
             let names: Vec<_> = outcome.verdicts.iter().map(|verdict| verdict.name).collect();
-            assert_eq!(names, ["who", "both-know", "both-attack"]);
+            assert_eq!(names, ["same-leader", "both-know", "both-attack"]);
             for delay in spans() {
                 assert!(check_completely(&Scenario { delay: Some(delay), ..unbounded }, None).holds());
             }
@@ -62,7 +62,7 @@ fn with_unbounded_delays_some_run_exceeds_any_bound_on_the_gap() {
         for max_gap in bounds {
             for is_fifo in [false, true] {
                 let outcome = check_completely(&Scenario { is_fifo, ..scenario(strengths) }, Some(max_gap));
-                let timeline = only_violation(&outcome, "when");
+                let timeline = only_violation(&outcome, "within-bound");
                 let gap = timeline.attack_gap().unwrap();
                 assert!(gap > max_gap, "{gap} {max_gap}");
                 // The run shows the cause: the order took longer than the bound.
@@ -89,7 +89,7 @@ fn with_bounded_delays_the_second_army_attacks_at_most_max_minus_min_after_the_f
                 assert!(check_completely(&bounded, Some(guarantee)).holds(), "{bounded:?}");
                 let Some(tighter_bound) = guarantee.nanos().checked_sub(1).map(ns) else { continue };
                 let outcome = check_completely(&bounded, Some(tighter_bound));
-                let timeline = only_violation(&outcome, "when");
+                let timeline = only_violation(&outcome, "within-bound");
                 assert_eq!(timeline.attack_gap(), Some(guarantee), "{bounded:?}");
             }
         }
@@ -106,15 +106,15 @@ fn drifting_clocks_widen_the_gap_by_the_error_of_the_leaders_wait() {
         assert!(check_completely(&drifting, Some(guarantee)).holds(), "{drift_ppm}");
         // Drifting clocks exceed the bound of exact clocks, and the guarantee is tight to within 3
         // ns.
-        only_violation(&check_completely(&drifting, exact.guaranteed_gap()), "when");
-        only_violation(&check_completely(&drifting, Some(ns(guarantee.nanos() - 3))), "when");
+        only_violation(&check_completely(&drifting, exact.guaranteed_gap()), "within-bound");
+        only_violation(&check_completely(&drifting, Some(ns(guarantee.nanos() - 3))), "within-bound");
     }
     // If all messages take the same time, a leader with a slow clock attacks second: at half speed
     // it waits for 200 ms instead of 100 ms. Rounding adds 1 ns.
     let equal_delays = Scenario { delay: Some(Span::exactly(ms(100))), drift_ppm: 500_000, ..scenario([3, 5]) };
     assert_eq!(equal_delays.guaranteed_gap(), Some(ms(100) + ns(1)));
     let outcome = check_completely(&equal_delays, Some(ms(99)));
-    let [attack_of_1, attack_of_2] = only_violation(&outcome, "when").attack_times();
+    let [attack_of_1, attack_of_2] = only_violation(&outcome, "within-bound").attack_times();
     assert!(attack_of_1 < attack_of_2, "army 2, which leads with a slow clock, does not attack second");
 }
 

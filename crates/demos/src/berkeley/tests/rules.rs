@@ -226,7 +226,7 @@ fn bk_2_a_leader_of_an_older_epoch_gets_no_answer() {
     harness.receive(20, 3, poll(1, 7));
     harness.receive(21, 3, adjust(1, 7, 50));
     expect![[r#"
-        20ms: BK-2 does not answer 3: it knows a leader of epoch 2
+        20ms: BK-2 does not answer 3: this node knows a leader of epoch 2
         21ms: nothing
     "#]]
     .assert_eq(&harness.take_trace());

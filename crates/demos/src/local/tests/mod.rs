@@ -61,14 +61,14 @@ rule_tests! { check;
     "#]]);
 
     lo_3_a_thread_that_finds_the_flag_set_tries_again(Locking::TestAndSet, "1 2 1 1 2 1 1 2 2 2 2 2", expect![[r#"
-        thread 1 finds the flag clear and sets it at once
+        thread 1 atomically finds the flag clear and sets it
         thread 2 finds the flag set and tries again
         thread 1 loads 5
         thread 1 adds 1 and has 6
         thread 2 finds the flag set and tries again
         thread 1 stores 6
         thread 1 clears the flag
-        thread 2 finds the flag clear and sets it at once
+        thread 2 atomically finds the flag clear and sets it
         thread 2 loads 6
         thread 2 subtracts 1 and has 5
         thread 2 stores 5
@@ -192,10 +192,10 @@ fn lo_5_a_woken_thread_finds_the_counter_in_use_and_sleeps_again() {
 fn unlocked_the_counter_can_be_4_5_or_6() {
     let outcomes = explore(&Race::new(Locking::None));
     // In 2 of the 20 interleavings, one thread ends before the other begins. In the others, both
-    // load 5 and the second store wins: it is each thread's in half of them.
+    // load 5 and the second store wins: thread 1's in half of them, thread 2's in the other half.
     assert_eq!(interleavings_by_value(&outcomes), [(4, 9), (5, 2), (6, 9)]);
     assert!(outcomes.overlap_schedule.is_some() && outcomes.stuck_schedule.is_none());
-    assert!(!outcomes.always_end_with(5));
+    assert!(!outcomes.are_race_free_with(5));
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn with_any_lock_the_counter_is_5_and_threads_exclude_each_other() {
     for locking in DEFAULT_LOCKINGS.into_iter().filter(|locking| locking.prevents_race()) {
         let race = Race::new(locking);
         let outcomes = explore(&race);
-        assert!(outcomes.always_end_with(5), "{locking}: {outcomes:?}");
+        assert!(outcomes.are_race_free_with(5), "{locking}: {outcomes:?}");
         assert_eq!(race.expected_counter(), 5);
     }
 }
@@ -212,7 +212,7 @@ fn with_any_lock_the_counter_is_5_and_threads_exclude_each_other() {
 fn with_a_flag_that_is_tested_and_then_set_stores_are_lost() {
     let outcomes = explore(&Race::new(Locking::TestThenSet));
     assert_eq!(outcomes.endings.keys().copied().collect::<Vec<_>>(), [4, 5, 6]);
-    assert!(outcomes.overlap_schedule.is_some() && !outcomes.always_end_with(5));
+    assert!(outcomes.overlap_schedule.is_some() && !outcomes.are_race_free_with(5));
 }
 
 /// A third thread can enter before one that a signal woke. The changes are powers of two, so the
@@ -221,7 +221,7 @@ fn with_a_flag_that_is_tested_and_then_set_stores_are_lost() {
 fn locks_hold_for_three_threads() {
     for locking in DEFAULT_LOCKINGS {
         let outcomes = explore(&Race::with_changes(locking, 0, &[1, 2, 4]));
-        assert_eq!(outcomes.always_end_with(7), locking.prevents_race(), "{locking}: {outcomes:?}");
+        assert_eq!(outcomes.are_race_free_with(7), locking.prevents_race(), "{locking}: {outcomes:?}");
     }
     let unlocked = explore(&Race::with_changes(Locking::None, 0, &[1, 2, 4]));
     assert_eq!(
@@ -235,7 +235,7 @@ fn locks_hold_for_three_threads() {
 fn one_thread_alone_has_one_outcome() {
     for locking in DEFAULT_LOCKINGS.into_iter().chain([Locking::TestThenSet]) {
         let outcomes = explore(&Race::with_changes(locking, 5, &[1]));
-        assert!(outcomes.always_end_with(6), "{locking}: {outcomes:?}");
+        assert!(outcomes.are_race_free_with(6), "{locking}: {outcomes:?}");
         assert_eq!(interleavings_by_value(&outcomes), [(6, 1)]);
     }
 }
@@ -243,7 +243,7 @@ fn one_thread_alone_has_one_outcome() {
 #[test]
 fn a_race_without_threads_ends_in_its_initial_state() {
     let outcomes = explore(&Race::with_changes(Locking::None, 5, &[]));
-    assert!(outcomes.always_end_with(5) && outcomes.states == 1 && outcomes.transitions == 0);
+    assert!(outcomes.are_race_free_with(5) && outcomes.states == 1 && outcomes.transitions == 0);
 }
 
 #[test]

@@ -16,8 +16,8 @@ pub(crate) struct HappenedBeforeModel {
     window: Window,
     /// The past of each node's last event.
     node_pasts: BTreeMap<NodeId, Past>,
-    /// The past of the network's last event in the log. Network events that the log omits are not
-    /// in `events`, so nothing depends on them.
+    /// The past of the last event of the host `world`, to which the events of no node belong. Those
+    /// that the log omits are not in `events`, so nothing depends on them.
     world_past: Past,
     /// The past of the sender of each message when it was sent.
     message_pasts: BTreeMap<MessageId, Past>,
@@ -70,7 +70,7 @@ impl HappenedBeforeModel {
         self.node_pasts.insert(node, past);
     }
 
-    /// Adds a network event, which depends on the network's earlier events and those in `received`.
+    /// Adds an event of `world`, which depends on the earlier ones and on the events in `received`.
     fn add_world_event(&mut self, received: Past) {
         let mut past = self.world_past.clone();
         past.extend(received);

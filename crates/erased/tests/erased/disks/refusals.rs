@@ -60,6 +60,7 @@ fn a_newer_disk_is_refused_whether_its_log_has_a_checkpoint_or_not() {
     );
 }
 
+/// A new `ListDisk` begins with the item 1, a wiped one begins empty.
 #[test]
 fn an_older_disk_is_read() {
     for disk in disks_with::<ListDisk>(vec![7]) {
@@ -87,8 +88,8 @@ fn the_disk_of_another_algorithm_is_refused() {
     assert_eq!(codec_for::<ListDisk>().unseal(written).err(), Some(foreign));
 }
 
-/// A driver that does not call `unseal` lets an old release write, and the earlier data is still
-/// there.
+/// If the driver of an old release does not call `unseal`, the release writes to a newer disk, but
+/// the earlier data remains. A new `ListDisk` begins with the item 1.
 #[test]
 fn writes_to_an_unreadable_disk_lose_nothing() {
     for mut disk in disks_with::<NewListDisk>(vec![7]) {

@@ -32,10 +32,10 @@ pub enum GatherError {
     MissingNode { node: NodeId, nodes: usize },
     #[error(
         "the journals contradict each other: in {file}, line {line}, message {message} arrives before it can have been \
-         sent, and every other remaining node waits for a message in the same way. At least one of the files was altered."
+         sent, and the other journals continue with messages that have not been sent either. At least one of the files was altered."
     )]
     CyclicWait {
-        /// The file of the earliest such line.
+        /// The file whose next line has the earliest time.
         file: String,
         line: u64,
         message: String,

@@ -50,10 +50,10 @@ impl Requesters {
             Some(rounds) if sites <= MAX_SITES && resources.len() <= MAX_RESOURCES && is_one_resource_per_site => {
                 Ok(Self { sites, resources, rounds, wait_mode, fan_out, is_ordered, has_victims })
             }
-            Some(_) | None => Err(CheckError::TooManyWaits {
+            Some(_) | None => Err(CheckError::DeadlockGroupTooLarge {
                 max_nodes: MAX_SITES,
                 max_resources: MAX_RESOURCES,
-                max_waits: SATURATED - 1,
+                max_rounds: SATURATED - 1,
             }),
         }
     }

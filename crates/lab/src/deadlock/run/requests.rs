@@ -23,7 +23,7 @@ pub struct Demand {
     /// How long a process holds what others wait for.
     pub hold: Latency,
     /// Probability in percent that a process sends a request in a round.
-    pub share: u64,
+    pub request_percent: u64,
     /// Whether victims resolve deadlocks.
     pub has_victims: bool,
 }
@@ -75,7 +75,7 @@ impl Choices {
 
     /// Draws whether the process sends requests in a round.
     pub(super) fn sends_request(&mut self) -> bool {
-        self.rng.below(100) < self.demand.share
+        self.rng.below(100) < self.demand.request_percent
     }
 
     /// The requests of one round. The process waits for each before it sends the next.

@@ -226,10 +226,10 @@ impl Clients for ElectionClients {
     fn properties(&self) -> Vec<Property> {
         let property = |name, judged| Property { name, judged };
         let mut properties =
-            vec![property("one-leader-an-epoch", Judged::ByResults), property("epochs-grow", Judged::ByStep)];
+            vec![property("one-leader-per-epoch", Judged::ByResults), property("epochs-grow", Judged::ByStep)];
         debug_assert_eq!(properties.len(), usize::from(EPOCHS_GROW) + 1);
         if self.has_leases {
-            properties.push(property("one-master", Judged::ByExclusiveHolds));
+            properties.push(property("one-leader-at-a-time", Judged::ByExclusiveHolds));
         }
         properties.push(property("agreed", Judged::ByFairRuns));
         properties

@@ -10,7 +10,7 @@ use clap::Args;
 pub(crate) struct ElectionCheckArgs {
     #[command(flatten)]
     pub(super) election: ElectionArgs,
-    /// Maximum number of resignations per leader.
+    /// Maximum number of resignations per client.
     #[arg(long, value_name = "NUMBER", value_parser = parse_whole::<u8>)]
     pub(super) resign: Option<u8>,
 }

@@ -81,8 +81,8 @@ impl Properties {
             Verdict::from_violation(name, PropertyKind::Always, violation.clone())
         };
         let mut verdicts =
-            vec![always("one-leader-an-epoch", &self.leader_violation), always("epochs-grow", &self.epoch_violation)];
-        verdicts.extend(self.leases.iter().map(|leases| always("one-master", leases.violation())));
+            vec![always("one-leader-per-epoch", &self.leader_violation), always("epochs-grow", &self.epoch_violation)];
+        verdicts.extend(self.leases.iter().map(|leases| always("one-leader-at-a-time", leases.violation())));
         verdicts.push(Verdict::from_violation("agreed", PropertyKind::Eventually, self.disagreement()));
         if self.expects_several_starters {
             verdicts.push(Verdict::sometimes("contested", self.is_contested));

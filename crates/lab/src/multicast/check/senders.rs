@@ -26,15 +26,11 @@ impl Senders {
     /// a bulletin board of the delivered messages. Fails if a client's history would not fit into
     /// one word.
     pub fn new(senders: Group, messages: u8, promises: PropertySet) -> Result<Self, CheckError> {
-        let total = usize::from(messages);
-        let max_of_one_sender = total.div_ceil(senders.len().max(1));
         // A history must have room for the deliveries of all messages and the client's own sends.
-        if total > MAX_MESSAGES || total + max_of_one_sender > MAX_EVENTS {
-            return Err(CheckError::TooManyMessages {
-                given: total,
-                max: MAX_MESSAGES,
-                max_per_sender: MAX_EVENTS / 2,
-            });
+        let fits = |total: &usize| total + total.div_ceil(senders.len().max(1)) <= MAX_EVENTS;
+        let max = (0..=MAX_MESSAGES).rev().find(fits).unwrap_or(0);
+        if usize::from(messages) > max {
+            return Err(CheckError::TooManyMessages { given: messages.into(), max, senders: senders.len() });
         }
         Ok(Self { senders, messages, promises })
     }

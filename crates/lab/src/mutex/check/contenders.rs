@@ -184,8 +184,8 @@ impl Clients for Contenders {
         client.phase == ClientPhase::Waiting
     }
 
-    /// A node that may not act does not hold the lock, even if its client has not been notified
-    /// yet.
+    /// A node that needs a lease and has no valid one may not act. It does not hold the lock, even
+    /// if its client has not been notified yet that the lock is lost.
     fn facet(&self, client: &Contender, may_act: bool) -> u64 {
         match (client.phase, client.access) {
             _ if !may_act => 0,

@@ -55,12 +55,9 @@ impl CheckedFamily for Mutex {
     }
 
     fn rounds_suffix(check: &CheckSpec<Self>) -> String {
-        let words = match (check.behavior.allows_tries, check.behavior.allows_cancels) {
-            (false, false) => "",
-            (true, false) => " with tries",
-            (false, true) => " with cancels",
-            (true, true) => " with tries and cancels",
-        };
-        words.into()
+        let RequestKinds { allows_tries, allows_cancels, allows_readers } = check.behavior;
+        let kinds = [(allows_tries, "tries"), (allows_cancels, "cancels"), (allows_readers, "readers")];
+        let allowed: Vec<_> = kinds.into_iter().filter(|(is_allowed, _)| *is_allowed).map(|(_, kind)| kind).collect();
+        if allowed.is_empty() { String::new() } else { format!(" with {}", allowed.join(" and ")) }
     }
 }

@@ -168,7 +168,7 @@ impl CompareRequest<'_, MutexCompareArgs> {
         reject_duplicates("--workload", &names)?;
         Ok(match &self.family_args.workload[..] {
             [] if self.family_args.real => DEFAULT_REAL_TRAFFICS.to_vec(),
-            [] => Traffic::ALL.to_vec(),
+            [] => Traffic::DEFAULTS.to_vec(),
             given => given.to_vec(),
         })
     }

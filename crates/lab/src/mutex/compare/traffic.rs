@@ -62,7 +62,7 @@ const PERCENT: u32 = 10_000_000;
 
 impl Traffic {
     /// The workloads of a simulated comparison by default, from idle to saturated.
-    pub const ALL: [Self; 6] = [
+    pub const DEFAULTS: [Self; 6] = [
         Self::Single,
         Self::Pair,
         Self::Random(OfferedLoad::percent(1)),
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn workloads_read_back_as_printed() {
         let words = ["single", "pair", "random:1%", "random:10%", "random", "all"];
-        assert_eq!(Traffic::ALL.map(|traffic| traffic.to_string()), words);
+        assert_eq!(Traffic::DEFAULTS.map(|traffic| traffic.to_string()), words);
         for word in words.into_iter().chain(["random:0.05%", "random:100%", "random:33.3333333%"]) {
             assert_eq!(word.parse::<Traffic>().map(|traffic| traffic.to_string()), Ok(word.to_owned()));
         }

@@ -28,7 +28,7 @@ fn check_completely(spec: &CheckSpec<Election>) -> CheckRun<Election> {
 }
 
 fn has_two_leaders(run: &CheckRun<Election>) -> bool {
-    list_violations(run).iter().any(|(name, _)| *name == "one-leader-an-epoch")
+    list_violations(run).iter().any(|(name, _)| *name == "one-leader-per-epoch")
 }
 
 const MS: Duration = Duration::from_millis(1);
@@ -59,7 +59,7 @@ fn a_run_beyond_the_bound_is_a_journal_that_replays_with_its_times() {
     assert!(spec.command().contains("--until 1s --delay 1ms..20ms"), "{}", spec.command());
     let run = check_completely(&spec);
     assert!(has_two_leaders(&run));
-    for (verdict, example) in run.violations().into_iter().filter(|(verdict, _)| verdict.name == "one-leader-an-epoch")
+    for (verdict, example) in run.violations().into_iter().filter(|(verdict, _)| verdict.name == "one-leader-per-epoch")
     {
         let replayed = replay_journal::<Election>(&journal(&run, example));
         let verdict_of_replay =

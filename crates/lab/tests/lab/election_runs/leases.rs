@@ -1,6 +1,6 @@
 //! Hand-written runs of leaders with leases, some on wrong clocks, and the verdicts on
-//! `one-master`. In the actions of nodes, the time in milliseconds comes first and the node second:
-//! `leads(1, 2, 3, 50)` elects node 2 at 1 ms in epoch 3, with a lease until 50 ms.
+//! `one-leader-at-a-time`. In the actions of nodes, the time in milliseconds comes first and the
+//! node second: `leads(1, 2, 3, 50)` elects node 2 at 1 ms in epoch 3, with a lease until 50 ms.
 
 use super::{HandWrittenRun, ONE_STARTER, ms, node};
 use quorate_core::Epoch;
@@ -32,7 +32,7 @@ impl HandWrittenRun<Properties> {
 
     fn violation(&self) -> Option<String> {
         let verdicts = self.0.verdicts();
-        let verdict = verdicts.iter().find(|verdict| verdict.name == "one-master").expect("it is judged");
+        let verdict = verdicts.iter().find(|verdict| verdict.name == "one-leader-at-a-time").expect("it is judged");
         assert_eq!(verdict.holds, Some(verdict.violation.is_none()));
         verdict.violation.as_ref().map(|violation| violation.text.clone())
     }
@@ -109,5 +109,5 @@ fn a_lease_that_expired_before_its_announcement_does_not_count() {
 #[test]
 fn without_leases_one_master_is_not_judged() {
     let verdicts = Properties::new(3, ONE_STARTER).verdicts();
-    assert!(verdicts.iter().all(|verdict| verdict.name != "one-master"));
+    assert!(verdicts.iter().all(|verdict| verdict.name != "one-leader-at-a-time"));
 }

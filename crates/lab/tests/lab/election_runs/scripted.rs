@@ -76,7 +76,7 @@ fn two_leaders_in_one_epoch_are_caught() {
     let run = run.learns(5, 2, 2, 3).learns(5, 3, 2, 3);
     assert_only_violation(
         &run,
-        "one-leader-an-epoch",
+        "one-leader-per-epoch",
         "node 2 considers 2 the leader of epoch 1, but node 1 considers 1 the leader",
     );
     let learnt_from_others =
@@ -84,7 +84,7 @@ fn two_leaders_in_one_epoch_are_caught() {
     let learnt_from_others = learnt_from_others.learns(4, 3, 1, 2);
     assert_only_violation(
         &learnt_from_others,
-        "one-leader-an-epoch",
+        "one-leader-per-epoch",
         "node 2 considers 3 the leader of epoch 1, but node 1 considers 1 the leader",
     );
 }
@@ -94,7 +94,7 @@ fn one_node_may_not_know_two_leaders_of_an_epoch() {
     let run = run_with_properties().learns(1, 1, 1, 1).learns(2, 1, 2, 1).learns(2, 2, 2, 1).learns(2, 3, 2, 1);
     assert_only_violation(
         &run,
-        "one-leader-an-epoch",
+        "one-leader-per-epoch",
         "node 1 considers 2 the leader of epoch 1, but node 1 considers 1 the leader",
     );
 }
@@ -158,7 +158,7 @@ fn with_several_leaders_on_purpose_each_node_must_know_one() {
     assert_only_violation(&split().learns(2, 3, 2, 5).crashes(3, 2), "agreed", text);
     assert_only_violation(
         &split().learns(2, 3, 1, 5),
-        "one-leader-an-epoch",
+        "one-leader-per-epoch",
         "node 3 considers 1 the leader of epoch 5, but node 2 considers 2 the leader",
     );
 }
@@ -209,7 +209,7 @@ fn several_starters_before_a_win_are_contention() {
 #[test]
 fn contention_is_judged_only_if_several_starters_are_expected() {
     let names: Vec<_> = Properties::new(3, ONE_STARTER).verdicts().iter().map(|verdict| verdict.name).collect();
-    assert_eq!(names, ["one-leader-an-epoch", "epochs-grow", "agreed"]);
+    assert_eq!(names, ["one-leader-per-epoch", "epochs-grow", "agreed"]);
 }
 
 #[test]

@@ -155,7 +155,7 @@ fn an_election_is_done_when_every_node_knows() {
 #[test]
 fn every_flaw_is_found() {
     let outcome = simulate(Flaw::SharedEpoch, campaigns_of(Starters::All), &[]);
-    assert_eq!((outcome.ending, outcome.violations), (Ending::Stuck, vec!["one-leader-an-epoch", "agreed"]));
+    assert_eq!((outcome.ending, outcome.violations), (Ending::Stuck, vec!["one-leader-per-epoch", "agreed"]));
     let outcome = simulate(Flaw::NoAnnouncement, campaigns_of(Starters::Lowest), &[]);
     assert_eq!((outcome.ending, outcome.violations), (Ending::Stuck, vec!["agreed"]));
     let script: Script = "campaign 1 at 0ms\ncampaign 2 at 9ms\ncampaign 1 at 20ms".parse().expect("a script");

@@ -100,7 +100,7 @@ fn alter_lines(parts: &[Part], part: usize, change: impl Fn(usize, &str) -> Stri
     parts
 }
 
-/// Returns a step with the same effects but without its message.
+/// Returns the step with a completed save as its input in place of a message.
 fn without_message(line: &str) -> String {
     let (before, message) = line.split_once("{\"message\":").unwrap();
     let (_, after) = message.split_once("},\"effects\"").unwrap();
@@ -128,7 +128,7 @@ const OWN_MACHINES: Machines = Machines {
 
 /// Asserts that gathering detects the removal of any one receipt, unless it is the last of its
 /// link, or the first of a link to a later incarnation. Tries every `stride`th receipt, and returns
-/// their number, rounded down.
+/// a lower bound of their number.
 fn assert_gaps_detected<F: FamilyLab>(spec: &Spec<F>, machines: Machines, stride: usize) -> usize {
     let parts = parts_of(spec, machines);
     let (_, intact) = gather_parts(&parts).unwrap();
@@ -161,7 +161,7 @@ fn assert_gaps_detected<F: FamilyLab>(spec: &Spec<F>, machines: Machines, stride
 }
 
 /// Asserts that gathering refuses journals in which two neighbouring receipts of one link are
-/// swapped. Tries every `stride`th pair, and returns their number, rounded down.
+/// swapped. Tries every `stride`th pair, and returns a lower bound of their number.
 fn assert_disorder_detected<F: FamilyLab>(spec: &Spec<F>, stride: usize) -> usize {
     let parts = parts_of(spec, ONE_MACHINE);
     let traffic = Traffic::from_parts(&parts);

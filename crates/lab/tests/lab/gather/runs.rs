@@ -13,7 +13,7 @@ pub(crate) fn run_journal<F: FamilyLab>(spec: &Spec<F>) -> String {
     String::from_utf8(run_recorded(spec).1).unwrap()
 }
 
-/// Replays the journal and checks that reading it gives the same summary.
+/// Replays the journal, and checks that its summary without a replay is the same.
 pub(crate) fn replay_and_read<F: FamilyLab>(journal: &str) -> Replayed<F> {
     let replayed = common::replay_journal::<F>(journal.as_bytes());
     let read = summarise::<F, _>(&mut Journal::open(journal.as_bytes()).unwrap()).unwrap();

@@ -23,7 +23,7 @@ impl Source for Part {
     }
 }
 
-/// Gathers the parts. Returns the gathered journal, and what the gathering reports about it.
+/// Returns the gathered journal, and the report on it.
 pub(crate) fn gather_parts(parts: &[Part]) -> Result<(String, GatherReport), GatherError> {
     let mut bytes = Vec::new();
     let gathered = gather(parts, &mut bytes)?;

@@ -51,7 +51,7 @@ fn a_split_character_is_a_torn_line() {
     assert_eq!(gather_parts(&parts).unwrap().1.torn_files, [parts[0].name.as_str()]);
 }
 
-/// A node that was killed before its header was written had no effect on others.
+/// A node that was killed before its journal had a header had no effect on others.
 #[test]
 fn a_journal_cut_in_its_header_is_left_out() {
     let truth = run_journal(&lock_spec("central", 2));

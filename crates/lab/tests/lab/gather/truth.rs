@@ -92,7 +92,7 @@ fn assert_tolerates_wrong_clocks<F: FamilyLab>(spec: &Spec<F>, error_nanos: i64)
     assert_eq!(original.messages, regained.messages, "seed {}", spec.seed);
     // Smaller errors may have no effect.
     if error_nanos > 10_000_000 {
-        assert!(gathered.delayed_steps > 0, "wrong clocks must raise some times");
+        assert!(gathered.delayed_steps > 0, "no step was moved to a later time");
     }
 }
 

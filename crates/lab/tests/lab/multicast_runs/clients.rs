@@ -2,7 +2,7 @@
 //! are sent later.
 //!
 //! `id(1, 2)` is the id of node 1's second message in view 1, and `in_view(2, 1, 1)` that of its
-//! first message in view 2.
+//! first message in view 2. `view(2, [(1, 1)])` is view 2, with node 1 as a member since view 1.
 
 use super::{id, in_view, node, view};
 use quorate_core::multicast::{Command, Event, GroupId, MessageId, Payload, Refusal};
@@ -93,7 +93,7 @@ fn a_client_that_must_wait_repeats_its_request() {
     assert_eq!(test.take_commands(), ["send \"1:1\""]);
     assert_eq!(test.notify(wait_event()), NO_COMMANDS);
     assert_eq!(test.notify(emitted(Event::Ready { group: GroupId::ONLY })), ["send \"1:1\""]);
-    // A second notification has no effect.
+    // A second `Ready` has no effect.
     assert_eq!(test.notify(emitted(Event::Ready { group: GroupId::ONLY })), NO_COMMANDS);
     assert_eq!(test.notify(wait_event()), NO_COMMANDS);
     assert_eq!(test.notify(emitted(view_event(2))), ["send \"1:1\""]);

@@ -39,8 +39,7 @@ fn the_fifo_example_satisfies_every_order_if_all_nodes_deliver_in_it() {
 
 #[test]
 fn the_total_order_example_is_total_and_not_fifo() {
-    // Each message of a sender causally follows its earlier ones, so the order is not causal
-    // either.
+    // A message causally follows its sender's earlier ones, so the order is not causal either.
     assert_eq!(
         violated_properties(3, NON_UNIFORM, &deliver_in([TOTAL, TOTAL, TOTAL])),
         [Property::Fifo, Property::Causal]
@@ -53,8 +52,8 @@ fn fifo_orders_that_differ_between_nodes_are_not_total() {
     assert_eq!(violated_properties(3, NON_UNIFORM, &deliver_in([FIFO, other_fifo_order, FIFO])), [Property::Total]);
 }
 
-/// The causal example: m0 → m4, because P2 delivers m0 before it sends m4; and m5 → m8, because P3
-/// delivers m5 before it sends m8. P3 delivers in the given order.
+/// The causal example: m0 causes m4, because P2 delivers m0 before it sends m4; and m5 causes m8,
+/// because P3 delivers m5 before it sends m8. P3 delivers in the given order.
 fn causal_example(order_of_p3: [u64; 9]) -> Vec<Action> {
     let sends = [0, 3, 6, 1, 7].map(send_action);
     let replies = [delivery_action(2, 0), send_action(4), send_action(5)];
@@ -75,7 +74,7 @@ fn causal_example(order_of_p3: [u64; 9]) -> Vec<Action> {
 
 #[test]
 fn the_causal_example_is_causal() {
-    // P1 sends m2 late, so P3 delivers it after m5.
+    // P1 sends m2 late, so P3 delivers it last.
     let actions = causal_example([0, 3, 6, 1, 4, 7, 5, 8, 2]);
     let violated = violated_properties(3, NON_UNIFORM, &actions);
     assert!(!violated.contains(&Property::Causal) && !violated.contains(&Property::Fifo), "{violated:?}");

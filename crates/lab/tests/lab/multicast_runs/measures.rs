@@ -1,6 +1,6 @@
 //! Tests of the measures of multicasts on hand-written histories, with one action a millisecond:
 //! `1#2 sent, 1#2 to 3 1` says that node 1 sends its second message, and then node 3 and then node
-//! 1 deliver it.
+//! 1 deliver it. `view(2, [(1, 1)])` is view 2, with node 1 as a member since view 1.
 
 use super::{Action, actions, delivers, id, in_view, node, observe_all, observe_event, view};
 use quorate_core::multicast::{Event, GroupId};

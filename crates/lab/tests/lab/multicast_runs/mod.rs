@@ -1,4 +1,4 @@
-//! Hand-written and random multicast histories, and the verdicts on them.
+//! Tests of multicast clients, measures and properties, mostly on hand-written or random histories.
 
 mod clients;
 mod lecture;

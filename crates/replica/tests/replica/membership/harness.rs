@@ -194,7 +194,7 @@ impl Harness {
     fn send(&mut self, arrival: Time, from: NodeId, to: NodeId, message: NodeMessage) {
         if !(self.drop_rule)(from, to, &message) {
             // The kind of a request to the leader.
-            if message.kind() == "ask" {
+            if message.kind() == "membership-request" {
                 self.last_request[from.index()] = Some(self.now);
             }
             self.messages.push((arrival, from, to, message));

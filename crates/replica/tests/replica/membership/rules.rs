@@ -20,9 +20,10 @@ impl Harness {
         [others[0], others[1]]
     }
 
-    /// Drops every later request of a node to the leader, whose kind is `ask`.
+    /// Drops every later request of a node to the leader: a message of the kind
+    /// `membership-request`.
     fn drop_requests_of(&mut self, node: NodeId) {
-        self.drop_rule = Box::new(move |from, _, message| from == node && message.kind() == "ask");
+        self.drop_rule = Box::new(move |from, _, message| from == node && message.kind() == "membership-request");
     }
 }
 
@@ -169,7 +170,7 @@ fn me_6_the_leader_proposes_a_tick_when_a_lease_is_overdue() {
     assert_eq!(harness.count_notes("ME-6"), 0, "no lease is overdue while all are renewed");
     // The leader still renews its own lease. But the renewal that could expire the others' leases
     // comes a few milliseconds too early, so it takes a tick to expire them.
-    harness.drop_rule = Box::new(|_, _, message| message.kind() == "ask");
+    harness.drop_rule = Box::new(|_, _, message| message.kind() == "membership-request");
     let last_request = harness.last_request[one.index()].unwrap();
     harness.run_until("removal", |harness| harness.view(leader) == (2, vec![leader.number()]));
     let delay = harness.now.since(last_request + LeaseTerms::default().lease);
@@ -179,16 +180,17 @@ fn me_6_the_leader_proposes_a_tick_when_a_lease_is_overdue() {
 }
 
 #[test]
-fn me_7_only_an_incarnation_that_was_met_is_suspected() {
+fn me_7_an_incarnation_that_sent_only_requests_is_not_suspected() {
     let mut harness = Harness::settled();
     let ([victim, _], witness) = (harness.followers(), harness.leader().unwrap());
     harness.kill(victim);
     harness.input(witness, Input::Suspect(victim));
     let removal_time = harness.run_until("removal", |harness| harness.view(witness).0 == 2);
     assert!(removal_time < millis(50), "{removal_time}");
-    // The next incarnation asks for admission and sends the witness nothing else. The witness
-    // learns of the old connection's end only now.
-    harness.drop_rule = Box::new(move |from, to, message| from == victim && to == witness && message.kind() != "ask");
+    // The next incarnation asks for admission and sends the witness nothing else. Then the witness
+    // learns of the old connection's end.
+    harness.drop_rule =
+        Box::new(move |from, to, message| from == victim && to == witness && message.kind() != "membership-request");
     harness.boot(victim);
     harness.run_until("new incarnation", |harness| harness.view(witness) == (3, vec![1, 2, 3]));
     harness.input(witness, Input::Suspect(victim));

@@ -1,6 +1,6 @@
 //! A member with an extra command that makes it suspect a peer. Between real processes, the network
-//! layer reports this when the kernel of the peer's machine refuses a connection. The simulated
-//! network has no connections, so a test gives the command instead.
+//! layer reports the suspicion when the kernel of the peer's machine refuses a connection. The
+//! simulated network has no connections, so a test gives the command instead.
 
 use quorate_core::mutex;
 use quorate_core::wrap::InViews;

@@ -1,5 +1,5 @@
 //! Random scenarios with all kinds of actions and many kinds of faults and networks.
-//! `quorate_journal::settings` defines the texts of faults and latencies.
+//! `quorate_journal::settings` defines the syntax of faults and latencies.
 
 use super::{Action, Actions, Message, Scenario, node};
 use quorate_core::{Class, Duration, Group, NodeId, Span, Time};

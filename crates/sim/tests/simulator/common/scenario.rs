@@ -1,4 +1,4 @@
-//! A builder for scenarios. `quorate_journal::settings` defines the texts of faults, directions,
+//! A builder for scenarios. `quorate_journal::settings` defines the syntax of faults, directions,
 //! latencies and probabilities.
 
 use super::{Actions, ScriptedNode, Trace, node};

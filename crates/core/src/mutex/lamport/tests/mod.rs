@@ -154,8 +154,8 @@ rule_tests! { Lamport::new, 3;
         2 receives reply from 1: LA-3 is first with (1, 2); ENTERS (fence 0.1)
     "#]]);
 
-    /// The older of two simultaneous tries is first, and the node of the younger one receives it
-    /// before its last answer.
+    /// Both clocks are 1, so the try of node 1 is older. Node 2 receives it before the reply to its
+    /// own try.
     la_7_of_two_simultaneous_tries_the_older_one_enters(of 2, "1 try; 2 try; rest", expect![[r#"
         1 try: LA-1 queues (1, 1) and sends it to all; request → all
         2 try: LA-1 queues (1, 2) and sends it to all; request → all
@@ -165,7 +165,6 @@ rule_tests! { Lamport::new, 3;
         1 receives release from 2: LA-5 removes (1, 2)
     "#]]);
 
-    /// The release is in transit, but the try is decided before it arrives.
     la_7_a_try_is_denied_while_the_release_is_in_transit(
         "1 acquire; rest; 2 try; 2 > 1; 2 > 3; 1 > 2; 1 release | 3 > 2; rest", expect![[r#"
             2 receives reply from 3: denied; LA-7 removes (3, 2) and sends a release to all; release → all

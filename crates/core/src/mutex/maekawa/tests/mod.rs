@@ -113,8 +113,8 @@ rule_tests! { node, 4;
             4 receives vote from 3: MK-3 has every vote for (2, 4); ENTERS (fence 0.2)
         "#]]);
 
-    /// Again the new request arrives before the release of the old one, but node 1 waits, and is
-    /// older.
+    /// The new request of 4 arrives at 2 before the release of its old one, but the request of 1
+    /// waits there.
     mk_2_a_later_request_of_the_same_node_does_not_overtake_waiting_ones(
         "4 acquire; 1 acquire; 4 > 2; 1 > 2; 2 > 4; 4 cancel | 4 acquire; 4 > 2 last; 4 > 2", expect![[r#"
             4 acquire: MK-1 requests votes of 2,3,4 with (2, 4); request → 2; request → 3; MK-2 votes for (2, 4)
@@ -186,7 +186,7 @@ rule_tests! { node, 4;
              2 receives request from 4: MK-11 denies (2, 4): (1, 1) has the vote; failed → 4
              3 receives request from 4: MK-11 denies (2, 4): (1, 1) has the vote; failed → 4
              4 receives failed from 3: denied; MK-11 releases every vote for (2, 4); release → 2; release → 3; MK-5 has its vote back; the queue is empty
-             4 receives failed from 2: MK-8 ignores that (2, 4) fails: it has that vote, or has ended
+             4 receives failed from 2: MK-8 ignores a failure of (2, 4): it has the vote of 2, or has ended
              1 receives vote from 3: MK-3 has every vote for (1, 1); ENTERS (fence 0.1)
              2 receives release from 4: MK-5 forgets (2, 4), which had ended already
              3 receives release from 4: MK-5 forgets (2, 4), which had ended already

@@ -53,7 +53,7 @@ rule_tests! { plain_node, 4;
         2 receives release from 4: MK-5 forgets (1, 4), which had ended already
         3 receives release from 4: MK-5 forgets (1, 4), which had ended already
         1 receives vote from 3: MK-3 has every vote for (1, 1); ENTERS (fence 0.1)
-        4 receives failed from 3: MK-8 ignores that (1, 4) fails: it has that vote, or has ended
+        4 receives failed from 3: MK-8 ignores a failure of (1, 4): it has the vote of 3, or has ended
     "#]]);
 }
 

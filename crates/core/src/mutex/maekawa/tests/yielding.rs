@@ -2,7 +2,8 @@
 //! oldest message from node 1 to node 2, `1 > 2 last` the newest, and `1 > 2 as 3` the oldest as if
 //! node 3 had sent it; `rest` delivers all messages. Traces omit the steps before `|` and those
 //! without effect (see `crate::mutex::rules`). In a trace, the stamp `(3, 2)` has clock 3 and node
-//! 2, and `fence 0.1` has epoch 0 and counter 1.
+//! 2, and `fence 0.1` has epoch 0 and counter 1. Node 1 has the quorum 1, 2, 3; 2 has 1, 2, 4; 3
+//! has 1, 3, 4; 4 has 2, 3, 4.
 
 use super::node;
 use crate::mutex::rules::rule_tests;
@@ -14,9 +15,9 @@ rule_tests! { node, 4;
             2 receives request from 4: MK-6 queues (1, 4) behind (1, 1); failed → 4
         "#]]);
 
-    /// Sanders' case. Node 4 has its own vote, and the request of 3 is first in its queue until the
-    /// older one of 2 arrives. Without a failure, 3 would keep the vote of 1 that 2 needs, and 2
-    /// and 3 would wait for each other.
+    /// Sanders' correction. Node 4 has its own vote, and the request of 3 is first in its queue
+    /// until the older one of 2 arrives. Without a failure, 3 would keep the vote of 1 that 2
+    /// needs, and 2 and 3 would wait for each other.
     mk_6_the_first_in_a_queue_receives_a_failure_when_an_older_one_arrives(
         "4 acquire; 3 acquire; 2 acquire | 3 > 1; 1 > 3; 2 > 1; 1 > 3; 3 > 4; 2 > 4; 4 > 3; rest", expect![[r#"
             1 receives request from 3: MK-2 votes for (1, 3); vote → 3
@@ -84,13 +85,13 @@ rule_tests! { node, 4;
     /// failure counted, node 4 would relinquish other votes without need.
     mk_8_a_failure_that_arrives_after_the_vote_does_not_count(
         "1 acquire; 1 > 2; 4 acquire; 4 > 2; 1 cancel; 1 > 2; 2 > 4 last | 2 > 4; 4 > 3; 3 > 4", expect![[r#"
-            4 receives failed from 2: MK-8 ignores that (1, 4) fails: it has that vote, or has ended
+            4 receives failed from 2: MK-8 ignores a failure of (1, 4): it has the vote of 2, or has ended
             3 receives request from 4: MK-2 votes for (1, 4); vote → 4
             4 receives vote from 3: MK-3 has every vote for (1, 4); ENTERS (fence 0.1)
         "#]]);
 
-    /// Node 4 has its own vote, which 3 needs, and fails at 2. It relinquishes its own vote without
-    /// a message.
+    /// Node 4, whose request fails at 2, has its own vote, which 3 needs. It relinquishes this vote
+    /// without a message.
     mk_8_a_node_relinquishes_its_own_vote("4 acquire; 3 acquire; 1 acquire; 1 > 2; 4 > 2 | 3 > 4; 2 > 4", expect![[r#"
         4 receives request from 3: MK-7 wants its vote back from (1, 4) for (1, 3)
         4 receives failed from 2: MK-8 returns to 4 its vote for (1, 4); MK-9 votes for (1, 3); vote → 3
@@ -121,13 +122,13 @@ rule_tests! { node, 4;
         "4 acquire; 1 acquire; 1 > 3; 4 > 3; 3 > 4; 4 > 2; 2 > 4; 1 > 2; 2 > 4; 4 cancel | 4 > 2 last;
          4 > 2", expect![[r#"
              2 receives release from 4: MK-5 votes for (1, 1); vote → 1
-             2 receives relinquish from 4: MK-9 ignores that (1, 4) relinquishes: it has ended
+             2 receives relinquish from 4: MK-9 ignores a vote returned for (1, 4): that request has ended
          "#]]);
 
     /// Node 3 sends the relinquish message of node 4.
     mk_9_only_the_holder_relinquishes_the_vote(
         "4 acquire; 1 acquire; 1 > 3; 4 > 3; 3 > 4; 4 > 2; 2 > 4; 1 > 2 | 2 > 4; 4 > 2 as 3", expect![[r#"
             4 receives inquire from 2: MK-8 returns to 2 its vote for (1, 4); relinquish → 2
-            2 receives relinquish from 3: MK-9 ignores that 3 relinquishes for (1, 4)
+            2 receives relinquish from 3: MK-9 ignores a vote that 3 returns for (1, 4): not a member's own request
         "#]]);
 }

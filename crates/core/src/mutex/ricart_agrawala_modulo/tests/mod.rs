@@ -96,11 +96,11 @@ rule_tests! { RicartAgrawalaModulo::new, 3;
     "#]]);
 
     rm_3_the_reply_of_a_nonmember_does_not_count("1 acquire; 1 > 2; 1 > 3 | 2 > 1 as 9; 3 > 1", expect![[r#"
-        1 receives reply from 9: RM-3 ignores a reply of 9, which it did not ask
+        1 receives reply from 9: RM-3 ignores a reply of 9, to which it sent no request
     "#]]);
 
     rm_3_a_second_reply_of_a_node_does_not_count("1 acquire; 1 > 2; 1 > 3 | 2 > 1; 3 > 1 as 2", expect![[r#"
-        1 receives reply from 2: RM-3 ignores a reply of 2, which it did not ask
+        1 receives reply from 2: RM-3 ignores a reply of 2, to which it sent no request
     "#]]);
 
     rm_4_a_release_sends_all_deferred_replies(
@@ -204,7 +204,7 @@ rule_tests! { RicartAgrawalaModulo::new, 3;
 
     rm_6_a_try_is_denied_at_once_while_an_earlier_question_is_pending(
         of 2, "1 acquire; 1 cancel; 1 try; rest; 1 try; 1 cancel | 1 try; rest; 1 try", expect![[r#"
-            1 try: RM-6 cannot try before all have answered its last question; denied
+            1 try: RM-6 cannot try before all have answered its last request or try; denied
             2 receives try from 1: RM-7 replies to the try of 1; reply → 1
             1 try: RM-6 sends a try to all; try → all
         "#]]);
@@ -234,7 +234,7 @@ rule_tests! { RicartAgrawalaModulo::new, 3;
     /// The request is not sent yet, but the client waits.
     rm_7_a_node_that_cancelled_and_requested_again_denies_a_try(
         of 2, "1 acquire; 1 cancel | 1 acquire; 2 try; 2 > 1", expect![[r#"
-            1 acquire: RM-1 will request entry when all have answered its last question
+            1 acquire: RM-1 will request entry when all have answered its last request or try
             2 try: RM-6 sends a try to all; try → all
             1 receives try from 2: RM-7 denies the try of 2; denied → 2
         "#]]);
@@ -265,7 +265,7 @@ rule_tests! { RicartAgrawalaModulo::new, 3;
         "1 acquire; 2 acquire; 3 try; 3 > 1 | 3 > 2; 1 > 3 last; 3 acquire; 2 > 3 last", expect![[r#"
             2 receives try from 3: RM-7 denies the try of 3; denied → 3
             3 receives denied from 1: denied
-            3 acquire: RM-1 will request entry when all have answered its last question
+            3 acquire: RM-1 will request entry when all have answered its last request or try
             3 receives denied from 2: RM-1 requests entry with (1, 3); request → all
         "#]]);
 

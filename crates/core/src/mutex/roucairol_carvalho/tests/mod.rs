@@ -18,7 +18,7 @@ rule_tests! { RoucairolCarvalho::new, 3;
         1 acquire: RC-1 asks 2,3 with (1, 1); request → 2; request → 3
     "#]]);
 
-    /// No node has asked node 1 meanwhile.
+    /// No node asks node 1 between its entries.
     rc_1_a_node_with_every_permission_enters_without_asking(
         "1 acquire; rest; 1 release | 1 acquire; 1 release; 1 try", expect![[r#"
             1 acquire: RC-1 has every permission for (2, 1) already; RC-4 has every permission for (2, 1); ENTERS (fence 0.2)
@@ -26,7 +26,7 @@ rule_tests! { RoucairolCarvalho::new, 3;
             1 try: RC-1 has every permission for (3, 1) already; RC-4 has every permission for (3, 1); ENTERS (fence 0.3)
         "#]]);
 
-    rc_1_a_node_asks_only_those_that_have_asked_it_since(
+    rc_1_a_node_asks_only_for_the_permissions_that_it_lacks(
         "1 acquire; rest; 1 release; 3 acquire; rest; 3 release | 1 acquire; rest", expect![[r#"
             1 acquire: RC-1 asks 3 with (3, 1); request → 3
             3 receives request from 1: RC-2 replies to (3, 1); reply → 1

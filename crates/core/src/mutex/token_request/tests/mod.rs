@@ -17,7 +17,7 @@ rule_tests! { TokenRequest::new, 3;
         1 release: LEAVES; TQ-4 keeps the token: no request is pending
     "#]]);
 
-    /// The second request of node 2 has a larger number than the first, which the token carries.
+    /// The second request of node 2 has a larger number than the first, which was answered.
     tq_1_a_node_without_the_token_asks_all_others_with_a_new_number(
         "2 acquire; rest; 2 release; 3 acquire | rest; 2 acquire", expect![[r#"
             1 receives request from 3: TQ-2 stores request 1 of 3
@@ -106,8 +106,8 @@ rule_tests! { TokenRequest::new, 3;
             3 receives token from 2: TQ-3 has the token; ENTERS (fence 0.1)
         "#]]);
 
-    /// The messages of the newer request arrive when node 2 already has the token for it, and do
-    /// not fetch the token again.
+    /// The messages of the newer request arrive when node 2 already has the token, and do not fetch
+    /// it again.
     tq_5_a_token_that_arrives_for_a_cancelled_request_serves_the_next_one(
         "2 acquire; 2 > 1 | 2 cancel; 2 acquire; 1 > 2; 2 > 1; 2 release; 3 acquire; 3 > 2; rest", expect![[r#"
             2 cancel: TQ-5 forgets request 1; cancelled

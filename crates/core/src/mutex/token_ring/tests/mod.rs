@@ -5,7 +5,7 @@
 //! `crate::mutex::rules`). In a trace, `fence 0.1` has epoch 0 and counter 1. The token begins with
 //! a rest at node 1.
 
-mod on_call;
+mod on_demand;
 mod schedules;
 
 use super::TokenRing;
@@ -127,7 +127,7 @@ rule_tests! { ring, 3;
 
     tr_7_a_try_is_denied_if_another_node_has_entered_meanwhile("1 acquire; 2 try | 1 release; 1 > 2", expect![[r#"
         1 release: LEAVES; TR-4 passes the token on; token → 2
-        2 receives token from 1: TR-7 denies: another node has entered since the token was last here; denied; TR-7 passes the token on; token → 3
+        2 receives token from 1: TR-7 denies the try: another node has entered since the token was last here; denied; TR-7 passes the token on; token → 3
     "#]]);
 
     tr_7_a_nodes_own_entry_does_not_deny_its_try(

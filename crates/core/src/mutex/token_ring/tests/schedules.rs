@@ -26,7 +26,7 @@ fn inputs() -> impl Strategy<Value = Input<TokenRing>> {
 #[test]
 fn no_peer_message_fails_an_assertion() {
     assert_no_panic(4, ring, inputs());
-    assert_no_panic(4, TokenRing::new_on_call, inputs());
+    assert_no_panic(4, TokenRing::new_on_demand, inputs());
 }
 
 proptest! {
@@ -43,8 +43,8 @@ fn nodes_hold_only_their_floor_while_the_token_sleeps_but_not_while_it_circulate
     let [lowest, other] = [0, 1].map(NodeId::from_index);
     assert!(!ring(lowest, group.clone()).holds_only_floor() && !ring(other, group.clone()).holds_only_floor());
     assert!(ring(lowest, Group::of_size(1)).holds_only_floor());
-    let mut caller = TokenRing::new_on_call(other, group.clone());
-    assert!(TokenRing::new_on_call(lowest, group).holds_only_floor() && caller.holds_only_floor());
+    let mut caller = TokenRing::new_on_demand(other, group.clone());
+    assert!(TokenRing::new_on_demand(lowest, group).holds_only_floor() && caller.holds_only_floor());
     caller.step(Time::ZERO, Input::Command(Command::Acquire), &mut Effects::new(&mut Vec::new()));
     assert!(!caller.holds_only_floor());
 }

@@ -214,7 +214,7 @@ rule_tests! { ring, 3;
 
     ta_7_a_try_is_denied_if_another_node_has_entered_meanwhile("1 acquire; 2 try | 1 release; 1 > 2", expect![[r#"
         1 release: LEAVES; TA-4 passes the token on; token → 2
-        2 receives token from 1: acknowledgement → 1; TA-7 denies: another node has entered since the token was last here; denied; TA-7 passes the token on; token → 3
+        2 receives token from 1: acknowledgement → 1; TA-7 denies the try: another node has entered since the token was last here; denied; TA-7 passes the token on; token → 3
     "#]]);
 
     ta_7_a_nodes_own_entry_does_not_deny_its_try("1 acquire; 1 release | 1 try; 1 > 2; 2 > 3; 3 > 1", expect![[r#"

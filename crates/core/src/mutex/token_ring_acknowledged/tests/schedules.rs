@@ -24,7 +24,7 @@ fn messages() -> impl Strategy<Value = Message> {
     prop_oneof![
         (prop_oneof![token, search], any::<u64>())
             .prop_map(|(content, number)| Message::Pass { number: PassNumber(number), content }),
-        (0..9_u64).prop_map(|number| Message::Received(PassNumber(number))),
+        (0..9_u64).prop_map(|number| Message::Acknowledgement(PassNumber(number))),
     ]
 }
 

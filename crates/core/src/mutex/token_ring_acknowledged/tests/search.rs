@@ -2,8 +2,8 @@
 //! script, `1 > 2` delivers the oldest message from node 1 to node 2; `1 fires` fires the oldest
 //! timer of node 1; `of 2` before a script sets the group size. Traces omit the steps before `|`
 //! and those without effect (see `crate::mutex::rules`). In a trace, `fence 0.1` has epoch 0 and
-//! counter 1. The epoch is the generation of the token. An entry increments the counter, and so does
-//! a pass of the token that is not acknowledged in time.
+//! counter 1. The epoch is the generation of the token. An entry increments the counter, and so
+//! does a pass of the token that is not acknowledged in time.
 
 use super::super::{Message, PassContent, PassNumber, Search};
 use super::ring;
@@ -128,7 +128,7 @@ fn ta_9_the_search_of_a_nonmember_is_acknowledged_and_dropped() {
     let message = Message::Pass { number: PassNumber(7), content: PassContent::Search(search) };
     let mut effects = Vec::new();
     node.step(Time::ZERO, Input::Message { from: NodeId::from_index(0), message }, &mut Effects::new(&mut effects));
-    assert!(matches!(effects[..], [Effect::Send { message: Message::Received(PassNumber(7)), .. }]));
+    assert!(matches!(effects[..], [Effect::Send { message: Message::Acknowledgement(PassNumber(7)), .. }]));
 }
 
 /// There is one timer for the token's rest, and one for each waiting node.

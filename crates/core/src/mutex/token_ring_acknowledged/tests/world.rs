@@ -351,8 +351,8 @@ impl World {
     fn message_delay(&mut self, message: &Message) -> u64 {
         match message {
             Message::Pass { .. } if self.is_hurried => self.rng.below(2),
-            Message::Received(_) if self.is_hurried => self.scenario.max_delay,
-            Message::Pass { .. } | Message::Received(_) => self.rng.up_to(self.scenario.max_delay),
+            Message::Acknowledgement(_) if self.is_hurried => self.scenario.max_delay,
+            Message::Pass { .. } | Message::Acknowledgement(_) => self.rng.up_to(self.scenario.max_delay),
         }
     }
 

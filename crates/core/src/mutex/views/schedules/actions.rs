@@ -1,4 +1,4 @@
-//! The actions of a schedule, by its seed, and the shrinking of a failing schedule.
+//! The random actions of a schedule, and the shrinking of a failing schedule.
 
 use std::vec::Vec;
 

@@ -48,9 +48,8 @@ impl Client {
         }
     }
 
-    /// Returns whether the client is in the critical section and no command of it is unanswered, so
-    /// that it can release.
-    pub(super) const fn holds_entry(&self) -> bool {
+    /// Returns whether the client is in the critical section and has no unanswered command.
+    pub(super) const fn can_release(&self) -> bool {
         matches!((self.state, self.unanswered), (State::Inside(..), None))
     }
 

@@ -119,7 +119,7 @@ every_schedule! {
     );
     readers_writers_is_correct_in_every_schedule_over_views(ReadersWriters::new, readers_writers::FACTS);
     token_ring_is_correct_in_every_schedule_over_views(|me, group| TokenRing::new(me, group, BOUNDS), token_ring::FACTS);
-    token_ring_on_call_is_correct_in_every_schedule_over_views(TokenRing::new_on_call, token_ring::FACTS);
+    token_ring_on_demand_is_correct_in_every_schedule_over_views(TokenRing::new_on_demand, token_ring::FACTS);
     token_request_is_correct_in_every_schedule_over_views(TokenRequest::new, token_request::FACTS);
     raymond_is_correct_in_every_schedule_over_views(Raymond::new, raymond::FACTS);
     maekawa_is_correct_in_every_schedule_over_views(

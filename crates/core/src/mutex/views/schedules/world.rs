@@ -195,7 +195,7 @@ impl<P: ViewAlgorithm> World<P> {
         }
         for _ in 0..MAX_STEPS_TO_REST {
             self.now += Duration::from_nanos(1);
-            let entry_holder = self.nodes.iter().position(|node| node.client.holds_entry());
+            let entry_holder = self.nodes.iter().position(|node| node.client.can_release());
             let has_busy_client = self.nodes.iter().any(|node| !node.client.is_idle());
             match entry_holder {
                 Some(index) => self.command(index, Command::Release)?,

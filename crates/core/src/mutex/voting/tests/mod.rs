@@ -65,7 +65,7 @@ rule_tests! { node, 3;
         2 acquire: VO-1 requests 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
         1 receives request from 3: VO-2 ignores (1, 2) from 3: not a member's own request
         3 receives request from 2: VO-2 gives (1, 2) the vote of replica 2; vote → 2
-        2 receives vote from 1: VO-3 ignores 1, which does not vote for replica 2
+        2 receives vote from 1: VO-3 ignores an answer of 1, which does not vote for replica 2
         2 cancel: cancelled; VO-7 returns every vote for (1, 2); VO-5 has the vote of replica 3 back from (1, 2)
     "#]]);
 
@@ -144,7 +144,7 @@ rule_tests! { node, 3;
         3 receives release from 2: VO-5 has the vote of replica 2 back from (1, 2)
     "#]]);
 
-    /// All replicas of `lock` are at node 1 of three.
+    /// Node 1 of three votes for all replicas of the resource `lock`.
     vo_1_a_node_whose_own_votes_are_a_majority_enters_without_messages(
         by with_all_votes_at_node_1, "1 acquire; 2 acquire; rest; 1 release; 2 fires; rest", expect![[r#"
             1 acquire: VO-1 requests 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; VO-2 gives (1, 1) the vote of replica 2; VO-3 has enough votes for (1, 1); ENTERS (fence 0.1)

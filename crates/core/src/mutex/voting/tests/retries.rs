@@ -98,7 +98,7 @@ rule_tests! { node, 3;
                    3 receives vote from 4: VO-3 has enough votes for (1, 3); ENTERS (fence 0.1)
                "#]]);
 
-    /// The vote of node 4 (for replica 3) arrives when node 3 has ended this attempt. Node 3
+    /// The vote of node 4 (for replica 3) arrives when node 3 has ended its attempt. Node 3
     /// returns it, so that others can have it while node 3 waits.
     vo_8_a_vote_that_arrives_while_a_node_backs_off_is_returned(
         of 4, "2 acquire; 3 acquire; 3 > 4; 3 > 2; 3 > 2; 2 > 3; 2 > 3; 4 > 3; 3 > 4", expect![[r#"

@@ -361,7 +361,7 @@ fn ma_6_each_peer_has_a_limit_of_its_own() {
 }
 
 #[test]
-fn ma_6_a_name_created_by_a_peer_counts_for_us_once_we_use_it() {
+fn ma_6_an_instance_created_by_a_peer_counts_locally_after_a_command() {
     let mut harness = harness();
     harness.deliver(2, "a", Task::Work);
     harness.command("a", Task::Work);
@@ -373,7 +373,7 @@ fn ma_6_a_name_created_by_a_peer_counts_for_us_once_we_use_it() {
     for name in ["d", "e", "f"] {
         harness.deliver(2, name, Task::Work);
     }
-    assert!(harness.node.instance(&"f").is_some(), "a name that we use does not count for the peer");
+    assert!(harness.node.instance(&"f").is_some(), "a name that a command used does not count for the peer");
 }
 
 #[test]

@@ -335,7 +335,6 @@ impl Network {
         });
     }
 
-    /// Requires that the sender has sent equally many words to every peer before.
     fn send_word_to_all(&mut self, from: NodeId, order: Order) {
         let peers = self.nodes.iter().map(|node| node.me).filter(|peer| *peer != from).collect::<Vec<_>>();
         let words = peers.into_iter().map(|peer| self.nodes[from.index()].next_word(peer)).collect::<Vec<_>>();

@@ -5,7 +5,7 @@
 //! the second word of incarnation 0. `ack below 2` acknowledges the numbers 0 and 1. `again` marks
 //! a retransmission, and `ahead` a frame that does not wait for earlier saves. `waits … for 2` sets
 //! the retransmission timer for node 2, and `payload 0.1 of 1` notes the delivery of message number
-//! 1 of node 1 in incarnation 0.
+//! 1 of node 1 in incarnation 0. Capitals mark events of the inner protocol.
 //!
 //! Timeouts begin with 50 to 75 ms and double up to 2.4 s. A receiver holds back messages that are
 //! less than 1,024 numbers ahead, and a sender retransmits 64 messages at a time.
@@ -134,7 +134,7 @@ rule_tests! {
             2 gets [1→0 base 0 number 0: 1.0] from 1: RL-7 learns of incarnation 1 of node 1, after 0; payload 1.0 of 1; saves 1.0; RECEIVES 1.0 from 1; [0→1 ack below 1] → 1
             2 gets [0→0 base 0 number 0: 0.0] from 1: RL-8 drops a frame of node 1's past incarnation 0
             2 has synced: HAS SAVED 2
-            1 gets [0→0 ack below 1] from 2: RL-8 drops an acknowledgement of node 2 to a past incarnation of ours
+            1 gets [0→0 ack below 1] from 2: RL-8 drops an acknowledgement of node 2 to our past incarnation 0
         "#]]);
 
     rl_9_a_message_to_a_past_incarnation_is_answered_with_the_current_one(
@@ -297,8 +297,8 @@ fn rl_10_the_last_number_in_the_window_is_held_back_and_no_later_one() {
     let pair = IncarnationPair { sender: Incarnation::FIRST, receiver: Incarnation::FIRST };
     let word = Word { incarnation: 0, serial: 0 };
     // The highest number is just beyond the window, so `WINDOW` messages are delivered.
-    let base = u64::MAX - WINDOW;
-    for number in (base..=u64::MAX).rev() {
+    let base = u64::MAX - 1 - WINDOW;
+    for number in (base..=base + WINDOW).rev() {
         let frame = Frame::Data { pair, base, number, transmission: Transmission::First, message: word };
         let effects = step(&mut node, Input::Message { from: NodeId::from_index(1), message: frame });
         match number {
@@ -366,10 +366,10 @@ fn frames_describe_what_they_carry() {
         (frame.kind(), frame.class(), frame.on_behalf_of(), frame.payload_id())
     };
     // A word is an announcement on behalf of node 1; retransmissions count as control.
-    let client = Some(NodeId::from_index(0));
+    let node_1 = Some(NodeId::from_index(0));
     let payload = Some(PayloadId { incarnation: Incarnation(3), number: 9 });
-    assert_eq!(described(&data(Transmission::First)), ("word", Class::Announcement, client, payload));
-    assert_eq!(described(&data(Transmission::Again)), ("word", Class::Control, client, payload));
+    assert_eq!(described(&data(Transmission::First)), ("word", Class::Announcement, node_1, payload));
+    assert_eq!(described(&data(Transmission::Again)), ("word", Class::Control, node_1, payload));
     assert_eq!(described(&ack), ("ack", Class::Control, None, None));
 }
 

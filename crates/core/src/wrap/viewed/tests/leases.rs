@@ -1,11 +1,11 @@
 //! VW-1, VW-6, VW-8: with a lease, without one, and with a renewed one.
 //!
 //! `Harness::acting(2, 3, ..)` is node 2 in view 1 of three nodes, with a lease until 10 ms, and
-//! `holder()` is the same node in the critical section with fence 1.1; node 1 is the coordinator.
-//! `at(4).receive_lease(14)` grants a lease until 14 ms when the member's clock shows 4 ms, and
-//! `receive(3, 1, ..)` delivers a message of node 3 from view 1. `request(3, 1)` and
-//! `release(3, 1)` carry ticket 1 of node 3, and `grant(2, 1, 1, 1)` grants ticket 1 of node 2 with
-//! fence 1.1.
+//! `holder()` is the same node in the critical section with fence 1.1 (epoch 1, counter 1); node 1
+//! is the coordinator. `at(4).receive_lease(14)` grants a lease until 14 ms when the member's clock
+//! shows 4 ms, and `receive(3, 1, ..)` delivers a message of node 3 from view 1. `request(3, 1)`
+//! and `release(3, 1)` carry ticket 1, the number of node 3's request, and `grant(2, 1, 1, 1)`
+//! grants ticket 1 of node 2 with fence 1.1.
 
 use super::harness::{HOLDING, Harness, NO_EFFECTS, grant, holder, release, request, view};
 use crate::mutex::{Central, ClientState, Command, TokenRing, ViewTransition, token_ring};

@@ -5,9 +5,9 @@
 //! `Harness::in_incarnation(1, 1, ..)` is node 1 in incarnation 1, which is in no view yet.
 //! `view(2, [(1, 1), (3, 2)])` is view 2 of nodes 1 and 3, whose stays began in views 1 and 2.
 //! `receive(3, 2, ..)` and `receive_report(3, 2, ..)` deliver a message and a report of node 3 from
-//! view 2. A report carries the fence counter 7. `request(2, 1)` carries ticket 1 of node 2, and
-//! `grant(2, 1, 1, 1)` grants it with fence 1.1. `stay(1, 2)` is a stay of incarnation 1 since
-//! view 2.
+//! view 2. A report carries the fence counter 7. `request(2, 1)` carries ticket 1, the number of
+//! node 2's request, and `grant(2, 1, 1, 1)` grants it with fence 1.1 (epoch 1, counter 1).
+//! `stay(1, 2)` is a stay of incarnation 1 since view 2.
 
 use super::harness::{Harness, NO_EFFECTS, grant, holder, node, request, stay, view};
 use crate::mutex::{Central, ClientState, Command, TokenRequest, ViewTransition};

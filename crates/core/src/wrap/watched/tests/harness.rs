@@ -5,7 +5,7 @@ use crate::wrap::{Detector, Signal, Threshold, Watched, WatchedTimer};
 use std::format;
 use std::string::{String, ToString};
 
-/// A protocol that emits an event for every input, and executes simple commands.
+/// A protocol that executes simple commands, and emits an event for every other input.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Reporter {
     pub(super) group: Group,

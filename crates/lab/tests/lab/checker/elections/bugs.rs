@@ -44,7 +44,7 @@ fn seeded_bugs_violate_the_expected_properties() {
     assert_eq!(violated_by(Bug::IgnoresSuspicions, 1, 0), ["agreed"]);
     assert!(violated_by(Bug::DecreasingEpochs, 1, 0).contains(&"epochs-grow"));
     assert_eq!(violated_by(Bug::SharedEpochs, 0, 0), [""; 0]);
-    assert!(violated_by(Bug::SharedEpochs, 1, 0).contains(&"one-leader-an-epoch"));
+    assert!(violated_by(Bug::SharedEpochs, 1, 0).contains(&"one-leader-per-epoch"));
 }
 
 /// The first leader crashes before the second is elected, so no single state has both leaders.
@@ -53,7 +53,7 @@ fn results_of_crashed_nodes_count_forever() {
     let findings = check_bug(Bug::SharedEpochs, &setup(2, 1, 0), &ElectionClients::new(2), &plain_search());
     // Four steps: node 2 starts and elects itself; it crashes; node 1 receives the notice; node 1
     // starts and elects itself in the same epoch.
-    assert_eq!(counterexample_length(&findings, "one-leader-an-epoch"), Some(4));
+    assert_eq!(counterexample_length(&findings, "one-leader-per-epoch"), Some(4));
     let findings = check_bug(Bug::None, &setup(2, 1, 0), &ElectionClients::new(2), &plain_search());
     assert_eq!(violated_properties(&findings), [""; 0]);
 }

@@ -1,4 +1,4 @@
-//! Tests of the on-call ring: its token sleeps at the lowest member until a node calls it. In a
+//! Tests of the on-demand ring: its token sleeps at the lowest member until a node calls it. In a
 //! script, `1 > 2` delivers the oldest message from node 1 to node 2. Traces omit the steps before
 //! `|` and those without effect (see `crate::mutex::rules`). In a trace, `fence 0.1` has epoch 0
 //! and counter 1.
@@ -11,7 +11,7 @@ use crate::node::NodeId;
 use crate::testing::{ScriptGroup, run_script};
 use expect_test::expect;
 
-rule_tests! { TokenRing::new_on_call, 3;
+rule_tests! { TokenRing::new_on_demand, 3;
     tr_8_a_requesting_node_calls_the_token("3 acquire; 3 > 1; 1 > 2; 2 > 3; 3 release; 3 > 1", expect![[r#"
         3 acquire: TR-8 calls the token; call → 1
         1 receives call from 3: TR-9 passes the token on; token → 2
@@ -71,12 +71,12 @@ rule_tests! { TokenRing::new_on_call, 3;
     "#]]);
 }
 
-/// Only the lowest member of an on-call ring handles calls. Here node 2 runs the on-call variant,
-/// and the other nodes run the ordinary ring.
+/// Only the lowest member of an on-demand ring handles calls. Here node 2 runs the on-demand
+/// variant, and the other nodes run the ordinary ring.
 #[test]
 fn tr_9_a_node_of_an_ordinary_ring_ignores_calls() {
     let mixed_variants =
-        |me: NodeId, group: Group| if me.number() == 2 { TokenRing::new_on_call(me, group) } else { ring(me, group) };
+        |me: NodeId, group: Group| if me.number() == 2 { TokenRing::new_on_demand(me, group) } else { ring(me, group) };
     let trace = run_script(3, mixed_variants, "2 acquire\n2 > 1");
     expect![[r#"
         2 acquire: TR-8 calls the token; call → 1
@@ -87,5 +87,5 @@ fn tr_9_a_node_of_an_ordinary_ring_ignores_calls() {
 
 #[test]
 fn tr_9_a_sleeping_token_sets_no_timer() {
-    assert_eq!(ScriptGroup::new(3, TokenRing::new_on_call).timer_count(), 0);
+    assert_eq!(ScriptGroup::new(3, TokenRing::new_on_demand).timer_count(), 0);
 }
