@@ -1,4 +1,4 @@
-//! The behaviour of raft-engine on damaged logs, which is why Quorate has its own log.
+//! The behavior of raft-engine on damaged logs, which is why Quorate has its own log.
 //!
 //! A log must cut off a torn tail, because any crash can leave one, and must refuse damage in the
 //! middle, because acknowledged records follow it. These tests record what the recovery modes of

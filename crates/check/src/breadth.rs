@@ -1,12 +1,12 @@
 //! Breadth-first search by levels. Without reduction it finds shortest counterexamples.
 //!
 //! A level is expanded in batches. First, threads expand slices of the batch: they look up the
-//! outcome of each possible input, and sort the successors (the candidates) by shard. A shard is a
-//! part of the set of visited states. One thread alone then expands the states that need an outcome
-//! not computed yet, and computes it by stepping a node. Then, threads fill the shards and build
-//! the new states, each as a list of 32-bit words. The number of slices and shards does not depend
-//! on the number of threads, so the search finds the same states and counterexamples in the same
-//! order.
+//! outcome of each possible input (what it does to the node), and sort the successors (the
+//! candidates) by shard. A shard is a part of the set of visited states. One thread alone then
+//! expands the states that need an outcome not computed yet, and computes it by stepping a node.
+//! Then, threads fill the shards and build the new states, each as a list of 32-bit words. The
+//! number of slices and shards does not depend on the number of threads, so the search finds the
+//! same states and counterexamples in the same order.
 
 use crate::action::Action;
 use crate::expand::{

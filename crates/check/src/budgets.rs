@@ -9,7 +9,8 @@ pub(crate) struct Budgets {
     pub(crate) restarts: u8,
     /// How many timers may fire while messages are in flight.
     pub(crate) early_timers: u8,
-    /// How many members the group may lose.
+    /// How many more times a lease may end (even if it is renewed), a member with a valid lease may
+    /// crash, or the service may remove a member prematurely.
     pub(crate) view_changes: u8,
 }
 

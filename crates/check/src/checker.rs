@@ -152,7 +152,8 @@ where
         if self.setup.timing.is_some() {
             judgement.mark_undecided(liveness, Undecided::BoundedTime);
         } else if explored.end != SearchEnd::Complete || explored.is_layered {
-            // No run of a layered graph is infinite, so the states judged above decide.
+            // No run of a layered graph is infinite, so the states judged above decide. A search
+            // that ended early leaves the property undecided.
             judgement.record_end(explored.end, |judged| matches!(judged, Judged::ByFairRuns));
         } else {
             self.judge_fair_runs(liveness, options, explored, judgement, report);

@@ -13,7 +13,7 @@ mod tests {
     use super::resident;
 
     /// Linux also reports the size in kilobytes. With a wrong page size the two would differ by a
-    /// factor.
+    /// factor of two or more.
     #[test]
     fn resident_memory_matches_the_kernels_status_file() {
         let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return };

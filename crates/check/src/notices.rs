@@ -70,7 +70,7 @@ impl System {
     /// to it.
     fn drop_stale_notices(&self, node: usize, is_crash: bool, out: &mut Vec<u32>, start: usize) {
         let in_flight_start = start + self.in_flight_start(&out[start..]);
-        let is_revoked = |word: u32| {
+        let is_dropped = |word: u32| {
             let (from, to) = self.link(word);
             let Some(subject) = subject_of_sender(from) else { return false };
             let LifecycleNotices { crashed, restarted } = self.notices(subject, to.into());
@@ -79,7 +79,7 @@ impl System {
         };
         let mut kept_len = in_flight_start;
         for index in in_flight_start..out.len() {
-            if !is_revoked(out[index]) {
+            if !is_dropped(out[index]) {
                 out[kept_len] = out[index];
                 kept_len += 1;
             }

@@ -33,6 +33,7 @@ pub(crate) struct WalkResult {
     /// lowest number. With `stop_at_first`, that of the walk with the lowest number, even if
     /// another one is shorter.
     pub(crate) violations: Vec<Option<FingerprintPath>>,
+    /// Number of walks that were taken, including those that a stop cut short.
     pub(crate) finished_walks: u64,
 }
 
@@ -114,6 +115,7 @@ fn measure(shared: &Shared) -> Progress {
     let depth = shared.deepest.load(Ordering::Relaxed);
     let queue = shared.walks.count.saturating_sub(shared.finished_walks.load(Ordering::Relaxed));
     let memory = memory::resident().unwrap_or(0);
+    // Walks do not compare states, so they do not count distinct ones.
     Progress { states: 0, generated: steps, depth, queue, memory }
 }
 
@@ -137,8 +139,8 @@ impl Walker<'_> {
             self.walk(number);
             self.shared.finished_walks.fetch_add(1, Ordering::SeqCst);
             let WorkerModel { system, stepper, .. } = &self.model;
-            // The tables of this thread can hold no more local states, messages, instants or moves.
-            // Other threads may take the remaining walks.
+            // This thread can number no more local states, messages or instants, or a node has more
+            // moves than an action can encode. Other threads may take the remaining walks.
             if system.tables.is_full() || stepper.has_too_many_moves() {
                 return;
             }

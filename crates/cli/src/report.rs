@@ -28,7 +28,6 @@ pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
 /// verdicts and the properties without a verdict.
 pub(crate) fn print_figures<F: FamilyLab>(results: &RunResults<'_, F>, out: &mut impl Write) -> io::Result<()> {
     let messages = results.messages;
-    writeln!(out, "  {}", paint::bold(&format!("{:<24}{:>12}   expected", "", "measured")))?;
     let kinds: Vec<_> = messages.by_kind.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     let mut rows = F::figure_rows(results);
     // These rows have no expected figures; some show details in that column.
@@ -41,9 +40,11 @@ pub(crate) fn print_figures<F: FamilyLab>(results: &RunResults<'_, F>, out: &mut
         let volume = format!("{} bytes of {}", messages.control_bytes, F::CONTROL_MESSAGES);
         rows.push(FigureRow::new("control messages", messages.control, volume));
     }
+    let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(24);
+    writeln!(out, "  {}", paint::bold(&format!("{:<width$}{:>12}   expected", "", "measured")))?;
     for FigureRow { name, measured, expected } in &rows {
         let expected = if expected.is_empty() { String::new() } else { format!("   {}", paint::dim(expected)) };
-        writeln!(out, "  {name:<24}{measured:>12}{expected}")?;
+        writeln!(out, "  {name:<width$}{measured:>12}{expected}")?;
     }
     writeln!(out)?;
     print_verdicts(results.verdicts, out)?;
@@ -315,7 +316,8 @@ fn print_steps_to<F: FamilyLab>(
     drop(trace);
     let StepsToViolation { lines, left_out_count, .. } = collected;
     let gap = (left_out_count > 0)
-        .then(|| paint::dim(&format!("{:>10}  {left_out_count} earlier or unimportant steps left out", "…")));
+        .then(|| format_count(left_out_count as u64, "earlier or unimportant step"))
+        .map(|steps| paint::dim(&format!("{:>10}  {steps} left out", "…")));
     let lines = gap.into_iter().chain(lines.into_iter().map(|(line, _)| line));
     print_steps::<F>(&format!("The steps that lead to the violation of '{}':", failure.name), spec.nodes, lines, out)?;
     Ok(())

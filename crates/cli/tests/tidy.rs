@@ -149,6 +149,7 @@ fn no_protocol_ignores_inputs_by_wildcard() {
 fn every_algorithm_has_rules_in_its_header() {
     let mut findings = Findings::default();
     let algorithms = algorithms();
+    // A wrapper is not an algorithm, and may do without rules.
     for file in files_in_rule_folders().into_iter().filter(|file| file.rule_folder() != Some(WRAPPERS)) {
         let has_rules = algorithms.iter().any(|algorithm| belongs_to(&file.path, &algorithm.path));
         if let Some((number, line)) = file.lines().find(|(_, line)| opens_protocol(line)).filter(|_| !has_rules) {

@@ -52,7 +52,8 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// One life of a node, from its start to its crash: every restart begins a new incarnation.
+/// One life of a node, from a start to the next crash or stop: every restart begins a new
+/// incarnation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Incarnation(pub u64);

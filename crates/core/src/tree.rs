@@ -60,10 +60,10 @@ impl Tree {
     pub fn distance(&self, one: NodeId, other: NodeId) -> Option<u64> {
         let (mut one, mut other) = (self.0.index_of(one)?, self.0.index_of(other)?);
         let mut edges = 0;
-        // The lower one, which has the larger index, climbs until they meet.
+        // The one with the larger index is no ancestor of the other, so it climbs.
         while one != other {
-            let lower = if one > other { &mut one } else { &mut other };
-            *lower = (*lower - 1) / 2;
+            let larger = if one > other { &mut one } else { &mut other };
+            *larger = (*larger - 1) / 2;
             edges += 1;
         }
         Some(edges)

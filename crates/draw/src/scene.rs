@@ -141,6 +141,7 @@ pub enum Cause {
     /// node that is not shown.
     Message(Option<usize>),
     Timer,
+    /// A report of the disk: a save is durable, or the disk is full or has room again.
     Disk,
     /// A view or a lease from the membership service, or a report of a failure detector that it
     /// suspects or trusts a node.
@@ -165,7 +166,7 @@ pub enum MarkKind {
     Stopped,
     Paused,
     Resumed,
-    /// Any other change from outside that is not drawn as a band.
+    /// Any other change from outside that is not drawn as a band, or a remark of the checker.
     Changed,
 }
 

@@ -44,7 +44,7 @@ impl Clock {
 }
 
 /// Returns an identifier of the machine's current boot; empty if the system provides none. The
-/// clocks of processes with the same identifier are comparable.
+/// clocks of processes with the same non-empty identifier are comparable.
 pub fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
 }

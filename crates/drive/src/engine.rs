@@ -206,6 +206,7 @@ where
     /// Ends a turn: writes the journal, then submits the saves to the disk. Without a disk, all
     /// saves count as durable immediately, and this method first reports them to the node as
     /// completed.
+    ///
     /// If the method fails, the node must stop, and no message or event of the turn may leave the
     /// process.
     pub fn settle(&mut self, out: &mut impl Outlet<P>) -> Result<(), Failure> {

@@ -170,11 +170,12 @@ impl Hash for AnyWrite {
     }
 }
 
-/// The durable state of any algorithm. Its first typed write determines its type.
+/// The durable state of any algorithm. The first typed write, or
+/// [`AnyCodec::unseal`](crate::AnyCodec::unseal), determines its type.
 #[derive(Clone, Default)]
 pub struct AnyDurable(DurableForm);
 
-/// The forms of a durable state. Until the first typed write, its algorithm is unknown.
+/// The forms of a durable state. Only `Written` knows the algorithm.
 #[derive(Clone, Default)]
 enum DurableForm {
     #[default]

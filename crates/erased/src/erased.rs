@@ -11,7 +11,7 @@ use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
 /// A node of any algorithm of the family with these commands and events. It can be cloned, compared
-/// and hashed, as the checker requires.
+/// and hashed, as the checker requires, unless [`new_opaque`](Self::new_opaque) created it.
 pub struct Erased<C, E> {
     pub(crate) node: Box<dyn Node<C, E>>,
 }

@@ -20,7 +20,7 @@ quorate-fuzz remake                                               regenerates th
 const INPUTS_PER_CHECK: u64 = 64;
 
 struct Request {
-    /// A target, or one of `all`, `list` and `remake`.
+    /// A target, or one of `all`, `list`, `help` and `remake`.
     name: String,
     seconds: f64,
     seed: u64,

@@ -9,7 +9,7 @@ pub struct NodeClock {
     changed_at: Time,
     /// The reading of the clock at that time.
     reading_at_change: Time,
-    /// Rate relative to true time in parts per million: positive if the clock runs fast.
+    /// Deviation of the rate from true time in parts per million: positive if the clock runs fast.
     drift_ppm: i32,
 }
 

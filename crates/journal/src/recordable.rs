@@ -4,7 +4,7 @@ use quorate_core::{Describe, Protocol};
 use serde::Serialize;
 
 /// A protocol whose runs can be recorded: its commands, messages, timers and events are
-/// serializable, and its durable state can be cloned.
+/// serializable, its messages describe themselves, and its durable state can be cloned.
 ///
 /// Implemented for every protocol that meets these bounds.
 pub trait Recordable:

@@ -2,8 +2,8 @@
 //! random numbers.
 //!
 //! Inputs name messages by their ids and timers by their values. The content of a disk follows from
-//! the writes of the node and the given crashes. A replay takes the inputs from a journal; a
-//! counterexample takes them from the checker.
+//! the writes of the node and the given inputs and crashes. A replay takes the inputs from a
+//! journal; a counterexample takes them from the checker.
 
 use crate::Recordable;
 use crate::disk::Disk;

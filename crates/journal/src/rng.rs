@@ -92,6 +92,7 @@ impl SeededRng {
             return Duration::from_nanos(nanos / 4 + self.below(nanos - nanos / 4 + 1));
         }
         let mut min_nanos = nanos;
+        // The limit prevents an overflow.
         while self.below(4) == 0 && min_nanos < u64::MAX / 16 {
             min_nanos *= 2;
         }

@@ -1,7 +1,7 @@
 //! Moments as text, used alike in traces, diagrams and exports to other tools.
 //!
-//! A journal may come from an untrusted source. Names of messages and rules are therefore escaped:
-//! a character that controls a terminal or changes the text direction appears as its code point.
+//! A journal may come from an untrusted source. All its texts are therefore escaped: a character
+//! that controls a terminal or changes the text direction appears as its code point.
 
 use crate::moment::{Body, ObservedEffect, ObservedInput, Sent, WorldEvent};
 use quorate_core::{Class, Duration, Group, Time};

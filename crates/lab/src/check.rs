@@ -36,7 +36,7 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
     /// Whether a crash may interrupt the sends of a step.
     const CRASH_INTERRUPTS_SENDS: bool = false;
 
-    /// The behaviour of clients and the group's setup, beyond the common options.
+    /// The behavior of clients and the group's setup, beyond the common options.
     type Behavior: Clone + fmt::Debug + Default + PartialEq;
     /// The family's clients in a check, with the properties that they judge.
     type CheckClients: Clients<Command = Self::Command, Event = Self::Event> + Clone + Sync;
@@ -53,7 +53,7 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
 
     fn behavior(args: &BehaviorArgs, nodes: usize) -> Result<Self::Behavior, LabError>;
 
-    /// Returns the command-line options that select this behaviour.
+    /// Returns the command-line options that select this behavior.
     fn behavior_flags(check: &CheckSpec<Self>) -> Vec<String>;
 
     /// Completes the text "3 rounds" in a report, such as by " for 2 resources, victims: youngest".
@@ -269,7 +269,7 @@ impl<F: CheckedFamily> CheckRun<F> {
         &self.spec
     }
 
-    /// Replays a counterexample with real nodes and passes every moment to `observer`.
+    /// Replays a counterexample with fresh nodes and passes every moment to `observer`.
     pub fn replay<O: Observer<F::Command, F::Event>>(
         &self,
         example: &Counterexample,

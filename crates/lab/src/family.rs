@@ -11,10 +11,9 @@
 //! 2. A folder here, with one file per concern:
 //!    - `algorithms.rs`: the registry entries.
 //!    - Its [`Settings`](FamilyTypes::Settings), which extend a [`Spec`]. In a journal's header
-//!      they share one JSON object with the common fields, so their names must differ from the
-//!      names of those. Every field must be written even if it is empty (no
-//!      `skip_serializing_if`), because reading rejects a header with a field that writing would
-//!      not produce.
+//!      they share one JSON object with the common fields of the [`Spec`], so no name may occur
+//!      twice. Every field must be written even if it is empty (no `skip_serializing_if`), because
+//!      reading rejects a header with a field that writing would not produce.
 //!    - `run/`: its clients (a [`Workload`]), its measures (an [`Observer`]) and its properties (a
 //!      [`Judge`]).
 //!    - `options.rs`: its command-line options, and how they become settings.
@@ -60,6 +59,7 @@ use std::fmt;
 /// The types of a family of algorithms, and its entries in the registry.
 pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     const FAMILY: Family;
+    /// Whether algorithms of the family can run in views; `runs_in_views` may exclude some.
     const HAS_VIEWS: bool = false;
 
     /// The registry's data about one algorithm.

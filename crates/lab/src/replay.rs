@@ -1,5 +1,5 @@
-//! Replays a journal: creates the nodes that its header describes and feeds them every
-//! recorded input.
+//! Reads a journal, or replays it: a replay creates the nodes that the journal's header describes
+//! and feeds them every recorded input.
 
 use crate::error::LabError;
 use crate::experiment::Judges;

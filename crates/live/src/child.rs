@@ -1,5 +1,5 @@
-//! One child process: writes lines to its standard input, reads its standard output line by line,
-//! and kills it when its [`Child`] is dropped.
+//! One child process. The run writes lines to its standard input and reads its standard output line
+//! by line. Dropping its [`Child`] kills it.
 
 use crate::error::LogTail;
 use quorate_core::NodeId;

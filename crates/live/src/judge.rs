@@ -64,7 +64,7 @@ fn link_and_disk_verdicts(gathered: &GatherReport, has_durable_state: bool) -> i
     let verdict = |name, broken_guarantee: &Option<BrokenGuarantee>, count: u64, count_label: &str| {
         let violation = broken_guarantee.as_ref().map(|BrokenGuarantee { time, text }| Violation {
             time: *time,
-            // The line is unknown; the last one hides no line of the trace.
+            // The line is unknown. The trace of a violation ends at its line, so use the last one.
             line: gathered.lines,
             relevant_from: *time,
             text: format!("{text} ({count_label}: {count})"),

@@ -121,6 +121,7 @@ impl Launcher {
         }
         match &self.certificates {
             Some(folder) => command.arg("--certs").arg(folder),
+            // The addresses in namespaces are not loopback addresses, so plain TCP must be allowed.
             None if self.namespaces.is_some() => command.arg("--insecure-plain-tcp"),
             None => &mut command,
         };

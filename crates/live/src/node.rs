@@ -42,7 +42,7 @@ pub(crate) enum State {
 pub(crate) enum Readiness {
     NotListening,
     Listening,
-    /// The process has received the addresses of its peers.
+    /// The group has sent the process the addresses of its peers.
     HasPeers,
 }
 

@@ -6,7 +6,7 @@ use crate::settings::Limits;
 use crate::tls::Security;
 use quorate_core::Incarnation;
 
-/// The configuration of this node and its process, and the log of connection events.
+/// The configuration of this node and its process, and the log of events that remote hosts cause.
 pub(crate) struct Context {
     pub(crate) terms: HandshakeTerms,
     pub(crate) incarnation: Incarnation,

@@ -47,7 +47,7 @@ pub(crate) enum HandshakeError {
     UnexpectedFrame,
     #[error("{0}")]
     Peer(#[from] PeerError),
-    /// The peer refused our Hello, or this node refused the peer's.
+    /// The peer refused our Hello, or this node refused the peer's Hello or Welcome.
     #[error("{0}")]
     Refused(Refusal),
     #[error("the peer did not finish the handshake in time")]
@@ -103,7 +103,8 @@ pub(crate) async fn receive_hello(context: &Context, stream: TcpStream) -> Resul
         Security::Tls(identity) => {
             let stream = identity.acceptor().accept(stream).await;
             let stream = stream.map_err(|error| match error.kind() {
-                // The peer closed before it sent anything, as happens when its dial crosses ours.
+                // The peer closed without an alert, as happens when its dial crosses ours. It may
+                // have sent a part of the TLS handshake.
                 io::ErrorKind::UnexpectedEof => HandshakeError::ClosedSilently,
                 _ => HandshakeError::Tls(tls::explain_tls_error(&error)),
             })?;

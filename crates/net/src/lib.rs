@@ -2,8 +2,8 @@
 //!
 //! A [`Runtime`] is one node of a group with its network, clock, disk and journal. Each pair of
 //! nodes shares one connection, plain or encrypted, and one link that outlives the connection:
-//! while both processes are alive, the link delivers every message exactly once and in order. To
-//! embed a node, give `Runtime` a listening socket, a protocol and a
+//! while both processes are alive, the link delivers every message that it accepts exactly once and
+//! in order. To embed a node, give `Runtime` a listening socket, a protocol and a
 //! [`Codec`](quorate_core::Codec); it returns a [`Handle`] for commands and a future to run.
 //!
 //! ```text

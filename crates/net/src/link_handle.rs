@@ -1,5 +1,4 @@
-//! A link shared by the node, which pushes messages, and the tasks of its connection, which send
-//! them.
+//! A link shared by the node's task, which pushes messages, and the peer's task, which sends them.
 
 use crate::frame::{Body, Header};
 use crate::link::{DuplicateFilter, Link, LinkError, LinkLimits, LinkStart, Origin};
@@ -141,7 +140,8 @@ impl LinkHandle {
         }
     }
 
-    /// Starts closing, because the node ends: the connection writes what is queued and then closes.
+    /// Starts closing, because the node ends: the connection writes what is queued, waits until the
+    /// peer has acknowledged it, and then closes.
     pub(crate) fn close(&self) {
         self.state().is_closing = true;
         self.work_available.notify_one();

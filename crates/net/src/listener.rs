@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-/// Queues of connections that have sent a valid Hello, by the peer that sent it.
+/// Queues of connections on which a valid Hello arrived, by the peer that sent it.
 pub(crate) type PeerQueues = BTreeMap<NodeId, mpsc::Sender<PendingConnection>>;
 
 /// Delay before the next accept after an accept failed, for example because the process has no file

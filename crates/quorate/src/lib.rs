@@ -83,7 +83,7 @@
 //!
 //! A [`World`] is that loop with a network, clocks and disks around it. All randomness comes from
 //! one seed, so a run repeats exactly. Messages must name their kind ([`Describe`]) and be
-//! serialisable, so that a run can be recorded. An [`Observer`] sees everything that happens; this
+//! serializable, so that a run can be recorded. An [`Observer`] sees everything that happens; this
 //! one counts the messages that were lost.
 //!
 //! ```

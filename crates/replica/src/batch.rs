@@ -65,14 +65,14 @@ pub(crate) fn read_log_time(bytes: &[u8]) -> Option<LogTime> {
     postcard::take_from_bytes(body).ok().map(|(time, _)| time)
 }
 
-/// The admitted learners, each with the incarnation that was admitted.
+/// Members that started without a log and were admitted as learners, each with the incarnation
+/// that was admitted.
 pub type AdmittedLearners = BTreeMap<NodeId, Incarnation>;
 
 /// The contents of a snapshot: a state machine, its log time and the admitted learners.
 #[derive(Clone, Debug, Default)]
 pub struct Image<S> {
     pub time: LogTime,
-    /// Members that were admitted as learners, each with the incarnation that was admitted.
     pub admitted: AdmittedLearners,
     pub machine: S,
 }
@@ -104,7 +104,7 @@ mod tests {
         Text(String),
     }
 
-    /// A type that postcard cannot decode, because flattened fields need their names.
+    /// A type that postcard cannot encode, because serde states no length of flattened fields.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     struct Outer {
         #[serde(flatten)]
@@ -118,7 +118,7 @@ mod tests {
 
     /// Rule RP-1, at the head of `replica.rs`.
     #[test]
-    fn rp_1_commands_that_cannot_be_decoded_are_not_encoded() {
+    fn rp_1_commands_that_cannot_be_encoded_and_decoded_again_are_rejected() {
         let time = LogTime::ZERO;
         assert!(Batch::write(time, &[], [7_u64, 8].iter()).is_ok());
         assert!(Batch::write(time, &[], [Untagged::Number(7), Untagged::Text("x".into())].iter()).is_err());

@@ -84,7 +84,7 @@ pub enum Event<S: StateMachine> {
     Changed { ticket: Ticket, members: Members },
     /// This replica became leader.
     Leads { term: u64 },
-    /// This replica is a follower of this leader, if it knows one.
+    /// This replica does not lead. It follows this leader, if it knows one.
     Follows { leader: Option<NodeId>, term: u64 },
     /// An entry was applied. Emitted only if the settings ask for an audit.
     Applied(Audit),

@@ -23,10 +23,14 @@ pub(crate) fn find_objection(engine: &Engine, me: NodeId, from: NodeId, message:
         Message::Append { term, log_term, index, entries, commit } => {
             let is_contiguous = (index + 1..).zip(entries).all(|(index, entry)| entry.index == index);
             let terms = std::iter::once(*log_term).chain(entries.iter().map(|entry| entry.term));
-            // The entries of every log follow the founding state at index 1, never index 0.
-            if *index == 0 || !is_contiguous || !terms.is_sorted_by(|earlier, later| earlier <= later) {
+            if !is_contiguous || !terms.is_sorted_by(|earlier, later| earlier <= later) {
                 Some("its entries are not consecutive")
-            } else if *log_term == 0 || entries.iter().any(|entry| entry.term > *term) || *commit > MAX_NUMBER {
+            // The entries of every log follow the founding state at index 1, never index 0.
+            } else if *index == 0
+                || *log_term == 0
+                || entries.iter().any(|entry| entry.term > *term)
+                || *commit > MAX_NUMBER
+            {
                 Some(INVALID_NUMBER)
             } else {
                 None

@@ -12,8 +12,8 @@ use std::fmt;
 /// have the same state at the same index, byte for byte. The state machine must not use clocks,
 /// randomness or IO.
 pub trait StateMachine: Default {
-    /// A command that changes the state. The log stores it with `postcard`, so a type with
-    /// flattened fields or untagged enums cannot be decoded, and a replica refuses to propose it.
+    /// A command that changes the state. The log stores it with `postcard`, which cannot encode
+    /// flattened fields nor decode untagged enums; a replica refuses to propose such a command.
     type Command: Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned;
     /// A query that reads the state.
     type Query: Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned;

@@ -137,8 +137,8 @@ impl<S: StateMachine> Replica<S> {
         running.settle(now, out)
     }
 
-    /// Lets a running replica act, then handles what raft does about it. Does nothing if the
-    /// replica is not running.
+    /// Lets a running replica act, then handles raft's output. Does nothing if the replica is not
+    /// running.
     fn step_running(
         &mut self,
         now: Time,

@@ -7,7 +7,7 @@ use quorate_journal::rng::SeededRng;
 use quorate_journal::settings::{Chance, Cut, Latency, LinkChange, Links};
 use std::collections::HashMap;
 
-/// The behaviour of links that no fault has changed.
+/// The behavior of links that no fault has changed.
 #[derive(Clone, Debug)]
 pub struct LinkDefaults {
     pub latency: Latency,
@@ -29,16 +29,16 @@ pub(crate) struct Network {
     rng: SeededRng,
     /// Current cuts, each with the serial number of its fault.
     cuts: Vec<(u64, Cut)>,
-    /// Sets of links whose behaviour a fault changed, each with the serial number of the fault. A
+    /// Sets of links whose behavior a fault changed, each with the serial number of the fault. A
     /// later change of the same kind overrides an earlier one.
     changed_links: Vec<(u64, Links, LinkChange)>,
-    /// The behaviour of links used since the cache was emptied; each change of a link empties it.
-    cache: HashMap<(NodeId, NodeId), Behaviour>,
+    /// The behavior of links used since the cache was emptied; each change of a link empties it.
+    cache: HashMap<(NodeId, NodeId), Behavior>,
     last_arrivals: LastArrivals,
 }
 
 /// Latency, probability of loss and probability of duplication.
-type Behaviour = (Latency, Chance, Chance);
+type Behavior = (Latency, Chance, Chance);
 
 /// The cache is emptied when it has this many links, which bounds its memory in large groups.
 const MAX_CACHED_LINKS: usize = 1 << 16;
@@ -56,7 +56,7 @@ impl Network {
     }
 
     /// Returns the default latency and the default probability of loss.
-    pub(crate) fn default_behaviour(&self) -> (Latency, Chance) {
+    pub(crate) fn default_behavior(&self) -> (Latency, Chance) {
         (self.link_defaults.latency, self.link_defaults.loss)
     }
 
@@ -70,7 +70,7 @@ impl Network {
         if self.is_cut(from, to) {
             return TransmissionOutcome::Lost(Loss::Cut);
         }
-        let (latency, loss, duplicate) = self.link_behaviour(from, to);
+        let (latency, loss, duplicate) = self.link_behavior(from, to);
         if self.rng.happens(loss) {
             return TransmissionOutcome::Lost(Loss::Chance);
         }
@@ -96,7 +96,7 @@ impl Network {
         if fixed.is_lost {
             return TransmissionOutcome::Lost(Loss::Chance);
         }
-        let (latency, _, _) = self.link_behaviour(from, to);
+        let (latency, _, _) = self.link_behavior(from, to);
         let arrival = self.draw_arrival(now, from, to, fixed.delay.map_or(latency, Latency::Fixed));
         match fixed.duplicate_delay {
             Some(delay) => {
@@ -135,22 +135,22 @@ impl Network {
     }
 
     #[inline]
-    fn link_behaviour(&mut self, from: NodeId, to: NodeId) -> Behaviour {
+    fn link_behavior(&mut self, from: NodeId, to: NodeId) -> Behavior {
         if self.changed_links.is_empty() {
             return (self.link_defaults.latency, self.link_defaults.loss, self.link_defaults.duplicate);
         }
-        if let Some(behaviour) = self.cache.get(&(from, to)) {
-            return *behaviour;
+        if let Some(behavior) = self.cache.get(&(from, to)) {
+            return *behavior;
         }
         if self.cache.len() >= MAX_CACHED_LINKS {
             self.cache.clear();
         }
-        let behaviour = self.compute_behaviour(from, to);
-        self.cache.insert((from, to), behaviour);
-        behaviour
+        let behavior = self.compute_behavior(from, to);
+        self.cache.insert((from, to), behavior);
+        behavior
     }
 
-    fn compute_behaviour(&self, from: NodeId, to: NodeId) -> Behaviour {
+    fn compute_behavior(&self, from: NodeId, to: NodeId) -> Behavior {
         let LinkDefaults { mut latency, mut loss, mut duplicate, is_fifo: _ } = self.link_defaults;
         for (_, _, change) in self.changed_links.iter().filter(|(_, links, _)| links.include(from, to)) {
             match change {

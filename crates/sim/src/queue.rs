@@ -119,8 +119,8 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Moves the entries of the lowest slot into `front` if they are few; otherwise redistributes
-    /// them to lower levels.
+    /// Moves the entries of the lowest slot into `front` if they are few or, at level 0, have equal
+    /// keys. Otherwise redistributes them to lower levels.
     fn take_lowest_slot(&mut self) {
         let level = self.occupied_levels.trailing_zeros();
         let Some(occupied) = self.occupied_slots.get_mut(level as usize) else { return };

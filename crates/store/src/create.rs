@@ -45,7 +45,8 @@ fn incarnation_from_clock() -> Incarnation {
 
 /// Creates a data folder in any file system, like [`create_founder`] or [`create_joiner`],
 /// depending on the identity's origin. The first start of the node gets the given incarnation.
-/// Fails if the folder is already a data folder, and does not change it.
+/// Fails if the folder is already a data folder, even one that lacks its identity, and does not
+/// change it.
 pub fn create_in<D: Storable, F: FileSystem>(
     files: F,
     folder: &Path,

@@ -4,8 +4,8 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// [`Files`] implements these operations with the operating system, and
-/// [`FaultyFiles`](crate::faults::FaultyFiles) in memory for tests.
+/// The operations on files and folders that a store needs. [`Files`] implements them with the
+/// operating system, and [`FaultyFiles`](crate::faults::FaultyFiles) in memory for tests.
 pub trait FileSystem {
     /// A file that is open for writing.
     type File: StoreFile;

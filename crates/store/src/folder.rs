@@ -14,7 +14,7 @@ const SEGMENT_PREFIX: &str = "log-";
 /// Prefix of the folders into which `replace_lost_log` moves the segments of the old log.
 pub(crate) const SET_ASIDE_PREFIX: &str = "set-aside-";
 /// Prefix of the name of an empty file; the rest of the name is the node's next incarnation. A
-/// rename counts up even on a full disk.
+/// start renames the file to count up, which works even on a full disk.
 const INCARNATION_PREFIX: &str = "life-";
 
 /// The number of a log segment, from 1.

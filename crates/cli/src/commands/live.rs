@@ -124,6 +124,7 @@ fn run_processes<F: FamilyLab>(args: &LiveArgs, entry: &'static F::Entry) -> any
 /// Rejects pictures that cannot be written, and pictures without `--trace`, because they are drawn
 /// from the journal.
 fn validate_files(args: &LiveArgs) -> anyhow::Result<()> {
+    // Both print to standard output, so no picture can go there: --chaos prints the planned faults.
     let options = [(args.json, "json"), (args.chaos, "chaos")];
     let stdout_option = options.into_iter().find_map(|(is_given, option)| is_given.then_some(option));
     args.picture.validate(&CommandIo { stdout_option, journal: args.trace.as_deref(), ..CommandIo::default() })?;

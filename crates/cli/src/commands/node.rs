@@ -265,7 +265,7 @@ impl NodeArgs {
                 parse_addresses(&console.read_first_line()?).map_err(|error| anyhow::anyhow!("{error}"))?
             }
         };
-        // The list on standard input may include this node.
+        // The list may include this node: `quorate run` sends the same one to every node.
         peers.remove(&me);
         let nodes = peers.len() + 1;
         if let Some(unexpected) = peers.keys().chain([&me]).find(|node| node.index() >= nodes) {

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &ShrinkArgs) -> anyhow::Result<CommandOutcome> {
         Err(error) => {
             let error = error.to_string();
             let (unknown, rest) = error.split_once(". ").unwrap_or((&error, ""));
-            Err(anyhow!("{unknown}, and no file of this name. {rest}"))
+            Err(anyhow!("{unknown}, and there is no file of this name. {rest}"))
         }
     }
 }
@@ -150,7 +150,7 @@ fn find_failing_seed<F: FamilyLab>(
 }
 
 /// Returns the output of the script. Fails if it would overwrite an input, or, without `--out`, a
-/// file that `quorate shrink` did not write.
+/// file that `quorate shrink` did not write, or if it would share standard output with `--json`.
 fn choose_output(args: &ShrinkArgs, algorithm: &str, journal: Option<&Path>) -> anyhow::Result<ScriptOutput> {
     let default = PathBuf::from(format!("{algorithm}.script"));
     if args.out.as_deref() == Some(Path::new("-")) {

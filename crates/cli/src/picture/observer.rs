@@ -290,7 +290,7 @@ fn describe_origin<F: FamilyLab>(header: &Header) -> String {
     match (&header.live, &header.found_by) {
         (Some(live), _) => match live.node {
             Some(node) => format!("node {node} only, incarnation {}", live.incarnation),
-            // The journal of the parent process contains only faults.
+            // The process that starts the nodes writes this journal, which has only faults.
             None => "faults of the nodes".into(),
         },
         (None, Some(command)) => format!("found by '{}'", words::escape_controls(command)),

@@ -29,7 +29,7 @@ fn the_table_shows_the_spread_around_a_crash() {
 }
 
 #[test]
-fn json_has_every_round_and_every_sample() {
+fn json_has_milestones_rounds_and_samples() {
     let report = run(&format!("{LEADER_CRASH} --json")).json(0);
     let milestones = report["milestones"].as_array().expect("milestones");
     let spread_ns = |milestone: &str, leader: Option<u64>| {

@@ -75,7 +75,7 @@ fn all_algorithms_match_the_expected_figures() {
 
 /// Compares with well-known costs of the algorithms, not with the expected figures in the registry.
 #[test]
-fn costs_differ_between_idle_and_saturated_workloads() {
+fn costs_of_idle_and_saturated_workloads_match_the_literature() {
     let report = run("compare mutex --nodes 4,16 --json").json(0);
     let messages =
         |algorithm, nodes, workload| row(&report, algorithm, nodes, workload)["messages_per_entry"].as_f64().unwrap();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs;
 
 /// Command lines with an option that has no effect, each with a text that its error must contain.
-const WITHOUT_EFFECT: [(&str, &str); 46] = [
+const WITHOUT_EFFECT: [(&str, &str); 47] = [
     ("sim deadlock-and --priorities 3,1", "--priorities has no effect without --victim lowest-priority"),
     (
         "sim deadlock-and --victim youngest --priorities 3",
@@ -36,6 +36,7 @@ const WITHOUT_EFFECT: [(&str, &str); 46] = [
     ("sim deadlock-and --script asks --asks 2", "--asks has no effect with --script"),
     ("compare election --nodes 4 --samples 9", "--samples has no effect if all orders are tried"),
     ("check fifo --medium multicast", "--medium does not apply to a check"),
+    ("check fifo --payload 100", "--payload does not apply to a check"),
     ("sim central --lease 1s", "--views"),
     ("check central --steps 9", "--walks"),
     ("sim central --theme dark", "add --svg FILE"),

@@ -1,5 +1,4 @@
-//! Invalid input: each error names the value and suggests a correction, with exit code 2 and no
-//! other output.
+//! Invalid input: the error names what is wrong. The exit code is 2, and nothing else is printed.
 
 use crate::run::{run, run_in, run_words};
 use expect_test::{Expect, expect};

@@ -98,7 +98,7 @@ fn columns_distinguish_the_failed_node() {
     assert_eq!(of_3_nodes[..5], ["3", "stops", "stops", "stops", "continues"], "{printed}");
     assert_eq!(of_5_nodes[0], "5", "{printed}");
     let longest = printed.lines().map(|line| line.chars().count()).max();
-    assert!(longest <= Some(120), "{printed}");
+    assert!(longest <= Some(120), "a line has more than 120 columns:\n{printed}");
 }
 
 /// The same seed gives the same instants of failures, and another seed gives others.

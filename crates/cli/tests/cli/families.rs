@@ -128,18 +128,18 @@ fn an_election_is_printed_step_by_step() {
 
         raft · 2 nodes · seed 1 · fixed:1ms · bare links
 
-                                      measured   expected
-          leader                             2
-          epoch                              2
-          election messages                  2
-          announcement messages              1
-          total messages                     3   3
-          rounds                             1
+                                                  measured   expected
+          leader                                         2
+          epoch                                          2
+          election messages                              2
+          announcement messages                          1
+          total messages                                 3   3
+          rounds                                         1
           time until all nodes know the leader         3 T
-          busiest node's share            100%
-          messages                           3   1 append, 1 vote, 1 vote-reply
-          bytes                             23
-          control messages                   1   5 bytes of heartbeats, acknowledgements and retransmissions
+          busiest node's share                        100%
+          messages                                       3   1 append, 1 vote, 1 vote-reply
+          bytes                                         23
+          control messages                               1   5 bytes of heartbeats, acknowledgements and retransmissions
 
           always      one-leader-per-epoch    holds
           always      epochs-grow             holds

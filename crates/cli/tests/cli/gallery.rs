@@ -1,4 +1,4 @@
-//! The gallery in the documents is current.
+//! The gallery of pictures and the page on pictures are current.
 
 use crate::draw::parse_picture;
 use crate::run::{algorithms, run, run_in};

@@ -110,7 +110,7 @@ fn list_prints_all_fixtures() {
         hirschberg-sinclair-one-sided          election   on a ring         per election: ≤ 8n(1+⌈log₂ n⌉)            one reply counts for two, although a greater node may be on the other side
         peterson-any-order                     election   on a ring         per election: ≤ 2n⌊log₂ n⌋+n              the algorithm needs FIFO links, but its links reorder messages
         peterson-forgetful                     election   on a ring         per election: ≤ 2n⌊log₂ n⌋+n              nodes do not save epochs, so a node that restarts elects another leader in an old epoch
-        bully-hasty                            election   among all         per election: n−2 … n²−n−1                a node declares itself as soon as it has asked, and waits for no answer
+        bully-hasty                            election   among all         per election: n−2 … n²−n−1                a node declares itself the leader as soon as it has asked the higher nodes, and waits for no answer
         bully-unasking                         election   among all         per election: n−2 … n²−n−1                a node that restarts takes over without asking which epochs were used meanwhile
         majority-lease-forgetful               election   by majority       per election: 2(n−1) + (n−1)              a voter that restarts forgets its promise, and votes for another node
         majority-lease-trusting                election   by majority       per election: 2(n−1) + (n−1)              a leader counts its full lease from the arrival of the votes, so it outlasts the voters' promises

@@ -148,7 +148,7 @@ fn happened_before_matches_vector_clocks() {
     let listed = recorded.run("trace run.journal --json").json(0);
     let clock = |step: &Value| -> Vec<u64> {
         let mut parts: Vec<_> = step["clock"].as_array().unwrap().iter().map(|part| part.as_u64().unwrap()).collect();
-        // A run of three nodes.
+        // The run has three nodes, and clocks omit trailing zeros.
         parts.resize(3, 0);
         parts
     };
@@ -200,6 +200,7 @@ fn a_journal_without_its_end_is_rejected_after_its_steps() {
         let traced = recorded.run("trace run.journal");
         assert_eq!((traced.code, steps(&traced.out).is_empty()), (Some(2), kept_lines == 4), "{}", traced.out);
     }
+    // The end mark counts the lines, so it also reveals a missing line in the middle.
     recorded.replace_journal(text.replacen(lines[5], "", 1));
     let error = recorded.run("trace run.journal").error_after_output();
     assert!(error.contains("lines were removed or added before it"), "{error}");

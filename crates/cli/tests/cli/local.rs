@@ -198,7 +198,7 @@ fn invalid_commands_and_options_are_rejected() {
         $ quorate check --nodes 2 local
         error: 'local' is a demonstration with threads of one process, not an algorithm. Write 'quorate check local', 'quorate sim local' or 'quorate explain local', and its own options after it.
         $ quorate shrink local
-        error: 'local' is a demonstration with threads of one process, not an algorithm, and no file of this name. Write 'quorate check local', 'quorate sim local' or 'quorate explain local', and its own options after it.
+        error: 'local' is a demonstration with threads of one process, not an algorithm, and there is no file of this name. Write 'quorate check local', 'quorate sim local' or 'quorate explain local', and its own options after it.
         $ quorate explain local --svg local.svg
         error: there is no picture of 'local': its threads send no messages.
     "#]].assert_eq(&printed.concat());

@@ -60,8 +60,8 @@ impl Node {
         }
     }
 
-    /// Waits until the node is connected to its first peer, after at least this number of
-    /// connections.
+    /// Waits until the node is connected to its first peer, and has connected to it at least this
+    /// many times.
     #[track_caller]
     fn wait_for_connections(&mut self, min_connections: u64) {
         let started_at = Instant::now();

@@ -56,7 +56,6 @@ fn node_journal(truth: &str, node: i64, ahead: i64) -> String {
     // The journal's time plus `offset` is the wall-clock time; the time `origin` is displayed as 0.
     header["live"] = json!({ "node": node, "incarnation": 0, "boot": boot, "offset": -ahead, "writes": 0 });
     header["origin"] = ahead.into();
-    // In a step, `clock` is the node's own time if it differs from `time`.
     let mut text = format!("{header}\n");
     let mut last_time = 0;
     for line in lines {
@@ -65,6 +64,7 @@ fn node_journal(truth: &str, node: i64, ahead: i64) -> String {
         let Some(time) = step["time"].as_i64() else { break };
         last_time = time;
         if step["node"] == node {
+            // In a step, `clock` is the node's own time if it differs from `time`.
             let clock = if ahead == 0 { String::new() } else { format!("\"clock\":{time},") };
             let (_, rest) = line.split_once("\"input\"").unwrap();
             text += &format!("{{\"time\":{},\"node\":{node},{clock}\"input\"{rest}\n", time + ahead);

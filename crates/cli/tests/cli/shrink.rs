@@ -170,7 +170,7 @@ fn runs_that_cannot_be_shrunk_are_reported() {
         &["--property must name a property of this algorithm; got 'speed'", "exclusion"],
     );
     assert_error(run("shrink central --seeds 20"), &["with 20 seeds, starting at 1, every property holds"]);
-    assert_error(run("shrink unknown"), &["'unknown', and no file of this name."]);
+    assert_error(run("shrink unknown"), &["'unknown', and there is no file of this name."]);
     assert_error(run("shrink toy-embrace --tries 0"), &["--tries: the number must be at least 1; got 0."]);
     run("check toy-favourite --nodes 3 --rounds unbounded --trace cycle.journal").exits(1);
     assert_error(

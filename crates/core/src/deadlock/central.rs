@@ -29,7 +29,8 @@
 //! these waits existed. No agent in a deadlock continues, unless one aborts, which the detector
 //! itself decides.
 //!
-//! Assumes: links are FIFO; every message arrives; no node crashes.
+//! Assumes: links are FIFO; every message arrives; no node crashes; a process cancels its wait only
+//! as a victim.
 //!
 //! When it fails: without its detector the group finds no deadlock. All reports go to the detector,
 //! which is the bottleneck.
@@ -94,7 +95,7 @@ pub struct Central {
 struct Config {
     me: NodeId,
     site_count: usize,
-    /// The site of the detector.
+    /// The site of the detector and of the resolver, which selects victims.
     resolver: NodeId,
     confirmation: Confirmation,
 }

@@ -21,7 +21,7 @@ pub struct Facts {
 
 impl Facts {
     /// Returns the texts of the source files whose headers explain what all detectors share: the
-    /// two hosts, and the resolution of deadlocks.
+    /// two hosts, which manage the waiting processes of a site, and the resolution of deadlocks.
     pub const fn shared_sources() -> [&'static str; 3] {
         [include_str!("requests.rs"), include_str!("locks.rs"), include_str!("resolution.rs")]
     }

@@ -7,7 +7,7 @@
 //! waits for any one of them, it is a knot: a set whose members can all reach each other and no
 //! others.
 //!
-//! A search may read the whole graph. Tests compare the faster detectors with this search.
+//! A search may read the whole graph. Tests compare the detectors with this search.
 
 mod components;
 #[cfg(test)]

@@ -319,7 +319,7 @@ impl<O: Ord + Copy> WaitForGraph<O> {
         }
     }
 
-    /// Moves `awaited` before `waiter` in the order, unless there is a path back along ordered
+    /// Makes `awaited` come before `waiter` in the order, unless there is a path back along ordered
     /// edges or the search takes more than `max_steps`; then returns that outcome as the error.
     fn arrange(&mut self, waiter: OwnerSlot, awaited: OwnerSlot, max_steps: usize) -> Result<(), Outcome> {
         if self.order.is_before(awaited, waiter) {

@@ -279,7 +279,8 @@ impl QueryReply {
         participation.missing.remove(&from);
         participation.gathered.extend(gathered);
         if !participation.missing.is_empty() {
-            return out.note("QR-3", format_args!("{to} lacks {} more replies", participation.missing.len()));
+            let missing = participation.missing.len();
+            return out.note("QR-3", format_args!("{to} does not have all replies yet: {missing} missing"));
         }
         let mut gathered = core::mem::take(&mut participation.gathered);
         gathered.push(wait.clone());

@@ -23,10 +23,10 @@
 //! BU-7   the declared epoch is outdated     → report the latest epoch to the sender, which starts
 //!                                             again if it still leads
 //! BU-8   a suspected node declares          → do not follow it; start an election
-//! BU-9   a node restarts                    → say hello to all nodes; when all messages sent
-//!                                             before the hello must have arrived, ask every node
-//!                                             for the largest epoch it knows; after the answers,
-//!                                             start an election
+//! BU-9   a node restarts                    → say hello to all nodes; when all messages of nodes
+//!                                             that did not know of the restart must have arrived,
+//!                                             ask every node for the largest epoch it knows; after
+//!                                             the answers, start an election
 //! BU-10  a higher node reports that it has
 //!        started an election                → forget the leader, and wait for the result (nodes
 //!                                             send this report with `--tell-lower` only)
@@ -116,7 +116,8 @@ enum Phase {
     Asking,
     /// A higher node is alive and must declare a result.
     Waiting,
-    /// The node restarted, and waits until messages sent before its hello have arrived.
+    /// The node restarted, and waits until all messages of nodes that did not know of the restart
+    /// must have arrived.
     Returning,
     /// The node restarted, and asked every node for its largest epoch.
     Inquiring,

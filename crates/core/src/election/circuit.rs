@@ -70,7 +70,7 @@ use alloc::vec::Vec;
 use core::hash::Hash;
 use turn::Outcome;
 
-/// One run of an election on a ring, from the view of one node.
+/// One run of an election on a ring, as one node sees it.
 ///
 /// A node exchanges messages with its neighbours on both sides. In a ring of one, a node is its own
 /// neighbour on both sides.
@@ -380,12 +380,12 @@ impl<C: Contest> Circuit<C> {
         self.compare_dead_nodes(out);
     }
 
-    /// Validates a run that a peer sent: a correct peer leaves out only members of the group, lists
+    /// Validates a run that a peer sent: a correct peer leaves out only nodes of the group, lists
     /// them in the order of their numbers, and never sends an epoch beyond `Epoch::MAX`.
     fn is_valid(&self, run: &Run) -> bool {
-        let is_member = |node: &NodeId| self.plan.group.contains(*node);
+        let is_in_group = |node: &NodeId| self.plan.group.contains(*node);
         let is_strictly_sorted = run.left_out.is_sorted_by(|node, next| node < next);
-        run.left_out.iter().all(is_member) && is_strictly_sorted && run.epoch <= Epoch::MAX
+        run.left_out.iter().all(is_in_group) && is_strictly_sorted && run.epoch <= Epoch::MAX
     }
 }
 

@@ -179,7 +179,8 @@ impl Protocol for Invitation {
             Input::Timer(Timer::Ready) => self.seek("IN-11", out),
             Input::Timer(Timer::Watch) => self.ask_periodically(out),
             Input::Suspect(node) => self.lose_coordinator(node, None, out),
-            // A node that restarts asks every node, so the detector's trust is not needed.
+            // A node that restarts asks every node, and coordinators ask periodically, so the
+            // detector's trust is not needed.
             Input::Trust(_)
             | Input::Saved(_)
             | Input::DiskFull
@@ -280,7 +281,8 @@ impl Invitation {
 
     /// IN-3. A lower node, `from`, coordinates a group, perhaps of itself alone. A node that seeks
     /// remembers it. A coordinator invites it, to a new epoch if `from` knows a later one than the
-    /// coordinator's (IN-12). Does nothing in other phases, or if `from` ranks higher.
+    /// coordinator's (IN-12), and does not count it as a member until it accepts. Does nothing in
+    /// other phases, or if `from` ranks higher.
     fn add_or_invite(&mut self, from: NodeId, latest_epoch: Epoch, out: &mut Effects<'_, Self>) {
         if self.outranks(from, self.config.me) {
             return;

@@ -351,8 +351,8 @@ impl MajorityLease {
         self.wait_to_campaign(now, Duration::ZERO, out);
     }
 
-    /// ML-9 and ML-10. Releases all voters, this node included. The caller makes sure that this
-    /// node never again acts on a promise that it has received so far.
+    /// ML-4, ML-7, ML-9 and ML-10. Releases all voters, this node included. The caller makes sure
+    /// that this node never again acts on a promise that it has received so far.
     fn release_voters(&mut self, successor: Option<NodeId>, out: &mut Effects<'_, Self>) {
         self.drop_own_promise();
         out.multicast(&self.config.group, Message::Release { term: self.vote_record.term, successor });

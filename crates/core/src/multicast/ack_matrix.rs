@@ -45,8 +45,8 @@ impl AckMatrix {
         members.index_of(sender).and_then(|column| self.minimums.get(column)).copied().unwrap_or(0)
     }
 
-    /// Returns the members that hold the fewest of a sender's messages; empty if all hold `sent` of
-    /// them.
+    /// Returns the members that have acknowledged the fewest of a sender's messages; empty if all
+    /// have acknowledged `sent` of them.
     pub fn slowest(&self, members: &Group, sender: NodeId, sent: u64) -> Group {
         let minimum = self.held_by_all(members, sender);
         let Some(column) = members.index_of(sender).filter(|_| minimum < sent) else { return Group::empty() };

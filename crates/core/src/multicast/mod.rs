@@ -201,7 +201,7 @@ impl fmt::Display for Event {
         match self {
             Self::Sent { id } => write!(f, "sends {id}"),
             Self::Wait { slow, .. } if slow.is_empty() => f.write_str("must wait for its view, lease or group state"),
-            Self::Wait { slow, .. } => write!(f, "must wait: {slow} has not acknowledged enough of its messages"),
+            Self::Wait { slow, .. } => write!(f, "must wait for acknowledgements from {slow}"),
             Self::Ready { .. } => f.write_str("may send again"),
             Self::Delivered { id, payload } => write!(f, "DELIVERS {id} {payload}"),
             Self::View { view, .. } => write!(f, "BEGINS {view}"),
@@ -221,7 +221,8 @@ pub enum Refusal {
     NotAMember,
     /// The payload is longer than `Payload::MAX_LEN`.
     TooLong,
-    /// The node has restarted, and a group without views does not accept it again.
+    /// The node has restarted or is no founding member, and a group without views does not admit
+    /// it.
     #[cfg_attr(feature = "serde", serde(rename = "no-way-back"))]
     CannotRejoin,
 }

@@ -85,7 +85,8 @@ impl Plan {
 }
 
 impl Window {
-    /// Returns whether a message of this length fits beside the unacknowledged ones.
+    /// Returns whether a message of `length` bytes fits beside the unacknowledged messages of the
+    /// same sender: `messages` of them, with `bytes` bytes in all.
     pub(super) const fn has_room(&self, messages: u64, bytes: usize, length: usize) -> bool {
         messages == 0 || (messages < self.messages && bytes.saturating_add(length) <= self.bytes)
     }

@@ -212,8 +212,8 @@ impl<I: PartialOrdering> Ordering for Sequencer<I> {
         }
     }
 
-    /// SQ-3. Ignores a number that does not come from the sequencer, or that conflicts with an
-    /// earlier one.
+    /// SQ-3. Ignores a number that does not come from the sequencer, that conflicts with an earlier
+    /// one, or whose message is of another view or no member.
     fn handle_message(&mut self, from: NodeId, message: OrderMessage, queue: &HoldBack, sink: &mut dyn OrderSink) {
         let OrderMessage::Position(position) = message else { return };
         let Position { number, id } = position;

@@ -80,6 +80,7 @@ impl Ordering for Unordered {
         self.receipt_order.front().copied()
     }
 
+    /// With uniform delivery, a message that is not ready does not delay those received after it.
     fn next_ready(&self, _queue: &HoldBack, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
         self.receipt_order.iter().copied().find(|id| is_ready(*id))
     }

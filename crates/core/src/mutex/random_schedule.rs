@@ -300,7 +300,7 @@ impl Fences {
         };
         *largest_of_kind = (*largest_of_kind).max(Some(fence));
         match largest_conflicting.filter(|earlier| fence <= *earlier) {
-            Some(earlier) => Err(format!("enters with {fence} after {earlier}")),
+            Some(earlier) => Err(format!("enters with fence {fence} after fence {earlier}")),
             None => Ok(()),
         }
     }

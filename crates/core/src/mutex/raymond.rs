@@ -367,8 +367,8 @@ impl Raymond {
 impl OneOfMany for Raymond {
     type Floor = Floor;
 
-    /// Only if the token is in its initial direction; otherwise discarding the state would lose the
-    /// path to the token.
+    /// Requires also that the token is in its initial direction; otherwise discarding the state
+    /// would lose the path to the token.
     fn holds_only_floor(&self) -> bool {
         let initial_direction = self.config.tree.parent(self.config.me).unwrap_or(self.config.me);
         self.token_direction == initial_direction

@@ -24,19 +24,19 @@
 //!
 //! Assumes: the synchronous model. No node crashes or restarts; every message arrives once, in any
 //! order, and none takes longer than the bound: it may take exactly as long, because the waiting
-//! time is a nanosecond longer than a round trip. No input keeps a node busy for longer than the
-//! processing bound, and at most four inputs from each member are queued at a node, which is the
-//! most that occurs without cancellations. Clocks run at the same rate. Requests are granted in
-//! happened-before order.
+//! time is a nanosecond longer than the slowest answer takes. No input keeps a node busy for longer
+//! than the processing bound, and at most four inputs from each member are queued at a node, which
+//! is the most that occurs without cancellations. Clocks run at the same rate. Requests are granted
+//! in happened-before order.
 //!
 //! When it fails: if one "deferred" arrives after the waiting time, two nodes enter: silence is
 //! consent only in the synchronous model. A crashed node is silent, so a crashed idle node blocks
-//! no other; a crashed holder blocks the nodes that it deferred, but later requests are granted
-//! although it never released. The same holds for a holder that restarts and has forgotten its
-//! entry; and since its clock starts again, its next request looks older than those it consented
-//! to, and two nodes may enter. A lost message does the same harm as a late one. The algorithm
-//! cannot run in views: it would count the silence of a node that is suspended or has not installed
-//! the view yet as consent.
+//! no other. A crashed holder blocks the nodes that it deferred, and their requests block all later
+//! ones; if it deferred none, later requests are granted although it never released. The same holds
+//! for a holder that restarts and has forgotten its entry; and since its clock starts again, its
+//! next request looks older than those it consented to, and two nodes may enter. A lost message
+//! does the same harm as a late one. The algorithm cannot run in views: it would count the silence
+//! of a node that is frozen or has not installed the view yet as consent.
 //!
 //! Try: decided within 2T, by the first denial or by silence until the end of the waiting time.
 //!

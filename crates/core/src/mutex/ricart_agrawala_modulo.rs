@@ -25,7 +25,8 @@
 //! ```
 //!
 //! Cost: 2(n−1) messages per entry; 2T (two message times) from request to entry; T from a release
-//! to the next entry. A cancelled or denied request also costs 2(n−1) messages.
+//! to the next entry. A cancelled request also costs 2(n−1) messages, and so does a denied try that
+//! was sent.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order.
 //!
@@ -255,7 +256,7 @@ impl RicartAgrawalaModulo {
                 self.continue_if_answered(out);
             }
             Phase::Asking { .. } | Phase::Idle | Phase::Inside => {
-                out.note("RM-3", format_args!("ignores a reply of {from}, to which it sent no request"));
+                out.note("RM-3", format_args!("ignores a reply of {from}, from which it expects no answer"));
             }
         }
     }
@@ -377,7 +378,7 @@ impl RicartAgrawalaModulo {
                 self.continue_if_answered(out);
             }
             Phase::Asking { .. } | Phase::Idle | Phase::Inside => {
-                out.note("RM-8", format_args!("ignores a denial of {from}, to which it sent no try"));
+                out.note("RM-8", format_args!("ignores a denial of {from}, from which it expects no answer to a try"));
             }
         }
     }

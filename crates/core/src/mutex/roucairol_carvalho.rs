@@ -32,10 +32,10 @@
 //! many requests are in transit to it, and may do so any number of times before the first of them
 //! arrives.
 //!
-//! When it fails: one crashed node blocks the nodes that lack its permission, and no others; no
-//! node enters wrongly. A restarted node has forgotten which replies it owes and which permissions
-//! it has, and late replies to its old requests may count for a new one. Lost messages block the
-//! nodes that wait for them.
+//! When it fails: one crashed node blocks the nodes that request without its permission, and their
+//! pending requests block all later ones; no node enters wrongly. A restarted node has forgotten
+//! which replies it owes and which permissions it has, and late replies to its old requests may
+//! count for a new one, so two nodes may enter. Lost messages block the nodes that wait for them.
 //!
 //! Try: decided within 2T, by the first denial or by all permissions, and at once if none is
 //! missing. A try is also denied if it loses a permission, because its node replies to an older
@@ -72,8 +72,8 @@ pub const FACTS: Facts = Facts::new(
     },
 );
 
-/// Returns the number of messages of entries. Initially a node has no permission, so its first
-/// entry has the maximum cost.
+/// Returns the number of messages that `entries` entries cost. Initially a node has no permission,
+/// so its first entry has the maximum cost.
 fn message_count(case: &Case<'_>, entries: u64) -> Range {
     let max_cost = 2 * case.peers();
     let first_entries = match case.load {

@@ -30,9 +30,10 @@
 //! know a request, at most n−1 others enter before it.
 //!
 //! When it fails: a crashed holder blocks all other nodes, and so does a lost token. A crashed
-//! waiter blocks all nodes once the token goes to it; a crashed idle node blocks no other. If the
-//! lowest member restarts, it creates a second token, and two nodes may enter; any other restarted
-//! node numbers its requests from the beginning, and waits until the numbers are new.
+//! waiter blocks all nodes once the token goes to it; a crashed idle node without the token blocks
+//! no other. If the lowest member restarts, it creates a second token, and two nodes may enter; any
+//! other restarted node numbers its requests from the beginning, and waits until the numbers are
+//! new.
 //!
 //! Try: answered by the holder, within 2T if the token is not in transit. A node that receives a
 //! try and then the token answers the try: with the token if no other request goes first, else with
@@ -41,8 +42,9 @@
 //!
 //! Many resources: if nodes run the algorithm once for each resource (in the wrapper `Many`), a
 //! node stores every request that it receives until it has the token, and the token stores all
-//! answers. So a node discards the state of a resource only if no node but the lowest member has
-//! used the resource.
+//! answers. So once a node other than the lowest member has used the resource, the lowest member
+//! never discards the state of that resource, and any other node keeps it while it stores a request
+//! or has the token.
 //!
 //! In views: a member reports the state of its client. Every view has a token of its own, at the
 //! node in the critical section or else at the lowest member; a token of an older view is dropped.

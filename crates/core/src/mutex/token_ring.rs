@@ -7,7 +7,7 @@
 //! the form on demand, the token instead sleeps at the lowest member until a node calls it.
 //!
 //! ```text
-//! TR-1  the client asks to enter → enter if the token rests here, else wait for it
+//! TR-1  the client asks to enter → enter if the token is here, else wait for it
 //! TR-2  the token is wanted      → keep it and enter
 //! TR-3  the token is not wanted  → pass it on to the next member of the ring
 //! TR-4  the client releases      → pass the token on, even if the client requests again at once
@@ -25,8 +25,8 @@
 //! Cost: 1 message per entry if all nodes request; without bound if few do, because the token moves
 //! on: n messages in n+1 message times when idle. 0 to n+1 T (message times) from request to entry:
 //! n hops, and one rest on the way. 1 to n−1 T from a release to the next entry. A group of one
-//! sends no messages and sets no timer. On call, one message for the call and n for a round of the
-//! token, which all requests made meanwhile share; none when idle.
+//! sends no messages and sets no timer. On demand, one message for the call and n for a round of
+//! the token, which all requests made meanwhile share; none when idle.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once. Requests are granted in the
 //! order of the ring, which is not happened-before order. At most n−1 others enter between a
@@ -109,8 +109,8 @@ pub struct TokenRing {
     /// If the token is here, the node is in the critical section, or the token rests or sleeps. The
     /// label of the token is its lap.
     slot: TokenSlot<Lap>,
-    /// On call, at the lowest member: whether another node has called the token, or our own client
-    /// has waited for it, since it last left.
+    /// On demand, at the lowest member: whether another node has called the token, or our own
+    /// client has waited for it, since it last left.
     must_go_round: bool,
 }
 
@@ -132,7 +132,7 @@ enum Pace {
     /// The token moves on, and rests this long after each round without an entry.
     Circulating(Duration),
     /// The token moves on to the lowest member, and sleeps there.
-    OnCall,
+    OnDemand,
 }
 
 /// The token's progress round the ring. The count stops at a full round, so that it stays small.
@@ -152,7 +152,7 @@ pub struct Lap {
 pub enum Message {
     /// To the next member: the token.
     Token(Token<Lap>),
-    /// On call, to the lowest member: asks for the token to go round.
+    /// On demand, to the lowest member: asks for the token to go round.
     Call,
 }
 
@@ -237,7 +237,7 @@ impl TokenRing {
     /// An idle node of this group, for one of many resources. The token sleeps at the lowest member
     /// until a node calls it.
     pub fn new_on_demand(me: NodeId, group: Group) -> Self {
-        Self::with_pace(me, &group, Pace::OnCall)
+        Self::with_pace(me, &group, Pace::OnDemand)
     }
 
     fn with_pace(me: NodeId, group: &Group, pace: Pace) -> Self {
@@ -265,11 +265,11 @@ impl TokenRing {
         self.phase = Phase::Waiting(patience);
         match self.config.pace {
             Pace::Circulating(_) => out.note("TR-1", format_args!("waits for the token")),
-            Pace::OnCall if self.is_home() => {
+            Pace::OnDemand if self.is_home() => {
                 out.note("TR-8", format_args!("waits for the token, which has left"));
                 self.must_go_round = true;
             }
-            Pace::OnCall => {
+            Pace::OnDemand => {
                 out.note("TR-8", format_args!("calls the token"));
                 out.send(self.config.home, Message::Call);
             }
@@ -329,11 +329,11 @@ impl TokenRing {
     fn pass_or_rest(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         match self.config.pace {
             Pace::Circulating(_) if self.has_gone_round() => self.start_rest(out),
-            Pace::OnCall if self.is_home() && !self.must_go_round => {
+            Pace::OnDemand if self.is_home() && !self.must_go_round => {
                 self.set_lap(Lap::default());
                 out.note("TR-9", format_args!("lets the token sleep"));
             }
-            Pace::Circulating(_) | Pace::OnCall => self.pass_token(rule, out),
+            Pace::Circulating(_) | Pace::OnDemand => self.pass_token(rule, out),
         }
     }
 
@@ -345,7 +345,7 @@ impl TokenRing {
                 out.note("TR-5", format_args!("lets the token rest"));
                 out.set_timer(Timer::Rest, Span::exactly(rest));
             }
-            Pace::Circulating(_) | Pace::OnCall => {}
+            Pace::Circulating(_) | Pace::OnDemand => {}
         }
     }
 
@@ -359,7 +359,7 @@ impl TokenRing {
     fn cancel_rest(&self, out: &mut Effects<'_, Self>) {
         match self.config.pace {
             Pace::Circulating(_) if !self.is_alone() => out.cancel_timer(Timer::Rest),
-            Pace::Circulating(_) | Pace::OnCall => {}
+            Pace::Circulating(_) | Pace::OnDemand => {}
         }
     }
 
@@ -367,7 +367,7 @@ impl TokenRing {
     /// the token may have just passed the calling node.
     fn on_call(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
         match self.config.pace {
-            Pace::OnCall if self.is_home() => {
+            Pace::OnDemand if self.is_home() => {
                 self.must_go_round = true;
                 if self.slot.has_token() && self.phase.is_idle() {
                     self.pass_token("TR-9", out);
@@ -375,7 +375,7 @@ impl TokenRing {
                     out.note("TR-9", format_args!("records the call from {from}"));
                 }
             }
-            Pace::Circulating(_) | Pace::OnCall => out.note("TR-9", format_args!("ignores a call from {from}")),
+            Pace::Circulating(_) | Pace::OnDemand => out.note("TR-9", format_args!("ignores a call from {from}")),
         }
     }
 
@@ -434,7 +434,7 @@ impl OneOfMany for TokenRing {
     fn holds_only_floor(&self) -> bool {
         let is_token_in_place = match self.config.pace {
             Pace::Circulating(_) => self.is_alone(),
-            Pace::OnCall => self.slot.has_token() == self.is_home(),
+            Pace::OnDemand => self.slot.has_token() == self.is_home(),
         };
         is_token_in_place && self.phase.is_idle()
     }

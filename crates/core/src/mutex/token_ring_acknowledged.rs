@@ -309,8 +309,13 @@ impl TokenRingAcknowledged {
     /// new one is younger than the lost one.
     fn on_token(&mut self, token: Token<Lap>, out: &mut Effects<'_, Self>) {
         if token.fence < self.youngest_fence {
-            return out
-                .note("TA-11", format_args!("drops a token with {}: {} was here", token.fence, self.youngest_fence));
+            return out.note(
+                "TA-11",
+                format_args!(
+                    "drops a token with fence {}: one with fence {} was here",
+                    token.fence, self.youngest_fence
+                ),
+            );
         }
         // The token has come back, so our last pass of it has arrived, even if the acknowledgement
         // is missing.
@@ -319,7 +324,7 @@ impl TokenRingAcknowledged {
         }
         match self.slot.take() {
             Some(older) => {
-                out.note("TA-11", format_args!("drops a token with {}, and keeps the other", older.fence));
+                out.note("TA-11", format_args!("drops a token with fence {}, and keeps the other", older.fence));
                 self.store_token(token, out);
             }
             None => {

@@ -5,8 +5,8 @@
 //! m replicas, more than half of them, is alone in the critical section. A voter that has voted for
 //! another request denies immediately, and a node that cannot get m votes returns those it has,
 //! waits for a random time and asks again. Nothing is saved: a restarted voter has forgotten its
-//! vote, and mutual exclusion holds only as long as fewer than 2m−n of the voters of one entry
-//! restart.
+//! votes, and mutual exclusion is certain only as long as fewer than 2m−n of the votes of one entry
+//! are forgotten.
 //!
 //! ```text
 //! VO-1  the client asks to enter  → request every replica's vote, beginning with our own
@@ -34,8 +34,8 @@
 //! eventually only with probability 1: concurrent requests may keep votes from each other again and
 //! again. No order is promised.
 //!
-//! When it fails: a restarted voter may vote a second time, and once 2m−n of the voters of an entry
-//! have restarted, a second node may enter. A crashed idle node does no harm to nodes with m votes
+//! When it fails: a restarted voter may vote a second time, and once 2m−n of the votes of an entry
+//! are forgotten, a second node may enter. A crashed idle node does no harm to nodes with m votes
 //! of others; but a node that asked it waits for its answer, holding votes that others need, and
 //! usually all nodes are blocked in the end. A crashed holder blocks all others until it requests
 //! again. Lost messages may block the nodes that wait for them.

@@ -158,15 +158,15 @@ fn check_unbounded(scenario: &Scenario, max_gap: Option<Duration>) -> Result<Out
     let mut outcome = run_checker(scenario, Commanders::default(), setup, None)?;
     if let Some(max_gap) = max_gap {
         let delay_beyond_bound = max_gap.times(2).max(max_gap + MIN_EXCESS);
-        let when_outcome = check_bounded(
+        let gap_outcome = check_bounded(
             scenario,
             Span::between(Duration::ZERO, delay_beyond_bound),
             Some(max_gap),
             Some("within-bound"),
         )?;
-        outcome.verdicts.extend(when_outcome.verdicts);
-        outcome.states += when_outcome.states;
-        outcome.is_complete &= when_outcome.is_complete;
+        outcome.verdicts.extend(gap_outcome.verdicts);
+        outcome.states += gap_outcome.states;
+        outcome.is_complete &= gap_outcome.is_complete;
     }
     Ok(outcome)
 }

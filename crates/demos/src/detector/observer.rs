@@ -100,6 +100,7 @@ impl QualityObserver {
             for (observing, observed) in [(node, other), (other, node)] {
                 self.end_mistake(time, observing, observed);
             }
+            // A suspicion that exists already detects the crash at once.
             let opinion = self.opinion_mut(other, node);
             opinion.suspected_since = opinion.suspected_since.map(|_| time);
             opinion.is_outdated = false;
@@ -114,7 +115,7 @@ impl QualityObserver {
     }
 
     /// A node restarts, or the run ends: counts the other nodes that had detected its crash, and
-    /// those that had missed it. Nodes that have not been up since the crash do not count.
+    /// those that had missed it. Nodes that have not been up ever since the crash do not count.
     fn count_detections(&mut self, node: NodeId) {
         let NodeStatus::Down(crashed_at) = self.status(node) else { return };
         for other in self.others(node) {

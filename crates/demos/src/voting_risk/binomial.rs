@@ -3,8 +3,8 @@
 
 use super::likelihood::Likelihood;
 
-/// The probabilities of an event and of its complement. Both are kept, because near 1 one cannot be
-/// computed from the other.
+/// The probabilities of an event and of its complement. Both are kept: if one is near 1, its
+/// rounding error is too large to compute the other from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct EventProbability {
     probability: f64,

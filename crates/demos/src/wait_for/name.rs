@@ -66,7 +66,8 @@ impl Ord for Name {
 enum NamePart<'a> {
     /// The number of digits of a number without its leading zeros, and these digits.
     Number(usize, &'a str),
-    Letter(char),
+    /// Any character that is not a digit from 0 to 9.
+    Other(char),
 }
 
 fn split_into_parts(name: &str) -> impl Iterator<Item = NamePart<'_>> {
@@ -77,7 +78,7 @@ fn split_into_parts(name: &str) -> impl Iterator<Item = NamePart<'_>> {
         let (piece, after) = rest.split_at(if end == 0 { first.len_utf8() } else { end });
         rest = after;
         if end == 0 {
-            return Some(NamePart::Letter(first));
+            return Some(NamePart::Other(first));
         }
         let digits = piece.trim_start_matches('0');
         Some(NamePart::Number(digits.len(), digits))

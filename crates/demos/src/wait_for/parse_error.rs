@@ -3,7 +3,7 @@
 use super::name::Name;
 use std::fmt;
 
-/// The first error in a text. It prints as a sentence that says what was expected.
+/// The first error in a text. It prints as a sentence, after its position if it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     /// From 1.
@@ -19,7 +19,7 @@ pub enum Problem {
     #[error("{}, expected {expected}.{}", describe_found(.found), suggest(.nearest))]
     Unexpected { found: Option<String>, expected: &'static str, nearest: Option<&'static str> },
     #[error(
-        "'and' and 'or' cannot be combined in one line. Write a line for each part: a process with several lines waits until all of them are met."
+        "'and' (or a comma) and 'or' cannot be combined in one line. Write a line for each part: a process with several lines waits until all of them are met."
     )]
     Mixed,
     #[error(

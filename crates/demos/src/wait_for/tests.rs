@@ -97,7 +97,7 @@ fn an_error_names_its_position_and_what_was_expected() {
     }
     for mixed in ["a -> b, c | d", "a waits for b and c or d", "a waits for b or c, d", "a -> b | c, d"] {
         assert!(
-            parse_error(mixed).contains("'and' and 'or' cannot be combined in one line"),
+            parse_error(mixed).contains("'and' (or a comma) and 'or' cannot be combined in one line"),
             "{mixed}: {}",
             parse_error(mixed)
         );

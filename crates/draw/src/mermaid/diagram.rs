@@ -214,7 +214,7 @@ impl<'a> SequenceDiagram<'a> {
         let mut lines = Vec::new();
         match received {
             Some(arrow) => self.draw_arrow(arrow, None),
-            // A disk confirmation matters only for its consequences.
+            // If a report of the disk has effects, only they are shown.
             None if step.cause == Cause::Disk && !step.effects.is_empty() => {}
             None => lines.push(step.input.clone()),
         }

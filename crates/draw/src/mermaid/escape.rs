@@ -37,8 +37,8 @@ fn starts_with_block_end(text: &str) -> bool {
         && !text.get(3..).is_some_and(|after| after.starts_with(char::is_alphanumeric))
 }
 
-/// Whether a character by itself needs no escape. A colon needs one unless a space follows: before
-/// an escape, Mermaid may parse it as a style.
+/// Whether a character by itself needs no escape. A colon needs one unless a space follows: Mermaid
+/// may parse a colon and an escape after it as a style.
 fn is_plain(character: char) -> bool {
     match character {
         'ﬂ' | '°' | '¶' | 'ß' => false,

@@ -71,7 +71,7 @@ struct Page<'a> {
     bins_per_column: usize,
     /// The counts of each column.
     column_sums: Vec<Bin>,
-    /// Width of a row after its name, in columns.
+    /// Width available to a row after its name, in columns.
     row_columns: usize,
     shown_role_symbols: BTreeSet<char>,
     has_chosen_cell: bool,

@@ -32,8 +32,8 @@ const RIGHT_MARGIN: i32 = 12;
 const MIN_LABEL_DISTANCE: i32 = 19;
 const MAX_LABEL_WIDTH: i32 = 230;
 
-/// Maximum number of series in plots of a third of the page width. The marks of more series would
-/// have too little room side by side.
+/// Maximum number of series in a figure of five or more plots that has three plots in a row. The
+/// marks of more series would have too little room side by side.
 const MAX_SERIES_IN_NARROW_PLOTS: usize = 6;
 
 /// The area of the page with a plot's points.

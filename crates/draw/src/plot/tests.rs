@@ -106,7 +106,7 @@ fn text_area(element: &Element) -> (&str, f64, f64, f64, f64) {
 }
 
 #[test]
-fn a_small_plot_matches_its_golden_file() {
+fn a_plot_and_a_figure_match_their_golden_files() {
     expect_file!["../../tests/plots/messages.svg"].assert_eq(&messages().svg(Theme::Auto).unwrap());
     let key = Key { solid: "simulated".into(), ring: "real".into(), ..Key::default() };
     let figure = Figure::new("Costs").subtitle("seed 1").key(key).with_plot(messages()).with_plot(delays());

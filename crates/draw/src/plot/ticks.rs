@@ -11,7 +11,7 @@ pub(super) struct Tick {
     exponent: i32,
 }
 
-/// Number of significant digits to which fractions are rounded.
+/// Number of significant digits to which fractions and very large numbers are rounded.
 const SIGNIFICANT_DIGITS: usize = 5;
 /// Whole numbers with an absolute value below this are not rounded.
 const MAX_WHOLE: f64 = 1e15;
@@ -25,7 +25,7 @@ impl Tick {
         if digits == 0 { Self { digits: 0, exponent: 0 } } else { Self { digits, exponent } }
     }
 
-    /// Rounds a fraction to the significant digits. A whole number below `MAX_WHOLE` stays exact.
+    /// Rounds a value to the significant digits. A whole number below `MAX_WHOLE` stays exact.
     pub(super) fn from_f64(value: f64) -> Self {
         if value.fract() == 0.0 && value.abs() < MAX_WHOLE {
             return Self::new(value as i64, 0);

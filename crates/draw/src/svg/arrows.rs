@@ -96,9 +96,9 @@ pub(super) struct PlacedArrow<'a> {
 }
 
 impl PlacedArrow<'_> {
-    /// Whether the arrow gets a name wherever there is room. Control messages do not, such as
-    /// acknowledgements, unless they are retransmissions or duplicates; and of all reports for a
-    /// view, [`place_arrows`] names only one. There would be too many names otherwise.
+    /// Whether the arrow gets a name wherever there is room. To limit the number of names, control
+    /// messages such as acknowledgements get none unless they are retransmissions or duplicates. Of
+    /// all reports for a view, [`place_arrows`] names at most one.
     fn wants_name(&self) -> bool {
         let is_report = self.arrow.report_for_view.is_some();
         !is_report && (self.arrow.class != Class::Control || self.arrow.is_retransmission || self.arrow.is_duplicate)

@@ -117,7 +117,8 @@ pub(super) fn place(scene: &Scene, layout: &Layout) -> (Vec<Annotation>, usize) 
 
 fn view_annotation(scene: &Scene, layout: &Layout, view_span: &ViewSpan) -> Annotation {
     let axis = &layout.axis;
-    // The area of a view that begins before the first event, or does not end, reaches to the edge.
+    // The area of a view that begins at the first event or earlier, or does not end, reaches to the
+    // edge.
     let from = if view_span.from.order == 0 { axis.left_edge() } else { axis.x_at(view_span.from) };
     let to = view_span.to.map_or(axis.right_edge(), |position| axis.x_at(position)).max(from);
     let tooltip = format!("{}, active {}", view_span.view, format_time_range(scene, view_span.from, view_span.to));

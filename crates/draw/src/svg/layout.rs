@@ -1,4 +1,4 @@
-//! The layout of a scene: heights of lanes, and positions of the texts beside them.
+//! The layout of a scene: vertical positions of lanes, and positions of the texts beside them.
 //!
 //! The scene is the whole diagram or, if a wide one is broken like lines of text, one strip of it
 //! (a [`SceneRow`](super::rows::SceneRow)). In this file, rows are rows of texts.

@@ -25,7 +25,7 @@ use crate::scene::Scene;
 use crate::scene_builder::Drawing;
 use crate::style::Theme;
 
-/// Style and contents of a diagram.
+/// Style and contents of a diagram. An overview uses only `theme` and `has_legend`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     pub theme: Theme,

@@ -302,7 +302,8 @@ fn round_step(minimum: i64) -> i64 {
     }
 }
 
-/// Draws the legend of the colours that occur, in as many rows as needed. Returns its lower edge.
+/// Draws the legend of the colours that occur, and the range of time, in as many rows as needed.
+/// Returns its lower edge.
 fn draw_legend(canvas: &mut Canvas, overview: &Overview, top: f64, right: f64) -> f64 {
     let occurs =
         |role: Role| overview.rows.iter().flat_map(|row| &row.role_times).any(|shares| shares.time_in(role) > 0);

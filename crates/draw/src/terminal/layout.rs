@@ -67,7 +67,7 @@ impl Layout {
 }
 
 /// Returns the distance between lanes at which every message name fits on an arrow to the next
-/// node, but at most `MAX_PITCH`.
+/// node, but at least 8 columns and at most `MAX_PITCH`.
 fn wanted_pitch(scene: &Scene) -> usize {
     // Besides the label, the lane, the head and some of the shaft take columns.
     let needed = scene.arrows.iter().map(|arrow| match arrow.head {

@@ -93,7 +93,7 @@ fn a_graph_that_is_too_large_is_refused() {
     assert!(diagram(&[NodeState::Free; MAX_NODES], &[]).svg(Theme::Auto).is_ok());
 }
 
-/// Graphs of up to 30 nodes in arbitrary states.
+/// Graphs of up to 30 nodes in arbitrary states; some arrows lead to or from missing nodes.
 fn graphs() -> impl Strategy<Value = Diagram> {
     let state = prop_oneof![
         2 => (0..3usize).prop_map(NodeState::Deadlock),

@@ -3,8 +3,8 @@
 //!
 //! A script here is a list of `Action`s. Its `Send` and `SendFrame` are effects of the last input's
 //! node. `Deliver`, `ReceiveFrame` and `Lose` take the index of a message in flight, in order of
-//! sending. In logs, events of no node belong to the host `world`; (1, 2) is a request's timestamp:
-//! logical time and node.
+//! sending. In logs, an event that belongs to no node has the host `world`; (1, 2) is a request's
+//! timestamp: logical time and node.
 
 mod grammar;
 mod oracle;
@@ -265,6 +265,7 @@ proptest! {
     fn no_journal_makes_a_log_that_shiviz_refuses(actions in any_script(4), from in -2..20i64, length in 0..60i64, hides_nodes: bool) {
         let nodes = if hides_nodes { vec![node(2), node(3)] } else { Vec::new() };
         let (log, events) = log_of(Window { nodes: nodes.into_iter().collect(), ..window_between(from, from + length) }, &actions);
+        // ShiViz refuses every log without events.
         if events > 0 {
             let parsed = parse(&log);
             prop_assert!(parsed.is_ok(), "{:?}\n{log}", parsed.err());

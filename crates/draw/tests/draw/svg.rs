@@ -136,8 +136,8 @@ fn faults_and_roles_are_shown() {
     }
 }
 
-/// A picture of a window shows its steps with the same roles and clocks as the picture of the whole
-/// run.
+/// A picture of a window shows its steps with the same roles and logical clocks as the picture of
+/// the whole run.
 #[test]
 fn a_window_shows_the_same_steps_as_the_whole_run() {
     for seed in 1..=8 {

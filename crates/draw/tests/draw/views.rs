@@ -190,7 +190,7 @@ fn the_legend_explains_only_what_occurs() {
         "view 1: 1,2,3",
         "view 2: 2,3",
         ">lease<",
-        ">frozen<",
+        "frozen: no lease",
         "not in the view",
         "its lease has expired",
         "removed from the view",

@@ -22,9 +22,9 @@ fn a_single_replica_with_a_full_disk_refuses_commands_answers_queries_and_recove
     let mut client = TestClient::new(&cluster);
     let running = cluster.start(replica, files.clone(), folder, settings(1), client.event_callback(replica)).unwrap();
     client.write_until_answered(1, 7);
-    // Nothing more fits on the disk.
+    // From now on no file can grow. The first writes still fit into the preallocated part of the
+    // log.
     files.limit_bytes(0);
-    // The first writes fit into the preallocated part of the log.
     let refused = (0..100_000).find_map(|value| match client.try_write(replica, value) {
         Some(Event::Refused { refusal, .. }) => Some(refusal),
         Some(_) | None => None,

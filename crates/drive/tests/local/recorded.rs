@@ -166,7 +166,7 @@ fn check_a_crash_at_every_operation(saves: &[Vec<Write>]) {
 }
 
 #[test]
-fn the_run_has_all_kinds_of_writes() {
+fn the_run_has_votes_entries_checkpoints_and_a_snapshot() {
     let saves = record_saves();
     let has = |index: usize, matches: fn(&Write) -> bool| saves[index].iter().flatten().any(matches);
     assert!(has(0, |write| matches!(write, Write::Ballot(_))));

@@ -127,7 +127,7 @@ impl WrapperMessage for Addressed<AnyMessage> {
     }
 }
 
-/// A node in several groups, each with its own views.
+/// The message of a node in several groups, each with its own views.
 impl WrapperMessage for Addressed<Envelope<AnyMessage, AnyReport>> {
     type Head = Addressed<Envelope<(), ()>>;
 

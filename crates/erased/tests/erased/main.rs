@@ -1,4 +1,5 @@
-//! Erased nodes: their messages, timers and saves.
+//! Tests of erased nodes, of their disks, and of the two forms of multicast messages: bytes and
+//! text.
 
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -37,7 +37,7 @@ fn every_message_is_restored_from_its_bytes() {
     let position = Position { number: 3, id: message_id(1) };
     let priority = Priority { number: 4, proposer: NodeId::from_index(2) };
     // Each with the number of its bytes: four for an id, three for the payload, and one for each
-    // kind, small number, length and option.
+    // kind, small number, length and option. An empty vector of causes takes none.
     let messages = [
         (Message::Data(data_message(&[]), None), 9),
         (Message::Data(data_message(&[]), Some(position)), 14),

@@ -33,7 +33,7 @@ pub fn read_message(input: &[u8]) -> PathSignature {
     signature
 }
 
-/// Parses an entry or a snapshot of a replicated log.
+/// Parses the input as an entry of a replicated log, and then as a snapshot.
 pub fn read_entry(input: &[u8]) -> PathSignature {
     let mut signature = PathSignature::default();
     match Batch::<<ReplicaMachine as StateMachine>::Command>::read(input) {

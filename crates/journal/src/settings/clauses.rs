@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_split_into_three_clauses() {
+    fn a_line_is_split_into_action_time_and_duration() {
         let clauses = Clauses::split(" crash 2 AT 10 ms For 20ms ").unwrap();
         assert_eq!((clauses.action, clauses.time, clauses.duration), ("crash 2", Some("10 ms"), Some("20ms")));
     }

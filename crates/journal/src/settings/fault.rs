@@ -86,7 +86,7 @@ impl DiskTrouble {
     }
 }
 
-/// A change of a link's behaviour.
+/// A change of a link's behavior.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LinkChange {
     Latency(Latency),
@@ -331,8 +331,8 @@ pub struct TimedFault {
     pub at: Duration,
     pub fault: Fault,
     /// Time until a crashed node restarts, a paused node resumes, a full disk has space, a cut
-    /// heals, or links behave as before. `None` if the fault has no end. Only some kinds can have a
-    /// duration, see [`FaultKind::can_last`].
+    /// heals, or links behave as before. Without a duration, only another fault can end this one.
+    /// Only some kinds can have a duration, see [`FaultKind::can_last`].
     pub duration: Option<Duration>,
 }
 

@@ -1,5 +1,5 @@
 //! The links between nodes that a network fault affects: those that a cut blocks, and those whose
-//! behaviour changes.
+//! behavior changes.
 
 use super::error::SettingError;
 use super::nodes::{NodeSet, Side};
@@ -148,7 +148,8 @@ pub struct Links {
 }
 
 impl Links {
-    /// Creates the links from one side to the other. Fails if there is none.
+    /// Creates the links from one side to the other. Fails if there is none, or if both sides are
+    /// `rest`.
     pub fn new(from: Side, to: Side) -> Result<Self, SettingError> {
         let links = Self { ends: [from, to] };
         let [from, to] = &links.ends;

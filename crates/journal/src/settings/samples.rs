@@ -21,6 +21,7 @@ pub(super) fn parse_and_describe<T: FromStr<Err = SettingError> + Display>(text:
     }
 }
 
+/// Generates durations of all magnitudes. Without the shift, almost all would be years long.
 pub(super) fn duration() -> impl Strategy<Value = Duration> {
     (any::<u64>(), 0_u32..64).prop_map(|(nanos, shift)| Duration::from_nanos(nanos >> shift))
 }

@@ -80,7 +80,7 @@ proptest! {
 
 proptest! {
     #[test]
-    fn every_setting_reads_back_as_printed(
+    fn settings_read_back_as_printed(
         chance in samples::chance(),
         direction in samples::direction(),
         latency in samples::latency(),

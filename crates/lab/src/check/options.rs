@@ -9,7 +9,7 @@ use crate::registry::Family;
 use clap::Args;
 use quorate_check::{MAX_FAULTS, Views};
 
-/// The family-specific options of a check: the behaviour of clients and the setup of the group.
+/// The family-specific options of a check: the behavior of clients and the setup of the group.
 #[derive(Args)]
 pub struct BehaviorArgs {
     #[command(flatten)]

@@ -273,7 +273,7 @@ pub(crate) fn wait_mode(spec: &Spec<Deadlock>) -> WaitMode {
     }
 }
 
-/// Returns the behaviour of the processes.
+/// Returns the behavior of the processes.
 fn demand(spec: &Spec<Deadlock>) -> Demand {
     let settings = &spec.settings;
     let (plan, message_time) = (plan(spec), spec.message_time());

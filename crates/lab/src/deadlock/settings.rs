@@ -10,7 +10,7 @@ use quorate_core::deadlock::{Agent, Command, Plan, Policy, Waiting};
 use quorate_journal::settings::{Latency, Length, TimedCommand};
 use serde::{Deserialize, Serialize};
 
-/// The processes' behaviour and the choice of victims. [`DeadlockArgs`](super::DeadlockArgs)
+/// The processes' behavior and the choice of victims. [`DeadlockArgs`](super::DeadlockArgs)
 /// describes each setting and its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {

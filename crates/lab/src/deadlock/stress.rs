@@ -1,5 +1,5 @@
 //! Stress for deadlock detectors: messages have long delays, and in many cases processes request
-//! and release again and again, so much received information is outdated.
+//! and release again and again, so that much of the information that sites receive is outdated.
 
 use super::{Deadlock, DeadlockEntry, Settings};
 use crate::deadlock::run::{AcquireMode, WaitMode};

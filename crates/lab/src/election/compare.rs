@@ -83,7 +83,7 @@ struct ElectionComparison {
     rows: Vec<SurveyRow>,
 }
 
-/// A survey, the runs of one algorithm with one size and choice of starters, and its result.
+/// A survey (the runs of one algorithm with one size and one choice of starters) and its result.
 struct SurveyRow {
     survey: Survey,
     result: SurveyResult,

@@ -18,6 +18,7 @@ pub enum Detector {
     /// refuses connections, because the process has ended.
     #[default]
     Oracle,
+    /// Heartbeats, with a fixed timeout.
     Heartbeat,
     /// Heartbeats, with a timeout that adapts to the observed intervals.
     Accrual,

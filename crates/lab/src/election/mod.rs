@@ -388,6 +388,7 @@ fn reject_inapplicable_options(settings: &Settings, entry: &ElectionEntry) -> Re
     let (is_ring, is_bully) = (facts.structure == Structure::Ring, facts.structure == Structure::Bully);
     let (has_regions, super_peers) = (facts.structure == Structure::Regions, "of super-peers");
     let (ring, bully, lease, rank) = ("on a ring", "like bully", "by leases", "that compare ranks");
+    // Ranks do not decide votes, but a leader with a lease chooses its successor by rank.
     let compares_ranks = facts.structure != Structure::Votes || facts.has_leases;
     // Each option, whether the algorithm accepts it, whether its value is the default, and which
     // elections accept it.

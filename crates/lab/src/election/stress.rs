@@ -84,6 +84,7 @@ impl StressCase {
             }
             latency => latency,
         };
+        // Ranks do not decide votes, but a leader with a lease chooses its successor by rank.
         let compares_ranks = entry.facts.structure != Structure::Votes || entry.facts.has_leases;
         let attribute = if has_random_ranks_and_order && compares_ranks { Attribute::Random } else { Attribute::Id };
         let prefer = if compares_ranks { prefer } else { Preference::Highest };

@@ -83,7 +83,7 @@ struct MulticastComparison {
     rows: Vec<SurveyRow>,
 }
 
-/// The result of one survey.
+/// A survey (the multicasts of one algorithm in a group of one size) and its result.
 struct SurveyRow {
     survey: Survey,
     result: SurveyResult,

@@ -133,7 +133,7 @@ impl Options for MulticastArgs {
 impl MulticastArgs {
     /// The first given option that checks do not support.
     pub(crate) fn not_applicable_to_checks(&self) -> Option<&'static str> {
-        first_given!(self; traffic, interval, groups, leaves, medium, judge)
+        first_given!(self; traffic, payload, interval, groups, leaves, medium, judge)
     }
 
     /// Returns `defaults` with the changes that these options request. The options of views are

@@ -73,7 +73,7 @@ impl Workload<Command, Event> for Script {
             ClientEvent::Emitted(Event::Excluded { .. }) => {
                 self.in_flight.remove(&node);
             }
-            // A refusal as `Leaving` may answer a second `leave`, so it is not recorded as the
+            // The refusal `Leaving` may answer a second `leave`, so it is not recorded as the
             // answer to a `send`.
             ClientEvent::Emitted(
                 Event::Delivered { .. } | Event::Ready { .. } | Event::View { .. } | Event::Refused(Refusal::Leaving),

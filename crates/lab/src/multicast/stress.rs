@@ -31,6 +31,7 @@ struct StressCase {
     is_uniform: bool,
     /// Whether messages go via the sequencer, if there is one.
     via_sequencer: bool,
+    /// Whether receivers relay every message to all other members. Some algorithms always do.
     is_relayed: bool,
 }
 

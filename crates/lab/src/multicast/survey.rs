@@ -25,6 +25,7 @@ pub struct Survey {
     pub nodes: usize,
     /// How messages are sequenced, for algorithms with a sequencer.
     pub sequencing: Sequencing,
+    /// Whether receivers relay every message to all other members. Some algorithms always do.
     pub is_relayed: bool,
     /// When a message may be delivered.
     pub delivery: Delivery,

@@ -45,7 +45,7 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutex {}
 
-/// The clients' behaviour, and the group's views. [`MutexArgs`] describes each setting but `views`,
+/// The clients' behavior, and the group's views. [`MutexArgs`] describes each setting but `views`,
 /// and its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
@@ -315,7 +315,7 @@ impl Judge<Command, Event> for Properties {
     }
 }
 
-/// Returns the behaviour of the clients.
+/// Returns the behavior of the clients.
 fn demand(spec: &Spec<Mutex>) -> Demand {
     let message_time = spec.message_time();
     let Settings { entries, workload, requesters, hold, think, tries, cancels, readers, views: _ } =

@@ -61,8 +61,8 @@ impl StressCase {
             ..Settings::default()
         };
         let latency = match (entry.facts.model, self.latency) {
-            // An algorithm that relies on a bound gets a bounded latency. Nodes assume the same
-            // bound, ten medians, for a long tail.
+            // An algorithm that relies on a bound gets a bounded latency: up to ten medians, the
+            // bound that nodes assume for a long tail.
             (Model::Synchronous, Latency::LongTail { median }) => {
                 Latency::Uniform { min: Duration::ZERO, max: median.times(10) }
             }

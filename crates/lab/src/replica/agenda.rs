@@ -1,4 +1,4 @@
-//! Future actions of clients. Each action sets an alarm for its time.
+//! Future actions of clients. The agenda sets an alarm for the time of each action.
 
 use quorate_core::{NodeId, Time};
 use quorate_journal::workload::Plan;

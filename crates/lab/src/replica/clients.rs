@@ -14,7 +14,7 @@ use quorate_replica::registers::{Change, Read};
 use quorate_replica::{Proposal, Refusal};
 use std::collections::BTreeMap;
 
-/// The behaviour of the clients.
+/// The behavior of the clients.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Demand {
     pub(super) nodes: usize,

@@ -48,7 +48,7 @@ type Event = quorate_replica::Event<Machine>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replica {}
 
-/// The clients' behaviour and the replicas' configuration. [`ReplicaArgs`] describes each setting
+/// The clients' behavior and the replicas' configuration. [`ReplicaArgs`] describes each setting
 /// but `chaos`, and its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {

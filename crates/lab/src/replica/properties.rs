@@ -45,7 +45,7 @@ pub struct Properties {
     history: History<Register>,
     /// The entry in `history` of each change and each read attempt.
     history_entries: BTreeMap<RequestId, HistoryEntry>,
-    /// The operations of clients with all their attempts, by client and number.
+    /// The operations of clients, by client and number. All attempts share one entry.
     operations: BTreeMap<(u64, u64), ClientOperation>,
     /// Time and trace line of the answer to each operation of the history.
     answers: BTreeMap<OperationId, (Time, u64)>,
@@ -435,8 +435,8 @@ impl Properties {
         )
     }
 
-    /// The oldest unanswered operation; if there is none, operations that were never requested, or
-    /// a requested change of members that has not taken effect.
+    /// The oldest unanswered operation; if there is none, operations that were never requested, or,
+    /// if every fault ends, a requested change of members that has not taken effect.
     fn unanswered_violation(&self) -> Option<Violation> {
         let waiting = self.operations.iter().filter(|(_, operation_state)| !operation_state.has_ended());
         if let Some(((client, _), first)) = waiting.min_by_key(|(_, operation_state)| operation_state.requested_at) {

@@ -396,7 +396,7 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
             return;
         }
         let Ok(fault) = text.parse::<Fault>() else { return };
-        // The directions of messages repeat the behaviour of links, and a crash follows the failure
+        // The directions of messages repeat the behavior of links, and a crash follows the failure
         // of a disk. Crashes, restarts and pauses have moments of their own.
         let is_recorded = match &fault {
             Fault::Link { .. } => {

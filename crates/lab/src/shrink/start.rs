@@ -71,6 +71,7 @@ impl<F: FamilyLab> Search<'_, F> {
     /// script do not retry, and scripts with one kind of command.
     fn accept_failing_script(&mut self, scripted: &Spec<F>) -> bool {
         let Some(script) = &scripted.script else { return false };
+        // With 0 seconds, this is the script itself.
         let without_lost = [0, 1, 10].map(|seconds| without_crashed_commands(script, Duration::from_secs(seconds)));
         let only_command = |script: &Script, word: &str| {
             let commands = script

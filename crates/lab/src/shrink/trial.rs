@@ -1,4 +1,4 @@
-//! Runs a candidate, which may replace the run to shrink, and records how it fails.
+//! Runs a candidate, which may replace the best run so far, and records how it fails.
 
 use crate::experiment::{FinishedRun, mark_undecided, simulate};
 use crate::family::{FamilyLab, Judge, JudgingLevel};

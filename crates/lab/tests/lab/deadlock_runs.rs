@@ -90,7 +90,7 @@ fn releasing_an_earlier_wait_does_not_release_a_later_one() {
 }
 
 #[test]
-fn a_resource_granted_to_a_process_that_cancelled_does_not_wait() {
+fn a_resource_waits_for_a_process_that_cancelled_only_if_it_received_the_grant() {
     let (a, r) = (process(0), resource(1));
     let cancelled = Event::Cancelled { agent: a, wait_id: WaitId(1) };
     let before = [wait_event(a, 1, &[r]), release_event(r, a, 1), wait_event(r, 1, &[a])];

@@ -160,7 +160,7 @@ fn invalid_settings_are_refused() {
         ("deadlock-and", Settings { processes: Some(0), ..defaults() }),
         ("deadlock-and", Settings { processes: Some(9), resources: 2, ..defaults() }),
         ("deadlock-and", Settings { fan_out: 0, ..defaults() }),
-        ("deadlock-and", Settings { request_percent: 101 /* percent */, ..defaults() }),
+        ("deadlock-and", Settings { request_percent: 101, ..defaults() }),
         ("deadlock-and", Settings { priorities: vec![1], ..defaults() }),
         ("deadlock-and", Settings { priorities: vec![1; 4], victim: Some(Policy::LowestPriority), ..defaults() }),
         ("deadlock-central", Settings { resources: 2, wait_mode: Some(WaitMode::All), ..defaults() }),

@@ -1,5 +1,5 @@
-//! Tests of elections with failure detectors. With a complete and accurate detector elections work,
-//! with an incomplete or inaccurate one they fail as the literature says.
+//! Tests of elections with failure detectors. With a complete and accurate detector, elections
+//! work; with an incomplete or inaccurate one, they fail as the literature says.
 
 use crate::common::{assert_repeatable, parse, run, run_recorded, run_without_violations};
 use quorate_core::{Duration, NodeId};

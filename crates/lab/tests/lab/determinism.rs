@@ -56,9 +56,9 @@ fn the_same_seed_gives_the_same_bytes_and_journals_replay_with_the_same_verdicts
     }
 }
 
-/// A replay against a different behaviour fails at the line where it differs.
+/// The replay fails at the first line that records other effects than the nodes produce.
 #[test]
-fn a_journal_of_another_behaviour_does_not_replay() {
+fn an_altered_journal_does_not_replay() {
     let (_, bytes) = run_recorded::<Mutex>(&Spec::named("ricart-agrawala").unwrap());
     let text = String::from_utf8(bytes).unwrap();
     let altered = text.replacen("\"counter\":3", "\"counter\":4", 1);

@@ -85,10 +85,10 @@ fn sync_delay_counts_only_with_exactly_one_waiter_whose_request_is_known_everywh
 /// If the waiter cancels or crashes and requests again much later, its entry is no handover.
 #[test]
 fn sync_delay_is_not_measured_across_a_request_that_ended() {
-    let held = || run().requests(0, 1).enters(2, 1, 1).requests(3, 2).releases(10, 1);
-    let cancelled = held().cancels(11, 2).requests(50, 2).enters(52, 2, 2);
+    let released = || run().requests(0, 1).enters(2, 1, 1).requests(3, 2).releases(10, 1);
+    let cancelled = released().cancels(11, 2).requests(50, 2).enters(52, 2, 2);
     assert_eq!(summary(&cancelled).sync_delay, None);
-    let crashed = held().crashes(11, 2).starts(20, 2).requests(50, 2).enters(52, 2, 2);
+    let crashed = released().crashes(11, 2).starts(20, 2).requests(50, 2).enters(52, 2, 2);
     assert_eq!(summary(&crashed).sync_delay, None);
 }
 
@@ -183,7 +183,7 @@ fn measures_recover_from_invalid_runs() {
 }
 
 #[test]
-fn messages_are_divided_by_entries() {
+fn messages_per_entry_are_known_only_if_there_are_entries() {
     let run = run().requests(0, 1).enters(1, 1, 1).releases(2, 1).requests(3, 2).enters(4, 2, 2);
     assert_eq!(summary(&run).messages_per_entry, Some(0.0));
     assert_eq!(summary(&HandWrittenRun::new(Measures::new(4, None, Duration::ZERO))).messages_per_entry, None);

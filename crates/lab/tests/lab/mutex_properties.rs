@@ -217,7 +217,7 @@ fn order_is_transitive() {
 }
 
 #[test]
-fn order_may_be_counted_without_being_promised_or_ignored() {
+fn order_may_be_ignored_or_counted_without_being_promised() {
     let out_of_order = |order| {
         let properties = Properties::new(4, Expectations { order, ..Expectations::default() });
         let run = HandWrittenRun::new(properties)

@@ -108,7 +108,8 @@ impl Authority {
         })
     }
 
-    /// The CA's certificate in PEM, which every node needs.
+    /// The CA's certificate in PEM, which every node needs. If it was read from a file, the text
+    /// includes any further certificates of that file.
     pub fn certificate(&self) -> &str {
         &self.certificate
     }

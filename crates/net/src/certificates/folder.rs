@@ -123,7 +123,7 @@ impl Folder {
     }
 
     /// Makes certificates for these nodes, signed by the folder's CA, which it creates if there is
-    /// none.
+    /// none. The nodes must be distinct.
     ///
     /// Checks and signs everything before it writes the first file, and never overwrites a file.
     pub fn make(&self, group: &GroupName, nodes: &[NodeId], days: Days) -> Result<MadeCertificates, FolderError> {

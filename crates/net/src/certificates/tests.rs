@@ -154,7 +154,7 @@ fn no_certificate_outlives_its_ca() {
     let sign = |days| old_authority.sign(nodes(&[1])[0], Validity::of_node(now, Days::new(days).unwrap()));
     assert!(matches!(sign(365), Err(SigningError::OutlivesAuthority { remaining_days: 100..200 })));
     assert!(sign(100).is_ok());
-    // The end of the CA's validity survives a round trip through its files.
+    // The end of the CA's validity survives a round trip through PEM.
     let read = Authority::read(old_authority.certificate(), &old_authority.key(), &group("demo")).unwrap();
     assert!(read.sign(nodes(&[1])[0], Validity::of_node(now, Days::default())).is_err());
 }

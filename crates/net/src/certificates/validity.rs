@@ -37,8 +37,8 @@ const DAY: Duration = Duration::from_secs(86_400);
 /// with it on the same day or the next.
 const AUTHORITY_DAYS: u32 = MAX_DAYS + 3;
 
-/// Time by which a validity begins before now, so that a node whose clock is behind accepts a new
-/// certificate.
+/// The validity of a new certificate begins this long before it is made, so that a node whose clock
+/// is behind accepts it.
 const CLOCK_SKEW: Duration = Duration::from_secs(3_600);
 
 impl Days {

@@ -106,7 +106,8 @@ pub struct ConnectionElection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct KnownPeer {
     process: ProcessIdentity,
-    /// The last dial that we have answered, with a Welcome or a refusal.
+    /// The last dial that we have answered with a Welcome or a refusal, since we first connected to
+    /// the process.
     last_answered_dial: Dial,
     /// The last dial that we have welcomed.
     last_welcomed_dial: Dial,

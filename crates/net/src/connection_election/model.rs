@@ -1,10 +1,10 @@
 //! An exhaustive check of the connection election between two nodes.
 //!
 //! Each node dials a few times, whenever it may, and once more each time the system is quiescent
-//! without a connection, which models a growing backoff. Connections fail before and
-//! after they are established. Each end notices a failure at any later time and after receiving any
-//! prefix of the packets in transit; sometimes one end never notices. A node restarts as its next
-//! incarnation.
+//! without a connection, which models a growing backoff. Connections fail before and after they are
+//! established. Each end notices a failure at any later time and after receiving any prefix of the
+//! packets in transit; sometimes one end notices only by a timeout, or never. A node restarts as
+//! its next incarnation.
 //!
 //! Invariants in every state: no Hello that was ever sent, delayed or replayed, displaces a
 //! connection that both nodes hold. In a quiescent state, either both nodes hold the same
@@ -88,7 +88,7 @@ enum Action {
         end: usize,
     },
     /// The connection breaks. Only the first `delivered_packets` of the packets in transit to each
-    /// end still arrive. The `unaware_end`, if any, never notices that the connection broke.
+    /// end still arrive. The `unaware_end`, if any, notices the break at most by a timeout.
     Cut {
         pipe: usize,
         delivered_packets: [usize; 2],
@@ -112,7 +112,7 @@ enum RestartManner {
     Orderly,
     /// The packets that the node has sent are lost, and the peer notices the close.
     Lossy,
-    /// The machine vanishes; the peer notices nothing.
+    /// The machine vanishes; the peer notices it at most by a timeout.
     Silent,
 }
 
@@ -191,7 +191,8 @@ impl World {
     }
 
     /// Whether the node holds a connection that the other end has closed, and no failure explains
-    /// why it has not noticed.
+    /// why it has not noticed. The caller has checked that the state is quiescent and that the
+    /// nodes share no connection.
     fn holds_closed_connection(&self, index: usize) -> bool {
         let Some(connection) = self.nodes[index].election.connection() else { return false };
         let is_dead = |pipe: &Pipe| pipe.is_cut && pipe.connection_at(pipe.end_of(index)) == connection;

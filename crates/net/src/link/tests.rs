@@ -53,7 +53,7 @@ fn messages_wait_for_the_first_connection() {
 }
 
 #[test]
-fn unacknowledged_frames_are_sent_again_in_order_before_new_ones() {
+fn unacknowledged_frames_are_sent_again_before_new_ones() {
     let mut link = connected_link(LinkLimits::default());
     let mut frames = Vec::new();
     for number in 1..=3 {
@@ -372,6 +372,7 @@ impl Pair {
             Action::Connect { side, breaks_before_welcome } => self.connect(side, breaks_before_welcome),
             Action::Restart { side } => {
                 self.cut();
+                // Bytes to the ended process are lost; bytes from it may still arrive.
                 self.earlier_wires[side].clear();
                 let incarnation = self.sides[side].incarnation + 1;
                 self.sides[side] = Side::new(side, incarnation);

@@ -40,7 +40,7 @@ async fn send_keepalives(mut stream: OwnedWriteHalf, interval: Duration) {
     }
 }
 
-/// Waits until node 1's link to node 3 is crowded.
+/// Waits until node 1's link to node 3 is crowded. Meanwhile node 1 must answer node 2.
 async fn wait_until_crowded(cluster: &mut Cluster, options: &NodeOptions) {
     let crowding = async {
         while cluster.nodes[0].link(node(3)).held_bytes < options.limits.crowded_bytes {

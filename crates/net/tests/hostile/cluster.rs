@@ -172,7 +172,12 @@ impl TestNode {
             );
             // The first message from an incarnation may have any number.
             let (_, last) = self.received.entry((from, incarnation)).or_insert((number, number - 1));
-            assert_eq!(number, *last + 1, "the messages from node {from} to node {} are out of order", self.me);
+            assert_eq!(
+                number,
+                *last + 1,
+                "a message from node {from} to node {} was lost, repeated or reordered",
+                self.me
+            );
             *last = number;
         }
         event

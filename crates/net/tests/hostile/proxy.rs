@@ -180,8 +180,8 @@ impl Pump<'_> {
     }
 }
 
-/// The address of a listener that closes every connection immediately, so that only the other side
-/// can dial.
+/// The address of a listener that closes every connection immediately. A node that dials it never
+/// connects to its peer, so only the peer's dials succeed.
 pub(crate) async fn closing_listener() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! A stopped node carries out queued commands and sends its last messages. Also: limits.
+//! A stopped node carries out queued commands and sends its last messages. Also tests of limits.
 
 use crate::chatter::Command;
 use crate::cluster::{Cluster, Endpoint, NodeOptions, TestNode, addresses, node};

@@ -243,7 +243,7 @@ async fn plain_text_at_a_tls_port_is_refused() {
 }
 
 #[tokio::test]
-async fn tls_at_a_plain_port_is_refused() {
+async fn a_tls_dialler_explains_that_the_listener_uses_plain_tcp() {
     let certificates = Certificates::new();
     let three = certificates.identity(3);
     let answers: [(&[u8], &str); 3] = [

@@ -294,6 +294,7 @@ fn raft_config(settings: &Settings) -> raft::Config {
         check_quorum: true,
         pre_vote: true,
         batch_append: true,
+        // Raft refuses a limit below `max_size_per_msg`.
         max_uncommitted_size: settings.uncommitted_bytes.max(settings.message_bytes),
         ..raft::Config::default()
     }

@@ -8,7 +8,7 @@
 //!
 //! The search is the algorithm of Wing and Gong with Lowe's optimizations. Objects that consist of
 //! independent parts can be checked part by part ([`History::judge_by_key`]). If the search runs
-//! out of steps, the verdict is [`Verdict::Undecided`].
+//! out of steps, the verdict may be [`Verdict::Undecided`].
 //!
 //! ```
 //! use quorate_core::Time;

@@ -11,8 +11,9 @@
 //!
 //! - A read-only operation is placed as soon as its answer matches the state.
 //! - A position is dropped if the search has already visited one with the same answers passed,
-//!   state and placed updates (operations that are not read-only), at least the same reads and at
-//!   most the same pending operations: the visited one has every continuation of the dropped one.
+//!   state and placed updates (open operations that are not read-only), at least the same reads
+//!   and at most the same pending operations: the visited one has every continuation of the dropped
+//!   one.
 //! - A pending operation is placed only if it changes the effect of the operation that follows it.
 //!   If it allows the search to pass the next answer, the search tries it at once. Positions with
 //!   other pending operations come later, those with the fewest first. So the search visits the
@@ -110,7 +111,7 @@ pub(super) fn search<O: Object>(problem: &Problem<'_, O>, object: &O, budget: &m
 struct Position {
     /// Number of answers passed.
     explained_count: usize,
-    /// The open operations with a possible effect that were placed, by slot.
+    /// The open updates that were placed, by slot.
     placed_updates: BitSet,
     /// The open read-only operations that were placed, by slot.
     placed_reads: BitSet,

@@ -36,12 +36,13 @@ where
 
     /// Notifies all other nodes that the process of `subject` is gone or has restarted. A restarted
     /// node also receives notices about the nodes that are down. Between two nodes that are cut off
-    /// from each other, in either direction, no notice is sent.
+    /// from each other, in either direction, no notice is sent. Crashes before the start of the
+    /// world cause no notices.
     pub(super) fn send_crash_notices(&mut self, subject: NodeId, is_gone: bool) {
         if !self.sends_crash_notices || !self.is_started {
             return;
         }
-        let (latency, _) = self.environment.network.default_behaviour();
+        let (latency, _) = self.environment.network.default_behavior();
         let Some(incarnation) = self.slots.get(subject.index()).map(|slot| slot.host.incarnation()) else { return };
         let others: Vec<_> = (0..self.slots.len()).map(NodeId::from_index).filter(|node| *node != subject).collect();
         for node in &others {

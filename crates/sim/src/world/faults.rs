@@ -119,7 +119,7 @@ where
             return;
         }
         if slot.host.condition == Condition::Paused {
-            self.environment.stalled_items -= slot.host.count_certain_inputs();
+            self.environment.stalled_items -= slot.host.counted_inputs();
         }
         slot.host.stop(Condition::Down, serial);
         self.environment.armed_timers -= slot.host.remove_timers();
@@ -173,7 +173,7 @@ where
     fn pause(&mut self, serial: u64, node: NodeId) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition == Condition::Up {
-            self.environment.stalled_items += slot.host.count_certain_inputs();
+            self.environment.stalled_items += slot.host.counted_inputs();
             slot.host.stop(Condition::Paused, serial);
             self.environment.observe_world(WorldEvent::Paused { node });
         }
@@ -188,7 +188,7 @@ where
             return;
         }
         slot.host.condition = Condition::Up;
-        self.environment.stalled_items -= slot.host.count_certain_inputs();
+        self.environment.stalled_items -= slot.host.counted_inputs();
         let mut inbox = slot.host.take_inbox();
         inbox.make_contiguous().sort_by_key(PendingEvent::priority);
         self.environment.observe_world(WorldEvent::Resumed { node });

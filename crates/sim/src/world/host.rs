@@ -165,9 +165,10 @@ impl<P: Protocol> Host<P> {
         self.condition != Condition::Up && last_serial == Some(serial)
     }
 
-    /// Counts the inputs in the inbox that certainly have an effect.
-    pub(super) fn count_certain_inputs(&self) -> usize {
-        self.rare_state.as_ref().map_or(0, |state| state.inbox.iter().filter(|pending| pending.is_certain()).count())
+    /// Returns the number of inputs in the inbox that `messages_in_flight`, `disk_events` or
+    /// `planned_items` counts.
+    pub(super) fn counted_inputs(&self) -> usize {
+        self.rare_state.as_ref().map_or(0, |state| state.inbox.iter().filter(|pending| pending.is_counted()).count())
     }
 
     pub(super) fn take_inbox(&mut self) -> VecDeque<PendingEvent<P>> {

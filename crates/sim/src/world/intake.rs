@@ -42,7 +42,7 @@ where
             return;
         }
         if slot.host.condition == Condition::Paused {
-            self.environment.stalled_items += usize::from(pending.is_certain());
+            self.environment.stalled_items += usize::from(pending.is_counted());
         }
         slot.host.rare_state_mut().inbox.push_back(pending);
         self.start_next_input(node);

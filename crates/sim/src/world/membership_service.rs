@@ -132,7 +132,7 @@ where
     /// Adds a membership service that gives nodes views and leases. Must be called before
     /// [`start`](Self::start).
     pub fn add_membership_service(&mut self, settings: &MembershipSettings, seed: u64) {
-        let (latency, loss) = self.environment.network.default_behaviour();
+        let (latency, loss) = self.environment.network.default_behavior();
         let service = MembershipService::new(settings, self.slots.len(), seed, latency, loss);
         self.membership_service = Some(Box::new(service));
     }
@@ -176,7 +176,7 @@ where
         }
     }
 
-    /// Sends a keepalive if the node is up, and schedules the next one.
+    /// Sends a keepalive, unless the node is down or paused, and schedules the next one.
     fn handle_keepalive_due(&mut self, node: NodeId) {
         let Some(service) = &self.membership_service else { return };
         self.schedule_membership_event(service.terms.keepalive, MembershipEvent::KeepaliveDue(node));
@@ -252,8 +252,8 @@ where
         }
     }
 
-    /// Makes a node leave its group: from now on its keepalives ask to leave, and the node, if it
-    /// is up, sends one at once. Does nothing without a membership service.
+    /// Makes a node leave its group: until it restarts, its keepalives ask to leave. Unless it is
+    /// down or paused, the node sends one at once. Does nothing without a membership service.
     pub fn depart(&mut self, node: NodeId) {
         let Some(incarnation) = self.slots.get(node.index()).map(|slot| slot.host.incarnation()) else { return };
         let Some(service) = &mut self.membership_service else { return };

@@ -148,8 +148,8 @@ enum PendingEvent<P: Protocol> {
     Alarm {
         node: NodeId,
     },
-    /// A node has processed an input. Ignored if a crash or a pause has interrupted the node since
-    /// it had been interrupted `interruptions` times.
+    /// A node has processed an input. Ignored if crashes and pauses have by then interrupted the
+    /// node more than `interruptions` times.
     ProcessingDone {
         node: NodeId,
         interruptions: u32,
@@ -186,9 +186,8 @@ impl<P: Protocol> PendingEvent<P> {
         }
     }
 
-    /// Returns whether this input certainly has an effect when it is processed. A timer, for
-    /// example, may have been cancelled.
-    fn is_certain(&self) -> bool {
+    /// Returns whether `messages_in_flight`, `disk_events` or `planned_items` counts this input.
+    fn is_counted(&self) -> bool {
         matches!(self, Self::Message { .. } | Self::Command { .. } | Self::Synced { .. } | Self::DiskStatus { .. })
     }
 

@@ -294,7 +294,7 @@ proptest! {
     }
 }
 
-/// Error messages may quote the journal, and are printed on a terminal.
+/// Error messages quote at most a part of the journal, and are printed on a terminal.
 #[test]
 fn error_messages_contain_no_control_characters() {
     let long = "x".repeat(9_000);

@@ -20,7 +20,7 @@ pub(crate) fn owner() -> Owner {
 /// Segments so small that a workload begins new ones often, and few zeros after the last frame.
 pub(crate) const SMALL_SEGMENTS: Settings = Settings { segment_bytes: 3_000, ahead_bytes: 1_200 };
 
-/// A log of entries, numbered from 1, like raft's: writing an entry removes all later ones.
+/// A log of entries, numbered from 1, like Raft's: writing an entry removes all later ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TestLog {
     /// Number of writes applied so far, which makes all states of a workload different.

@@ -284,7 +284,7 @@ fn damage_is_reported_with_its_offset() {
 }
 
 #[test]
-fn writes_of_another_protocol_are_refused() {
+fn contents_of_another_protocol_are_refused() {
     #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
     struct OtherContents(Vec<String>);
     impl quorate_core::Durable for OtherContents {

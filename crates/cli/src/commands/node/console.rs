@@ -185,9 +185,9 @@ fn submit<C>(handle: &Handle<C>, command: C, timeout: Duration) -> Result<(), Su
 
 /// Returns the numbers that an incarnation gives to its commands, above those of all earlier
 /// incarnations: the upper of the 64 bits are the incarnation, the lower ones count commands. An
-/// incarnation that a data folder counts from 0 is small, and leaves 40 bits for the count. Without
-/// a data folder, or in one that replaces a lost one, incarnations start at the time in
-/// milliseconds, have at most 42 bits (until the year 2109), and leave 22.
+/// incarnation that a data folder or a parent process (`--life`) counts from 0 is small, and leaves
+/// 40 bits for the count. Without either, or in a folder that replaces a lost one, incarnations
+/// start at the time in milliseconds, have at most 42 bits (until the year 2109), and leave 22.
 fn command_numbers(incarnation: Incarnation) -> std::ops::Range<u64> {
     let count_bits = if incarnation.0 < 1 << 22 { 40 } else { 22 };
     let base = incarnation.0.saturating_mul(1 << count_bits);

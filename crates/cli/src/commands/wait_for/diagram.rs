@@ -1,4 +1,4 @@
-//! Converts the result of a search to a diagram.
+//! Converts the result of a search for deadlocks to a diagram.
 
 use super::member_count;
 use quorate_demos::wait_for::{FoundDeadlock, Name, Report, Situation, Wait};

@@ -62,7 +62,8 @@ fn poison_value(value: &mut Value, text: &str) {
     }
 }
 
-/// Whether a character would act on the output instead of being shown.
+/// Whether a character would act on the output instead of being shown. U+2068 and U+2069 are
+/// allowed, because pictures isolate right-to-left text with them.
 fn is_active(character: char) -> bool {
     (character.is_control() && character != '\n')
         || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2028}' | '\u{2029}' | '\u{200f}' | '\u{fffe}' | '\u{ffff}')

@@ -1,11 +1,11 @@
 //! Tests of each rule, of the cost, and of forged messages.
 //!
-//! In scripts, `1 ask-P2+P3` lets process P1 ask P2 and P3 and wait for both, `1 ask-P2|P3` for any
-//! of them; `1 give-up` cancels its wait, and `1 look` starts its check for a deadlock. P1.1 is the
-//! second process of site 1, whose commands end in `@1`: `1 ask-P1@1` lets it ask P1. `1 > 2`
-//! delivers the oldest message from site 1 to 2, `1 > 2 last` the newest, and `rest` all; `1 fires`
-//! lets a timer of site 1 expire. Steps before ` | ` prepare the state; `of` and `by` replace the
-//! number of sites and their constructor in one test.
+//! In scripts, `1 ask-P2+P3` lets process P1 ask P2 and P3 and wait for both, `1 give-up` cancels
+//! its wait, and `1 look` starts its check for a deadlock. P1.1 is the second process of site 1,
+//! whose commands end in `@1`: `1 ask-P1@1` lets it ask P1. `1 > 2` delivers the oldest message
+//! from site 1 to 2, `1 > 2 last` the newest, and `rest` all; `1 fires` lets a timer of site 1
+//! expire. Steps before ` | ` prepare the state; `of` and `by` replace the number of sites and
+//! their constructor in one test.
 //! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
 //!
 //! In traces, RQ rules are those of the host (`requests.rs`), whose answers have the kind

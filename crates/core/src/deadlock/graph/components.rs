@@ -15,8 +15,8 @@ struct Mark {
     is_open: bool,
 }
 
-/// Returns the components without edges to other components that have several nodes, or one node
-/// with an edge to itself.
+/// Returns the components that have no edge to another component. Omits single nodes without an
+/// edge to themselves.
 pub(super) fn terminal_components<'a, N: Ord>(successors: &BTreeMap<&'a N, Vec<&'a N>>) -> Vec<Vec<&'a N>> {
     let successors_of = |node: &N| successors.get(node).map_or(&[][..], Vec::as_slice);
     let mut marks: BTreeMap<&N, Mark> = BTreeMap::new();

@@ -45,7 +45,7 @@ fn a_cycle_is_a_deadlock_and_the_agents_behind_it_are_stuck() {
 #[test]
 fn a_cycle_through_an_agent_with_an_alternative_is_no_deadlock() {
     let graph = graph(&[(1, any(&[2, 4])), (2, all(&[3])), (3, all(&[1]))]);
-    assert_eq!(stuck(&graph), [], "4 runs and answers 1, which then answers 3, and so on");
+    assert_eq!(stuck(&graph), [], "4 runs and releases, so 1 continues, then 3, then 2");
 }
 
 #[test]

@@ -69,7 +69,8 @@ impl<M: Copy + PartialEq, F: Fn(M, M) -> bool> Conflicts<'_, M, F> {
 
     /// Returns the changes of a wait's edges after the owner `leaver` has left the queue ahead of
     /// the wait or has released the lock. `previous_awaited` are the owners that the wait named
-    /// so far; `queue` and `holders` are those that remain. Only waits for `leaver` change.
+    /// so far; `queue` and `holders` are those that remain. A wait that did not name `leaver` does
+    /// not change.
     pub fn changes_after<O: Copy + Ord>(
         &self,
         leaver: O,

@@ -4,9 +4,7 @@
 //! of them; `1 give-up` cancels its wait, and `1 look` starts its check for a deadlock. A command
 //! that ends in `@1` is for the second process of a site; no site has one here. `1 > 2` delivers
 //! the oldest message from site 1 to 2, `rest` delivers all, and `1 fires` lets a timer of site 1
-//! expire.
-//! Steps before ` | ` prepare the state; `of` and `by` replace the number of sites and their
-//! constructor in one test.
+//! expire. Steps before ` | ` prepare the state; `of` replaces the number of sites in one test.
 //! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
 //!
 //! In traces, RQ rules are those of the host (`requests.rs`), whose answers have the kind
@@ -46,7 +44,7 @@ rule_tests! { request_sites(Plan::new, QueryReply::new), 3;
         4 receives query from 2: QR-2 does not reply: P4 does not wait
         2 receives query from 3: QR-2 replies at once: P2 already takes part in this check of P1; reply → 3
         3 receives reply from 2: QR-3 P3 has all replies, and replies; reply → 1
-        1 receives reply from 3: QR-3 P1 lacks 1 more replies
+        1 receives reply from 3: QR-3 P1 does not have all replies yet: 1 missing
     "#]]);
 
     qr_2_queries_of_an_earlier_check_are_ignored(
@@ -63,7 +61,7 @@ rule_tests! { request_sites(Plan::new, QueryReply::new), 3;
         1 receives query from 3: QR-2 replies at once: P1 already takes part in this check of P1; reply → 3
         2 receives reply from 3: QR-3 P2 has all replies, and replies; reply → 1
         3 receives reply from 1: QR-3 P3 has all replies, and replies; reply → 1
-        1 receives reply from 2: QR-3 P1 lacks 1 more replies
+        1 receives reply from 2: QR-3 P1 does not have all replies yet: 1 missing
         1 receives reply from 3: QR-3 P1 has all replies: no agent can answer it; RS-1 reports the deadlock of P1; DEADLOCK: P1 waits for any of P2 and P3; P2 waits for P3; P3 waits for P1
     "#]]);
 
@@ -74,7 +72,7 @@ rule_tests! { request_sites(Plan::new, QueryReply::new), 3;
         3 receives query from 1: QR-2 does not reply: P3 does not wait
         1 receives query from 2: QR-2 replies at once: P1 already takes part in this check of P1; reply → 2
         2 receives reply from 1: QR-3 P2 has all replies, and replies; reply → 1
-        1 receives reply from 2: QR-3 P1 lacks 1 more replies
+        1 receives reply from 2: QR-3 P1 does not have all replies yet: 1 missing
     "#]]);
 
     qr_4_a_reply_to_an_agent_that_no_longer_waits_is_ignored(

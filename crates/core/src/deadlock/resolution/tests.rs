@@ -2,10 +2,10 @@
 //! site 1. The victim is the process for which the fewest agents waited when it asked; among equals
 //! it is the one with the highest number.
 //!
-//! In scripts, `1 ask-P2+P3` lets process P1 ask P2 and P3 and wait for both, `1 ask-P2|P3` for any
-//! of them; `1 give-up` cancels its wait, and `1 look` starts its check for a deadlock. `1 > 2`
-//! delivers the oldest message from site 1 to 2, and `rest` all. Steps before ` | ` prepare the
-//! state; `of` and `by` replace the number of sites and their constructor in one test.
+//! In scripts, `1 ask-P2+P3` lets process P1 ask P2 and P3 and wait for both, and `1 give-up`
+//! cancels its wait. `1 > 2` delivers the oldest message from site 1 to 2, and `rest` all. Steps
+//! before ` | ` prepare the state; `of` and `by` replace the number of sites and their constructor
+//! in one test.
 //! [`test_helpers`](crate::deadlock::test_helpers) lists all steps.
 //!
 //! In traces, RQ rules are those of the host (`requests.rs`), and EC rules those of edge chasing.

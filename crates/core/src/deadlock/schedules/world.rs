@@ -340,8 +340,8 @@ where
     }
 
     /// Fails if a check follows a wait more than once or without such a wait, if it returns along a
-    /// wait more often than it has followed it, or if a message does not go from the site of the
-    /// one agent to the site of the other.
+    /// wait more often than it has followed it, or if a message does not go from an agent at the
+    /// sender's site to an agent at another site.
     fn check_message(&mut self, site: NodeId, message: &P::Message) -> Result<(), String> {
         match message.check_step() {
             Some(CheckStep::Forward { origin, check, waiter, awaited }) => {

@@ -63,7 +63,8 @@ impl Describe for Message {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Timer {
-    /// Answers of higher nodes. If none arrives in time, this node has won.
+    /// Answers of higher nodes, or the last messages of the only higher node if it is dead. If no
+    /// higher node answers in time, this node has won.
     Answers,
     /// The result of a higher node that is alive. If none arrives in time, this node starts another
     /// election.

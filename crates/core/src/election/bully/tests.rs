@@ -117,7 +117,7 @@ rule_tests! { bully, plan(3);
         "#]]);
 
     /// Node 2 does not wait for node 3: it has declared before the hello of node 3 arrives.
-    bu_4_a_report_that_a_higher_node_is_up_counts_as_its_answer(in without_highest(3), "1 campaign | 1 trusts 3; 2 campaign; 3 boots; 3 > 2", expect![[r#"
+    bu_4_trust_in_a_higher_node_counts_as_its_answer(in without_highest(3), "1 campaign | 1 trusts 3; 2 campaign; 3 boots; 3 > 2", expect![[r#"
         1 trusts 3: BU-4 node 3 is alive and ranks higher: waits for its result; Result in 10ms
         2 campaign: BU-1 node 3 alone ranks higher, and is dead; knows no leader (epoch 1); saves; BU-3 declares itself leader in epoch 1; coordinator → 1; LEADER IS 2 (epoch 1)
         3 boots: knows no leader (epoch 1); BU-9 has restarted: says hello; hello → 1,2,3; Quiet in 3ms

@@ -201,6 +201,7 @@ fn ci_8_a_run_recovers_from_a_quick_restart_of_a_member() {
     // that of node 3 at node 1.
     (0..2).for_each(|_| ring.deliver());
     ring.all_trust(2);
+    assert_eq!(ring.nodes_that_applied("CI-8"), [1, 3]);
     ring.settle();
     assert_eq!(ring.agreed_leader().map(|(leader, _)| leader), Some(3));
 }
@@ -249,7 +250,7 @@ fn ci_10_a_run_that_takes_too_long_is_repeated() {
 
 #[test]
 fn a_run_whose_list_of_left_out_nodes_is_invalid_or_names_the_receiver_changes_nothing() {
-    // In turn: not a member, the receiver, not sorted, and one node twice.
+    // In turn: a node outside the group, the receiver, not sorted, and one node twice.
     for left_out in [&[9][..], &[2], &[3, 1], &[1, 1]] {
         let mut ring = ring_with(Repair::Detector, 3);
         ring.step(node(2), Input::Message { from: node(1), message: claim(1, left_out, 1) });

@@ -85,8 +85,8 @@ fn ce_3_a_decision_does_not_replace_a_later_one() {
 }
 
 proptest! {
-    /// All nodes decide the same value in all epochs, for any campaigns. Any election works: this
-    /// test uses Hirschberg and Sinclair's.
+    /// In the end all nodes hold the same decision, with the proposal of the highest-ranking node,
+    /// for any campaigns. Any election works: this test uses Hirschberg and Sinclair's.
     #[test]
     fn all_nodes_decide_one_value_for_any_message_order(
         nodes in 1..=5_usize,

@@ -95,7 +95,7 @@ rule_tests! { invitation, plan(3);
         3 receives check from 1: IN-3 is alone, and asks which nodes coordinate a group; knows no leader (epoch 0); Found in 3ms; check → 1,2,3
     "#]]);
 
-    in_4_a_node_without_a_higher_answer_forms_a_group(
+    in_4_a_node_that_no_higher_node_asks_forms_a_group(
         "1 campaign; rest | 1 fires; 2 fires; 3 fires; rest; 3 campaign; 1 resign; 3 resign", expect![[r#"
             1 Found: IN-5 waits for an invitation; Invitation in 8ms
             2 Found: IN-5 waits for an invitation; Invitation in 8ms

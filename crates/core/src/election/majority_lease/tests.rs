@@ -202,6 +202,7 @@ fn ml_12_a_voter_without_its_disk_only_follows() {
     let script = "1 campaign; rest; 2 is wiped; wait 100ms | 2 campaign; rest; wait 5ms; rest";
     let trace = run_script(plan(3), MajorityLease::new, script);
     assert!(trace.contains(&Refusal::NotEligible.to_string()), "{trace}");
+    assert!(trace.contains("2 receives renew from 1: saves a vote for 1 in term 1; ML-4 follows 1"), "{trace}");
     for line in trace.lines().filter(|line| line.contains(" 2 receives")) {
         assert!(!line.contains("→"), "node 2 sends a message: {line}");
     }

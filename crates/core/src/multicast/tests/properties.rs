@@ -95,7 +95,7 @@ fn check_fifo(process: Process, log: &[Event]) -> Result<(), String> {
     for id in delivered(log) {
         let before = last.insert((id.sender, id.view), id.number).unwrap_or(0);
         if id.number != before + 1 {
-            return Err(format!("{process:?} delivers {id} after {before} of that sender"));
+            return Err(format!("{process:?} delivers {id} after message {before} of that sender"));
         }
     }
     Ok(())

@@ -63,7 +63,7 @@ pub(in crate::multicast) struct World {
     pub(in crate::multicast) view: View,
     /// The views that each process has yet to receive.
     pending_views: BTreeMap<Process, VecDeque<View>>,
-    /// Number of messages sent, which makes each payload unique.
+    /// Number of messages that clients have asked to send, which makes each payload unique.
     sent_count: u64,
     rng: Rng,
     /// Maximum number of messages that one member kept at any time.

@@ -45,7 +45,7 @@ impl Turn {
     }
 }
 
-/// The receiver of a vote: a request and its turn.
+/// The request that asks for a vote or has it: its stamp, and the turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Claim {

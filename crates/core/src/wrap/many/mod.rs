@@ -1,13 +1,13 @@
 //! Many resources side by side: one instance of a protocol per name.
 //!
 //! Every command, message, timer and save carries the name of the instance it belongs to. A node
-//! creates an instance when a name is first used, and forgets the instance once it holds nothing
+//! creates an instance when a name comes into use, and forgets the instance once it holds nothing
 //! but its floor, so a name costs memory only while it is in use. The floor is the state that must
 //! outlive forgotten instances, such as the largest clock reading and the largest fence. A node
 //! keeps one floor for all names, in memory, and every later instance starts from it.
 //!
 //! ```text
-//! MA-1  the first command or message for a name     → create an instance: a copy of the template,
+//! MA-1  a command or message for an unused name     → create an instance: a copy of the template,
 //!                                                     which first receives the node's start, view,
 //!                                                     lease and suspicions, and a full disk, as
 //!                                                     inputs
@@ -119,7 +119,8 @@ struct Instance<P, T> {
 /// The limit that an instance counts against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Quota {
-    /// This node's own limit: a command has used the instance, or it has saved something.
+    /// This node's own limit: a command has used the instance, or an earlier incarnation of the
+    /// node saved its state.
     Local,
     /// The limit of the peer whose message created the instance.
     Peer(NodeId),

@@ -38,7 +38,7 @@ impl<M> Link<M> {
         let is_unfinished = |ongoing: &OngoingRetransmission| ongoing.next.max(*oldest) < ongoing.end;
         debug_assert!(
             retransmission.as_ref().is_none_or(is_unfinished),
-            "a retransmission ends when everything is acknowledged"
+            "a retransmission ends when all its messages are retransmitted or acknowledged"
         );
         let Some(expected) = self.incoming.expected else {
             return debug_assert!(self.incoming.held.is_empty(), "no message is held back before the base is known");

@@ -84,7 +84,8 @@ struct Config {
 /// How long a node waits for an acknowledgement before it retransmits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetransmissionTimeouts {
-    /// The first timeout, and the one after each acknowledgement that covers something new.
+    /// The first timeout, and the one after each acknowledgement that covers something new and
+    /// after each restart of the peer.
     pub first: Span,
     /// Each timeout is twice the one before, as long as that does not exceed this maximum.
     pub max: Duration,

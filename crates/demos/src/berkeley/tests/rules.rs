@@ -24,7 +24,8 @@ struct Harness {
     trace: String,
 }
 
-/// The effects of a step as texts. Of the election, only its events are included.
+/// The rules and effects of a step as texts, without cancelled timers. Of the election, only its
+/// events are included.
 #[derive(Default)]
 struct Recorder(Vec<String>);
 

@@ -112,7 +112,14 @@ proptest! {
         threads in prop::collection::vec(0..4_usize, 0..40),
     ) {
         let schedule = Schedule(threads.into_iter().map(Thread::from_index).collect::<Vec<_>>());
-        let run = Race::new(locking).run_schedule(&schedule);
+        let race = Race::new(locking);
+        let run = race.run_schedule(&schedule);
         prop_assert!(schedule.0.starts_with(&run.schedule.0));
+        let mut state = race.initial_state();
+        for thread in &run.schedule.0 {
+            prop_assert!(race.step(&mut state, *thread).is_some());
+        }
+        let next_thread = schedule.0.get(run.schedule.0.len());
+        prop_assert!(next_thread.is_none_or(|thread| race.step(&mut state, *thread).is_none()));
     }
 }

@@ -10,7 +10,6 @@ impl Natural {
         Self(vec![1])
     }
 
-    /// Multiplies by a factor below 2^63.
     pub(super) fn multiply(&mut self, factor: u64) {
         let mut carry = 0_u128;
         for digit in &mut self.0 {

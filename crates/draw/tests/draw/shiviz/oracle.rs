@@ -16,8 +16,8 @@ pub(crate) struct HappenedBeforeModel {
     window: Window,
     /// The past of each node's last event.
     node_pasts: BTreeMap<NodeId, Past>,
-    /// The past of the last event of the host `world`, to which the events of no node belong. Those
-    /// that the log omits are not in `events`, so nothing depends on them.
+    /// The past of the last event of `world`, the host of events that belong to no node. An event
+    /// of `world` that the log omits is not in `events`, so nothing depends on it.
     world_past: Past,
     /// The past of the sender of each message when it was sent.
     message_pasts: BTreeMap<MessageId, Past>,

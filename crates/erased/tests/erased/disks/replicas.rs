@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn a_disk_under_a_wrapper_is_erased_twice(was_lost: bool, checkpoint_after in 0_usize..8, writes in vec(any_write(), 0..8)) {
+    fn a_disk_that_is_erased_twice_holds_all_writes(was_lost: bool, checkpoint_after in 0_usize..8, writes in vec(any_write(), 0..8)) {
         assert_wrapped_states_match(was_lost, checkpoint_after, &writes);
     }
 }

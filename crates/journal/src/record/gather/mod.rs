@@ -87,7 +87,7 @@ pub struct GatherReport {
     /// Number of steps that got a later time than by the node's clock, to preserve causality.
     #[serde(rename = "raised")]
     pub delayed_steps: u64,
-    /// Files whose truncated last line was dropped.
+    /// Files that are empty or whose truncated last line was dropped.
     #[serde(rename = "torn")]
     pub torn_files: Vec<String>,
     /// Anomalies that do not prevent reading the journals, as sentences.

@@ -99,9 +99,9 @@ impl<'a, S: Source> NodeStream<'a, S> {
         StreamItem { time, entry, line: self.journal.as_ref().map_or(0, LiveJournal::line) }
     }
 
-    /// Ends the current incarnation, with a crash unless it is the last one and shut down cleanly.
-    /// An earlier one ends with a crash in any case, because a replay resets a node's disk only
-    /// when the node crashes.
+    /// Ends the current incarnation, with a crash unless it is the last one, shut down cleanly, and
+    /// was not killed. An earlier one ends with a crash in any case, because a replay resets a
+    /// node's disk only when the node crashes.
     fn end_incarnation(&mut self) -> Option<StreamItem> {
         let plan = self.plan.incarnations.get(self.current)?;
         let (killed_at, lost_writes) = (plan.killed_at, plan.lost_writes);

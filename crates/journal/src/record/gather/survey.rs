@@ -1,5 +1,6 @@
-//! The first reading of a journal. Its writer is one incarnation of a node, or the parent process
-//! that injected faults.
+//! The first reading of a live journal, which checks the journal and collects what the merge must
+//! know in advance. The journal's writer is one incarnation of a node, or the parent process that
+//! injected faults.
 
 use super::Source;
 use super::error::GatherError;
@@ -13,8 +14,9 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as MapEntry;
 use std::io::{BufRead, Read};
 
-/// A journal of one process, whose commands, events and bodies are kept as text.
+/// A journal of one process.
 pub(super) type LiveJournal<'a> = Journal<Box<dyn BufRead + 'a>>;
+/// A line of a live journal, whose commands, events and bodies are kept as text.
 pub(super) type LiveEntry = Entry<RawJson, RawJson>;
 pub(super) type LiveStep = Step<RawJson, RawJson>;
 
@@ -151,7 +153,7 @@ impl SurveyContent {
                     Ok(())
                 }
                 WorldLine::Lost { .. } | WorldLine::Duplicated { .. } | WorldLine::Ended { .. } => {
-                    Err("only the journals of the nodes can record the fate of messages and the end of a node".into())
+                    Err("the parent process cannot record the fate of messages or the end of a node".into())
                 }
             },
             (Self::World(_), Entry::Step(_)) => {

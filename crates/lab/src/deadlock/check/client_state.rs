@@ -4,6 +4,7 @@
 use quorate_core::NodeId;
 use quorate_core::deadlock::{Agent, Graph, Need, WaitId};
 
+/// Maximum number of sites, so that the state of a client fits into one word.
 pub(super) const MAX_SITES: usize = 4;
 /// Maximum number of resources, each at its own site.
 pub(super) const MAX_RESOURCES: usize = 3;
@@ -18,7 +19,8 @@ const NO_HOLDER: u8 = 7;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct ClientState {
     resource_count: u8,
-    /// The agents that the process waits for: sites, or resources by their numbers.
+    /// The agents that the process waits for: processes by their sites, or resources by their
+    /// numbers.
     awaited: u8,
     /// Whether the process's last wait is for any of several agents, not for all.
     is_any: bool,
@@ -248,12 +250,12 @@ pub(super) fn deadlocks_are_reported(facets: &[u64]) -> bool {
     let reported = actual.states.iter().fold(0, |reported, state| reported | state.reported);
     let is_reported = |agent: &Agent| !agent.is_resource() && reported >> agent.site.index() & 1 == 1;
     // `Graph::deadlocks` may omit a cycle whose agents also wait for another deadlock.
-    let hidden_deadlocks = (0..actual.states.len()).filter_map(|site| actual.graph.deadlock_of(&process(site)));
+    let deadlocks_by_agent = (0..actual.states.len()).filter_map(|site| actual.graph.deadlock_of(&process(site)));
     actual
         .graph
         .deadlocks()
         .into_iter()
-        .chain(hidden_deadlocks)
+        .chain(deadlocks_by_agent)
         .all(|deadlock| deadlock.waits.iter().any(|(agent, _)| is_reported(agent)))
 }
 

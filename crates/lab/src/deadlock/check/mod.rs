@@ -13,7 +13,7 @@ use crate::family::ScriptFamily;
 use crate::figures::format_count;
 use quorate_check::CheckError;
 
-/// The behaviour of processes and the choice of victims in a check.
+/// The behavior of processes and the choice of victims in a check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WaitBehavior {
     /// The settings of a run. The checker explores every order of requests and releases.

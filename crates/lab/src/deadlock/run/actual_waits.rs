@@ -104,12 +104,12 @@ impl ActualWaits {
         self.waits.contains_key(&agent)
     }
 
-    /// Every deadlock. [`Graph::deadlocks`] may omit a cycle whose agents also wait for another
-    /// deadlock, so the result includes [`Graph::deadlock_of`] for each waiting agent.
+    /// At least one deadlock for each agent that helps to cause one; some occur more than once.
+    /// [`Graph::deadlocks`] alone may omit a cycle whose agents also wait for another deadlock.
     pub fn deadlocks(&self) -> Vec<Deadlock<Agent>> {
         let graph = self.graph();
-        let hidden_deadlocks = self.waits.keys().filter_map(|agent| graph.deadlock_of(agent));
-        graph.deadlocks().into_iter().chain(hidden_deadlocks).collect()
+        let deadlocks_by_agent = self.waits.keys().filter_map(|agent| graph.deadlock_of(agent));
+        graph.deadlocks().into_iter().chain(deadlocks_by_agent).collect()
     }
 
     /// Returns why a report does not describe an actual deadlock; `None` if it does.

@@ -32,8 +32,8 @@ pub struct Properties {
     budget: MessageBudget,
     false_report: Option<Violation>,
     exceeded_bound: Option<Violation>,
-    /// Whether a correct report was made. Detectors report each deadlock before they choose its
-    /// victim, so the reports of victims need not count.
+    /// Whether a correct report was made. Detectors report each deadlock before they ask its victim
+    /// to abort, so the reports of victims need not count.
     has_correct_report: bool,
     /// When each agent last began to wait.
     waiting_since: BTreeMap<Agent, Time>,
@@ -59,8 +59,9 @@ struct MessageBudget {
     current_waits: u64,
     /// Number of waits between two sites so far, including ended ones.
     total_waits: u64,
-    /// For each agent, the number of its detections, and an offset: the sum over these detections
-    /// of `current_waits - total_waits`, both as they were when the detection started.
+    /// For each agent, the number of its detections, one for each time that it began to wait, and
+    /// an offset: the sum over these detections of `current_waits - total_waits`, both as they were
+    /// when the detection started.
     detections: BTreeMap<Agent, (u64, i128)>,
     sent_messages: BTreeMap<Agent, u64>,
 }
@@ -100,6 +101,8 @@ impl Properties {
             Verdict::from_violation("no-phantom", PropertyKind::Always, self.false_report.clone()),
             Verdict::from_violation("all-found", PropertyKind::Eventually, missed),
         ];
+        // The bound allows one detection per wait, but after an abort the resolver asks agents to
+        // start another.
         if self.bound.is_some() && !self.has_victims {
             verdicts.push(Verdict::from_violation("within-bound", PropertyKind::Always, self.exceeded_bound.clone()));
         }
@@ -122,7 +125,8 @@ impl Properties {
             .copied()
             .unwrap_or(self.end);
         let waits: Vec<_> = missed.waits.iter().map(|(agent, need)| format!("{agent} waits for {need}")).collect();
-        let text = format!("not detected: {}", waits.join(", "));
+        let problem = if self.has_victims { "not resolved" } else { "not detected" };
+        let text = format!("{problem}: {}", waits.join(", "));
         Some(Violation { time: self.end, line: self.lines, relevant_from, text })
     }
 
@@ -180,8 +184,10 @@ impl Properties {
     fn count_message(&mut self, time: Time, sent: &Sent<'_>) {
         let is_counted = |bound: &MessageBound| sent.class == Class::Algorithm && bound.kinds.contains(&sent.kind);
         let Some(bound) = self.bound.filter(is_counted) else { return };
-        let name = sent.label.map(ToString::to_string).unwrap_or_default();
-        let Some(agent) = name.split(['→', ':']).next().and_then(|first| first.parse::<Agent>().ok()) else { return };
+        let label = sent.label.map(ToString::to_string).unwrap_or_default();
+        let Some(agent) = label.split(['→', ':']).next().and_then(|first| first.parse::<Agent>().ok()) else {
+            return;
+        };
         let sent_messages = self.budget.sent_messages.entry(agent).or_default();
         *sent_messages += 1;
         let (sent_messages, maximum) =

@@ -6,7 +6,7 @@ use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::Latency;
 use serde::{Deserialize, Serialize};
 
-/// The behaviour of the processes.
+/// The behavior of the processes.
 #[derive(Clone, Debug)]
 pub struct Demand {
     pub processes: Vec<Agent>,
@@ -43,10 +43,12 @@ pub enum WaitMode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AcquireMode {
+    /// One after the other, in an order that each process chooses at random.
     #[default]
     AnyOrder,
     /// One after the other, in the same order for all processes, so that no cycle can arise.
     InOrder,
+    /// All in one request.
     AtOnce,
 }
 
@@ -74,7 +76,7 @@ impl Choices {
     }
 
     /// Draws whether the process sends requests in a round.
-    pub(super) fn sends_request(&mut self) -> bool {
+    pub(super) fn draw_whether_to_request(&mut self) -> bool {
         self.rng.below(100) < self.demand.request_percent
     }
 

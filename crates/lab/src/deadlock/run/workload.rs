@@ -102,7 +102,7 @@ impl ProcessState {
             if self.remaining_needs.is_empty() {
                 self.remaining_rounds = self.remaining_rounds.saturating_sub(1);
                 self.remaining_needs =
-                    if choices.sends_request() { choices.next_round(agent).into() } else { VecDeque::new() };
+                    if choices.draw_whether_to_request() { choices.next_round(agent).into() } else { VecDeque::new() };
             }
             match self.remaining_needs.pop_front() {
                 Some(need) => {

@@ -14,7 +14,7 @@ use crate::family::{RunFamily, ScriptFamily};
 use quorate_check::CrashNotices;
 use quorate_core::election::Plan;
 
-/// The behaviour of clients and the setup of the group in a check.
+/// The behavior of clients and the setup of the group in a check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ElectionBehavior {
     pub settings: Settings,

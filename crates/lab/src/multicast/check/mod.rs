@@ -14,7 +14,7 @@ use crate::multicast::{Multicast, MulticastError, Settings, promises_with};
 use quorate_core::Group;
 use quorate_core::multicast::Delivery;
 
-/// The behaviour of clients and the setup of the group in a check.
+/// The behavior of clients and the setup of the group in a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SendBehavior {
     /// The settings of a run. A check has one group, and no member leaves voluntarily.

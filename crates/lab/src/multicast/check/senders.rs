@@ -23,8 +23,8 @@ pub struct Senders {
 impl Senders {
     /// Creates clients of which `senders` have `messages` messages together; the first senders have
     /// one more if the division leaves a remainder. The shared state of the members is a [`Board`],
-    /// a bulletin board of the delivered messages. Fails if a client's history would not fit into
-    /// one word.
+    /// a bulletin board of the delivered messages. Fails if there are more messages than a history
+    /// can number, or if a client's history would not fit into one word.
     pub fn new(senders: Group, messages: u8, promises: PropertySet) -> Result<Self, CheckError> {
         // A history must have room for the deliveries of all messages and the client's own sends.
         let fits = |total: &usize| total + total.div_ceil(senders.len().max(1)) <= MAX_EVENTS;

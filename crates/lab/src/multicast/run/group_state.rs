@@ -61,7 +61,7 @@ struct ViewStart {
 }
 
 impl GroupState {
-    /// A group without history. `members` is `None` if all nodes are members.
+    /// A group without history. Without views, `members` lists the members; `None` means all nodes.
     pub(super) fn new(group: GroupId, judged: PropertySet, nodes: &[NodeStatus], members: Option<&Group>) -> Self {
         let has_views = judged.views;
         let mut group_state = Self {
@@ -250,13 +250,13 @@ impl GroupState {
         let (epoch, members) = (view.epoch(), view.members());
         let (group, judged, node_views) = (self.group, self.judged, &self.node_views);
         let (record, view_start) = self.views.entry(epoch).or_insert_with(|| {
-            let state = |(index, (status, views)): (usize, (&NodeStatus, &NodeViews))| {
+            let member_state = |(index, (status, views)): (usize, (&NodeStatus, &NodeViews))| {
                 let stay = view.stay(NodeId::from_index(index));
                 let will_begin = status.is_up && views.latest_view < Some(epoch);
                 let is_this_incarnation = stay.is_some_and(|stay| stay.incarnation == status.incarnation);
                 if will_begin && is_this_incarnation { MemberState::Awaited } else { MemberState::Gone }
             };
-            let states = nodes.iter().zip(node_views).enumerate().map(state).collect();
+            let states = nodes.iter().zip(node_views).enumerate().map(member_state).collect();
             (ViewRecord::new(group, epoch, judged, states), None)
         });
         record.set_state(node, MemberState::InView);

@@ -1,7 +1,7 @@
 //! Multicasts in flight: the members that still have to deliver them.
 //!
-//! A message is forgotten when every member of its view has delivered it or cannot deliver it any
-//! more.
+//! A message whose `Sent` event was emitted is forgotten when every member of its view has
+//! delivered it or cannot deliver it any more.
 
 use quorate_core::multicast::{Event, GroupId, MessageId};
 use quorate_core::{Duration, Epoch, Group, NodeId, Time, View};

@@ -102,7 +102,7 @@ impl Measures {
     }
 
     /// The slowest receivers: those for which senders waited most often, then those with the
-    /// longest mean delays; ties by number.
+    /// longest mean delays; ties by node number.
     fn slowest(&self, unit: Duration) -> Vec<Receiver> {
         let receiver = |(index, node): (usize, &NodeMeasures)| {
             Some(Receiver {
@@ -205,8 +205,8 @@ pub struct MulticastSummary {
     #[serde(rename = "held_back_max")]
     pub max_held_back: u64,
     pub retransmitted: u64,
-    /// Number of times that a node made its client wait before a send, such as because too many of
-    /// the node's messages were in flight.
+    /// Number of times that a node made its client wait before a send, for example because too many
+    /// of the node's messages were in flight.
     pub waits: u64,
     pub refused: u64,
     /// A few receivers, the slowest first: those for which senders waited most often, then those

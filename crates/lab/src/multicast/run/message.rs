@@ -27,7 +27,7 @@ pub(super) struct Message {
     pub(super) payload: Option<Payload>,
     pub(super) sent_at: Time,
     /// The sender's previous message, and the messages that the sender delivered since then.
-    /// Earlier causes follow transitively.
+    /// Earlier causes follow transitively. Empty unless causal order is judged.
     pub(super) causes: Vec<MessageKey>,
     /// Number of members that have not delivered the message, apart from members that stopped, left
     /// or were removed.

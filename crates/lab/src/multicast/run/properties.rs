@@ -120,8 +120,8 @@ impl Properties {
     }
 
     /// Number of violations of a judged property, as if the run ended here. Integrity, FIFO and
-    /// causal order count each wrong send or delivery; the total order counts pairs of nodes;
-    /// agreement, validity and uniformity count messages; the rest count each violation.
+    /// causal order count each wrong send or delivery; the total order counts pairs of nodes in
+    /// each view; agreement, validity and uniformity count messages; the rest count each violation.
     pub fn violation_count(&self, property: Property) -> u64 {
         self.all_violations().count(property)
     }

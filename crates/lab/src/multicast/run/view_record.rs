@@ -365,7 +365,8 @@ fn has_all_below(numbers: &[Numbers], key: MessageKey) -> bool {
     }
 }
 
-/// Inserts the number. Returns `false` if it was present. The sender must be a node of the run.
+/// Inserts the number. Returns `false` if it was present. The sender must be a node of the run,
+/// because the vector grows up to its index.
 fn insert_number(numbers: &mut Vec<Numbers>, key: MessageKey) -> bool {
     if numbers.len() <= key.sender.index() {
         numbers.resize(key.sender.index() + 1, Numbers::default());

@@ -20,7 +20,7 @@ pub enum Traffic {
     Flood,
 }
 
-/// The behaviour of the clients.
+/// The behavior of the clients.
 #[derive(Clone, Debug)]
 pub struct Demand {
     pub traffic: Traffic,
@@ -30,7 +30,7 @@ pub struct Demand {
     /// Minimum number of bytes of a payload; a shorter one is padded with dots. All payloads
     /// differ: each begins with its sender and a count, such as `2:17`.
     pub payload: usize,
-    /// Pause of a sender before its next message.
+    /// Pause of a sender before its next message, unless traffic is `Flood`.
     pub interval: Latency,
     /// The groups and their members; empty for one group of all nodes.
     pub groups: Vec<(GroupId, Group)>,

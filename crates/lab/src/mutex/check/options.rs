@@ -1,4 +1,4 @@
-//! Options for the behaviour of clients in a mutual-exclusion check, and for views.
+//! Options for the behavior of clients in a mutual-exclusion check, and for views.
 
 use super::RequestKinds;
 use crate::check::parse_fault_count;

@@ -43,7 +43,7 @@ struct ReportRow<'a> {
     workload: String,
     #[serde(flatten)]
     counts: Counts,
-    /// Mean in message times, as all delays of simulated runs.
+    /// Mean in message times, like all delays of simulated runs.
     client_delay: Option<f64>,
     sync_delay: Option<f64>,
     expected: Expected,

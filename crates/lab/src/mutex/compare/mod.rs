@@ -137,6 +137,7 @@ impl CompareRequest<'_, MutexCompareArgs> {
         let ComparedAlgorithms { algorithms, unsupported_sizes } = match self.sizes {
             Some(sizes) => self.algorithms_for_sizes(sizes)?,
             // An algorithm that does not support the default size supports a slightly larger one.
+            // The upper limit only ends the search.
             None => ComparedAlgorithms { algorithms: self.selected_algorithms()?, unsupported_sizes: Vec::new() },
         };
         let mut studies = Vec::new();

@@ -33,7 +33,7 @@ impl OfferedLoad {
     /// The load of `random`.
     pub const DEFAULT: Self = Self::percent(50);
 
-    /// A load in percent, at least 1.
+    /// A load in percent, limited to the range from 1 to 100.
     pub const fn percent(percent: u32) -> Self {
         let percent = if percent == 0 { 1 } else { percent };
         match Chance::from_parts_per_billion(percent.saturating_mul(PERCENT)) {
@@ -90,7 +90,7 @@ impl Traffic {
                 hold: Some(Latency::Fixed(message_time.times((nodes as u64).saturating_add(1).saturating_mul(2)))),
                 ..defaults
             },
-            // The default behaviour of the lab's clients.
+            // The default behavior of the lab's clients.
             Self::Random(OfferedLoad::DEFAULT) => Settings { workload: Pattern::Random, ..defaults },
             Self::Random(load) => {
                 let requesters = entries.min(nodes as u64);
@@ -197,7 +197,7 @@ mod tests {
         }
     }
 
-    /// The default load, 50 %, leaves the think time to the clients' default behaviour.
+    /// The default load, 50 %, leaves the think time to the clients' default behavior.
     #[test]
     fn a_load_determines_the_think_time() {
         let think = |percent, entries, nodes| {

@@ -106,12 +106,13 @@ impl FailureEffect {
 pub struct FailureStudy {
     pub algorithm: &'static MutexEntry,
     pub nodes: usize,
+    /// Number of runs for each victim and failure mode.
     pub runs: u64,
     pub seed: u64,
 }
 
 impl FailureStudy {
-    /// Creates a study of 200 runs, starting with seed 1.
+    /// Creates a study of 200 runs for each victim and failure mode, starting with seed 1.
     pub fn new(algorithm: &'static MutexEntry, nodes: usize) -> Self {
         Self { algorithm, nodes, runs: 200, seed: 1 }
     }

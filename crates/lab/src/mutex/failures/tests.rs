@@ -39,8 +39,8 @@ fn a_coordinator_is_essential_and_an_idle_client_is_not() {
     assert_eq!(restarts.last(), Some(&(Victim::Idle, continues)));
 }
 
-/// Every node's permission is needed, so every node must be live. A node that forgot its permission
-/// may grant it twice.
+/// Every node's permission is needed, so every node must be live. The clock of a restarted node
+/// starts again, so its next request looks older than the pending ones, and two nodes may enter.
 #[test]
 fn asking_all_nodes_requires_all_nodes() {
     let all = [Victim::Holder, Victim::Waiter, Victim::Idle];

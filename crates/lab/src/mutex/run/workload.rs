@@ -19,7 +19,7 @@ pub enum Pattern {
     Random,
 }
 
-/// The behaviour of the clients.
+/// The behavior of the clients.
 #[derive(Clone, Debug)]
 pub struct Demand {
     pub pattern: Pattern,
@@ -103,7 +103,8 @@ impl Requests {
         }
     }
 
-    /// Ends the client's request and schedules the next one after the think time.
+    /// Makes a client idle whose request has ended or whose node has restarted, and schedules its
+    /// next request after the think time.
     fn finish(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         self.set_phase(node, ClientPhase::Idle);
         let pause = match self.demand.pattern {

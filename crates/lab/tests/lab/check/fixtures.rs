@@ -53,7 +53,7 @@ fn ordering_by_clock_alone_violates_exclusion() {
 }
 
 #[test]
-fn replying_only_to_the_first_request_starves_the_other() {
+fn replying_only_to_the_first_deferred_request_starves_the_other() {
     assert_eq!(violations(&spec("ricart-agrawala-first-only", 2, 2)), []);
     assert_eq!(violations(&spec("ricart-agrawala-first-only", 3, 1)), [("no-deadlock", 14), ("served", 14)]);
 }

@@ -107,7 +107,7 @@ fn a_lease_that_expired_before_its_announcement_does_not_count() {
 }
 
 #[test]
-fn without_leases_one_master_is_not_judged() {
+fn without_leases_one_leader_at_a_time_is_not_judged() {
     let verdicts = Properties::new(3, ONE_STARTER).verdicts();
     assert!(verdicts.iter().all(|verdict| verdict.name != "one-leader-at-a-time"));
 }

@@ -62,7 +62,7 @@ fn observe_action(observer: &mut impl Observer<Command, Event>, time: Time, acti
             observe_event(observer, time, *node, Event::Sent { id: *id });
         }
         Action::Delivers(node, id, text) => {
-            // This and the other saves only begin the step in which the node emits its event.
+            // Here and below, `Saved` only begins the step in which the node emits its event.
             observe_input(observer, time, *node, ObservedInput::Saved(1));
             observe_event(observer, time, *node, Event::Delivered { id: *id, payload: Payload::from(*text) });
         }

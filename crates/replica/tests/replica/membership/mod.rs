@@ -116,8 +116,8 @@ fn the_same_seed_gives_the_same_run() {
 }
 
 /// Returns the time from a crash to the first entry after all survivors have removed the victim.
-/// All survivors suspect the victim after 1 ms, as if their kernels had reported that its
-/// connections closed.
+/// All survivors suspect the victim after 1 ms, as if the kernel of its machine had refused their
+/// connections.
 fn recovery_time<P: Algorithm>(seed: u64, is_victim_leader: bool, create: fn(NodeId, Group) -> P) -> Duration {
     let leader_of = |faults: FaultPlan| {
         let mut group = start_group(faults, create);

@@ -70,8 +70,10 @@ fn me_2_a_node_that_lost_its_disk_makes_no_request_and_the_others_do_not_wait_fo
     harness.kill(replaced);
     harness.run_until("removal", |harness| harness.view(other).0 == 2);
     harness.wipe(replaced);
+    let wiped_at = harness.now;
     harness.boot(replaced);
     harness.run_for(10_000);
+    assert!(harness.last_request[replaced.index()] < Some(wiped_at), "a node that lost its disk made a request");
     assert!(harness.view(other).0 == 2 && harness.node(other).viewed().acts(harness.now), "{:?}", harness.view(other));
 }
 
@@ -187,8 +189,8 @@ fn me_7_an_incarnation_that_sent_only_requests_is_not_suspected() {
     harness.input(witness, Input::Suspect(victim));
     let removal_time = harness.run_until("removal", |harness| harness.view(witness).0 == 2);
     assert!(removal_time < millis(50), "{removal_time}");
-    // The next incarnation asks for admission and sends the witness nothing else. Then the witness
-    // learns of the old connection's end.
+    // The next incarnation asks for admission and sends the witness nothing else. Then a late
+    // report that the previous process has ended reaches the witness.
     harness.drop_rule =
         Box::new(move |from, to, message| from == victim && to == witness && message.kind() != "membership-request");
     harness.boot(victim);

@@ -7,7 +7,7 @@ use crate::linear::register::{Answer, Operation, Register};
 use crate::linear::{Explanation, Object, Verdict};
 use quorate_journal::rng::{SeededRng, Stream};
 
-/// The behaviour of the clients in an execution.
+/// The behavior of the clients in an execution.
 #[derive(Clone, Copy)]
 struct Shape {
     clients: u32,

@@ -1,4 +1,4 @@
-//! Tests of the order with so few labels that they run out all the time.
+//! Tests of the order with so few labels that members must often get new ones to make room.
 
 use super::super::arena::OwnerSlot;
 use super::super::order::Order;
@@ -7,7 +7,8 @@ use std::vec::Vec;
 
 /// Applies the same change to the order and to a list. The remainder of `kind` modulo 6 selects the
 /// change: 0 removes the anchor, 1 moves it to the front, 2 moves it to the end, 3 moves `slots`
-/// before it, 4 and 5 move them after it. If the anchor is missing, each change adds it instead.
+/// before it, 4 and 5 move them after it. If the anchor is missing, 0 and 1 add it at the front
+/// instead, and the others at the end.
 fn apply_move(order: &mut Order, list: &mut Vec<OwnerSlot>, (kind, anchor, slots): (u8, u32, &[u32])) {
     let anchor = OwnerSlot(anchor);
     let mut moved: Vec<OwnerSlot> = Vec::new();

@@ -1,4 +1,5 @@
-//! Random sequences of calls, compared with the complete search after each call.
+//! Random sequences of calls. After each call, the answers are compared with those of a reference
+//! implementation and, if no deadlock stays in the graph, with those of the complete search.
 
 use super::reference::{OWNERS, assert_minimal, assert_real, closes_deadlock};
 use super::{WaitForGraph, WaitHandle};
@@ -168,8 +169,8 @@ impl Comparison {
         self.assert_same_as_complete_graph();
     }
 
-    /// Asserts that the graph has the expected waits, and answers for all owners as the complete
-    /// search does.
+    /// Asserts that the graph has the expected waits, and answers for all owners as the reference
+    /// implementation does.
     fn assert_same_as_complete_graph(&mut self) {
         let sorted = |graph: &Graph<u8>| {
             let needs = graph.waits().flat_map(|(waiter, needs)| needs.iter().map(|need| (*waiter, normalized(need))));

@@ -36,7 +36,7 @@ rule_tests! { RicartAgrawalaModulo::new, 3;
     "#]]);
 
     /// Node 3 replies after it has made its request (2, 3), but the reply carries no clock. So the
-    /// next request of 1 has an equal number, and enters first.
+    /// next request of 1 has an equal number, and goes first.
     rm_1_a_reply_does_not_advance_the_number_of_the_next_request(
         "2 acquire; 2 > 3; 3 acquire; 1 acquire; 1 > 2; 1 > 3; 2 > 1 last; 3 > 1 last; 1 release | 1 acquire; rest;
          2 release; rest", expect![[r#"
@@ -96,11 +96,11 @@ rule_tests! { RicartAgrawalaModulo::new, 3;
     "#]]);
 
     rm_3_the_reply_of_a_nonmember_does_not_count("1 acquire; 1 > 2; 1 > 3 | 2 > 1 as 9; 3 > 1", expect![[r#"
-        1 receives reply from 9: RM-3 ignores a reply of 9, to which it sent no request
+        1 receives reply from 9: RM-3 ignores a reply of 9, from which it expects no answer
     "#]]);
 
     rm_3_a_second_reply_of_a_node_does_not_count("1 acquire; 1 > 2; 1 > 3 | 2 > 1; 3 > 1 as 2", expect![[r#"
-        1 receives reply from 2: RM-3 ignores a reply of 2, to which it sent no request
+        1 receives reply from 2: RM-3 ignores a reply of 2, from which it expects no answer
     "#]]);
 
     rm_4_a_release_sends_all_deferred_replies(
@@ -272,7 +272,7 @@ rule_tests! { RicartAgrawalaModulo::new, 3;
     rm_8_the_denial_of_a_nonmember_does_not_count("1 acquire; rest | 3 try; 3 > 1; 1 > 3 as 9", expect![[r#"
         3 try: RM-6 sends a try to all; try → all
         1 receives try from 3: RM-7 denies the try of 3; denied → 3
-        3 receives denied from 9: RM-8 ignores a denial of 9, to which it sent no try
+        3 receives denied from 9: RM-8 ignores a denial of 9, from which it expects no answer to a try
     "#]]);
 
     rm_5_a_try_can_be_cancelled(of 2, "1 try; 1 cancel; rest; 1 try", expect![[r#"

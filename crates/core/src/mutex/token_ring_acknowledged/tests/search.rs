@@ -107,7 +107,7 @@ rule_tests! { ring, 3;
     ta_11_a_token_older_than_the_youngest_that_was_here_is_dropped(
         "2 acquire; 3 acquire; 1 fires; 1 > 2; 1 fires; 1 > 3; 3 release | 2 release; 2 > 3; 3 > 2", expect![[r#"
             2 release: LEAVES; TA-4 passes the token on; token → 3
-            3 receives token from 2: acknowledgement → 2; TA-11 drops a token with 0.1: 0.2 was here
+            3 receives token from 2: acknowledgement → 2; TA-11 drops a token with fence 0.1: one with fence 0.2 was here
         "#]]);
 
     /// Outside the synchronous model: the acknowledgement of node 2 is late. Node 3 is in the
@@ -115,7 +115,7 @@ rule_tests! { ring, 3;
     /// fence 0.1.
     ta_11_a_node_with_two_tokens_keeps_one(
         "1 fires; 1 > 2; 3 acquire; 2 > 3; 1 fires | 1 > 3; 3 release", expect![[r#"
-            3 receives token from 1: acknowledgement → 1; TA-11 drops a token with 0.1, and keeps the other
+            3 receives token from 1: acknowledgement → 1; TA-11 drops a token with fence 0.1, and keeps the other
             3 release: LEAVES; TA-4 passes the token on; token → 1
         "#]]);
 }

@@ -69,9 +69,9 @@ fn messages_that_detect_crashes_are_control_messages() {
     let request = [Input::Command(Command::Acquire), Input::Timer(Timer::Round)];
     let search: Message = sent_message(effects_of_last(1, request.into()));
     let token_arrival = Input::Message { from: NodeId::from_index(0), message: token };
-    let received: Message = sent_message(effects_of_last(1, [token_arrival].into()));
+    let acknowledgement: Message = sent_message(effects_of_last(1, [token_arrival].into()));
     let descriptions =
-        [token, search, received].map(|message| (message.kind(), message.class(), message.on_behalf_of()));
+        [token, search, acknowledgement].map(|message| (message.kind(), message.class(), message.on_behalf_of()));
     assert_eq!(
         descriptions,
         [

@@ -23,8 +23,8 @@ use std::format;
 use std::string::String;
 use std::vec;
 
-/// Maximum number of steps after the schedule. A group that is still busy after them counts as one
-/// that never comes to rest.
+/// Maximum number of steps after the schedule. A client that is not idle after them counts as one
+/// that waits forever.
 const MAX_STEPS_TO_REST: usize = 3_000;
 
 /// Sets of nodes, with a bit per node index.

@@ -61,7 +61,7 @@ rule_tests! { node, 3;
             1 receives vote from 3: VO-3 has enough votes for (2, 1); ENTERS (fence 0.1)
         "#]]);
 
-    vo_2_a_request_in_the_name_of_another_is_ignored("2 acquire; 2 > 1 as 3; 2 > 3; 3 > 2 as 1; 2 cancel", expect![[r#"
+    vo_2_messages_from_the_wrong_sender_are_ignored("2 acquire; 2 > 1 as 3; 2 > 3; 3 > 2 as 1; 2 cancel", expect![[r#"
         2 acquire: VO-1 requests 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
         1 receives request from 3: VO-2 ignores (1, 2) from 3: not a member's own request
         3 receives request from 2: VO-2 gives (1, 2) the vote of replica 2; vote → 2

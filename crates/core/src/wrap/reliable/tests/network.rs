@@ -234,8 +234,9 @@ impl Network {
     /// copy 1 > 2      the network duplicates the oldest frame
     /// lose 1 > 2      the network loses the oldest frame
     /// 1 resends to 2  the retransmission timer of 1 for 2 fires
-    /// 1 sets          node 1 sets the timer of its inner protocol (likewise `1 cancels`)
-    /// 1 wakes         the inner protocol's timer of 1 fires
+    /// 1 sets          node 1 sets the timer of its inner protocol
+    /// 1 cancels       node 1 cancels that timer
+    /// 1 wakes         that timer fires
     /// 2 syncs         all pending saves of 2 become durable
     /// 2 crashes       2 loses its pending saves and restarts
     /// ```

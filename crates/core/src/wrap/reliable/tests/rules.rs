@@ -1,4 +1,4 @@
-//! One script or more per rule of reliable links, RL-1 to RL-10. In scripts, `1 says 2` sends a
+//! One test or more per rule of reliable links, RL-1 to RL-10. In scripts, `1 says 2` sends a
 //! word from node 1 to node 2, `1 > 2` delivers the oldest frame from 1 to 2, and `2 syncs` makes
 //! the saves of 2 durable; `Network::run` lists all steps. In traces, `0→1` are the incarnations of
 //! a frame's sender and receiver, `base` is the first number sent between these two, and `0.1` is
@@ -338,7 +338,7 @@ fn an_incarnation_starts_without_links() {
 }
 
 #[test]
-fn a_timer_that_fires_late_does_nothing() {
+fn a_timer_without_unacknowledged_messages_does_nothing() {
     let mut node = node_with_number(1);
     let effects = step(&mut node, Input::Timer(ReliableTimer::Retransmit(NodeId::from_index(1))));
     assert!(effects.is_empty());

@@ -5,7 +5,9 @@
 //! is the coordinator. `at(4).receive_lease(14)` grants a lease until 14 ms when the member's clock
 //! shows 4 ms, and `receive(3, 1, ..)` delivers a message of node 3 from view 1. `request(3, 1)`
 //! and `release(3, 1)` carry ticket 1, the number of node 3's request, and `grant(2, 1, 1, 1)`
-//! grants ticket 1 of node 2 with fence 1.1.
+//! grants ticket 1 of node 2 with fence 1.1. `view(3, [(1, 1), (2, 3)])` is view 3 of nodes 1 and
+//! 2, whose stays began in views 1 and 3, and `receive_report(1, 3, ..)` delivers a report of node
+//! 1 from view 3.
 
 use super::harness::{HOLDING, Harness, NO_EFFECTS, grant, holder, release, request, view};
 use crate::mutex::{Central, ClientState, Command, TokenRing, ViewTransition, token_ring};

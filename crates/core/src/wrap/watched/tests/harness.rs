@@ -2,6 +2,7 @@
 
 use crate::wrap::prelude::*;
 use crate::wrap::{Detector, Signal, Threshold, Watched, WatchedTimer};
+use core::fmt;
 use std::format;
 use std::string::{String, ToString};
 
@@ -28,6 +29,9 @@ pub(super) struct Text;
 impl Describe for Text {
     fn kind(&self) -> &'static str {
         "text"
+    }
+    fn label(&self) -> Option<&dyn fmt::Display> {
+        Some(&"the label")
     }
     fn class(&self) -> Class {
         Class::Announcement

@@ -69,6 +69,7 @@ fn phi_and_deviations_are_each_others_inverse() {
     for thousandths in Threshold::MIN.thousandths()..Threshold::MAX.thousandths() {
         let threshold = Threshold::from_thousandths(thousandths).expect("a threshold");
         let level = Threshold::phi_after(threshold.deviation_thousandths());
+        // Deviations are rounded to thousandths. Each is worth less than 5 thousandths of φ.
         assert!(level.abs_diff(thousandths) <= 10, "{threshold}: {level}");
     }
     assert_eq!(Threshold::phi_after(0), 0);
@@ -160,7 +161,7 @@ proptest! {
         prop_assert!(pace.phi(allowed, PERIOD).abs_diff(thousandths) <= 10);
     }
 
-    /// No behaviour of a peer makes a sum overflow, which would panic in a test.
+    /// No behavior of a peer makes a sum overflow, which would panic in a test.
     #[test]
     fn extreme_gaps_do_not_overflow(gaps in prop::collection::vec(0_u64..=u64::MAX, 1..200), window in 0_usize..3_000, period in 0_u64..=u64::MAX) {
         let mut pace = Pace::new(Time::ZERO, Duration::from_nanos(period));

@@ -126,7 +126,7 @@ fn wa_6_a_message_of_a_past_incarnation_is_delivered_but_is_no_sign_of_life() {
 fn wa_6_messages_of_nonmembers_are_delivered_and_nonmembers_are_not_watched() {
     let mut harness = Harness::started(2, fixed_bound_detector());
     assert_eq!(harness.receive_text(9, 0), "RECEIVES from 9");
-    assert_eq!(harness.receive_text(1, 0), "RECEIVES from 1");
+    assert_eq!(harness.receive_text(1, 0), "RECEIVES from 1", "a node does not watch itself");
     assert_eq!(harness.receive_heartbeat(9, 0, 0), "");
     assert!(!harness.timers.contains_key(&WatchedTimer::Silence(node(9))));
 }
@@ -211,6 +211,7 @@ fn inputs_that_are_not_about_peers_pass_through() {
     assert_eq!(harness.step(Input::Saved(3)), "HAS SAVED 3");
     assert_eq!(harness.step(Input::DiskFull), "DISK FULL");
     assert_eq!(harness.step(Input::DiskFree), "DISK FREE");
+    assert_eq!(harness.step(Input::View(View::founding(Group::of_size(2)))), "VIEW view 1 of 1,2");
     assert_eq!(harness.step(Input::Lease(Time::from_nanos(5))), "MAY ACT until 5ns");
 }
 
@@ -218,10 +219,12 @@ fn inputs_that_are_not_about_peers_pass_through() {
 fn a_message_is_described_as_without_a_detector() {
     let inner = Signal::Inner { incarnation: Incarnation(1), message: Text };
     assert_eq!((inner.kind(), inner.class(), inner.on_behalf_of()), ("text", Class::Announcement, Some(node(7))));
+    assert_eq!(inner.label().map(|label| std::format!("{label}")).as_deref(), Some("the label"));
     assert_eq!(inner.payload_id(), Some(PayloadId { incarnation: Incarnation(3), number: 4 }));
     assert!(inner.is_retransmission() && inner.is_wrapped());
     let beat: Signal<Text> = Signal::Heartbeat { incarnation: Incarnation(1), number: 2 };
     assert_eq!((beat.kind(), beat.class(), beat.on_behalf_of()), ("beat", Class::Control, None));
+    assert!(beat.label().is_none());
     assert_eq!((beat.payload_id(), beat.is_retransmission(), beat.is_wrapped()), (None, false, true));
 }
 

@@ -59,7 +59,7 @@ fn results_of_crashed_nodes_count_forever() {
 }
 
 #[test]
-fn a_result_emitted_before_its_save_decreases_after_a_restart() {
+fn epochs_decrease_after_a_restart_unless_results_wait_for_saves() {
     let clients = ElectionClients { starters: Group::of_size(1), ..ElectionClients::new(1) };
     let clients = ElectionClients { rounds: Some(2), ..clients };
     for (bug, is_violated) in [(Bug::None, false), (Bug::SavesNothing, false), (Bug::BeforeSaves, false)] {

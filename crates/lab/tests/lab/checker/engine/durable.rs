@@ -218,7 +218,7 @@ fn lock_group(grant_order: Order) -> NodeFactory {
 }
 
 #[test]
-fn a_grant_sent_before_its_save_is_given_to_two_nodes() {
+fn a_lock_granted_before_its_save_is_granted_to_two_nodes() {
     let bounds = Bounds::new(3, 1).fences().crashes(1).restarts(1);
     let (two_holders, _) = counterexample_lengths(&lock_group(Order::Ahead), &bounds);
     // Both other nodes request; the server receives one request and grants, crashes, restarts, and

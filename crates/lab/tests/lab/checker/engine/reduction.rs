@@ -104,7 +104,7 @@ fn assert_found(variant: Variant, property: &str, length_in: impl Fn(&ReferenceR
 
 /// If the first node's steps form a cycle, reduction must explore the other node's steps too.
 #[test]
-fn a_postponed_step_is_judged_when_it_is_taken() {
+fn a_cycle_of_one_node_does_not_hide_steps_of_the_other() {
     // The first node enters and leaves, and the other one receives the token.
     assert_found(Variant::Forever, "asked-first", |result| result.unrequested, 3);
 }

@@ -90,7 +90,7 @@ fn without_views_a_sender_that_crashes_midway_leaves_members_that_disagree() {
 }
 
 #[test]
-fn without_views_a_crashed_member_blocks_orders_that_need_it_without_reordering() {
+fn without_views_a_crashed_member_blocks_orders_that_need_it_but_violates_no_order() {
     let case = Case { crashes: 1, ..Case::new(3, 2, 2) };
     for (name, findings) in check_all(&case) {
         let violated = violated_properties(&findings);
