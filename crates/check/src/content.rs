@@ -1,4 +1,5 @@
-//! Fingerprints of content: the same in every run, on every thread, in any order of discovery.
+//! Fingerprints of content: equal values have equal fingerprints in every run and on every thread,
+//! whatever the order in which the search finds them.
 
 use std::hash::{Hash, Hasher};
 

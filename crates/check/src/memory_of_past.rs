@@ -123,7 +123,7 @@ impl System {
                         violated_bits |= 1 << property;
                     }
                 }
-                StepEvent::Past(PastEvent::Ended) => self.clear_request(properties, node, out, start),
+                StepEvent::Past(PastEvent::RequestEnded) => self.clear_request(properties, node, out, start),
                 StepEvent::Past(PastEvent::Elected { epoch, leader }) => {
                     if let Some(property) = properties.results
                         && !self.record_leader(*epoch, *leader, out, start)
@@ -136,8 +136,8 @@ impl System {
         violated_bits
     }
 
-    /// Sends a message with its sender's knowledge: attached to the message itself or, if the
-    /// message is the first frame that carries a payload, to that payload.
+    /// Sends a message with its sender's knowledge: attached to the message itself or, if this is
+    /// the first transmission of a wrapped payload, to that payload.
     fn send_with_knowledge(&self, envelope: u32, known_requests: u32, out: &mut Vec<u32>, start: usize) {
         let payload_info = self.tables.payloads[envelope as usize];
         if !payload_info.is_wrapped {

@@ -24,13 +24,15 @@ pub(crate) enum StepKind {
     Deliver(MessageRef),
     /// A message reaches a node that is down, and is dropped.
     Drop(MessageRef),
-    /// A node makes the move with this number in the tables.
+    /// A node takes a step by itself: the move with this number in the tables, such as a command, a
+    /// timer or a crash.
     Move {
         node: usize,
         number: u32,
     },
     Lose(MessageRef),
     Duplicate(MessageRef),
+    /// Time advances.
     Advance,
     /// The membership service decides this view.
     Decide(PackedView),
@@ -167,7 +169,7 @@ impl<'a> PathGuide<'a> {
         let is_order_judged = system.past_properties.is_some_and(|properties| properties.order.is_some());
         let (Some(node), true) = (acting_node, is_order_judged && outcome != NONE) else { return };
         let ends_request =
-            |event: &StepEvent| matches!(event, StepEvent::Past(PastEvent::Entered(..) | PastEvent::Ended));
+            |event: &StepEvent| matches!(event, StepEvent::Past(PastEvent::Entered(..) | PastEvent::RequestEnded));
         if system.tables.consequences[outcome as usize].events.iter().any(ends_request) {
             for sent in &mut self.in_flight {
                 sent.word &= !(1 << (KNOWN_REQUESTS_SHIFT as usize + node));

@@ -175,7 +175,7 @@ pub enum PastEvent {
     /// The client enters, with this fence: the epoch in the upper half, the counter in the lower.
     Entered(u64, Access),
     /// The request ends without an entry.
-    Ended,
+    RequestEnded,
     /// A node learns the result of an election.
     Elected {
         epoch: u32,

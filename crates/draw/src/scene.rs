@@ -83,9 +83,9 @@ pub struct Lane {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoleSpan {
     pub role: Role,
-    /// The role that the node has apart from a pause or a crash: a paused node may still hold the
-    /// lock.
-    pub unpaused_role: Role,
+    /// The node's role in the algorithm, which ignores pauses and crashes: a paused node may still
+    /// hold the lock.
+    pub family_role: Role,
     /// Whether the node still believes that it is chosen (in the critical section or leader)
     /// although its lease has expired.
     pub is_lease_expired: bool,

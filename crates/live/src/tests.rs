@@ -59,7 +59,7 @@ fn run_workload(spec: &Spec<Mutex>, options: &Options<'_>) -> Result<Outcome, Li
     };
     let mut group = LiveGroup::<Mutex>::new(spec.nodes, Launcher::new(spec, environment, clock.origin_nanos())?, clock);
     group.start_all(options.is_interrupted)?;
-    group.begin_workload(|start, name| FaultJournal::begin(spec, (folder.path(), name), clock, start))?;
+    group.begin_workload(|start, group_name| FaultJournal::begin(spec, (folder.path(), group_name), clock, start))?;
     let mut events = 0;
     let mut count_event = |_, _, _: &_| events += 1;
     let actions = schedule_actions(&spec.faults, spec.nodes, Networks::Shared)?;

@@ -84,7 +84,8 @@ pub enum Message {
     ReadIndex { round: Round },
     /// The index that must be applied before the queries of this round are answered.
     ReadIndexReply { term: u64, index: u64, round: Round },
-    /// Asks for admission: the sender has no log, and has waited since this incarnation.
+    /// Asks for admission: the sender has no log. The incarnation is the one in which it first
+    /// started without a log; later restarts keep it.
     #[serde(rename = "knock")]
     AdmissionRequest {
         #[serde(rename = "born")]

@@ -192,7 +192,7 @@ impl<S: StateMachine> Protocol for Replica<S> {
         };
         if let Err(Halt(reason)) = outcome {
             if let State::Running(mut running) = std::mem::replace(&mut self.state, State::Halted) {
-                running.abandon(out);
+                running.abandon_requests(out);
             }
             out.cancel_timer(Timer::Tick);
             out.emit(Event::Halted { reason });

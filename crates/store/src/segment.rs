@@ -91,18 +91,18 @@ pub(crate) struct Segment<File> {
 }
 
 impl<File: StoreFile> Segment<File> {
-    /// Appends a frame durably. If the file must grow, extends it with `ahead_bytes` zeros, unless
-    /// the frame is longer. If the disk is full, no part of the frame remains in the file.
+    /// Appends a frame durably. If the file must grow, extends it with `preallocated_bytes` zeros,
+    /// unless the frame is longer. If the disk is full, no part of the frame remains in the file.
     pub(crate) fn append(
         &mut self,
         payload: &[u8],
-        ahead_bytes: u64,
+        preallocated_bytes: u64,
         frame_buffer: &mut Vec<u8>,
     ) -> Result<(), StoreError> {
         frame_buffer.clear();
         let number = self.last_frame.next();
         frame::encode(self.salt, self.end as usize, number, payload, frame_buffer);
-        match self.write(frame_buffer, ahead_bytes) {
+        match self.write(frame_buffer, preallocated_bytes) {
             Ok(()) => {}
             Err(error) if error.is_full() => {
                 self.cut_off_tail()?;
@@ -119,11 +119,11 @@ impl<File: StoreFile> Segment<File> {
 
     /// Writes the frame, after the zeros by which the file grows if it must. The zeros need no sync
     /// of their own: a sector of them that is not on the disk reads as zeros too.
-    fn write(&mut self, frame: &[u8], ahead_bytes: u64) -> Result<(), StoreError> {
+    fn write(&mut self, frame: &[u8], preallocated_bytes: u64) -> Result<(), StoreError> {
         let needed = self.end + frame.len() as u64;
-        if needed > self.file_length && (frame.len() as u64) < ahead_bytes {
-            self.write_at(self.file_length, &vec![0; ahead_bytes as usize])?;
-            self.file_length += ahead_bytes;
+        if needed > self.file_length && (frame.len() as u64) < preallocated_bytes {
+            self.write_at(self.file_length, &vec![0; preallocated_bytes as usize])?;
+            self.file_length += preallocated_bytes;
         }
         self.write_at(self.end, frame)
     }

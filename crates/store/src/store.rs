@@ -35,13 +35,13 @@ pub struct Settings {
     pub segment_bytes: u64,
     /// Number of zeros by which a segment is extended when it must grow. A longer frame is appended
     /// without them.
-    pub ahead_bytes: u64,
+    pub preallocated_bytes: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         // 64 MiB and 1 MiB.
-        Self { segment_bytes: 64 << 20, ahead_bytes: 1 << 20 }
+        Self { segment_bytes: 64 << 20, preallocated_bytes: 1 << 20 }
     }
 }
 
@@ -173,18 +173,18 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
     /// with obsolete frames of the log itself. Then a new segment frees that space, if a checkpoint
     /// still fits; otherwise the frame is written without zeros ahead.
     fn append_payload(&mut self) -> Result<(), StoreError> {
-        let ahead_bytes = self.settings.ahead_bytes;
-        match self.append_frame(ahead_bytes) {
+        let preallocated_bytes = self.settings.preallocated_bytes;
+        match self.append_frame(preallocated_bytes) {
             Err(error) if error.is_full() => {
-                let ahead_bytes = if self.reclaim_space()? { ahead_bytes } else { 0 };
-                self.append_frame(ahead_bytes)
+                let preallocated_bytes = if self.reclaim_space()? { preallocated_bytes } else { 0 };
+                self.append_frame(preallocated_bytes)
             }
             outcome => outcome,
         }
     }
 
-    fn append_frame(&mut self, ahead_bytes: u64) -> Result<(), StoreError> {
-        let outcome = self.segment.append(&self.payload, ahead_bytes, &mut self.frame_buffer);
+    fn append_frame(&mut self, preallocated_bytes: u64) -> Result<(), StoreError> {
+        let outcome = self.segment.append(&self.payload, preallocated_bytes, &mut self.frame_buffer);
         self.poison_unless_full(outcome)
     }
 

@@ -20,9 +20,9 @@ use std::path::PathBuf;
     quorate run replica --nodes 3 --kill 2@1s..3s --stop 3@2s..4s\n  \
     quorate run replica --nodes 5 --chaos --for 2m --seed 7\n  \
     quorate run replica --nodes 3 --namespaces --cut \"1 | 2,3 @ 2s..4s\"\n\n\
-    Each process is a 'quorate node' on this machine. The seed determines the workload and the faults of --chaos, but \
-    clocks, disks and networks are real and delays of timers are random, so no two runs are the same. The journal of a run (--trace) can be read and replayed any number \
-    of times.\n\n\
+    Each process is a 'quorate node' on this machine. The seed determines the workload, the random \
+    choices of the algorithm and the faults of --chaos, but clocks, disks, networks and timers are real, so no two runs \
+    are the same. The journal of a run (--trace) can be read and replayed any number of times.\n\n\
     Exit codes: 0 success, 1 a property fails, 2 the command or its input is invalid or a process failed, 3 the run \
     did not finish.")]
 pub(crate) struct LiveArgs {
@@ -89,7 +89,7 @@ impl LiveArgs {
         Ok(find_entry(&self.name()?)?)
     }
 
-    /// Returns the name of the form to run.
+    /// Returns the name of the algorithm, in the form that options such as `--requests` choose.
     fn name(&self) -> anyhow::Result<String> {
         self.form.resolve(&self.algorithm)
     }
@@ -116,6 +116,7 @@ impl LiveArgs {
         let mut spec = quorate_live::spec::<F>(Algorithm::named(&algorithm)?, self.nodes, self.seed, settings);
         spec.validate()?;
         for (option, fault) in self.given_faults() {
+            // An error quotes the fault as the user writes it, without the option's name.
             let option_text = format_option(fault).unwrap_or_default();
             let value = option_text.trim_start_matches(option).trim().trim_matches('"');
             fault.validate_as(&value, self.nodes).context(option)?;

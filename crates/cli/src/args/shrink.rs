@@ -62,8 +62,8 @@ pub(crate) struct GivenOptions {
     pub(crate) run_option: Option<String>,
 }
 
-/// Arguments that do not describe the run.
-const NON_RUN_ARGUMENTS: [&str; 5] = ["algorithm", "property", "max_tries", "out", "json"];
+/// Arguments that may stand beside a journal. The field `algorithm` has the path of the journal.
+const ALLOWED_WITH_JOURNAL: [&str; 5] = ["algorithm", "property", "max_tries", "out", "json"];
 
 /// Returns the option of an argument, given the name of its field, by which clap identifies it. The
 /// field `tries` belongs to the option `--try` of the run; the field of `--tries` is `max_tries`.
@@ -82,7 +82,7 @@ impl FromArgMatches for GivenOptions {
         let is_argument = |name: &str| name.starts_with(|first: char| first.is_ascii_lowercase());
         let is_given = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
         let mut names = matches.ids().map(|id| id.as_str()).filter(|name| is_argument(name) && is_given(name));
-        let run_option = names.find(|name| !NON_RUN_ARGUMENTS.contains(name)).map(option_name);
+        let run_option = names.find(|name| !ALLOWED_WITH_JOURNAL.contains(name)).map(option_name);
         Ok(Self { run_option })
     }
 

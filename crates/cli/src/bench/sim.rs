@@ -1,4 +1,5 @@
-//! `quorate bench sim`: measures the simulator beside a bare loop.
+//! `quorate bench sim`: measures the simulator beside a bare event loop, which does the same work
+//! with a binary heap and no simulator.
 
 use super::bare::BareLoop;
 use super::{format_met_or_missed, progress_bar, ring};
@@ -153,7 +154,7 @@ fn print(report: &SimBenchReport, runs: u64) -> anyhow::Result<()> {
     writeln!(out, "A ring with one message in flight per node, with metrics and without a journal")?;
     let runs = report::format_count(runs, "run");
     writeln!(out, "(best of {runs} each, the two loops alternately)\n")?;
-    let heading = format!("{:>10}{:>18}{:>18}{:>9}{:>9}", "nodes", "bare heap", "simulator", "ratio", "at least");
+    let heading = format!("{:>10}{:>18}{:>18}{:>9}{:>9}", "nodes", "bare loop", "simulator", "ratio", "at least");
     writeln!(out, "{}", paint::bold(&heading))?;
     for (row, min) in [(&report.small, MIN_RATE_RATIO_SMALL), (&report.large, MIN_RATE_RATIO_LARGE)] {
         writeln!(

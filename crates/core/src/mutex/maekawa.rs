@@ -325,7 +325,7 @@ impl Maekawa {
                 self.relinquish_if_failed(out);
             }
             Phase::Waiting(_) | Phase::Idle | Phase::Inside(_) => {
-                out.note("MK-3", format_args!("ignores a vote for {stamp}: that request does not wait"));
+                out.note("MK-3", format_args!("ignores a vote for {stamp}: that request is not pending"));
             }
         }
     }

@@ -174,7 +174,7 @@ impl ReadersWriters {
                 missing.remove(&from);
                 self.enter_if_permitted(out);
             }
-            None => out.note("RW-3", format_args!("ignores a reply to {}: that request does not wait", reply.request)),
+            None => out.note("RW-3", format_args!("ignores a reply to {}: that request is not pending", reply.request)),
         }
     }
 

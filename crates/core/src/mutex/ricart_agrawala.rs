@@ -200,7 +200,7 @@ impl RicartAgrawala {
                 missing.remove(&from);
                 self.enter_if_permitted(out);
             }
-            None => out.note("RA-3", format_args!("ignores a reply to {}: that request does not wait", reply.request)),
+            None => out.note("RA-3", format_args!("ignores a reply to {}: that request is not pending", reply.request)),
         }
     }
 

@@ -263,7 +263,7 @@ impl RicartAgrawalaImplicit {
                 answers.add_reply(from);
                 self.enter_if_permitted(out);
             }
-            None => out.note("RI-3", format_args!("ignores a reply to {}: that request does not wait", reply.request)),
+            None => out.note("RI-3", format_args!("ignores a reply to {}: that request is not pending", reply.request)),
         }
     }
 

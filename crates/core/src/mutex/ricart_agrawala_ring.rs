@@ -190,7 +190,7 @@ impl RicartAgrawalaRing {
     /// RR-3. The request has the consent of all, with the largest fence that any node knows.
     fn on_return(&mut self, consents: Reply, out: &mut Effects<'_, Self>) {
         if self.consent.on_reply(consents).is_none() {
-            return out.note("RR-3", format_args!("removes {}: that request does not wait", consents.request));
+            return out.note("RR-3", format_args!("removes {}: that request is not pending", consents.request));
         }
         if let Some((stamp, fence)) = self.consent.enter_if(|()| true) {
             out.note("RR-3", format_args!("has {stamp} back"));

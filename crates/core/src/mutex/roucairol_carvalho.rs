@@ -179,7 +179,7 @@ impl RoucairolCarvalho {
                 }
                 self.enter_if_permitted(out);
             }
-            None => out.note("RC-3", format_args!("ignores a reply to {}: that request does not wait", reply.request)),
+            None => out.note("RC-3", format_args!("ignores a reply to {}: that request is not pending", reply.request)),
         }
     }
 

@@ -128,6 +128,7 @@ fn invalid_conditions_are_refused_with_a_message() {
     };
     assert_eq!(message(Conditions::new(1)), "--nodes must be at least 2; got 1.");
     assert!(message(Conditions::new(1_001)).contains("at most 1000"));
+    // The message suggests a valid value.
     assert!(
         message(Conditions { heartbeat: Some(Length(Duration::ZERO)), ..Conditions::new(3) })
             .contains("--heartbeat 50ms")
@@ -252,7 +253,7 @@ fn rates_are_relative_to_the_uptime_of_nodes() {
     let quality = ScriptedRun::new(2).suspects(0, 1, 2).trusts(900, 1, 2).crashes(1_800, 2).0.into_quality(at(3_600));
     // Node 1 was up for 3.6 seconds and node 2 for 1.8.
     assert_eq!(quality.mistakes_per_node_hour(), Some(1.0 / (5.4 / 3_600.0)));
-    // Both were up for 1.8 seconds, which counts once for each of them: the mistake lasted for 0.9
-    // of 3.6 seconds.
+    // Only time in which both are up counts. Each node observed the other for 1.8 such seconds, 3.6
+    // in total, and during 0.9 of them node 1 was wrong.
     assert_eq!(quality.accuracy(), Some(0.75));
 }

@@ -5,19 +5,20 @@ use quorate_core::NodeId;
 use quorate_journal::role::{Role, Roles};
 use std::collections::HashMap;
 
-/// Maximum size of a group in which idle nodes have lanes, too.
-const MAX_NODES_WITH_IDLE: usize = 12;
+/// Maximum number of lanes up to which idle nodes keep theirs, too.
+const MAX_LANES_WITH_IDLE: usize = 12;
 
-/// A node's role, and the role that it has apart from a pause or a crash.
+/// A node's role, which may be that it is paused or down, and its role in the algorithm, which
+/// ignores pauses and crashes.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct LaneState {
     pub(super) role: Role,
-    pub(super) unpaused_role: Role,
+    pub(super) family_role: Role,
 }
 
 impl LaneState {
     pub(super) fn new<C, E>(roles: &Roles<C, E>, node: NodeId) -> Self {
-        Self { role: roles.role(node), unpaused_role: roles.family_role(node) }
+        Self { role: roles.role(node), family_role: roles.family_role(node) }
     }
 }
 
@@ -64,6 +65,7 @@ impl Lanes {
         }
     }
 
+    /// Discards the changes, because no scene will be drawn.
     pub(super) fn stop_recording(&mut self) {
         self.changes.iter_mut().for_each(Vec::clear);
     }
@@ -86,8 +88,8 @@ fn role_spans(
     to: TimePosition,
 ) -> Vec<RoleSpan> {
     let span = |state: LaneState, from: TimePosition| {
-        let LaneState { role, unpaused_role } = state;
-        RoleSpan { role, unpaused_role, is_lease_expired: false, from, to }
+        let LaneState { role, family_role } = state;
+        RoleSpan { role, family_role, is_lease_expired: false, from, to }
     };
     let mut spans = vec![span(initial, from)];
     for (position, state) in changes {
@@ -99,10 +101,10 @@ fn role_spans(
     spans
 }
 
-/// If the group is large, removes the lane of every node that is idle or a follower all the time
+/// If there are many lanes, removes the lane of every node that is idle or a follower all the time
 /// and has no steps, marks, messages or held-back messages, and counts these nodes as omitted.
 pub(super) fn drop_idle_lanes(scene: &mut Scene) {
-    if scene.lanes.len() <= MAX_NODES_WITH_IDLE {
+    if scene.lanes.len() <= MAX_LANES_WITH_IDLE {
         return;
     }
     let mut is_busy = vec![false; scene.lanes.len()];

@@ -362,7 +362,7 @@ fn inactive_spans(changes: &[(TimePosition, Option<InactiveReason>)], end: TimeP
 /// Splits the span of a chosen node (in the critical section or leader) where its lease begins or
 /// ends.
 fn split_by_lease(span: &RoleSpan, leases: &[Lease]) -> Vec<RoleSpan> {
-    let role = if span.role == Role::Paused { span.unpaused_role } else { span.role };
+    let role = if span.role == Role::Paused { span.family_role } else { span.role };
     if role != Role::Chosen {
         return vec![*span];
     }

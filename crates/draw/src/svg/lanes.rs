@@ -66,7 +66,7 @@ fn draw_ribbon(
     y: f64,
 ) {
     // A paused node keeps its role, which is drawn under the stripes.
-    let role_under_pause = (span.role == Role::Paused).then_some(span.unpaused_role);
+    let role_under_pause = (span.role == Role::Paused).then_some(span.family_role);
     let class = |role: Role| {
         if role == Role::Chosen && span.is_lease_expired { Some(LEASE_EXPIRED_CLASS) } else { ribbon_class(role) }
     };

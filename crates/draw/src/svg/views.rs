@@ -90,7 +90,7 @@ fn draw_frozen(
         // The ribbon of a leader, or of a node in the critical section, may contain its role as a
         // word.
         let has_role_name = lane.spans.iter().any(|span| {
-            let is_chosen = [span.role, span.unpaused_role].contains(&Role::Chosen);
+            let is_chosen = [span.role, span.family_role].contains(&Role::Chosen);
             is_chosen && !span.is_lease_expired && span.from < inactive.to && inactive.from < span.to
         });
         if let Some(middle) =

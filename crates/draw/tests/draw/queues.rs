@@ -31,11 +31,11 @@ fn queue(count: usize, names: &str) -> Action {
 fn example() -> Vec<Action> {
     let actions = [
         vec![Action::Wait(1), Action::Command(1, "send \"m0\"".into()), emit("sends 1#1"), emit("DELIVERS 1#1 \"m0\"")],
-        // In flight now: to 2, to 3.
+        // After this multicast, in flight: 1#1 to 2, 1#1 to 3. `Deliver(0)` delivers the first.
         vec![Action::LabelledMulticast("1#1 (1,0,0)".into()), Action::Wait(4), Action::Deliver(0)],
         vec![rule("CA-3", "delivers 1#1: (0,0,0) becomes (1,0,0)"), emit("DELIVERS 1#1 \"m0\"")],
         vec![Action::Wait(2), Action::Command(2, "send \"m1\"".into()), emit("sends 2#1"), emit("DELIVERS 2#1 \"m1\"")],
-        // In flight now: the first to 3, the second to 1 and to 3.
+        // After this multicast, in flight: 1#1 to 3, 2#1 to 1, 2#1 to 3.
         vec![Action::LabelledMulticast("2#1 (1,1,0)".into()), Action::Wait(4), Action::Deliver(2)],
         vec![rule("CA-2", "2#1 waits: (0,0,0) lacks 1#1"), queue(1, "2#1")],
         vec![Action::Wait(1), Action::Deliver(1), emit("DELIVERS 2#1 \"m1\"")],
@@ -59,8 +59,8 @@ fn held_back_spans(scene: &Scene) -> Vec<(usize, String, i64, i64)> {
     scene.lanes.iter().flat_map(lane).collect()
 }
 
-/// Returns the texts in the trays: names of held-back messages, and numbers of those without a
-/// name.
+/// Returns the texts by which a picture shows the hold-back queues: the names of held-back
+/// messages, and the number of those whose names do not fit.
 fn chip_names(svg: &str) -> Vec<String> {
     let (_, texts) = parse_svg(svg);
     texts.into_iter().filter(|text| text.class == "chip-name").map(|text| text.text).collect()
@@ -173,7 +173,7 @@ fn held_back_messages_are_counted_where_there_is_no_room() {
         vec![Action::Timer(1), queue(1, "2#1"), Action::Wait(2), Action::Timer(1), queue(0, "")],
     ];
     let scene = scene_of(3, Window::default(), &actions.concat());
-    let [first, _] = &scene.lanes[0].queues[..] else { panic!("two queues") };
+    let [first, _] = &scene.lanes[0].queues[..] else { panic!("expected two queues") };
     assert_eq!((first.count, first.names.len()), (30, 12), "a scene keeps at most 12 names");
     let svg = svg::draw_scene(&scene, &svg::Options::default());
     check_layout(&svg, "many");

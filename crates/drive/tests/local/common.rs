@@ -31,7 +31,7 @@ pub(crate) fn node_folder(folder: &Path, me: NodeId) -> PathBuf {
 
 /// Segments are small so that a test creates many of them.
 pub(crate) const SMALL_SEGMENTS: quorate_store::Settings =
-    quorate_store::Settings { segment_bytes: 1 << 14, ahead_bytes: 1 << 12 };
+    quorate_store::Settings { segment_bytes: 1 << 14, preallocated_bytes: 1 << 12 };
 
 /// Short ticks, which make tests fast, and frequent checkpoints.
 pub(crate) fn settings(founders: usize) -> Settings {

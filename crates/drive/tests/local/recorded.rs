@@ -115,7 +115,8 @@ fn folder() -> &'static Path {
     Path::new("/replica")
 }
 
-const SMALL_SEGMENTS: quorate_store::Settings = quorate_store::Settings { segment_bytes: 4_000, ahead_bytes: 1_024 };
+const SMALL_SEGMENTS: quorate_store::Settings =
+    quorate_store::Settings { segment_bytes: 4_000, preallocated_bytes: 1_024 };
 
 fn open(files: &FaultyFiles) -> Result<(Store<Durable, FaultyFiles>, Durable), StoreError> {
     Store::open_in(files.clone(), folder(), owner(), SMALL_SEGMENTS).map(|(store, durable, _)| (store, durable))

@@ -21,7 +21,7 @@ impl Durable for Writes {
 const OWNER: Owner = Owner { cluster: ClusterId(7), node: NodeId::from_index(0) };
 
 /// Small files, so that examples are readable.
-const SETTINGS: Settings = Settings { segment_bytes: 4 << 10, ahead_bytes: 64 };
+const SETTINGS: Settings = Settings { segment_bytes: 4 << 10, preallocated_bytes: 64 };
 
 /// Replaces one file of a folder, chosen by the first byte, with the rest of the input. The store
 /// must open the folder or reject it; a folder that it opens must accept writes and keep them.

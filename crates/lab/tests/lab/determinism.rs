@@ -39,7 +39,7 @@ fn seeds_keep_their_meaning() {
     expect_test::expect![[r#"
         [
             "31ce740ef2152c25",
-            "f5489354287e933e",
+            "438b80b302aea39b",
             "8678342bc1ec7d9b",
             "28edeb7208864701",
             "d836269769485ccc",

@@ -262,7 +262,7 @@ impl<S: StateMachine> RunningReplica<S> {
 
     /// Ends all pending requests before this replica stops: queries are refused, and the outcome of
     /// proposals is unknown.
-    pub(crate) fn abandon(&mut self, out: &mut Out<'_, S>) {
+    pub(crate) fn abandon_requests(&mut self, out: &mut Out<'_, S>) {
         self.stop_leading(out);
         for ticket in self.queries.remove_all() {
             out.emit_ahead(Event::Refused { ticket, refusal: Refusal::Halted });

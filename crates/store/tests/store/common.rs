@@ -18,7 +18,7 @@ pub(crate) fn owner() -> Owner {
 }
 
 /// Segments so small that a workload begins new ones often, and few zeros after the last frame.
-pub(crate) const SMALL_SEGMENTS: Settings = Settings { segment_bytes: 3_000, ahead_bytes: 1_200 };
+pub(crate) const SMALL_SEGMENTS: Settings = Settings { segment_bytes: 3_000, preallocated_bytes: 1_200 };
 
 /// A log of entries, numbered from 1, like Raft's: writing an entry removes all later ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +74,7 @@ impl TestLog {
     }
 }
 
-pub(crate) fn put(after: u64, entry: Vec<u8>) -> Write {
+pub(crate) fn put_after(after: u64, entry: Vec<u8>) -> Write {
     Write::Put { after, entry: entry.into() }
 }
 
@@ -163,9 +163,9 @@ fn random_write(rng: &mut Rng, state: &TestLog, entry_bytes: u64) -> Write {
     match rng.below(10) {
         0 => Write::Vote(rng.below(1_000)),
         1 => Write::Compact(state.compacted + rng.below(state.entries.len() as u64 + 1)),
-        2 => put(state.compacted + rng.below(state.entries.len() as u64 + 1), vec![7; 20]),
-        3 => put(state.last_number(), vec![0; rng.below(entry_bytes) as usize]),
-        _ => put(
+        2 => put_after(state.compacted + rng.below(state.entries.len() as u64 + 1), vec![7; 20]),
+        3 => put_after(state.last_number(), vec![0; rng.below(entry_bytes) as usize]),
+        _ => put_after(
             state.last_number(),
             (0..rng.below(entry_bytes)).map(|index| (index ^ state.write_count) as u8).collect(),
         ),

@@ -1,11 +1,14 @@
-//! Corruption of every single byte of every file.
+//! Damaged files: every byte changed, the log cut at every length, a frame forged inside an entry,
+//! and a renamed segment.
 
-use crate::common::{FOLDER, SMALL_SEGMENTS, TestLog, Workload, WorkloadSize, folder, open_store, put, read_contents};
+use crate::common::{
+    FOLDER, SMALL_SEGMENTS, TestLog, Workload, WorkloadSize, folder, open_store, put_after, read_contents,
+};
 use quorate_store::faults::FaultyFiles;
 use quorate_store::{FileSystem, Settings, StoreError};
 use std::path::{Path, PathBuf};
 
-const ONE_SEGMENT: Settings = Settings { segment_bytes: 1 << 20, ahead_bytes: 600 };
+const ONE_SEGMENT: Settings = Settings { segment_bytes: 1 << 20, preallocated_bytes: 600 };
 
 /// A small log that ends with an append of one entry, on a disk. Also returns the workload before
 /// that append, and the contents after it.
@@ -13,7 +16,7 @@ fn log_ending_with(last: Vec<u8>) -> (FaultyFiles, Workload, TestLog) {
     let files = FaultyFiles::new();
     let workload = Workload::new(WorkloadSize { seed: 5, appends: 6, entry_bytes: 120 });
     let mut store = workload.run(&files, ONE_SEGMENT).unwrap_or_else(|interruption| panic!("{interruption:?}"));
-    store.append(&[put(store.contents().last_number(), last)]).unwrap();
+    store.append(&[put_after(store.contents().last_number(), last)]).unwrap();
     let final_contents = store.contents().clone();
     drop(store);
     (files, workload, final_contents)
@@ -49,8 +52,10 @@ fn flip_every_byte(last: Vec<u8>) {
                 }
             }
         }
-        // Only changes of zeros after the last frame and of end marks may go undetected.
-        let frames_end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        // A frame ends with a mark, one byte that only has to be nonzero and that no checksum
+        // covers. Only changes of these marks and of the zeros after the last frame may go
+        // undetected.
+        let frames_end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |index| index + 1);
         // Four different masks for each zero, and five for each end mark. There are eight frames:
         // the checkpoint, the six appends of the workload and the last append.
         let max_undetected = (bytes.len() - frames_end) * 4 + 8 * 5;
@@ -94,12 +99,12 @@ fn a_log_cut_at_any_length_contains_a_prefix_of_the_workload() {
 #[test]
 fn a_frame_inside_an_entry_is_not_read_as_a_frame_of_the_log() {
     let (files, ..) = log_ending_with(vec![1; 100]);
-    let copy = files.read(&segment()).unwrap();
-    let frames = copy[..copy.iter().rposition(|byte| *byte != 0).unwrap()].to_vec();
+    let segment_bytes = files.read(&segment()).unwrap();
+    let header_and_frames = segment_bytes[..=segment_bytes.iter().rposition(|byte| *byte != 0).unwrap()].to_vec();
     let (mut store, found, _) = open_store(&files, ONE_SEGMENT).unwrap();
-    store.append(&[put(found.last_number(), frames.clone())]).unwrap();
+    store.append(&[put_after(found.last_number(), header_and_frames.clone())]).unwrap();
     let before = files.read(&segment()).unwrap();
-    store.append(&[put(found.last_number() + 1, frames)]).unwrap();
+    store.append(&[put_after(found.last_number() + 1, header_and_frames)]).unwrap();
     let expected = store.contents().clone();
     drop(store);
     assert_eq!(read_contents(&files).unwrap(), expected);
@@ -121,8 +126,8 @@ fn a_segment_with_the_name_of_another_is_refused() {
     let files = FaultyFiles::new();
     let workload = Workload::new(WorkloadSize { seed: 11, appends: 40, entry_bytes: 200 });
     drop(workload.run(&files, SMALL_SEGMENTS).unwrap_or_else(|interruption| panic!("{interruption:?}")));
-    let newest = files.paths().into_iter().find(|path| path.to_string_lossy().contains("log-")).unwrap();
-    let bytes = files.read(&newest).unwrap();
+    let original = files.paths().into_iter().find(|path| path.to_string_lossy().contains("log-")).unwrap();
+    let bytes = files.read(&original).unwrap();
     // Copy the file to the name of a later segment.
     let other = Path::new(FOLDER).join("log-99999999");
     files.create(&other).unwrap();

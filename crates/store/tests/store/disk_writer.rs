@@ -22,7 +22,7 @@ fn start_writer(files: &FaultyFiles, capacity: usize) -> (DiskWriter<TestLog>, R
 fn start_gated(files: &FaultyFiles, capacity: usize) -> (DiskWriter<TestLog>, Receiver<Report>, Sender<()>) {
     create_data_folder(files).unwrap();
     // So many zeros ahead that only the first append extends the file.
-    let (store, ..) = open_store(files, Settings { ahead_bytes: 100_000, ..SMALL_SEGMENTS }).unwrap();
+    let (store, ..) = open_store(files, Settings { preallocated_bytes: 100_000, ..SMALL_SEGMENTS }).unwrap();
     let (sender, reports) = channel();
     let (open_gate, gate) = channel();
     let report = move |report| {

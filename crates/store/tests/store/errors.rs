@@ -1,6 +1,6 @@
 //! The exact error messages when a folder cannot be created, opened or written.
 
-use crate::common::{SMALL_SEGMENTS, TestLog, owner, put};
+use crate::common::{SMALL_SEGMENTS, TestLog, owner, put_after};
 use expect_test::{Expect, expect};
 use quorate_core::{Incarnation, NodeId};
 use quorate_store::{
@@ -25,7 +25,7 @@ impl TestFolder {
         create_founder::<TestLog>(&folder, owner()).unwrap();
         let (mut store, ..) = Store::<TestLog>::open(&folder, owner(), SMALL_SEGMENTS).unwrap();
         for number in 0..3 {
-            store.append(&[put(number, vec![number as u8; 30])]).unwrap();
+            store.append(&[put_after(number, vec![number as u8; 30])]).unwrap();
         }
         Self { temporary, folder }
     }
@@ -366,7 +366,7 @@ fn full_and_failed_disks_are_reported() {
     create_data_folder(&files).unwrap();
     let (mut store, ..) = open_store(&files, SMALL_SEGMENTS).unwrap();
     files.limit_bytes(files.used_bytes());
-    test.message(store.append(&[put(0, vec![1])])).assert_is(expect![[r#"
+    test.message(store.append(&[put_after(0, vec![1])])).assert_is(expect![[r#"
         the disk is full: cannot write /data/node/log-00000001 (no storage space). No acknowledged
         data is lost, and no part of this write remains. Free some space; the same write can then
         be tried again.
@@ -374,11 +374,11 @@ fn full_and_failed_disks_are_reported() {
     files.heal();
     // The first operation writes zeros ahead, the second the frame.
     files.fail_at(files.operation_count() + 2, Fault::Error);
-    test.message(store.append(&[put(0, vec![1])])).assert_is(expect![[r#"
+    test.message(store.append(&[put_after(0, vec![1])])).assert_is(expect![[r#"
         cannot write /data/node/log-00000001: Input/output error (os error 5). Data acknowledged
         before is not affected; fix the cause, then restart the node.
     "#]]);
-    test.message(store.append(&[put(0, vec![1])])).assert_is(expect![[r#"
+    test.message(store.append(&[put_after(0, vec![1])])).assert_is(expect![[r#"
         the store accepts no more writes, because the disk failed earlier (cannot write
         /data/node/log-00000001: Input/output error (os error 5)). After a failed sync the
         contents of the disk are unknown; restart the node, which then reads what was saved.

@@ -40,7 +40,7 @@ fn a_full_disk_at_every_byte_refuses_an_append_and_accepts_it_later() {
     let files = disk_with_folder();
     files.limit_bytes(files.used_bytes());
     let added_bytes = 1;
-    let settings = Settings { segment_bytes: 700, ahead_bytes: 300 };
+    let settings = Settings { segment_bytes: 700, preallocated_bytes: 300 };
     let refusals = run_with_retries(&files, &workload, settings, added_bytes);
     assert!(refusals > 500, "{refusals}");
 }
@@ -88,7 +88,7 @@ fn when_space_returns_the_same_append_succeeds() {
 fn a_checkpoint_without_space_is_postponed() {
     let files = disk_with_folder();
     let workload = Workload::new(WorkloadSize { seed: 23, appends: 30, entry_bytes: 40 });
-    let settings = Settings { segment_bytes: 300, ahead_bytes: 8_000 };
+    let settings = Settings { segment_bytes: 300, preallocated_bytes: 8_000 };
     let (mut store, ..) = open_store(&files, settings).unwrap();
     store.append(&workload.appends[0]).unwrap();
     files.limit_bytes(files.used_bytes());
@@ -111,7 +111,7 @@ fn a_checkpoint_without_space_is_postponed() {
 #[test]
 fn a_log_that_fills_the_disk_with_obsolete_frames_frees_space() {
     let files = disk_with_folder();
-    let settings = Settings { segment_bytes: 1 << 20, ahead_bytes: 500 };
+    let settings = Settings { segment_bytes: 1 << 20, preallocated_bytes: 500 };
     let (mut store, ..) = open_store(&files, settings).unwrap();
     files.limit_bytes(20_000);
     for vote in 0..5_000 {

@@ -1,13 +1,13 @@
 //! Real processes on a real disk, killed at any time: every write that they acknowledged is there.
 
-use crate::common::{Rng, TestLog, owner, put};
+use crate::common::{Rng, TestLog, owner, put_after};
 use quorate_store::{Settings, Store, StoreError, create_founder};
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 const CHILD_FOLDER_VARIABLE: &str = "QUORATE_STORE_CHILD_FOLDER";
-const CHILD_SETTINGS: Settings = Settings { segment_bytes: 2_000, ahead_bytes: 4_096 };
+const CHILD_SETTINGS: Settings = Settings { segment_bytes: 2_000, preallocated_bytes: 4_096 };
 
 fn number_of(entry: &[u8]) -> u64 {
     u64::from_le_bytes(*entry.first_chunk().expect("an entry begins with its number"))
@@ -28,7 +28,7 @@ fn child_that_appends_until_it_is_killed() {
         // Only the last few entries stay, so that checkpoints are short.
         let compact = crate::common::Write::Compact(number.saturating_sub(3));
         let previous = number - 1;
-        store.append(&[put(previous, entry), compact]).unwrap();
+        store.append(&[put_after(previous, entry), compact]).unwrap();
         writeln!(out, "saved {number}").unwrap();
         out.flush().unwrap();
     }

@@ -1,6 +1,6 @@
 //! Random appends, checkpoints, restarts and crashes, compared with a model in memory.
 
-use crate::common::{TestLog, Write, create_data_folder, open_store, put};
+use crate::common::{TestLog, Write, create_data_folder, open_store, put_after};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use quorate_core::Durable;
 use quorate_store::faults::{FaultyFiles, Loss};
@@ -23,7 +23,7 @@ fn write() -> impl Strategy<Value = Write> {
     prop_oneof![
         any::<u64>().prop_map(Write::Vote),
         (0_u64..30).prop_map(Write::Compact),
-        (0_u64..30, entry).prop_map(|(after, entry)| put(after, entry)),
+        (0_u64..30, entry).prop_map(|(after, entry)| put_after(after, entry)),
     ]
 }
 
@@ -38,7 +38,8 @@ fn action() -> impl Strategy<Value = Action> {
 }
 
 fn settings() -> impl Strategy<Value = Settings> {
-    (1_u64..5_000, 1_u64..3_000).prop_map(|(segment_bytes, ahead_bytes)| Settings { segment_bytes, ahead_bytes })
+    (1_u64..5_000, 1_u64..3_000)
+        .prop_map(|(segment_bytes, preallocated_bytes)| Settings { segment_bytes, preallocated_bytes })
 }
 
 fn reopen(files: &FaultyFiles, settings: Settings, model: &TestLog) -> Store<TestLog, FaultyFiles> {

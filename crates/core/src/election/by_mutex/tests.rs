@@ -63,7 +63,7 @@ rule_tests! { over_permissions, 3;
             1 receives reply from 3: RA-3 has every reply to (1, 1); BM-3 holds the lock, and leads in epoch 1; leads → all; LEADER IS 1 (epoch 1)
             2 receives leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
             3 receives leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
-            2 receives reply from 3: RA-3 ignores a reply to (1, 2): that request does not wait
+            2 receives reply from 3: RA-3 ignores a reply to (1, 2): that request is not pending
         "#]]);
 
     /// The announcement of epoch 1 arrives after that of epoch 2.

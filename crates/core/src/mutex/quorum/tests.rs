@@ -14,6 +14,7 @@ fn shared_node_count(quorum: &Group, other: &Group) -> usize {
     quorum.iter().filter(|node| other.contains(*node)).count()
 }
 
+/// `LINES` has one line of each supported plane.
 fn plane_sizes() -> impl Iterator<Item = usize> {
     LINES.into_iter().map(|line| line.len() * (line.len() - 1) + 1)
 }
@@ -32,6 +33,7 @@ fn assert_quorums_intersect(kind: Quorums, nodes: usize) {
     }
 }
 
+/// In groups without a supported plane of their size, `Quorums::Plane` returns quorums of the grid.
 #[test]
 fn any_two_quorums_of_a_group_of_up_to_100_nodes_meet() {
     for nodes in 1..=100 {

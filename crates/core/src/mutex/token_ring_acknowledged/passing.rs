@@ -21,7 +21,8 @@ pub enum PassContent {
 }
 
 impl PassContent {
-    /// Returns the content after `hops` more hops. A token counts at most a full round of them.
+    /// Returns the content after `hops` more hops. A token counts its hops since the
+    /// last entry, up to a full round.
     pub(super) fn after_hops(self, hops: u32, hops_per_round: u32) -> Self {
         match self {
             Self::Token(token) => {

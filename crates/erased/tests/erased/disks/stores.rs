@@ -14,7 +14,7 @@ use std::path::Path;
 #[derive(Clone, Debug)]
 struct StoreRun(Vec<(Vec<Write>, bool)>);
 
-const SMALL_SEGMENTS: Settings = Settings { segment_bytes: 1_500, ahead_bytes: 400 };
+const SMALL_SEGMENTS: Settings = Settings { segment_bytes: 1_500, preallocated_bytes: 400 };
 
 fn run_all(origin: Origin, runs: Vec<StoreRun>, seed: u64) {
     let owner = Owner { cluster: ClusterId(5), node: NodeId::from_index(1) };

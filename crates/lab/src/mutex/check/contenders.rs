@@ -163,7 +163,7 @@ impl Clients for Contenders {
                 client.phase = ClientPhase::Idle;
                 client.access = Access::Exclusive;
                 if was_waiting {
-                    record.past.push(PastEvent::Ended);
+                    record.past.push(PastEvent::RequestEnded);
                 }
             }
             ClientStep::Emitted(Event::Extended { .. } | Event::Refused(_))
@@ -173,7 +173,7 @@ impl Clients for Contenders {
                 client.phase = ClientPhase::NodeDown;
                 client.access = Access::Exclusive;
                 if was_waiting {
-                    record.past.push(PastEvent::Ended);
+                    record.past.push(PastEvent::RequestEnded);
                 }
             }
             ClientStep::Restarted => client.phase = ClientPhase::Idle,

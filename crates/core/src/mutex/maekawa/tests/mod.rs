@@ -46,10 +46,10 @@ rule_tests! { node, 4;
             3 receives request from 1: MK-2 votes for (2, 1); vote → 1
             2 receives release from 1: MK-5 has its vote back; the queue is empty
             3 receives release from 1: MK-5 has its vote back; the queue is empty
-            1 receives vote from 2: MK-3 ignores a vote for (1, 1): that request does not wait
-            1 receives vote from 3: MK-3 ignores a vote for (1, 1): that request does not wait
-            1 receives vote from 2: MK-3 ignores a vote for (2, 1): that request does not wait
-            1 receives vote from 3: MK-3 ignores a vote for (2, 1): that request does not wait
+            1 receives vote from 2: MK-3 ignores a vote for (1, 1): that request is not pending
+            1 receives vote from 3: MK-3 ignores a vote for (1, 1): that request is not pending
+            1 receives vote from 2: MK-3 ignores a vote for (2, 1): that request is not pending
+            1 receives vote from 3: MK-3 ignores a vote for (2, 1): that request is not pending
             4 acquire: MK-1 requests votes of 2,3,4 with (1, 4); request → 2; request → 3; MK-2 votes for (1, 4)
             2 receives request from 4: MK-2 votes for (1, 4); vote → 4
             4 cancel: cancelled; MK-10 releases every vote for (1, 4); release → 2; release → 3; MK-5 has its vote back; the queue is empty
@@ -77,8 +77,8 @@ rule_tests! { node, 4;
     /// The votes for the cancelled request arrive while the next one waits.
     mk_3_a_late_vote_does_not_count_for_the_next_request(
         "4 acquire; 4 > 2; 4 > 3; 4 cancel; 4 acquire | 2 > 4; 3 > 4; rest", expect![[r#"
-            4 receives vote from 2: MK-3 ignores a vote for (1, 4): that request does not wait
-            4 receives vote from 3: MK-3 ignores a vote for (1, 4): that request does not wait
+            4 receives vote from 2: MK-3 ignores a vote for (1, 4): that request is not pending
+            4 receives vote from 3: MK-3 ignores a vote for (1, 4): that request is not pending
             2 receives release from 4: MK-5 has its vote back; the queue is empty
             3 receives release from 4: MK-5 has its vote back; the queue is empty
             2 receives request from 4: MK-2 votes for (2, 4); vote → 4
@@ -145,14 +145,14 @@ rule_tests! { node, 4;
         3 receives request from 4: MK-2 votes for (1, 4); vote → 4
         2 receives release from 4: MK-5 has its vote back; the queue is empty
         3 receives release from 4: MK-5 has its vote back; the queue is empty
-        4 receives vote from 3: MK-3 ignores a vote for (1, 4): that request does not wait
+        4 receives vote from 3: MK-3 ignores a vote for (1, 4): that request is not pending
     "#]]);
 
     mk_11_a_try_that_finds_a_vote_given_is_denied("1 acquire; 1 > 2; 4 try; 4 > 3 | 4 > 2; 2 > 4; rest", expect![[r#"
         2 receives request from 4: MK-11 denies (1, 4): (1, 1) has the vote; failed → 4
         4 receives failed from 2: denied; MK-11 releases every vote for (1, 4); release → 2; release → 3; MK-5 has its vote back; the queue is empty
         3 receives request from 1: MK-7 wants its vote back from (1, 4) for (1, 1); inquire → 4
-        4 receives vote from 3: MK-3 ignores a vote for (1, 4): that request does not wait
+        4 receives vote from 3: MK-3 ignores a vote for (1, 4): that request is not pending
         2 receives release from 4: MK-5 forgets (1, 4), which had ended already
         3 receives release from 4: MK-5 votes for (1, 1); vote → 1
         4 receives inquire from 3: MK-8 does not answer: (1, 4) is in the critical section or has ended

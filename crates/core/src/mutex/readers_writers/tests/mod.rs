@@ -149,7 +149,7 @@ rule_tests! { ReadersWriters::new, 3;
         1 receives write from 2: RW-6 denies (2, 2); denied → 2
         3 receives write from 2: RW-2 replies to (2, 2); reply → 2
         2 receives denied from 1: denied
-        2 receives reply from 3: RW-3 ignores a reply to (2, 2): that request does not wait
+        2 receives reply from 3: RW-3 ignores a reply to (2, 2): that request is not pending
     "#]]);
 
     rw_6_a_denied_try_sends_its_deferred_replies("1 share; 2 try; 3 share; 3 > 2; 2 > 1; 1 > 2 last; rest", expect![[r#"
@@ -164,7 +164,7 @@ rule_tests! { ReadersWriters::new, 3;
         3 receives write from 2: RW-2 replies to (1, 2); reply → 2
         1 receives read from 3: RW-2 replies to (1, 3); reply → 3
         1 receives reply from 3: RW-3 has every reply to (1, 1); ENTERS (fence 0.1)
-        2 receives reply from 3: RW-3 ignores a reply to (1, 2): that request does not wait
+        2 receives reply from 3: RW-3 ignores a reply to (1, 2): that request is not pending
         3 receives reply from 1: RW-3 has every reply to (1, 3); ENTERS (fence 0.1)
     "#]]);
 }

@@ -106,7 +106,7 @@ rule_tests! { RicartAgrawala::new, 3;
         of 2, "1 acquire; 1 cancel; 2 acquire; 2 > 1; 1 > 2 last | 1 > 2; 2 release; rest", expect![[r#"
             2 receives request from 1: RA-2 defers (1, 1): ours (1, 2) goes first
             2 release: LEAVES; RA-4 sends its deferred reply to (1, 1); reply → 1
-            1 receives reply from 2: RA-3 ignores a reply to (1, 1): that request does not wait
+            1 receives reply from 2: RA-3 ignores a reply to (1, 1): that request is not pending
         "#]]);
 
     /// Both replies to the cancelled request (1, 1) arrive while 2 is in the critical section. If
@@ -116,8 +116,8 @@ rule_tests! { RicartAgrawala::new, 3;
          1 > 3; 3 > 1; 2 release; 2 > 1", expect![[r#"
              2 receives reply from 3: RA-3 has every reply to (2, 2); ENTERS (fence 0.1)
              1 acquire: RA-1 requests entry with (3, 1); request → all
-             1 receives reply from 2: RA-3 ignores a reply to (1, 1): that request does not wait
-             1 receives reply from 3: RA-3 ignores a reply to (1, 1): that request does not wait
+             1 receives reply from 2: RA-3 ignores a reply to (1, 1): that request is not pending
+             1 receives reply from 3: RA-3 ignores a reply to (1, 1): that request is not pending
              2 receives request from 1: RA-2 defers (3, 1): ours (2, 2) goes first
              3 receives request from 1: RA-2 replies to (3, 1); reply → 1
              2 release: LEAVES; RA-4 sends its deferred reply to (3, 1); reply → 1
@@ -127,7 +127,7 @@ rule_tests! { RicartAgrawala::new, 3;
     ra_3_a_reply_may_overtake_the_reply_to_a_cancelled_request(
         of 2, "1 acquire; 1 cancel; 1 acquire; 1 > 2; 1 > 2 | 2 > 1 last; 2 > 1", expect![[r#"
             1 receives reply from 2: RA-3 has every reply to (2, 1); ENTERS (fence 0.1)
-            1 receives reply from 2: RA-3 ignores a reply to (1, 1): that request does not wait
+            1 receives reply from 2: RA-3 ignores a reply to (1, 1): that request is not pending
         "#]]);
 
     /// The reply to the cancelled request arrives when 1 is already in the critical section with
@@ -137,7 +137,7 @@ rule_tests! { RicartAgrawala::new, 3;
             2 receives request from 1: RA-2 replies to (2, 1); reply → 1
             1 receives reply from 2: RA-3 has every reply to (2, 1); ENTERS (fence 0.1)
             2 receives request from 1: RA-2 replies to (1, 1); reply → 1
-            1 receives reply from 2: RA-3 ignores a reply to (1, 1): that request does not wait
+            1 receives reply from 2: RA-3 ignores a reply to (1, 1): that request is not pending
         "#]]);
 
     ra_5_a_cancellation_sends_all_deferred_replies(
@@ -158,7 +158,7 @@ rule_tests! { RicartAgrawala::new, 3;
             2 receives request from 1: RA-2 defers (2, 1): ours (1, 2) goes first
             2 receives request from 1: RA-2 defers (3, 1): ours (1, 2) goes first
             2 release: LEAVES; RA-4 sends its deferred reply to (2, 1); reply → 1; RA-4 sends its deferred reply to (3, 1); reply → 1
-            1 receives reply from 2: RA-3 ignores a reply to (2, 1): that request does not wait
+            1 receives reply from 2: RA-3 ignores a reply to (2, 1): that request is not pending
             1 receives reply from 2: RA-3 has every reply to (3, 1); ENTERS (fence 0.2)
         "#]]);
 
@@ -166,7 +166,7 @@ rule_tests! { RicartAgrawala::new, 3;
         "1 acquire; rest; 2 try; 2 > 3 | 2 > 1; 1 > 2; 3 > 2; 1 release", expect![[r#"
             1 receives request from 2: RA-6 denies (2, 2); denied → 2
             2 receives denied from 1: denied
-            2 receives reply from 3: RA-3 ignores a reply to (2, 2): that request does not wait
+            2 receives reply from 3: RA-3 ignores a reply to (2, 2): that request is not pending
             1 release: LEAVES
         "#]]);
 

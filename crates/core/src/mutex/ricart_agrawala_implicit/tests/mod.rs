@@ -56,6 +56,8 @@ rule_tests! { node, 3;
             1 release: LEAVES; RI-5 sends its deferred reply to (2, 2); reply → 2
         "#]]);
 
+    /// The script replaces the sender of node 1's deferral, so node 2 ignores it, and enters
+    /// although node 1 is in the critical section: a lost message does the same harm.
     ri_3_a_deferral_of_a_nonmember_is_ignored(
         of 2, "1 acquire; rest | 1 fires; 2 acquire; 2 > 1; 1 > 2 as 9; 2 fires", expect![[r#"
             1 timer: RI-4 has the consent of all to (1, 1); ENTERS (fence 0.3)
@@ -72,8 +74,8 @@ rule_tests! { node, 3;
         1 timer: RI-4 has the consent of all to (1, 1); ENTERS (fence 0.4)
     "#]]);
 
-    /// Fences grow in the order of stamps, because each is n times the clock plus the node's
-    /// position from 1: 3 · 2 + 1 = 7 for (2, 1), and 3 · 3 + 2 = 11 for (3, 2).
+    /// Fences grow in the order of stamps, because each is the group size times the clock plus the
+    /// node's position, counted from 1: 3 · 2 + 1 = 7 for (2, 1), and 3 · 3 + 2 = 11 for (3, 2).
     ri_4_the_stamp_of_an_entry_makes_its_fence(
         "2 acquire; rest; 2 fires | 2 release; 1 acquire; 3 acquire; rest; 1 fires; 3 fires; 1 release; rest; 3 release;
          2 acquire; rest; 2 fires", expect![[r#"
@@ -148,7 +150,7 @@ rule_tests! { node, 3;
                    2 receives request from 1: RI-2 defers (3, 1): ours (1, 2) goes first; deferred → 1
                    2 release: LEAVES; RI-5 sends its deferred reply to (2, 1); reply → 1; RI-5 sends its deferred reply to (3, 1); reply → 1
                    1 receives deferred from 2: RI-3 ignores that 2 defers (2, 1)
-                   1 receives reply from 2: RI-3 ignores a reply to (2, 1): that request does not wait
+                   1 receives reply from 2: RI-3 ignores a reply to (2, 1): that request is not pending
                    1 timer: RI-4 counts silence as consent to (3, 1), and waits for 2
                    1 receives reply from 2: RI-4 has the consent of all to (3, 1); ENTERS (fence 0.7)
                "#]]);

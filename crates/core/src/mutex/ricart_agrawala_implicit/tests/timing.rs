@@ -17,8 +17,8 @@ fn effects_of_last(nodes: usize, commands: &[Command]) -> Vec<Effect<RicartAgraw
     effects
 }
 
-/// The slowest answer takes a round trip, and waits for four queued inputs from each of the three
-/// members. The wait is a nanosecond longer, so that even this answer arrives in time.
+/// The slowest answer takes a round trip, and the processing of up to four queued inputs from each
+/// of the three members. The wait is a nanosecond longer, so that even this answer arrives in time.
 #[test]
 fn ri_1_the_wait_is_longer_than_the_slowest_answer() {
     let slowest_answer = BOUNDS.message.times(2) + BOUNDS.processing.times(12);

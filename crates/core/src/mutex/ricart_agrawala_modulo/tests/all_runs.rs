@@ -1,7 +1,8 @@
 //! An exhaustive search of all runs of small groups: clients give commands forever, in any order,
 //! and messages arrive in any order.
 //!
-//! Readings wrap around, so a group has finitely many states, and the search visits each of them.
+//! The clock readings in requests wrap around, so a group has finitely many states, and the search
+//! visits each of them.
 
 #![allow(clippy::disallowed_types, reason = "states have no order, and the order of visits does not matter")]
 
@@ -116,8 +117,8 @@ fn with_tries_and_cancellations_at_most_one_node_enters_and_no_state_is_a_deadlo
 /// outside its group.
 #[test]
 fn no_peer_message_fails_an_assertion() {
-    let readings = [Reading::default(), Reading::INVALID].map(|reading| Message::Request { reading });
-    let messages = [Message::Try, Message::Reply, Message::Denied].into_iter().chain(readings);
+    let requests = [Reading::default(), Reading::INVALID].map(|reading| Message::Request { reading });
+    let messages = [Message::Try, Message::Reply, Message::Denied].into_iter().chain(requests);
     let inputs: Vec<_> =
         messages.flat_map(|message| (0..4).map(move |from| (NodeId::from_index(from), message))).collect();
     let (_, nodes) = visit(3, &[Command::Acquire, Command::Release]);

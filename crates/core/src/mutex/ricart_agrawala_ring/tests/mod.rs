@@ -94,7 +94,7 @@ rule_tests! { RicartAgrawalaRing::new, 3;
 
     rr_3_a_cancelled_request_that_returns_admits_no_node(
         "1 acquire; 1 > 2; 1 cancel; 1 acquire; 2 > 3 | 3 > 1; rest", expect![[r#"
-            1 receives request from 3: RR-3 removes (1, 1): that request does not wait
+            1 receives request from 3: RR-3 removes (1, 1): that request is not pending
             2 receives request from 1: RR-2 forwards (2, 1); request → 3
             3 receives request from 2: RR-2 forwards (2, 1); request → 1
             1 receives request from 3: RR-3 has (2, 1) back; ENTERS (fence 0.1)
@@ -107,7 +107,7 @@ rule_tests! { RicartAgrawalaRing::new, 3;
             2 receives request from 1: RR-2 forwards (1, 1); request → 3
             2 receives request from 1: RR-3 has (1, 2) back; ENTERS (fence 0.1)
             3 receives request from 2: RR-2 forwards (1, 1); request → 1
-            1 receives request from 3: RR-3 removes (1, 1): that request does not wait
+            1 receives request from 3: RR-3 removes (1, 1): that request is not pending
         "#]]);
 
     /// The cancelled request is held like any other and continues when its turn comes.
@@ -117,7 +117,7 @@ rule_tests! { RicartAgrawalaRing::new, 3;
             1 receives request from 3: RR-2 holds (2, 2): ours (1, 1) goes first
             2 cancel: cancelled
             1 release: LEAVES; RR-4 forwards (2, 2), which it held; request → 2
-            2 receives request from 1: RR-3 removes (2, 2): that request does not wait
+            2 receives request from 1: RR-3 removes (2, 2): that request is not pending
         "#]]);
 
     rr_6_the_holder_removes_a_try_from_the_ring("1 acquire; rest; 2 try; rest", expect![[r#"

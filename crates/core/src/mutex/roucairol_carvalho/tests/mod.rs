@@ -140,7 +140,7 @@ rule_tests! { RoucairolCarvalho::new, 3;
     rc_3_a_late_reply_to_a_cancelled_request_is_no_permission(
         of 2, "1 acquire; 1 > 2; 1 cancel; 2 acquire; 2 > 1 last; 1 > 2 | 2 > 1; 1 acquire; 2 release;
                rest", expect![[r#"
-                   1 receives reply from 2: RC-3 ignores a reply to (1, 1): that request does not wait
+                   1 receives reply from 2: RC-3 ignores a reply to (1, 1): that request is not pending
                    1 acquire: RC-1 asks 2 with (3, 1); request → 2
                    2 release: LEAVES
                    2 receives request from 1: RC-2 replies to (3, 1); reply → 1
@@ -152,7 +152,7 @@ rule_tests! { RoucairolCarvalho::new, 3;
             1 receives request from 2: RC-2 replies to (2, 2); reply → 2
             2 receives reply from 1: RC-4 has every permission for (2, 2); ENTERS (fence 0.1)
             1 acquire: RC-1 asks 2 with (3, 1); request → 2
-            1 receives reply from 2: RC-3 ignores a reply to (1, 1): that request does not wait
+            1 receives reply from 2: RC-3 ignores a reply to (1, 1): that request is not pending
         "#]]);
 
     /// Node 1 has cancelled (1, 1) when it replies to (1, 2). Node 2 cannot know, and asks once
@@ -166,9 +166,9 @@ rule_tests! { RoucairolCarvalho::new, 3;
             2 receives request from 1: RC-2 replies to (1, 1); reply → 1; RC-5 asks 1 again with (1, 2); request → 1
             3 receives request from 1: RC-2 replies to (1, 1); reply → 1
             3 receives request from 2: RC-2 replies to (1, 2); reply → 2
-            1 receives reply from 2: RC-3 ignores a reply to (1, 1): that request does not wait
+            1 receives reply from 2: RC-3 ignores a reply to (1, 1): that request is not pending
             1 receives request from 2: RC-2 replies to (1, 2); reply → 2
-            1 receives reply from 3: RC-3 ignores a reply to (1, 1): that request does not wait
+            1 receives reply from 3: RC-3 ignores a reply to (1, 1): that request is not pending
             2 receives reply from 1: RC-4 has every permission for (1, 2); ENTERS (fence 0.1)
         "#]]);
 
@@ -225,7 +225,7 @@ rule_tests! { RoucairolCarvalho::new, 3;
             3 receives request from 1: RC-2 replies to (3, 1); reply → 1
             3 receives request from 2: RC-2 replies to (3, 2); reply → 2
             1 receives reply from 3: RC-4 has every permission for (3, 1); ENTERS (fence 0.3)
-            2 receives reply from 3: RC-3 ignores a reply to (3, 2): that request does not wait
+            2 receives reply from 3: RC-3 ignores a reply to (3, 2): that request is not pending
         "#]]);
 
     rc_8_the_denial_of_a_nonmember_does_not_count(of 2, "1 acquire; rest; 2 try; 2 > 1; 1 > 2 as 9", expect![[r#"

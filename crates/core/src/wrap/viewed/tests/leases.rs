@@ -1,4 +1,5 @@
-//! VW-1, VW-6, VW-8: with a lease, without one, and with a renewed one.
+//! VW-1, VW-6, VW-8: a member acts only while it has a lease, leases are renewed, and commands that
+//! arrive meanwhile are queued. A lease whose end has passed revokes the present one.
 //!
 //! `Harness::acting(2, 3, ..)` is node 2 in view 1 of three nodes, with a lease until 10 ms, and
 //! `holder()` is the same node in the critical section with fence 1.1 (epoch 1, counter 1); node 1
