@@ -219,7 +219,7 @@ pub enum CheckError {
         max: u8,
     },
     TooManyMessages {
-        given: usize,
+        given: u64,
         max: usize,
         senders: usize,
     },

@@ -100,7 +100,7 @@ pub(crate) enum CliCommand {
     Draw(DrawArgs),
     /// Draw every algorithm, and write a page that shows all the pictures.
     Gallery(GalleryArgs),
-    /// Measure how fast Quorate is, beside a baseline in the same run.
+    /// Measure how fast Quorate is, against a baseline in the same run.
     Bench(BenchArgs),
     /// Run one node of a group of real processes, on any machine.
     Node(NodeArgs),

@@ -116,7 +116,8 @@ impl PictureArgs {
             (*overview && !has_diagram, "overview"),
         ];
         if let Some((_, option)) = selecting_options.into_iter().find(|(is_ineffective, _)| *is_ineffective) {
-            bail!("--{option} has no effect without a picture; add --svg FILE or --mermaid FILE.");
+            let mermaid = if option == "overview" { "" } else { " or --mermaid FILE" };
+            bail!("--{option} has no effect without a picture; add --svg FILE{mermaid}.");
         }
         let appearance_options = [
             (clocks.is_some(), "clocks"),

@@ -1,6 +1,6 @@
 //! Reports of a run: a table of measured and expected figures as text, and JSON.
 
-pub(crate) use quorate_lab::figures::format_count;
+pub(crate) use quorate_lab::figures::{format_count, format_thousands};
 
 use crate::output::output;
 use crate::paint;
@@ -73,19 +73,6 @@ pub(crate) struct RunReport<'a, F: FamilyLab> {
     pub(crate) judged: JudgedProperties<'a>,
     #[serde(flatten)]
     pub(crate) measured: Measured<'a, F>,
-}
-
-/// Formats a number in groups of three digits: `12,345,678`.
-pub(crate) fn format_thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Aligns the cells of a table's rows, with two spaces between columns. The first `left_aligned`

@@ -97,7 +97,20 @@ pub(crate) fn format_in_unit(value: Option<f64>, unit: &str) -> String {
     value.map_or_else(|| "–".into(), |value| format!("{} {unit}", format_figure(Some(value))))
 }
 
+/// Formats a number in groups of three digits: `12,345,678`.
+pub fn format_thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// Formats a count of things: `1 node`, `3 nodes`.
 pub fn format_count(number: u64, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+    format!("{} {thing}{}", format_thousands(number), if number == 1 { "" } else { "s" })
 }

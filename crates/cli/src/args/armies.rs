@@ -56,7 +56,7 @@ pub(crate) struct ArmiesCheckArgs {
     #[arg(long, value_name = "DURATION")]
     within: Option<Length>,
     /// Rate by which each clock may run fast or slow, such as 1000ppm. Needs --delay.
-    #[arg(long, value_name = "PPM", value_parser = parse_drift, requires = "delay")]
+    #[arg(long, value_name = "RATE", value_parser = parse_drift, requires = "delay")]
     drift: Option<u32>,
     #[command(flatten)]
     pub(crate) scenario_args: ScenarioArgs,

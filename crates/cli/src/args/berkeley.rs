@@ -31,7 +31,7 @@ pub(crate) struct BerkeleyArgs {
     /// Largest skew of a clock at the start, fast or slow.
     #[arg(long, value_name = "DURATION", default_value = "500ms")]
     skew: Length,
-    /// Largest drift of a clock, fast or slow, in parts per million.
+    /// Largest drift of a clock, fast or slow, such as 200ppm.
     #[arg(long, value_name = "RATE", default_value = "200ppm")]
     drift: Ppm,
     /// Time between two rounds of the leader.

@@ -1,7 +1,6 @@
 //! Arguments of `quorate check`.
 
 use super::{CheckDemonstration, FormArgs, LinksArg, PictureArgs, parse_property, parse_whole, thread_count};
-use crate::commands::local;
 use crate::memory::{self, Memory};
 use clap::Args;
 use quorate_check::{Effort, Search, Setup, Timing, Walks};
@@ -27,7 +26,7 @@ use std::str::FromStr;
     quorate check local\n\n\
     Numbers of faults are upper bounds, at most 31 of a kind: with --loss 2, the check explores every way to lose \
     none, one or two messages.\n\n\
-    Exit codes: 0 all properties hold in every reachable state, 1 one fails, 2 the command is invalid,\n\
+    Exit codes: 0 no property fails in any reachable state, 1 one fails, 2 the command is invalid,\n\
     3 no property failed, but the check did not finish.",
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
@@ -73,7 +72,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_enum, default_value = "auto")]
     links: LinksArg,
     /// Model time, with clocks that run fast or slow by this rate, such as 1000ppm.
-    #[arg(long, value_name = "PPM", value_parser = parse_drift)]
+    #[arg(long, value_name = "RATE", value_parser = parse_drift)]
     drift: Option<u32>,
     /// Model time up to this instant [default: 3s if --drift or --delay is given]
     #[arg(long, value_name = "DURATION")]
@@ -101,7 +100,8 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     no_reduction: bool,
     /// Number of threads [default: the number of cores; 1 with --dfs, and with --stop-at-first
-    /// beside --walks, because with several threads the figures would differ from run to run]
+    /// together with --walks, because with several threads the figures would differ from run to
+    /// run]
     #[arg(long, value_parser = parse_whole::<usize>)]
     threads: Option<usize>,
     /// Memory limit in GB [default: three quarters of the free memory]
@@ -128,7 +128,6 @@ impl CheckArgs {
     /// Returns the algorithm's name in the registry, with the form options applied.
     pub(crate) fn algorithm(&self) -> anyhow::Result<String> {
         let algorithm = self.algorithm.as_deref().unwrap_or_default();
-        local::reject_demonstration_name(algorithm)?;
         self.form.resolve(algorithm)
     }
 

@@ -1,5 +1,6 @@
 //! Options that choose among the forms of an algorithm.
 
+use crate::commands::demonstration;
 use clap::{Args, ValueEnum};
 use quorate_lab::registry::{Entry, all, find, find_variant, fixtures};
 use std::collections::BTreeSet;
@@ -67,8 +68,9 @@ enum Passing {
 impl FormArgs {
     /// Returns the name of the form of this algorithm that the options choose. Returns the name
     /// unchanged if no option is given, or if it is unknown: the registry reports an unknown name
-    /// with a better error.
+    /// with a better error. Fails for the name of a demonstration, which is not an algorithm.
     pub(crate) fn resolve(&self, name: &str) -> anyhow::Result<String> {
+        demonstration::reject_name(name)?;
         let options = self.options();
         if options.is_empty() || find(name).is_none() {
             return Ok(name.to_owned());

@@ -34,7 +34,7 @@ pub(crate) struct LiveArgs {
     /// Random seed of the workload, of the algorithm and of --chaos.
     #[arg(long, default_value_t = 1, value_parser = parse_whole::<u64>)]
     seed: u64,
-    /// Kill a node's process: 2@1s kills node 2 after 1 s, and 2@1s..3s also restarts it after 3 s.
+    /// Kill a node's process: 2@1s kills node 2 at 1 s, and 2@1s..3s also restarts it at 3 s.
     /// May be repeated.
     #[arg(long = "kill", value_name = "NODE@TIME")]
     kills: Vec<KillFault>,

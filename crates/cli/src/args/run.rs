@@ -1,7 +1,6 @@
 //! Arguments that describe a simulated run, shared by `quorate sim`, `sweep` and `shrink`.
 
 use super::{FormArgs, LinksArg, no_effect, parse_whole};
-use crate::commands::{detector, local};
 use crate::output::display_path;
 use clap::Args;
 use quorate_journal::settings::{Chance, Latency, Length, Script, TimedFault};
@@ -66,7 +65,7 @@ pub(crate) struct RunArgs {
     /// and disk (a full or failing disk).
     #[arg(long, default_value = "", value_name = "MIX", hide_default_value = true)]
     random_faults: FaultMix,
-    /// Simulated time at which the run is stopped.
+    /// Stop the run at this simulated time.
     #[arg(long, value_name = "DURATION")]
     until: Option<Length>,
     #[command(flatten)]
@@ -90,11 +89,8 @@ struct LastArgs {
 }
 
 impl RunArgs {
-    /// Returns the algorithm to run, in the form that options such as `--requests` choose. Fails
-    /// for the name of a demonstration, which is not an algorithm.
+    /// Returns the algorithm to run, in the form that options such as `--requests` choose.
     pub(crate) fn entry(&self) -> anyhow::Result<&'static Entry> {
-        local::reject_demonstration_name(self.algorithm_argument())?;
-        detector::reject_demonstration_name(self.algorithm_argument())?;
         Ok(find_entry(&self.form.resolve(self.algorithm_argument())?)?)
     }
 

@@ -308,7 +308,7 @@ fn print(report: &CheckBenchReport, runs: u64) -> anyhow::Result<()> {
     let mut out = output();
     writeln!(
         out,
-        "All {} states of {NODES} nodes of Ricart–Agrawala that enter {ROUNDS} times each",
+        "All {} states, without reduction, of {NODES} nodes of {ALGORITHM} that enter {ROUNDS} times each",
         format_thousands(STATES)
     )?;
     let runs = report::format_count(runs, "run");

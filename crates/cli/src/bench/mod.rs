@@ -1,4 +1,4 @@
-//! `quorate bench`: measures parts of Quorate beside a baseline in the same run.
+//! `quorate bench`: measures parts of Quorate against a baseline in the same run.
 //!
 //! The contenders run alternately, several times. The best run of each counts, since other load on
 //! the machine can only slow a run down.

@@ -102,7 +102,7 @@ fn describe_attacks(timeline: &Timeline, max_gap: Option<Duration>) -> String {
         max_gap.and_then(|max_gap| Some((max_gap, Duration::from_nanos(gap.nanos().checked_sub(max_gap.nanos())?))));
     let excess = excess.filter(|(_, excess)| *excess > Duration::ZERO);
     let remark = excess.map_or(String::new(), |(max_gap, excess)| {
-        format!(", which is {} more than {}", Length(excess), Length(max_gap))
+        format!(", {} more than the accepted {}", Length(excess), Length(max_gap))
     });
     let ([first, second], [sooner, later]) =
         if one <= other { (ARMIES, [one, other]) } else { ([ARMIES[1], ARMIES[0]], [other, one]) };

@@ -210,7 +210,7 @@ fn phase_name(phase: Phase) -> &'static str {
     match phase {
         Phase::States => "states",
         Phase::Past => "states with history",
-        Phase::Fair => "fair runs",
+        Phase::Fair => "states of fair runs",
         Phase::Shortest => "shortest counterexample",
     }
 }

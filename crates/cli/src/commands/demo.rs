@@ -9,7 +9,6 @@ use quorate_lab::PresentFamily;
 use quorate_lab::figures::RunResults;
 use quorate_lab::mutex::Settings;
 use quorate_lab::mutex::run::Pattern;
-use quorate_lab::registry;
 use quorate_lab::trace::{self, Trace};
 use quorate_lab::{Algorithm, Mutex, Spec, experiment};
 use std::io::{self, IsTerminal, Write};
@@ -63,7 +62,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<CommandOutcome> {
         paint::dim("   (or cargo run --release -- instead of quorate)")
     )?;
     let hints = [
-        ("quorate list".to_owned(), format!("all {} algorithms", registry::all().len())),
+        ("quorate list".to_owned(), "all algorithms, with their message costs".to_owned()),
         ("quorate explain central".into(), "idea, rules, cost, failures".into()),
         ("quorate compare mutex --nodes 4,9,16".into(), "mutual exclusion beside the expected figures".into()),
         ("quorate sim central --fault \"crash 1 at 40ms\"".into(), "crash a node".into()),

@@ -16,17 +16,6 @@ use std::io::{self, Write};
 /// Name of the demonstration, which stands in place of an algorithm on the command line.
 pub(crate) const DEMONSTRATION_NAME: &str = "detector";
 
-/// Rejects the name of the demonstration as an algorithm. clap parses it as one if options precede
-/// it.
-pub(crate) fn reject_demonstration_name(word: &str) -> anyhow::Result<()> {
-    anyhow::ensure!(
-        word != DEMONSTRATION_NAME,
-        "'{word}' is not an algorithm. To measure failure detectors, write 'quorate sim {word}' and its own options \
-         after it. To run an election with a failure detector, use --detector heartbeat or --detector accrual."
-    );
-    Ok(())
-}
-
 /// The conditions and results, as `--json` prints them.
 #[derive(Serialize)]
 struct DetectorReport<'a> {

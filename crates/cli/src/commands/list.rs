@@ -14,8 +14,8 @@ use serde::Serialize;
 use std::io::Write;
 
 /// Explains the abbreviations in the column `messages`.
-const LEGEND: &str = "n: nodes   own: an entry of the coordinator   voters: an entry of a voter   full: an entry when all nodes \
-                      request   other letters: see 'quorate explain NAME'";
+const LEGEND: &str = "n: nodes   own: an entry of the coordinator   voters: an entry of a voter   full load: an entry when all \
+                      nodes request   e: waits between sites   other letters: see 'quorate explain NAME'";
 
 #[derive(Serialize)]
 struct AlgorithmRow {

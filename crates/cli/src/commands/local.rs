@@ -9,7 +9,6 @@ use crate::output::output;
 use crate::report::{format_count, format_thousands};
 use crate::{CommandOutcome, paint, report};
 use json::{LocalCheckReport, LocalRunReport};
-use quorate_demos::armies;
 use quorate_demos::local;
 use quorate_demos::local::DEFAULT_LOCKINGS;
 use quorate_demos::local::End;
@@ -34,26 +33,6 @@ const DEFAULT_START: i64 = 5;
 
 /// Maximum number of steps of one run. No seed is known to need that many.
 const MAX_STEPS: usize = 100_000;
-
-/// Rejects the names of demonstrations as algorithms. clap parses them as algorithms if options
-/// precede them.
-pub(crate) fn reject_demonstration_name(name: &str) -> anyhow::Result<()> {
-    anyhow::ensure!(
-        name != RACE_NAME,
-        "'{name}' is not an algorithm. Write 'quorate sim {name}' and its own options after it."
-    );
-    anyhow::ensure!(
-        name != armies::PROFILE.name,
-        "'{name}' is a demonstration, not an algorithm. Write 'quorate check {name}', 'quorate sim {name}' or 'quorate \
-         explain {name}', and its own options after it."
-    );
-    anyhow::ensure!(
-        name != PROFILE.name,
-        "'{name}' is a demonstration with threads of one process, not an algorithm. Write 'quorate check {name}', \
-         'quorate sim {name}' or 'quorate explain {name}', and its own options after it."
-    );
-    Ok(())
-}
 
 pub(crate) fn sim(args: &LocalSimArgs) -> anyhow::Result<CommandOutcome> {
     let race = Race::new(args.lock);

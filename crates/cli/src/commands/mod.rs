@@ -7,6 +7,7 @@ pub(crate) mod certs;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod demo;
+pub(crate) mod demonstration;
 pub(crate) mod detector;
 pub(crate) mod draw;
 pub(crate) mod explain;

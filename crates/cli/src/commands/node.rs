@@ -4,6 +4,7 @@ mod console;
 mod disk;
 mod printer;
 
+use super::demonstration;
 use crate::CommandOutcome;
 use crate::args::NodeArgs;
 use crate::args::{LogLevel, Peers, parse_addresses};
@@ -31,6 +32,7 @@ use std::time::SystemTime;
 const MESSAGE_FORMAT: u32 = 1;
 
 pub(crate) fn run(args: &NodeArgs) -> anyhow::Result<CommandOutcome> {
+    demonstration::reject_name(&args.algorithm)?;
     dispatch_to_family(find_entry(&args.algorithm)?, args)
 }
 

@@ -75,6 +75,7 @@ impl Task for &ShrinkArgs {
         let out = choose_output(self, spec.algorithm.name(), None)?;
         let bar = ProgressLine::new();
         if let Some(seeds) = self.seeds {
+            ensure!(seeds > 0, "--seeds must be at least 1; got 0.");
             spec.seed = find_failing_seed(&spec, seeds, self.property.as_deref(), &bar)?;
         }
         let request = ShrinkRequest { spec, property: self.property.clone(), max_runs: self.max_tries };

@@ -187,12 +187,13 @@ fn print<F: FamilyLab>(
 ) -> anyhow::Result<()> {
     let mut out = output();
     let spec = &sweep.spec;
+    let seeds = format_count(sweep.seeds, "seed");
+    let seeds = if summary.seeds < sweep.seeds { format!("{} of {seeds}", summary.seeds) } else { seeds };
     writeln!(
         out,
-        "{} · {} · {} from {} · {} in {seconds:.1} s\n",
+        "{} · {} · {seeds} from {} · {} in {seconds:.1} s\n",
         paint::bold(spec.algorithm.name()),
         format_count(spec.nodes as u64, "node"),
-        format_count(summary.seeds, "seed"),
         spec.seed,
         format_count(summary.inputs, "event")
     )?;

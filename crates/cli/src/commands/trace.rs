@@ -233,7 +233,7 @@ fn explain_missing_step(line: u64, last_line: u64) -> String {
     let reason = match line {
         0 | 1 => "steps begin on line 2".into(),
         _ if line > last_line => format!("the last line is {last_line}"),
-        _ => "it is a fault or another event outside the nodes".into(),
+        _ => "it is a fault, another event outside the nodes or the end of the journal".into(),
     };
     format!("line {line} is not a step of a node: {reason}.")
 }

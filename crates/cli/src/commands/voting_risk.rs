@@ -4,7 +4,7 @@
 use crate::args::{MethodArg, SimulateArg, VotingRiskArgs};
 use crate::output::output;
 use crate::report::{format_thousands, print_json};
-use crate::{CommandOutcome, interrupt, paint, progress};
+use crate::{CommandOutcome, interrupt, paint, progress, report};
 use quorate_core::Duration;
 use quorate_demos::voting_risk::{
     CONFIDENCE_LEVEL, DrawTrial, Electorate, ForgetModel, Likelihood, NodeTrial, Tally, Trial, ln_as_printed, simulate,
@@ -121,11 +121,12 @@ fn print(
     let (interval, lifetime) = (Length(forgetting.interval()), Length(forgetting.lifetime()));
     let chance = Likelihood::from_value(forgetting.forget_probability());
     writeln!(out, "{} · a voter forgets with p = {chance} ({interval} of {lifetime})\n", paint::bold(&title))?;
+    let votes = report::format_count(majority, "vote");
     let forgetting_voters =
         if electorate.overlap() == majority { "all".into() } else { format!("{} or more", electorate.overlap()) };
     writeln!(
         out,
-        "While a node is in the critical section with {majority} votes, a second node gets {majority} votes too if\n\
+        "While a node is in the critical section with {votes}, a second node gets {votes} too if\n\
          {forgetting_voters} of those voters forget their votes. {}\n",
         describe_likelihood(forgetting, likelihood)
     )?;

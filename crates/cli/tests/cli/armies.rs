@@ -61,7 +61,7 @@ fn the_attacks_are_at_most_max_minus_min_apart() {
            7ms   receives 'attack' after 5ms
            7ms   AR-5 has received the order and attacks
 
-          Army 2 attacks at 4ms, army 1 at 7ms: 3ms later, which is 1ns more than 2.999999ms.
+          Army 2 attacks at 4ms, army 1 at 7ms: 3ms later, 1ns more than the accepted 2.999999ms.
 
         complete: every state was explored, 80 in total
     "#]]
@@ -96,7 +96,7 @@ fn without_bounded_delays_every_bound_is_exceeded() {
             2h   receives 'attack' after 2h
             2h   AR-5 has received the order and attacks
 
-          Army 2 attacks at 0ms, army 1 at 2h: 2h later, which is 1h more than 1h.
+          Army 2 attacks at 0ms, army 1 at 2h: 2h later, 1h more than the accepted 1h.
 
         complete: every state was explored, 102 in total
     "#]]
@@ -204,7 +204,7 @@ fn invalid_options_are_reported() {
         $ quorate check --nodes 2 armies
         error: 'armies' is a demonstration, not an algorithm. Write 'quorate check armies', 'quorate sim armies' or 'quorate explain armies', and its own options after it.
         $ quorate sim --seed 3 race
-        error: 'race' is not an algorithm. Write 'quorate sim race' and its own options after it.
+        error: 'race' is a demonstration, not an algorithm. Write 'quorate sim race' and its own options after it.
         $ quorate check armies --within 11y
         error: --within: 'y' is not a unit of time. Units are ns, us, ms, s, m, h.
         $ quorate check armies --within 100000h

@@ -103,7 +103,7 @@ fn a_check_that_fails_is_printed_with_its_counterexample() {
 fn a_counterexample_with_a_cycle_is_printed_and_reported() {
     let printed = run("check toy-favourite --rounds unbounded").exits(1);
     assert!(printed.starts_with("toy-favourite · 3 nodes · unbounded rounds · no faults · bare links\n"), "{printed}");
-    assert!(printed.contains("\n  fair runs "), "{printed}");
+    assert!(printed.contains("\n  states of fair runs "), "{printed}");
     let report = run("check toy-favourite --rounds unbounded --json").json(1);
     let served = &report["properties"].as_array().unwrap().iter().find(|row| row["name"] == "served").unwrap();
     let [length, cycle] = ["counterexample_length", "cycle_length"].map(|name| served[name].as_u64().unwrap());
@@ -305,7 +305,8 @@ fn the_shortest_counterexample_is_shown_and_the_others_are_named() {
     assert!(broken.len() > 2 && broken[0].0 < broken[broken.len() - 1].0, "choose another line: {broken:?}");
     let names: Vec<_> = broken.iter().map(|(_, name)| *name).collect();
     assert!(printed.contains(&format!("\nThe shortest run that violates '{}':\n", names[0])), "{printed}");
-    let hint = format!("\n--property NAME shows the counterexample of another property: {}.\n", names[1..].join(", "));
+    let hint =
+        format!("\nTo see the counterexample of another property, add --property NAME: {}.\n", names[1..].join(", "));
     assert!(printed.contains(&hint), "{printed}");
     for name in names {
         let printed = run(&format!("{line} --property {name}")).exits(1);

@@ -121,7 +121,7 @@ fn the_table_shows_expected_and_measured_figures() {
           after the figures: = exactly as expected   ✓ within the expected bounds   ✗ unexpected   – not judged
           T: one message time, 1 ms in the simulator
           client: from request to entry, without contention   sync: from a release to the next entry
-          overtaken: later requests granted first, at most   busiest: the busiest node's share of all messages
+          overtaken: maximum number of later requests granted first   busiest: the busiest node's share of all messages
           10% load: without waiting, the lock would be held a tenth of the time
           own 0: the coordinator's own entries cost nothing, and are counted separately
     "#]]

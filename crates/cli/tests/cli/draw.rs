@@ -271,7 +271,7 @@ fn invalid_files_and_colliding_outputs_are_reported() {
             $ quorate draw run.journal --svg - --shiviz -
             error: --svg - and --shiviz - both write to standard output; write the picture to a file.
             $ quorate draw run.journal --shiviz a.log --overview
-            error: --overview has no effect without a picture; add --svg FILE or --mermaid FILE.
+            error: --overview has no effect without a picture; add --svg FILE.
             $ quorate draw run.journal --mermaid a.mmd --theme dark
             error: --theme has no effect without an SVG picture; add --svg FILE.
             $ quorate draw run.journal --clocks both

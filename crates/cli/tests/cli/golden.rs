@@ -13,13 +13,13 @@ fn list_prints_all_algorithms() {
         lamport                    mutex      permission-based  per entry: 3(n−1)                                           all nodes keep the queue of all requests; the first enters once no older one can arrive
         ricart-agrawala            mutex      permission-based  per entry: 2(n−1)                                           ask all nodes; the holder and nodes with older requests defer their replies
         ricart-agrawala-broadcast  mutex      permission-based  per entry: n                                                ricart-agrawala where one request message reaches all nodes
-        ricart-agrawala-ring       mutex      permission-based  per entry: n                                                ricart-agrawala whose request goes round a ring, from consent to consent
+        ricart-agrawala-ring       mutex      permission-based  per entry: n                                                ricart-agrawala whose request goes round a ring; each node passes it on when it consents
         ricart-agrawala-implicit   mutex      permission-based  per entry: (n−1)…3(n−1)                                     ricart-agrawala where silence means consent, if messages are never late
         ricart-agrawala-modulo     mutex      permission-based  per entry: 2(n−1)                                           ricart-agrawala with numbers modulo 2n−1: finitely many states
         token-ring                 mutex      token-based       per entry: 1…∞, full load 1                                 one token goes round a ring; its holder may enter
         token-ring-acknowledged    mutex      token-based       per entry: 1…∞, full load 1                                 a token ring that skips crashed nodes and replaces a lost token, if messages are never late
         token-request              mutex      token-based       per entry: 0 or n                                           ask all nodes for the token, which records the answered requests
-        raymond                    mutex      token-based       per entry: ≤ 2D, full load ≈ 4                              a token on a tree; each node knows in which direction it is
+        raymond                    mutex      token-based       per entry: ≤ 2D, full load ≈ 4                              a token on a tree; each node knows in which direction the token is
         roucairol-carvalho         mutex      permission-based  per entry: 0…2(n−1)                                         ricart-agrawala whose permissions last until their giver requests entry
         readers-writers            mutex      permission-based  per entry: 2(n−1)                                           ricart-agrawala whose readers reply to readers at once
         maekawa                    mutex      quorum-based      per entry: ≤5(K−1)                                          ask a row and a column; younger requests return votes
@@ -27,7 +27,7 @@ fn list_prints_all_algorithms() {
         voting                     mutex      quorum-based      per entry: 2nk+n                                            ask all replicas' voters at once; a majority of votes admits, else back off
         voting-sequential          mutex      quorum-based      per entry: 2mk+m                                            ask the replicas' voters one by one until a majority has voted
         mutex-by-election          mutex      by reduction      per entry: 3n−2 … n(n+1)/2 + 2(n−1)                         nodes that want to enter elect one of them, which enters
-        local                      –          shared memory     per entry: 0                                                counter++ beside counter-- in one process, and the locks that end the race
+        local                      –          shared memory     per entry: 0                                                counter++ concurrent with counter-- in one process, and the locks that end the race
         chang-roberts              election   on a ring         per election: 2n … n(n+1)/2+n                               only the greatest rank comes all the way around
         lelann                     election   on a ring         per election: n²                                            every node sends its rank around, and every node sees all ranks
         ring-list                  election   on a ring         per election: 2n per starter                                one message collects the ranks of all nodes that are up
@@ -57,7 +57,7 @@ fn list_prints_all_algorithms() {
         replica                    replica    replicated log    –                                                           a leader's log on the disks of a majority, and the same state machine on all members
         armies                     –          two armies        in total: 3                                                 two armies agree on who leads the attack and, if delays are bounded, on when to attack
 
-        n: nodes   own: an entry of the coordinator   voters: an entry of a voter   full: an entry when all nodes request   other letters: see 'quorate explain NAME'
+        n: nodes   own: an entry of the coordinator   voters: an entry of a voter   full load: an entry when all nodes request   e: waits between sites   other letters: see 'quorate explain NAME'
         'quorate explain NAME' explains an algorithm; 'quorate sim NAME' runs it.
         'quorate list --fixtures' lists faulty variants, which are wrong on purpose.
     "#]].assert_eq(&run("list").exits(0));
@@ -130,7 +130,7 @@ fn list_prints_all_fixtures() {
         replica-no-report                      replica    replicated log    –                                         a replica never reports a lost snapshot, so a lagging peer never catches up
         replica-applied-twice                  replica    replicated log    –                                         a replica applies an entry again after a restart, so its state diverges
 
-        n: nodes   own: an entry of the coordinator   voters: an entry of a voter   full: an entry when all nodes request   other letters: see 'quorate explain NAME'
+        n: nodes   own: an entry of the coordinator   voters: an entry of a voter   full load: an entry when all nodes request   e: waits between sites   other letters: see 'quorate explain NAME'
         'quorate explain NAME' explains an algorithm; 'quorate sim NAME' runs it.
     "#]].assert_eq(&run("list --fixtures").exits(0));
 }
@@ -149,7 +149,7 @@ fn explain_prints_central() {
         Rules
           CE-1  the client asks to enter    → take a ticket and send it to the coordinator
           CE-2  a ticket arrives            → grant it if no ticket is granted, else queue it
-          CE-3  a grant arrives             → enter, if it is for the ticket we wait with
+          CE-3  a grant arrives             → enter, if it is for our pending ticket
           CE-4  the client releases         → return the ticket
           CE-5  a ticket is returned        → if it was granted, grant the next one in the queue; if it was
                                               queued, remove it
@@ -157,8 +157,8 @@ fn explain_prints_central() {
                                               return only its grant, if one arrives
           CE-7  a try arrives while another ticket is granted
                                             → deny it instead of queueing it
-          CE-8  denied (deny)               → retry with the same ticket after a delay; every ticket is sent
-                                              like a try
+          CE-8  denied (deny)               → retry with the same ticket after a delay; we send every ticket
+                                              as a try
           CE-9  queued (deny-and-queue)     → send a denial to the requester, which continues to wait
 
         Cost
@@ -222,15 +222,14 @@ fn explain_prints_ricart_agrawala() {
         ricart-agrawala   Ricart–Agrawala mutual exclusion (1981).
 
         A node that wants to enter asks all others, with a stamp that gives the age of the request. A node
-        that is in the critical section, or that asked earlier itself, keeps its reply back until it has
+        that is in the critical section, or that asked earlier itself, holds back its reply until it has
         released; all other nodes reply at once. A node with all replies has the permission of all.
 
         Rules
           RA-1  the client asks to enter    → stamp a request and send it to every peer
           RA-2  a request arrives           → reply; defer the reply instead if we are in the critical
                                               section, or if ours is older
-          RA-3  all replies have arrived    → enter; a reply counts only if it answers the stamp we wait
-                                              with
+          RA-3  all replies have arrived    → enter; a reply counts only if it answers our pending request
           RA-4  the client releases         → send all deferred replies
           RA-5  the client cancels          → forget the request and send all deferred replies
           RA-6  a try conflicts with ours   → deny it where RA-2 would defer; one denial ends the try like
@@ -358,7 +357,7 @@ fn demo_prints_the_same_run_every_time() {
           sometimes   contention              happened
 
         Next steps   (or cargo run --release -- instead of quorate)
-          quorate list                                            all 47 algorithms
+          quorate list                                            all algorithms, with their message costs
           quorate explain central                                 idea, rules, cost, failures
           quorate compare mutex --nodes 4,9,16                    mutual exclusion beside the expected figures
           quorate sim central --fault "crash 1 at 40ms"           crash a node
@@ -435,7 +434,7 @@ fn sim_prints_the_steps_to_a_violation() {
           eventually  served                  FAILS: at 28.718ms node 2 has still not entered, although it requested entry at 24.31ms; other waiting requests: 1
           sometimes   contention              happened
 
-          blocked at 28.718ms: nothing more can happen; 0 of 4 requests led to an entry, 5 events, trace 869299dba78542ab
+          blocked at 28.718ms: nothing more can happen; 0 of 4 planned entries took place, 5 events, trace 869299dba78542ab
 
         The steps that lead to the violation of 'served':
               time   1  2  3
@@ -487,7 +486,7 @@ fn sweep_prints_the_first_failure() {
     let (begin, end) = printed.split_once(" events in ").unwrap();
     let end = end.split_once(" s\n").unwrap().1;
     expect![[r#"
-        ricart-agrawala-clock-only · 2 nodes · 10 seeds from 1 · 100 events in … s
+        ricart-agrawala-clock-only · 2 nodes · 10 of 40 seeds from 1 · 100 events in … s
 
           always      exclusion               FAILS with 1 of 10 seeds
           always      asked-first             holds with every seed

@@ -341,7 +341,7 @@ impl Central {
             return;
         };
         let ended: Vec<_> = edges.into_iter().filter(has_ended).collect();
-        out.note("CD-4", format_args!("answers that {} of these waits have ended", ended.len()));
+        out.note("CD-4", format_args!("answers how many of these waits have ended: {}", ended.len()));
         self.send(Message::Answer { round, ended }, self.config.resolver, out);
     }
 
@@ -360,7 +360,7 @@ impl Central {
             out.note("CD-5", format_args!("all waits still exist: it is a deadlock"));
             self.report(report, out);
         } else {
-            out.note("CD-5", format_args!("it was a phantom: {} of its waits have ended", ended.len()));
+            out.note("CD-5", format_args!("it was a phantom; ended waits: {}", ended.len()));
             for edge in ended {
                 self.detector.remove_edge(edge);
             }

@@ -220,11 +220,7 @@ impl Resolution {
             && let Some(report) = self.queue.pop_front()
         {
             if report.waits.iter().any(|wait| self.is_aborted(wait.agent, wait.wait_id)) {
-                actions.push(Action::Note(
-                    "RS-2",
-                    "dismisses, because an abort has broken it, the deadlock of",
-                    report.finder,
-                ));
+                actions.push(Action::Note("RS-2", "an abort has already broken the deadlock of", report.finder));
                 self.send_check_again(&report, site, actions);
                 continue;
             }
@@ -251,7 +247,7 @@ impl Resolution {
             actions.push(Action::Note("RS-4", "confirms at once that it no longer waits:", agent));
             return self.send(self.config.resolver, ResolverMessage::Aborted { agent, wait_id }, site, actions);
         }
-        actions.push(Action::Note("RS-4", "asks the process to abort:", agent));
+        actions.push(Action::Note("RS-4", "demands the abort of", agent));
         self.victims.insert(agent, wait_id);
         actions.push(Action::Emit(Finding::Victim { agent, report }));
     }

@@ -23,11 +23,11 @@
 //! CI-5   the contest is won                → announce the winner, around the ring or to all, if
 //!                                            more than half of the group are in the run
 //! CI-6   an announcement of its own run    → know the leader, and pass it on
-//! CI-7   a member of the run, or the
-//!        leader, is reported dead          → start the next epoch without it
-//! CI-8   a node that was left out is
-//!        trusted again                     → start the next epoch with it; while a run is in
-//!                                            progress, do so for any node that is trusted again,
+//! CI-7   the detector reports a member
+//!        of the run, or the leader, dead   → start the next epoch without it
+//! CI-8   the detector trusts a node again
+//!        that was left out                 → start the next epoch with it; while a run is in
+//!                                            progress, do so for any node that it trusts again,
 //!                                            since its short absence may have broken that run
 //! CI-9   a neighbour does not acknowledge
 //!        a message in time                 → consider it dead: start the next epoch without it

@@ -30,8 +30,8 @@
 //!                                   members that lack it
 //! MC-9   all members hold all of
 //!        these messages           → deliver the rest in that order; then the new view begins
-//! MC-10  another view is decided
-//!        meanwhile                → start over from the last settled order; if another member has
+//! MC-10  the membership service
+//!        decides another view     → start over from the last settled order; if another member has
 //!                                   begun the view in between, begin that view first
 //! MC-11  this member is a joiner  → ask for the state piece by piece, and buffer deliveries until
 //!                                   it has arrived

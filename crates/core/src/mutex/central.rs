@@ -9,7 +9,7 @@
 //! ```text
 //! CE-1  the client asks to enter    → take a ticket and send it to the coordinator
 //! CE-2  a ticket arrives            → grant it if no ticket is granted, else queue it
-//! CE-3  a grant arrives             → enter, if it is for the ticket we wait with
+//! CE-3  a grant arrives             → enter, if it is for our pending ticket
 //! CE-4  the client releases         → return the ticket
 //! CE-5  a ticket is returned        → if it was granted, grant the next one in the queue;
 //!                                     if it was queued, remove it
@@ -17,8 +17,8 @@
 //!                                     so return only its grant, if one arrives
 //! CE-7  a try arrives while another
 //!       ticket is granted           → deny it instead of queueing it
-//! CE-8  denied (deny)               → retry with the same ticket after a delay; every ticket is
-//!                                     sent like a try
+//! CE-8  denied (deny)               → retry with the same ticket after a delay; we send every
+//!                                     ticket as a try
 //! CE-9  queued (deny-and-queue)     → send a denial to the requester, which continues to wait
 //! ```
 //!

@@ -192,8 +192,8 @@ impl<M> ConsentState<M> {
         Denial { request, clock: self.clock }
     }
 
-    /// Handles a consent. Returns the record of missing consents if the consent answers the request
-    /// we wait with. A consent for a cancelled request only advances our clock and fence.
+    /// Handles a consent. Returns the record of missing consents if the consent answers our pending
+    /// request. A consent for a cancelled request only advances our clock and fence.
     pub(crate) fn on_reply(&mut self, reply: Reply) -> Option<&mut M> {
         self.raise_floor(&reply.floor());
         self.waiting().filter(|(stamp, ..)| *stamp == reply.request).map(|(_, _, missing)| missing)

@@ -13,8 +13,8 @@
 //! MK-2   a request arrives          → vote for it; queue it by age (plain: in order of arrival) if
 //!                                     another request has the vote; but if no request waits, it
 //!                                     takes the vote from an earlier, ended request of its node
-//! MK-3   all votes have arrived     → enter; a vote counts only if it is for the stamp we wait
-//!                                     with
+//! MK-3   all votes have arrived     → enter; a vote counts only if it is for our pending
+//!                                     request
 //! MK-4   the client releases        → send a release to our quorum
 //! MK-5   a release arrives          → vote for the first in the queue, or remove the request from
 //!                                     the queue; if the request has not arrived yet, it is void

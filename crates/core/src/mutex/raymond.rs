@@ -26,7 +26,7 @@
 //! the diameter of the tree (at most 2 log₂ n). One requesting node alone: exactly twice its
 //! distance from the root for the first entry, and none for later ones. If all nodes request, the
 //! token walks round the tree and crosses each edge twice while every node enters once: 4(n−1)
-//! messages for n entries, about 4 each. 0 to 2D T (message times) from request to entry; 1 to D T
+//! messages for n entries, about 4 each. 0 to 2DT (message times) from request to entry; T to DT
 //! from a release to the next entry.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order. The tree is a
@@ -41,7 +41,7 @@
 //! Try: denied at once if another node is queued here already, or if this node still waits for the
 //! answer to a cancelled request that was not a try: no node denies that one. Else the try goes
 //! towards the token like any request, and the first node on the path to which one of these
-//! applies, or which is in the critical section, denies it; so it is answered within 2D T. A
+//! applies, or which is in the critical section, denies it; so it is answered within 2DT. A
 //! cancelled try may still be answered, and then the denial may end the next try.
 //!
 //! Reordering: a node that has sent the token may ask for it back at once, and that request may
@@ -72,7 +72,7 @@ pub const FACTS: Facts = Facts::new(PROFILE, COST);
 const PROFILE: Profile = Profile {
     name: "raymond",
     class: "token-based",
-    summary: "a token on a tree; each node knows in which direction it is",
+    summary: "a token on a tree; each node knows in which direction the token is",
     source: include_str!("raymond.rs"),
     flaw: None,
     is_checkable: true,
@@ -80,8 +80,8 @@ const PROFILE: Profile = Profile {
 
 const COST: Cost = Cost {
     messages_formula: "≤ 2D, full load ≈ 4",
-    client_delay_formula: "0…2D T",
-    sync_delay_formula: "1…D T",
+    client_delay_formula: "0…2DT",
+    sync_delay_formula: "T…DT",
     message_count: |case, entries| {
         let tree = Tree::of(case.group.clone());
         // The minimum and maximum number of edges that the token crosses. Each crossing takes one

@@ -10,8 +10,8 @@
 //!                                   peer
 //! RW-2  a request arrives         → reply; defer the reply instead if either request is to write,
 //!                                   and we are in the critical section or ours is older
-//! RW-3  all replies have arrived  → enter; a reply counts only if it answers the stamp we wait
-//!                                   with
+//! RW-3  all replies have arrived  → enter; a reply counts only if it answers our pending
+//!                                   request
 //! RW-4  the client releases       → send all deferred replies
 //! RW-5  the client cancels        → forget the request and send all deferred replies
 //! RW-6  a try conflicts with ours → deny it where RW-2 would defer; one denial ends the try like

@@ -1,7 +1,7 @@
 //! Ricart–Agrawala mutual exclusion (1981).
 //!
 //! A node that wants to enter asks all others, with a stamp that gives the age of the request. A
-//! node that is in the critical section, or that asked earlier itself, keeps its reply back until
+//! node that is in the critical section, or that asked earlier itself, holds back its reply until
 //! it has released; all other nodes reply at once. A node with all replies has the permission of
 //! all.
 //!
@@ -9,8 +9,8 @@
 //! RA-1  the client asks to enter  → stamp a request and send it to every peer
 //! RA-2  a request arrives         → reply; defer the reply instead if we are in the critical
 //!                                   section, or if ours is older
-//! RA-3  all replies have arrived  → enter; a reply counts only if it answers the stamp we wait
-//!                                   with
+//! RA-3  all replies have arrived  → enter; a reply counts only if it answers our pending
+//!                                   request
 //! RA-4  the client releases       → send all deferred replies
 //! RA-5  the client cancels        → forget the request and send all deferred replies
 //! RA-6  a try conflicts with ours → deny it where RA-2 would defer; one denial ends the try like

@@ -20,7 +20,7 @@
 //! ```
 //!
 //! Cost: n messages per entry; nT (n message times) from request to entry. After a release, the
-//! request of the next holder needs 1…n−1 hops of T from the previous holder to its own node. A
+//! request of the next holder needs 1 to n−1 hops of T from the previous holder to its own node. A
 //! cancelled request also costs n messages.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order. Requests are
@@ -58,7 +58,7 @@ pub const FACTS: Facts = Facts {
 
 const PROFILE: Profile = Profile {
     name: "ricart-agrawala-ring",
-    summary: "ricart-agrawala whose request goes round a ring, from consent to consent",
+    summary: "ricart-agrawala whose request goes round a ring; each node passes it on when it consents",
     source: include_str!("ricart_agrawala_ring.rs"),
     ..ricart_agrawala::FACTS.profile
 };
@@ -66,7 +66,7 @@ const PROFILE: Profile = Profile {
 const COST: Cost = Cost {
     messages_formula: "n",
     client_delay_formula: "nT",
-    sync_delay_formula: "1…(n−1)T",
+    sync_delay_formula: "T…(n−1)T",
     message_count: |case, entries| Range::exactly(if case.peers() == 0 { 0 } else { case.nodes() }).times(entries),
     client_delay: |case| Range::exactly(case.nodes()),
     sync_delay: |case| Range::between(1, case.peers()),

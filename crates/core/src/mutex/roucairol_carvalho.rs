@@ -10,7 +10,7 @@
 //!                                   lack
 //! RC-2  a request arrives         → reply, and lose the permission of its sender; defer the reply
 //!                                   instead if we are in the critical section, or if ours is older
-//! RC-3  a reply arrives           → if it answers the stamp we wait with, we have the permission
+//! RC-3  a reply arrives           → if it answers our pending request, we have the permission
 //!                                   of its sender until we reply to it
 //! RC-4  we have all permissions   → enter
 //! RC-5  waiting, and RC-2 takes a

@@ -23,10 +23,10 @@
 //! ```
 //!
 //! Cost: 1 message per entry if all nodes request; without bound if few do, because the token moves
-//! on: n messages in n+1 message times when idle. 0 to n+1 T (message times) from request to entry:
-//! n hops, and one rest on the way. 1 to n−1 T from a release to the next entry. A group of one
-//! sends no messages and sets no timer. On demand, one message for the call and n for a round of
-//! the token, which all requests made meanwhile share; none when idle.
+//! on: n messages in n+1 message times when idle. 0 to (n+1)T (message times) from request to
+//! entry: n hops, and one rest on the way. T to (n−1)T from a release to the next entry. A group of
+//! one sends no messages and sets no timer. On demand, one message for the call and n for a round
+//! of the token, which all requests made meanwhile share; none when idle.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once. Requests are granted in the
 //! order of the ring, which is not happened-before order. At most n−1 others enter between a
@@ -37,7 +37,7 @@
 //! creates a second token, and two nodes may enter. The form `--passing acknowledged` skips crashed
 //! nodes and replaces a lost token, in the synchronous model.
 //!
-//! Try: answered when the token arrives, since no node knows where it is: within n+1 T plus the
+//! Try: answered when the token arrives, since no node knows where it is: within (n+1)T plus the
 //! time that others spend in the critical section meanwhile. The token shows whether another node
 //! has entered since it was last here, rested or slept: then that node may have been in the way,
 //! and the try is denied. A try where the token rests enters at once.
@@ -78,8 +78,8 @@ const PROFILE: Profile = Profile {
 
 const COST: Cost = Cost {
     messages_formula: "1…∞, full load 1",
-    client_delay_formula: "0…n+1 T",
-    sync_delay_formula: "1…n−1 T",
+    client_delay_formula: "0…(n+1)T",
+    sync_delay_formula: "T…(n−1)T",
     message_count: |case, entries| match (case.load, entries.checked_sub(1)) {
         _ if case.peers() == 0 => Range::exactly(0),
         (Load::AllNodes, _) => Range::exactly(entries),

@@ -35,7 +35,7 @@
 //! ```
 //!
 //! Cost: as `token-ring`: 1 message per entry if all nodes request, without bound if few do; 0 to
-//! n+1 T (message times) from request to entry, 1 to n−1 T from a release to the next entry.
+//! (n+1)T (message times) from request to entry, T to (n−1)T from a release to the next entry.
 //! Acknowledgements and searches detect crashes, and are control messages, counted separately: one
 //! for each passing of the token, and twice n for a search that goes all the way round. A crashed
 //! member costs each node that passes to it the waiting time for an answer, once: 2T and a

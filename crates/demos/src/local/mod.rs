@@ -54,7 +54,7 @@ use std::fmt;
 pub const PROFILE: Profile = Profile {
     name: "local",
     class: "shared memory",
-    summary: "counter++ beside counter-- in one process, and the locks that end the race",
+    summary: "counter++ concurrent with counter-- in one process, and the locks that end the race",
     source: include_str!("mod.rs"),
     flaw: None,
     is_checkable: true,

@@ -24,7 +24,8 @@ pub struct DeadlockArgs {
     /// Number of requests per process, or of rounds in which it acquires its resources [default: 1]
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<u64>)]
     asks: Option<u64>,
-    /// Maximum number of agents in a request, or of resources that a process acquires [default: 2]
+    /// Maximum number of agents (processes or resources) in a request, or of resources that a
+    /// process acquires [default: 2]
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<usize>)]
     fan_out: Option<usize>,
     /// Whether a process waits for all requested agents or for any of them. The default depends on

@@ -4,7 +4,7 @@ use super::run::{Attribute, RingOrder, Starters};
 use super::{Detector, Election, ElectionError, Settings};
 use crate::error::{LabError, first_error};
 use crate::family::OptionsFamily;
-use crate::options::{CommonOptions, Options, first_given, parse_one_of};
+use crate::options::{CommonOptions, Options, first_given, parse_one_of, parse_whole};
 use crate::registry::FamilyArgs;
 use clap::Args;
 use quorate_core::Duration;
@@ -52,7 +52,7 @@ pub struct ElectionArgs {
     leader_drift_bound: Option<Ppm>,
     /// Number of crashes, each followed by a restart; the seed chooses the nodes and the times. A
     /// majority of the group stays up [default: 0]
-    #[arg(long, alias = "upheaval", value_name = "COUNT")]
+    #[arg(long, alias = "upheaval", value_name = "COUNT", value_parser = parse_whole::<u64>)]
     churn: Option<u64>,
     /// The failure detector: oracle (perfect), heartbeat (fixed timeout), accrual (adaptive
     /// timeout) or none [default: oracle]
@@ -70,14 +70,14 @@ pub struct ElectionArgs {
     #[arg(long, value_name = "LEVEL")]
     threshold: Option<Level>,
     /// Number of bits of an id, in an overlay whose regions have super-peers [default: 32]
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = parse_whole::<u32>)]
     id_bits: Option<u32>,
     /// Number of these bits that identify a region, which has one super-peer [default: 3]
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = parse_whole::<u32>)]
     reserved_bits: Option<u32>,
     /// Maximum number of nodes that a super-peer serves. The run uses the smallest number of
     /// reserved bits that keeps this bound.
-    #[arg(long, value_name = "COUNT", conflicts_with = "reserved_bits")]
+    #[arg(long, value_name = "COUNT", value_parser = parse_whole::<usize>, conflicts_with = "reserved_bits")]
     load_bound: Option<usize>,
 }
 

@@ -95,7 +95,7 @@ impl PresentFamily for Mutex {
         if spec.is_scripted() {
             return String::new();
         }
-        format!("; {} of {} requests led to an entry", summary.entries, spec.settings.entries)
+        format!("; {} of {} planned entries took place", summary.entries, spec.settings.entries)
     }
 
     fn progress_goal(spec: &Spec<Self>) -> u64 {

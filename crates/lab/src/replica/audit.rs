@@ -143,7 +143,7 @@ impl LogAudit {
         known.term_and_fingerprint = known.term_and_fingerprint.or(report.term_and_fingerprint);
         if report.state != known.state {
             let text = if node == other_node {
-                format!("node {node} has another state at index {index} than before")
+                format!("node {node} now has a different state at index {index}")
             } else {
                 format!("node {node} and node {other_node} have different states at index {index}")
             };

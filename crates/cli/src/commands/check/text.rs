@@ -43,7 +43,7 @@ pub(super) fn print<F: CheckedFamily>(
     }
     if let Some((_, others)) = violations.split_first().filter(|(_, others)| !others.is_empty()) {
         let names: Vec<_> = others.iter().map(|(verdict, _)| verdict.name).collect();
-        let hint = format!("--property NAME shows the counterexample of another property: {}.", names.join(", "));
+        let hint = format!("To see the counterexample of another property, add --property NAME: {}.", names.join(", "));
         writeln!(out, "{}", paint::dim(&hint))?;
     }
     // Reliable links always set timers, so `has_timers` then says nothing about the algorithm.
@@ -54,7 +54,8 @@ pub(super) fn print<F: CheckedFamily>(
         writeln!(out, "{}", paint::dim(hint))?;
     }
     if args.trace.is_some() && violations.is_empty() {
-        writeln!(out, "\nNo property fails, so no journal was written and an existing file is unchanged.")?;
+        let so_far = if run.is_complete() { "" } else { " so far" };
+        writeln!(out, "\nNo property fails{so_far}, so no journal was written and an existing file is unchanged.")?;
     }
     note_nothing_to_draw(&args.picture, run, &mut out)?;
     writeln!(out, "\n{}", describe_completeness(spec, run))?;

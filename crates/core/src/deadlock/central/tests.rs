@@ -51,33 +51,33 @@ rule_tests! { request_sites(Plan::new, Central::new), 3;
             5 ask P4: RQ-1 P5 asks P4; P5 waits for P4; request → 4; CD-1 reports that P5 waits for P4; waits → 1
             3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3
             2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
-            2 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
-            3 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
+            2 receives ask from 1: CD-4 answers how many of these waits have ended: 0; answer → 1
+            3 receives ask from 1: CD-4 answers how many of these waits have ended: 0; answer → 1
             5 receives request from 4: RQ-2 P4 waits for P5; P4 waits for P5
             4 receives request from 5: RQ-2 P5 waits for P4; P5 waits for P4
             1 receives answer from 3: CD-5 all waits still exist: it is a deadlock; RS-1 reports the deadlock of P2; CD-3 asks whether these waits still exist: P4 waits for P5; P5 waits for P4; ask → 4; ask → 5; DEADLOCK: P2 waits for P3; P3 waits for P2
-            4 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
-            5 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
+            4 receives ask from 1: CD-4 answers how many of these waits have ended: 0; answer → 1
+            5 receives ask from 1: CD-4 answers how many of these waits have ended: 0; answer → 1
             1 receives answer from 5: CD-5 all waits still exist: it is a deadlock; RS-1 reports the deadlock of P4; DEADLOCK: P4 waits for P5; P5 waits for P4
         "#]]);
 
     cd_3_the_detector_asks_the_sites_of_the_awaited_agents("2 ask-P3; 2 > 1 | 3 ask-P1|P2; 3 > 1; 3 > 1; 1 ask-P3", expect![[r#"
         3 ask any of P1 and P2: RQ-1 P3 asks any of P1 and P2; P3 waits for any of P1 and P2; request → 1; request → 2; CD-1 reports that P3 waits for any of P1 and P2; waits → 1
         1 receives request from 3: RQ-2 P3 waits for P1; P3 waits for P1
-        1 ask P3: RQ-1 P1 asks P3; P1 waits for P3; request → 3; CD-1 reports that P1 waits for P3; CD-3 asks whether these waits still exist: P1 waits for P3; P2 waits for P3; P3 waits for any of P1 and P2; ask → 2; ask → 3; CD-4 answers that 0 of these waits have ended
+        1 ask P3: RQ-1 P1 asks P3; P1 waits for P3; request → 3; CD-1 reports that P1 waits for P3; CD-3 asks whether these waits still exist: P1 waits for P3; P2 waits for P3; P3 waits for any of P1 and P2; ask → 2; ask → 3; CD-4 answers how many of these waits have ended: 0
     "#]]);
 
     cd_4_a_site_answers_only_after_the_requests_in_question_have_arrived(
         "2 ask-P3; 3 ask-P2; 3 > 2; 2 > 1; 3 > 1; 1 > 3 | 2 > 3", expect![[r#"
-            3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3; CD-4 answers that 0 of these waits have ended; answer → 1
+            3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3; CD-4 answers how many of these waits have ended: 0; answer → 1
         "#]]);
 
     cd_5_a_confirmed_deadlock_is_reported_once("2 ask-P3; 3 ask-P2 | rest; 2 look; 1 ask-P2; rest; 1 look", expect![[r#"
         3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3
         2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
         1 receives waits from 3: CD-3 asks whether these waits still exist: P2 waits for P3; P3 waits for P2; ask → 2; ask → 3
-        2 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
-        3 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
+        2 receives ask from 1: CD-4 answers how many of these waits have ended: 0; answer → 1
+        3 receives ask from 1: CD-4 answers how many of these waits have ended: 0; answer → 1
         1 receives answer from 3: CD-5 all waits still exist: it is a deadlock; RS-1 reports the deadlock of P2; DEADLOCK: P2 waits for P3; P3 waits for P2
         1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; CD-1 reports that P1 waits for P2
         2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
@@ -86,9 +86,9 @@ rule_tests! { request_sites(Plan::new, Central::new), 3;
     cd_5_a_phantom_is_removed("2 ask-P3; 2 > 3; 2 > 1; 3 answer-P2; 3 ask-P2; 3 > 1 | rest", expect![[r#"
         2 receives release from 3: RQ-4 P2 continues; CD-1 reports that P2 no longer waits; unblocked → 1; P2 continues
         2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
-        2 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
-        3 receives ask from 1: CD-4 answers that 1 of these waits have ended; answer → 1
-        1 receives answer from 3: CD-5 it was a phantom: 1 of its waits have ended
+        2 receives ask from 1: CD-4 answers how many of these waits have ended: 0; answer → 1
+        3 receives ask from 1: CD-4 answers how many of these waits have ended: 1; answer → 1
+        1 receives answer from 3: CD-5 it was a phantom; ended waits: 1
     "#]]);
 
     /// Two deadlocks. The victim of the first is at the detector's own site, so no message confirms
@@ -97,9 +97,9 @@ rule_tests! { request_sites(Plan::new, Central::new), 3;
         by request_sites(plan_with_victim_p1, Central::new), of 4, "1 ask-P2; 2 ask-P1 | rest; 3 ask-P4; 4 ask-P3; rest; 1 give-up", expect![[r#"
             2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
             1 receives request from 2: RQ-2 P2 waits for P1; P2 waits for P1
-            1 receives waits from 2: CD-3 asks whether these waits still exist: P1 waits for P2; P2 waits for P1; ask → 2; CD-4 answers that 0 of these waits have ended
-            2 receives ask from 1: CD-4 answers that 0 of these waits have ended; answer → 1
-            1 receives answer from 2: CD-5 all waits still exist: it is a deadlock; RS-1 sends the resolver the deadlock of P1; RS-3 chooses the victim P1; RS-4 asks the process to abort: P1; DEADLOCK: P1 waits for P2; P2 waits for P1; P1 must abort; P1 MUST ABORT: P1 waits for P2; P2 waits for P1; P1 must abort
+            1 receives waits from 2: CD-3 asks whether these waits still exist: P1 waits for P2; P2 waits for P1; ask → 2; CD-4 answers how many of these waits have ended: 0
+            2 receives ask from 1: CD-4 answers how many of these waits have ended: 0; answer → 1
+            1 receives answer from 2: CD-5 all waits still exist: it is a deadlock; RS-1 sends the resolver the deadlock of P1; RS-3 chooses the victim P1; RS-4 demands the abort of P1; DEADLOCK: P1 waits for P2; P2 waits for P1; P1 must abort; P1 MUST ABORT: P1 waits for P2; P2 waits for P1; P1 must abort
             3 ask P4: RQ-1 P3 asks P4; P3 waits for P4; request → 4; CD-1 reports that P3 waits for P4; waits → 1
             4 ask P3: RQ-1 P4 asks P3; P4 waits for P3; request → 3; CD-1 reports that P4 waits for P3; waits → 1
             4 receives request from 3: RQ-2 P3 waits for P4; P3 waits for P4

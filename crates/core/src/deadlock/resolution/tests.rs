@@ -48,10 +48,10 @@ rule_tests! { request_sites(plan, EdgeChasing::new), 3;
         2 receives probe from 3: EC-3 the probe has returned: P2 is in a cycle; RS-1 sends the resolver the deadlock of P2; found → 1
         3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 sends the resolver the deadlock of P3; found → 1
         1 receives found from 2: RS-3 chooses the victim P3; abort → 3; DEADLOCK: P2 waits for P3; P3 waits for P2; P3 must abort
-        3 receives abort from 1: RS-4 asks the process to abort: P3; P3 MUST ABORT: P2 waits for P3; P3 waits for P2; P3 must abort
+        3 receives abort from 1: RS-4 demands the abort of P3; P3 MUST ABORT: P2 waits for P3; P3 waits for P2; P3 must abort
         3 give-up: RQ-5 P3 cancels its wait; P3 has cancelled its wait; withdraw → 2; RS-5 confirms the abort of P3; aborted → 1
         2 receives withdraw from 3: RQ-6 P3 no longer waits for P2; P3 no longer waits for P2
-        1 receives aborted from 3: RS-6 has resolved the deadlock by the abort of P3; check-again → 2; RS-2 dismisses, because an abort has broken it, the deadlock of P3; check-again → 3
+        1 receives aborted from 3: RS-6 has resolved the deadlock by the abort of P3; check-again → 2; RS-2 an abort has already broken the deadlock of P3; check-again → 3
         2 receives check-again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3; probe → 3
         3 receives probe from 2: EC-2 drops it: P3 does not wait
     "#]]);
@@ -65,19 +65,19 @@ rule_tests! { request_sites(plan, EdgeChasing::new), 3;
             3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 sends the resolver the deadlock of P3; found → 1
             5 receives probe from 4: EC-3 the probe has returned: P5 is in a cycle; RS-1 sends the resolver the deadlock of P5; found → 1
             1 receives found from 3: RS-3 chooses the victim P2; abort → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 must abort
-            2 receives abort from 1: RS-4 asks the process to abort: P2; P2 MUST ABORT: P3 waits for P2; P2 waits for P3; P2 must abort
+            2 receives abort from 1: RS-4 demands the abort of P2; P2 MUST ABORT: P3 waits for P2; P2 waits for P3; P2 must abort
             2 give-up: RQ-5 P2 cancels its wait; P2 has cancelled its wait; withdraw → 3; RS-5 confirms the abort of P2; aborted → 1
             3 receives withdraw from 2: RQ-6 P2 no longer waits for P3; P2 no longer waits for P3
             1 receives aborted from 2: RS-6 has resolved the deadlock by the abort of P2; check-again → 3; RS-3 chooses the victim P4; abort → 4; DEADLOCK: P5 waits for P4; P4 waits for P5; P4 must abort
             3 receives check-again from 1: RS-7 starts another check for P3; EC-1 P3 sends a probe to P2; probe → 2
-            4 receives abort from 1: RS-4 asks the process to abort: P4; P4 MUST ABORT: P5 waits for P4; P4 waits for P5; P4 must abort
+            4 receives abort from 1: RS-4 demands the abort of P4; P4 MUST ABORT: P5 waits for P4; P4 waits for P5; P4 must abort
             2 receives probe from 3: EC-2 drops it: P2 does not wait
         "#]]);
 
     rs_4_the_victim_is_asked_to_abort_if_it_still_waits(
         "2 ask-P3; rest; 3 ask-P2; 3 > 2; 3 > 2; 2 > 3 | 3 > 1; 1 > 2", expect![[r#"
             1 receives found from 3: RS-3 chooses the victim P2; abort → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 must abort
-            2 receives abort from 1: RS-4 asks the process to abort: P2; P2 MUST ABORT: P3 waits for P2; P2 waits for P3; P2 must abort
+            2 receives abort from 1: RS-4 demands the abort of P2; P2 MUST ABORT: P3 waits for P2; P2 waits for P3; P2 must abort
         "#]]);
 
     rs_4_a_victim_that_has_aborted_unasked_confirms_at_once(
@@ -101,13 +101,13 @@ rule_tests! { request_sites(plan, EdgeChasing::new), 3;
             2 receives withdraw from 3: RQ-6 P3 no longer waits for P2; P3 no longer waits for P2
             1 receives aborted from 3: RS-6 has resolved the deadlock by the abort of P3; check-again → 2; RS-3 chooses the victim P4; abort → 4; DEADLOCK: P2 waits for P4; P4 waits for P2; P4 must abort
             2 receives check-again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4
-            4 receives abort from 1: RS-4 asks the process to abort: P4; P4 MUST ABORT: P2 waits for P4; P4 waits for P2; P4 must abort
+            4 receives abort from 1: RS-4 demands the abort of P4; P4 MUST ABORT: P2 waits for P4; P4 waits for P2; P4 must abort
             3 receives probe from 2: EC-2 drops it: P3 does not wait
             4 receives probe from 2: EC-2 P4 waits for P2; probe → 2
             2 receives probe from 4: EC-3 the probe has returned: P2 is in a cycle; RS-1 sends the resolver the deadlock of P2; found → 1
             4 give-up: RQ-5 P4 cancels its wait; P4 has cancelled its wait; withdraw → 2; RS-5 confirms the abort of P4; aborted → 1
             2 receives withdraw from 4: RQ-6 P4 no longer waits for P2; P4 no longer waits for P2
-            1 receives aborted from 4: RS-6 has resolved the deadlock by the abort of P4; check-again → 2; RS-2 dismisses, because an abort has broken it, the deadlock of P2; check-again → 2
+            1 receives aborted from 4: RS-6 has resolved the deadlock by the abort of P4; check-again → 2; RS-2 an abort has already broken the deadlock of P2; check-again → 2
             2 receives check-again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4
             2 receives check-again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4
             3 receives probe from 2: EC-2 drops it: P3 does not wait

@@ -52,9 +52,8 @@ impl CheckedFamily for Multicast {
         let spec = check.spec();
         let named_senders: Group = spec.settings.senders.iter().copied().collect();
         let senders = if named_senders.is_empty() { spec.group() } else { named_senders };
-        let messages = u8::try_from(spec.settings.messages).unwrap_or(u8::MAX);
         let promises = promises_with(&spec, spec.algorithm.entry(), check.setup.crashes == 0);
-        Ok(Senders::new(senders, messages, promises)?)
+        Ok(Senders::new(senders, spec.settings.messages, promises)?)
     }
 
     fn behavior(args: &BehaviorArgs, nodes: usize) -> Result<SendBehavior, LabError> {

@@ -25,14 +25,14 @@ impl Senders {
     /// one more if the division leaves a remainder. The shared state of the members is a [`Board`],
     /// a bulletin board of the delivered messages. Fails if there are more messages than a history
     /// can number, or if a client's history would not fit into one word.
-    pub fn new(senders: Group, messages: u8, promises: PropertySet) -> Result<Self, CheckError> {
+    pub fn new(senders: Group, messages: u64, promises: PropertySet) -> Result<Self, CheckError> {
         // A history must have room for the deliveries of all messages and the client's own sends.
         let fits = |total: &usize| total + total.div_ceil(senders.len().max(1)) <= MAX_EVENTS;
         let max = (0..=MAX_MESSAGES).rev().find(fits).unwrap_or(0);
-        if usize::from(messages) > max {
-            return Err(CheckError::TooManyMessages { given: messages.into(), max, senders: senders.len() });
+        match u8::try_from(messages) {
+            Ok(count) if usize::from(count) <= max => Ok(Self { senders, messages: count, promises }),
+            _ => Err(CheckError::TooManyMessages { given: messages, max, senders: senders.len() }),
         }
-        Ok(Self { senders, messages, promises })
     }
 
     /// Number of messages of one sender.

@@ -274,7 +274,8 @@ pub(super) fn notes(costs: &CostComparison) -> Vec<String> {
             None => "T: one message time, 1 ms in the simulator".into(),
         },
         "client: from request to entry, without contention   sync: from a release to the next entry".into(),
-        "overtaken: later requests granted first, at most   busiest: the busiest node's share of all messages".into(),
+        "overtaken: maximum number of later requests granted first   busiest: the busiest node's share of all messages"
+            .into(),
     ];
     if has_load {
         notes.push("10% load: without waiting, the lock would be held a tenth of the time".into());

@@ -22,7 +22,7 @@ fn broken_by_walks<O: Ordering>() -> BTreeSet<&'static str> {
     let member = move |me| Erased::new(Member::<Board>::new(me, Arc::clone(&plan), O::boxed));
     let make: MakeNode<MulticastNode> = Arc::new(member);
     let properties = PropertySet { views: false, uniform: false, expects_contention: false, ..PropertySet::ALL };
-    let clients = Senders::new(Group::of_size(NODES), MESSAGES, properties).expect("few messages");
+    let clients = Senders::new(Group::of_size(NODES), MESSAGES.into(), properties).expect("few messages");
     let setup = Setup { duplicates: 3, ..Setup::new(NODES) };
     let make_observer = || Properties::new(NODES, properties);
     differential::violated_by_walks(&make, &clients, &setup, 400, make_observer, |observer| observer.verdicts())

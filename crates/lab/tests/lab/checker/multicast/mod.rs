@@ -82,7 +82,7 @@ impl Case {
     /// Runs a check, and replays every counterexample to the simulator's observers, which must
     /// agree.
     fn check_nodes(&self, new_node: impl Fn(NodeId) -> MulticastNode + Send + Sync + 'static) -> Findings {
-        let clients = Senders::new(Group::of_size(self.senders), self.messages, self.promises).unwrap();
+        let clients = Senders::new(Group::of_size(self.senders), self.messages.into(), self.promises).unwrap();
         let mut checker = Checker::new(Arc::new(new_node), clients, self.setup()).unwrap();
         let findings = checker.run(&self.effort, &mut |_, progress| progress.states < MAX_STATES);
         for verdict in &findings.verdicts {
