@@ -273,9 +273,9 @@ fn is_remembered(system: &System, outcome: u32) -> bool {
 }
 
 /// Returns the fingerprint of the question whether a node is isolated. It covers the node's index
-/// and the state without the node's local state and, if the system is additive, without the
-/// messages to the node. While the node takes no step, these parts stay the same, and the answer
-/// does not depend on them.
+/// and the state without the node's local state and, if the fingerprint is a sum over the messages
+/// in flight (`is_additive`), without the messages to the node. While the node takes no step, these
+/// parts stay the same, and the answer does not depend on them.
 fn question_fingerprint(system: &System, state: &[u32], fingerprint: u64, node: usize) -> u64 {
     let local_fingerprint = system.tables.local_details[state[LOCALS + node] as usize].fingerprint;
     let mut rest_fingerprint = fingerprint.wrapping_sub(local_fingerprint);

@@ -96,14 +96,14 @@ pub(crate) fn draw_pictures_of_file<F: FamilyLab>(path: &Path, args: &PictureArg
     let mut journal = open(path)?;
     let spec = spec_of::<F, _>(&journal).map_err(|error| journal_error(path, error))?;
     let header = journal.header().clone();
-    let replay = |pictures: &mut PictureObserver<'_, F>| {
+    let show_journal = |pictures: &mut PictureObserver<'_, F>| {
         journal.show_all(pictures).map_err(|error| journal_error(path, error))?;
         if is_cut_short(&spec, &journal) {
             pictures.mark_incomplete();
         }
         Ok(())
     };
-    let ((), pictures) = picture::draw::<F, _>(args, &header, replay)?;
+    let ((), pictures) = picture::draw::<F, _>(args, &header, show_journal)?;
     pictures
 }
 

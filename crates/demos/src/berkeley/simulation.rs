@@ -12,6 +12,7 @@
 //!
 //! let scenario = Scenario { faults: vec!["crash 5 at 8s".parse()?], ..Scenario::default() };
 //! let report = berkeley::run(&scenario)?;
+//! // The first milestone is the start of the run, when no clock has been adjusted.
 //! assert!(report.milestones[0].spread > Duration::from_millis(100));
 //! assert!(report.rounds.iter().all(|round| round.spread_after.is_none_or(|after| after <= scenario.uncertainty())));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -48,6 +49,7 @@ pub fn run(scenario: &Scenario) -> Result<Report, BerkeleyError> {
     Ok(world.into_observer().into_report(end, clocks))
 }
 
+/// The processing of an input and the sync of a disk take no time.
 fn setup(scenario: &Scenario) -> Setup {
     let instant = Latency::Fixed(Duration::ZERO);
     let link_defaults =

@@ -45,8 +45,8 @@ impl SentMessage {
         let is_retransmission = sent.is_retransmission;
         let report_for_view = view.filter(|_| sent.class == Class::Control && sent.kind == "report");
         let kind = Rc::from(&*shorten(&words::escape_controls(sent.kind), MAX_KIND_CHARS));
-        let label = |label: String| Rc::from(&*shorten(&words::escape_controls(&label), MAX_KIND_CHARS));
-        let label = sent.label.map(|words| label(words.to_string()));
+        let label = sent.label.map(|label| label.to_string());
+        let label = label.map(|label| Rc::from(&*shorten(&words::escape_controls(&label), MAX_KIND_CHARS)));
         Self { from, kind, label, class: sent.class, is_retransmission, body, report_for_view }
     }
 }
@@ -93,7 +93,7 @@ impl InFlightMessage {
         }
     }
 
-    /// Makes its arrow if both ends have lanes.
+    /// Makes its arrow if both ends have lanes. The caller marks the arrows of duplicates.
     pub(super) fn make_arrow(&self, lanes: &Lanes, id: MessageId, tail: Tail, head: Head) -> Option<Arrow> {
         let (from, to) = (lanes.index(self.from)?, lanes.index(self.to)?);
         let (kind, body) = (self.kind.to_string(), self.body.to_string());

@@ -3,8 +3,10 @@
 //!
 //! A script here is a list of `Action`s. Its `Send` and `SendFrame` are effects of the last input's
 //! node. `Deliver`, `ReceiveFrame` and `Lose` take the index of a message in flight, in order of
-//! sending. In logs, an event that belongs to no node has the host `world`; (1, 2) is a request's
-//! timestamp: logical time and node.
+//! sending. The last argument of `SendFrame` is the number of its payload; after a `ReceiveFrame`,
+//! which only receives, `DeliverPayload` delivers the payload with this sender and number. In logs,
+//! an event that belongs to no node has the host `world`; (1, 2) is a request's timestamp: logical
+//! time and node.
 
 mod grammar;
 mod oracle;
@@ -142,7 +144,7 @@ fn clocks_count_from_the_start_of_the_window_and_include_paths_through_hidden_no
 }
 
 #[test]
-fn all_sends_of_a_step_depend_on_all_its_receipts() {
+fn all_sends_of_a_step_depend_on_all_its_deliveries() {
     // The second message of the reliable link (a frame) arrives first, and the link holds it back.
     // When the first one arrives, the link delivers both payloads, and the node sends a message
     // between the two deliveries.

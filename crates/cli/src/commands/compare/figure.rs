@@ -6,6 +6,7 @@ use quorate_lab::compare::{self, Chart, Dot, ExpectedCurve, HorizontalAxis};
 pub(super) fn from_chart(chart: Chart) -> Figure {
     let key = Key {
         solid: chart.legend.measured.into(),
+        // A ring is a value measured with real processes; a solid dot is one from the simulator.
         ring: "real".into(),
         formula: chart.legend.expected.into(),
         range: chart.legend.sample_range.into(),

@@ -161,11 +161,11 @@ mod tests {
         Column::figures(title, cells.map(str::to_owned).to_vec())
     }
 
-    fn table(groups: usize, sizes: usize) -> GroupedTable {
+    fn table(groups: usize, figures: usize) -> GroupedTable {
         let group = |number: usize| ColumnGroup {
             name: format!("group {number}"),
             lead: vec![column("lead", ["2n", "3"])],
-            figures: (0..sizes).map(|size| column(&size.to_string(), ["4.25", "3"])).collect(),
+            figures: (0..figures).map(|number| column(&number.to_string(), ["4.25", "3"])).collect(),
             tail: vec![column("", ["✓", "="])],
         };
         let stub = vec![Column::words("name", vec!["central".into(), "me".into()])];
@@ -186,13 +186,13 @@ mod tests {
     #[test]
     fn no_line_is_too_long_and_no_column_is_missing() {
         for groups in 1..6 {
-            for sizes in [1, 2, 5, 9, 40, 100] {
-                let lines = render_blocks(&table(groups, sizes));
+            for figures in [1, 2, 5, 9, 40, 100] {
+                let lines = render_blocks(&table(groups, figures));
                 let longest = lines.iter().map(|line| line.chars().count()).max();
-                assert!(longest <= Some(MAX_WIDTH), "{groups} × {sizes}: {longest:?}");
-                let figures =
+                assert!(longest <= Some(MAX_WIDTH), "{groups} × {figures}: {longest:?}");
+                let printed =
                     lines.iter().filter(|line| line.starts_with("  central")).map(|line| line.matches("4.25").count());
-                assert_eq!(figures.sum::<usize>(), groups * sizes);
+                assert_eq!(printed.sum::<usize>(), groups * figures);
             }
         }
     }

@@ -28,5 +28,6 @@ fn un_2_when_a_view_ends_all_members_deliver_the_messages_that_any_of_them_holds
         [id(1, 1), id(2, 2), id(2, 4)],
         "2#4 does not wait for 2#3, which no survivor holds"
     );
+    // An order that was settled for an earlier survey keeps the messages that this survey knows.
     assert_eq!(prune::<Unordered>([id(2, 4), id(3, 1)], &survey), [id(2, 4)], "no survivor holds 3#1 any more");
 }

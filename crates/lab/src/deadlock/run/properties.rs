@@ -101,8 +101,8 @@ impl Properties {
             Verdict::from_violation("no-phantom", PropertyKind::Always, self.false_report.clone()),
             Verdict::from_violation("all-found", PropertyKind::Eventually, missed),
         ];
-        // The bound allows one detection per wait, but after an abort the resolver asks agents to
-        // start another.
+        // The bound allows an agent one detection each time that it begins to wait, but after an
+        // abort the resolver asks agents that still wait to start another.
         if self.bound.is_some() && !self.has_victims {
             verdicts.push(Verdict::from_violation("within-bound", PropertyKind::Always, self.exceeded_bound.clone()));
         }

@@ -1,5 +1,7 @@
 //! Tests that queues with reduced edges give the same answers as queues with all edges. A request
 //! covers the owners that it waits for: a request that waits for it needs no edges to these owners.
+//! An owner is an agent that holds or requests the lock. An argument `queue` has the requests
+//! ahead, the nearest first.
 
 use super::super::queue::{Changes, Conflicts};
 use super::{WaitForGraph, WaitHandle, all};
