@@ -105,16 +105,24 @@ fn parse_command_line() -> anyhow::Result<Cli> {
     Cli::from_arg_matches(&matches).map_err(argument_error)
 }
 
-/// Returns the error of a value parser with the name of the option. clap prints all other errors
-/// and exits.
+/// Returns the error of a value parser with the name of the option, and explains values that begin
+/// with `-`, which clap takes for options. clap prints all other errors and exits.
 fn argument_error(error: clap::Error) -> anyhow::Error {
     let option = error.get(ContextKind::InvalidArg).map(|option| option.to_string());
     match (error.kind(), error.source(), option) {
         (ErrorKind::ValueValidation, Some(source), Some(option)) => {
             anyhow::anyhow!("{}: {source}", option.split(' ').next().unwrap_or_default())
         }
+        (ErrorKind::UnknownArgument, _, Some(option)) if is_negative(&option) => anyhow::anyhow!(
+            "'{option}' is not an option. Most values cannot be negative; one that can be must follow '=', as in \
+             --from=-1ms."
+        ),
         (_, _, _) => error.exit(),
     }
+}
+
+fn is_negative(argument: &str) -> bool {
+    argument.strip_prefix('-').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 /// Returns the text of an error. An I/O error is always from writing to standard output or standard

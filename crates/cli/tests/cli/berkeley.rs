@@ -75,7 +75,7 @@ fn invalid_options_are_reported() {
         ("--nodes 1", "--nodes must be at least 2; got 1."),
         ("--latency long-tail:2ms", "has no upper bound, but the election needs one to detect a late answer"),
         ("--every 1ms", "--every must be at least 6.001203ms, the length of a round; got 1ms."),
-        ("--drift -200ppm", "unexpected argument"),
+        ("--drift -200ppm", "is not an option"),
         ("--drift=-200ppm", "got -200ppm. Use 200ppm."),
         ("--fault 'crash 9 at 1s'", "node 9"),
         ("--svg - --json", "both write to standard output"),

@@ -58,6 +58,7 @@ fn invalid_numbers_are_reported() {
         &[
             "sim central --nodes 0",
             "sim central --nodes -1",
+            "sim central --until -1ms",
             "sim central --nodes three",
             "sim central --nodes 20000000",
             "sim central --nodes 99999999999999999999",
@@ -72,6 +73,8 @@ fn invalid_numbers_are_reported() {
             error: --nodes must be at least 1; got 0. Use for example --nodes 3.
             $ quorate sim central --nodes -1
             error: --nodes: the number must not be negative; got '-1'.
+            $ quorate sim central --until -1ms
+            error: '-1' is not an option. Most values cannot be negative; one that can be must follow '=', as in --from=-1ms.
             $ quorate sim central --nodes three
             error: --nodes: 'three' is not a whole number; write for example 7.
             $ quorate sim central --nodes 20000000
